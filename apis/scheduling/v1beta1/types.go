@@ -1,0 +1,108 @@
+package v1beta1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	upstream "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// +genclient
+// +genclient:nonNamespaced
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=queues,scope=Cluster,shortName=q;queue-v1beta1
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="PARENT",type=string,JSONPath=`.spec.parent`
+
+// Queue is a queue of PodGroups, with a share of the cluster that they may use.
+type Queue struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what the administrator wants of the queue.
+	// +optional
+	Spec QueueSpec `json:"spec,omitempty"`
+
+	// status is what Volcano reports of the queue.
+	// +optional
+	Status upstream.QueueStatus `json:"status,omitempty"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
+
+// QueueList is a list of queues.
+type QueueList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// items are the queues.
+	Items []Queue `json:"items"`
+}
+
+// QueueSpec is Volcano's QueueSpec and the quota for DRA devices.
+type QueueSpec struct {
+	upstream.QueueSpec `json:",inline"`
+
+	// dra is the queue's quota for devices that Dynamic Resource Allocation (DRA) hands out
+	// through ResourceClaims. A queue without it limits no devices. A pod gets its devices
+	// only if they fit the quota of its queue and of every queue above it.
+	// +optional
+	DRA *DRAQuota `json:"dra,omitempty"`
+}
+
+// DRAQuota is a quota for DRA devices, listed by DeviceClass. A class that is not listed is
+// not limited by this queue.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.deserved) || !has(self.capability) || self.deserved.all(c, !(c in self.capability) || self.deserved[c].count <= self.capability[c].count)",messageExpression="'deserved count exceeds capability count of class ' + self.deserved.filter(c, c in self.capability && self.deserved[c].count > self.capability[c].count)[0]",fieldPath=".deserved"
+// +kubebuilder:validation:XValidation:rule="!has(self.guarantee) || !has(self.deserved) || self.guarantee.all(c, !(c in self.deserved) || self.guarantee[c].count <= self.deserved[c].count)",messageExpression="'guarantee count exceeds deserved count of class ' + self.guarantee.filter(c, c in self.deserved && self.guarantee[c].count > self.deserved[c].count)[0]",fieldPath=".guarantee"
+// +kubebuilder:validation:XValidation:rule="!has(self.guarantee) || !has(self.capability) || self.guarantee.all(c, !(c in self.capability) || self.guarantee[c].count <= self.capability[c].count)",messageExpression="'guarantee count exceeds capability count of class ' + self.guarantee.filter(c, c in self.capability && self.guarantee[c].count > self.capability[c].count)[0]",fieldPath=".guarantee"
+type DRAQuota struct {
+	// capability is the most that all pods of the queue and of the queues below it may hold
+	// at the same time. Lowering it below what is in use takes devices from nobody; it only
+	// keeps further pods waiting.
+	// +optional
+	Capability DeviceQuotas `json:"capability,omitempty"`
+
+	// deserved is the fair share of the queue: what it may hold before others have a claim
+	// to it. No value may exceed the value of the same name in capability.
+	// +optional
+	Deserved DeviceQuotas `json:"deserved,omitempty"`
+
+	// guarantee is reserved for the queue, whether it uses it or not. No value may exceed the
+	// value of the same name in deserved or capability.
+	// +optional
+	Guarantee DeviceQuotas `json:"guarantee,omitempty"`
+}
+
+// DeviceQuotas maps names of DeviceClasses to amounts, for at most 64 classes.
+//
+// +kubebuilder:validation:MaxProperties=64
+// +kubebuilder:validation:XValidation:rule="self.all(c, size(c) <= 253 && c.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'))",messageExpression="'not the name of a DeviceClass (a DNS subdomain): ' + self.filter(c, size(c) > 253 || !c.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'))[0]"
+type DeviceQuotas map[string]DeviceQuota
+
+// DeviceQuota is an amount of devices of one class.
+type DeviceQuota struct {
+	// count is a number of devices. It is required; zero means none, which as a capability
+	// forbids the class.
+	// +kubebuilder:validation:Minimum=0
+	// +required
+	Count int64 `json:"count"`
+
+	// capacity is an amount in capacity dimensions of the devices, such as memory or cores,
+	// summed over all devices held: of a device that can be shared, what is consumed of it;
+	// of any other device, all that it has. Keys are names as they stand in the capacity of
+	// devices in ResourceSlices. A dimension that is not listed is not limited by this queue.
+	// +optional
+	Capacity DeviceCapacities `json:"capacity,omitempty"`
+}
+
+// DeviceCapacities maps names of capacity dimensions to quantities, for at most 16
+// dimensions.
+//
+// +kubebuilder:validation:MaxProperties=16
+type DeviceCapacities map[string]resource.Quantity

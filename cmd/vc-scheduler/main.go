@@ -1,0 +1,73 @@
+// Command vc-scheduler is upstream's Volcano scheduler, with upstream's flags, actions and
+// plugins, in which the plugin named capacity is devicequota's.
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	cliflag "k8s.io/component-base/cli/flag"
+	componentbaseoptions "k8s.io/component-base/config/options"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/cmd/scheduler/app"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	_ "volcano.sh/volcano/pkg/scheduler/actions"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	_ "volcano.sh/volcano/pkg/scheduler/plugins"
+	_ "volcano.sh/volcano/pkg/scheduler/util/assert"
+	volcanoutil "volcano.sh/volcano/pkg/util"
+	"volcano.sh/volcano/pkg/version"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity"
+)
+
+func main() {
+	// Upstream's plugins register themselves when their package is initialized, which is
+	// before this: the later registration wins.
+	framework.RegisterPluginBuilder(capacity.Name, capacity.NewBuilder())
+
+	opts, logFlushFrequency := parseFlags()
+	if opts.PrintVersion {
+		version.PrintVersionAndExit()
+	}
+	klog.StartFlushDaemon(logFlushFrequency)
+	if err := run(opts); err != nil {
+		klog.Flush()
+		fmt.Fprintf(os.Stderr, "vc-scheduler: %v\n", err)
+		os.Exit(1)
+	}
+	klog.Flush()
+}
+
+// parseFlags takes the flags of upstream's vc-scheduler.
+func parseFlags() (*options.ServerOption, time.Duration) {
+	klog.InitFlags(nil)
+	flags := pflag.CommandLine
+	logFlushFrequency := flags.Duration("log-flush-frequency", 5*time.Second, "Maximum time between log flushes")
+
+	opts := options.NewServerOption()
+	opts.AddFlags(flags)
+	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
+	volcanoutil.LeaderElectionDefault(&opts.LeaderElection)
+	opts.LeaderElection.ResourceName = volcanoutil.GenerateComponentName(opts.SchedulerNames)
+	componentbaseoptions.BindLeaderElectionFlags(&opts.LeaderElection, flags)
+	opts.RegisterOptions()
+	cliflag.InitFlags()
+	return opts, *logFlushFrequency
+}
+
+func run(opts *options.ServerOption) error {
+	if err := opts.CheckOptionOrDie(); err != nil {
+		return err
+	}
+	if opts.CaCertFile != "" && opts.CertFile != "" && opts.KeyFile != "" {
+		if err := opts.ParseCAFiles(nil); err != nil {
+			return fmt.Errorf("certificates for the server: %w", err)
+		}
+	}
+	return app.Run(opts)
+}

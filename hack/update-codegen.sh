@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Generates deepcopy functions, clients and the Queue CRD from apis/. With a folder as
+# argument it works on the copy of the repository in there.
+set -euo pipefail
+
+tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/tools" && pwd)
+cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
+
+bin=$(mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+go build -C "$tools" -o "$bin/" \
+  k8s.io/code-generator/cmd/{deepcopy-gen,applyconfiguration-gen,client-gen,lister-gen,informer-gen} \
+  sigs.k8s.io/controller-tools/cmd/controller-gen
+
+module=$(go list -m)
+api=apis/scheduling/v1beta1
+client=pkg/client
+upstream=volcano.sh/apis/pkg/apis/scheduling/v1beta1
+upstream_apply=volcano.sh/apis/pkg/client/applyconfiguration/scheduling/v1beta1
+external=$(printf "$upstream.%s:$upstream_apply," QueueSpec QueueStatus Affinity Cluster Guarantee Reservation)
+header=(--go-header-file hack/boilerplate.go.txt)
+
+rm -rf "$client" "$api"/zz_generated.*.go
+"$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "./$api"
+"$bin/applyconfiguration-gen" "${header[@]}" \
+  --output-dir "$client/applyconfiguration" --output-pkg "$module/$client/applyconfiguration" \
+  --external-applyconfigurations "${external%,}" \
+  "./$api"
+"$bin/client-gen" "${header[@]}" --clientset-name versioned --input-base "" --input "$module/$api" \
+  --output-dir "$client/clientset" --output-pkg "$module/$client/clientset" \
+  --apply-configuration-package "$module/$client/applyconfiguration"
+"$bin/lister-gen" "${header[@]}" --output-dir "$client/listers" --output-pkg "$module/$client/listers" "./$api"
+"$bin/informer-gen" "${header[@]}" --output-dir "$client/informers" --output-pkg "$module/$client/informers" \
+  --versioned-clientset-package "$module/$client/clientset/versioned" --listers-package "$module/$client/listers" "./$api"
+"$bin/controller-gen" crd paths="./$api" output:crd:dir=config/crd

@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestAmountIsExact compares the arithmetic with math/big at random points and at the
+// edges of the range.
+func TestAmountIsExact(t *testing.T) {
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, seed))
+	edge := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
+	values := []*big.Int{big.NewInt(0), big.NewInt(1), big.NewInt(-1), edge, new(big.Int).Neg(edge)}
+	for range 300 {
+		n := new(big.Int).SetUint64(random.Uint64())
+		n.Lsh(n, uint(random.IntN(63))).Add(n, new(big.Int).SetUint64(random.Uint64()))
+		if random.IntN(2) == 0 {
+			n.Neg(n)
+		}
+		values = append(values, n)
+	}
+	for _, x := range values {
+		for _, y := range values {
+			a, b := mustFromNano(t, x), mustFromNano(t, y)
+			check(t, a.Add, b, new(big.Int).Add(x, y))
+			check(t, a.Sub, b, new(big.Int).Sub(x, y))
+			if got, want := a.Cmp(b), x.Cmp(y); got != want {
+				t.Fatalf("Cmp(%v, %v) = %d, want %d (seed %d)", x, y, got, want, seed)
+			}
+		}
+	}
+}
+
+func mustFromNano(t *testing.T, n *big.Int) Amount {
+	t.Helper()
+	a, err := FromNano(n)
+	if err != nil {
+		t.Fatalf("FromNano(%v): %v", n, err)
+	}
+	if a.Nano().Cmp(n) != 0 {
+		t.Fatalf("FromNano(%v).Nano() = %v", n, a.Nano())
+	}
+	return a
+}
+
+func check(t *testing.T, operation func(Amount) (Amount, error), b Amount, want *big.Int) {
+	t.Helper()
+	got, err := operation(b)
+	low := new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 127))
+	if want.BitLen() > 127 && want.Cmp(low) != 0 {
+		if !errors.Is(err, ErrOverflow) {
+			t.Fatalf("got %v, %v; want an overflow, because the result is %v", got, err, want)
+		}
+		return
+	}
+	if err != nil || got.Nano().Cmp(want) != 0 {
+		t.Fatalf("got %v, %v; want %v", got.Nano(), err, want)
+	}
+}
+
+func TestFromNanoRefusesWhatDoesNotFit(t *testing.T) {
+	if a, err := FromNano(new(big.Int).Lsh(big.NewInt(1), 127)); !errors.Is(err, ErrOverflow) {
+		t.Fatalf("got %v, %v; want an overflow", a, err)
+	}
+}
+
+func TestUnitsHoldEveryInt64(t *testing.T) {
+	for _, n := range []int64{0, 1, -1, 8, math.MaxInt64, math.MinInt64} {
+		want := new(big.Int).Mul(big.NewInt(n), big.NewInt(1e9))
+		if got := Units(n).Nano(); got.Cmp(want) != 0 {
+			t.Errorf("Units(%d) is %v billionths, want %v", n, got, want)
+		}
+	}
+}
+
+func TestAmountString(t *testing.T) {
+	for _, c := range []struct {
+		nano int64
+		want string
+	}{
+		{0, "0"},
+		{8e9, "8"},
+		{500e6, "0.5"},
+		{-1500e6, "-1.5"},
+		{1, "0.000000001"},
+	} {
+		if got := mustFromNano(t, big.NewInt(c.nano)).String(); got != c.want {
+			t.Errorf("%d billionths print as %q, want %q", c.nano, got, c.want)
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		limit Limit
+		total int64
+		want  bool
+	}{
+		{"no limit admits anything", Limit{}, math.MaxInt64, true},
+		{"a limit of zero admits zero", AtMost(Amount{}), 0, true},
+		{"a limit of zero admits nothing else", AtMost(Amount{}), 1, false},
+		{"a limit admits itself", AtMost(Units(8)), 8, true},
+		{"a limit admits not one more", AtMost(Units(8)), 9, false},
+	} {
+		if got := c.limit.admits(Units(c.total)); got != c.want {
+			t.Errorf("%s: got %t", c.name, got)
+		}
+	}
+}

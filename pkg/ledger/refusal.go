@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// Refusal says why a demand does not fit: which queue on the way to the root refused, in
+// which dimension, and the numbers.
+type Refusal struct {
+	Queue     string
+	Dimension Dimension
+	// Requested is what was asked for in addition to what is held.
+	Requested Amount
+	// WouldBe is what the queue would hold in all.
+	WouldBe Amount
+	// Limit is the queue's capability, which WouldBe exceeds.
+	Limit Amount
+}
+
+// String is the sentence that people see in events and conditions.
+func (r Refusal) String() string {
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <%s>",
+		r.Queue, r.Dimension, r.Dimension.format(r.Requested), r.Dimension.format(r.WouldBe), r.Dimension.format(r.Limit))
+}
+
+// format writes an amount in the unit that a person would use: cores, devices, cards, and
+// for bytes the largest binary unit that needs no more than three decimals.
+func (d Dimension) format(a Amount) string {
+	if !d.bytes() {
+		return a.String()
+	}
+	value := new(big.Rat).SetFrac(a.Nano(), big.NewInt(nano))
+	for i := len(binaryUnits) - 1; i >= 0; i-- {
+		unit := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(10*(i+1))))
+		scaled := new(big.Rat).Quo(value, unit)
+		if new(big.Rat).Abs(scaled).Cmp(big.NewRat(1, 1)) >= 0 && decimals(scaled) <= 3 {
+			return decimal(scaled) + binaryUnits[i]
+		}
+	}
+	return a.String()
+}
+
+var binaryUnits = []string{"KiB", "MiB", "GiB", "TiB", "PiB"}
+
+// bytes reports whether people count the dimension in bytes.
+func (d Dimension) bytes() bool {
+	name := d.Name
+	if d.Kind == DeviceCapacity {
+		name = d.Capacity
+	}
+	return d.Kind != Card && d.Kind != DeviceCount &&
+		(name == "memory" || strings.HasSuffix(name, "/memory") || strings.HasSuffix(name, "storage") || strings.HasPrefix(name, "hugepages-"))
+}
+
+// decimal writes a rational without loss and without trailing zeros. Its denominator must
+// divide a power of ten, as those of amounts and of amounts in binary units do.
+func decimal(r *big.Rat) string {
+	return r.FloatString(decimals(r))
+}
+
+func decimals(r *big.Rat) int {
+	n, _ := r.FloatPrec()
+	return n
+}

@@ -1,0 +1,96 @@
+package capacity
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	resourcelisters "k8s.io/client-go/listers/resource/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
+	"github.com/devicequota/devicequota/pkg/client/informers/externalversions"
+	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// process is what outlives sessions: informers, the event recorder, and the memory of who
+// held what. Sessions run one after the other, so nothing here is locked.
+type process struct {
+	started sync.Once
+
+	// queues reads spec.dra, which the scheduler's own queue type drops. It is nil when
+	// the session has no REST configuration: then there is no spec.dra.
+	queues       schedulinglisters.QueueLister
+	queuesSynced func() bool
+	// templates is nil when the scheduler runs without dynamic resource allocation.
+	templates       resourcelisters.ResourceClaimTemplateLister
+	templatesSynced func() bool
+	recorder        record.EventRecorder
+
+	dimensions ledger.Dimensions
+	// held has every claim that was charged when the last session closed.
+	held map[ledger.Key]heldClaim
+	// told has what the people behind a pod were told in the last session.
+	told map[types.UID]string
+
+	startTime time.Time
+	// caughtUp is set once, when the scheduler's cache has all pods that hold devices.
+	caughtUp bool
+}
+
+func newProcess() *process {
+	return &process{}
+}
+
+// start is idempotent. It waits for nothing: a session works with what has been read, and
+// refuses devices until enough has.
+func (p *process) start(ssn *framework.Session) {
+	p.started.Do(func() {
+		p.startTime = time.Now()
+		p.startRecorder(ssn)
+		p.startQueues(ssn)
+		p.startTemplates(ssn)
+	})
+}
+
+func (p *process) startRecorder(ssn *framework.Session) {
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: ssn.KubeClient().CoreV1().Events("")})
+	p.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "vc-scheduler"})
+}
+
+func (p *process) startQueues(ssn *framework.Session) {
+	config := ssn.ClientConfig()
+	if config == nil {
+		klog.InfoS("The session has no REST configuration, spec.dra of queues is not read")
+		return
+	}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		klog.ErrorS(err, "Failed to make a client for queues, spec.dra of queues is not read")
+		return
+	}
+	factory := externalversions.NewSharedInformerFactory(client, 0)
+	queues := factory.Scheduling().V1beta1().Queues()
+	p.queues, p.queuesSynced = queues.Lister(), queues.Informer().HasSynced
+	factory.Start(context.Background().Done())
+}
+
+// startTemplates asks the session's factory for an informer that upstream does not use.
+// Starting the factory again starts only what is new.
+func (p *process) startTemplates(ssn *framework.Session) {
+	if ssn.SharedDRAManager() == nil {
+		return
+	}
+	templates := ssn.InformerFactory().Resource().V1().ResourceClaimTemplates()
+	p.templates, p.templatesSynced = templates.Lister(), templates.Informer().HasSynced
+	ssn.InformerFactory().Start(context.Background().Done())
+}

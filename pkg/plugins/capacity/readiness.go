@@ -1,0 +1,68 @@
+package capacity
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// catchUpLimit bounds how long after the start a pod that holds devices, but is in no job
+// that the scheduler knows, keeps others from getting devices.
+const catchUpLimit = 30 * time.Second
+
+// whyBlocked says why the limits or the devices in use are not known well enough to hand
+// out devices; empty when they are.
+func (p *plugin) whyBlocked() string {
+	if p.process.queuesSynced != nil && !p.process.queuesSynced() {
+		return "the quotas of the queues are still being read; if this lasts, check that the scheduler may list and watch queues"
+	}
+	if p.process.caughtUp || p.source.manager == nil {
+		return ""
+	}
+	missing := p.unknownConsumer()
+	if missing == nil || time.Since(p.process.startTime) > catchUpLimit {
+		p.process.caughtUp = true
+		return ""
+	}
+	return fmt.Sprintf("the scheduler has just started and is still reading pods that hold devices, %s/%s among them", missing.Namespace, missing.Name)
+}
+
+// unknownConsumer returns a pod that holds an allocated claim and belongs to a PodGroup,
+// but is in no job of the session; nil when there is none. After a start the scheduler's
+// cache is filled by handlers that lag behind the informers, and a pod that is missing
+// from it would be a charge that is missing from the ledger.
+func (p *plugin) unknownConsumer() *corev1.Pod {
+	claims, err := p.source.claims.List(labels.Everything())
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+		return nil
+	}
+	known := map[types.UID]bool{}
+	for _, job := range p.session.Jobs {
+		for _, task := range job.Tasks {
+			known[task.Pod.UID] = true
+		}
+	}
+	pods := p.session.InformerFactory().Core().V1().Pods().Lister()
+	for _, claim := range claims {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, consumer := range claim.Status.ReservedFor {
+			if consumer.Resource != "pods" || known[consumer.UID] {
+				continue
+			}
+			pod, err := pods.Pods(claim.Namespace).Get(consumer.Name)
+			if err == nil && pod.UID == consumer.UID && pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] != "" {
+				return pod
+			}
+		}
+	}
+	return nil
+}

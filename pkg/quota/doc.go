@@ -1,0 +1,2 @@
+// Package quota turns Queue objects into limits of the ledger.
+package quota
