@@ -66,5 +66,6 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 func (p *plugin) OnSessionClose(*framework.Session) {
 	p.report()
 	p.remember()
+	p.clearInFlight()
 	p.shieldQueues()
 }

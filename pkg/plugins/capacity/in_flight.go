@@ -1,0 +1,42 @@
+package capacity
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// clearInFlight forgets allocations that were begun in this session and that nobody will
+// finish. Upstream reserves devices when a pod is given a node and lets go of them when
+// that is undone, but a gang that is only pipelined is neither bound nor undone: its claims
+// then stay "in the process of being allocated", and their devices unusable, until the
+// scheduler restarts (volcano issue 5044, pull requests 5103 and 5884). Pods that are being
+// bound have a status of their own by now; every other allocation in flight is stale.
+func (p *plugin) clearInFlight() {
+	if p.source.manager == nil {
+		return
+	}
+	claims := p.source.manager.ResourceClaims()
+	holdings := p.holdings()
+	binding := map[types.UID]bool{}
+	for _, h := range holdings {
+		if h.task.Status == api.Binding {
+			for _, claim := range p.claimsOf(h.task) {
+				binding[claim.UID] = true
+			}
+		}
+	}
+	for _, h := range holdings {
+		switch h.task.Status {
+		case api.Pending, api.Pipelined, api.Allocated:
+		default:
+			continue
+		}
+		for _, claim := range p.claimsOf(h.task) {
+			if !binding[claim.UID] && claims.RemoveClaimPendingAllocation(claim.UID) {
+				klog.V(4).InfoS("Cleared a stale allocation in flight", "claim", klog.KObj(claim), "pod", klog.KObj(h.task.Pod))
+			}
+		}
+	}
+}

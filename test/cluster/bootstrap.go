@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/devicequota/devicequota/config"
+)
+
+const (
+	// crdFolder has copies of Volcano's CRDs, beside the binaries.
+	crdFolder  = "crds"
+	stagesFile = "stages.yaml"
+)
+
+// stages tell kwok how nodes and pods live.
+//
+//go:embed stages.yaml
+var stages []byte
+
+// rbac has the rights of components that are not the product's.
+//
+//go:embed rbac.yaml
+var rbac []byte
+
+// bootstrap creates what Volcano needs before it starts: its CRDs, with the product's
+// queue CRD in place of its own, its namespace, and the rights of its components.
+func (c *Cluster) bootstrap(ctx context.Context) error {
+	crds, err := c.crds()
+	if err != nil {
+		return err
+	}
+	if err := c.applier.apply(ctx, crds); err != nil {
+		return err
+	}
+	rights, err := parseManifests("rbac.yaml", rbac)
+	if err != nil {
+		return err
+	}
+	shipped, err := embedded("rbac")
+	if err != nil {
+		return err
+	}
+	if err := c.applier.apply(ctx, append(rights, shipped...)); err != nil {
+		return err
+	}
+	return c.waitForCRDs(ctx, crds)
+}
+
+// crds returns Volcano's CRDs; one of the same name from config/crd replaces Volcano's.
+func (c *Cluster) crds() ([]manifest, error) {
+	theirs, err := readManifests(filepath.Join(c.bin, crdFolder))
+	if err != nil {
+		return nil, err
+	}
+	ours, err := embedded("crd")
+	if err != nil {
+		return nil, err
+	}
+	replaced := map[string]bool{}
+	for _, m := range ours {
+		replaced[m.object.GetName()] = true
+	}
+	all := ours
+	for _, m := range theirs {
+		if !replaced[m.object.GetName()] {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// embedded parses all manifests of a folder of package config.
+func embedded(folder string) ([]manifest, error) {
+	var all []manifest
+	err := fs.WalkDir(config.FS, folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := config.FS.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		manifests, err := parseManifests("config/"+path, data)
+		all = append(all, manifests...)
+		return err
+	})
+	return all, err
+}
+
+// waitForCRDs waits until the API server serves the CRDs.
+func (c *Cluster) waitForCRDs(ctx context.Context, crds []manifest) error {
+	for _, m := range crds {
+		name := m.object.GetName()
+		err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
+			crd, err := c.dynamic.Resource(crdResource).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+			for _, condition := range conditions {
+				if m, ok := condition.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
+					return true, nil
+				}
+			}
+			return false, nil
+		})
+		if err != nil {
+			return fmt.Errorf("waiting for CustomResourceDefinition %s to be established: %w", name, err)
+		}
+	}
+	c.applier.mapper.Reset()
+	return nil
+}

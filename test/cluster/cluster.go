@@ -1,0 +1,298 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// readyTimeout bounds how long one component may take to get ready.
+	readyTimeout = 2 * time.Minute
+	// readyPoll is how often a starting component is asked.
+	readyPoll = 50 * time.Millisecond
+	// portAttempts is how often a component is started anew when its port is lost to
+	// another program between choosing it and listening on it.
+	portAttempts = 3
+
+	lockName = "lock"
+)
+
+var queueResource = schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "queues"}
+
+// Cluster is a running control plane. Its methods may be called from several goroutines.
+type Cluster struct {
+	options           Options
+	bin, state        string
+	temporary         bool
+	pki               *pki
+	serviceAccountKey string
+	schedulerConfig   string
+	lock              *os.File
+	janitor           *process
+
+	// These are set while the cluster starts and read-only afterwards.
+	ports   map[string][]string
+	probe   *http.Client
+	config  *rest.Config
+	dynamic dynamic.Interface
+	applier *applier
+
+	failed  chan error
+	onReady sync.Mutex
+	stop    func() error
+
+	mu         sync.Mutex
+	components map[string]component
+	processes  map[string]*process
+	stopped    bool
+}
+
+// Start runs a control plane and returns when it is ready for work and the manifests are
+// applied. The cluster stops when ctx ends or Stop is called. The error names the component
+// or the file that is at fault.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	c := &Cluster{
+		options: o, ports: map[string][]string{}, components: map[string]component{}, processes: map[string]*process{},
+		failed: make(chan error, 1),
+	}
+	c.stop = sync.OnceValue(c.stopOnce)
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	context.AfterFunc(ctx, func() { _ = c.Stop() })
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	manifests, err := readManifests(c.options.Manifests...)
+	if err != nil {
+		return err
+	}
+	if err := c.run(ctx, c.etcd()); err != nil {
+		return err
+	}
+	if err := c.run(ctx, c.apiServer()); err != nil {
+		return err
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.run(groupCtx, c.controllerManager()) })
+	group.Go(func() error {
+		if err := c.bootstrap(groupCtx); err != nil {
+			return err
+		}
+		for _, comp := range []component{c.kwok(), c.volcanoControllers(), c.volcanoScheduler()} {
+			group.Go(func() error { return c.run(groupCtx, comp) })
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return c.applier.apply(ctx, manifests)
+}
+
+// run starts a component for the first time, on ports of its own.
+func (c *Cluster) run(ctx context.Context, comp component) error {
+	began := time.Now()
+	for attempt := 1; ; attempt++ {
+		ports, err := freePorts(comp.ports)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.ports[comp.name], c.components[comp.name] = ports, comp
+		c.mu.Unlock()
+		if comp.name == APIServer {
+			if err := c.connect(ports[0]); err != nil {
+				return err
+			}
+		}
+		p, err := c.launch(ctx, comp)
+		if err == nil {
+			break
+		}
+		if p == nil || !p.lostPort() || attempt == portAttempts {
+			return err
+		}
+	}
+	if c.options.OnReady != nil {
+		c.onReady.Lock()
+		defer c.onReady.Unlock()
+		c.options.OnReady(comp.name, time.Since(began))
+	}
+	return nil
+}
+
+// launch starts a component's process and waits until it is ready.
+func (c *Cluster) launch(ctx context.Context, comp component) (*process, error) {
+	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
+		return nil, errors.New("the cluster is stopped")
+	}
+	ports := c.ports[comp.name]
+	p, err := startProcess(comp.name, filepath.Join(c.state, "logs", comp.name+".log"), c.lock, comp.command(ports)...)
+	if err != nil {
+		c.mu.Unlock()
+		return nil, err
+	}
+	c.processes[comp.name] = p
+	c.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	poll := time.NewTicker(readyPoll)
+	defer poll.Stop()
+	var last error
+	for {
+		if last = comp.ready(ctx, ports); last == nil {
+			go c.watch(p)
+			return p, nil
+		}
+		select {
+		case <-p.done:
+			return p, p.failure()
+		case <-ctx.Done():
+			return p, fmt.Errorf("%s is not ready: %w; the end of %s:\n%s", comp.name, last, p.log, tail(p.log))
+		case <-poll.C:
+		}
+	}
+}
+
+// watch reports a process that ends although nobody asked it to.
+func (c *Cluster) watch(p *process) {
+	<-p.done
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped || c.processes[p.name] != p {
+		return
+	}
+	select {
+	case c.failed <- p.failure():
+	default: // one failure is enough
+	}
+}
+
+// Kill ends a component as a crash would, with SIGKILL. It stays dead until Restart, and
+// is not reported as failed.
+func (c *Cluster) Kill(name string) error {
+	c.mu.Lock()
+	p := c.processes[name]
+	delete(c.processes, name)
+	c.mu.Unlock()
+	if p == nil {
+		return fmt.Errorf("component %s does not run", name)
+	}
+	p.kill()
+	return nil
+}
+
+// Restart starts a component again, killing it first if it runs, and waits until it is
+// ready. It keeps its ports.
+func (c *Cluster) Restart(ctx context.Context, name string) error {
+	c.mu.Lock()
+	comp, known := c.components[name]
+	running := c.processes[name] != nil
+	c.mu.Unlock()
+	if !known {
+		return fmt.Errorf("there is no component %s", name)
+	}
+	if running {
+		if err := c.Kill(name); err != nil {
+			return err
+		}
+	}
+	_, err := c.launch(ctx, comp)
+	return err
+}
+
+// Failed delivers at most one error: the first component that ended by itself, with the
+// end of its log.
+func (c *Cluster) Failed() <-chan error {
+	return c.failed
+}
+
+// Config is the administrator's client configuration, without a client-side rate limit.
+func (c *Cluster) Config() *rest.Config {
+	return rest.CopyConfig(c.config)
+}
+
+// Kubeconfig is the file with the administrator's kubeconfig.
+func (c *Cluster) Kubeconfig() string {
+	return c.kubeconfig(admin)
+}
+
+// State is the folder of the cluster's state; the logs are in its folder logs.
+func (c *Cluster) State() string {
+	return c.state
+}
+
+// SchedulerMetricsURL is where the scheduler serves its Prometheus metrics.
+func (c *Cluster) SchedulerMetricsURL() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return "http://" + local(c.ports[VolcanoScheduler][0]) + "/metrics"
+}
+
+// Apply applies files and folders of manifests.
+func (c *Cluster) Apply(ctx context.Context, paths ...string) error {
+	manifests, err := readManifests(paths...)
+	if err != nil {
+		return err
+	}
+	return c.applier.apply(ctx, manifests)
+}
+
+// ApplyYAML applies documents; source is what errors call them.
+func (c *Cluster) ApplyYAML(ctx context.Context, source string, data []byte) error {
+	manifests, err := parseManifests(source, data)
+	if err != nil {
+		return err
+	}
+	return c.applier.apply(ctx, manifests)
+}
+
+// Stop ends all components, the last to start first, and removes a temporary state folder.
+// It may be called more than once; every call returns when all is done.
+func (c *Cluster) Stop() error {
+	return c.stop()
+}
+
+func (c *Cluster) stopOnce() error {
+	c.mu.Lock()
+	c.stopped = true
+	processes := maps.Clone(c.processes)
+	c.mu.Unlock()
+
+	for _, name := range []string{Kwok, VolcanoScheduler, VolcanoControllers, ControllerManager, APIServer, Etcd} {
+		if p := processes[name]; p != nil {
+			p.stop()
+		}
+	}
+	var errs []error
+	if c.temporary {
+		errs = append(errs, os.RemoveAll(c.state))
+	}
+	if c.lock != nil {
+		errs = append(errs, c.lock.Close())
+	}
+	if c.janitor != nil {
+		c.janitor.stop()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,212 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+)
+
+// gates are the feature gates of Dynamic Resource Allocation that the cluster serves.
+var gates = strings.Join([]string{
+	"DynamicResourceAllocation=true",
+	"DRAAdminAccess=true",
+	"DRAConsumableCapacity=true",
+	"DRAExtendedResource=true",
+	"DRAPartitionableDevices=true",
+	"DRAPrioritizedList=true",
+}, ",")
+
+// controllers are those that jobs, deployments, quotas, garbage and claims need.
+var controllers = strings.Join([]string{
+	"clusterrole-aggregation-controller", "deployment-controller", "disruption-controller",
+	"garbage-collector-controller", "job-controller", "namespace-controller",
+	"pod-garbage-collector-controller", "replicaset-controller", "resourceclaim-controller",
+	"resourcequota-controller", "root-ca-certificate-publisher-controller",
+	"serviceaccount-controller", "statefulset-controller", "ttl-after-finished-controller",
+}, ",")
+
+// identities are who the components, and the administrator, are to the API server.
+var identities = map[string]identity{
+	admin:              {user: "devcluster-admin", groups: []string{"system:masters"}},
+	Etcd:               {user: "etcd"},
+	APIServer:          {user: "kube-apiserver"},
+	ControllerManager:  {user: "system:kube-controller-manager"},
+	VolcanoControllers: {user: "vc-controller-manager"},
+	Kwok:               {user: "kwok"},
+	VolcanoScheduler: {
+		user:   "system:serviceaccount:volcano-system:volcano-scheduler",
+		groups: []string{"system:serviceaccounts", "system:serviceaccounts:volcano-system", "system:authenticated"},
+	},
+}
+
+const admin = "admin"
+
+// component is how to run one part of the control plane.
+type component struct {
+	name string
+	// ports is how many free ports it needs.
+	ports int
+	// command returns the program and its arguments.
+	command func(ports []string) []string
+	// ready is nil once the component works.
+	ready func(ctx context.Context, ports []string) error
+}
+
+func (c *Cluster) etcd() component {
+	return component{
+		name:  Etcd,
+		ports: 2,
+		command: func(ports []string) []string {
+			return c.role(Etcd, "-data-dir", filepath.Join(c.state, "etcd"), "-listen", local(ports[0]), "-listen-peer", local(ports[1]),
+				"-cert-file", c.pki.certFile(Etcd), "-key-file", c.pki.keyFile(Etcd), "-trusted-ca-file", c.pki.caFile())
+		},
+		ready: func(ctx context.Context, ports []string) error {
+			return c.get(ctx, "https://"+local(ports[0])+"/health")
+		},
+	}
+}
+
+func (c *Cluster) apiServer() component {
+	return component{
+		name:  APIServer,
+		ports: 1,
+		command: func(ports []string) []string {
+			args := []string{
+				"--etcd-servers=https://" + local(c.ports[Etcd][0]), "--etcd-cafile=" + c.pki.caFile(),
+				"--etcd-certfile=" + c.pki.certFile(APIServer), "--etcd-keyfile=" + c.pki.keyFile(APIServer),
+				"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + ports[0],
+				"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
+				"--tls-cert-file=" + c.pki.certFile(APIServer), "--tls-private-key-file=" + c.pki.keyFile(APIServer),
+				"--client-ca-file=" + c.pki.caFile(), "--authorization-mode=RBAC",
+				"--service-account-issuer=https://kubernetes.default.svc",
+				"--service-account-key-file=" + c.serviceAccountKey, "--service-account-signing-key-file=" + c.serviceAccountKey,
+				"--feature-gates=" + gates,
+				"--runtime-config=resource.k8s.io/v1=true,resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
+				// No controller takes the taint away that this plugin gives to new nodes.
+				"--disable-admission-plugins=TaintNodesByCondition",
+			}
+			return c.role(APIServer, append(args, c.options.APIServerArgs...)...)
+		},
+		ready: func(ctx context.Context, ports []string) error {
+			return c.get(ctx, "https://"+local(ports[0])+"/readyz")
+		},
+	}
+}
+
+func (c *Cluster) controllerManager() component {
+	return component{
+		name:  ControllerManager,
+		ports: 1,
+		command: func(ports []string) []string {
+			return c.role(ControllerManager,
+				"--kubeconfig="+c.kubeconfig(ControllerManager), "--authentication-kubeconfig="+c.kubeconfig(ControllerManager),
+				"--authorization-kubeconfig="+c.kubeconfig(ControllerManager),
+				"--bind-address=127.0.0.1", "--secure-port="+ports[0],
+				"--tls-cert-file="+c.pki.certFile(ControllerManager), "--tls-private-key-file="+c.pki.keyFile(ControllerManager),
+				"--leader-elect=false", "--use-service-account-credentials=true", "--kube-api-qps=2000", "--kube-api-burst=4000",
+				"--root-ca-file="+c.pki.caFile(), "--service-account-private-key-file="+c.serviceAccountKey,
+				"--controllers="+controllers, "--feature-gates="+gates)
+		},
+		ready: func(ctx context.Context, _ []string) error {
+			client, err := kubernetes.NewForConfig(c.config)
+			if err != nil {
+				return err
+			}
+			_, err = client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+			return err
+		},
+	}
+}
+
+func (c *Cluster) volcanoControllers() component {
+	return component{
+		name:  VolcanoControllers,
+		ports: 1,
+		command: func(ports []string) []string {
+			return c.role(VolcanoControllers, "--kubeconfig="+c.kubeconfig(VolcanoControllers), "--leader-elect=false",
+				"--kube-api-qps=2000", "--kube-api-burst=4000", "--worker-threads=8", "--worker-threads-for-podgroup=8",
+				"--enable-healthz=true", "--healthz-address="+local(ports[0]))
+		},
+		// The scheduler creates the queue, the controllers open it.
+		ready: func(ctx context.Context, _ []string) error {
+			queue, err := c.dynamic.Resource(queueResource).Get(ctx, "default", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if state, _, _ := unstructured.NestedString(queue.Object, "status", "state"); state != "Open" {
+				return fmt.Errorf("queue default is in state %q, not Open", state)
+			}
+			return nil
+		},
+	}
+}
+
+func (c *Cluster) volcanoScheduler() component {
+	return component{
+		name:  VolcanoScheduler,
+		ports: 2,
+		command: func(ports []string) []string {
+			args := append([]string{
+				"--kubeconfig=" + c.kubeconfig(VolcanoScheduler), "--leader-elect=false", "--scheduler-conf=" + c.schedulerConfig,
+				"--feature-gates=" + gates, "--kube-api-qps=2000", "--kube-api-burst=4000", "--schedule-period=200ms",
+				"--enable-metrics=true", "--listen-address=" + local(ports[0]),
+				"--enable-healthz=true", "--healthz-address=" + local(ports[1]),
+				"--cache-dumper=false", "--disable-default-scheduler-config=true", "--v=3",
+			}, c.options.SchedulerArgs...)
+			if c.options.UpstreamScheduler {
+				return c.role(VolcanoScheduler, args...)
+			}
+			return c.role("guard", append([]string{filepath.Join(c.bin, VolcanoScheduler)}, args...)...)
+		},
+		// It serves metrics before it has started to schedule; its first session has closed
+		// once the first plugin's latency is among them.
+		ready: func(ctx context.Context, ports []string) error {
+			return c.getContaining(ctx, "http://"+local(ports[0])+"/metrics", "volcano_plugin_scheduling_latency")
+		},
+	}
+}
+
+func (c *Cluster) kwok() component {
+	return component{
+		name:  Kwok,
+		ports: 1,
+		command: func(ports []string) []string {
+			return c.role("guard", filepath.Join(c.bin, Kwok), "--kubeconfig="+c.kubeconfig(Kwok), "--config="+filepath.Join(c.state, stagesFile),
+				"--manage-all-nodes=true", "--node-lease-duration-seconds=40", "--node-port=0", "--cidr=10.0.0.1/8",
+				"--server-address="+local(ports[0]))
+		},
+		ready: func(ctx context.Context, ports []string) error {
+			return c.get(ctx, "http://"+local(ports[0])+"/healthz")
+		},
+	}
+}
+
+// role is the command line of a component that is part of the controlplane program.
+func (c *Cluster) role(name string, args ...string) []string {
+	return append([]string{filepath.Join(c.bin, controlplaneProgram), name}, args...)
+}
+
+func local(port string) string {
+	return net.JoinHostPort("127.0.0.1", port)
+}
+
+// freePorts returns ports that nobody listens on just now.
+func freePorts(n int) ([]string, error) {
+	var ports []string
+	for range n {
+		listener, err := net.Listen("tcp", local("0"))
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close()
+		ports = append(ports, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+	}
+	return ports, nil
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
+
+func runAPIServer(args []string) error {
+	return execute(apiserver.NewAPIServerCommand(), args)
+}
+
+func runControllerManager(args []string) error {
+	return execute(controllermanager.NewControllerManagerCommand(), args)
+}
+
+func execute(command *cobra.Command, args []string) error {
+	command.SetArgs(args)
+	return command.Execute()
+}

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// manifest is one object and where it was written.
+type manifest struct {
+	source string
+	object *unstructured.Unstructured
+}
+
+// readManifests reads files, and of folders all files that end in .yaml, .yml or .json, in
+// the order of their names. An error names the file, and the document in it.
+func readManifests(paths ...string) ([]manifest, error) {
+	var all []manifest
+	for _, path := range paths {
+		err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || file != path && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)) {
+				return err
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			manifests, err := parseManifests(file, data)
+			all = append(all, manifests...)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("manifests: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// parseManifests splits YAML documents. Empty ones are skipped, lists are taken apart.
+func parseManifests(source string, data []byte) ([]manifest, error) {
+	var all []manifest
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for number := 1; ; number++ {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", source, err)
+		}
+		where := fmt.Sprintf("%s, document %d", source, number)
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		if len(object.Object) == 0 {
+			continue
+		}
+		if object.IsList() {
+			items, err := object.ToList()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", where, err)
+			}
+			for i := range items.Items {
+				all = append(all, manifest{where, &items.Items[i]})
+			}
+			continue
+		}
+		if object.GetAPIVersion() == "" || object.GetKind() == "" || object.GetName() == "" {
+			return nil, fmt.Errorf("%s: an object needs apiVersion, kind and metadata.name", where)
+		}
+		all = append(all, manifest{where, object})
+	}
+}
+
+// ranks order kinds so that each comes after those it needs. Kinds that are not listed come
+// last.
+var ranks = map[string]int{
+	"Namespace":                1,
+	"CustomResourceDefinition": 2,
+	"ServiceAccount":           3,
+	"ClusterRole":              3,
+	"Role":                     3,
+	"ClusterRoleBinding":       4,
+	"RoleBinding":              4,
+	"PriorityClass":            5,
+	"ResourceQuota":            5,
+	"ConfigMap":                5,
+	"Secret":                   5,
+	"DeviceClass":              5,
+	"Node":                     6,
+	"ResourceSlice":            7,
+	"Queue":                    8,
+	"ResourceClaimTemplate":    9,
+	"ResourceClaim":            9,
+}
+
+// sortManifests returns the manifests in an order that works, else as they were written.
+func sortManifests(manifests []manifest) []manifest {
+	rank := func(m manifest) int {
+		if r, known := ranks[m.object.GetKind()]; known {
+			return r
+		}
+		return len(ranks)
+	}
+	sorted := slices.Clone(manifests)
+	slices.SortStableFunc(sorted, func(a, b manifest) int { return cmp.Compare(rank(a), rank(b)) })
+	return sorted
+}

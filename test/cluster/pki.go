@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+// certLifetime is longer than any development cluster lives.
+const certLifetime = 365 * 24 * time.Hour
+
+// pki is a certificate authority of the cluster's own, made anew at every start.
+type pki struct {
+	dir  string
+	key  crypto.Signer
+	cert *x509.Certificate
+}
+
+// identity is who a client is to the API server.
+type identity struct {
+	user   string
+	groups []string
+}
+
+func newPKI(dir string) (*pki, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "devcluster"}, key)
+	if err != nil {
+		return nil, err
+	}
+	p := &pki{dir: dir, key: key, cert: ca}
+	if err := os.WriteFile(p.caFile(), p.caPEM(), 0o600); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *pki) caFile() string              { return filepath.Join(p.dir, "ca.crt") }
+func (p *pki) certFile(name string) string { return filepath.Join(p.dir, name+".crt") }
+func (p *pki) keyFile(name string) string  { return filepath.Join(p.dir, name+".key") }
+
+func (p *pki) caPEM() []byte {
+	return encodeCert(p.cert.Raw)
+}
+
+// issue makes a certificate that serves on the loopback interface and identifies a client,
+// and returns both halves.
+func (p *pki) issue(who identity) (certPEM, keyPEM []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, nil, err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: who.user, Organization: who.groups},
+		DNSNames:     []string{"localhost", "kubernetes.default.svc"},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:    now.Add(-time.Minute),
+		NotAfter:     now.Add(certLifetime),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, p.cert, key.Public(), p.key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("certificate for %s: %w", who.user, err)
+	}
+	keyPEM, err = keyutil.MarshalPrivateKeyToPEM(key)
+	return encodeCert(der), keyPEM, err
+}
+
+// issueFiles writes what issue makes into files of that name.
+func (p *pki) issueFiles(name string, who identity) error {
+	certPEM, keyPEM, err := p.issue(who)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.certFile(name), certPEM, 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(p.keyFile(name), keyPEM, 0o600)
+}
+
+// serviceAccountKey writes the key that signs the tokens of service accounts. One from an
+// earlier run is kept, so that tokens in a kept state folder stay good.
+func (p *pki) serviceAccountKey() (string, error) {
+	file := p.keyFile("service-account")
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	keyPEM, err := keyutil.MakeEllipticPrivateKeyPEM()
+	if err != nil {
+		return "", err
+	}
+	return file, os.WriteFile(file, keyPEM, 0o600)
+}
+
+func encodeCert(der []byte) []byte {
+	pem, err := cert.EncodeCertificates(&x509.Certificate{Raw: der})
+	if err != nil {
+		panic(err) // only writing to memory can fail
+	}
+	return pem
+}

@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/devicequota/devicequota/config"
+)
+
+const defaultSchedulerConfig = "scheduler/volcano-scheduler.conf"
+
+// prepare makes everything on disk that the components need.
+func (c *Cluster) prepare() error {
+	var err error
+	if c.bin, err = c.options.findBin(); err != nil {
+		return err
+	}
+	if err := c.openState(); err != nil {
+		return err
+	}
+	if c.pki, err = newPKI(filepath.Join(c.state, "pki")); err != nil {
+		return err
+	}
+	for name, who := range identities {
+		if err := c.pki.issueFiles(name, who); err != nil {
+			return err
+		}
+	}
+	if c.serviceAccountKey, err = c.pki.serviceAccountKey(); err != nil {
+		return err
+	}
+	if c.probe, err = c.pki.newProbeClient(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(c.state, stagesFile), stages, 0o600); err != nil {
+		return err
+	}
+	return c.writeSchedulerConfig()
+}
+
+// openState makes the state folder and takes its lock. A temporary folder gets a janitor,
+// which removes it should this process be killed.
+func (c *Cluster) openState() error {
+	var err error
+	c.state = c.options.State
+	if c.state == "" {
+		c.temporary = true
+		if c.state, err = os.MkdirTemp("", "cluster-"); err != nil {
+			return err
+		}
+	}
+	if c.state, err = filepath.Abs(c.state); err != nil {
+		return err
+	}
+	for _, dir := range []string{c.state, filepath.Join(c.state, "logs"), filepath.Join(c.state, "kubeconfigs"), filepath.Join(c.state, "scheduler")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("state folder: %w", err)
+		}
+	}
+	c.lock, err = lockFile(filepath.Join(c.state, lockName))
+	if errors.Is(err, errInUse) {
+		c.temporary = false
+		return fmt.Errorf("state folder %s is in use by another cluster: stop that one or choose another folder", c.state)
+	}
+	if err != nil {
+		return fmt.Errorf("state folder: %w", err)
+	}
+	if c.temporary {
+		c.janitor, err = startProcess("janitor", os.DevNull, nil, c.role("janitor", filepath.Join(c.state, lockName), c.state)...)
+	}
+	return err
+}
+
+// writeSchedulerConfig puts the configuration into a folder of its own, because the
+// scheduler watches the folder that it is in.
+func (c *Cluster) writeSchedulerConfig() error {
+	var data []byte
+	var err error
+	if c.options.SchedulerConfig == "" {
+		data, err = config.FS.ReadFile(defaultSchedulerConfig)
+	} else {
+		data, err = os.ReadFile(c.options.SchedulerConfig)
+	}
+	if err != nil {
+		return fmt.Errorf("scheduler configuration: %w", err)
+	}
+	c.schedulerConfig = filepath.Join(c.state, "scheduler", "volcano-scheduler.conf")
+	return os.WriteFile(c.schedulerConfig, data, 0o600)
+}
+
+// connect writes the kubeconfig of every identity, and makes the administrator's clients,
+// for an API server on that port.
+func (c *Cluster) connect(port string) error {
+	for name := range identities {
+		if err := c.writeKubeconfig(name, port, c.kubeconfig(name)); err != nil {
+			return err
+		}
+	}
+	if c.options.Kubeconfig != "" {
+		if err := c.writeKubeconfig(admin, port, c.options.Kubeconfig); err != nil {
+			return fmt.Errorf("kubeconfig: %w", err)
+		}
+	}
+	restConfig, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig(admin))
+	if err != nil {
+		return err
+	}
+	restConfig.QPS = -1
+	c.config = restConfig
+	if c.dynamic, err = dynamic.NewForConfig(restConfig); err != nil {
+		return err
+	}
+	c.applier, err = newApplier(restConfig, c.dynamic)
+	return err
+}
+
+func (c *Cluster) kubeconfig(name string) string {
+	return filepath.Join(c.state, "kubeconfigs", name)
+}
+
+func (c *Cluster) writeKubeconfig(name, port, file string) error {
+	certPEM, err := os.ReadFile(c.pki.certFile(name))
+	if err != nil {
+		return err
+	}
+	keyPEM, err := os.ReadFile(c.pki.keyFile(name))
+	if err != nil {
+		return err
+	}
+	const entry = "devcluster"
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{entry: {Server: "https://" + local(port), CertificateAuthorityData: c.pki.caPEM()}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {ClientCertificateData: certPEM, ClientKeyData: keyPEM}},
+		Contexts:       map[string]*clientcmdapi.Context{entry: {Cluster: entry, AuthInfo: name}},
+		CurrentContext: entry,
+	}, file)
+}

@@ -1,0 +1,53 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// newProbeClient returns a client that is the administrator to whoever asks.
+func (p *pki) newProbeClient() (*http.Client, error) {
+	certificate, err := tls.LoadX509KeyPair(p.certFile(admin), p.keyFile(admin))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(p.cert)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: roots}}
+	return &http.Client{Transport: transport, Timeout: 5 * time.Second}, nil
+}
+
+// get is nil when the address answers with success.
+func (c *Cluster) get(ctx context.Context, url string) error {
+	return c.getContaining(ctx, url, "")
+}
+
+// getContaining is nil when the address answers with success and with the text.
+func (c *Cluster) getContaining(ctx context.Context, url, text string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.probe.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
+	}
+	if !bytes.Contains(body, []byte(text)) {
+		return fmt.Errorf("%s does not show %s yet", url, text)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// logTail is how much of a log a failure quotes.
+	logTail = 2000
+	// stopGrace is how long a process may take to end when asked to.
+	stopGrace = 5 * time.Second
+)
+
+// process is one run of a component. It leads a process group of its own, so that a key
+// pressed at the terminal does not reach it and that it can be killed with its children.
+type process struct {
+	name  string
+	log   string
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	done  chan struct{}
+	err   error
+}
+
+// startProcess runs a program that ends when its standard input does. Its output goes to
+// the log. The lock is inherited, so that it is held as long as any process lives.
+func startProcess(name, log string, lock *os.File, argv ...string) (*process, error) {
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p := &process{name: name, log: log, cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = file, file
+	p.cmd.Env = append(os.Environ(), "DEBUG_SOCKET_DIR="+os.DevNull)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if lock != nil {
+		p.cmd.ExtraFiles = []*os.File{lock}
+	}
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// alive reports whether the process has not ended.
+func (p *process) alive() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// stop asks the process to end, insists after a while, and waits.
+func (p *process) stop() {
+	_ = p.stdin.Close()
+	select {
+	case <-p.done:
+	case <-time.After(stopGrace):
+		p.kill()
+	}
+}
+
+// kill ends the process and its children at once, and waits.
+func (p *process) kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.done
+}
+
+// failure describes how the process ended, with the end of its log.
+func (p *process) failure() error {
+	how := "ended"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	return fmt.Errorf("%s: %s; the end of %s:\n%s", p.name, how, p.log, tail(p.log))
+}
+
+// lostPort reports whether the process ended because somebody else took its port.
+func (p *process) lostPort() bool {
+	return !p.alive() && strings.Contains(tail(p.log), "address already in use")
+}
+
+// tail returns the last lines of a file.
+func tail(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer file.Close()
+	if _, err := file.Seek(-logTail, io.SeekEnd); err != nil {
+		_, err = file.Seek(0, io.SeekStart)
+		if err != nil {
+			return err.Error()
+		}
+	}
+	end, err := io.ReadAll(file)
+	if err != nil {
+		return err.Error()
+	}
+	if len(end) == logTail {
+		if _, after, cut := bytes.Cut(end, []byte("\n")); cut {
+			end = after
+		}
+	}
+	return strings.TrimSpace(string(end))
+}
+
+var errInUse = errors.New("in use")
+
+// lockFile locks a file for this process and for all that inherit it.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errInUse
+		}
+		return nil, err
+	}
+	return file, nil
+}
