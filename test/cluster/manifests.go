@@ -60,12 +60,16 @@ func parseManifests(source string, data []byte) ([]manifest, error) {
 			return nil, fmt.Errorf("%s: %w", source, err)
 		}
 		where := fmt.Sprintf("%s, document %d", source, number)
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+		json, err := yaml.YAMLToJSONStrict(document)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
-		if len(object.Object) == 0 {
+		if string(json) == "null" {
 			continue
+		}
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(json); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
 		}
 		if object.IsList() {
 			items, err := object.ToList()

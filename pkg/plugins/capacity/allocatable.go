@@ -107,8 +107,13 @@ func uncountable(err error) refusal {
 	return r
 }
 
+// refuse notes why a pod waits. Actions may ask several times; the first answer counts,
+// because it is the one that a next session will give again.
 func (p *plugin) refuse(task *api.TaskInfo, r refusal) {
 	klog.V(3).InfoS("Pod is refused", "pod", klog.KRef(task.Namespace, task.Name), "reason", r.message)
+	if _, already := p.refused[task.UID]; already {
+		return
+	}
 	p.refused[task.UID] = r
 	if job, found := p.session.Jobs[task.Job]; found && job.JobFitErrors == "" {
 		job.JobFitErrors = r.message

@@ -15,7 +15,6 @@ import (
 // in hope (pipeline).
 func (p *plugin) onAllocate(event *framework.Event) {
 	task := event.Task
-	delete(p.refused, task.UID)
 	queue, found := p.queueOf(task)
 	if !found {
 		return

@@ -36,7 +36,7 @@ type plugin struct {
 	charged map[ledger.Key]*resourceapi.ResourceClaim
 	// blocked says why no pod with claims can be placed in this session; empty if they can.
 	blocked string
-	// refused has the pods that were refused and not placed since.
+	// refused has why pods were refused in this session, each for the first time.
 	refused map[api.TaskID]refusal
 }
 

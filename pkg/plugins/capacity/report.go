@@ -20,7 +20,7 @@ type refusal struct {
 	message string
 }
 
-// report tells the people behind every pod that is still refused. Upstream makes the
+// report tells the people behind every pod that was refused and is not placed. Upstream makes the
 // pod's PodScheduled condition of NodesFitErrors; an AllocatableFn leaves nothing there
 // by itself, and must not do so earlier: while a session runs, upstream skips all pods of
 // the same task once one has an entry. An event is written when the message changes.

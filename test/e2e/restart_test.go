@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+var _ = Describe("A scheduler that is killed", func() {
+	It("never lets a queue hold more devices than its count, in a burst of jobs", func(ctx context.Context) {
+		const jobs, kills = 24, 4
+		s := newScene(ctx)
+		parent := s.queue(ctx, "ml", "root", quota(s.class, 7))
+		left := s.queue(ctx, "left", parent, quota(s.class, 5))
+		right := s.queue(ctx, "right", parent, nil)
+		devices := s.watchDevices()
+		for i := range jobs {
+			queue := []string{left, right}[i%2]
+			s.submit(ctx, gang(fmt.Sprint("burst-", i), queue, int32(1+i%3)).runningFor(500*time.Millisecond))
+		}
+
+		for range kills {
+			before := s.finished(ctx, jobs)
+			Eventually(func() bool {
+				return devices.current() > 0 && s.finished(ctx, jobs) > before || s.finished(ctx, jobs) == jobs
+			}).WithContext(ctx).Should(BeTrue(), "the burst goes on")
+			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
+			Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
+		}
+
+		Eventually(func() int { return s.finished(ctx, jobs) }).WithContext(ctx).Should(Equal(jobs))
+		Eventually(devices.current).WithContext(ctx).Should(BeZero())
+		Expect(devices.most()).To(BeNumerically("<=", 7))
+		Expect(devices.most()).To(BeNumerically(">", 3), "the burst did not fill the quota, so that nothing was tested")
+	})
+})
+
+// finished counts the burst's jobs whose pods have all succeeded.
+func (s *scene) finished(ctx context.Context, jobs int) int {
+	n := 0
+	for i := range jobs {
+		if s.phase(ctx, fmt.Sprint("burst-", i), corev1.PodSucceeded) == 1+i%3 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// rootLimited is a class that the root queue limits to three devices from the start of the
+// suite on.
+const rootLimited = "root-limited"
+
+var _ = Describe("The root queue", func() {
+	It("enforces its count in every queue below it", func(ctx context.Context) {
+		s := newScene(ctx)
+		s.class = rootLimited
+		createClass(ctx, rootLimited)
+		s.createTemplate(ctx, "limited", 1)
+		queue := s.queue(ctx, "team", "root", nil)
+		s.submit(ctx, gang("fits", queue, 3).fromTemplate("limited"))
+		s.expectRunning(ctx, "fits", 3)
+		s.submit(ctx, gang("excess", queue, 1).fromTemplate("limited"))
+		s.expectRefused(ctx, "excess", "InsufficientScalarQuota", insufficient("root", rootLimited, 1, 4, 3))
+	})
+
+	It("keeps its dra through as many cycles as the scheduler has in an hour", func(ctx context.Context) {
+		const hour = 3600 // cycles of a second, the scheduler's default
+		before := getQueue(ctx, "root")
+		// Something must run, because upstream writes root when what is allocated changes.
+		s := newScene(ctx)
+		s.submit(ctx, gang("running", s.queue(ctx, "team", "root", nil), 2))
+		s.expectRunning(ctx, "running", 2)
+		Eventually(func() int { return cycles(ctx) }).WithContext(ctx).WithTimeout(4 * timeout).Should(BeNumerically(">=", hour))
+
+		after := getQueue(ctx, "root")
+		Expect(after.Spec.DRA).To(Equal(quota(rootLimited, 3)))
+		Expect(after.Generation).To(Equal(before.Generation), "somebody wrote the spec of root")
+		Expect(after.Status.Allocated.Cpu().IsZero()).To(BeFalse(), "the status of root is written")
+	})
+})
+
+// cycles is how many scheduling cycles this scheduler has done, by its own metrics.
+func cycles(ctx context.Context) int {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, controlPlane.SchedulerMetricsURL(), nil)
+	Expect(err).NotTo(HaveOccurred())
+	response, err := http.DefaultClient.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if count, found := strings.CutPrefix(lines.Text(), "volcano_e2e_scheduling_latency_milliseconds_count "); found {
+			n, err := strconv.Atoi(count)
+			Expect(err).NotTo(HaveOccurred())
+			return n
+		}
+	}
+	return 0
+}

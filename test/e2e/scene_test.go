@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// scene is what one case has to itself.
+type scene struct {
+	namespace string
+	// class is a DeviceClass that all devices belong to.
+	class string
+}
+
+func newScene(ctx context.Context) *scene {
+	ns, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(deleteNamespace, ns.Name)
+	s := &scene{namespace: ns.Name, class: ns.Name + "-h100"}
+	createClass(ctx, s.class)
+	s.createTemplate(ctx, "one", 1)
+	return s
+}
+
+// deleteNamespace waits until its pods and claims, and with them the devices, are gone.
+func deleteNamespace(ctx context.Context, name string) {
+	Expect(kube.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+	Eventually(func() bool {
+		_, err := kube.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	}).WithContext(ctx).Should(BeTrue(), "namespace %s is still there", name)
+}
+
+func createClass(ctx context.Context, name string) {
+	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{{
+			CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "gpu.example.com"`},
+		}}},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) error {
+		return kube.ResourceV1().DeviceClasses().Delete(ctx, name, metav1.DeleteOptions{})
+	})
+}
+
+// quota is a capability of that many devices of a class.
+func quota(class string, count int64) *schedulingv1beta1.DRAQuota {
+	return &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{class: {Count: count}}}
+}
+
+// queue creates a queue below parent; name is made unique. A nil quota is none.
+func (s *scene) queue(ctx context.Context, name, parent string, dra *schedulingv1beta1.DRAQuota) string {
+	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-" + name}}
+	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, dra
+	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) error {
+		return queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{})
+	})
+	return q.Name
+}
+
+func getQueue(ctx context.Context, name string) *schedulingv1beta1.Queue {
+	q, err := queues.SchedulingV1beta1().Queues().Get(ctx, name, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return q
+}
+
+// setQuota changes a queue's quota, whoever else writes to the queue meanwhile.
+func setQuota(ctx context.Context, name string, dra *schedulingv1beta1.DRAQuota) {
+	Eventually(func() error {
+		q := getQueue(ctx, name)
+		q.Spec.DRA = dra
+		_, err := queues.SchedulingV1beta1().Queues().Update(ctx, q, metav1.UpdateOptions{})
+		return err
+	}).WithContext(ctx).Should(Succeed())
+}
+
+func (s *scene) claimSpec(count int64) resourcev1.ResourceClaimSpec {
+	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{
+		Name: "gpu",
+		Exactly: &resourcev1.ExactDeviceRequest{
+			DeviceClassName: s.class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count,
+		},
+	}}}}
+}
+
+func (s *scene) createTemplate(ctx context.Context, name string, count int64) {
+	_, err := kube.ResourceV1().ResourceClaimTemplates(s.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       resourcev1.ResourceClaimTemplateSpec{Spec: s.claimSpec(count)},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func (s *scene) createClaim(ctx context.Context, name string, count int64) {
+	_, err := kube.ResourceV1().ResourceClaims(s.namespace).Create(ctx, &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: s.claimSpec(count),
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// job is a Volcano Job in the making: a gang of pods that run until they are deleted, with
+// a claim for one device each.
+type job struct {
+	name, queue  string
+	pods         int32
+	minAvailable int32
+	runFor       time.Duration
+	// template and claim say where the pods' claims come from; at most one is set.
+	template, claim string
+	// bestEffort pods request no cpu: the backfill action places them.
+	bestEffort bool
+}
+
+func gang(name, queue string, pods int32) job {
+	return job{name: name, queue: queue, pods: pods, minAvailable: pods, template: "one"}
+}
+
+func (j job) runningFor(d time.Duration) job   { j.runFor = d; return j }
+func (j job) fromTemplate(name string) job     { j.template, j.claim = name, ""; return j }
+func (j job) usingClaim(name string) job       { j.template, j.claim = "", name; return j }
+func (j job) withoutRequests() job             { j.bestEffort = true; return j }
+func (j job) startingWith(available int32) job { j.minAvailable = available; return j }
+
+func (s *scene) submit(ctx context.Context, j job) {
+	container := corev1.Container{Name: "main", Image: "registry.example.com/main:v1"}
+	container.Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	if !j.bestEffort {
+		container.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+	}
+	podClaim := corev1.PodResourceClaim{Name: "gpu"}
+	if j.claim != "" {
+		podClaim.ResourceClaimName = ptr.To(j.claim)
+	} else {
+		podClaim.ResourceClaimTemplateName = ptr.To(j.template)
+	}
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{container},
+		ResourceClaims: []corev1.PodResourceClaim{podClaim}, TerminationGracePeriodSeconds: ptr.To[int64](0),
+	}}
+	if j.runFor > 0 {
+		template.Annotations = map[string]string{"devicequota.io/run-for": j.runFor.String()}
+	}
+	_, err := vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, &batchv1alpha1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: j.name},
+		Spec: batchv1alpha1.JobSpec{
+			SchedulerName: "volcano", Queue: j.queue, MinAvailable: j.minAvailable,
+			Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: j.pods, Template: template}},
+		},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func (s *scene) deleteJob(ctx context.Context, name string) {
+	Expect(vc.BatchV1alpha1().Jobs(s.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+}
+
+// pods returns the pods of a job.
+func (s *scene) pods(ctx context.Context, name string) []corev1.Pod {
+	list, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1alpha1.JobNameKey + "=" + name})
+	Expect(err).NotTo(HaveOccurred())
+	return list.Items
+}
+
+// phase counts the pods of a job in that phase.
+func (s *scene) phase(ctx context.Context, name string, phase corev1.PodPhase) int {
+	n := 0
+	for _, pod := range s.pods(ctx, name) {
+		if pod.Status.Phase == phase {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *scene) expectRunning(ctx context.Context, name string, n int) {
+	GinkgoHelper()
+	Eventually(func() int { return s.phase(ctx, name, corev1.PodRunning) }).WithContext(ctx).Should(Equal(n), "running pods of job %s", name)
+}
+
+func (s *scene) expectSucceeded(ctx context.Context, name string, n int) {
+	GinkgoHelper()
+	Eventually(func() int { return s.phase(ctx, name, corev1.PodSucceeded) }).WithContext(ctx).Should(Equal(n), "succeeded pods of job %s", name)
+}
+
+// expectRefused waits until a pod of the job has an event of that reason and message, and a
+// PodScheduled condition that says the same, and no pod of it has a node.
+func (s *scene) expectRefused(ctx context.Context, name, reason, message string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		events, err := kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{})
+		g.Expect(err).NotTo(HaveOccurred())
+		told := map[string]string{}
+		for _, event := range events.Items {
+			if event.Reason == reason && event.Type == corev1.EventTypeWarning {
+				told[event.InvolvedObject.Name] += event.Message + "\n"
+			}
+		}
+		pods := s.pods(ctx, name)
+		g.Expect(pods).NotTo(BeEmpty())
+		explained := 0
+		for _, pod := range pods {
+			g.Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s was placed", pod.Name)
+			for _, condition := range pod.Status.Conditions {
+				if condition.Type == corev1.PodScheduled && strings.Contains(condition.Message, message) && strings.Contains(told[pod.Name], message) {
+					explained++
+				}
+			}
+		}
+		g.Expect(explained).To(BeNumerically(">", 0), "no pod of job %s says %q; events: %v", name, message, told)
+	}).WithContext(ctx).Should(Succeed())
+}
+
+func insufficient(queue, class string, requested, total, capability int) string {
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%d>, total would be <%d>, but capability is <%d>",
+		queue, class, requested, total, capability)
+}

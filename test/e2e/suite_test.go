@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	volcano "volcano.sh/apis/pkg/client/clientset/versioned"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+// timeout is how long anything may take that should happen soon. It is generous, because
+// only a failing test waits for it.
+const timeout = time.Minute
+
+var (
+	controlPlane *cluster.Cluster
+	kube         kubernetes.Interface
+	queues       versioned.Interface
+	vc           volcano.Interface
+	invariants   *podWatch
+)
+
+func TestEndToEnd(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(timeout)
+	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "devicequota")
+}
+
+var _ = BeforeSuite(func(ctx context.Context) {
+	var err error
+	controlPlane, err = cluster.Start(context.Background(), cluster.Options{
+		Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")},
+		// Cycles in quick succession make the suite quick and faults that need many likely.
+		SchedulerArgs: []string{"--schedule-period=20ms"},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(controlPlane.Stop)
+
+	kube = kubernetes.NewForConfigOrDie(controlPlane.Config())
+	queues = versioned.NewForConfigOrDie(controlPlane.Config())
+	vc = volcano.NewForConfigOrDie(controlPlane.Config())
+	invariants = watchPods()
+	DeferCleanup(invariants.stop)
+
+	root := getQueue(ctx, "root")
+	root.Spec.DRA = &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{rootLimited: {Count: 3}}}
+	_, err = queues.SchedulingV1beta1().Queues().Update(ctx, root, metav1.UpdateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}, NodeTimeout(2*time.Minute))
+
+var _ = AfterEach(func() {
+	select {
+	case err := <-controlPlane.Failed():
+		Fail(err.Error())
+	default:
+	}
+	Expect(invariants.violations()).To(BeEmpty(), "pods ran without the devices of their claims")
+	if CurrentSpecReport().Failed() {
+		log, err := os.ReadFile(filepath.Join(controlPlane.State(), "logs", cluster.VolcanoScheduler+".log"))
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("scheduler log", string(log[max(0, len(log)-20_000):]), ReportEntryVisibilityFailureOrVerbose)
+	}
+})

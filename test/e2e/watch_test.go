@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+)
+
+// claimWatch adds up, at every change that the API server tells of, the devices of a class
+// that the claims of a namespace hold.
+type claimWatch struct {
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	held    map[types.UID]int
+	now     int
+	highest int
+}
+
+// watchDevices watches the scene's class from now on.
+func (s *scene) watchDevices() *claimWatch {
+	ctx, cancel := context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	w := &claimWatch{cancel: cancel, held: map[types.UID]int{}}
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(s.namespace))
+	informer := factory.Resource().V1().ResourceClaims().Informer()
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { w.set(obj.(*resourcev1.ResourceClaim), s.class) },
+		UpdateFunc: func(_, obj any) { w.set(obj.(*resourcev1.ResourceClaim), s.class) },
+		DeleteFunc: func(obj any) { w.delete(obj) },
+	})
+	Expect(err).NotTo(HaveOccurred())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return w
+}
+
+func (w *claimWatch) set(claim *resourcev1.ResourceClaim, class string) {
+	devices := 0
+	if claim.Status.Allocation != nil && claim.Spec.Devices.Requests[0].Exactly.DeviceClassName == class {
+		devices = len(claim.Status.Allocation.Devices.Results)
+	}
+	w.change(claim.UID, devices)
+}
+
+func (w *claimWatch) delete(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	w.change(obj.(*resourcev1.ResourceClaim).UID, 0)
+}
+
+func (w *claimWatch) change(uid types.UID, devices int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now += devices - w.held[uid]
+	w.held[uid] = devices
+	w.highest = max(w.highest, w.now)
+}
+
+// most is the highest number of devices that were held at the same time.
+func (w *claimWatch) most() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.highest
+}
+
+// current is the number of devices held now.
+func (w *claimWatch) current() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+// podWatch looks for pods that run although a claim of theirs is not allocated, or not
+// reserved for them. A kubelet would not start those; kwok does not look.
+type podWatch struct {
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	found  []string
+}
+
+func watchPods() *podWatch {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &podWatch{cancel: cancel}
+	factory := informers.NewSharedInformerFactory(kube, 0)
+	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) {
+			if before.(*corev1.Pod).Status.Phase != corev1.PodRunning {
+				w.check(ctx, after.(*corev1.Pod))
+			}
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return w
+}
+
+func (w *podWatch) stop() { w.cancel() }
+
+func (w *podWatch) check(ctx context.Context, pod *corev1.Pod) {
+	if pod.Status.Phase != corev1.PodRunning {
+		return
+	}
+	for i := range pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+		if err != nil || name == nil {
+			w.report("pod %s/%s runs without a claim for %s", pod.Namespace, pod.Name, pod.Spec.ResourceClaims[i].Name)
+			continue
+		}
+		claim, err := kube.ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, *name, metav1.GetOptions{})
+		if err == nil && resourceclaim.IsReservedForPod(pod, claim) && claim.Status.Allocation != nil {
+			continue
+		}
+		// The pod may have ended while we looked; then so has its claim.
+		now, getErr := kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if getErr == nil && now.UID == pod.UID && now.Status.Phase == corev1.PodRunning && now.DeletionTimestamp == nil {
+			w.report("pod %s/%s runs, but claim %s is not allocated to it (%v)", pod.Namespace, pod.Name, *name, err)
+		}
+	}
+}
+
+func (w *podWatch) report(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.found = append(w.found, fmt.Sprintf(format, args...))
+}
+
+func (w *podWatch) violations() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.found
+}
