@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,6 +26,16 @@ var _ = Describe("A queue's count of devices", func() {
 		s.deleteJob(ctx, "first")
 		s.expectRunning(ctx, "second", 4)
 		Expect(devices.most()).To(BeNumerically("<=", 8))
+	})
+
+	It("gives devices back when pods succeed", func(ctx context.Context) {
+		queue := s.queue(ctx, "team", "root", quota(s.class, 2))
+		devices := s.watchDevices()
+		s.submit(ctx, gang("short", queue, 2).runningFor(time.Second))
+		s.submit(ctx, gang("next", queue, 2).runningFor(time.Second))
+		s.expectSucceeded(ctx, "short", 2)
+		s.expectSucceeded(ctx, "next", 2)
+		Expect(devices.most()).To(Equal(2))
 	})
 
 	It("hands out the last device and not one more", func(ctx context.Context) {

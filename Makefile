@@ -1,0 +1,52 @@
+# Needs Go and nothing else: every tool is pinned in a go.mod and built on demand.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo up test test-unit build generate verify lint
+
+version := k8s.io/component-base/version
+controlplane_flags := -s -w -X $(version).gitVersion=v1.34.1 -X $(version).gitMajor=1 -X $(version).gitMinor=34
+unit_packages = $$(go list ./... | grep -v /test/)
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+demo: build ## Show a quota at work on a control plane of its own, about a minute
+	bin/demo
+
+up: build ## Run a control plane with the sample nodes and queues until interrupted
+	@echo 'When it is ready, in another terminal: export KUBECONFIG=<as printed>; kubectl apply -f config/samples/jobs'
+	bin/devcluster up --manifests config/samples/cluster
+
+test: build ## Run all tests, end to end included
+	go test -timeout 20m ./...
+
+test-unit: ## Run the tests that need no control plane
+	go test $(unit_packages)
+
+build: ## Build the scheduler, and the control plane to try it on, into bin/
+	@echo 'building into bin/; from a cold cache this takes several minutes'
+	go build -o bin/ ./cmd/...
+	go build -C test/cluster/kwok -ldflags '-s -w' -o ../../../bin/kwok sigs.k8s.io/kwok/cmd/kwok
+	go build -C test/cluster/controlplane -ldflags '$(controlplane_flags)' -o ../../../bin/controlplane .
+	rm -rf bin/crds && mkdir -p bin/crds
+	volcano=$$(go list -m -f '{{.Dir}}' volcano.sh/volcano); \
+	install -m 644 "$$volcano"/config/crd/{volcano,jobflow}/bases/*.yaml bin/crds/
+
+generate: ## Generate clients, deepcopy functions and the CRD from apis/
+	hack/update-codegen.sh
+
+verify: ## Fail if generated files or go.mod are not up to date
+	hack/verify-codegen.sh
+	go mod tidy -diff
+	go -C test/cluster/controlplane mod tidy -diff
+	go -C test/cluster/kwok mod tidy -diff
+	go -C hack/tools mod tidy -diff
+
+lint: ## Check formatting, go vet, staticcheck and which package may import which
+	test -z "$$(gofmt -l . | tee /dev/stderr)"
+	go run ./hack/importrules
+	go vet ./...
+	go -C test/cluster/controlplane vet ./...
+	go build -C hack/tools -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	bin/staticcheck ./...

@@ -1,0 +1,53 @@
+// Command demo shows a device quota at work: on a control plane of its own, a job that
+// fits its queue's quota runs, and one that does not waits, with the reason on its pods,
+// until the first gives its devices back. It exits with 0 only if that is what happened.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+// patience bounds the whole demo once the control plane is ready.
+const patience = 2 * time.Minute
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	out := &screen{w: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd()))}
+	if err := run(ctx, out); err != nil {
+		out.line(red, "The demo failed: %v", err)
+		os.Exit(1)
+	}
+	out.line(green, "As it should be: the quota held, the second job was told why it waited, and it ran when its turn came.")
+}
+
+func run(ctx context.Context, out *screen) (err error) {
+	out.line(bold, "Starting a control plane on this machine")
+	c, err := cluster.Start(ctx, cluster.Options{OnReady: func(component string, took time.Duration) {
+		out.line(plain, "  %-24s ready in %4.1f s", component, took.Seconds())
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := c.Stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	out.line(bold, "Two nodes with eight H100 each; queue ml-team may hold 8 of them (config/samples/cluster)")
+	if err := apply(ctx, c, "samples/cluster"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not finished within %s", patience))
+	defer cancel()
+	return tell(ctx, c, out)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/config"
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+// apply applies a sample manifest, or all of a folder.
+func apply(ctx context.Context, c *cluster.Cluster, sample string) error {
+	var all bytes.Buffer
+	err := fs.WalkDir(config.FS, sample, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := config.FS.ReadFile(path)
+		all.WriteString("---\n")
+		all.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.ApplyYAML(ctx, "config/"+sample, all.Bytes())
+}
+
+// tally is how a job stands.
+type tally struct {
+	running, waiting, done int
+	// why is what a waiting pod says about the quota; empty if none says anything.
+	why string
+}
+
+// state is what a look at the API server shows.
+type state struct {
+	first, second tally
+	// devices is how many devices the claims of all pods hold.
+	devices int
+}
+
+func observe(ctx context.Context, client kubernetes.Interface) (state, error) {
+	// Claims before pods: a device that is taken is never missed, because the quota only
+	// matters while its pod exists.
+	claims, err := client.ResourceV1().ResourceClaims(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return state{}, err
+	}
+	pods, err := client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return state{}, err
+	}
+	var s state
+	for _, claim := range claims.Items {
+		if claim.Status.Allocation != nil {
+			s.devices += len(claim.Status.Allocation.Devices.Results)
+		}
+	}
+	for i := range pods.Items {
+		switch pod := &pods.Items[i]; pod.Labels[batchv1alpha1.JobNameKey] {
+		case "first":
+			s.first.add(pod)
+		case "second":
+			s.second.add(pod)
+		}
+	}
+	return s, nil
+}
+
+func (t *tally) add(pod *corev1.Pod) {
+	switch pod.Status.Phase {
+	case corev1.PodRunning:
+		t.running++
+	case corev1.PodSucceeded:
+		t.done++
+	case corev1.PodPending:
+		t.waiting++
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == corev1.PodScheduled && strings.HasPrefix(condition.Message, "Queue <") {
+				t.why = condition.Message
+			}
+		}
+	}
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Fails, with the difference, when generated code or the CRD is not what apis/ says. The work
+# tree stays as it is.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+mkdir -p "$copy/pkg" "$copy/config"
+cp -r go.mod go.sum apis hack "$copy/"
+cp -r pkg/client "$copy/pkg/"
+cp -r config/crd "$copy/config/"
+hack/update-codegen.sh "$copy"
+for generated in apis pkg/client config/crd; do
+  diff -Nur "$generated" "$copy/$generated" || { echo "$generated is out of date: run \`make generate\`" >&2; exit 1; }
+done
