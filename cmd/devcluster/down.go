@@ -84,8 +84,8 @@ func running(state string) ([]int, error) {
 	return pids, nil
 }
 
-// isDevcluster reports whether the process is alive and runs this program: its number may
-// have been given to another since.
+// isDevcluster reports whether the process is alive and runs this program: it may have
+// ended, and its number may have been given to another since.
 func isDevcluster(pid int) bool {
 	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	self, selfErr := os.Executable()
@@ -98,7 +98,7 @@ func waitForEnd(ctx context.Context, pids []int) error {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for _, pid := range pids {
-		for syscall.Kill(pid, 0) == nil {
+		for isDevcluster(pid) {
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("process %d has not ended within %s", pid, downTimeout)

@@ -1,0 +1,184 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+const node = `
+apiVersion: v1
+kind: Node
+metadata: {name: plain}
+status:
+  allocatable: {cpu: "4", memory: 8Gi, pods: "10"}
+  capacity: {cpu: "4", memory: 8Gi, pods: "10"}
+`
+
+// pod is on the node from the start, so that no scheduler is needed.
+func pod(name, runFor string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, annotations: {devicequota.io/run-for: %q}}
+spec:
+  nodeName: plain
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: "registry.example.com/main:v1"}]
+`, name, runFor)
+}
+
+// TestCluster goes through the life of one control plane.
+func TestCluster(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	c, err := cluster.Start(ctx, cluster.Options{Kubeconfig: kubeconfig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(c.State()); !os.IsNotExist(err) {
+			t.Errorf("the temporary state folder is still there: %v", err)
+		}
+	})
+	client := kubernetes.NewForConfigOrDie(c.Config())
+	if _, err := os.Stat(kubeconfig); err != nil {
+		t.Error(err)
+	}
+
+	t.Run("a node is ready with the status that is written down", func(t *testing.T) {
+		apply(ctx, t, c, node)
+		eventually(ctx, t, func() error {
+			n, err := client.CoreV1().Nodes().Get(ctx, "plain", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for _, condition := range n.Status.Conditions {
+				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && n.Status.Allocatable.Cpu().Value() == 4 {
+					return nil
+				}
+			}
+			return fmt.Errorf("node: %v", n.Status)
+		})
+	})
+	t.Run("pods run, for the time that they ask for", func(t *testing.T) {
+		apply(ctx, t, c, pod("short", "200ms")+"---"+pod("endless", "a while"))
+		eventually(ctx, t, phase(ctx, client, "short", corev1.PodSucceeded))
+		eventually(ctx, t, phase(ctx, client, "endless", corev1.PodRunning))
+	})
+	t.Run("a component that is killed can be restarted and is not reported", func(t *testing.T) {
+		for _, name := range []string{cluster.Kwok, cluster.VolcanoScheduler, cluster.APIServer} {
+			if err := c.Kill(name); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Restart(ctx, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		apply(ctx, t, c, pod("later", "100ms"))
+		eventually(ctx, t, phase(ctx, client, "later", corev1.PodSucceeded))
+		select {
+		case err := <-c.Failed():
+			t.Errorf("reported: %v", err)
+		default:
+		}
+	})
+	t.Run("a manifest that the API server refuses is named", func(t *testing.T) {
+		err := c.ApplyYAML(ctx, "bad.yaml", []byte("{apiVersion: v1, kind: Nonsense, metadata: {name: a}}"))
+		if err == nil || !strings.HasPrefix(err.Error(), "bad.yaml, document 1: Nonsense a: ") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a component that dies is reported with the end of its log", func(t *testing.T) {
+		pid := processOf(t, filepath.Join(c.State(), "kubeconfigs", cluster.VolcanoControllers))
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-c.Failed():
+			log := filepath.Join(c.State(), "logs", "vc-controller-manager.log")
+			if !strings.HasPrefix(err.Error(), "vc-controller-manager: signal: killed; the end of "+log+":\n") {
+				t.Errorf("got %v", err)
+			}
+		case <-ctx.Done():
+			t.Error("not reported")
+		}
+	})
+}
+
+func apply(ctx context.Context, t *testing.T, c *cluster.Cluster, yaml string) {
+	t.Helper()
+	if err := c.ApplyYAML(ctx, "test", []byte(yaml)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func phase(ctx context.Context, client kubernetes.Interface, name string, want corev1.PodPhase) func() error {
+	return func() error {
+		p, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+		if err == nil && p.Status.Phase != want {
+			err = fmt.Errorf("pod %s is %s, want %s", name, p.Status.Phase, want)
+		}
+		return err
+	}
+}
+
+func eventually(ctx context.Context, t *testing.T, condition func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		last = condition()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%v: %v", err, last)
+	}
+}
+
+// processOf finds the process that has the text in its command line.
+func processOf(t *testing.T, text string) int {
+	t.Helper()
+	pids := processesWith(t, text)
+	if len(pids) != 1 {
+		t.Fatalf("%d processes have %s in their command line, want 1", len(pids), text)
+	}
+	return pids[0]
+}
+
+func processesWith(t *testing.T, text string) []int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(line), text) {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(file, "/proc/%d/cmdline", &pid); err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}

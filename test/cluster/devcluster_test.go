@@ -1,0 +1,159 @@
+package cluster_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// devcluster is the command that users run. Its temporary folders are below dir.
+func devcluster(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, filepath.Join("..", "..", "bin", "devcluster"), args...)
+	command.Env = append(os.Environ(), "TMPDIR="+dir)
+	return command
+}
+
+// up starts a control plane and returns when it says that it is ready.
+func up(ctx context.Context, t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	command := devcluster(ctx, dir, append([]string{"up"}, args...)...)
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Stderr = os.Stderr
+	if err := command.Start(); err != nil {
+		t.Fatalf("%v; run `make build`", err)
+	}
+	t.Cleanup(func() { _ = command.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	var said []string
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if kubeconfig, ready := strings.CutPrefix(lines.Text(), "ready: KUBECONFIG="); ready {
+			if _, err := os.Stat(kubeconfig); err != nil {
+				t.Error(err)
+			}
+			if len(said) != 7 {
+				t.Errorf("want a line for each of 6 components and one at the end, got:\n%s", strings.Join(said, "\n"))
+			}
+			return command
+		}
+	}
+	t.Fatalf("devcluster ended before it was ready:\n%s", strings.Join(said, "\n"))
+	return nil
+}
+
+func TestNothingOutlivesDevcluster(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	for _, c := range []struct {
+		name string
+		end  func(t *testing.T, dir string, command *exec.Cmd)
+	}{
+		{"that is killed", func(t *testing.T, _ string, command *exec.Cmd) {
+			if err := command.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"that is told to go down", func(t *testing.T, dir string, _ *exec.Cmd) {
+			if out, err := devcluster(ctx, dir, "down").CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			command := up(ctx, t, dir, "--upstream-scheduler")
+			if processes := processesWith(t, dir); len(processes) < 6 {
+				t.Fatalf("only %d processes run", len(processes))
+			}
+			waited := make(chan struct{})
+			go func() {
+				defer close(waited)
+				_ = command.Wait()
+			}()
+			c.end(t, dir, command)
+			<-waited
+			eventually(ctx, t, func() error {
+				if pids := processesWith(t, dir); len(pids) > 0 {
+					return fmt.Errorf("processes %v are left", pids)
+				}
+				left, err := filepath.Glob(filepath.Join(dir, "cluster-*"))
+				if err == nil && len(left) > 0 {
+					err = fmt.Errorf("folder %s is left", left)
+				}
+				return err
+			})
+		})
+	}
+}
+
+func TestDevclusterSaysWhatIsWrong(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file.yaml")
+	if err := os.WriteFile(file, []byte("a: ["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"a manifest that does not parse", []string{"up", "--manifests", file}, "manifests: " + file + ", document 1: "},
+		{"a manifest that is not there", []string{"up", "--manifests", "nowhere"}, "nowhere"},
+		{"a state folder that cannot be made", []string{"up", "--state", filepath.Join(file, "state")}, "state folder: "},
+		{"a kubeconfig that cannot be written", []string{"up", "--kubeconfig", filepath.Join(file, "config")}, "kubeconfig: "},
+		{"a scheduler configuration that is not there", []string{"up", "--scheduler-config", "nowhere"}, "scheduler configuration: "},
+		{"binaries that are not there", []string{"up", "--bin", dir}, "the control plane's binaries are missing: "},
+		{"an unknown flag", []string{"up", "--nonsense"}, "unknown flag: --nonsense"},
+		{"nothing to end", []string{"down"}, "no devcluster runs"},
+		{"nothing to end there", []string{"down", "--state", dir}, "no devcluster runs with state folder " + dir},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			command := devcluster(ctx, dir, c.args...)
+			var stderr strings.Builder
+			command.Stderr = &stderr
+			err := command.Run()
+			if command.ProcessState == nil || command.ProcessState.ExitCode() != 1 {
+				t.Fatalf("ended with %v, want exit status 1; run `make build` if it is missing", err)
+			}
+			said := strings.TrimSpace(stderr.String())
+			if !strings.HasPrefix(said, "devcluster: ") || !strings.Contains(said, c.want) || strings.Contains(said, "\n") {
+				t.Errorf("said %q, want one line with %q", said, c.want)
+			}
+		})
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "cluster-*")); len(left) > 0 {
+		t.Errorf("folders are left: %v", left)
+	}
+}
+
+func TestStateFolderIsForOneAtATimeAndKept(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	manifest := filepath.Join(t.TempDir(), "node.yaml")
+	if err := os.WriteFile(manifest, []byte(node), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	up(ctx, t, dir, "--upstream-scheduler", "--state", state, "--manifests", manifest)
+	out, err := devcluster(ctx, dir, "up", "--state", state).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "state folder "+state+" is in use by another cluster") {
+		t.Errorf("a second cluster: %v, %s", err, out)
+	}
+	if out, err := devcluster(ctx, dir, "down", "--state", state).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(state, "etcd")); err != nil {
+		t.Errorf("the state is not kept: %v", err)
+	}
+}
