@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(controlPlane.Stop)
+	DeferCleanup(checkSchedulerLog)
 
 	kube = kubernetes.NewForConfigOrDie(controlPlane.Config())
 	queues = versioned.NewForConfigOrDie(controlPlane.Config())
@@ -68,8 +70,21 @@ var _ = AfterEach(func() {
 	}
 	Expect(invariants.violations()).To(BeEmpty(), "pods ran without the devices of their claims")
 	if CurrentSpecReport().Failed() {
-		log, err := os.ReadFile(filepath.Join(controlPlane.State(), "logs", cluster.VolcanoScheduler+".log"))
-		Expect(err).NotTo(HaveOccurred())
-		AddReportEntry("scheduler log", string(log[max(0, len(log)-20_000):]), ReportEntryVisibilityFailureOrVerbose)
+		log := schedulerLog()
+		AddReportEntry("scheduler log", log[max(0, len(log)-20_000):], ReportEntryVisibilityFailureOrVerbose)
 	}
 })
+
+func schedulerLog() string {
+	log, err := os.ReadFile(filepath.Join(controlPlane.State(), "logs", cluster.VolcanoScheduler+".log"))
+	Expect(err).NotTo(HaveOccurred())
+	return string(log)
+}
+
+// checkSchedulerLog looks for rights that config/rbac does not give although the scheduler
+// uses them, and for panics that something recovered from.
+func checkSchedulerLog() {
+	for line := range strings.Lines(schedulerLog()) {
+		Expect(line).NotTo(SatisfyAny(ContainSubstring("is forbidden"), ContainSubstring("panic")))
+	}
+}

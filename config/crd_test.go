@@ -1,0 +1,123 @@
+package config_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/devicequota/devicequota/config"
+)
+
+type object = map[string]any
+
+// TestQueueCRDIsASupersetOfUpstreams compares our CRD with the one that comes with Volcano:
+// spec.dra is all that we add, and nothing is taken away or changed.
+func TestQueueCRDIsASupersetOfUpstreams(t *testing.T) {
+	const file = "scheduling.volcano.sh_queues.yaml"
+	oursYAML, err := config.FS.ReadFile("crd/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstreamsYAML, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config/crd/volcano/bases", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, upstreams := parse(t, oursYAML), parse(t, upstreamsYAML)
+
+	spec := at(t, ours, "spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "properties").(object)
+	if spec["dra"] == nil {
+		t.Error("our CRD has no spec.dra")
+	}
+	delete(spec, "dra")
+	for _, crd := range []object{ours, upstreams} {
+		delete(at(t, crd, "metadata").(object), "annotations") // controller-gen's version
+	}
+	if diff := cmp.Diff(withoutDescriptions(upstreams), withoutDescriptions(ours)); diff != "" {
+		t.Errorf("our CRD without spec.dra is not upstream's (-upstream's +ours):\n%s", diff)
+	}
+}
+
+// TestEveryFieldOfDRAIsDescribed holds the CRD to what kubectl explain shows of spec.dra.
+func TestEveryFieldOfDRAIsDescribed(t *testing.T) {
+	data, err := config.FS.ReadFile("crd/scheduling.volcano.sh_queues.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dra := at(t, parse(t, data), "spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "properties", "dra").(object)
+	if fields := checkDescribed(t, "dra", dra); fields != 1+3+3*2 {
+		t.Errorf("looked at %d fields, want dra, its three limits, and count and capacity of each", fields)
+	}
+}
+
+// checkDescribed returns how many named fields there are from schema downwards.
+func checkDescribed(t *testing.T, name string, schema object) int {
+	if d, _ := schema["description"].(string); len(d) < 20 {
+		t.Errorf("%s has no description to speak of: %q", name, d)
+	}
+	fields := 1
+	for of := schema; of != nil; of, _ = of["additionalProperties"].(object) {
+		properties, _ := of["properties"].(object)
+		for property, s := range properties {
+			fields += checkDescribed(t, name+"."+property, s.(object))
+		}
+	}
+	return fields
+}
+
+func parse(t *testing.T, data []byte) object {
+	t.Helper()
+	var crd object
+	if err := yaml.Unmarshal(data, &crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd
+}
+
+// at follows keys of maps and indices of lists.
+func at(t *testing.T, value any, path ...any) any {
+	t.Helper()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			value = value.(object)[step]
+		case int:
+			value = value.([]any)[step]
+		}
+	}
+	if value == nil {
+		t.Fatalf("there is nothing at %v", path)
+	}
+	return value
+}
+
+// withoutDescriptions drops texts, but not a property that is called description.
+func withoutDescriptions(value any) any {
+	switch value := value.(type) {
+	case object:
+		kept := object{}
+		for key, v := range value {
+			if _, text := v.(string); key == "description" && text {
+				continue
+			}
+			kept[key] = withoutDescriptions(v)
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(value))
+		for i, v := range value {
+			kept[i] = withoutDescriptions(v)
+		}
+		return kept
+	default:
+		return value
+	}
+}
