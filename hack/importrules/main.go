@@ -37,6 +37,8 @@ var rooms = []room{
 	{folder: "hack"},
 	{folder: "test/cluster", reaches: []string{"config"}, shuns: []string{"volcano.sh/volcano", "k8s.io/kubernetes"}},
 	{folder: "test/e2e", reaches: []string{"*"}},
+	{folder: "test/upstream"},
+	{folder: "test/benchmark", reaches: []string{"pkg/plugins/capacity"}},
 }
 
 // listed is a package as go list describes it.

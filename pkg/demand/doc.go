@@ -1,5 +1,6 @@
 // Package demand turns a pod into what the ledger can check and charge.
 //
-// A pod and the claims it refers to come in; a [ledger.Demand] goes out, one part per
-// claim, keyed by the claim's UID, so that a claim shared by pods is charged once.
+// A pod and the claims it refers to come in; parts of a [ledger.Demand] go out, one for each
+// claim, so that a claim that pods share is charged once. What claims come to is
+// remembered, see [Claims].
 package demand

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"math"
 	"math/big"
 	"math/bits"
 )
@@ -56,6 +57,42 @@ func FromNano(n *big.Int) (Amount, error) {
 		a = a.negated()
 	}
 	return a, nil
+}
+
+// FromFloat returns v units of so many billionths each, rounded up to whole billionths: what
+// Volcano counts in floating-point numbers of milli-cores or bytes. A value that is no number,
+// infinite, or too large is ErrOverflow.
+func FromFloat(v float64, billionths uint64) (Amount, error) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Amount{}, ErrOverflow
+	}
+	fraction, exponent := math.Frexp(math.Abs(v))
+	const mantissa = 53
+	hi, lo := bits.Mul64(uint64(math.Ldexp(fraction, mantissa)), billionths)
+	a := Amount{hi: int64(hi), lo: lo}
+	for exponent -= mantissa; exponent > 0; exponent-- {
+		if a.hi >= 1<<62 {
+			return Amount{}, ErrOverflow
+		}
+		a.hi, a.lo = a.hi<<1|int64(a.lo>>63), a.lo<<1
+	}
+	lost := false
+	for ; exponent < 0 && a != (Amount{}); exponent++ {
+		lost = lost || a.lo&1 == 1
+		a.hi, a.lo = a.hi>>1, a.lo>>1|uint64(a.hi)<<63
+	}
+	if lost {
+		a, _ = a.Add(Amount{lo: 1})
+	}
+	if v < 0 {
+		a = a.negated()
+	}
+	return a, nil
+}
+
+// Float returns the amount in units of so many billionths, rounded.
+func (a Amount) Float(billionths uint64) float64 {
+	return a.float() / float64(billionths)
 }
 
 func (a Amount) negated() Amount {
@@ -113,6 +150,14 @@ func (a Amount) String() string {
 	return decimal(new(big.Rat).SetFrac(a.Nano(), big.NewInt(nano)))
 }
 
+// float is the amount in billionths, rounded; good for ratios only.
+func (a Amount) float() float64 {
+	return float64(a.hi)*(1<<64) + float64(a.lo)
+}
+
+// largest is the largest Amount.
+var largest = Amount{hi: math.MaxInt64, lo: math.MaxUint64}
+
 // Limit is an upper bound that may be absent. The zero value is unlimited, and a limit of
 // zero means none: the two are different states, not different numbers.
 type Limit struct {
@@ -125,7 +170,7 @@ func AtMost(a Amount) Limit {
 	return Limit{Amount: a, Set: true}
 }
 
-// admits reports whether a total of a stays within the limit.
-func (l Limit) admits(a Amount) bool {
-	return !l.Set || a.Cmp(l.Amount) <= 0
+// exceededBy reports whether a is more than the limit allows.
+func (l Limit) exceededBy(a Amount) bool {
+	return l.Set && a.Cmp(l.Amount) > 0
 }

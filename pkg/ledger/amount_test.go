@@ -107,7 +107,7 @@ func TestLimit(t *testing.T) {
 		{"a limit admits itself", AtMost(Units(8)), 8, true},
 		{"a limit admits not one more", AtMost(Units(8)), 9, false},
 	} {
-		if got := c.limit.admits(Units(c.total)); got != c.want {
+		if got := !c.limit.exceededBy(Units(c.total)); got != c.want {
 			t.Errorf("%s: got %t", c.name, got)
 		}
 	}

@@ -10,81 +10,27 @@ import (
 // release, which is a bug of the caller and is never hidden.
 var ErrNotHeld = errors.New("released what is not held")
 
-// Holder identifies who holds a part: the UID of a pod.
-type Holder string
-
-type hold struct {
-	holder Holder
-	queue  QueueID
+// Charged reports whether somebody holds the part.
+func (l *Ledger) Charged(p *Part) bool {
+	return len(l.holds(p)) > 0
 }
 
-// charge is what stands in the accounts under one key: at the queue of the first holder,
-// and at its ancestors.
-type charge struct {
-	amounts Amounts
-	holds   []hold
-}
-
-// Fits reports whether queue q and each of its ancestors can carry the demand on top of
-// what they have. Parts that are charged already cost nothing more. When it does not fit,
-// the refusal is about the lowest queue, and in it the first dimension, that refused.
-// The error is ErrOverflow; the demand then does not fit anything. Fits does not allocate.
-func (l *Ledger) Fits(q QueueID, d Demand) (Refusal, bool, error) {
-	for id := q; id != none; id = l.queues[id].parent {
-		for i := range d {
-			if l.Charged(d[i].Key) {
-				continue
-			}
-			for _, e := range d[i].Amounts {
-				requested, first, err := l.requested(d, i, e.Dimension)
-				if err != nil {
-					return Refusal{}, false, err
-				}
-				limit := l.Capability(id, e.Dimension)
-				if !first || !limit.Set || requested.Sign() <= 0 {
-					continue
-				}
-				total, err := l.Allocated(id, e.Dimension).Add(requested)
-				if err != nil {
-					return Refusal{}, false, err
-				}
-				if !limit.admits(total) {
-					return Refusal{
-						Queue: l.queues[id].name, Dimension: l.dimensions.Dimension(e.Dimension),
-						Requested: requested, WouldBe: total, Limit: limit.Amount,
-					}, false, nil
-				}
-			}
-		}
+// Carrier returns the queue in which the part is charged; false when it is not.
+func (l *Ledger) Carrier(p *Part) (QueueID, bool) {
+	holds := l.holds(p)
+	if len(holds) == 0 {
+		return none, false
 	}
-	return Refusal{}, true, nil
+	return holds[0].queue, true
 }
 
-// requested sums what the uncharged parts of d ask of dimension o; first is false when a
-// part before part i asks for it too, so that each dimension is looked at once.
-func (l *Ledger) requested(d Demand, i int, o Ordinal) (sum Amount, first bool, err error) {
-	for j := range d {
-		if l.Charged(d[j].Key) || slices.ContainsFunc(d[:j], func(p Part) bool { return p.Key == d[j].Key }) {
-			continue
-		}
-		a := d[j].Amounts.Of(o)
-		if a == (Amount{}) {
-			continue
-		}
-		if j < i {
-			return Amount{}, false, nil
-		}
-		if sum, err = sum.Add(a); err != nil {
-			return Amount{}, false, err
-		}
-	}
-	return sum, true, nil
+// Holds reports whether the holder holds the part.
+func (l *Ledger) Holds(p *Part, holder Holder) bool {
+	return l.indexOf(p, holder) >= 0
 }
 
-// Charged reports whether a charge stands under k.
-func (l *Ledger) Charged(k Key) bool {
-	_, charged := l.charges[k]
-	return charged
+func (l *Ledger) indexOf(p *Part, holder Holder) int {
+	return slices.IndexFunc(l.holds(p), func(h hold) bool { return h.holder == holder })
 }
 
 // Charge makes holder, of queue q, a holder of every part of the demand. A part that
@@ -95,30 +41,27 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	if err := l.checkOverflow(q, d); err != nil {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, err)
 	}
-	for i := range d {
-		c := l.charges[d[i].Key]
-		if c == nil {
-			c = &charge{amounts: d[i].Amounts}
-			l.charges[d[i].Key] = c
-			l.post(q, c.amounts)
+	for _, p := range d {
+		if !l.Charged(p) {
+			l.shift(q, Allocated, p.Amounts, false)
+		} else if l.Holds(p, holder) {
+			continue
 		}
-		if c.index(holder) < 0 {
-			c.holds = append(c.holds, hold{holder: holder, queue: q})
-		}
+		l.addHold(p, hold{holder: holder, queue: q})
 	}
 	return nil
 }
 
-// checkOverflow reports whether the demand can be posted to q and its ancestors at all.
+// checkOverflow reports whether the demand can be charged to q and its ancestors at all.
 func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
-	for i := range d {
-		for _, e := range d[i].Amounts {
-			requested, _, err := l.requested(d, i, e.Dimension)
+	for i, p := range d {
+		for _, e := range p.Amounts {
+			requested, first, err := l.requested(d, i, e)
 			if err != nil {
 				return err
 			}
-			for id := q; id != none; id = l.queues[id].parent {
-				if _, err := l.Allocated(id, e.Dimension).Add(requested); err != nil {
+			for id := q; first && id != none; id = l.queues[id].parent {
+				if _, err := l.Balance(id, Allocated, e.Dimension).Add(requested); err != nil {
 					return err
 				}
 			}
@@ -127,71 +70,50 @@ func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
 	return nil
 }
 
-// Release ends the holder's hold on the part charged under k. When it was the first of
-// several, the charge moves to the queue of the next one, whatever that queue's limits;
-// when it was the last, the charge is refunded. What is refunded is exactly what was
-// charged. On error (ErrNotHeld, or ErrOverflow in a move) nothing is changed.
-func (l *Ledger) Release(k Key, holder Holder) error {
-	c := l.charges[k]
-	if c == nil || c.index(holder) < 0 {
-		return fmt.Errorf("charge %s, holder %s: %w", k, holder, ErrNotHeld)
+// Release ends the holder's hold on the part. When it was the first of several, the charge
+// moves to the queue of the next one, whatever that queue's limits; when it was the last,
+// the charge is refunded. What is refunded is exactly what was charged. On error
+// (ErrNotHeld, or ErrOverflow in a move) nothing is changed.
+func (l *Ledger) Release(p *Part, holder Holder) error {
+	i := l.indexOf(p, holder)
+	if i < 0 {
+		return fmt.Errorf("holder %s: %w", holder, ErrNotHeld)
 	}
-	i := c.index(holder)
-	from := c.holds[0].queue
-	if i > 0 || len(c.holds) > 1 && c.holds[1].queue == from {
-		c.holds = slices.Delete(c.holds, i, i+1)
+	holds := l.holds(p)
+	from := holds[0].queue
+	if i > 0 || len(holds) > 1 && holds[1].queue == from {
+		l.dropHold(p, i)
 		return nil
 	}
-	l.refund(from, c.amounts)
-	if len(c.holds) == 1 {
-		delete(l.charges, k)
+	if len(holds) == 1 {
+		l.shift(from, Allocated, p.Amounts, true)
+		l.dropHold(p, 0)
 		return nil
 	}
-	if err := l.checkOverflow(c.holds[1].queue, Demand{{Amounts: c.amounts}}); err != nil {
-		l.post(from, c.amounts)
-		return fmt.Errorf("charge %s moving to queue %s: %w", k, l.queues[c.holds[1].queue].name, err)
+	to := holds[1].queue
+	l.shift(from, Allocated, p.Amounts, true)
+	if err := l.checkOverflow(to, Demand{{Amounts: p.Amounts}}); err != nil {
+		l.shift(from, Allocated, p.Amounts, false)
+		return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
 	}
-	c.holds = slices.Delete(c.holds, 0, 1)
-	l.post(c.holds[0].queue, c.amounts)
+	l.dropHold(p, 0)
+	l.shift(to, Allocated, p.Amounts, false)
 	return nil
 }
 
-func (c *charge) index(holder Holder) int {
-	return slices.IndexFunc(c.holds, func(h hold) bool { return h.holder == holder })
-}
-
-// Holds reports whether the holder holds the part charged under k.
-func (l *Ledger) Holds(k Key, holder Holder) bool {
-	c := l.charges[k]
-	return c != nil && c.index(holder) >= 0
-}
-
-// Charges calls yield for every charge that stands, with the name of the queue that carries
-// it, in no particular order.
-func (l *Ledger) Charges(yield func(Key, string)) {
-	for k, c := range l.charges {
-		yield(k, l.queues[c.holds[0].queue].name)
-	}
-}
-
-// post adds the amounts to the accounts of q and its ancestors; checkOverflow has said that
-// they fit.
-func (l *Ledger) post(q QueueID, as Amounts) {
-	for id := q; id != none; id = l.queues[id].parent {
-		account := &l.queues[id]
-		for _, e := range as {
-			account.allocated = grown(account.allocated, e.Dimension)
-			account.allocated[e.Dimension], _ = account.allocated[e.Dimension].Add(e.Amount)
+// Frees returns what would be given back if the holder released the whole demand: the
+// parts that nobody else holds. An overflow counts as nothing.
+func (l *Ledger) Frees(holder Holder, d Demand) Amounts {
+	var freed Amounts
+	for i, p := range d {
+		if holds := l.holds(p); len(holds) != 1 || holds[0].holder != holder || slices.Contains(d[:i], p) {
+			continue
 		}
-	}
-}
-
-// refund takes from the accounts exactly what post added, so it cannot overflow.
-func (l *Ledger) refund(q QueueID, as Amounts) {
-	for id := q; id != none; id = l.queues[id].parent {
-		account := &l.queues[id]
-		for _, e := range as {
-			account.allocated[e.Dimension], _ = account.allocated[e.Dimension].Sub(e.Amount)
+		sum, err := freed.PlusAll(p.Amounts)
+		if err != nil {
+			return nil
 		}
+		freed = sum
 	}
+	return freed
 }

@@ -1,5 +1,7 @@
 package ledger
 
+import "slices"
+
 // Entry is an amount of one dimension.
 type Entry struct {
 	Dimension Ordinal
@@ -25,6 +27,17 @@ func (as Amounts) Plus(o Ordinal, a Amount) (Amounts, error) {
 	return append(as, Entry{Dimension: o, Amount: a}), nil
 }
 
+// PlusAll returns the amounts with all of the others added, as Plus does.
+func (as Amounts) PlusAll(others Amounts) (Amounts, error) {
+	var err error
+	for _, e := range others {
+		if as, err = as.Plus(e.Dimension, e.Amount); err != nil {
+			return nil, err
+		}
+	}
+	return as, nil
+}
+
 // Of returns the amount of dimension o, zero when it is not listed.
 func (as Amounts) Of(o Ordinal) Amount {
 	for i := range as {
@@ -35,15 +48,43 @@ func (as Amounts) Of(o Ordinal) Amount {
 	return Amount{}
 }
 
-// Key identifies one charge: the UID of a claim for devices, the UID of a pod for what the
-// pod alone takes.
-type Key string
+// Beyond returns, in a new list, by how much the amounts exceed the others; dimensions
+// in which they do not are left out.
+func (as Amounts) Beyond(others Amounts) Amounts {
+	var beyond Amounts
+	for _, e := range as {
+		if excess, err := e.Amount.Sub(others.Of(e.Dimension)); err == nil && excess.Sign() > 0 {
+			beyond = append(beyond, Entry{Dimension: e.Dimension, Amount: excess})
+		}
+	}
+	return beyond
+}
 
-// Part is the part of a demand that is charged under one key, once, whoever shares it.
+// Equal reports whether both lists have the same amounts in the same order.
+func (as Amounts) Equal(others Amounts) bool {
+	return slices.Equal(as, others)
+}
+
+// Holder identifies who holds a part: the UID of a pod.
+type Holder string
+
+type hold struct {
+	holder Holder
+	queue  QueueID
+}
+
+// Part is the part of a demand that is charged once, whoever shares it: what one pod takes
+// for itself, or what one claim takes. Its identity is its address, so keep it as long as
+// its pod or claim lives, from one ledger to the next. At any time one ledger, and views of
+// it, may use it: a charge in a new ledger forgets all charges in older ones.
 type Part struct {
-	Key     Key
+	// Amounts must not change while the part is charged.
 	Amounts Amounts
+
+	// ledger is where holds are valid; they are empty everywhere else.
+	ledger uint64
+	holds  []hold
 }
 
 // Demand is all that one pod asks for. An empty demand asks for nothing and always fits.
-type Demand []Part
+type Demand []*Part

@@ -33,6 +33,12 @@ func (d Dimension) String() string {
 	return d.Name
 }
 
+// uncapped reports whether the dimension is counted but never limited, which is how Volcano
+// treats the resource pods.
+func (d Dimension) uncapped() bool {
+	return d.Kind == Resource && d.Name == "pods"
+}
+
 // Ordinal is an interned dimension: its index in the accounts of every queue.
 type Ordinal int32
 

@@ -19,55 +19,70 @@ func spec(name, parent string, capability int64) QueueSpec {
 	return s
 }
 
-func newLedger(t *testing.T, specs ...QueueSpec) *Ledger {
+// book is a ledger whose parts have names.
+type book struct {
+	*Ledger
+	parts map[string]*Part
+}
+
+func newLedger(t *testing.T, specs ...QueueSpec) book {
 	t.Helper()
 	var dimensions Dimensions
 	dimensions.Ordinal(h100)
-	l, aside := New(&dimensions, specs)
+	l, aside := New(&dimensions, nil, specs)
 	if len(aside) > 0 {
 		t.Fatalf("set aside: %v", aside)
 	}
-	return l
+	return book{l, map[string]*Part{}}
 }
 
-// devices is a part of n devices under a key.
-func devices(key Key, n int64) Part {
-	return Part{Key: key, Amounts: Amounts{{Dimension: 0, Amount: Units(n)}}}
+// part is the part of that name, made with n devices when it is new.
+func (b book) part(name string, n int64) *Part {
+	if p, known := b.parts[name]; known {
+		return p
+	}
+	b.parts[name] = &Part{Amounts: Amounts{{Dimension: 0, Amount: Units(n)}}}
+	return b.parts[name]
 }
 
-func (l *Ledger) id(t *testing.T, name string) QueueID {
+func (b book) id(t *testing.T, name string) QueueID {
 	t.Helper()
-	id, found := l.Queue(name)
+	id, found := b.Queue(name)
 	if !found {
 		t.Fatalf("no queue %s", name)
 	}
 	return id
 }
 
-func (l *Ledger) mustCharge(t *testing.T, queue string, holder Holder, d ...Part) {
+func (b book) mustCharge(t *testing.T, queue string, holder Holder, d ...*Part) {
 	t.Helper()
-	if err := l.Charge(l.id(t, queue), holder, d); err != nil {
+	if err := b.Charge(b.id(t, queue), holder, d); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *Ledger) mustRelease(t *testing.T, key Key, holder Holder) {
+func (b book) mustRelease(t *testing.T, part string, holder Holder) {
 	t.Helper()
-	if err := l.Release(key, holder); err != nil {
+	if err := b.Release(b.parts[part], holder); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // expect compares what queues hold, written "a=1 b=2".
-func (l *Ledger) expect(t *testing.T, want string) {
+func (b book) expect(t *testing.T, want string) {
 	t.Helper()
 	var got []string
-	for i := range l.queues {
-		got = append(got, fmt.Sprintf("%s=%s", l.queues[i].name, l.Allocated(QueueID(i), 0)))
+	for i := range b.queues {
+		got = append(got, fmt.Sprintf("%s=%s", b.queues[i].name, b.Balance(QueueID(i), Allocated, 0)))
 	}
 	if g := strings.Join(got, " "); g != want {
 		t.Fatalf("queues hold %q, want %q", g, want)
 	}
+}
+
+type request struct {
+	part    string
+	devices int64
 }
 
 func TestFits(t *testing.T) {
@@ -76,24 +91,28 @@ func TestFits(t *testing.T) {
 		name   string
 		held   int64
 		queue  string
-		demand Demand
+		demand []request
 		want   string
 	}{
-		{name: "takes the last device", held: 6, queue: "team", demand: Demand{devices("x", 2)}},
-		{name: "refuses one device too many", held: 6, queue: "team", demand: Demand{devices("x", 3)},
+		{name: "takes the last device", held: 6, queue: "team", demand: []request{{"x", 2}}},
+		{name: "refuses one device too many", held: 6, queue: "team", demand: []request{{"x", 3}},
 			want: "Queue <team> has insufficient <nvidia-h100> quota: requested <3>, total would be <9>, but capability is <8>"},
-		{name: "an ancestor refuses although the queue has no limit", held: 6, queue: "other", demand: Demand{devices("x", 5)},
+		{name: "an ancestor refuses although the queue has no limit", held: 6, queue: "other", demand: []request{{"x", 5}},
 			want: "Queue <ml> has insufficient <nvidia-h100> quota: requested <5>, total would be <11>, but capability is <10>"},
-		{name: "parts of one demand add up", held: 6, queue: "team", demand: Demand{devices("x", 2), devices("y", 1)},
+		{name: "parts of one demand add up", held: 6, queue: "team", demand: []request{{"x", 2}, {"y", 1}},
 			want: "Queue <team> has insufficient <nvidia-h100> quota: requested <3>, total would be <9>, but capability is <8>"},
-		{name: "a part that is named twice counts once", held: 6, queue: "team", demand: Demand{devices("x", 2), devices("x", 2)}},
-		{name: "a part that is charged already costs nothing", held: 8, queue: "team", demand: Demand{devices("held", 8)}},
+		{name: "a part that is named twice counts once", held: 6, queue: "team", demand: []request{{"x", 2}, {"x", 2}}},
+		{name: "a part that is charged already costs nothing", held: 8, queue: "team", demand: []request{{"held", 8}}},
 		{name: "nothing fits even a queue that is over its limit", held: 9, queue: "team"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLedger(t, tree...)
-			l.mustCharge(t, "team", "holder", devices("held", c.held))
-			refusal, fits, err := l.Fits(l.id(t, c.queue), c.demand)
+			l.mustCharge(t, "team", "holder", l.part("held", c.held))
+			var demand Demand
+			for _, r := range c.demand {
+				demand = append(demand, l.part(r.part, r.devices))
+			}
+			refusal, fits, err := l.Fits(l.id(t, c.queue), demand)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +129,7 @@ func TestFits(t *testing.T) {
 
 func TestCapabilityOfZeroForbids(t *testing.T) {
 	l := newLedger(t, spec("q", "", 0))
-	if _, fits, err := l.Fits(l.id(t, "q"), Demand{devices("x", 1)}); fits || err != nil {
+	if _, fits, err := l.Fits(l.id(t, "q"), Demand{l.part("x", 1)}); fits || err != nil {
 		t.Fatalf("fits %t, %v", fits, err)
 	}
 }
@@ -118,22 +137,22 @@ func TestCapabilityOfZeroForbids(t *testing.T) {
 func TestDimensionThatNoQueueLimits(t *testing.T) {
 	l := newLedger(t, spec("q", "", 1))
 	b200 := l.dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "nvidia-b200"})
-	part := Part{Key: "x", Amounts: Amounts{{Dimension: b200, Amount: Units(math.MaxInt64)}}}
+	part := &Part{Amounts: Amounts{{Dimension: b200, Amount: Units(math.MaxInt64)}}}
 	if _, fits, err := l.Fits(l.id(t, "q"), Demand{part}); !fits || err != nil {
 		t.Fatalf("fits %t, %v", fits, err)
 	}
 	l.mustCharge(t, "q", "pod", part)
-	if got := l.Allocated(l.id(t, "q"), b200); got != Units(math.MaxInt64) {
+	if got := l.Balance(l.id(t, "q"), Allocated, b200); got != Units(math.MaxInt64) {
 		t.Fatalf("allocated %s", got)
 	}
 }
 
 func TestSharedClaimIsOneCharge(t *testing.T) {
 	l := newLedger(t, spec("root", "", -1), spec("a", "root", -1), spec("b", "root", -1))
-	l.mustCharge(t, "a", "pod-1", devices("claim", 4))
-	l.mustCharge(t, "b", "pod-2", devices("claim", 4))
-	l.mustCharge(t, "a", "pod-3", devices("claim", 4))
-	l.mustCharge(t, "b", "pod-2", devices("claim", 4))
+	l.mustCharge(t, "a", "pod-1", l.part("claim", 4))
+	l.mustCharge(t, "b", "pod-2", l.part("claim", 4))
+	l.mustCharge(t, "a", "pod-3", l.part("claim", 4))
+	l.mustCharge(t, "b", "pod-2", l.part("claim", 4))
 	l.expect(t, "root=4 a=4 b=0")
 	l.mustRelease(t, "claim", "pod-1")
 	l.expect(t, "root=4 a=0 b=4")
@@ -145,8 +164,8 @@ func TestSharedClaimIsOneCharge(t *testing.T) {
 
 func TestReleaseGivesBackWhatWasCharged(t *testing.T) {
 	l := newLedger(t, spec("q", "", -1))
-	l.mustCharge(t, "q", "pod", devices("claim", 4))
-	l.mustCharge(t, "q", "other", devices("claim", 7))
+	l.mustCharge(t, "q", "pod", l.part("claim", 4))
+	l.mustCharge(t, "q", "other", l.part("claim", 7))
 	l.expect(t, "q=4")
 	l.mustRelease(t, "claim", "other")
 	l.mustRelease(t, "claim", "pod")
@@ -155,31 +174,30 @@ func TestReleaseGivesBackWhatWasCharged(t *testing.T) {
 
 func TestDoubleReleaseIsAnError(t *testing.T) {
 	l := newLedger(t, spec("q", "", -1))
-	l.mustCharge(t, "q", "pod", devices("claim", 4), devices("more", 1))
+	l.mustCharge(t, "q", "pod", l.part("claim", 4), l.part("more", 1))
 	l.mustRelease(t, "claim", "pod")
-	if err := l.Release("claim", "pod"); !errors.Is(err, ErrNotHeld) {
+	if err := l.Release(l.part("claim", 0), "pod"); !errors.Is(err, ErrNotHeld) {
 		t.Fatalf("got %v", err)
 	}
-	if err := l.Release("more", "stranger"); !errors.Is(err, ErrNotHeld) {
+	if err := l.Release(l.part("more", 0), "stranger"); !errors.Is(err, ErrNotHeld) {
 		t.Fatalf("got %v", err)
 	}
 	l.expect(t, "q=1")
 }
 
 func TestOverflowChangesNothing(t *testing.T) {
-	largest := Amount{hi: math.MaxInt64, lo: math.MaxUint64}
-	huge := func(key Key) Part { return Part{Key: key, Amounts: Amounts{{Dimension: 0, Amount: largest}}} }
+	huge := &Part{Amounts: Amounts{{Dimension: 0, Amount: largest}}}
 	l := newLedger(t, spec("root", "", -1), spec("q", "root", -1))
 	q := l.id(t, "q")
-	if err := l.Charge(q, "pod", Demand{devices("x", 1), huge("y")}); !errors.Is(err, ErrOverflow) {
+	if err := l.Charge(q, "pod", Demand{l.part("x", 1), huge}); !errors.Is(err, ErrOverflow) {
 		t.Fatalf("got %v", err)
 	}
 	l.expect(t, "root=0 q=0")
-	if l.Charged("x") || l.Charged("y") {
+	if l.Charged(l.part("x", 1)) || l.Charged(huge) {
 		t.Fatal("a charge was left behind")
 	}
-	l.mustCharge(t, "q", "pod", devices("x", 1))
-	if err := l.Charge(q, "pod", Demand{huge("y")}); !errors.Is(err, ErrOverflow) {
+	l.mustCharge(t, "q", "pod", l.part("x", 1))
+	if err := l.Charge(q, "pod", Demand{huge}); !errors.Is(err, ErrOverflow) {
 		t.Fatalf("got %v", err)
 	}
 	l.expect(t, "root=1 q=1")
@@ -196,20 +214,20 @@ func TestAmountsPlus(t *testing.T) {
 	if as.Of(0) != Units(5) || as.Of(3) != Units(2) || as.Of(1) != (Amount{}) || len(as) != 2 {
 		t.Fatalf("got %v", as)
 	}
-	if _, err := as.Plus(0, Amount{hi: math.MaxInt64, lo: math.MaxUint64}); !errors.Is(err, ErrOverflow) {
+	if _, err := as.Plus(0, largest); !errors.Is(err, ErrOverflow) {
 		t.Fatalf("got %v", err)
 	}
 }
 
-func TestLimitedBy(t *testing.T) {
+func TestNearest(t *testing.T) {
 	l := newLedger(t, spec("root", "", 100), spec("ml", "root", 0), spec("team", "ml", -1))
 	team := l.id(t, "team")
-	if name, limited := l.LimitedBy(team, 0); name != "ml" || !limited {
-		t.Errorf("limited by %q, %t", name, limited)
+	if by, amount, limited := l.Nearest(team, 0); !limited || l.Name(by) != "ml" || amount != (Amount{}) {
+		t.Errorf("limited %t by %d to %s", limited, by, amount)
 	}
 	other := l.dimensions.Ordinal(Dimension{Kind: Resource, Name: "cpu"})
-	if name, limited := l.LimitedBy(team, other); limited {
-		t.Errorf("limited by %q", name)
+	if by, _, limited := l.Nearest(team, other); limited {
+		t.Errorf("limited by %d", by)
 	}
 	if !l.Limits(team, DeviceCount) || l.Limits(team, DeviceCapacity) {
 		t.Error("Limits does not tell kinds apart")

@@ -52,7 +52,7 @@ func TestMisplaced(t *testing.T) {
 			if got := Misplaced(c.specs); !slices.Equal(got, c.want) {
 				t.Errorf("got  %v\nwant %v", got, c.want)
 			}
-			l, _ := New(&Dimensions{}, c.specs)
+			l, _ := New(&Dimensions{}, nil, c.specs)
 			if got, want := len(l.queues), len(c.specs)-len(c.want); got != want {
 				t.Errorf("the ledger has %d queues, want %d", got, want)
 			}
@@ -66,11 +66,12 @@ func TestDeepChainNeedsNoRecursion(t *testing.T) {
 		specs = append(specs, spec(fmt.Sprint(i), fmt.Sprint(i-1), -1))
 	}
 	slices.Reverse(specs)
-	l, aside := New(&Dimensions{}, specs)
+	l, aside := New(&Dimensions{}, nil, specs)
 	if len(aside) > 0 {
 		t.Fatalf("set aside: %v", aside[0])
 	}
-	if path := l.Path(l.id(t, "99999")); len(path) != 100_000 || path[99_999] != "0" {
+	leaf, _ := l.Queue("99999")
+	if path := l.Path(leaf); len(path) != 100_000 || path[99_999] != "0" {
 		t.Fatalf("the path has %d queues", len(path))
 	}
 }

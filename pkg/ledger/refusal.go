@@ -22,12 +22,12 @@ type Refusal struct {
 // String is the sentence that people see in events and conditions.
 func (r Refusal) String() string {
 	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <%s>",
-		r.Queue, r.Dimension, r.Dimension.format(r.Requested), r.Dimension.format(r.WouldBe), r.Dimension.format(r.Limit))
+		r.Queue, r.Dimension, r.Dimension.Format(r.Requested), r.Dimension.Format(r.WouldBe), r.Dimension.Format(r.Limit))
 }
 
-// format writes an amount in the unit that a person would use: cores, devices, cards, and
+// Format writes an amount in the unit that a person would use: cores, devices, cards, and
 // for bytes the largest binary unit that needs no more than three decimals.
-func (d Dimension) format(a Amount) string {
+func (d Dimension) Format(a Amount) string {
 	if !d.bytes() {
 		return a.String()
 	}

@@ -1,5 +1,7 @@
 package ledger
 
+import "sync/atomic"
+
 // QueueSpec is a queue as its administrator wrote it.
 type QueueSpec struct {
 	Name string
@@ -8,6 +10,11 @@ type QueueSpec struct {
 	// Capability holds the hard upper bounds. A dimension that is not listed is not
 	// limited by this queue.
 	Capability Amounts
+	// Deserved holds the fair targets: up to them a queue may take back from others what is
+	// lent to them. A dimension that is not listed has none.
+	Deserved Amounts
+	// Guarantee holds what is reserved for the queue, whether it uses it or not.
+	Guarantee Amounts
 }
 
 // QueueID is the index of a queue in a Ledger.
@@ -23,31 +30,53 @@ type SetAside struct {
 }
 
 type queue struct {
-	name       string
-	parent     QueueID
-	children   int
+	name     string
+	parent   QueueID
+	depth    int32
+	children int32
+	// capability is the queue's own; limits is what it comes to, see limits.go. Binding is the
+	// same without limits that are just the parent's: the parent has no less than the queue, so
+	// it refuses first, and its name is what people need to know.
 	capability []Limit
-	allocated  []Amount
+	limits     []Limit
+	binding    []Limit
+	deserved   []Limit
+	guarantee  Amounts
+	accounts   [accounts][]Amount
 }
 
-// Ledger is a tree of queues with their limits and accounts. It is not safe for
-// concurrent use. Make one with New.
+// Ledger is a tree of queues with their limits and accounts. It may be read from many
+// goroutines as long as none writes. Make one with New.
 type Ledger struct {
+	// id tells ledgers apart, see Part.
+	id         uint64
 	dimensions *Dimensions
 	queues     []queue
 	ids        map[string]QueueID
-	charges    map[Key]*charge
+	// closed says that the cluster's total is known.
+	closed    bool
+	uncovered []Uncovered
+	// overlay has what a view changes; it is nil in a ledger that is none.
+	overlay *overlay
 }
+
+var lastID atomic.Uint64
 
 // New builds the tree. A queue that cannot be placed in it (its parent is missing, or it
 // is its own ancestor), and every queue below such a queue, is set aside with a reason;
 // all others work as if it were not there. Names must be unique.
-func New(dimensions *Dimensions, specs []QueueSpec) (*Ledger, []SetAside) {
-	l := &Ledger{dimensions: dimensions, ids: make(map[string]QueueID, len(specs)), charges: map[Key]*charge{}}
+//
+// Total is what there is of every resource in the cluster; a [Resource] that is not in it
+// does not exist. Of cards and devices no total is known. A nil total knows nothing of
+// resources either.
+func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []SetAside) {
+	l := &Ledger{id: lastID.Add(1), dimensions: dimensions, closed: total != nil, ids: make(map[string]QueueID, len(specs))}
 	placement := place(specs)
+	l.queues = make([]queue, 0, len(placement.order))
 	for _, i := range placement.order {
-		l.add(specs[i])
+		l.add(&specs[i])
 	}
+	l.deriveLimits(total)
 	return l, placement.setAside()
 }
 
@@ -57,18 +86,27 @@ func Misplaced(specs []QueueSpec) []SetAside {
 }
 
 // add appends a queue whose parent, if any, is there already.
-func (l *Ledger) add(spec QueueSpec) {
-	q := queue{name: spec.Name, parent: none}
+func (l *Ledger) add(spec *QueueSpec) {
+	q := queue{name: spec.Name, parent: none, guarantee: spec.Guarantee}
 	if spec.Parent != "" {
 		q.parent = l.ids[spec.Parent]
-		l.queues[q.parent].children++
+		parent := &l.queues[q.parent]
+		parent.children++
+		q.depth = parent.depth + 1
 	}
-	for _, e := range spec.Capability {
-		q.capability = grown(q.capability, e.Dimension)
-		q.capability[e.Dimension] = AtMost(e.Amount)
-	}
+	q.capability = limitsOf(spec.Capability)
+	q.deserved = limitsOf(spec.Deserved)
 	l.ids[spec.Name] = QueueID(len(l.queues))
 	l.queues = append(l.queues, q)
+}
+
+func limitsOf(as Amounts) []Limit {
+	var limits []Limit
+	for _, e := range as {
+		limits = grown(limits, e.Dimension)
+		limits[e.Dimension] = AtMost(e.Amount)
+	}
+	return limits
 }
 
 // Queue returns the ID of the queue of that name; false when there is none or when it was
@@ -76,6 +114,11 @@ func (l *Ledger) add(spec QueueSpec) {
 func (l *Ledger) Queue(name string) (QueueID, bool) {
 	id, found := l.ids[name]
 	return id, found
+}
+
+// Name is the name of a queue.
+func (l *Ledger) Name(q QueueID) string {
+	return l.queues[q].name
 }
 
 // Leaf reports whether no queue of the ledger has q as its parent.
@@ -92,43 +135,33 @@ func (l *Ledger) Path(q QueueID) []string {
 	return names
 }
 
-// Allocated returns what the queue and all queues below it hold of a dimension.
-func (l *Ledger) Allocated(q QueueID, o Ordinal) Amount {
-	if int(o) >= len(l.queues[q].allocated) {
-		return Amount{}
-	}
-	return l.queues[q].allocated[o]
+// Within reports whether q is ancestor or below it.
+func (l *Ledger) Within(q, ancestor QueueID) bool {
+	return l.ancestor(q, l.queues[ancestor].depth) == ancestor
 }
 
-// Capability returns the queue's own limit of a dimension, not its ancestors'.
-func (l *Ledger) Capability(q QueueID, o Ordinal) Limit {
-	if int(o) >= len(l.queues[q].capability) {
-		return Limit{}
+// ancestor climbs from q to that depth; q itself when it is no deeper.
+func (l *Ledger) ancestor(q QueueID, depth int32) QueueID {
+	for l.queues[q].depth > depth {
+		q = l.queues[q].parent
 	}
-	return l.queues[q].capability[o]
+	return q
 }
 
-// LimitedBy returns the name of the lowest queue, from q upwards, that limits a dimension;
-// false when none does.
-func (l *Ledger) LimitedBy(q QueueID, o Ordinal) (string, bool) {
-	for id := q; id != none; id = l.queues[id].parent {
-		if l.Capability(id, o).Set {
-			return l.queues[id].name, true
-		}
+// CommonDepth is the number of proper ancestors that two queues share, counted from the top.
+func (l *Ledger) CommonDepth(a, b QueueID) int {
+	a, b = l.queues[a].parent, l.queues[b].parent
+	if a == none || b == none {
+		return 0
 	}
-	return "", false
-}
-
-// Limits reports whether q or an ancestor limits any dimension of that kind.
-func (l *Ledger) Limits(q QueueID, kind Kind) bool {
-	for id := q; id != none; id = l.queues[id].parent {
-		for o, limit := range l.queues[id].capability {
-			if limit.Set && l.dimensions.Dimension(Ordinal(o)).Kind == kind {
-				return true
-			}
-		}
+	a, b = l.ancestor(a, l.queues[b].depth), l.ancestor(b, l.queues[a].depth)
+	for a != b {
+		a, b = l.queues[a].parent, l.queues[b].parent
 	}
-	return false
+	if a == none {
+		return 0
+	}
+	return int(l.queues[a].depth) + 1
 }
 
 // grown returns s long enough to be indexed by o.

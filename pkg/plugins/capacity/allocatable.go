@@ -9,14 +9,13 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // allocatable is Volcano's AllocatableFn: may the queue take the pod on top of what it has?
 func (p *plugin) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
-	r, refused := p.check(queue, task)
+	r, refused := p.check(p.ledger, queue, task)
 	if !refused {
 		return true
 	}
@@ -24,74 +23,73 @@ func (p *plugin) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	return false
 }
 
-// prePredicate is Volcano's PrePredicateFn. The backfill action, which places pods that
-// request no ordinary resources, asks no AllocatableFn, so those pods are checked here.
-func (p *plugin) prePredicate(task *api.TaskInfo) error {
-	if !task.BestEffort {
-		return nil
+// check says whether, and then why, the queue refuses the pod, by the ledger or a view of it.
+func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.TaskInfo) (refusal, bool) {
+	queue, r, refused := p.checkQueue(info)
+	if refused {
+		return r, true
 	}
-	job, found := p.session.Jobs[task.Job]
-	if !found {
-		return nil
+	known := p.process.pods[task.UID]
+	if known == nil {
+		return refusal{message: "Pod is not known to this session yet"}, true
 	}
-	queue, found := p.session.Queues[job.Queue]
-	if !found {
-		return fmt.Errorf("queue %s does not exist", job.Queue)
-	}
-	r, refused := p.check(queue, task)
-	if !refused {
-		return nil
-	}
-	p.refuse(task, r)
-	return errors.New(r.message)
-}
-
-// check says whether, and then why, the queue refuses the pod.
-func (p *plugin) check(queue *api.QueueInfo, task *api.TaskInfo) (refusal, bool) {
-	if state := queue.Queue.Status.State; state != scheduling.QueueStateOpen {
-		return refusal{message: fmt.Sprintf("Queue <%s> takes no pods: its state is %q, not Open", queue.Name, state)}, true
-	}
-	id, found := p.ledger.Queue(queue.Name)
-	if !found {
-		return refusal{message: fmt.Sprintf("Queue <%s> takes no pods: %s", queue.Name, p.misplaced[queue.Name])}, true
-	}
-	if !p.ledger.Leaf(id) {
-		return refusal{message: fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", queue.Name)}, true
-	}
-	if len(task.Pod.Spec.ResourceClaims) == 0 {
-		return refusal{}, false
-	}
-	return p.checkDevices(id, task)
-}
-
-func (p *plugin) checkDevices(queue ledger.QueueID, task *api.TaskInfo) (refusal, bool) {
-	if p.blocked != "" {
-		return refusal{message: "Devices cannot be handed out yet: " + p.blocked}, true
-	}
-	for _, name := range p.ledger.Path(queue) {
-		if reason, unread := p.unread[name]; unread {
-			return refusal{message: fmt.Sprintf("Queue <%s> hands out no devices: %s", name, reason)}, true
+	if len(known.object.Spec.ResourceClaims) > 0 {
+		if r, refused := p.checkDevices(queue, known); refused {
+			return r, true
 		}
+	} else if known.err != nil {
+		return uncountable(known.err), true
 	}
-	devices, err := demand.OfPod(task.Pod, p.source, &p.process.dimensions)
-	if errors.Is(err, errNoDRA) && !p.ledger.Limits(queue, ledger.DeviceCount) {
-		return refusal{}, false
-	}
-	if err != nil {
-		return uncountable(err), true
-	}
-	for _, o := range devices.Open {
-		if name, limited := p.ledger.LimitedBy(queue, o); limited {
-			return uncountable(fmt.Errorf("it asks for all devices of class %s, which queue %s limits: ask for a count instead",
-				p.process.dimensions.Dimension(o), name)), true
-		}
-	}
-	shortage, fits, err := p.ledger.Fits(queue, devices.Demand)
+	shortage, fits, err := books.Fits(queue, known.demand)
 	if err != nil {
 		return uncountable(err), true
 	}
 	if !fits {
-		return refusal{reason: insufficientScalarQuota, message: shortage.String()}, true
+		return short(shortage), true
+	}
+	return refusal{}, false
+}
+
+// checkQueue refuses pods of queues that take none, whatever the pod asks for.
+func (p *plugin) checkQueue(info *api.QueueInfo) (ledger.QueueID, refusal, bool) {
+	if state := info.Queue.Status.State; state != scheduling.QueueStateOpen {
+		return 0, refusal{reason: unschedulable, message: fmt.Sprintf("Queue <%s> takes no pods: its state is %q, not Open", info.Name, state)}, true
+	}
+	queue, found := p.ledger.Queue(info.Name)
+	if !found {
+		return 0, refusal{reason: unschedulable, message: fmt.Sprintf("Queue <%s> takes no pods: %s", info.Name, p.misplaced[info.Name])}, true
+	}
+	if !p.ledger.Leaf(queue) {
+		return 0, refusal{reason: unschedulable, message: fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", info.Name)}, true
+	}
+	return queue, refusal{}, false
+}
+
+// checkDevices refuses pods whose devices cannot be counted, or not be compared with limits.
+func (p *plugin) checkDevices(queue ledger.QueueID, known *pod) (refusal, bool) {
+	if p.blocked != "" {
+		return refusal{message: "Devices cannot be handed out yet: " + p.blocked}, true
+	}
+	if len(p.unread) > 0 {
+		for _, name := range p.ledger.Path(queue) {
+			if reason, unread := p.unread[name]; unread {
+				return refusal{message: fmt.Sprintf("Queue <%s> hands out no devices: %s", name, reason)}, true
+			}
+		}
+	}
+	if errors.Is(known.err, errNoDRA) && !p.ledger.Limits(queue, ledger.DeviceCount) {
+		return refusal{}, false
+	}
+	if known.err != nil {
+		return uncountable(known.err), true
+	}
+	for _, claim := range known.claims {
+		for _, o := range claim.Open {
+			if by, _, limited := p.ledger.Nearest(queue, o); limited {
+				return uncountable(fmt.Errorf("it asks for all devices of class %s, which queue %s limits: ask for a count instead",
+					p.process.dimensions.Dimension(o), p.ledger.Name(by))), true
+			}
+		}
 	}
 	return refusal{}, false
 }

@@ -3,47 +3,42 @@ package capacity
 import (
 	"k8s.io/klog/v2"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // onAllocate charges a pod that was given a node in this session, for good (allocate) or
-// in hope (pipeline).
+// in hope (pipeline), and one whose eviction was taken back.
 func (p *plugin) onAllocate(event *framework.Event) {
-	task := event.Task
-	queue, found := p.queueOf(task)
-	if !found {
+	queue, known, err := p.heldBy(event.Task)
+	if err != nil {
+		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
 		return
 	}
-	for _, claim := range p.claimsOf(task) {
-		p.chargeClaim(queue, holderOf(task), claim)
-	}
+	p.charge(queue, event.Task, known.demand)
 }
 
-// onDeallocate gives back what a pod was charged in this session. Devices that are
-// allocated in the API server stay charged: they are not back before their claims say so,
-// and a pod that is being evicted still runs.
+// onDeallocate gives back what a pod holds. Devices that are allocated in the API server
+// stay charged: they are not back before their claims say so, and a pod that is being
+// evicted still runs.
 func (p *plugin) onDeallocate(event *framework.Event) {
 	task := event.Task
-	for _, claim := range p.claimsOf(task) {
-		key := demand.KeyOf(claim)
-		if dra.HeldBy(task.Pod, claim) || !p.ledger.Holds(key, holderOf(task)) {
+	_, known, err := p.heldBy(task)
+	if err != nil {
+		klog.V(3).InfoS("Pod is not refunded", "reason", err.Error())
+		return
+	}
+	if err := p.ledger.Release(known.resources, holderOf(task)); err != nil {
+		klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
+	}
+	for _, claim := range known.claims {
+		if dra.HeldBy(task.Pod, claim.Object) {
 			continue
 		}
-		if err := p.ledger.Release(key, holderOf(task)); err != nil {
-			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim), "pod", klog.KObj(task.Pod))
+		if err := releaseAll(p.ledger, holderOf(task), ledger.Demand{claim.Part}); err != nil {
+			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
 	}
-}
-
-func (p *plugin) queueOf(task *api.TaskInfo) (ledger.QueueID, bool) {
-	job, found := p.session.Jobs[task.Job]
-	if !found {
-		return 0, false
-	}
-	return p.ledger.Queue(string(job.Queue))
 }

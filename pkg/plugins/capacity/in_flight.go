@@ -18,24 +18,23 @@ func (p *plugin) clearInFlight() {
 		return
 	}
 	claims := p.source.manager.ResourceClaims()
-	holdings := p.holdings()
 	binding := map[types.UID]bool{}
-	for _, h := range holdings {
-		if h.task.Status == api.Binding {
-			for _, claim := range p.claimsOf(h.task) {
-				binding[claim.UID] = true
+	for _, c := range p.consumers {
+		if c.task.Status == api.Binding {
+			for _, claim := range c.pod.claims {
+				binding[claim.Object.UID] = true
 			}
 		}
 	}
-	for _, h := range holdings {
-		switch h.task.Status {
+	for _, c := range p.consumers {
+		switch c.task.Status {
 		case api.Pending, api.Pipelined, api.Allocated:
 		default:
 			continue
 		}
-		for _, claim := range p.claimsOf(h.task) {
-			if !binding[claim.UID] && claims.RemoveClaimPendingAllocation(claim.UID) {
-				klog.V(4).InfoS("Cleared a stale allocation in flight", "claim", klog.KObj(claim), "pod", klog.KObj(h.task.Pod))
+		for _, claim := range c.pod.claims {
+			if uid := claim.Object.UID; !binding[uid] && claims.RemoveClaimPendingAllocation(uid) {
+				klog.V(4).InfoS("Cleared a stale allocation in flight", "claim", klog.KObj(claim.Object), "pod", klog.KObj(c.task.Pod))
 			}
 		}
 	}

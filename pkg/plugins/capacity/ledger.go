@@ -23,30 +23,101 @@ func (p *plugin) openLedger() {
 	for _, queue := range p.session.Queues {
 		specs = append(specs, p.queueSpec(queue))
 	}
-	misplaced := ledger.Misplaced(specs)
-	if !p.session.HierarchyEnabled(Name) {
+	for _, queue := range ledger.Misplaced(specs) {
+		p.misplaced[queue.Queue] = queue.Reason
+	}
+	if !p.hierarchy {
 		for i := range specs {
 			specs[i].Parent = ""
 		}
 	}
-	p.ledger, _ = ledger.New(&p.process.dimensions, specs)
-	for _, queue := range misplaced {
-		p.misplaced[queue.Queue] = queue.Reason
-		klog.ErrorS(nil, "A queue is set aside", "queue", queue.Queue, "reason", queue.Reason)
+	p.countCluster()
+	p.ledger, _ = ledger.New(&p.process.dimensions, p.total, specs)
+	if root, found := p.session.Queues[rootQueue]; found && p.hierarchy {
+		p.setTotals(root)
 	}
 }
 
-// queueSpec joins what the session knows of a queue with its spec.dra.
+// countCluster finds out what there is to share: what the nodes have, or what root's capability
+// says, where it says something. That may be more than the nodes have now, so that jobs are let
+// in for which an autoscaler will add nodes.
+func (p *plugin) countCluster() {
+	total := p.session.TotalResource.Clone()
+	if root, found := p.session.Queues[rootQueue]; found && p.hierarchy {
+		written := api.NewResource(root.Queue.Spec.Capability)
+		if written.MilliCPU > 0 {
+			total.MilliCPU = written.MilliCPU
+		}
+		if written.Memory > 0 {
+			total.Memory = written.Memory
+		}
+		for name, value := range written.ScalarResources {
+			total.SetScalar(name, value)
+		}
+	}
+	var err error
+	if p.total, err = p.process.resources.amounts(total); err != nil {
+		klog.ErrorS(err, "Failed to count the resources of the cluster, queues have no limits but their own")
+	} else if p.total == nil {
+		p.total = ledger.Amounts{} // a cluster without nodes
+	}
+}
+
+// setTotals gives the session what it publishes as deserved and guarantee of root: what the
+// administrator wrote there or else, as ever, the whole cluster and what its children are
+// guaranteed.
+func (p *plugin) setTotals(root *api.QueueInfo) {
+	if p.session.TotalDeserved = api.NewResource(root.Queue.Spec.Deserved); p.session.TotalDeserved.IsEmpty() {
+		p.session.TotalDeserved = p.session.TotalResource.Clone()
+	}
+	if p.session.TotalGuarantee = api.NewResource(root.Queue.Spec.Guarantee.Resource); !p.session.TotalGuarantee.IsEmpty() {
+		return
+	}
+	for _, queue := range p.session.Queues {
+		if queue.Name != rootQueue && parentOf(queue) == rootQueue {
+			p.session.TotalGuarantee.Add(api.NewResource(queue.Queue.Spec.Guarantee.Resource))
+		}
+	}
+}
+
+// queueSpec joins what the session knows of a queue with its spec.dra. What cannot be read is
+// left out; pods with claims are refused then.
 func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec := ledger.QueueSpec{Name: queue.Name, Parent: parentOf(queue)}
+	limits, err := p.resourceLimits(queue)
+	if err != nil {
+		p.problems[queue.Name] = problem{quotaNotRead, err.Error()}
+		klog.ErrorS(err, "Failed to read the quota of a queue", "queue", queue.Name)
+	}
 	object, err := p.queueObject(queue)
+	var devices quota.Limits
 	if err == nil && object != nil {
-		spec.Capability, err = quota.Capability(object, &p.process.dimensions)
+		if devices, err = quota.Devices(object, &p.process.dimensions); err != nil {
+			p.problems[queue.Name] = problem{quotaNotRead, err.Error()}
+		}
 	}
 	if err != nil {
 		p.unread[queue.Name] = err.Error()
 	}
+	spec.Capability = append(limits.Capability, devices.Capability...)
+	spec.Deserved = append(limits.Deserved, devices.Deserved...)
+	spec.Guarantee = append(limits.Guarantee, devices.Guarantee...)
 	return spec
+}
+
+// resourceLimits returns the queue's limits of ordinary resources.
+func (p *plugin) resourceLimits(queue *api.QueueInfo) (limits quota.Limits, err error) {
+	written := queue.Queue.Spec
+	if limits.Capability, err = p.process.resources.list(written.Capability); err != nil {
+		return quota.Limits{}, fmt.Errorf("its spec.capability: %w", err)
+	}
+	if limits.Deserved, err = p.process.resources.list(written.Deserved); err != nil {
+		return quota.Limits{}, fmt.Errorf("its spec.deserved: %w", err)
+	}
+	if limits.Guarantee, err = p.process.resources.list(written.Guarantee.Resource); err != nil {
+		return quota.Limits{}, fmt.Errorf("its spec.guarantee.resource: %w", err)
+	}
+	return limits, nil
 }
 
 // queueObject returns the queue with its spec.dra, nil where spec.dra is not read at all.

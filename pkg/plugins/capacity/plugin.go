@@ -1,8 +1,6 @@
 package capacity
 
 import (
-	resourceapi "k8s.io/api/resource/v1"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -27,17 +25,25 @@ type plugin struct {
 	process *process
 	session *framework.Session
 	source  source
-	ledger  *ledger.Ledger
+	// hierarchy says that queues have parents; without it each stands alone.
+	hierarchy bool
+	ledger    *ledger.Ledger
+	// total is what the cluster has of resources.
+	total ledger.Amounts
 	// unread says of queues whose quota is not known yet why not.
 	unread map[string]string
-	// misplaced says of queues that are no part of the ledger why not.
+	// misplaced says of queues that have no place in the hierarchy why not.
 	misplaced map[string]string
-	// charged has the claims that were charged in this session.
-	charged map[ledger.Key]*resourceapi.ResourceClaim
+	// problems has what is wrong with queues, by name.
+	problems map[string]problem
+	// consumers are the session's pods with claims, the oldest first.
+	consumers []consumer
 	// blocked says why no pod with claims can be placed in this session; empty if they can.
 	blocked string
 	// refused has why pods were refused in this session, each for the first time.
 	refused map[api.TaskID]refusal
+	// refusedJobs has why jobs were not let in.
+	refusedJobs map[api.JobID]refusal
 }
 
 var _ framework.Plugin = &plugin{}
@@ -48,16 +54,31 @@ func (p *plugin) Name() string { return Name }
 // OnSessionOpen implements framework.Plugin.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.process.start(ssn)
+	p.process.begin()
 	p.session = ssn
+	p.hierarchy = ssn.HierarchyEnabled(Name)
 	p.source = newSource(ssn, p.process)
-	p.refused = map[api.TaskID]refusal{}
-	p.charged = map[ledger.Key]*resourceapi.ResourceClaim{}
+	p.problems = map[string]problem{}
+	p.refused, p.refusedJobs = map[api.TaskID]refusal{}, map[api.JobID]refusal{}
 	p.blocked = p.whyBlocked()
 	p.openLedger()
-	p.chargeHeld()
+	p.load()
+	p.findProblems()
+	p.publish()
 
+	ssn.AddJobEnqueueableFn(Name, p.jobEnqueueable)
+	ssn.AddJobEnqueuedFn(Name, p.jobEnqueued)
 	ssn.AddAllocatableFn(Name, p.allocatable)
 	ssn.AddPrePredicateFn(Name, p.prePredicate)
+	ssn.AddPreemptiveFn(Name, p.preemptive)
+	ssn.AddReclaimableFn(Name, p.reclaimable)
+	ssn.AddSimulateAddTaskFn(Name, p.simulateAddTask)
+	ssn.AddSimulateRemoveTaskFn(Name, p.simulateRemoveTask)
+	ssn.AddSimulateAllocatableFn(Name, p.simulateAllocatable)
+	ssn.AddQueueOrderFn(Name, p.queueOrder)
+	if p.hierarchy {
+		ssn.AddVictimQueueOrderFn(Name, p.victimQueueOrder)
+	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.onAllocate, DeallocateFunc: p.onDeallocate})
 }
 
@@ -65,6 +86,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 // of pods, PodGroups and queues.
 func (p *plugin) OnSessionClose(*framework.Session) {
 	p.report()
+	p.publish()
 	p.remember()
 	p.clearInFlight()
 	p.shieldQueues()

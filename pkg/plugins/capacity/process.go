@@ -13,11 +13,13 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
 	"github.com/devicequota/devicequota/pkg/client/informers/externalversions"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -36,10 +38,19 @@ type process struct {
 	recorder        record.EventRecorder
 
 	dimensions ledger.Dimensions
-	// held has every claim that was charged when the last session closed.
-	held map[ledger.Key]heldClaim
-	// told has what the people behind a pod were told in the last session.
-	told map[types.UID]string
+	resources  *resources
+	// round counts sessions.
+	round  uint64
+	pods   map[api.TaskID]*pod
+	claims *demand.Claims
+	// carriers has, for every claim that was charged when the last session closed, the names of
+	// its queue and of those above.
+	carriers map[types.UID][]string
+	// toldJobs and toldQueues have what events said last of jobs that are not let in, and of
+	// queues that something is wrong with.
+	toldJobs   map[api.JobID]string
+	toldQueues map[string]problem
+	published  map[string]*published
 
 	startTime time.Time
 	// caughtUp is set once, when the scheduler's cache has all pods that hold devices.
@@ -47,7 +58,18 @@ type process struct {
 }
 
 func newProcess() *process {
-	return &process{}
+	p := &process{
+		pods: map[api.TaskID]*pod{}, carriers: map[types.UID][]string{},
+		toldJobs: map[api.JobID]string{}, published: map[string]*published{},
+	}
+	p.resources, p.claims = newResources(&p.dimensions), demand.NewClaims(&p.dimensions)
+	return p
+}
+
+// begin begins a session.
+func (p *process) begin() {
+	p.round++
+	p.claims.Begin()
 }
 
 // start is idempotent. It waits for nothing: a session works with what has been read, and

@@ -2,45 +2,104 @@ package capacity
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Reasons of the events on pods that wait.
+// Reasons of the events on pods and PodGroups that wait.
 const (
+	insufficientCPUQuota    = "InsufficientCPUQuota"
+	insufficientMemoryQuota = "InsufficientMemoryQuota"
 	insufficientScalarQuota = "InsufficientScalarQuota"
 	taskRequestFailed       = "GetTaskRequestResourceFailed"
+	unschedulable           = string(scheduling.PodGroupUnschedulableType)
 )
 
-// refusal is why a pod was refused.
+// refusal is why a pod or a job was refused.
 type refusal struct {
 	// reason is the reason of the event; empty when the pod's condition says enough.
 	reason  string
 	message string
 }
 
-// report tells the people behind every pod that was refused and is not placed. Upstream makes the
-// pod's PodScheduled condition of NodesFitErrors; an AllocatableFn leaves nothing there
-// by itself, and must not do so earlier: while a session runs, upstream skips all pods of
-// the same task once one has an entry. An event is written when the message changes.
-func (p *plugin) report() {
-	told := make(map[types.UID]string, len(p.refused))
-	for _, job := range p.session.Jobs {
-		for id, task := range job.TaskStatusIndex[api.Pending] {
-			r, refused := p.refused[id]
-			if !refused {
-				continue
-			}
-			if job.NodesFitErrors[id] == nil {
-				job.NodesFitErrors[id] = api.NewFitErrors()
-				job.NodesFitErrors[id].SetError(r.message)
-			}
-			told[task.Pod.UID] = r.message
-			if r.reason != "" && p.process.told[task.Pod.UID] != r.message {
-				p.process.recorder.Event(task.Pod, corev1.EventTypeWarning, r.reason, r.message)
-			}
+// short is the refusal of what a queue has no room for.
+func short(r ledger.Refusal) refusal {
+	reason := insufficientScalarQuota
+	if r.Dimension.Kind == ledger.Resource {
+		switch corev1.ResourceName(r.Dimension.Name) {
+		case corev1.ResourceCPU:
+			reason = insufficientCPUQuota
+		case corev1.ResourceMemory:
+			reason = insufficientMemoryQuota
 		}
 	}
-	p.process.told = told
+	return refusal{reason: reason, message: r.String()}
+}
+
+// report tells people why what was refused waits. An event is written when the message is
+// another than the last one; the event recorder aggregates those that still are many.
+func (p *plugin) report() {
+	for id, r := range p.refused {
+		p.reportPod(id, r)
+	}
+	p.reportJobs()
+	p.reportProblems()
+}
+
+// reportPod makes the pod's PodScheduled condition say why it waits. Upstream makes that of
+// NodesFitErrors; an AllocatableFn leaves nothing there by itself, and must not do so
+// earlier: while a session runs, upstream skips all pods of the same task once one has an
+// entry.
+func (p *plugin) reportPod(id api.TaskID, r refusal) {
+	known := p.process.pods[id]
+	if known == nil {
+		return
+	}
+	job, task := p.taskOf(id, known)
+	if task == nil || task.Status != api.Pending {
+		return
+	}
+	if job.NodesFitErrors[id] == nil {
+		job.NodesFitErrors[id] = api.NewFitErrors()
+		job.NodesFitErrors[id].SetError(r.message)
+	}
+	if r.reason != "" && known.told != r.message {
+		p.process.recorder.Event(known.object, corev1.EventTypeWarning, r.reason, r.message)
+	}
+	known.told = r.message
+}
+
+func (p *plugin) taskOf(id api.TaskID, known *pod) (*api.JobInfo, *api.TaskInfo) {
+	job, found := p.session.Jobs[known.job]
+	if !found {
+		return nil, nil
+	}
+	return job, job.Tasks[id]
+}
+
+// reportJobs writes events on the PodGroups of jobs that were not let in.
+func (p *plugin) reportJobs() {
+	for id, r := range p.refusedJobs {
+		job := p.session.Jobs[id]
+		if p.process.toldJobs[id] != r.message {
+			p.process.recorder.Event(podGroupReference(&job.PodGroup.PodGroup), corev1.EventTypeWarning, r.reason, r.message)
+		}
+		p.process.toldJobs[id] = r.message
+	}
+	for id := range p.process.toldJobs {
+		if job, found := p.session.Jobs[id]; !found || !job.IsPending() {
+			delete(p.process.toldJobs, id)
+		}
+	}
+}
+
+func podGroupReference(group *scheduling.PodGroup) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "PodGroup",
+		Namespace: group.Namespace, Name: group.Name, UID: group.UID, ResourceVersion: group.ResourceVersion,
+	}
 }

@@ -1,0 +1,77 @@
+package ledger
+
+// Account is one of the sums that a queue has in each dimension. What is in a queue's
+// account is in those of all its ancestors, too.
+type Account uint8
+
+const (
+	// Allocated is what pods hold.
+	Allocated Account = iota
+	// Inqueue is what jobs that have been let in may still take to become able to run.
+	Inqueue
+	// Elastic is what jobs hold beyond what they need to run.
+	Elastic
+	// Request is what pods hold or wait for.
+	Request
+
+	accounts = 4
+)
+
+// cell is the place of one account of a queue in one dimension.
+type cell struct {
+	queue     QueueID
+	dimension Ordinal
+}
+
+// Balance returns what a queue and all queues below it have in an account.
+func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
+	if account == Allocated && l.overlay != nil {
+		if a, changed := l.overlay.allocated[cell{q, o}]; changed {
+			return a
+		}
+	}
+	if balances := l.queues[q].accounts[account]; int(o) < len(balances) {
+		return balances[o]
+	}
+	return Amount{}
+}
+
+// Post adds amounts, which must not be negative, to an account of a queue and of its
+// ancestors. Allocated is not posted to but charged. On error (ErrOverflow) nothing is
+// changed.
+func (l *Ledger) Post(q QueueID, account Account, as Amounts) error {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range as {
+			if _, err := l.Balance(id, account, e.Dimension).Add(e.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	l.shift(q, account, as, false)
+	return nil
+}
+
+// shift adds the amounts along the path to the root, or takes them away again; that neither
+// overflows has been made sure of.
+func (l *Ledger) shift(q QueueID, account Account, as Amounts, negative bool) {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range as {
+			amount := e.Amount
+			if negative {
+				amount = amount.negated()
+			}
+			sum, _ := l.Balance(id, account, e.Dimension).Add(amount)
+			l.setBalance(id, account, e.Dimension, sum)
+		}
+	}
+}
+
+func (l *Ledger) setBalance(q QueueID, account Account, o Ordinal, a Amount) {
+	if l.overlay != nil {
+		l.overlay.setAllocated(cell{q, o}, a)
+		return
+	}
+	balances := &l.queues[q].accounts[account]
+	*balances = grown(*balances, o)
+	(*balances)[o] = a
+}

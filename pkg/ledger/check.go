@@ -1,0 +1,132 @@
+package ledger
+
+import "slices"
+
+// Fits reports whether queue q and each of its ancestors can carry the demand on top of
+// what they have. Parts that are charged already cost nothing more. When it does not fit,
+// the refusal is about the lowest queue, and in it the first dimension, that refused.
+// The error is ErrOverflow; the demand then does not fit anything. Fits does not allocate.
+func (l *Ledger) Fits(q QueueID, d Demand) (Refusal, bool, error) {
+	for id := q; id != none; id = l.queues[id].parent {
+		if r, fits, err := l.fitsAt(id, d, false); err != nil || !fits {
+			return r, false, err
+		}
+	}
+	return Refusal{}, true, nil
+}
+
+// FitsAlone is Fits for the queue alone, whatever its ancestors have.
+func (l *Ledger) FitsAlone(q QueueID, d Demand) (Refusal, bool, error) {
+	return l.fitsAt(q, d, true)
+}
+
+func (l *Ledger) fitsAt(q QueueID, d Demand, alone bool) (Refusal, bool, error) {
+	for i, p := range d {
+		for _, e := range p.Amounts {
+			limit := l.limitAt(q, e.Dimension, alone)
+			if !limit.Set {
+				continue
+			}
+			requested, first, err := l.requested(d, i, e)
+			if err != nil {
+				return Refusal{}, false, err
+			}
+			if !first || requested.Sign() <= 0 {
+				continue
+			}
+			total, err := l.Balance(q, Allocated, e.Dimension).Add(requested)
+			if err != nil {
+				return Refusal{}, false, err
+			}
+			if limit.exceededBy(total) {
+				return l.refusal(q, e.Dimension, requested, total, limit), false, nil
+			}
+		}
+	}
+	return Refusal{}, true, nil
+}
+
+// limitAt is the limit that counts for a queue alone, or together with its ancestors. Of a
+// resource that was not known when the ledger was made there is none in a cluster whose
+// total is known.
+func (l *Ledger) limitAt(q QueueID, o Ordinal, alone bool) Limit {
+	queue := &l.queues[q]
+	switch {
+	case int(o) < len(queue.limits) && alone:
+		return queue.limits[o]
+	case int(o) < len(queue.limits):
+		return queue.binding[o]
+	case !l.closed || queue.parent != none && !alone:
+		return Limit{}
+	}
+	if d := l.dimensions.names[o]; d.Kind != Resource || d.uncapped() {
+		return Limit{}
+	}
+	return AtMost(Amount{})
+}
+
+// requested sums what the uncharged parts of d ask in the dimension of e, an entry of part
+// i; first is false when a part before part i asks for it too, so that each dimension is
+// looked at once.
+func (l *Ledger) requested(d Demand, i int, e Entry) (sum Amount, first bool, err error) {
+	if len(d) == 1 {
+		return e.Amount, !l.Charged(d[0]), nil
+	}
+	for j, p := range d {
+		if l.Charged(p) || slices.Contains(d[:j], p) {
+			continue
+		}
+		a := p.Amounts.Of(e.Dimension)
+		if a == (Amount{}) {
+			continue
+		}
+		if j < i {
+			return Amount{}, false, nil
+		}
+		if sum, err = sum.Add(a); err != nil {
+			return Amount{}, false, err
+		}
+	}
+	return sum, true, nil
+}
+
+// FitsInqueue reports whether a job that needs at least these amounts can be let into the
+// queue: on top of what the queue and each of its ancestors have allocated or let in
+// already, less what jobs hold beyond their need. Refusal and error are those of Fits.
+func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (Refusal, bool, error) {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range minimum {
+			limit := l.limitAt(id, e.Dimension, false)
+			if !limit.Set || e.Amount.Sign() <= 0 {
+				continue
+			}
+			total, err := l.committed(id, e.Dimension)
+			if err == nil {
+				total, err = total.Add(e.Amount)
+			}
+			if err != nil {
+				return Refusal{}, false, err
+			}
+			if limit.exceededBy(total) {
+				return l.refusal(id, e.Dimension, e.Amount, total, limit), false, nil
+			}
+		}
+	}
+	return Refusal{}, true, nil
+}
+
+// committed is what cannot be given to a further job.
+func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
+	sum, err := l.Balance(q, Allocated, o).Add(l.Balance(q, Inqueue, o))
+	if err != nil {
+		return Amount{}, err
+	}
+	return sum.Sub(l.Balance(q, Elastic, o))
+}
+
+func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount, limit Limit) Refusal {
+	return Refusal{
+		Queue: l.queues[q].name, Dimension: l.dimensions.Dimension(o),
+		Requested: requested, WouldBe: total, Limit: limit.Amount,
+	}
+}

@@ -1,0 +1,136 @@
+package capacity
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+const (
+	running = schedulingv1beta1.PodGroupRunning
+	inqueue = schedulingv1beta1.PodGroupInqueue
+	pending = schedulingv1beta1.PodGroupPending
+)
+
+// TestBadQueuesHarmNobodyElse has, beside each bad queue, a good one with a pod that must get
+// its node (volcano issues 4818 and 4819).
+func TestBadQueuesHarmNobodyElse(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		bad     func(*scene)
+		queue   string
+		reason  string
+		message string
+		want    string
+	}{
+		{
+			name: "a parent that does not exist",
+			bad: func(s *scene) {
+				s.queue("lost", "gone", nil).job("bad", "lost", inqueue, nil, newPod("bad", "", cpu(1)))
+			},
+			queue: "lost", reason: queueMisplaced, message: "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent",
+			want: "bad:Pending good:Binding",
+		},
+		{
+			name: "a cycle of two, with a pod that runs",
+			bad: func(s *scene) {
+				s.queue("a", "b", nil).queue("b", "a", nil).job("bad", "a", running, nil, newPod("bad", "n1", cpu(1)))
+			},
+			queue: "a", reason: queueMisplaced, message: "its own ancestor",
+			want: "bad:Running good:Binding",
+		},
+		{
+			name: "a cycle of three and a queue below it",
+			bad: func(s *scene) {
+				s.queue("a", "b", nil).queue("b", "c", nil).queue("c", "a", nil).queue("tail", "c", nil)
+				s.job("bad", "tail", inqueue, nil, newPod("bad", "", cpu(1)))
+			},
+			queue: "tail", reason: queueMisplaced, message: "cannot be used",
+			want: "bad:Pending good:Binding",
+		},
+		{
+			name: "a job in a queue that has queues below it",
+			bad: func(s *scene) {
+				s.queue("parent", "root", nil).queue("child", "parent", nil).job("bad", "parent", inqueue, nil, newPod("bad", "", cpu(1)))
+			},
+			queue: "parent", reason: queueNotLeaf, message: "move the jobs to one of those",
+			want: "bad:Pending good:Binding",
+		},
+		{
+			name: "guarantees that the cluster cannot keep",
+			bad: func(s *scene) {
+				s.queue("greedy", "root", func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = gpu(100) })
+				s.job("bad", "greedy", inqueue, nil, newPod("bad", "", gpu(1)))
+			},
+			queue: "greedy", reason: guaranteeNotCovered,
+			message: "The queue's guarantee of nvidia.com/gpu cannot be kept: it and the queues beside it are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
+			want:    "bad:Binding good:Binding",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(4).queue("root", "", nil).queue("good", "root", nil)
+			s.job("good", "good", inqueue, nil, newPod("good", "", cpu(1)))
+			c.bad(s)
+			ssn := s.run(t)
+			expectStatuses(t, ssn, c.want)
+			client := ssn.KubeClient()
+			framework.CloseSession(ssn)
+			expectEvent(t, client, "Queue", c.queue, c.reason, c.message)
+			if n := testutil.ToFloat64(problemQueues.WithLabelValues(c.reason)); n < 1 {
+				t.Errorf("the metric counts %g queues", n)
+			}
+		})
+	}
+}
+
+func TestClosedQueueTakesNobody(t *testing.T) {
+	s := newScene(4).queue("root", "", nil).queue("closed", "root", nil).queue("good", "root", nil)
+	s.Queues[1].Status.State = schedulingv1beta1.QueueStateClosed
+	s.job("late", "closed", pending, cpu(1), newPod("late", "", cpu(1)))
+	s.job("early", "closed", inqueue, nil, newPod("early", "", cpu(1)))
+	s.job("good", "good", pending, cpu(1), newPod("good", "", cpu(1)))
+	ssn := s.run(t)
+	expectStatuses(t, ssn, "early:Pending good:Binding late:Pending")
+	client := ssn.KubeClient()
+	framework.CloseSession(ssn)
+	expectEvent(t, client, "PodGroup", "late", "Unschedulable", `Queue <closed> takes no pods: its state is "Closed", not Open`)
+	expectEvent(t, client, "Pod", "early", "Unschedulable", `Queue <closed> takes no pods: its state is "Closed", not Open`)
+}
+
+// TestNoTreePanics runs whole sessions over queues with random parents, states and limits.
+func TestNoTreePanics(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, seed))
+			s := newScene(random.IntN(5), 4)
+			if seed%4 > 0 {
+				s.queue("root", "", nil)
+			}
+			s.flat = seed%3 == 0
+			for i := range 10 {
+				parent := fmt.Sprint("q", random.IntN(12))
+				if random.IntN(3) == 0 {
+					parent = []string{"", "root"}[random.IntN(2)]
+				}
+				s.queue(fmt.Sprint("q", i), parent, func(q *schedulingv1beta1.QueueSpec) {
+					q.Capability, q.Deserved, q.Guarantee.Resource = cpu(random.IntN(5)), cpu(random.IntN(3)), gpu(random.IntN(9))
+				})
+				if random.IntN(5) == 0 {
+					s.Queues[len(s.Queues)-1].Status.State = schedulingv1beta1.QueueStateClosing
+				}
+			}
+			for i := range 30 {
+				node := []string{"", "n1", "n2"}[random.IntN(3)]
+				phase := []schedulingv1beta1.PodGroupPhase{running, inqueue, pending}[random.IntN(3)]
+				s.job(fmt.Sprint("j", i), fmt.Sprint("q", random.IntN(12)), phase, cpu(1), newPod(fmt.Sprint("p", i), node, cpu(random.IntN(2))))
+			}
+			ssn := s.run(t)
+			framework.CloseSession(ssn)
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package capacity
+
+import (
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// jobEnqueueable is Volcano's JobEnqueueableFn: is there room in the queue for what the job
+// needs at least?
+func (p *plugin) jobEnqueueable(obj any) int {
+	job := obj.(*api.JobInfo)
+	r, refused := p.checkJob(job)
+	if !refused {
+		return util.Permit
+	}
+	klog.V(3).InfoS("Job is not let into its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", r.message)
+	p.refusedJobs[job.UID] = r
+	return util.Reject
+}
+
+func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
+	info, found := p.session.Queues[job.Queue]
+	if !found {
+		return refusal{reason: unschedulable, message: "Queue <" + string(job.Queue) + "> does not exist: create it or change the job's queue"}, true
+	}
+	queue, r, refused := p.checkQueue(info)
+	if refused {
+		return r, true
+	}
+	if job.PodGroup.Spec.MinResources == nil {
+		return refusal{}, false
+	}
+	shortage, fits, err := p.ledger.FitsInqueue(queue, p.needs(job))
+	if err != nil {
+		return uncountable(err), true
+	}
+	if !fits {
+		return short(shortage), true
+	}
+	return refusal{}, false
+}
+
+// needs is what a job that has not been let in needs at least, devices included as far as its
+// pods exist.
+func (p *plugin) needs(job *api.JobInfo) ledger.Amounts {
+	return plus(p.minimum(job), p.devicesOf(job).needed)
+}
+
+// jobEnqueued is Volcano's JobEnqueuedFn: all plugins agreed to let the job in.
+func (p *plugin) jobEnqueued(obj any) {
+	job := obj.(*api.JobInfo)
+	queue, found := p.ledger.Queue(string(job.Queue))
+	if !found {
+		return
+	}
+	var gated ledger.Amounts
+	for _, task := range job.Tasks {
+		if task.SchGated {
+			gated = plus(gated, p.lookAt(task).resources.Amounts)
+		}
+	}
+	p.post(job, queue, ledger.Inqueue, p.needs(job).Beyond(gated))
+}

@@ -1,0 +1,210 @@
+package capacity
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// consumer is a pod with claims, and the queue that answers for it.
+type consumer struct {
+	task  *api.TaskInfo
+	pod   *pod
+	queue ledger.QueueID
+}
+
+// usage adds up what the pods of one job have and want, without devices.
+type usage struct {
+	allocated, request, gated ledger.Amounts
+	running                   int
+	claims                    bool
+}
+
+// load charges to the fresh ledger all that is in use: what placed pods hold, and the devices
+// of every claim that is allocated, whatever has become of its pod, because its devices
+// are not back before the allocation is gone. Then it posts what jobs still need.
+func (p *plugin) load() {
+	tasks := 0
+	var withClaims []*api.JobInfo
+	usages := map[api.JobID]usage{}
+	var scratch usage
+	for _, job := range p.session.Jobs {
+		tasks += len(job.Tasks)
+		scratch = p.loadJob(job, scratch)
+		if scratch.claims {
+			withClaims = append(withClaims, job)
+			usages[job.UID], scratch = scratch, usage{}
+		} else {
+			p.postJob(job, scratch)
+		}
+	}
+	p.forgetPods(tasks)
+	p.chargeConsumers()
+	p.chargeRemembered()
+	p.process.claims.Forget()
+	for _, job := range withClaims {
+		p.postJob(job, usages[job.UID])
+	}
+}
+
+// loadJob charges the resources of a job's pods and notes those with claims. It may reuse the
+// lists of another job's usage.
+func (p *plugin) loadJob(job *api.JobInfo, reuse usage) usage {
+	u := usage{allocated: reuse.allocated[:0], request: reuse.request[:0], gated: reuse.gated[:0]}
+	queue, found := p.ledger.Queue(string(job.Queue))
+	for _, task := range job.Tasks {
+		known := p.lookAt(task)
+		if !found {
+			continue
+		}
+		if len(task.Pod.Spec.ResourceClaims) > 0 {
+			u.claims = true
+			p.consumers = append(p.consumers, consumer{task: task, pod: known, queue: queue})
+		}
+		amounts := known.resources.Amounts
+		switch {
+		case api.AllocatedStatus(task.Status):
+			u.running++
+			p.charge(queue, task, known.demand[:1])
+			u.allocated, u.request = plus(u.allocated, amounts), plus(u.request, amounts)
+		case task.Status == api.Pending:
+			u.request = plus(u.request, amounts)
+		}
+		if task.SchGated {
+			u.gated = plus(u.gated, amounts)
+		}
+	}
+	return u
+}
+
+// plus adds amounts that are in the ledger already, or may be soon, so that an overflow has
+// been reported elsewhere.
+func plus(sum, more ledger.Amounts) ledger.Amounts {
+	total, err := sum.PlusAll(more)
+	if err != nil {
+		return sum
+	}
+	return total
+}
+
+func (p *plugin) charge(queue ledger.QueueID, task *api.TaskInfo, d ledger.Demand) {
+	if err := p.ledger.Charge(queue, holderOf(task), d); err != nil {
+		klog.ErrorS(err, "Failed to charge a pod", "pod", klog.KObj(task.Pod))
+	}
+}
+
+// chargeConsumers charges claims, the oldest pod first: of the pods that share a claim the
+// one that came first carries the charge. A pod that has a node holds all its claims, any
+// other those that are allocated to it already.
+func (p *plugin) chargeConsumers() {
+	slices.SortFunc(p.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
+	for _, c := range p.consumers {
+		for _, claim := range c.pod.claims {
+			if api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object) {
+				p.charge(c.queue, c.task, ledger.Demand{claim.Part})
+			}
+		}
+	}
+}
+
+func olderFirst(a, b *api.TaskInfo) int {
+	if c := a.Pod.CreationTimestamp.Compare(b.Pod.CreationTimestamp.Time); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.UID), string(b.UID))
+}
+
+// chargeRemembered charges claims whose pods are gone but whose devices are still taken to
+// the queue that had them last or, when that is gone, to the lowest one above it.
+func (p *plugin) chargeRemembered() {
+	for remembered := range p.process.claims.All {
+		uid := remembered.Object.UID
+		path, carried := p.process.carriers[uid]
+		if !carried || p.ledger.Charged(remembered.Part) {
+			continue
+		}
+		object, inUse := p.source.inUse(remembered.Object)
+		if !inUse {
+			continue
+		}
+		claim := p.process.claims.Of(object)
+		for _, name := range path {
+			queue, found := p.ledger.Queue(name)
+			if !found {
+				continue
+			}
+			if err := p.ledger.Charge(queue, ledger.Holder(uid), ledger.Demand{claim.Part}); err != nil {
+				klog.ErrorS(err, "Failed to charge a claim", "claim", klog.KObj(object))
+			}
+			break
+		}
+	}
+}
+
+// remember keeps, for the next session, which queue carries which claim.
+func (p *plugin) remember() {
+	clear(p.process.carriers)
+	paths := map[ledger.QueueID][]string{}
+	for claim := range p.process.claims.All {
+		queue, charged := p.ledger.Carrier(claim.Part)
+		if !charged {
+			continue
+		}
+		if paths[queue] == nil {
+			paths[queue] = p.ledger.Path(queue)
+		}
+		p.process.carriers[claim.Object.UID] = paths[queue]
+	}
+}
+
+// postJob posts what a job wants, what it still needs to run, and what it has beyond that.
+func (p *plugin) postJob(job *api.JobInfo, u usage) {
+	queue, found := p.ledger.Queue(string(job.Queue))
+	if !found {
+		return
+	}
+	minimum := p.minimum(job)
+	elastic := u.allocated.Beyond(minimum)
+	var inqueue ledger.Amounts
+	if waits(job, u.running) {
+		inqueue = minimum.Beyond(u.allocated).Beyond(u.gated)
+	}
+	if u.claims {
+		devices := p.devicesOf(job)
+		elastic = plus(elastic, devices.elastic)
+		u.request = plus(u.request, devices.request)
+		if waits(job, u.running) {
+			inqueue = plus(inqueue, devices.needed)
+		}
+	}
+	p.post(job, queue, ledger.Request, u.request)
+	p.post(job, queue, ledger.Elastic, elastic)
+	p.post(job, queue, ledger.Inqueue, inqueue)
+}
+
+func (p *plugin) post(job *api.JobInfo, queue ledger.QueueID, account ledger.Account, amounts ledger.Amounts) {
+	if err := p.ledger.Post(queue, account, amounts); err != nil {
+		klog.ErrorS(err, "Failed to count a job", "job", klog.KRef(job.Namespace, job.Name))
+	}
+}
+
+// waits reports whether what a job has not got of its minimum is kept for it: it was let in,
+// or it runs with enough pods. (A job whose driver has ended goes on with too few; nothing
+// is kept for that one.)
+func waits(job *api.JobInfo, running int) bool {
+	switch job.PodGroup.Status.Phase {
+	case scheduling.PodGroupInqueue:
+		return true
+	case scheduling.PodGroupRunning:
+		return job.PodGroup.Spec.MinResources != nil && running >= int(job.PodGroup.Spec.MinMember)
+	default:
+		return false
+	}
+}

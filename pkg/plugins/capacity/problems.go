@@ -1,0 +1,79 @@
+package capacity
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// Reasons of the events on queues.
+const (
+	queueMisplaced      = "QueueMisplaced"
+	queueNotLeaf        = "QueueNotLeaf"
+	guaranteeNotCovered = "GuaranteeNotCovered"
+	quotaNotRead        = "QuotaNotRead"
+)
+
+// problem is what is wrong with a queue, and what to change.
+type problem struct {
+	reason, message string
+}
+
+var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "volcano_queue_problems",
+	Help: "Number of queues that something is wrong with, by the reason of the event on them",
+}, []string{"reason"})
+
+// findProblems looks for queues that an administrator should do something about. Each harms
+// only itself.
+func (p *plugin) findProblems() {
+	if p.hierarchy {
+		for name, reason := range p.misplaced {
+			p.problems[name] = problem{queueMisplaced, "The queue takes no pods: " + reason}
+		}
+	}
+	for _, job := range p.session.Jobs {
+		queue, found := p.ledger.Queue(string(job.Queue))
+		if found && !p.ledger.Leaf(queue) {
+			p.problems[string(job.Queue)] = problem{queueNotLeaf,
+				"The queue has jobs of its own, but other queues are below it, so that they are not scheduled: move the jobs to one of those"}
+		}
+	}
+	for _, u := range p.ledger.Uncovered() {
+		if name := p.ledger.Name(u.Queue); p.problems[name] == (problem{}) {
+			p.problems[name] = problem{guaranteeNotCovered, fmt.Sprintf(
+				"The queue's guarantee of %s cannot be kept: it and the queues beside it are guaranteed <%s>, but there is only <%s>: lower guarantees or add nodes",
+				u.Dimension, u.Dimension.Format(u.Sum), u.Dimension.Format(u.Limit))}
+		}
+	}
+}
+
+// reportProblems writes an event on a queue when something is wrong with it that was not
+// before, and counts the queues.
+func (p *plugin) reportProblems() {
+	counts := map[string]int{queueMisplaced: 0, queueNotLeaf: 0, guaranteeNotCovered: 0, quotaNotRead: 0}
+	for name, problem := range p.problems {
+		counts[problem.reason]++
+		if p.process.toldQueues[name] == problem {
+			continue
+		}
+		klog.ErrorS(nil, "Something is wrong with a queue", "queue", name, "reason", problem.reason, "message", problem.message)
+		p.process.recorder.Event(queueReference(p.session.Queues[api.QueueID(name)].Queue), corev1.EventTypeWarning, problem.reason, problem.message)
+	}
+	p.process.toldQueues = p.problems
+	for reason, n := range counts {
+		problemQueues.WithLabelValues(reason).Set(float64(n))
+	}
+}
+
+func queueReference(queue *scheduling.Queue) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "Queue", Name: queue.Name, UID: queue.UID}
+}

@@ -1,0 +1,206 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+	"volcano.sh/volcano/pkg/scheduler/uthelper"
+	"volcano.sh/volcano/pkg/scheduler/util"
+)
+
+func TestMain(m *testing.M) {
+	options.Default()
+	os.Exit(m.Run())
+}
+
+// scene is a cluster in which one session takes place.
+type scene struct {
+	uthelper.TestCommonStruct
+	extra []conf.PluginOption
+	flat  bool
+}
+
+// newScene has nodes with so many cores each, in GiB as many again, and eight GPUs.
+func newScene(cores ...int) *scene {
+	s := &scene{}
+	for i, n := range cores {
+		s.Nodes = append(s.Nodes, util.BuildNode(fmt.Sprint("n", i+1), api.BuildResourceList(fmt.Sprint(n), fmt.Sprint(n, "Gi"),
+			api.ScalarResource{Name: "pods", Value: "50"}, api.ScalarResource{Name: "nvidia.com/gpu", Value: "8"}), nil))
+	}
+	return s
+}
+
+// cpu is a list of cores alone.
+func cpu(cores int) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cores), resource.DecimalSI)}
+}
+
+func gpu(n int) corev1.ResourceList {
+	return corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(int64(n), resource.DecimalSI)}
+}
+
+// queue adds an open queue.
+func (s *scene) queue(name, parent string, change func(*schedulingv1beta1.QueueSpec)) *scene {
+	q := util.BuildQueue(name, 1, nil)
+	q.Spec.Parent = parent
+	if change != nil {
+		change(&q.Spec)
+	}
+	s.Queues = append(s.Queues, q)
+	return s
+}
+
+// job adds a PodGroup of that phase, which needs all its pods, with minResources when they
+// are not nil.
+func (s *scene) job(name, queue string, phase schedulingv1beta1.PodGroupPhase, minimum corev1.ResourceList, pods ...*corev1.Pod) *scene {
+	group := util.BuildPodGroup(name, "ns", queue, int32(len(pods)), nil, phase)
+	if minimum != nil {
+		group.Spec.MinResources = &minimum
+	}
+	s.PodGroups = append(s.PodGroups, group)
+	for _, pod := range pods {
+		pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] = name
+	}
+	s.Pods = append(s.Pods, pods...)
+	return s
+}
+
+// newPod waits for a node when it has none.
+func newPod(name, node string, requests corev1.ResourceList) *corev1.Pod {
+	phase := corev1.PodRunning
+	if node == "" {
+		phase = corev1.PodPending
+	}
+	p := util.BuildPod("ns", name, node, phase, requests, "", map[string]string{schedulingv1beta1.PodPreemptable: "true"}, nil)
+	p.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+	return p
+}
+
+// opened is the plugin of the last session.
+var opened *plugin
+
+func pluginOf(ssn *framework.Session) *plugin {
+	if opened.session != ssn {
+		panic("another session was opened since")
+	}
+	return opened
+}
+
+func taskOf(ssn *framework.Session, name string) *api.TaskInfo {
+	for _, job := range ssn.Jobs {
+		for _, task := range job.Tasks {
+			if task.Name == name {
+				return task
+			}
+		}
+	}
+	panic("no pod " + name)
+}
+
+// counter is an event recorder that counts.
+type counter struct{ n int }
+
+func (c *counter) Event(runtime.Object, string, string, string)          { c.n++ }
+func (c *counter) Eventf(runtime.Object, string, string, string, ...any) { c.n++ }
+func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
+	c.n++
+}
+
+// open opens a session with the plugin, and closes it when the test ends.
+func (s *scene) open(t *testing.T) *framework.Session {
+	t.Helper()
+	if s.Plugins == nil {
+		s.Plugins = map[string]framework.PluginBuilder{}
+	}
+	builder := NewBuilder()
+	s.Plugins[Name] = func(arguments framework.Arguments) framework.Plugin {
+		opened = builder(arguments).(*plugin)
+		return opened
+	}
+	s.Plugins[gang.PluginName], s.Plugins[predicates.PluginName] = gang.New, predicates.New
+	on := ptr.To(true)
+	options := []conf.PluginOption{
+		{Name: Name, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on,
+			EnabledQueueOrder: on, EnabledPredicate: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
+		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
+		{Name: predicates.PluginName, EnabledPredicate: on},
+	}
+	ssn := s.RegisterSession([]conf.Tier{{Plugins: append(options, s.extra...)}}, nil)
+	t.Cleanup(framework.CleanupPluginBuilders)
+	return ssn
+}
+
+// run opens a session and executes enqueue, allocate and reclaim.
+func (s *scene) run(t *testing.T) *framework.Session {
+	t.Helper()
+	ssn := s.open(t)
+	s.Run([]framework.Action{enqueue.New(), allocate.New(), reclaim.New()})
+	return ssn
+}
+
+// statuses returns how a session sees pods, sorted.
+func statuses(ssn *framework.Session) string {
+	var all []string
+	for _, job := range ssn.Jobs {
+		for _, task := range job.Tasks {
+			all = append(all, task.Name+":"+task.Status.String())
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func expectStatuses(t *testing.T, ssn *framework.Session, want string) {
+	t.Helper()
+	if got := statuses(ssn); got != want {
+		t.Errorf("pods are\n%s, want\n%s", got, want)
+	}
+}
+
+func phaseOf(ssn *framework.Session, job string) string {
+	return string(ssn.Jobs[api.JobID("ns/"+job)].PodGroup.Status.Phase)
+}
+
+// expectEvent waits for an event on an object, which is written after the session has closed.
+func expectEvent(t *testing.T, client kubernetes.Interface, kind, name, reason, message string) {
+	t.Helper()
+	var seen []string
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		list, err := client.CoreV1().Events("").List(context.Background(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = nil
+		for _, e := range list.Items {
+			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Reason == reason && e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, message) {
+				return
+			}
+			seen = append(seen, fmt.Sprintf("%s %s: %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("no event %s %q on %s %s; there are\n%s", reason, message, kind, name, strings.Join(seen, "\n"))
+}

@@ -1,0 +1,207 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"k8s.io/utils/ptr"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// These are faults that upstream's plugin has or had, and neighbours of them.
+
+// capped is a queue of so many cores.
+func capped(cores int) func(*schedulingv1beta1.QueueSpec) {
+	return func(q *schedulingv1beta1.QueueSpec) { q.Capability = cpu(cores) }
+}
+
+// TestPodsThatAreBeingBoundCountOnce: a PodGroup stays Inqueue until its pods run, while
+// what they hold is allocated (volcano pull request 5130).
+func TestPodsThatAreBeingBoundCountOnce(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", capped(4))
+	s.job("binding", "q", inqueue, cpu(3), newPod("b1", "n1", cpu(1)), newPod("b2", "n1", cpu(1)), newPod("b3", "n1", cpu(1)))
+	s.job("next", "q", pending, cpu(1), newPod("next", "", cpu(1)))
+	ssn := s.run(t)
+	expectStatuses(t, ssn, "b1:Running b2:Running b3:Running next:Binding")
+}
+
+// TestScalarsThatARunningJobStillNeeds: what is kept for the rest of a running job is counted
+// in the same unit as all else.
+func TestScalarsThatARunningJobStillNeeds(t *testing.T) {
+	for _, c := range []struct {
+		gpus int
+		want string
+	}{{4, string(inqueue)}, {5, string(pending)}} {
+		s := newScene(8).queue("root", "", nil).queue("q", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability = gpu(8) })
+		s.job("running", "q", running, gpu(4), newPod("r", "n1", gpu(2))) // needs two more
+		s.job("next", "q", pending, gpu(c.gpus))
+		ssn := s.run(t)
+		if got := phaseOf(ssn, "next"); got != c.want {
+			t.Errorf("a job of %d GPUs beside one that has 2 and needs 4, in a queue of 8, is %s, want %s", c.gpus, got, c.want)
+		}
+		framework.CloseSession(ssn)
+	}
+}
+
+// veto is a plugin that lets no job in whose name is veto.
+type veto struct{}
+
+func (veto) Name() string                      { return "veto" }
+func (veto) OnSessionClose(*framework.Session) {}
+func (v veto) OnSessionOpen(ssn *framework.Session) {
+	ssn.AddJobEnqueueableFn(v.Name(), func(obj any) int {
+		if obj.(*api.JobInfo).Name == "veto" {
+			return util.Reject
+		}
+		return util.Permit
+	})
+}
+
+// TestJobThatAnotherPluginRejectsLeavesNothingBehind: room is taken when a job is let in, not
+// when this plugin alone would let it in.
+func TestJobThatAnotherPluginRejectsLeavesNothingBehind(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", capped(4))
+	s.Plugins = map[string]framework.PluginBuilder{"veto": func(framework.Arguments) framework.Plugin { return veto{} }}
+	s.extra = []conf.PluginOption{{Name: "veto", EnabledJobEnqueued: ptr.To(true)}}
+	s.job("veto", "q", pending, cpu(4)).job("z", "q", pending, cpu(4))
+	ssn := s.run(t)
+	if phaseOf(ssn, "veto") != string(pending) || phaseOf(ssn, "z") != string(inqueue) {
+		t.Errorf("job veto is %s, job z is %s", phaseOf(ssn, "veto"), phaseOf(ssn, "z"))
+	}
+}
+
+// TestNobodyIsEvictedForAQueueThatIsFull: a queue that deserves more may still be at its
+// capability (volcano pull request 5053).
+func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
+	s := newScene(4).queue("root", "", nil)
+	s.queue("full", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability, q.Deserved = cpu(1), cpu(3) })
+	s.queue("over", "root", func(q *schedulingv1beta1.QueueSpec) { q.Deserved = cpu(1) })
+	s.job("holder", "full", running, nil, newPod("holder", "n1", cpu(1)))
+	s.job("victims", "over", running, nil, newPod("v1", "n1", cpu(1)), newPod("v2", "n1", cpu(1)), newPod("v3", "n1", cpu(1)))
+	s.PodGroups[1].Spec.MinMember = 1
+	s.job("more", "full", inqueue, nil, newPod("more", "", cpu(1)))
+	expectStatuses(t, s.run(t), "holder:Running more:Pending v1:Running v2:Running v3:Running")
+}
+
+// TestRootMayBeLargerThanTheNodes: with a capability on root, jobs are let in for which an
+// autoscaler will add nodes (volcano issue 3947).
+func TestRootMayBeLargerThanTheNodes(t *testing.T) {
+	s := newScene(2).queue("root", "", capped(100)).queue("q", "root", nil)
+	s.job("big", "q", pending, cpu(50))
+	if got := phaseOf(s.run(t), "big"); got != string(inqueue) {
+		t.Errorf("the job is %s", got)
+	}
+}
+
+// TestClusterThatShrinksKeepsScheduling: guarantees above what the nodes have leave each queue
+// what it is guaranteed itself, and take no session from anybody.
+func TestClusterThatShrinksKeepsScheduling(t *testing.T) {
+	s := newScene(2).queue("root", "", nil)
+	guaranteed := func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = cpu(2) }
+	s.queue("a", "root", guaranteed).queue("b", "root", guaranteed).queue("rest", "root", nil)
+	s.job("a", "a", pending, cpu(1), newPod("a", "", cpu(1))).job("rest", "rest", pending, cpu(1), newPod("rest", "", cpu(1)))
+	expectStatuses(t, s.run(t), "a:Binding rest:Pending")
+}
+
+// TestVictimsMakeRoomWhereItIsMissing: when an ancestor is full, only pods below it make room.
+func TestVictimsMakeRoomWhereItIsMissing(t *testing.T) {
+	s := newScene(6).queue("root", "", nil).queue("full", "root", capped(3))
+	s.queue("near", "full", nil).queue("own", "full", func(q *schedulingv1beta1.QueueSpec) { q.Deserved = cpu(3) }).queue("far", "root", nil)
+	s.job("near", "near", running, nil, newPod("near1", "n1", cpu(1)), newPod("near2", "n1", cpu(1)), newPod("near3", "n1", cpu(1)))
+	s.job("far", "far", running, nil, newPod("far1", "n1", cpu(1)), newPod("far2", "n1", cpu(1)), newPod("far3", "n1", cpu(1)))
+	s.job("own", "own", inqueue, nil, newPod("own", "", cpu(1)))
+	ssn := s.open(t)
+	reclaimer := taskOf(ssn, "own")
+	var reclaimees []*api.TaskInfo
+	for _, name := range []string{"far1", "far2", "far3", "near1", "near2", "near3"} {
+		reclaimees = append(reclaimees, taskOf(ssn, name))
+	}
+	for _, victim := range ssn.Reclaimable(reclaimer, reclaimees) {
+		if victim.Name[:4] != "near" {
+			t.Errorf("pod %s would go for nothing", victim.Name)
+		}
+	}
+}
+
+// TestSimulationsRunAtTheSameTime: topology-aware preemption simulates on many nodes at once.
+// Run with -race, this finds what they share.
+func TestSimulationsRunAtTheSameTime(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("ml", "root", capped(4)).queue("q", "ml", nil)
+	s.job("low", "q", running, nil, newPod("l1", "n1", cpu(2)), newPod("l2", "n1", cpu(2)))
+	s.job("high", "q", inqueue, nil, newPod("high", "", cpu(3)))
+	ssn := s.open(t)
+	preemptor, queue, ctx := taskOf(ssn, "high"), ssn.Queues["q"], context.Background()
+	if err := ssn.PrePredicateFn(preemptor); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			state := ssn.GetCycleState(preemptor.UID).Clone()
+			fits := func() bool { return ssn.SimulateAllocatableFn(ctx, state, queue, preemptor) }
+			for i, step := range []struct {
+				do   func() error
+				want bool
+			}{
+				{func() error { return nil }, false},
+				{func() error { return ssn.SimulateRemoveTaskFn(ctx, state, preemptor, taskOf(ssn, "l1"), nil) }, false},
+				{func() error { return ssn.SimulateRemoveTaskFn(ctx, state, preemptor, taskOf(ssn, "l2"), nil) }, true},
+				{func() error { return ssn.SimulateAddTaskFn(ctx, state, preemptor, taskOf(ssn, "l1"), nil) }, false},
+			} {
+				if err := step.do(); err != nil || fits() != step.want {
+					t.Errorf("step %d: %v, fits %t, want %t", i, err, !step.want, step.want)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if ssn.Allocatable(queue, preemptor) {
+		t.Error("a simulation changed the session")
+	}
+}
+
+// TestEventsAreChargedOnce goes through what a statement does and takes back.
+func TestEventsAreChargedOnce(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("q", "ml", nil)
+	s.job("j", "q", inqueue, nil, newPod("p1", "", cpu(1)), newPod("p2", "", cpu(1))).job("r", "q", running, nil, newPod("r", "n1", cpu(2)))
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	stmt := framework.NewStatement(ssn)
+	expect := func(step string, cores int64) {
+		t.Helper()
+		for _, name := range []string{"q", "ml", "root"} {
+			queue, _ := p.ledger.Queue(name)
+			if got := p.ledger.Balance(queue, ledger.Allocated, p.process.resources.ordinal("cpu")); got != ledger.Units(cores) {
+				t.Errorf("%s: queue %s has %s cores, want %d", step, name, got, cores)
+			}
+		}
+	}
+	expect("at first", 2)
+	for _, name := range []string{"p1", "p2"} {
+		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := stmt.Allocate(taskOf(ssn, name), ssn.Nodes["n1"]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("allocated", 4)
+	if err := stmt.Evict(taskOf(ssn, "r"), "test"); err != nil {
+		t.Fatal(err)
+	}
+	expect("evicted", 2)
+	stmt.Discard()
+	expect("taken back", 2)
+	if got := fmt.Sprint(p.refused); got != "map[]" {
+		t.Errorf("refused %s", got)
+	}
+}

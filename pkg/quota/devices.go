@@ -1,0 +1,54 @@
+package quota
+
+import (
+	"fmt"
+	"slices"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Limits are the limits that a queue sets itself. A dimension that is not listed is not
+// limited.
+type Limits struct {
+	Capability, Deserved, Guarantee ledger.Amounts
+}
+
+// Devices returns what spec.dra of the queue says of numbers of devices. The error names the
+// field that makes no sense; the API server lets none such in with the Queue CRD of this
+// project.
+func Devices(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Limits, error) {
+	if queue.Spec.DRA == nil {
+		return Limits{}, nil
+	}
+	var limits Limits
+	for _, field := range []struct {
+		name   string
+		quotas schedulingv1beta1.DeviceQuotas
+		into   *ledger.Amounts
+	}{
+		{"capability", queue.Spec.DRA.Capability, &limits.Capability},
+		{"deserved", queue.Spec.DRA.Deserved, &limits.Deserved},
+		{"guarantee", queue.Spec.DRA.Guarantee, &limits.Guarantee},
+	} {
+		counts, err := counts(field.quotas, dimensions)
+		if err != nil {
+			return Limits{}, fmt.Errorf("its spec.dra.%s%w", field.name, err)
+		}
+		*field.into = counts
+	}
+	return limits, nil
+}
+
+func counts(quotas schedulingv1beta1.DeviceQuotas, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
+	var counts ledger.Amounts
+	for class, quota := range quotas {
+		if quota.Count < 0 {
+			return nil, fmt.Errorf("[%s].count is %d: set it to zero or more", class, quota.Count)
+		}
+		o := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
+		counts = append(counts, ledger.Entry{Dimension: o, Amount: ledger.Units(quota.Count)})
+	}
+	slices.SortFunc(counts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
+	return counts, nil
+}
