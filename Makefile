@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo up test test-unit build generate verify lint
+.PHONY: help demo up test test-unit bench build generate verify lint
 
 version := k8s.io/component-base/version
 controlplane_flags := -s -w -X $(version).gitVersion=v1.34.1 -X $(version).gitMajor=1 -X $(version).gitMinor=34
@@ -24,6 +24,11 @@ test: build ## Run all tests, end to end included
 test-unit: ## Run the tests that need no control plane
 	go test $(unit_packages)
 
+bench: ## Compare the plugin's speed with upstream's and write docs/performance.md, in minutes
+	go build -C hack/benchreport -o ../../bin/ . golang.org/x/perf/cmd/benchstat
+	go test ./test/benchmark -run '^$$' -bench . -benchtime 0.3s -timeout 60m -args -repetitions 6 | tee bin/bench.txt
+	bin/benchreport bin < bin/bench.txt
+
 build: ## Build the scheduler, and the control plane to try it on, into bin/
 	@echo 'building into bin/; from a cold cache this takes several minutes'
 	go build -o bin/ ./cmd/...
@@ -42,11 +47,13 @@ verify: ## Fail if generated files or go.mod are not up to date
 	go -C test/cluster/controlplane mod tidy -diff
 	go -C test/cluster/kwok mod tidy -diff
 	go -C hack/tools mod tidy -diff
+	go -C hack/benchreport mod tidy -diff
 
 lint: ## Check formatting, go vet, staticcheck and which package may import which
 	test -z "$$(gofmt -l . | tee /dev/stderr)"
 	go run ./hack/importrules
 	go vet ./...
 	go -C test/cluster/controlplane vet ./...
+	go -C hack/benchreport vet ./...
 	go build -C hack/tools -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...

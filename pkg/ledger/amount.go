@@ -26,12 +26,18 @@ type Amount struct {
 
 // Units returns n whole devices, cards, cores or bytes. n may be negative.
 func Units(n int64) Amount {
+	return Scaled(n, nano)
+}
+
+// Scaled returns n units of so many billionths each, at most a billion; a milli-core is a
+// unit of a million. n may be negative.
+func Scaled(n int64, billionths uint64) Amount {
 	negative := n < 0
 	magnitude := uint64(n)
 	if negative {
 		magnitude = -magnitude
 	}
-	hi, lo := bits.Mul64(magnitude, nano)
+	hi, lo := bits.Mul64(magnitude, billionths)
 	a := Amount{hi: int64(hi), lo: lo}
 	if negative {
 		a = a.negated()
@@ -66,8 +72,11 @@ func FromFloat(v float64, billionths uint64) (Amount, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Amount{}, ErrOverflow
 	}
-	fraction, exponent := math.Frexp(math.Abs(v))
 	const mantissa = 53
+	if math.Abs(v) < 1<<mantissa && v == math.Trunc(v) {
+		return Scaled(int64(v), billionths), nil
+	}
+	fraction, exponent := math.Frexp(math.Abs(v))
 	hi, lo := bits.Mul64(uint64(math.Ldexp(fraction, mantissa)), billionths)
 	a := Amount{hi: int64(hi), lo: lo}
 	for exponent -= mantissa; exponent > 0; exponent-- {

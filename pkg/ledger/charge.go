@@ -55,7 +55,8 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 // checkOverflow reports whether the demand can be charged to q and its ancestors at all.
 func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
 	for i, p := range d {
-		for _, e := range p.Amounts {
+		for j := range p.Amounts {
+			e := &p.Amounts[j]
 			requested, first, err := l.requested(d, i, e)
 			if err != nil {
 				return err

@@ -8,42 +8,72 @@ import "slices"
 // The error is ErrOverflow; the demand then does not fit anything. Fits does not allocate.
 func (l *Ledger) Fits(q QueueID, d Demand) (Refusal, bool, error) {
 	for id := q; id != none; id = l.queues[id].parent {
-		if r, fits, err := l.fitsAt(id, d, false); err != nil || !fits {
-			return r, false, err
+		if short, err := l.lacks(id, d, false); err != nil {
+			return Refusal{}, false, err
+		} else if short != nil {
+			return l.refuse(id, d, short, false), false, nil
 		}
 	}
 	return Refusal{}, true, nil
 }
 
-// FitsAlone is Fits for the queue alone, whatever its ancestors have.
-func (l *Ledger) FitsAlone(q QueueID, d Demand) (Refusal, bool, error) {
-	return l.fitsAt(q, d, true)
+// FitsAlone reports whether the queue can carry the demand, whatever its ancestors have. An
+// overflow does not fit.
+func (l *Ledger) FitsAlone(q QueueID, d Demand) bool {
+	short, err := l.lacks(q, d, true)
+	return err == nil && short == nil
 }
 
-func (l *Ledger) fitsAt(q QueueID, d Demand, alone bool) (Refusal, bool, error) {
+// lacks returns the first entry of the demand for which the queue has no room, nil when it has
+// room for all.
+func (l *Ledger) lacks(q QueueID, d Demand, alone bool) (*Entry, error) {
+	if len(d) == 1 && l.Charged(d[0]) {
+		return nil, nil
+	}
 	for i, p := range d {
-		for _, e := range p.Amounts {
+		for j := range p.Amounts {
+			e := &p.Amounts[j]
 			limit := l.limitAt(q, e.Dimension, alone)
 			if !limit.Set {
 				continue
 			}
-			requested, first, err := l.requested(d, i, e)
-			if err != nil {
-				return Refusal{}, false, err
+			requested := e.Amount
+			if len(d) > 1 {
+				sum, first, err := l.requested(d, i, e)
+				if err != nil {
+					return nil, err
+				}
+				if !first {
+					continue
+				}
+				requested = sum
 			}
-			if !first || requested.Sign() <= 0 {
+			if requested.Sign() <= 0 {
 				continue
 			}
 			total, err := l.Balance(q, Allocated, e.Dimension).Add(requested)
 			if err != nil {
-				return Refusal{}, false, err
+				return nil, err
 			}
 			if limit.exceededBy(total) {
-				return l.refusal(q, e.Dimension, requested, total, limit), false, nil
+				return e, nil
 			}
 		}
 	}
-	return Refusal{}, true, nil
+	return nil, nil
+}
+
+// refuse works out the numbers of a refusal, which is not needed while all is well.
+func (l *Ledger) refuse(q QueueID, d Demand, short *Entry, alone bool) Refusal {
+	for i := range d {
+		requested, first, err := l.requested(d, i, short)
+		if err != nil || !first || requested.Sign() <= 0 {
+			continue
+		}
+		total, _ := l.Balance(q, Allocated, short.Dimension).Add(requested)
+		return l.refusal(q, short.Dimension, requested, total, l.limitAt(q, short.Dimension, alone))
+	}
+	return Refusal{}
 }
 
 // limitAt is the limit that counts for a queue alone, or together with its ancestors. Of a
@@ -68,7 +98,7 @@ func (l *Ledger) limitAt(q QueueID, o Ordinal, alone bool) Limit {
 // requested sums what the uncharged parts of d ask in the dimension of e, an entry of part
 // i; first is false when a part before part i asks for it too, so that each dimension is
 // looked at once.
-func (l *Ledger) requested(d Demand, i int, e Entry) (sum Amount, first bool, err error) {
+func (l *Ledger) requested(d Demand, i int, e *Entry) (sum Amount, first bool, err error) {
 	if len(d) == 1 {
 		return e.Amount, !l.Charged(d[0]), nil
 	}

@@ -48,16 +48,15 @@ func (as Amounts) Of(o Ordinal) Amount {
 	return Amount{}
 }
 
-// Beyond returns, in a new list, by how much the amounts exceed the others; dimensions
-// in which they do not are left out.
-func (as Amounts) Beyond(others Amounts) Amounts {
-	var beyond Amounts
+// Beyond appends to a list, which may be nil, by how much the amounts exceed the others;
+// dimensions in which they do not are left out.
+func (as Amounts) Beyond(others, list Amounts) Amounts {
 	for _, e := range as {
 		if excess, err := e.Amount.Sub(others.Of(e.Dimension)); err == nil && excess.Sign() > 0 {
-			beyond = append(beyond, Entry{Dimension: e.Dimension, Amount: excess})
+			list = append(list, Entry{Dimension: e.Dimension, Amount: excess})
 		}
 	}
-	return beyond
+	return list
 }
 
 // Equal reports whether both lists have the same amounts in the same order.

@@ -57,7 +57,8 @@ func (l *Ledger) Branches(a, b QueueID) (QueueID, QueueID) {
 // one of the dimensions asked for it would still hold no more than it deserves.
 func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
 	for i, p := range d {
-		for _, e := range p.Amounts {
+		for j := range p.Amounts {
+			e := &p.Amounts[j]
 			deserved := l.Deserved(q, e.Dimension)
 			if !deserved.Set || l.dimensions.names[e.Dimension].uncapped() {
 				continue
@@ -106,7 +107,7 @@ func (l *Ledger) MayLose(q QueueID, as Amounts) bool {
 // false when all can. Only what is given back below it can make room there.
 func (l *Ledger) Bottleneck(q QueueID, d Demand) (QueueID, bool) {
 	for id := l.queues[q].parent; id != none; id = l.queues[id].parent {
-		if _, fits, err := l.FitsAlone(id, d); err != nil || !fits {
+		if !l.FitsAlone(id, d) {
 			return id, true
 		}
 	}

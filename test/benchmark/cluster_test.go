@@ -12,13 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/ptr"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/cache"
-	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 	upstream "volcano.sh/volcano/pkg/scheduler/plugins/capacity"
@@ -71,12 +69,9 @@ func shapes() []shape {
 	return all
 }
 
-var plugins = []struct {
-	name    string
-	builder func() framework.PluginBuilder
-}{
-	{"upstream", func() framework.PluginBuilder { return upstream.New }},
-	{"ours", capacity.NewBuilder},
+var plugins = map[string]func() framework.PluginBuilder{
+	"upstream": func() framework.PluginBuilder { return upstream.New },
+	"ours":     capacity.NewBuilder,
 }
 
 // build makes a cluster in which nine in ten jobs run and the others wait.
@@ -128,24 +123,4 @@ func tree(s shape) []*schedulingv1beta1.Queue {
 		all = append(all, q)
 	}
 	return all
-}
-
-// each runs a benchmark with both plugins on clusters of all shapes. A session is opened with
-// the plugin before it.
-func each(b *testing.B, run func(b *testing.B, ssn *framework.Session, builder framework.PluginBuilder)) {
-	for _, s := range shapes() {
-		sc := build(s)
-		for _, plugin := range plugins {
-			builder := plugin.builder()
-			framework.RegisterPluginBuilder(capacity.Name, builder)
-			on := ptr.To(true)
-			ssn := framework.OpenSession(sc, []conf.Tier{{Plugins: []conf.PluginOption{{
-				Name: capacity.Name, EnabledAllocatable: on, EnabledPredicate: on, EnabledJobEnqueued: on, EnabledHierarchy: on,
-			}}}}, nil)
-			b.Run(fmt.Sprintf("%s/plugin=%s", s, plugin.name), func(b *testing.B) {
-				b.ReportAllocs()
-				run(b, ssn, builder)
-			})
-		}
-	}
 }

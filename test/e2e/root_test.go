@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -46,14 +44,9 @@ var _ = Describe("The root queue", func() {
 
 // cycles is how many scheduling cycles this scheduler has done, by its own metrics.
 func cycles(ctx context.Context) int {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, controlPlane.SchedulerMetricsURL(), nil)
-	Expect(err).NotTo(HaveOccurred())
-	response, err := http.DefaultClient.Do(request)
-	Expect(err).NotTo(HaveOccurred())
-	defer response.Body.Close()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if count, found := strings.CutPrefix(lines.Text(), "volcano_e2e_scheduling_latency_milliseconds_count "); found {
-			n, err := strconv.Atoi(count)
+	for line := range strings.Lines(schedulerMetrics(ctx)) {
+		if count, found := strings.CutPrefix(line, "volcano_e2e_scheduling_latency_milliseconds_count "); found {
+			n, err := strconv.Atoi(strings.TrimSpace(count))
 			Expect(err).NotTo(HaveOccurred())
 			return n
 		}

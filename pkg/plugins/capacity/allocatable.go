@@ -29,11 +29,11 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	if refused {
 		return r, true
 	}
-	known := p.process.pods[task.UID]
+	known := p.process.pods[task.Pod]
 	if known == nil {
 		return refusal{message: "Pod is not known to this session yet"}, true
 	}
-	if len(known.object.Spec.ResourceClaims) > 0 {
+	if known.hasClaims {
 		if r, refused := p.checkDevices(queue, known); refused {
 			return r, true
 		}
@@ -109,10 +109,11 @@ func uncountable(err error) refusal {
 // because it is the one that a next session will give again.
 func (p *plugin) refuse(task *api.TaskInfo, r refusal) {
 	klog.V(3).InfoS("Pod is refused", "pod", klog.KRef(task.Namespace, task.Name), "reason", r.message)
-	if _, already := p.refused[task.UID]; already {
+	known := p.process.pods[task.Pod]
+	if _, already := p.refused[known]; already || known == nil {
 		return
 	}
-	p.refused[task.UID] = r
+	p.refused[known] = r
 	if job, found := p.session.Jobs[task.Job]; found && job.JobFitErrors == "" {
 		job.JobFitErrors = r.message
 	}

@@ -30,7 +30,7 @@ func (p *plugin) onDeallocate(event *framework.Event) {
 		klog.V(3).InfoS("Pod is not refunded", "reason", err.Error())
 		return
 	}
-	if err := p.ledger.Release(known.resources, holderOf(task)); err != nil {
+	if err := p.ledger.Release(&known.resources, holderOf(task)); err != nil {
 		klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
 	}
 	for _, claim := range known.claims {

@@ -4,23 +4,17 @@ import (
 	"cmp"
 	"slices"
 
-	"k8s.io/klog/v2"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// minimum is what a job needs at least to run, of resources.
-func (p *plugin) minimum(job *api.JobInfo) ledger.Amounts {
+// minimum appends to a list, which may be nil, what a job needs at least to run, of resources.
+func (p *plugin) minimum(job *api.JobInfo, list ledger.Amounts) ledger.Amounts {
 	if job.PodGroup.Spec.MinResources == nil {
-		return nil
+		return list
 	}
-	minimum, err := p.process.resources.list(*job.PodGroup.Spec.MinResources)
-	if err != nil {
-		klog.ErrorS(err, "Failed to count the minResources of a job", "job", klog.KRef(job.Namespace, job.Name))
-	}
-	return minimum
+	return p.process.resources.list(*job.PodGroup.Spec.MinResources, list)
 }
 
 // devices is what a job's pods, as far as they exist, have and want of devices.

@@ -47,7 +47,7 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 // needs is what a job that has not been let in needs at least, devices included as far as its
 // pods exist.
 func (p *plugin) needs(job *api.JobInfo) ledger.Amounts {
-	return plus(p.minimum(job), p.devicesOf(job).needed)
+	return plus(p.minimum(job, nil), p.devicesOf(job).needed)
 }
 
 // jobEnqueued is Volcano's JobEnqueuedFn: all plugins agreed to let the job in.
@@ -63,5 +63,5 @@ func (p *plugin) jobEnqueued(obj any) {
 			gated = plus(gated, p.lookAt(task).resources.Amounts)
 		}
 	}
-	p.post(job, queue, ledger.Inqueue, p.needs(job).Beyond(gated))
+	p.post(job, queue, ledger.Inqueue, p.needs(job).Beyond(gated, nil))
 }

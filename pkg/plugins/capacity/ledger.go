@@ -84,11 +84,6 @@ func (p *plugin) setTotals(root *api.QueueInfo) {
 // left out; pods with claims are refused then.
 func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec := ledger.QueueSpec{Name: queue.Name, Parent: parentOf(queue)}
-	limits, err := p.resourceLimits(queue)
-	if err != nil {
-		p.problems[queue.Name] = problem{quotaNotRead, err.Error()}
-		klog.ErrorS(err, "Failed to read the quota of a queue", "queue", queue.Name)
-	}
 	object, err := p.queueObject(queue)
 	var devices quota.Limits
 	if err == nil && object != nil {
@@ -99,25 +94,11 @@ func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	if err != nil {
 		p.unread[queue.Name] = err.Error()
 	}
-	spec.Capability = append(limits.Capability, devices.Capability...)
-	spec.Deserved = append(limits.Deserved, devices.Deserved...)
-	spec.Guarantee = append(limits.Guarantee, devices.Guarantee...)
+	resources, written := p.process.resources, queue.Queue.Spec
+	spec.Capability = resources.list(written.Capability, devices.Capability)
+	spec.Deserved = resources.list(written.Deserved, devices.Deserved)
+	spec.Guarantee = resources.list(written.Guarantee.Resource, devices.Guarantee)
 	return spec
-}
-
-// resourceLimits returns the queue's limits of ordinary resources.
-func (p *plugin) resourceLimits(queue *api.QueueInfo) (limits quota.Limits, err error) {
-	written := queue.Queue.Spec
-	if limits.Capability, err = p.process.resources.list(written.Capability); err != nil {
-		return quota.Limits{}, fmt.Errorf("its spec.capability: %w", err)
-	}
-	if limits.Deserved, err = p.process.resources.list(written.Deserved); err != nil {
-		return quota.Limits{}, fmt.Errorf("its spec.deserved: %w", err)
-	}
-	if limits.Guarantee, err = p.process.resources.list(written.Guarantee.Resource); err != nil {
-		return quota.Limits{}, fmt.Errorf("its spec.guarantee.resource: %w", err)
-	}
-	return limits, nil
 }
 
 // queueObject returns the queue with its spec.dra, nil where spec.dra is not read at all.

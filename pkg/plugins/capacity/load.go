@@ -27,6 +27,11 @@ type usage struct {
 	claims                    bool
 }
 
+// lists is memory that is used again for every job.
+type lists struct {
+	minimum, elastic, missing, inqueue ledger.Amounts
+}
+
 // load charges to the fresh ledger all that is in use: what placed pods hold, and the devices
 // of every claim that is allocated, whatever has become of its pod, because its devices
 // are not back before the allocation is gone. Then it posts what jobs still need.
@@ -64,7 +69,7 @@ func (p *plugin) loadJob(job *api.JobInfo, reuse usage) usage {
 		if !found {
 			continue
 		}
-		if len(task.Pod.Spec.ResourceClaims) > 0 {
+		if known.hasClaims {
 			u.claims = true
 			p.consumers = append(p.consumers, consumer{task: task, pod: known, queue: queue})
 		}
@@ -170,12 +175,15 @@ func (p *plugin) postJob(job *api.JobInfo, u usage) {
 	if !found {
 		return
 	}
-	minimum := p.minimum(job)
-	elastic := u.allocated.Beyond(minimum)
-	var inqueue ledger.Amounts
+	s := &p.process.lists
+	s.minimum = p.minimum(job, s.minimum[:0])
+	elastic := u.allocated.Beyond(s.minimum, s.elastic[:0])
+	inqueue := s.inqueue[:0]
 	if waits(job, u.running) {
-		inqueue = minimum.Beyond(u.allocated).Beyond(u.gated)
+		s.missing = s.minimum.Beyond(u.allocated, s.missing[:0])
+		inqueue = s.missing.Beyond(u.gated, inqueue)
 	}
+	s.elastic, s.inqueue = elastic, inqueue
 	if u.claims {
 		devices := p.devicesOf(job)
 		elastic = plus(elastic, devices.elastic)

@@ -50,7 +50,7 @@ func realCapability(p *plugin, q ledger.QueueID, o ledger.Ordinal) ledger.Amount
 
 // published is what the metrics of a queue say.
 type published struct {
-	// values has a value for every resource, in the order of resources.names.
+	// values has a value for every resource, in the order of resources.all.
 	values [][]ledger.Amount
 	share  float64
 }
@@ -77,9 +77,9 @@ func (p *plugin) publish() {
 func (p *plugin) publishQueue(name string, queue ledger.QueueID, last *published) {
 	resources := p.process.resources
 	for i, gauge := range gauges {
-		changed := len(last.values[i]) < len(resources.names)
-		for j, resource := range resources.names {
-			value := gauge.value(p, queue, resources.ordinals[resource])
+		changed := len(last.values[i]) < len(resources.all)
+		for j, resource := range resources.all {
+			value := gauge.value(p, queue, resource.ordinal)
 			if j == len(last.values[i]) {
 				last.values[i] = append(last.values[i], value)
 			} else if last.values[i][j] != value {

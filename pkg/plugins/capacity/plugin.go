@@ -41,7 +41,7 @@ type plugin struct {
 	// blocked says why no pod with claims can be placed in this session; empty if they can.
 	blocked string
 	// refused has why pods were refused in this session, each for the first time.
-	refused map[api.TaskID]refusal
+	refused map[*pod]refusal
 	// refusedJobs has why jobs were not let in.
 	refusedJobs map[api.JobID]refusal
 }
@@ -59,7 +59,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.hierarchy = ssn.HierarchyEnabled(Name)
 	p.source = newSource(ssn, p.process)
 	p.problems = map[string]problem{}
-	p.refused, p.refusedJobs = map[api.TaskID]refusal{}, map[api.JobID]refusal{}
+	p.refused, p.refusedJobs = map[*pod]refusal{}, map[api.JobID]refusal{}
 	p.blocked = p.whyBlocked()
 	p.openLedger()
 	p.load()

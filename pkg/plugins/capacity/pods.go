@@ -13,56 +13,65 @@ import (
 // pod is what is known of a pod. It is remembered from session to session, so that a pod
 // that has not changed costs a lookup.
 type pod struct {
-	object *corev1.Pod
-	job    api.JobID
-	// resources is what the pod itself takes, claims what else it refers to, as far as that
-	// can be counted, and demand is all of it, resources first.
-	resources *ledger.Part
-	claims    []*demand.Claim
-	demand    ledger.Demand
-	// err says why the pod cannot be counted in full; nil if it can.
-	err error
-	// told is what the people behind the pod were told last; empty for nothing.
-	told string
 	// round is the last session that had the pod.
-	round uint64
+	round  uint64
+	claims []*demand.Claim
+	// demand is all that the pod asks for: its resources first, then its claims, as far as they
+	// exist and can be counted.
+	demand    ledger.Demand
+	resources ledger.Part
+	// own is the memory of a demand without claims.
+	own       [1]*ledger.Part
+	hasClaims bool
+	job       api.JobID
+	object    *corev1.Pod
+	// err says why the pod cannot be counted in full; nil if it can. ResourcesErr is that of its
+	// resources.
+	err, resourcesErr error
 }
 
 // lookAt returns what is known of a task's pod, after finding out what has changed since the
-// last session. Within a session, the answer stays the same.
+// last session. Within a session, the answer stays the same. A pod that is changed is
+// another object, so that what is known of an object stays true, but for its claims.
 func (p *plugin) lookAt(task *api.TaskInfo) *pod {
-	known := p.process.pods[task.UID]
+	known := p.process.pods[task.Pod]
 	if known == nil {
-		known = &pod{resources: &ledger.Part{}}
-		known.demand = ledger.Demand{known.resources}
-		p.process.pods[task.UID] = known
+		known = p.newPod(task)
+		p.process.pods[task.Pod] = known
 	}
 	if known.round == p.process.round {
 		return known
 	}
-	known.round, known.job = p.process.round, task.Job
-	if known.object != task.Pod {
-		known.object = task.Pod
-		p.countResources(known, task)
-	}
-	if len(task.Pod.Spec.ResourceClaims) > 0 {
+	known.round = p.process.round
+	if known.hasClaims {
 		p.countClaims(known)
 	}
 	return known
 }
 
-func (p *plugin) countResources(known *pod, task *api.TaskInfo) {
+func (p *plugin) newPod(task *api.TaskInfo) *pod {
+	known := &pod{object: task.Pod, job: task.Job, hasClaims: len(task.Pod.Spec.ResourceClaims) > 0}
 	amounts, err := p.process.resources.amounts(task.Resreq)
 	if err != nil {
+		known.err, known.resourcesErr = err, err
 		klog.ErrorS(err, "Failed to count the resources of a pod", "pod", klog.KObj(task.Pod))
 	}
-	if known.err = err; !amounts.Equal(known.resources.Amounts) {
-		known.resources.Amounts = amounts
+	// Pods of one job mostly want the same; sharing the list saves memory and time.
+	if amounts.Equal(p.process.lastAmounts) {
+		amounts = p.process.lastAmounts
 	}
+	p.process.lastAmounts = amounts
+	known.resources.Amounts = amounts
+	known.own[0] = &known.resources
+	known.demand = known.own[:]
+	return known
 }
 
 func (p *plugin) countClaims(known *pod) {
 	known.claims, known.err = demand.OfPod(known.object, p.source, p.process.claims)
+	if known.resourcesErr != nil {
+		known.err = known.resourcesErr
+	}
 	known.demand = known.demand[:1]
 	for _, claim := range known.claims {
 		known.demand = append(known.demand, claim.Part)
@@ -74,9 +83,9 @@ func (p *plugin) forgetPods(tasks int) {
 	if len(p.process.pods) == tasks {
 		return
 	}
-	for id, known := range p.process.pods {
+	for object, known := range p.process.pods {
 		if known.round != p.process.round {
-			delete(p.process.pods, id)
+			delete(p.process.pods, object)
 		}
 	}
 }

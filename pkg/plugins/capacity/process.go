@@ -41,13 +41,17 @@ type process struct {
 	resources  *resources
 	// round counts sessions.
 	round  uint64
-	pods   map[api.TaskID]*pod
+	pods   map[*corev1.Pod]*pod
 	claims *demand.Claims
+	// lastAmounts are those of the pod that was met last for the first time.
+	lastAmounts ledger.Amounts
+	lists       lists
 	// carriers has, for every claim that was charged when the last session closed, the names of
 	// its queue and of those above.
 	carriers map[types.UID][]string
-	// toldJobs and toldQueues have what events said last of jobs that are not let in, and of
-	// queues that something is wrong with.
+	// toldPods, toldJobs and toldQueues have what events said last of pods that wait, of jobs
+	// that are not let in, and of queues that something is wrong with.
+	toldPods   map[api.TaskID]told
 	toldJobs   map[api.JobID]string
 	toldQueues map[string]problem
 	published  map[string]*published
@@ -59,8 +63,8 @@ type process struct {
 
 func newProcess() *process {
 	p := &process{
-		pods: map[api.TaskID]*pod{}, carriers: map[types.UID][]string{},
-		toldJobs: map[api.JobID]string{}, published: map[string]*published{},
+		pods: map[*corev1.Pod]*pod{}, carriers: map[types.UID][]string{},
+		toldPods: map[api.TaskID]told{}, toldJobs: map[api.JobID]string{}, published: map[string]*published{},
 	}
 	p.resources, p.claims = newResources(&p.dimensions), demand.NewClaims(&p.dimensions)
 	return p

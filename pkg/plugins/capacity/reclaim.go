@@ -16,13 +16,13 @@ import (
 func (p *plugin) preemptive(obj, candidate any) bool {
 	info, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
 	queue, r, refused := p.checkQueue(info)
-	known := p.process.pods[task.UID]
+	known := p.process.pods[task.Pod]
 	if refused || known == nil || known.err != nil {
 		klog.V(3).InfoS("Queue cannot reclaim", "queue", info.Name, "pod", klog.KRef(task.Namespace, task.Name), "reason", r.message)
 		return false
 	}
-	_, fits, err := p.ledger.FitsAlone(queue, known.demand)
-	may := err == nil && fits && p.ledger.MayReclaim(queue, known.demand)
+	fits := p.ledger.FitsAlone(queue, known.demand)
+	may := fits && p.ledger.MayReclaim(queue, known.demand)
 	metrics.UpdateQueueOverused(info.Name, !may)
 	klog.V(3).InfoS("Queue asked whether it can reclaim", "queue", info.Name, "pod", klog.KRef(task.Namespace, task.Name), "fits", fits, "can", may)
 	return may

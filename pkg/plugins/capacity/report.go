@@ -40,45 +40,49 @@ func short(r ledger.Refusal) refusal {
 	return refusal{reason: reason, message: r.String()}
 }
 
+// told is what an event on a pod said last.
+type told struct {
+	job     api.JobID
+	message string
+}
+
 // report tells people why what was refused waits. An event is written when the message is
 // another than the last one; the event recorder aggregates those that still are many.
 func (p *plugin) report() {
-	for id, r := range p.refused {
-		p.reportPod(id, r)
+	for known, r := range p.refused {
+		p.reportPod(known, r)
+	}
+	for id, last := range p.process.toldPods {
+		if !p.isPending(last.job, id) {
+			delete(p.process.toldPods, id)
+		}
 	}
 	p.reportJobs()
 	p.reportProblems()
+}
+
+func (p *plugin) isPending(job api.JobID, id api.TaskID) bool {
+	info, found := p.session.Jobs[job]
+	return found && info.TaskStatusIndex[api.Pending][id] != nil
 }
 
 // reportPod makes the pod's PodScheduled condition say why it waits. Upstream makes that of
 // NodesFitErrors; an AllocatableFn leaves nothing there by itself, and must not do so
 // earlier: while a session runs, upstream skips all pods of the same task once one has an
 // entry.
-func (p *plugin) reportPod(id api.TaskID, r refusal) {
-	known := p.process.pods[id]
-	if known == nil {
+func (p *plugin) reportPod(known *pod, r refusal) {
+	id := api.TaskID(known.object.UID)
+	if !p.isPending(known.job, id) {
 		return
 	}
-	job, task := p.taskOf(id, known)
-	if task == nil || task.Status != api.Pending {
-		return
-	}
-	if job.NodesFitErrors[id] == nil {
+	if job := p.session.Jobs[known.job]; job.NodesFitErrors[id] == nil {
 		job.NodesFitErrors[id] = api.NewFitErrors()
 		job.NodesFitErrors[id].SetError(r.message)
 	}
-	if r.reason != "" && known.told != r.message {
+	if r.reason != "" && p.process.toldPods[id].message != r.message {
 		p.process.recorder.Event(known.object, corev1.EventTypeWarning, r.reason, r.message)
 	}
-	known.told = r.message
-}
-
-func (p *plugin) taskOf(id api.TaskID, known *pod) (*api.JobInfo, *api.TaskInfo) {
-	job, found := p.session.Jobs[known.job]
-	if !found {
-		return nil, nil
-	}
-	return job, job.Tasks[id]
+	p.process.toldPods[id] = told{job: known.job, message: r.message}
 }
 
 // reportJobs writes events on the PodGroups of jobs that were not let in.

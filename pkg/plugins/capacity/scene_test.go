@@ -40,6 +40,8 @@ type scene struct {
 	uthelper.TestCommonStruct
 	extra []conf.PluginOption
 	flat  bool
+	// process is the plugin's memory; nil for a new one.
+	process *process
 }
 
 // newScene has nodes with so many cores each, in GiB as many again, and eight GPUs.
@@ -134,9 +136,11 @@ func (s *scene) open(t *testing.T) *framework.Session {
 	if s.Plugins == nil {
 		s.Plugins = map[string]framework.PluginBuilder{}
 	}
-	builder := NewBuilder()
-	s.Plugins[Name] = func(arguments framework.Arguments) framework.Plugin {
-		opened = builder(arguments).(*plugin)
+	if s.process == nil {
+		s.process = newProcess()
+	}
+	s.Plugins[Name] = func(framework.Arguments) framework.Plugin {
+		opened = &plugin{process: s.process}
 		return opened
 	}
 	s.Plugins[gang.PluginName], s.Plugins[predicates.PluginName] = gang.New, predicates.New

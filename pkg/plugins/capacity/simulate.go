@@ -104,7 +104,7 @@ func (p *plugin) heldBy(task *api.TaskInfo) (ledger.QueueID, *pod, error) {
 	if !found {
 		return 0, nil, fmt.Errorf("queue %s of pod %s/%s cannot be used", job.Queue, task.Namespace, task.Name)
 	}
-	known := p.process.pods[task.UID]
+	known := p.process.pods[task.Pod]
 	if known == nil {
 		return 0, nil, fmt.Errorf("pod %s/%s is not in this session", task.Namespace, task.Name)
 	}

@@ -180,7 +180,7 @@ func TestEventsAreChargedOnce(t *testing.T) {
 		t.Helper()
 		for _, name := range []string{"q", "ml", "root"} {
 			queue, _ := p.ledger.Queue(name)
-			if got := p.ledger.Balance(queue, ledger.Allocated, p.process.resources.ordinal("cpu")); got != ledger.Units(cores) {
+			if got := p.ledger.Balance(queue, ledger.Allocated, p.process.resources.named("cpu").ordinal); got != ledger.Units(cores) {
 				t.Errorf("%s: queue %s has %s cores, want %d", step, name, got, cores)
 			}
 		}
@@ -203,5 +203,25 @@ func TestEventsAreChargedOnce(t *testing.T) {
 	expect("taken back", 2)
 	if got := fmt.Sprint(p.refused); got != "map[]" {
 		t.Errorf("refused %s", got)
+	}
+}
+
+// TestHotPathDoesNotAllocate: what is done for every pod of a burst leaves nothing to the
+// garbage collector.
+func TestHotPathDoesNotAllocate(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("ml", "root", capped(8)).queue("q", "ml", capped(4))
+	s.job("j", "q", inqueue, nil, newPod("p", "", cpu(1)))
+	ssn := s.open(t)
+	p, task, queue := pluginOf(ssn), taskOf(ssn, "p"), ssn.Queues["q"]
+	event := &framework.Event{Task: task}
+	allocs := testing.AllocsPerRun(100, func() {
+		if !p.allocatable(queue, task) {
+			t.Fatal("the pod does not fit")
+		}
+		p.onAllocate(event)
+		p.onDeallocate(event)
+	})
+	if allocs != 0 {
+		t.Errorf("%g allocations", allocs)
 	}
 }

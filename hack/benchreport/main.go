@@ -1,0 +1,122 @@
+// Command benchreport reads what `go test -bench` printed of the capacity plugin and of
+// upstream's, and writes docs/performance.md and its plot. It works in the root of the
+// repository and runs benchstat from the folder that is its argument.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+const (
+	reportFile = "docs/performance.md"
+	plotFile   = "docs/performance.svg"
+)
+
+// repeated is what testing appends to the names of benchmarks that run more than once.
+var repeated = regexp.MustCompile(`(?m)#\d+(-\d+\s)`)
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintf(os.Stderr, "benchreport: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(tools string) error {
+	printed, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	printed = repeated.ReplaceAll(printed, []byte("$1"))
+	results, err := parse(bytes.NewReader(printed))
+	if err != nil {
+		return err
+	}
+	tables, err := benchstat(tools, printed)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(plotFile, plot(results), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(reportFile, report(results, tables), 0o644)
+}
+
+// benchstat compares the plugins with the field's own tool.
+func benchstat(tools string, printed []byte) (string, error) {
+	file, err := os.CreateTemp("", "bench-*.txt")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(file.Name())
+	if _, err := file.Write(printed); err != nil {
+		return "", err
+	}
+	if err := file.Close(); err != nil {
+		return "", err
+	}
+	command := exec.Command(filepath.Join(tools, "benchstat"), "-col", "/plugin@(upstream ours)", "-row", "/op,/queues,/depth,/pods", file.Name())
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	return string(out), err
+}
+
+func report(r results, tables string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `# Performance
+
+Written by `+"`make bench`"+`, which runs this project's capacity plugin and upstream's (Volcano v1.14.1) side by side
+through Volcano's own session, on the same generated cluster of 5,000 nodes: %s.
+
+| operation | what it is |
+| --- | --- |
+| Allocatable | does a pod fit its queue and all above it? Asked for every pod that is placed |
+| Preemption | PrePredicate and the simulation of one victim, asked for every pod that may preempt others |
+| Enqueue | a job is let into its queue |
+| SessionOpen | what the plugin does at the start of a cycle in which nothing has changed |
+
+How many times faster this project's plugin is, and how many times less memory it takes from the heap, in the median of all runs:
+
+`, strings.ReplaceAll(r.machine, "\n", ", "))
+	fmt.Fprintln(&out, "| operation | queues | depth | pods | upstream | ours | faster | less memory |")
+	fmt.Fprintln(&out, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	for _, row := range r.rows() {
+		ours, theirs := r.median(row, "ours"), r.median(row, "upstream")
+		fmt.Fprintf(&out, "| %s | %d | %d | %d | %s | %s | %s | %s |\n", row.op, row.queues, row.depth, row.pods,
+			duration(theirs.nanoseconds), duration(ours.nanoseconds), times(theirs.nanoseconds, ours.nanoseconds), times(theirs.bytes, ours.bytes))
+	}
+	fmt.Fprintf(&out, "\n![cost against size](performance.svg)\n\nThe same by benchstat:\n\n```\n%s```\n", tables)
+	return out.Bytes()
+}
+
+// times is how many times as much a is as b.
+func times(a, b float64) string {
+	switch {
+	case b == 0 && a == 0:
+		return "none in both"
+	case b == 0:
+		return "none"
+	case a/b >= 10:
+		return fmt.Sprintf("%.0f×", a/b)
+	default:
+		return fmt.Sprintf("%.1f×", a/b)
+	}
+}
+
+func duration(nanoseconds float64) string {
+	switch {
+	case nanoseconds < 1e3:
+		return fmt.Sprintf("%.0f ns", nanoseconds)
+	case nanoseconds < 1e6:
+		return fmt.Sprintf("%.1f µs", nanoseconds/1e3)
+	default:
+		return fmt.Sprintf("%.1f ms", nanoseconds/1e6)
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// row is one operation on one shape of cluster.
+type row struct {
+	op                  string
+	queues, depth, pods int
+}
+
+type cost struct {
+	nanoseconds, bytes float64
+}
+
+// results has what was measured, by row and plugin.
+type results struct {
+	machine string
+	costs   map[row]map[string][]cost
+}
+
+func parse(in io.Reader) (results, error) {
+	r := results{costs: map[row]map[string][]cost{}}
+	reader := benchfmt.NewReader(in, "go test -bench")
+	for reader.Scan() {
+		result, ok := reader.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		if err := r.add(result); err != nil {
+			return results{}, err
+		}
+	}
+	if err := reader.Err(); err != nil {
+		return results{}, err
+	}
+	if len(r.costs) == 0 {
+		return results{}, errors.New("there are no results on standard input")
+	}
+	return r, nil
+}
+
+func (r *results) add(result *benchfmt.Result) error {
+	name := string(result.Name.Full())
+	fields := map[string]string{}
+	for _, part := range strings.Split(strings.TrimSuffix(name, "-"+fmt.Sprint(procs(name))), "/") {
+		if key, value, found := strings.Cut(part, "="); found {
+			fields[key] = value
+		}
+	}
+	var shape row
+	shape.op = fields["op"]
+	for key, into := range map[string]*int{"queues": &shape.queues, "depth": &shape.depth, "pods": &shape.pods} {
+		n, err := strconv.Atoi(fields[key])
+		if err != nil {
+			return fmt.Errorf("benchmark %s: %s: %w", name, key, err)
+		}
+		*into = n
+	}
+	seconds, timed := result.Value("sec/op")
+	bytes, counted := result.Value("B/op")
+	if !timed || !counted || fields["plugin"] == "" {
+		return fmt.Errorf("benchmark %s has no time, no memory or no plugin", name)
+	}
+	r.machine = fmt.Sprintf("%s/%s, %s", result.GetConfig("goos"), result.GetConfig("goarch"), result.GetConfig("cpu"))
+	if r.costs[shape] == nil {
+		r.costs[shape] = map[string][]cost{}
+	}
+	r.costs[shape][fields["plugin"]] = append(r.costs[shape][fields["plugin"]], cost{seconds * 1e9, bytes})
+	return nil
+}
+
+// procs is the number that testing appends to names.
+func procs(name string) int {
+	n, err := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// rows returns all rows in the order of the tables.
+func (r results) rows() []row {
+	var rows []row
+	for row := range r.costs {
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.queues, b.queues), cmp.Compare(a.depth, b.depth), cmp.Compare(a.pods, b.pods))
+	})
+	return rows
+}
+
+func (r results) median(of row, plugin string) cost {
+	costs := r.costs[of][plugin]
+	middle := func(value func(cost) float64) float64 {
+		values := make([]float64, len(costs))
+		for i, c := range costs {
+			values[i] = value(c)
+		}
+		slices.Sort(values)
+		if len(values) == 0 {
+			return 0
+		}
+		return values[len(values)/2]
+	}
+	return cost{middle(func(c cost) float64 { return c.nanoseconds }), middle(func(c cost) float64 { return c.bytes })}
+}

@@ -1,0 +1,189 @@
+package capacity
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+const h100 = "h100"
+
+// withDevices makes the scene's queues, with the quotas of devices given by name, what the
+// plugin reads from the API server.
+func (s *scene) withDevices(quotas map[string]schedulingv1beta1.DRAQuota) *scene {
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	for _, q := range s.Queues {
+		object := &schedulingv1beta1.Queue{ObjectMeta: q.ObjectMeta}
+		if dra, listed := quotas[q.Name]; listed {
+			object.Spec.DRA = &dra
+		}
+		if err := indexer.Add(object); err != nil {
+			panic(err)
+		}
+	}
+	s.process = newProcess()
+	s.process.queues = schedulinglisters.NewQueueLister(indexer)
+	s.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: h100}}}
+	return s
+}
+
+func counts(n int64) schedulingv1beta1.DeviceQuotas {
+	return schedulingv1beta1.DeviceQuotas{h100: {Count: n}}
+}
+
+// claimed gives a pod a claim for n devices, which is allocated if the pod has a node.
+func (s *scene) claimed(n int, p *corev1.Pod) *corev1.Pod {
+	name := p.Name + "-gpus"
+	claim := &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, UID: types.UID(name), ResourceVersion: "1"},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "gpu",
+			Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: h100, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(n)}}}}},
+	}
+	if p.Spec.NodeName != "" {
+		claim.Status.Allocation = &resourcev1.AllocationResult{}
+		for range n {
+			claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourcev1.DeviceRequestAllocationResult{Request: "gpu"})
+		}
+		claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: p.Name, UID: p.UID}}
+	}
+	s.ResourceClaims = append(s.ResourceClaims, claim)
+	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimName: ptr.To(name)}}
+	return p
+}
+
+func TestDevicesTakePartInEverything(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("a", "ml", nil).queue("b", "ml", nil)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{
+		"ml": {Capability: counts(8)}, "a": {Deserved: counts(4)}, "b": {Deserved: counts(4), Capability: counts(6)},
+	})
+	s.job("a", "a", running, nil, s.claimed(2, newPod("a1", "n1", cpu(1))))
+	s.job("b", "b", running, nil, s.claimed(5, newPod("b1", "n1", cpu(1))))
+	s.job("fits", "a", inqueue, nil, s.claimed(1, newPod("fits", "", cpu(1))))
+	s.job("large", "a", inqueue, nil, s.claimed(2, newPod("large", "", cpu(1))))
+	s.job("early", "b", pending, cpu(1), s.claimed(2, newPod("early", "", cpu(1))))
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+
+	if !ssn.Allocatable(ssn.Queues["a"], taskOf(ssn, "fits")) {
+		t.Error("Allocatable: the eighth device is refused")
+	}
+	if ssn.Allocatable(ssn.Queues["a"], taskOf(ssn, "large")) {
+		t.Error("Allocatable: a ninth device is handed out")
+	}
+	if ssn.JobEnqueueable(ssn.Jobs["ns/early"]) {
+		t.Error("JobEnqueueable: a job for two devices is let in where one is left")
+	}
+	if got, want := p.refusedJobs["ns/early"].message, "Queue <b> has insufficient <h100> quota: requested <2>, total would be <7>, but capability is <6>"; got != want {
+		t.Errorf("JobEnqueueable says %q, want %q", got, want)
+	}
+	if !ssn.QueueOrderFn(ssn.Queues["a"], ssn.Queues["b"]) {
+		t.Error("QueueOrder: the queue that has half of what it deserves comes after the one that has more")
+	}
+	if !ssn.Preemptive(ssn.Queues["a"], taskOf(ssn, "large")) || ssn.Preemptive(ssn.Queues["b"], taskOf(ssn, "early")) {
+		t.Error("Preemptive: the wrong queue may reclaim")
+	}
+	victims := ssn.Reclaimable(taskOf(ssn, "large"), []*api.TaskInfo{taskOf(ssn, "b1"), taskOf(ssn, "a1")})
+	if len(victims) != 1 || victims[0].Name != "b1" {
+		t.Errorf("Reclaimable: victims are %v", victims)
+	}
+}
+
+func TestOverLimitIsKeptInSimulations(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
+	s.job("low", "q", running, nil, s.claimed(3, newPod("low", "n1", cpu(1))))
+	s.job("high", "q", inqueue, nil, s.claimed(2, newPod("high", "", cpu(1))))
+	ssn := s.open(t)
+	preemptor, queue := taskOf(ssn, "high"), ssn.Queues["q"]
+	if err := ssn.PrePredicateFn(preemptor); err != nil {
+		t.Fatal(err)
+	}
+	state := ssn.GetCycleState(preemptor.UID).Clone()
+	if ssn.SimulateAllocatableFn(t.Context(), state, queue, preemptor) {
+		t.Error("fits although nothing is gone")
+	}
+	if err := ssn.SimulateRemoveTaskFn(t.Context(), state, preemptor, taskOf(ssn, "low"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !ssn.SimulateAllocatableFn(t.Context(), state, queue, preemptor) {
+		t.Error("does not fit although the victim is gone")
+	}
+}
+
+// TestDevicesOutliveTheirQueue: a queue is deleted while its pod runs; the devices are still
+// taken, and the queue above must not hand them out again.
+func TestDevicesOutliveTheirQueue(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("gone", "ml", nil).queue("other", "ml", nil)
+	quotas := map[string]schedulingv1beta1.DRAQuota{"ml": {Capability: counts(4)}}
+	s.withDevices(quotas)
+	s.job("holder", "gone", running, nil, s.claimed(3, newPod("holder", "n1", cpu(1))))
+	first := s.open(t)
+	framework.CloseSession(first)
+
+	after := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("other", "ml", nil)
+	after.withDevices(quotas)
+	s.process.queues = after.process.queues
+	after.process = s.process
+	after.ResourceClaims = s.ResourceClaims
+	after.job("next", "other", inqueue, nil, after.claimed(2, newPod("next", "", cpu(1))))
+	second := after.open(t)
+	p := pluginOf(second)
+	ml, _ := p.ledger.Queue("ml")
+	count := p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})
+	if got := p.ledger.Balance(ml, ledger.Allocated, count); got != ledger.Units(3) {
+		t.Errorf("queue ml has %s devices, want the 3 of the queue that is gone", got)
+	}
+	if second.Allocatable(second.Queues["other"], taskOf(second, "next")) {
+		t.Error("five devices are handed out where four are the limit")
+	}
+}
+
+func TestDevicesWaitForQuotas(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).queue("new", "root", nil)
+	s.withDevices(nil)
+	s.queue("unread", "root", nil) // the informer does not have it yet
+	s.job("j", "unread", inqueue, nil, s.claimed(1, newPod("waits", "", cpu(1))))
+	s.job("k", "q", inqueue, nil, s.claimed(1, newPod("goes", "", cpu(1))))
+	ssn := s.open(t)
+	if ssn.Allocatable(ssn.Queues["unread"], taskOf(ssn, "waits")) {
+		t.Error("a queue whose quota has not been read hands out devices")
+	}
+	if !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "goes")) {
+		t.Error("a queue whose quota has been read hands out none")
+	}
+}
+
+func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil)
+	stranger := s.claimed(1, newPod("stranger", "n1", cpu(1)))
+	stranger.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey] = "not-read-yet"
+	s.job("j", "q", inqueue, nil, s.claimed(1, newPod("next", "", cpu(1))))
+	ssn := s.open(t)
+	if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger); err != nil {
+		t.Fatal(err)
+	}
+	p := pluginOf(ssn)
+	p.process.caughtUp, p.process.startTime = false, time.Now()
+	if p.blocked = p.whyBlocked(); p.blocked == "" || ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
+		t.Errorf("devices are handed out while pod stranger is unknown; blocked: %q", p.blocked)
+	}
+	p.process.startTime = time.Now().Add(-catchUpLimit - time.Second)
+	if p.blocked = p.whyBlocked(); p.blocked != "" || !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
+		t.Errorf("a pod that stays unknown blocks all others for ever: %q", p.blocked)
+	}
+}
