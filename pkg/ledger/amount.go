@@ -180,6 +180,6 @@ func AtMost(a Amount) Limit {
 }
 
 // exceededBy reports whether a is more than the limit allows.
-func (l Limit) exceededBy(a Amount) bool {
-	return l.Set && a.Cmp(l.Amount) > 0
+func (l *Limit) exceededBy(a Amount) bool {
+	return l.Set && (a.hi > l.Amount.hi || a.hi == l.Amount.hi && a.lo > l.Amount.lo)
 }

@@ -36,8 +36,12 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 // Charge makes holder, of queue q, a holder of every part of the demand. A part that
 // nobody held is charged to q and its ancestors; a part that others hold already stays
 // where it stands. Holding the same part twice is holding it once. Charge does not check
-// limits: what is in use is in use. On error (ErrOverflow) nothing is changed.
+// limits: what is in use is in use. On error (ErrOverflow, or ErrOpen for a part with
+// alternatives) nothing is changed.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
+	if slices.ContainsFunc(d, l.open) {
+		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, ErrOpen)
+	}
 	if err := l.checkOverflow(q, d); err != nil {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, err)
 	}

@@ -5,9 +5,25 @@ import "slices"
 // Fits reports whether queue q and each of its ancestors can carry the demand on top of
 // what they have. Parts that are charged already cost nothing more. When it does not fit,
 // the refusal is about the lowest queue, and in it the first dimension, that refused.
-// The error is ErrOverflow; the demand then does not fit anything. Fits does not allocate.
+// Of parts with alternatives at least one must fit, all of them together, see Choose. The
+// error is ErrOverflow or ErrTooManyAlternatives; the demand then does not fit anything. Without
+// alternatives, Fits does not allocate.
 func (l *Ledger) Fits(q QueueID, d Demand) (Refusal, bool, error) {
+	for _, p := range d {
+		if l.open(p) {
+			_, r, fits, err := l.Choose(q, d)
+			return r, fits, err
+		}
+	}
+	return l.fitsClosed(q, d)
+}
+
+// fitsClosed is Fits for parts without alternatives.
+func (l *Ledger) fitsClosed(q QueueID, d Demand) (Refusal, bool, error) {
 	for id := q; id != none; id = l.queues[id].parent {
+		if l.queues[id].free {
+			continue
+		}
 		if short, err := l.lacks(id, d, false); err != nil {
 			return Refusal{}, false, err
 		} else if short != nil {
@@ -17,8 +33,8 @@ func (l *Ledger) Fits(q QueueID, d Demand) (Refusal, bool, error) {
 	return Refusal{}, true, nil
 }
 
-// FitsAlone reports whether the queue can carry the demand, whatever its ancestors have. An
-// overflow does not fit.
+// FitsAlone reports whether the queue can carry the demand, whatever its ancestors have and
+// without any alternatives. An overflow does not fit.
 func (l *Ledger) FitsAlone(q QueueID, d Demand) bool {
 	short, err := l.lacks(q, d, true)
 	return err == nil && short == nil
@@ -76,23 +92,36 @@ func (l *Ledger) refuse(q QueueID, d Demand, short *Entry, alone bool) Refusal {
 	return Refusal{}
 }
 
-// limitAt is the limit that counts for a queue alone, or together with its ancestors. Of a
-// resource that was not known when the ledger was made there is none in a cluster whose
-// total is known.
-func (l *Ledger) limitAt(q QueueID, o Ordinal, alone bool) Limit {
-	queue := &l.queues[q]
+// limitAt is the limit that counts for a queue alone, or together with its ancestors.
+func (l *Ledger) limitAt(q QueueID, o Ordinal, alone bool) *Limit {
+	limits := l.queues[q].binding
+	if alone {
+		limits = l.queues[q].limits
+	}
 	switch {
-	case int(o) < len(queue.limits) && alone:
-		return queue.limits[o]
-	case int(o) < len(queue.limits):
-		return queue.binding[o]
-	case !l.closed || queue.parent != none && !alone:
-		return Limit{}
+	case int(o) < len(limits):
+		return &limits[o]
+	case l.cannotExist(q, o, alone):
+		return &nothing
+	default:
+		return &unlimited
 	}
-	if d := l.dimensions.names[o]; d.Kind != Resource || d.uncapped() {
-		return Limit{}
+}
+
+var (
+	unlimited = Limit{}
+	nothing   = AtMost(Amount{})
+)
+
+// cannotExist reports whether o is a resource that was not known when the ledger was made: there
+// is none of it in a cluster whose total is known. Together with its ancestors, the topmost
+// queue says so.
+func (l *Ledger) cannotExist(q QueueID, o Ordinal, alone bool) bool {
+	if !l.closed || !alone && l.queues[q].parent != none {
+		return false
 	}
-	return AtMost(Amount{})
+	d := l.dimensions.names[o]
+	return d.Kind == Resource && !d.uncapped()
 }
 
 // requested sums what the uncharged parts of d ask in the dimension of e, an entry of part
@@ -154,7 +183,7 @@ func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 	return sum.Sub(l.Balance(q, Elastic, o))
 }
 
-func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount, limit Limit) Refusal {
+func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount, limit *Limit) Refusal {
 	return Refusal{
 		Queue: l.queues[q].name, Dimension: l.dimensions.Dimension(o),
 		Requested: requested, WouldBe: total, Limit: limit.Amount,

@@ -79,6 +79,10 @@ type hold struct {
 type Part struct {
 	// Amounts must not change while the part is charged.
 	Amounts Amounts
+	// Alternatives are what the part takes one of besides Amounts, the preferred one first;
+	// empty when there is nothing to choose. To charge the part, add the chosen one to Amounts
+	// and empty this list: what a queue holds is never a question of preference.
+	Alternatives []Amounts
 
 	// ledger is where holds are valid; they are empty everywhere else.
 	ledger uint64

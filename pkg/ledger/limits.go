@@ -24,6 +24,7 @@ func (l *Ledger) deriveLimits(total Amounts) {
 				q.binding[o] = limit
 			}
 		}
+		q.free = q.parent != none && !slices.ContainsFunc(q.binding, func(limit Limit) bool { return limit.Set })
 		q.deserved = l.effectiveDeserved(q)
 	}
 	l.findUncovered(total, reserved)

@@ -40,9 +40,11 @@ type queue struct {
 	capability []Limit
 	limits     []Limit
 	binding    []Limit
-	deserved   []Limit
-	guarantee  Amounts
-	accounts   [accounts][]Amount
+	// free says that nothing is binding here, nor will be.
+	free      bool
+	deserved  []Limit
+	guarantee Amounts
+	accounts  [accounts][]Amount
 }
 
 // Ledger is a tree of queues with their limits and accounts. It may be read from many

@@ -25,13 +25,13 @@ func (p *plugin) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 
 // check says whether, and then why, the queue refuses the pod, by the ledger or a view of it.
 func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.TaskInfo) (refusal, bool) {
-	queue, r, refused := p.checkQueue(info)
-	if refused {
-		return r, true
-	}
 	known := p.process.pods[task.Pod]
 	if known == nil {
 		return refusal{message: "Pod is not known to this session yet"}, true
+	}
+	queue, r, refused := p.queueOf(known, info)
+	if refused {
+		return r, true
 	}
 	if known.hasClaims {
 		if r, refused := p.checkDevices(queue, known); refused {
@@ -50,10 +50,18 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	return refusal{}, false
 }
 
+// queueOf is checkQueue without looking the queue up, for a pod that is known to be in it.
+func (p *plugin) queueOf(known *pod, info *api.QueueInfo) (ledger.QueueID, refusal, bool) {
+	if queue := known.queue; known.inLedger && p.ledger.Name(queue) == info.Name && p.ledger.Leaf(queue) && !closed(info) {
+		return queue, refusal{}, false
+	}
+	return p.checkQueue(info)
+}
+
 // checkQueue refuses pods of queues that take none, whatever the pod asks for.
 func (p *plugin) checkQueue(info *api.QueueInfo) (ledger.QueueID, refusal, bool) {
-	if state := info.Queue.Status.State; state != scheduling.QueueStateOpen {
-		return 0, refusal{reason: unschedulable, message: fmt.Sprintf("Queue <%s> takes no pods: its state is %q, not Open", info.Name, state)}, true
+	if closed(info) {
+		return 0, refusal{reason: unschedulable, message: fmt.Sprintf("Queue <%s> takes no pods: its state is %q, not Open", info.Name, info.Queue.Status.State)}, true
 	}
 	queue, found := p.ledger.Queue(info.Name)
 	if !found {
@@ -63,6 +71,10 @@ func (p *plugin) checkQueue(info *api.QueueInfo) (ledger.QueueID, refusal, bool)
 		return 0, refusal{reason: unschedulable, message: fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", info.Name)}, true
 	}
 	return queue, refusal{}, false
+}
+
+func closed(info *api.QueueInfo) bool {
+	return info.Queue.Status.State != scheduling.QueueStateOpen
 }
 
 // checkDevices refuses pods whose devices cannot be counted, or not be compared with limits.

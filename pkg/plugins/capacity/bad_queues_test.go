@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
@@ -133,4 +136,44 @@ func TestNoTreePanics(t *testing.T) {
 			framework.CloseSession(ssn)
 		})
 	}
+}
+
+// TestWhatHasVanishedIsNoPanic asks about jobs, pods and queues that the session does not have.
+func TestWhatHasVanishedIsNoPanic(t *testing.T) {
+	s := newScene(4).queue("root", "", nil).queue("q", "root", nil)
+	s.job("j", "q", running, nil, newPod("known", "n1", cpu(1)))
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	known := taskOf(ssn, "known")
+	stranger := api.NewTaskInfo(newPod("stranger", "", cpu(1)))
+	gone := api.NewQueueInfo(&scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "gone"}, Status: scheduling.QueueStatus{State: scheduling.QueueStateOpen}})
+	job := api.NewJobInfo("ns/stranger", stranger)
+	job.Queue, job.PodGroup = "gone", &api.PodGroup{}
+
+	if p.allocatable(gone, stranger) || p.allocatable(ssn.Queues["q"], stranger) || p.preemptive(gone, stranger) {
+		t.Error("a pod or a queue that is not there is given something")
+	}
+	if p.jobEnqueueable(job) > 0 {
+		t.Error("a job of a queue that is not there is let in")
+	}
+	p.jobEnqueued(job)
+	if victims, _ := p.reclaimable(stranger, []*api.TaskInfo{known}); len(victims) > 0 {
+		t.Errorf("a pod that is not there has victims %v", victims)
+	}
+	if victims, _ := p.reclaimable(known, []*api.TaskInfo{stranger}); len(victims) > 0 {
+		t.Errorf("a pod that is not there is a victim: %v", victims)
+	}
+	if p.queueOrder(gone, ssn.Queues["q"]) != 0 || p.victimQueueOrder(gone, ssn.Queues["q"], gone) != 0 {
+		t.Error("a queue that is not there has a place in the order")
+	}
+	if err := p.prePredicate(stranger); err != nil {
+		t.Error(err)
+	}
+	state := ssn.GetCycleState(stranger.UID)
+	if p.simulateAddTask(t.Context(), state, stranger, stranger, nil) == nil || p.simulateRemoveTask(t.Context(), state, stranger, stranger, nil) == nil {
+		t.Error("a pod that is not there can be added to a simulation or removed from it")
+	}
+	p.onAllocate(&framework.Event{Task: stranger})
+	p.onDeallocate(&framework.Event{Task: stranger})
+	p.report()
 }

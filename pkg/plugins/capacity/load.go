@@ -13,11 +13,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// consumer is a pod with claims, and the queue that answers for it.
+// consumer is a pod with claims.
 type consumer struct {
-	task  *api.TaskInfo
-	pod   *pod
-	queue ledger.QueueID
+	task *api.TaskInfo
+	pod  *pod
 }
 
 // usage adds up what the pods of one job have and want, without devices.
@@ -66,12 +65,12 @@ func (p *plugin) loadJob(job *api.JobInfo, reuse usage) usage {
 	queue, found := p.ledger.Queue(string(job.Queue))
 	for _, task := range job.Tasks {
 		known := p.lookAt(task)
-		if !found {
+		if known.queue, known.inLedger = queue, found; !found {
 			continue
 		}
 		if known.hasClaims {
 			u.claims = true
-			p.consumers = append(p.consumers, consumer{task: task, pod: known, queue: queue})
+			p.consumers = append(p.consumers, consumer{task: task, pod: known})
 		}
 		amounts := known.resources.Amounts
 		switch {
@@ -113,7 +112,7 @@ func (p *plugin) chargeConsumers() {
 	for _, c := range p.consumers {
 		for _, claim := range c.pod.claims {
 			if api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object) {
-				p.charge(c.queue, c.task, ledger.Demand{claim.Part})
+				p.charge(c.pod.queue, c.task, ledger.Demand{claim.Part})
 			}
 		}
 	}

@@ -23,8 +23,11 @@ type pod struct {
 	// own is the memory of a demand without claims.
 	own       [1]*ledger.Part
 	hasClaims bool
-	job       api.JobID
-	object    *corev1.Pod
+	// queue answers for the pod if inLedger says so; else that queue is set aside.
+	queue    ledger.QueueID
+	inLedger bool
+	job      api.JobID
+	object   *corev1.Pod
 	// err says why the pod cannot be counted in full; nil if it can. ResourcesErr is that of its
 	// resources.
 	err, resourcesErr error

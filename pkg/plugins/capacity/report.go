@@ -88,7 +88,10 @@ func (p *plugin) reportPod(known *pod, r refusal) {
 // reportJobs writes events on the PodGroups of jobs that were not let in.
 func (p *plugin) reportJobs() {
 	for id, r := range p.refusedJobs {
-		job := p.session.Jobs[id]
+		job, found := p.session.Jobs[id]
+		if !found {
+			continue
+		}
 		if p.process.toldJobs[id] != r.message {
 			p.process.recorder.Event(podGroupReference(&job.PodGroup.PodGroup), corev1.EventTypeWarning, r.reason, r.message)
 		}

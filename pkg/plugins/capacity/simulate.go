@@ -96,17 +96,12 @@ func releaseAll(books *ledger.Ledger, holder ledger.Holder, d ledger.Demand) err
 
 // heldBy returns the queue that answers for a pod, and what is known of the pod.
 func (p *plugin) heldBy(task *api.TaskInfo) (ledger.QueueID, *pod, error) {
-	job, found := p.session.Jobs[task.Job]
-	if !found {
-		return 0, nil, fmt.Errorf("job %s of pod %s/%s is not in this session", task.Job, task.Namespace, task.Name)
-	}
-	queue, found := p.ledger.Queue(string(job.Queue))
-	if !found {
-		return 0, nil, fmt.Errorf("queue %s of pod %s/%s cannot be used", job.Queue, task.Namespace, task.Name)
-	}
 	known := p.process.pods[task.Pod]
 	if known == nil {
 		return 0, nil, fmt.Errorf("pod %s/%s is not in this session", task.Namespace, task.Name)
 	}
-	return queue, known, nil
+	if !known.inLedger {
+		return 0, nil, fmt.Errorf("the queue of pod %s/%s cannot be used", task.Namespace, task.Name)
+	}
+	return known.queue, known, nil
 }

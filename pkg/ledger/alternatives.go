@@ -1,0 +1,100 @@
+package ledger
+
+import "errors"
+
+// ErrTooManyAlternatives says that a demand has so many combinations of alternatives that none
+// was found to fit within reason. Whether one fits is not known.
+var ErrTooManyAlternatives = errors.New("too many combinations of alternatives, ask for fewer in one pod")
+
+// ErrOpen says that a part was to be charged whose alternative has not been chosen.
+var ErrOpen = errors.New("an alternative must be chosen before it is charged")
+
+// mostTries bounds the search for alternatives that fit together. Two requests with eight
+// alternatives each, the most that one request may have, need 72 tries at most, four need 4,680.
+const mostTries = 10_000
+
+// open reports whether a part has alternatives to choose from.
+func (l *Ledger) open(p *Part) bool {
+	return len(p.Alternatives) > 0 && !l.Charged(p)
+}
+
+// Choose returns for each part of a demand the index of the alternative with which the whole
+// demand fits the queue and its ancestors, -1 for parts that have none to choose from. Where
+// several choices fit, it is the first one, by the first part's preference, then the second
+// part's, and so on. When none fits, the refusal is that of the first alternatives. The
+// error is ErrOverflow or ErrTooManyAlternatives.
+func (l *Ledger) Choose(q QueueID, d Demand) ([]int, Refusal, bool, error) {
+	s := search{ledger: l, queue: q, demand: d, chosen: make(Demand, 0, len(d))}
+	fits, err := s.from(0)
+	if err != nil || !fits {
+		return nil, s.first, false, err
+	}
+	return s.choice, Refusal{}, true, nil
+}
+
+// search goes through combinations of alternatives, depth first.
+type search struct {
+	ledger *Ledger
+	queue  QueueID
+	demand Demand
+	// chosen has the parts up to some point, with their alternatives decided by choice.
+	chosen Demand
+	choice []int
+	tries  int
+	// first is the first refusal that was met.
+	first Refusal
+}
+
+// from decides part i and those after it.
+func (s *search) from(i int) (bool, error) {
+	if i == len(s.demand) {
+		return true, nil
+	}
+	part := s.demand[i]
+	if !s.ledger.open(part) {
+		return s.with(part, -1)
+	}
+	if before := s.earlier(i); before >= 0 {
+		return s.with(s.chosen[before], s.choice[before])
+	}
+	for a, alternative := range part.Alternatives {
+		sum, err := append(Amounts(nil), part.Amounts...).PlusAll(alternative)
+		if err != nil {
+			return false, err
+		}
+		if fits, err := s.with(&Part{Amounts: sum}, a); err != nil || fits {
+			return fits, err
+		}
+	}
+	return false, nil
+}
+
+// earlier is where part i stands in the demand already, -1 if nowhere.
+func (s *search) earlier(i int) int {
+	for j := range i {
+		if s.demand[j] == s.demand[i] {
+			return j
+		}
+	}
+	return -1
+}
+
+// with tries a decision and goes on from there. It leaves the decision in place only if all
+// that follows fits, too.
+func (s *search) with(part *Part, alternative int) (bool, error) {
+	if s.tries++; s.tries > mostTries {
+		return false, ErrTooManyAlternatives
+	}
+	s.chosen, s.choice = append(s.chosen, part), append(s.choice, alternative)
+	r, fits, err := s.ledger.fitsClosed(s.queue, s.chosen)
+	if err == nil && !fits && s.first == (Refusal{}) {
+		s.first = r
+	}
+	if err == nil && fits {
+		fits, err = s.from(len(s.chosen))
+	}
+	if err != nil || !fits {
+		s.chosen, s.choice = s.chosen[:len(s.chosen)-1], s.choice[:len(s.choice)-1]
+	}
+	return fits, err
+}

@@ -1,0 +1,119 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// either is a part that takes one of several amounts of the two dimensions of the model.
+func either(alternatives ...pair) *Part {
+	p := &Part{}
+	for _, a := range alternatives {
+		p.Alternatives = append(p.Alternatives, amountsOf(a))
+	}
+	return p
+}
+
+func TestChoose(t *testing.T) {
+	cpu4, gpu4 := pair{4, 0}, pair{0, 4}
+	same := either(cpu4, gpu4)
+	for _, c := range []struct {
+		name       string
+		capability pair
+		demand     Demand
+		want       []int
+		wantErr    error
+		refused    string
+	}{
+		{name: "the preferred one when both fit", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4)}, want: []int{0}},
+		{name: "the other one when only that fits", capability: pair{3, 4}, demand: Demand{either(cpu4, gpu4)}, want: []int{1}},
+		{name: "none", capability: pair{3, 3}, demand: Demand{either(cpu4, gpu4)},
+			refused: "Queue <q> has insufficient <cpu> quota: requested <4>, total would be <4>, but capability is <3>"},
+		{name: "two parts share out what there is", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), either(cpu4)}, want: []int{1, 0}},
+		{name: "each alone would fit, both do not", capability: pair{4, 0}, demand: Demand{either(cpu4), either(cpu4)},
+			refused: "Queue <q> has insufficient <cpu> quota: requested <8>, total would be <8>, but capability is <4>"},
+		{name: "a part that is named twice is one choice", capability: pair{4, 4}, demand: Demand{same, same}, want: []int{0, 0}},
+		{name: "parts without a choice", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), {Amounts: amountsOf(pair{1, 0})}}, want: []int{1, -1}},
+		{name: "what a part takes in any case", capability: pair{4, 4}, want: []int{1},
+			demand: Demand{{Amounts: amountsOf(pair{1, 0}), Alternatives: []Amounts{amountsOf(cpu4), amountsOf(gpu4)}}}},
+		{name: "more combinations than can be tried", capability: pair{8, 0}, demand: hopeless(40), wantErr: ErrTooManyAlternatives},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := twoDimensions(t, c.capability)
+			got, r, fits, err := l.Choose(0, c.demand)
+			if !errors.Is(err, c.wantErr) || !slices.Equal(got, c.want) || fits != (c.want != nil) {
+				t.Fatalf("got %v, fits %t, %v", got, fits, err)
+			}
+			if !fits && err == nil && r.String() != c.refused {
+				t.Errorf("refused with %q, want %q", r, c.refused)
+			}
+			if _, alsoFits, _ := l.Fits(0, c.demand); alsoFits != fits {
+				t.Errorf("Fits says %t", alsoFits)
+			}
+			if err := l.Charge(0, "pod", c.demand); !errors.Is(err, ErrOpen) {
+				t.Errorf("charging what has not been chosen: %v", err)
+			}
+		})
+	}
+}
+
+// hopeless is a demand of which every choice of the first parts fits and the last does not.
+func hopeless(parts int) Demand {
+	var d Demand
+	for range parts {
+		d = append(d, either(pair{0, 0}, pair{0, 0}))
+	}
+	return append(d, either(pair{9, 9}))
+}
+
+func twoDimensions(t *testing.T, capability pair) *Ledger {
+	t.Helper()
+	var dimensions Dimensions
+	for _, d := range modelDimensions {
+		dimensions.Ordinal(d)
+	}
+	l, aside := New(&dimensions, nil, []QueueSpec{{Name: "q", Capability: amountsOf(capability)}})
+	if len(aside) > 0 {
+		t.Fatal(aside)
+	}
+	return l
+}
+
+// FuzzChoose compares the search with trying all combinations in order.
+func FuzzChoose(f *testing.F) {
+	f.Add([]byte{9, 9, 2, 2, 1, 2, 3, 4, 2, 5, 6, 7, 8})
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		s := script(bytes)
+		capability := pair{int64(s.below(12)), int64(s.below(12))}
+		options := make([][]pair, s.below(5))
+		var d Demand
+		for i := range options {
+			for range 1 + s.below(3) {
+				options[i] = append(options[i], pair{int64(s.below(6)), int64(s.below(6))})
+			}
+			d = append(d, either(options[i]...))
+		}
+		got, _, fits, err := twoDimensions(t, capability).Choose(0, d)
+		want := firstThatFits(options, capability, nil)
+		if err != nil || fits != (want != nil) || fmt.Sprint(got) != fmt.Sprint(want) && len(options) > 0 {
+			t.Fatalf("%v in %v: chose %v, %v; want %v", options, capability, got, err, want)
+		}
+	})
+}
+
+// firstThatFits returns nil when no combination fits, an empty choice for nothing to choose.
+func firstThatFits(options [][]pair, left pair, choice []int) []int {
+	if len(options) == 0 {
+		return append([]int{}, choice...)
+	}
+	for i, o := range options[0] {
+		if o[0] <= left[0] && o[1] <= left[1] {
+			if all := firstThatFits(options[1:], pair{left[0] - o[0], left[1] - o[1]}, append(choice, i)); all != nil {
+				return all
+			}
+		}
+	}
+	return nil
+}
