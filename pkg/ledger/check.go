@@ -27,7 +27,7 @@ func (l *Ledger) fitsClosed(q QueueID, d Demand) (Refusal, bool, error) {
 		if short, err := l.lacks(id, d, false); err != nil {
 			return Refusal{}, false, err
 		} else if short != nil {
-			return l.refuse(id, d, short, false), false, nil
+			return l.refuse(id, d, short), false, nil
 		}
 	}
 	return Refusal{}, true, nil
@@ -80,14 +80,14 @@ func (l *Ledger) lacks(q QueueID, d Demand, alone bool) (*Entry, error) {
 }
 
 // refuse works out the numbers of a refusal, which is not needed while all is well.
-func (l *Ledger) refuse(q QueueID, d Demand, short *Entry, alone bool) Refusal {
+func (l *Ledger) refuse(q QueueID, d Demand, short *Entry) Refusal {
 	for i := range d {
 		requested, first, err := l.requested(d, i, short)
 		if err != nil || !first || requested.Sign() <= 0 {
 			continue
 		}
 		total, _ := l.Balance(q, Allocated, short.Dimension).Add(requested)
-		return l.refusal(q, short.Dimension, requested, total, l.limitAt(q, short.Dimension, alone))
+		return l.refusal(q, short.Dimension, requested, total, l.limitAt(q, short.Dimension, false))
 	}
 	return Refusal{}
 }

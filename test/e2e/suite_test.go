@@ -82,9 +82,10 @@ func schedulerLog() string {
 }
 
 // checkSchedulerLog looks for rights that config/rbac does not give although the scheduler
-// uses them, and for panics that something recovered from.
+// uses them, for panics that something recovered from, and for charges that went wrong.
 func checkSchedulerLog() {
 	for line := range strings.Lines(schedulerLog()) {
-		Expect(line).NotTo(SatisfyAny(ContainSubstring("is forbidden"), ContainSubstring("panic")))
+		Expect(line).NotTo(SatisfyAny(
+			ContainSubstring("is forbidden"), ContainSubstring("panic"), ContainSubstring("Failed to charge"), ContainSubstring("Failed to refund")))
 	}
 }
