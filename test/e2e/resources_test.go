@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -149,6 +150,52 @@ var _ = DescribeTable("A pod of higher priority takes the place of another in a 
 	Entry("memory", corev1.ResourceMemory, "8Gi", "4Gi", "InsufficientMemoryQuota"),
 	Entry("a scalar resource", corev1.ResourceName("example.com/npu"), "4", "2", "InsufficientScalarQuota"),
 )
+
+var _ = Describe("A Deployment", func() {
+	It("is told why it waits, and runs when there is room", func(ctx context.Context) {
+		s := newScene(ctx)
+		s.plainNode(ctx)
+		queue := s.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(corev1.ResourceCPU, "3") })
+		labels := map[string]string{"app": "web"}
+		_, err := kube.AppsV1().Deployments(s.namespace).Create(ctx, &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec: appsv1.DeploymentSpec{
+				Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{upstreamv1beta1.QueueNameAnnotationKey: queue}},
+					Spec: corev1.PodSpec{SchedulerName: "volcano", TerminationGracePeriodSeconds: ptr.To[int64](0), NodeSelector: map[string]string{"scene": s.namespace},
+						Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1",
+							Resources: corev1.ResourceRequirements{Requests: amount(corev1.ResourceCPU, "2")}}}},
+				},
+			},
+		}, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		message := fmt.Sprintf("Queue <%s> has insufficient <cpu> quota: requested <2>, total would be <4>, but capability is <3>", queue)
+		Eventually(func(g Gomega) {
+			pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			running, told := 0, 0
+			for _, pod := range pods.Items {
+				if pod.Status.Phase == corev1.PodRunning {
+					running++
+				}
+				for _, condition := range pod.Status.Conditions {
+					if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Message == message {
+						told++
+					}
+				}
+			}
+			g.Expect([]int{running, told}).To(Equal([]int{1, 1}), "pods that run, and pods that say why they do not")
+		}).WithContext(ctx).Should(Succeed())
+
+		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = amount(corev1.ResourceCPU, "4") })
+		Eventually(func() int32 {
+			deployment, err := kube.AppsV1().Deployments(s.namespace).Get(ctx, "web", metav1.GetOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			return deployment.Status.ReadyReplicas
+		}).WithContext(ctx).Should(BeEquivalentTo(2))
+	})
+})
 
 // podGroup waits for the PodGroup of a job and returns its name.
 func (s *scene) podGroup(ctx context.Context, job string) string {

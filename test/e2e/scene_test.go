@@ -81,14 +81,18 @@ func getQueue(ctx context.Context, name string) *schedulingv1beta1.Queue {
 	return q
 }
 
-// setQuota changes a queue's quota, whoever else writes to the queue meanwhile.
-func setQuota(ctx context.Context, name string, dra *schedulingv1beta1.DRAQuota) {
+// changeQueue changes a queue, whoever else writes to it meanwhile.
+func changeQueue(ctx context.Context, name string, change func(*schedulingv1beta1.QueueSpec)) {
 	Eventually(func() error {
 		q := getQueue(ctx, name)
-		q.Spec.DRA = dra
+		change(&q.Spec)
 		_, err := queues.SchedulingV1beta1().Queues().Update(ctx, q, metav1.UpdateOptions{})
 		return err
 	}).WithContext(ctx).Should(Succeed())
+}
+
+func setQuota(ctx context.Context, name string, dra *schedulingv1beta1.DRAQuota) {
+	changeQueue(ctx, name, func(spec *schedulingv1beta1.QueueSpec) { spec.DRA = dra })
 }
 
 func (s *scene) claimSpec(count int64) resourcev1.ResourceClaimSpec {

@@ -91,6 +91,14 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 	}
 }
 
+func TestRootThatIsDeletedStopsNobody(t *testing.T) {
+	s := newScene(4).queue("ml", "root", nil).queue("team", "ml", capped(2)).queue("other", "", nil)
+	s.job("j", "team", pending, cpu(2), newPod("p1", "", cpu(1)), newPod("p2", "", cpu(1))).job("k", "other", pending, cpu(1), newPod("p3", "", cpu(1)))
+	ssn := s.run(t)
+	expectStatuses(t, ssn, "p1:Binding p2:Binding p3:Binding")
+	framework.CloseSession(ssn)
+}
+
 func TestClosedQueueTakesNobody(t *testing.T) {
 	s := newScene(4).queue("root", "", nil).queue("closed", "root", nil).queue("good", "root", nil)
 	s.Queues[1].Status.State = schedulingv1beta1.QueueStateClosed

@@ -19,6 +19,8 @@ func (p *plugin) jobEnqueueable(obj any) int {
 	}
 	klog.V(3).InfoS("Job is not let into its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", r.message)
 	p.refusedJobs[job.UID] = r
+	// The condition of pods that exist already is made from this.
+	job.JobFitErrors = r.message
 	return util.Reject
 }
 

@@ -23,6 +23,10 @@ func (p *plugin) openLedger() {
 	for _, queue := range p.session.Queues {
 		specs = append(specs, p.queueSpec(queue))
 	}
+	if _, found := p.session.Queues[rootQueue]; !found {
+		// Somebody deleted it. The others are all below it, and must not suffer.
+		specs = append(specs, ledger.QueueSpec{Name: rootQueue})
+	}
 	for _, queue := range ledger.Misplaced(specs) {
 		p.misplaced[queue.Queue] = queue.Reason
 	}
