@@ -21,15 +21,19 @@ func (l *Ledger) open(p *Part) bool {
 // Choose returns for each part of a demand the index of the alternative with which the whole
 // demand fits the queue and its ancestors, -1 for parts that have none to choose from. Where
 // several choices fit, it is the first one, by the first part's preference, then the second
-// part's, and so on. When none fits, the refusal is that of the first alternatives. The
+// part's, and so on. When none fits, there is a refusal, that of the first alternatives. The
 // error is ErrOverflow or ErrTooManyAlternatives.
-func (l *Ledger) Choose(q QueueID, d Demand) ([]int, Refusal, bool, error) {
+func (l *Ledger) Choose(q QueueID, d Demand) ([]int, *Refusal, error) {
 	s := search{ledger: l, queue: q, demand: d, chosen: make(Demand, 0, len(d))}
 	fits, err := s.from(0)
-	if err != nil || !fits {
-		return nil, s.first, false, err
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !fits:
+		return nil, s.first, nil
+	default:
+		return s.choice, nil, nil
 	}
-	return s.choice, Refusal{}, true, nil
 }
 
 // search goes through combinations of alternatives, depth first.
@@ -42,7 +46,7 @@ type search struct {
 	choice []int
 	tries  int
 	// first is the first refusal that was met.
-	first Refusal
+	first *Refusal
 }
 
 // from decides part i and those after it.
@@ -86,11 +90,12 @@ func (s *search) with(part *Part, alternative int) (bool, error) {
 		return false, ErrTooManyAlternatives
 	}
 	s.chosen, s.choice = append(s.chosen, part), append(s.choice, alternative)
-	r, fits, err := s.ledger.fitsClosed(s.queue, s.chosen)
-	if err == nil && !fits && s.first == (Refusal{}) {
-		s.first = r
+	refusal, err := s.ledger.fitsClosed(s.queue, s.chosen)
+	if s.first == nil {
+		s.first = refusal
 	}
-	if err == nil && fits {
+	fits := err == nil && refusal == nil
+	if fits {
 		fits, err = s.from(len(s.chosen))
 	}
 	if err != nil || !fits {

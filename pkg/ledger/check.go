@@ -2,35 +2,35 @@ package ledger
 
 import "slices"
 
-// Fits reports whether queue q and each of its ancestors can carry the demand on top of
-// what they have. Parts that are charged already cost nothing more. When it does not fit,
-// the refusal is about the lowest queue, and in it the first dimension, that refused.
+// Fits is nil when queue q and each of its ancestors can carry the demand on top of what
+// they have, and else a refusal by the lowest queue, and in it for the first dimension, that
+// cannot. Parts that are charged already cost nothing more.
 // Of parts with alternatives at least one must fit, all of them together, see Choose. The
 // error is ErrOverflow or ErrTooManyAlternatives; the demand then does not fit anything. Without
 // alternatives, Fits does not allocate.
-func (l *Ledger) Fits(q QueueID, d Demand) (Refusal, bool, error) {
+func (l *Ledger) Fits(q QueueID, d Demand) (*Refusal, error) {
 	for _, p := range d {
 		if l.open(p) {
-			_, r, fits, err := l.Choose(q, d)
-			return r, fits, err
+			_, r, err := l.Choose(q, d)
+			return r, err
 		}
 	}
 	return l.fitsClosed(q, d)
 }
 
 // fitsClosed is Fits for parts without alternatives.
-func (l *Ledger) fitsClosed(q QueueID, d Demand) (Refusal, bool, error) {
+func (l *Ledger) fitsClosed(q QueueID, d Demand) (*Refusal, error) {
 	for id := q; id != none; id = l.queues[id].parent {
 		if l.queues[id].free {
 			continue
 		}
 		if short, err := l.lacks(id, d, false); err != nil {
-			return Refusal{}, false, err
+			return nil, err
 		} else if short != nil {
-			return l.refuse(id, d, short), false, nil
+			return l.refuse(id, d, short), nil
 		}
 	}
-	return Refusal{}, true, nil
+	return nil, nil
 }
 
 // FitsAlone reports whether the queue can carry the demand, whatever its ancestors have and
@@ -41,15 +41,21 @@ func (l *Ledger) FitsAlone(q QueueID, d Demand) bool {
 }
 
 // lacks returns the first entry of the demand for which the queue has no room, nil when it has
-// room for all.
+// room for all. It is asked for every pod at every level, so what is rare is left to others.
 func (l *Ledger) lacks(q QueueID, d Demand, alone bool) (*Entry, error) {
-	if len(d) == 1 && l.Charged(d[0]) {
-		return nil, nil
-	}
+	limits := l.effective(q, alone)
 	for i, p := range d {
+		if l.Charged(p) {
+			continue
+		}
 		for j := range p.Amounts {
 			e := &p.Amounts[j]
-			limit := l.limitAt(q, e.Dimension, alone)
+			limit := &unlimited
+			if int(e.Dimension) < len(limits) {
+				limit = &limits[e.Dimension]
+			} else if l.cannotExist(q, e.Dimension, alone) {
+				limit = &nothing
+			}
 			if !limit.Set {
 				continue
 			}
@@ -64,14 +70,11 @@ func (l *Ledger) lacks(q QueueID, d Demand, alone bool) (*Entry, error) {
 				}
 				requested = sum
 			}
-			if requested.Sign() <= 0 {
-				continue
-			}
 			total, err := l.Balance(q, Allocated, e.Dimension).Add(requested)
 			if err != nil {
 				return nil, err
 			}
-			if limit.exceededBy(total) {
+			if limit.exceededBy(total) && requested.Sign() > 0 {
 				return e, nil
 			}
 		}
@@ -79,29 +82,33 @@ func (l *Ledger) lacks(q QueueID, d Demand, alone bool) (*Entry, error) {
 	return nil, nil
 }
 
+// effective is the limits that count for a queue alone, or together with its ancestors.
+func (l *Ledger) effective(q QueueID, alone bool) []Limit {
+	if alone {
+		return l.queues[q].limits
+	}
+	return l.queues[q].binding
+}
+
 // refuse works out the numbers of a refusal, which is not needed while all is well.
-func (l *Ledger) refuse(q QueueID, d Demand, short *Entry) Refusal {
+func (l *Ledger) refuse(q QueueID, d Demand, short *Entry) *Refusal {
 	for i := range d {
 		requested, first, err := l.requested(d, i, short)
 		if err != nil || !first || requested.Sign() <= 0 {
 			continue
 		}
 		total, _ := l.Balance(q, Allocated, short.Dimension).Add(requested)
-		return l.refusal(q, short.Dimension, requested, total, l.limitAt(q, short.Dimension, false))
+		return l.refusal(q, short.Dimension, requested, total, l.limitAt(q, short.Dimension))
 	}
-	return Refusal{}
+	return nil
 }
 
-// limitAt is the limit that counts for a queue alone, or together with its ancestors.
-func (l *Ledger) limitAt(q QueueID, o Ordinal, alone bool) *Limit {
-	limits := l.queues[q].binding
-	if alone {
-		limits = l.queues[q].limits
-	}
-	switch {
+// limitAt is the limit that counts for a queue together with its ancestors.
+func (l *Ledger) limitAt(q QueueID, o Ordinal) *Limit {
+	switch limits := l.queues[q].binding; {
 	case int(o) < len(limits):
 		return &limits[o]
-	case l.cannotExist(q, o, alone):
+	case l.cannotExist(q, o, false):
 		return &nothing
 	default:
 		return &unlimited
@@ -149,13 +156,13 @@ func (l *Ledger) requested(d Demand, i int, e *Entry) (sum Amount, first bool, e
 	return sum, true, nil
 }
 
-// FitsInqueue reports whether a job that needs at least these amounts can be let into the
-// queue: on top of what the queue and each of its ancestors have allocated or let in
-// already, less what jobs hold beyond their need. Refusal and error are those of Fits.
-func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (Refusal, bool, error) {
+// FitsInqueue is nil when a job that needs at least these amounts can be let into the queue:
+// on top of what the queue and each of its ancestors have allocated or let in already, less
+// what jobs hold beyond their need. Refusal and error are those of Fits.
+func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range minimum {
-			limit := l.limitAt(id, e.Dimension, false)
+			limit := l.limitAt(id, e.Dimension)
 			if !limit.Set || e.Amount.Sign() <= 0 {
 				continue
 			}
@@ -164,14 +171,14 @@ func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (Refusal, bool, error) 
 				total, err = total.Add(e.Amount)
 			}
 			if err != nil {
-				return Refusal{}, false, err
+				return nil, err
 			}
 			if limit.exceededBy(total) {
-				return l.refusal(id, e.Dimension, e.Amount, total, limit), false, nil
+				return l.refusal(id, e.Dimension, e.Amount, total, limit), nil
 			}
 		}
 	}
-	return Refusal{}, true, nil
+	return nil, nil
 }
 
 // committed is what cannot be given to a further job.
@@ -183,8 +190,8 @@ func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 	return sum.Sub(l.Balance(q, Elastic, o))
 }
 
-func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount, limit *Limit) Refusal {
-	return Refusal{
+func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount, limit *Limit) *Refusal {
+	return &Refusal{
 		Queue: l.queues[q].name, Dimension: l.dimensions.Dimension(o),
 		Requested: requested, WouldBe: total, Limit: limit.Amount,
 	}

@@ -112,12 +112,12 @@ func TestFits(t *testing.T) {
 			for _, r := range c.demand {
 				demand = append(demand, l.part(r.part, r.devices))
 			}
-			refusal, fits, err := l.Fits(l.id(t, c.queue), demand)
+			refusal, err := l.Fits(l.id(t, c.queue), demand)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := ""
-			if !fits {
+			if refusal != nil {
 				got = refusal.String()
 			}
 			if got != c.want {
@@ -129,8 +129,8 @@ func TestFits(t *testing.T) {
 
 func TestCapabilityOfZeroForbids(t *testing.T) {
 	l := newLedger(t, spec("q", "", 0))
-	if _, fits, err := l.Fits(l.id(t, "q"), Demand{l.part("x", 1)}); fits || err != nil {
-		t.Fatalf("fits %t, %v", fits, err)
+	if refusal, err := l.Fits(l.id(t, "q"), Demand{l.part("x", 1)}); refusal == nil || err != nil {
+		t.Fatalf("refused %v, %v", refusal, err)
 	}
 }
 
@@ -138,8 +138,8 @@ func TestDimensionThatNoQueueLimits(t *testing.T) {
 	l := newLedger(t, spec("q", "", 1))
 	b200 := l.dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "nvidia-b200"})
 	part := &Part{Amounts: Amounts{{Dimension: b200, Amount: Units(math.MaxInt64)}}}
-	if _, fits, err := l.Fits(l.id(t, "q"), Demand{part}); !fits || err != nil {
-		t.Fatalf("fits %t, %v", fits, err)
+	if refusal, err := l.Fits(l.id(t, "q"), Demand{part}); refusal != nil || err != nil {
+		t.Fatalf("refused %v, %v", refusal, err)
 	}
 	l.mustCharge(t, "q", "pod", part)
 	if got := l.Balance(l.id(t, "q"), Allocated, b200); got != Units(math.MaxInt64) {

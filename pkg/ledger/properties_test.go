@@ -168,8 +168,8 @@ func (g game) step(t *testing.T, s *script, mayPost bool) {
 		}
 	case action == 2:
 		minimum := pair{int64(s.below(10)), int64(s.below(10))}
-		r, fits, err := g.FitsInqueue(g.ids[queue], amountsOf(minimum))
-		g.compare(t, "let into", queue, r, fits, err, g.model.refuses(g.model.path(queue), minimum, g.model.committed))
+		r, err := g.FitsInqueue(g.ids[queue], amountsOf(minimum))
+		g.compare(t, "let into", queue, r, err, g.model.refuses(g.model.path(queue), minimum, g.model.committed))
 	default:
 		var parts []string
 		var d Demand
@@ -185,8 +185,8 @@ func (g game) step(t *testing.T, s *script, mayPost bool) {
 func (g game) try(t *testing.T, queue string, holder Holder, parts []string, d Demand, anyway bool) {
 	m, id := g.model, g.ids[queue]
 	asked := m.asks(parts)
-	r, fits, err := g.Fits(id, d)
-	g.compare(t, fmt.Sprint(parts, " in"), queue, r, fits, err, m.refuses(m.path(queue), asked, m.allocated))
+	r, err := g.Fits(id, d)
+	g.compare(t, fmt.Sprint(parts, " in"), queue, r, err, m.refuses(m.path(queue), asked, m.allocated))
 
 	bottleneck, tight := g.Bottleneck(id, d)
 	if name := m.tight(m.path(queue)[1:], asked); tight != (name != "") || tight && g.Name(bottleneck) != name {
@@ -203,7 +203,7 @@ func (g game) try(t *testing.T, queue string, holder Holder, parts []string, d D
 	if got, want := g.MayLose(id, amounts), m.mayLose(queue, freed); got != want {
 		t.Fatalf("%s may lose %v: %t, the model says %t", queue, freed, got, want)
 	}
-	if !fits && !anyway {
+	if r != nil && !anyway {
 		return
 	}
 	if err := g.Charge(id, holder, d); err != nil {
@@ -214,12 +214,12 @@ func (g game) try(t *testing.T, queue string, holder Holder, parts []string, d D
 
 // compare holds a refusal to the queue that the model names, empty if it refuses nothing, and
 // to its own numbers.
-func (g game) compare(t *testing.T, what, queue string, r Refusal, fits bool, err error, want string) {
+func (g game) compare(t *testing.T, what, queue string, r *Refusal, err error, want string) {
 	t.Helper()
-	if err != nil || fits != (want == "") || r.Queue != want {
-		t.Fatalf("%s %s: fits %t, refused by %q, error %v; the model says %q", what, queue, fits, r.Queue, err, want)
+	if err != nil || (r == nil) != (want == "") || r != nil && r.Queue != want {
+		t.Fatalf("%s %s: %v, error %v; the model says %q", what, queue, r, err, want)
 	}
-	if !fits && (r.Requested.Sign() <= 0 || r.WouldBe.Cmp(r.Limit) <= 0) {
+	if r != nil && (r.Requested.Sign() <= 0 || r.WouldBe.Cmp(r.Limit) <= 0) {
 		t.Fatalf("a refusal that is none: %s", r)
 	}
 }

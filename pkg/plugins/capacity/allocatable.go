@@ -40,11 +40,11 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	} else if known.err != nil {
 		return uncountable(known.err), true
 	}
-	shortage, fits, err := books.Fits(queue, known.demand)
+	shortage, err := books.Fits(queue, known.demand)
 	if err != nil {
 		return uncountable(err), true
 	}
-	if !fits {
+	if shortage != nil {
 		return short(shortage), true
 	}
 	return refusal{}, false

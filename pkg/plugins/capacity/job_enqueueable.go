@@ -36,11 +36,11 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 	if job.PodGroup.Spec.MinResources == nil {
 		return refusal{}, false
 	}
-	shortage, fits, err := p.ledger.FitsInqueue(queue, p.needs(job))
+	shortage, err := p.ledger.FitsInqueue(queue, p.needs(job))
 	if err != nil {
 		return uncountable(err), true
 	}
-	if !fits {
+	if shortage != nil {
 		return short(shortage), true
 	}
 	return refusal{}, false

@@ -27,7 +27,7 @@ type refusal struct {
 }
 
 // short is the refusal of what a queue has no room for.
-func short(r ledger.Refusal) refusal {
+func short(r *ledger.Refusal) refusal {
 	reason := insufficientScalarQuota
 	if r.Dimension.Kind == ledger.Resource {
 		switch corev1.ResourceName(r.Dimension.Name) {
