@@ -42,7 +42,7 @@ func (p *plugin) findProblems() {
 	}
 	for _, job := range p.session.Jobs {
 		queue, found := p.ledger.Queue(string(job.Queue))
-		if found && !p.ledger.Leaf(queue) {
+		if found && !p.ledger.Leaf(queue) && job.PodGroup.Status.Phase != scheduling.PodGroupCompleted {
 			p.problems[string(job.Queue)] = problem{queueNotLeaf,
 				"The queue has jobs of its own, but other queues are below it, so that they are not scheduled: move the jobs to one of those"}
 		}
@@ -66,7 +66,9 @@ func (p *plugin) reportProblems() {
 			continue
 		}
 		klog.ErrorS(nil, "Something is wrong with a queue", "queue", name, "reason", problem.reason, "message", problem.message)
-		p.process.recorder.Event(queueReference(p.session.Queues[api.QueueID(name)].Queue), corev1.EventTypeWarning, problem.reason, problem.message)
+		if info, found := p.session.Queues[api.QueueID(name)]; found {
+			p.process.recorder.Event(queueReference(info.Queue), corev1.EventTypeWarning, problem.reason, problem.message)
+		}
 	}
 	p.process.toldQueues = p.problems
 	for reason, n := range counts {
