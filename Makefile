@@ -50,7 +50,7 @@ verify: ## Fail if generated files or go.mod are not up to date
 	go -C hack/benchreport mod tidy -diff
 
 lint: ## Check formatting, go vet, staticcheck and which package may import which
-	test -z "$$(gofmt -l . | tee /dev/stderr)"
+	unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "run gofmt on $$unformatted" >&2; exit 1; }
 	go run ./hack/importrules
 	go vet ./...
 	go -C test/cluster/controlplane vet ./...
