@@ -23,7 +23,7 @@ var panels = []panel{
 
 const (
 	width, height = 360, 260
-	left, right   = 70, 20
+	left, right   = 70, 30
 	top, bottom   = 40, 45
 )
 
