@@ -20,6 +20,7 @@ up: build ## Run a control plane with the sample nodes and queues until interrup
 
 test: build ## Run all tests, end to end included
 	go test -timeout 20m ./...
+	go test -C hack/benchreport ./...
 
 test-unit: ## Run the tests that need no control plane
 	go test $(unit_packages)

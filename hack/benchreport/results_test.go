@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const printed = `goos: linux
+goarch: amd64
+cpu: Some CPU
+BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=upstream-2     	  10	      2000 ns/op	     800 B/op	       7 allocs/op
+BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=upstream#01-2  	  10	      3000 ns/op	     800 B/op	       7 allocs/op
+BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=upstream#02-2  	  10	      9000 ns/op	     800 B/op	       7 allocs/op
+BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=ours-2         	  10	       100 ns/op	     400 B/op	       0 allocs/op
+`
+
+func TestReport(t *testing.T) {
+	r, err := parse(strings.NewReader(repeated.ReplaceAllString(printed, "$1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "| Allocatable | 10 | 2 | 20 | 3.0 µs | 100 ns | 30× | 2.0× |\n"
+	if got := string(report(r, "tables")); !strings.Contains(got, want) || !strings.Contains(got, "linux/amd64, Some CPU") {
+		t.Errorf("the report has no row %q:\n%s", want, got)
+	}
+	if got := string(plot(r)); !strings.HasSuffix(got, "</svg>\n") {
+		t.Errorf("the plot does not end: %q", got[len(got)-20:])
+	}
+}
+
+func TestNothingMeasuredIsAnError(t *testing.T) {
+	for _, in := range []string{"", "PASS\n", "BenchmarkCapacity/op=x/plugin=ours-2 1 5 ns/op\n"} {
+		if _, err := parse(strings.NewReader(in)); err == nil {
+			t.Errorf("%q is taken for results", in)
+		}
+	}
+}
