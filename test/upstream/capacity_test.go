@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/format"
 	"go/parser"
@@ -57,20 +56,45 @@ func TestCapacityBehavesAsUpstreams(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v:\n%s", err, output)
 	}
-	run := exec.Command("go", "tool", "test2json", binary, "-test.v=test2json")
-	run.Dir = dir
-	output, err := run.CombinedOutput()
-	passed, failures := results(t, output)
-	for _, failure := range failures {
-		t.Error(failure)
+	passed, failed := run(t, binary, ".")
+	if passed+len(failed) < 30 {
+		t.Errorf("only %d of upstream's cases ran", passed+len(failed))
 	}
-	if err != nil && len(failures) == 0 {
+	// Upstream's harness gives a binding 0.3 s to happen, which a busy machine may not manage:
+	// what failed has two more chances.
+	for range 2 {
+		if len(failed) > 0 {
+			_, failed = run(t, binary, "^("+strings.Join(roots(failed), "|")+")$")
+		}
+	}
+	for name, said := range failed {
+		t.Errorf("%s:\n%s", name, said)
+	}
+}
+
+// run executes the tests that match, and returns how many cases passed, and what those said
+// that did not.
+func run(t *testing.T, binary, tests string) (int, map[string]string) {
+	t.Helper()
+	command := exec.Command("go", "tool", "test2json", binary, "-test.v=test2json", "-test.run", tests)
+	command.Dir = filepath.Dir(binary)
+	output, err := command.CombinedOutput()
+	passed, failed := results(t, output)
+	if err != nil && len(failed) == 0 {
 		t.Fatalf("%v:\n%s", err, output)
 	}
-	t.Logf("%d of upstream's cases pass", passed)
-	if passed < 30 {
-		t.Errorf("only %d cases ran", passed)
+	return passed, failed
+}
+
+// roots are the functions that cases belong to.
+func roots(cases map[string]string) []string {
+	var names []string
+	for name := range cases {
+		if root, _, _ := strings.Cut(name, "/"); !slices.Contains(names, root) {
+			names = append(names, root)
+		}
 	}
+	return names
 }
 
 func goList(t *testing.T, module string) string {
@@ -123,11 +147,10 @@ func write(t *testing.T, dir, name string, data []byte) string {
 	return file
 }
 
-// results reads what go test -json prints: how many cases passed, and what those said that
-// did not.
-func results(t *testing.T, output []byte) (passed int, failures []string) {
+// results reads what test2json prints.
+func results(t *testing.T, output []byte) (passed int, failed map[string]string) {
 	t.Helper()
-	said := map[string]string{}
+	said, failed := map[string]string{}, map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(output))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -141,11 +164,11 @@ func results(t *testing.T, output []byte) (passed int, failures []string) {
 		case "pass":
 			passed++
 		case "fail":
-			failures = append(failures, fmt.Sprintf("%s:\n%s", event.Test, said[event.Test]))
+			failed[event.Test] = said[event.Test]
 		}
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return passed, failures
+	return passed, failed
 }
