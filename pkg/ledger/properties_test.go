@@ -35,10 +35,7 @@ func TestLedgerAgreesWithTheModel(t *testing.T) {
 func FuzzLedger(f *testing.F) {
 	f.Add([]byte("a tree and some operations"))
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		if len(bytes) > 2000 {
-			t.Skip("long scripts say nothing that short ones do not")
-		}
-		play(t, bytes)
+		play(t, bytes[:min(len(bytes), 2000)]) // longer scripts say nothing that short ones do not
 	})
 }
 
@@ -229,9 +226,7 @@ func (g game) compare(t *testing.T, what, queue string, r *Refusal, err error, w
 func FuzzNew(f *testing.F) {
 	f.Add([]byte{3, 1, 2, 0})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		if len(bytes) > 200 {
-			t.Skip("enough queues")
-		}
+		bytes = bytes[:min(len(bytes), 200)]
 		specs := make([]QueueSpec, len(bytes))
 		for i, b := range bytes {
 			specs[i].Name = fmt.Sprint("q", i)
