@@ -32,23 +32,6 @@ func (e *NotCreatedError) Error() string {
 	return fmt.Sprintf("the ResourceClaim for %s has not been created from ResourceClaimTemplate %s/%s yet", e.PodClaim, e.Namespace, e.Template)
 }
 
-// Claims returns the claims that the pod refers to, each once. An error names the first
-// object that is missing or does not fit, and what to do about it.
-func Claims(pod *corev1.Pod, source Source) ([]*resourceapi.ResourceClaim, error) {
-	var claims []*resourceapi.ResourceClaim
-	for i := range pod.Spec.ResourceClaims {
-		claim, err := ClaimOf(pod, &pod.Spec.ResourceClaims[i], source)
-		if err != nil {
-			return nil, err
-		}
-		if claim == nil || slices.ContainsFunc(claims, func(c *resourceapi.ResourceClaim) bool { return c.UID == claim.UID }) {
-			continue
-		}
-		claims = append(claims, claim)
-	}
-	return claims, nil
-}
-
 // ClaimOf returns the claim behind one entry of pod.spec.resourceClaims; nil without an
 // error where the pod needs no claim after all.
 func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Source) (*resourceapi.ResourceClaim, error) {

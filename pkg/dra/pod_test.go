@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,7 +76,7 @@ func reservedFor(uid types.UID, c *resourceapi.ResourceClaim) *resourceapi.Resou
 	return c
 }
 
-func TestClaims(t *testing.T) {
+func TestClaimOf(t *testing.T) {
 	named := objects{claims: map[string]*resourceapi.ResourceClaim{"claim": claim()}}
 	for _, c := range []struct {
 		name    string
@@ -113,7 +114,15 @@ func TestClaims(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Claims(c.pod, c.source)
+			var got []*resourceapi.ResourceClaim
+			var err error
+			for i := range c.pod.Spec.ResourceClaims {
+				var of *resourceapi.ResourceClaim
+				of, err = ClaimOf(c.pod, &c.pod.Spec.ResourceClaims[i], c.source)
+				if err == nil && of != nil && !slices.Contains(got, of) {
+					got = append(got, of)
+				}
+			}
 			if message := errorText(err); message != c.wantErr {
 				t.Errorf("error %q, want %q", message, c.wantErr)
 			}

@@ -1,6 +1,9 @@
 package ledger
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // ErrTooManyAlternatives says that a demand has so many combinations of alternatives that none
 // was found to fit within reason. Whether one fits is not known.
@@ -58,7 +61,7 @@ func (s *search) from(i int) (bool, error) {
 	if !s.ledger.open(part) {
 		return s.with(part, -1)
 	}
-	if before := s.earlier(i); before >= 0 {
+	if before := slices.Index(s.demand[:i], part); before >= 0 {
 		return s.with(s.chosen[before], s.choice[before])
 	}
 	for a, alternative := range part.Alternatives {
@@ -71,16 +74,6 @@ func (s *search) from(i int) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// earlier is where part i stands in the demand already, -1 if nowhere.
-func (s *search) earlier(i int) int {
-	for j := range i {
-		if s.demand[j] == s.demand[i] {
-			return j
-		}
-	}
-	return -1
 }
 
 // with tries a decision and goes on from there. It leaves the decision in place only if all

@@ -112,3 +112,33 @@ func TestLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestFromFloatIsExact compares with rationals: a float is a fraction, and what has more
+// decimals than an Amount is rounded up.
+func TestFromFloatIsExact(t *testing.T) {
+	for _, v := range []float64{0, 1, -1, 1500, 0.5, 0.1, 1e-12, -0.1, 1 << 53, 1<<53 + 2, 1 << 70, 5e18, 123456789.000000001} {
+		for _, billionths := range []uint64{1, 1_000_000, nano} {
+			got, err := FromFloat(v, billionths)
+			if err != nil {
+				t.Fatalf("%g: %v", v, err)
+			}
+			exact := new(big.Rat).SetFloat64(math.Abs(v))
+			exact.Mul(exact, new(big.Rat).SetInt64(int64(billionths)))
+			want, rest := new(big.Int).QuoRem(exact.Num(), exact.Denom(), new(big.Int))
+			if rest.Sign() > 0 {
+				want.Add(want, big.NewInt(1))
+			}
+			if v < 0 {
+				want.Neg(want)
+			}
+			if got.Nano().Cmp(want) != 0 {
+				t.Errorf("%g times %d billionths: got %s billionths, want %s", v, billionths, got.Nano(), want)
+			}
+		}
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+		if _, err := FromFloat(v, 1); !errors.Is(err, ErrOverflow) {
+			t.Errorf("%g: %v", v, err)
+		}
+	}
+}

@@ -1,7 +1,5 @@
 package ledger
 
-import "slices"
-
 // Entry is an amount of one dimension.
 type Entry struct {
 	Dimension Ordinal
@@ -57,11 +55,6 @@ func (as Amounts) Beyond(others, list Amounts) Amounts {
 		}
 	}
 	return list
-}
-
-// Equal reports whether both lists have the same amounts in the same order.
-func (as Amounts) Equal(others Amounts) bool {
-	return slices.Equal(as, others)
 }
 
 // Holder identifies who holds a part: the UID of a pod.

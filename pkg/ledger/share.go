@@ -1,5 +1,7 @@
 package ledger
 
+import "cmp"
+
 // Share is how much of its deserved amounts a queue holds, in the dimension in which that
 // is most: 1 is all of them. A queue that deserves nothing has a share of 1, so that it comes
 // after all queues that have not got what they deserve.
@@ -29,21 +31,17 @@ func (l *Ledger) Deserves(q QueueID) bool {
 // CompareShare is negative when queue a comes before queue b: it has the smaller share or, at
 // equal shares, it deserves something and b does not.
 func (l *Ledger) CompareShare(a, b QueueID) int {
-	shareA, shareB := l.Share(a), l.Share(b)
-	switch {
-	case shareA < shareB:
+	if c := cmp.Compare(l.Share(a), l.Share(b)); c != 0 {
+		return c
+	}
+	switch deserves := l.Deserves(a); {
+	case deserves == l.Deserves(b):
+		return 0
+	case deserves:
 		return -1
-	case shareA > shareB:
+	default:
 		return 1
 	}
-	deservesA, deservesB := l.Deserves(a), l.Deserves(b)
-	switch {
-	case deservesA && !deservesB:
-		return -1
-	case deservesB && !deservesA:
-		return 1
-	}
-	return 0
 }
 
 // Branches returns the ancestors of two queues, or the queues themselves, right below the

@@ -30,11 +30,15 @@ type devices struct {
 // devicesOf takes as many pods as the job needs at least for its minimum, those that have
 // something first, then the older ones.
 func (p *plugin) devicesOf(job *api.JobInfo) devices {
-	tasks := make([]*api.TaskInfo, 0, len(job.Tasks))
+	tasks, hasClaims := make([]*api.TaskInfo, 0, len(job.Tasks)), false
 	for _, task := range job.Tasks {
+		hasClaims = hasClaims || p.lookAt(task).hasClaims
 		if api.AllocatedStatus(task.Status) || task.Status == api.Pending {
 			tasks = append(tasks, task)
 		}
+	}
+	if !hasClaims {
+		return devices{}
 	}
 	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), olderFirst(a, b))

@@ -21,6 +21,9 @@ type consumer struct {
 
 // usage adds up what the pods of one job have and want, without devices.
 type usage struct {
+	// queue answers for the job if inLedger says so; else that queue is set aside.
+	queue                     ledger.QueueID
+	inLedger                  bool
 	allocated, request, gated ledger.Amounts
 	running                   int
 	claims                    bool
@@ -42,10 +45,12 @@ func (p *plugin) load() {
 	for _, job := range p.session.Jobs {
 		tasks += len(job.Tasks)
 		scratch = p.loadJob(job, scratch)
-		if scratch.claims {
+		switch {
+		case !scratch.inLedger:
+		case scratch.claims:
 			withClaims = append(withClaims, job)
 			usages[job.UID], scratch = scratch, usage{}
-		} else {
+		default:
 			p.postJob(job, scratch)
 		}
 	}
@@ -62,10 +67,13 @@ func (p *plugin) load() {
 // lists of another job's usage.
 func (p *plugin) loadJob(job *api.JobInfo, reuse usage) usage {
 	u := usage{allocated: reuse.allocated[:0], request: reuse.request[:0], gated: reuse.gated[:0]}
-	queue, found := p.ledger.Queue(string(job.Queue))
+	u.queue, u.inLedger = p.ledger.Queue(string(job.Queue))
+	if u.inLedger && !p.ledger.Leaf(u.queue) {
+		p.noteNotLeaf(job)
+	}
 	for _, task := range job.Tasks {
 		known := p.lookAt(task)
-		if known.queue, known.inLedger = queue, found; !found {
+		if known.queue, known.inLedger = u.queue, u.inLedger; !u.inLedger {
 			continue
 		}
 		if known.hasClaims {
@@ -76,7 +84,7 @@ func (p *plugin) loadJob(job *api.JobInfo, reuse usage) usage {
 		switch {
 		case api.AllocatedStatus(task.Status):
 			u.running++
-			p.charge(queue, task, known.demand[:1])
+			p.charge(u.queue, task, known.demand[:1])
 			u.allocated, u.request = plus(u.allocated, amounts), plus(u.request, amounts)
 		case task.Status == api.Pending:
 			u.request = plus(u.request, amounts)
@@ -170,10 +178,6 @@ func (p *plugin) remember() {
 
 // postJob posts what a job wants, what it still needs to run, and what it has beyond that.
 func (p *plugin) postJob(job *api.JobInfo, u usage) {
-	queue, found := p.ledger.Queue(string(job.Queue))
-	if !found {
-		return
-	}
 	s := &p.process.lists
 	s.minimum = p.minimum(job, s.minimum[:0])
 	elastic := u.allocated.Beyond(s.minimum, s.elastic[:0])
@@ -191,9 +195,9 @@ func (p *plugin) postJob(job *api.JobInfo, u usage) {
 			inqueue = plus(inqueue, devices.needed)
 		}
 	}
-	p.post(job, queue, ledger.Request, u.request)
-	p.post(job, queue, ledger.Elastic, elastic)
-	p.post(job, queue, ledger.Inqueue, inqueue)
+	p.post(job, u.queue, ledger.Request, u.request)
+	p.post(job, u.queue, ledger.Elastic, elastic)
+	p.post(job, u.queue, ledger.Inqueue, inqueue)
 }
 
 func (p *plugin) post(job *api.JobInfo, queue ledger.QueueID, account ledger.Account, amounts ledger.Amounts) {

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -60,7 +62,7 @@ func (p *plugin) newPod(task *api.TaskInfo) *pod {
 		klog.ErrorS(err, "Failed to count the resources of a pod", "pod", klog.KObj(task.Pod))
 	}
 	// Pods of one job mostly want the same; sharing the list saves memory and time.
-	if amounts.Equal(p.process.lastAmounts) {
+	if slices.Equal(amounts, p.process.lastAmounts) {
 		amounts = p.process.lastAmounts
 	}
 	p.process.lastAmounts = amounts

@@ -32,19 +32,20 @@ var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
 	Help: "Number of queues that something is wrong with, by the reason of the event on them",
 }, []string{"reason"})
 
-// findProblems looks for queues that an administrator should do something about. Each harms
-// only itself.
+// noteNotLeaf notes that a job is in a queue that has others below it, unless the job is over.
+func (p *plugin) noteNotLeaf(job *api.JobInfo) {
+	if job.PodGroup.Status.Phase != scheduling.PodGroupCompleted {
+		p.problems[string(job.Queue)] = problem{queueNotLeaf,
+			"The queue has jobs of its own, but other queues are below it, so that they are not scheduled: move the jobs to one of those"}
+	}
+}
+
+// findProblems looks, besides what was found while reading queues and jobs, for queues that an
+// administrator should do something about. Each harms only itself.
 func (p *plugin) findProblems() {
 	if p.hierarchy {
 		for name, reason := range p.misplaced {
 			p.problems[name] = problem{queueMisplaced, "The queue takes no pods: " + reason}
-		}
-	}
-	for _, job := range p.session.Jobs {
-		queue, found := p.ledger.Queue(string(job.Queue))
-		if found && !p.ledger.Leaf(queue) && job.PodGroup.Status.Phase != scheduling.PodGroupCompleted {
-			p.problems[string(job.Queue)] = problem{queueNotLeaf,
-				"The queue has jobs of its own, but other queues are below it, so that they are not scheduled: move the jobs to one of those"}
 		}
 	}
 	for _, u := range p.ledger.Uncovered() {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -191,20 +192,21 @@ func phaseOf(ssn *framework.Session, job string) string {
 func expectEvent(t *testing.T, client kubernetes.Interface, kind, name, reason, message string) {
 	t.Helper()
 	var seen []string
-	deadline := time.Now().Add(10 * time.Second)
-	for time.Now().Before(deadline) {
-		list, err := client.CoreV1().Events("").List(context.Background(), metav1.ListOptions{})
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+		list, err := client.CoreV1().Events("").List(ctx, metav1.ListOptions{})
 		if err != nil {
-			t.Fatal(err)
+			return false, err
 		}
 		seen = nil
 		for _, e := range list.Items {
 			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Reason == reason && e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, message) {
-				return
+				return true, nil
 			}
 			seen = append(seen, fmt.Sprintf("%s %s: %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message))
 		}
-		time.Sleep(10 * time.Millisecond)
+		return false, nil
+	})
+	if err != nil {
+		t.Errorf("no event %s %q on %s %s (%v); there are\n%s", reason, message, kind, name, err, strings.Join(seen, "\n"))
 	}
-	t.Errorf("no event %s %q on %s %s; there are\n%s", reason, message, kind, name, strings.Join(seen, "\n"))
 }
