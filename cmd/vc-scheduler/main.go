@@ -1,5 +1,6 @@
 // Command vc-scheduler is upstream's Volcano scheduler, with upstream's flags, actions and
-// plugins, in which the plugin named capacity is devicequota's.
+// plugins, in which the plugin named capacity is devicequota's, and hands out devices in place of
+// the one named predicates.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 	_ "volcano.sh/volcano/pkg/scheduler/util/assert"
 	volcanoutil "volcano.sh/volcano/pkg/util"
 	"volcano.sh/volcano/pkg/version"
@@ -29,6 +31,7 @@ func main() {
 	// Upstream's plugins register themselves when their package is initialized, which is
 	// before this: the later registration wins.
 	framework.RegisterPluginBuilder(capacity.Name, capacity.NewBuilder())
+	framework.RegisterPluginBuilder(predicates.PluginName, capacity.NewPredicates)
 
 	opts, logFlushFrequency := parseFlags()
 	if opts.PrintVersion {

@@ -1,16 +1,20 @@
 package demand
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -24,8 +28,24 @@ func (cs claims) Claim(_, name string) (*resourceapi.ResourceClaim, error) {
 	return nil, apierrors.NewNotFound(resourceapi.Resource("resourceclaims"), name)
 }
 
-func (claims) ClaimTemplateExists(string, string) error { return nil }
-func (claims) DeviceClassExists(string) error           { return nil }
+func (claims) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	return nil, apierrors.NewNotFound(resourceapi.Resource("resourceclaimtemplates"), name)
+}
+
+// catalog has three classes; devices of h100 are cards of model H100, and device big has 80Gi.
+func catalog() *dra.Catalog {
+	var classes []*resourceapi.DeviceClass
+	for _, name := range []string{"h100", "a100", "h200"} {
+		classes = append(classes, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	classes[0].Annotations = map[string]string{dra.CardNameAnnotation: "H100"}
+	return dra.NewCatalog(classes, []*resourceapi.ResourceSlice{{Spec: resourceapi.ResourceSliceSpec{
+		Driver: "driver", NodeName: ptr.To("node"), Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1},
+		Devices: []resourceapi.Device{{Name: "big", Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{
+			"memory": {Value: resource.MustParse("80Gi")}, "bandwidth": {Value: resource.MustParse("2T")},
+		}}, {Name: "bare"}},
+	}}})
+}
 
 func claim(name string, requests ...resourceapi.ExactDeviceRequest) *resourceapi.ResourceClaim {
 	c := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name + "-uid")}}
@@ -51,92 +71,216 @@ func pod(names ...string) *corev1.Pod {
 	return p
 }
 
+func firstAvailable(alternatives ...resourceapi.ExactDeviceRequest) resourceapi.DeviceRequest {
+	r := resourceapi.DeviceRequest{Name: "r"}
+	for _, a := range alternatives {
+		r.FirstAvailable = append(r.FirstAvailable, resourceapi.DeviceSubRequest{
+			Name: a.DeviceClassName, DeviceClassName: a.DeviceClassName, AllocationMode: a.AllocationMode, Count: a.Count, Capacity: a.Capacity,
+		})
+	}
+	return r
+}
+
+func sized(r resourceapi.ExactDeviceRequest, memory string) resourceapi.ExactDeviceRequest {
+	r.Capacity = &resourceapi.CapacityRequirements{Requests: map[resourceapi.QualifiedName]resource.Quantity{"memory": resource.MustParse(memory)}}
+	return r
+}
+
+// on allocates devices of the catalog to a claim, each for its request r.
+func on(c *resourceapi.ResourceClaim, devices ...string) *resourceapi.ResourceClaim {
+	c = c.DeepCopy()
+	c.Status.Allocation = &resourceapi.AllocationResult{}
+	for _, d := range devices {
+		c.Status.Allocation.Devices.Results = append(c.Status.Allocation.Devices.Results,
+			resourceapi.DeviceRequestAllocationResult{Request: "r", Driver: "driver", Pool: "pool", Device: d})
+	}
+	return c
+}
+
+// scale is the dimensions with a limit on the memory of h100, and a memory of claims in its
+// first round.
+func scale() (*ledger.Dimensions, *Claims) {
+	dimensions := &ledger.Dimensions{}
+	dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "memory"})
+	memory := NewClaims(dimensions)
+	memory.Begin(catalog())
+	return dimensions, memory
+}
+
+// text writes amounts for people, in the order of the dimensions' names.
+func text(dimensions *ledger.Dimensions, amounts ledger.Amounts) string {
+	var all []string
+	for _, e := range amounts {
+		d := dimensions.Dimension(e.Dimension)
+		all = append(all, d.String()+":"+d.Format(e.Amount))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
 func TestOfPod(t *testing.T) {
+	either := claim("either", exactly("a100", 1))
+	either.Spec.Devices.Requests = append(either.Spec.Devices.Requests, firstAvailable(exactly("h200", 2), sized(exactly("h100", 1), "10Gi")))
+	gone := claim("gone", exactly("b200", 1))
+	deleted := on(claim("deleted", exactly("a100", 2)), "big", "big")
+	deleted.DeletionTimestamp = ptr.To(metav1.Now())
 	source := claims{
-		"two":   claim("two", exactly("h100", 2)),
-		"mixed": claim("mixed", exactly("h100", 1), exactly("a100", 3), exactly("h100", 4)),
-		"all":   claim("all", all("h200")),
-		"huge":  claim("huge", exactly("h100", 1<<62), exactly("h100", 1<<62), exactly("h100", 1<<62)),
-		"bad":   claim("bad", exactly("h100", -1)),
+		"two":    claim("two", exactly("a100", 2)),
+		"mixed":  claim("mixed", exactly("a100", 1), exactly("h200", 3), exactly("a100", 4)),
+		"card":   claim("card", exactly("h100", 2)),
+		"sized":  claim("sized", sized(exactly("h100", 3), "512Mi")),
+		"all":    claim("all", all("h200")),
+		"either": either,
+		"held":   on(claim("held", all("h100")), "big", "big", "bare"),
+		"huge":   claim("huge", exactly("a100", 1<<62), exactly("a100", 1<<62), exactly("a100", 1<<62)),
+		"bad":    claim("bad", exactly("a100", -1)),
+		"gone":   gone, "deleted": deleted,
 	}
 	for _, c := range []struct {
-		name string
-		pod  *corev1.Pod
-		// want has, for each claim, the amounts by class.
-		want     map[string]map[string]string
-		wantOpen []string
-		wantErr  string
+		name    string
+		pod     *corev1.Pod
+		want    []string
+		wantErr string
 	}{
 		{name: "no claims", pod: pod()},
-		{name: "one claim", pod: pod("two"), want: map[string]map[string]string{"two": {"h100": "2"}}},
-		{name: "the same claim twice", pod: pod("two", "two"), want: map[string]map[string]string{"two": {"h100": "2"}}},
-		{name: "the same class in several requests adds up", pod: pod("mixed"), want: map[string]map[string]string{"mixed": {"h100": "5", "a100": "3"}}},
-		{name: "each claim is a part", pod: pod("two", "mixed"),
-			want: map[string]map[string]string{"two": {"h100": "2"}, "mixed": {"h100": "5", "a100": "3"}}},
-		{name: "all devices of a class are an open number", pod: pod("two", "all"),
-			want: map[string]map[string]string{"two": {"h100": "2"}, "all": {}}, wantOpen: []string{"h200"}},
-		{name: "sums beyond an int64 are exact", pod: pod("huge"), want: map[string]map[string]string{"huge": {"h100": "13835058055282163712"}}},
-		{name: "a claim that is missing", pod: pod("gone", "two"), want: map[string]map[string]string{"two": {"h100": "2"}},
-			wantErr: "ResourceClaim ns/gone does not exist: create it or correct the name"},
-		{name: "a claim that cannot be counted", pod: pod("bad", "two"), want: map[string]map[string]string{"two": {"h100": "2"}},
+		{name: "one claim", pod: pod("two"), want: []string{"two a100:2"}},
+		{name: "the same claim twice", pod: pod("two", "two"), want: []string{"two a100:2"}},
+		{name: "the same class in several requests adds up", pod: pod("mixed"), want: []string{"mixed a100:5 h200:3"}},
+		{name: "each claim is a part", pod: pod("two", "mixed"), want: []string{"two a100:2", "mixed a100:5 h200:3"}},
+		{name: "a class that names a card counts as that, too, and with its limited capacity is open", pod: pod("card"), want: []string{"card H100:2 h100:2 (open)"}},
+		{name: "capacity that is asked for is the least", pod: pod("sized"), want: []string{"sized H100:3 h100/memory:1.5GiB h100:3 (open)"}},
+		{name: "all devices of a class are one at least", pod: pod("all"), want: []string{"all h200:1 (open)"}},
+		{name: "alternatives are a choice", pod: pod("either"), want: []string{"either a100:1 + (h200:2 | H100:1 h100/memory:10GiB h100:1) (open)"}},
+		{name: "what is allocated counts with all its capacity that is limited", pod: pod("held"), want: []string{"held H100:3 h100/memory:160GiB h100:3"}},
+		{name: "sums beyond an int64 are exact", pod: pod("huge"), want: []string{"huge a100:13835058055282163712"}},
+		{name: "a claim that is missing", pod: pod("lost", "two"), want: []string{"two a100:2"},
+			wantErr: "ResourceClaim ns/lost does not exist: create it or correct the name"},
+		{name: "a claim that cannot be counted", pod: pod("bad", "two"), want: []string{"two a100:2"},
 			wantErr: "ResourceClaim ns/bad: request r: its count -1 is not positive"},
+		{name: "a class that is missing", pod: pod("gone"), want: []string{"gone b200:1"},
+			wantErr: "ResourceClaim ns/gone: DeviceClass b200 does not exist: create it or correct the name"},
+		{name: "a claim that is being deleted counts as long as it holds devices", pod: pod("deleted"), want: []string{"deleted a100:2"},
+			wantErr: "ResourceClaim ns/deleted is being deleted: wait until it is gone and create it again, or use another one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var dimensions ledger.Dimensions
-			memory := NewClaims(&dimensions)
-			memory.Begin()
+			dimensions, memory := scale()
 			counted, err := OfPod(c.pod, source, memory)
 			if (err != nil || c.wantErr != "") && (err == nil || err.Error() != c.wantErr) {
 				t.Errorf("error %v, want %q", err, c.wantErr)
 			}
-			var got map[string]map[string]string
-			var open []string
+			var got []string
 			for _, claim := range counted {
-				if got == nil {
-					got = map[string]map[string]string{}
-				}
-				got[claim.Object.Name] = map[string]string{}
-				for _, e := range claim.Part.Amounts {
-					got[claim.Object.Name][dimensions.Dimension(e.Dimension).String()] = e.Amount.String()
-				}
-				for _, o := range claim.Open {
-					open = append(open, dimensions.Dimension(o).String())
-				}
+				got = append(got, describe(dimensions, claim))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("claims (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.wantOpen, open); diff != "" {
-				t.Errorf("open (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestClaimsAreRememberedAndFrozenForARound(t *testing.T) {
-	var dimensions ledger.Dimensions
-	memory := NewClaims(&dimensions)
-	before, after := claim("c", exactly("h100", 2)), claim("c", exactly("h100", 3))
+func describe(dimensions *ledger.Dimensions, claim *Claim) string {
+	s := claim.Object.Name + " " + text(dimensions, claim.Part.Amounts)
+	for _, choice := range claim.Choices {
+		var alternatives []string
+		for _, a := range choice.Alternatives {
+			alternatives = append(alternatives, text(dimensions, a))
+		}
+		s += " + (" + strings.Join(alternatives, " | ") + ")"
+	}
+	if claim.Open {
+		s += " (open)"
+	}
+	return s
+}
 
-	memory.Begin()
+func TestPicked(t *testing.T) {
+	dimensions, memory := scale()
+	asked := memory.Of(claim("c", all("h100")))
+	amounts, lacking, err := memory.Picked(asked, on(asked.Object, "big", "bare").Status.Allocation)
+	if err != nil || text(dimensions, amounts) != "H100:2 h100/memory:80GiB h100:2" {
+		t.Errorf("two devices come to %s (%v)", text(dimensions, amounts), err)
+	}
+	if len(lacking) != 1 || dimensions.Dimension(lacking[0]).String() != "h100/memory" {
+		t.Errorf("dimensions that a device lacks: %v", lacking)
+	}
+	if amounts, lacking, _ := memory.Picked(asked, on(asked.Object, "big").Status.Allocation); len(lacking) > 0 || text(dimensions, amounts) != "H100:1 h100/memory:80GiB h100:1" {
+		t.Errorf("one device comes to %s and lacks %v", text(dimensions, amounts), lacking)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	dimensions, memory := scale()
+	object := claim("c", exactly("a100", 1))
+	object.Spec.Devices.Requests = append(object.Spec.Devices.Requests, firstAvailable(exactly("h200", 2), exactly("a100", 8)))
+	c := memory.Of(object)
+	books, _ := ledger.New(dimensions, nil, []ledger.QueueSpec{{Name: "q"}})
+	before := describe(dimensions, c)
+	if err := books.Charge(0, "pipelined", ledger.Demand{c.Part}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Settle(books, ledger.Amounts{{Dimension: 1, Amount: ledger.Units(9)}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Choices) > 0 || books.Balance(0, ledger.Allocated, 1) != ledger.Units(9) {
+		t.Errorf("after settling there are %d choices, and %s is charged", len(c.Choices), books.Balance(0, ledger.Allocated, 1))
+	}
+	if err := c.Unsettle(books); err != nil || describe(dimensions, c) != before || books.Balance(0, ledger.Allocated, 1) != ledger.Units(1) {
+		t.Errorf("after unsettling it is %s (%v), was %s", describe(dimensions, c), err, before)
+	}
+}
+
+func TestClaimsAreRememberedAndFrozenForARound(t *testing.T) {
+	dimensions, memory := scale()
+	a100 := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: "a100"})
+	before, after := claim("c", exactly("a100", 2)), claim("c", exactly("a100", 3))
 	first := memory.Of(before)
-	if again := memory.Of(after); again != first || again.Part.Amounts.Of(0) != ledger.Units(2) {
+	if again := memory.Of(after); again != first || again.Part.Amounts.Of(a100) != ledger.Units(2) {
 		t.Fatalf("a claim that changes within a round gives another answer: %v", again.Part.Amounts)
 	}
 	memory.Forget()
-	memory.Begin()
+
+	memory.Begin(catalog())
 	changed := memory.Of(after)
-	if changed.Part != first.Part || changed.Part.Amounts.Of(0) != ledger.Units(3) {
+	if changed.Part != first.Part || changed.Part.Amounts.Of(a100) != ledger.Units(3) {
 		t.Fatalf("a claim that changed between rounds: %v", changed.Part.Amounts)
 	}
-	memory.Begin()
-	memory.Of(claim("c", exactly("h100", -1)))
+
+	memory.Begin(catalog())
+	memory.Of(claim("c", exactly("a100", -1)))
 	if changed.Err == nil || len(changed.Part.Amounts) > 0 {
 		t.Fatalf("a claim that became uncountable: %v, %v", changed.Part.Amounts, changed.Err)
 	}
-	memory.Begin()
+
+	memory.Begin(catalog())
 	memory.Forget()
 	for c := range memory.All {
 		t.Fatalf("claim %s is still remembered", c.Object.Name)
+	}
+}
+
+// TestCapacityOutlivesItsDriver: what a device that is in use has of capacity stays known when
+// nobody publishes it any more.
+func TestCapacityOutlivesItsDriver(t *testing.T) {
+	dimensions, memory := scale()
+	held := on(claim("held", exactly("h100", 1)), "big")
+	c := memory.Of(held)
+	before := text(dimensions, c.Part.Amounts)
+	memory.Begin(dra.NewCatalog([]*resourceapi.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "h100", Annotations: map[string]string{dra.CardNameAnnotation: "H100"}}}}, nil))
+	memory.Of(held)
+	if after := text(dimensions, c.Part.Amounts); after != before {
+		t.Errorf("it comes to %s now, was %s", after, before)
+	}
+}
+
+// TestLimitsOnCapacityAreSeen: a capacity that gets its first limit counts from then on.
+func TestLimitsOnCapacityAreSeen(t *testing.T) {
+	dimensions, memory := scale()
+	c := memory.Of(on(claim("held", exactly("h100", 1)), "big"))
+	dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "bandwidth"})
+	memory.Begin(memory.catalog)
+	memory.Of(c.Object)
+	if got, want := text(dimensions, c.Part.Amounts), "H100:1 h100/bandwidth:2000000000000 h100/memory:80GiB h100:1"; got != want {
+		t.Errorf("it comes to %s, want %s", got, want)
 	}
 }

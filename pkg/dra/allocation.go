@@ -5,30 +5,50 @@ import (
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// allocated counts the devices of an allocation, each by the class of the request that it
-// came from.
-func allocated(claim *resourceapi.ResourceClaim) (Usage, error) {
+// Allocated returns what an allocation that was made for a claim's spec holds: each device by
+// the class of the request that it came from, with what is consumed of it where it is shared
+// (KEP-5075) and with all its capacity where it is not.
+func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.AllocationResult, catalog *Catalog) (Usage, error) {
 	var usage Usage
-	index := map[string]int{}
-	for _, result := range claim.Status.Allocation.Devices.Results {
+	for i := range allocation.Devices.Results {
+		result := &allocation.Devices.Results[i]
 		if result.AdminAccess != nil && *result.AdminAccess {
 			continue
 		}
-		class, found := classOf(claim.Spec.Devices.Requests, result.Request)
+		class, found := classOf(spec.Devices.Requests, result.Request)
 		if !found {
-			return Usage{}, fmt.Errorf("device %s/%s/%s is allocated for request %s, which is not in its spec",
-				result.Driver, result.Pool, result.Device, result.Request)
+			return Usage{}, fmt.Errorf("device %s is allocated for request %s, which is not in its spec", idOf(result), result.Request)
 		}
-		if i, known := index[class]; known {
-			usage.Devices[i].Count++
-			continue
+		devices := Devices{Class: class, Count: 1, Capacity: result.ConsumedCapacity}
+		if devices.Capacity == nil {
+			device, known := catalog.Device(idOf(result))
+			if !known {
+				usage.Gone = append(usage.Gone, idOf(result))
+			}
+			devices.Capacity = full(device)
 		}
-		index[class] = len(usage.Devices)
-		usage.Devices = append(usage.Devices, Devices{Class: class, Count: 1})
+		usage.Devices = append(usage.Devices, devices)
 	}
 	return usage, nil
+}
+
+func idOf(result *resourceapi.DeviceRequestAllocationResult) DeviceID {
+	return DeviceID{Driver: result.Driver, Pool: result.Pool, Device: result.Device}
+}
+
+// full is all the capacity that a device has; nothing for nil.
+func full(device *resourceapi.Device) map[resourceapi.QualifiedName]resource.Quantity {
+	if device == nil {
+		return nil
+	}
+	capacity := make(map[resourceapi.QualifiedName]resource.Quantity, len(device.Capacity))
+	for name, c := range device.Capacity {
+		capacity[name] = c.Value
+	}
+	return capacity
 }
 
 // classOf finds the class of a request by the name that an allocation result uses: the

@@ -2,7 +2,6 @@ package dra
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -16,10 +15,8 @@ type Source interface {
 	// Claim returns a claim as this scheduler knows it, its own allocations included
 	// before the API server has told of them.
 	Claim(namespace, name string) (*resourceapi.ResourceClaim, error)
-	// ClaimTemplateExists is nil when there is such a template.
-	ClaimTemplateExists(namespace, name string) error
-	// DeviceClassExists is nil when there is such a class.
-	DeviceClassExists(name string) error
+	// ClaimTemplate returns a template that claims are made from.
+	ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error)
 }
 
 // NotCreatedError says that a claim has not been made from its template yet. That is a
@@ -47,7 +44,24 @@ func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Source) 
 		return nil, notFound(err, "ResourceClaim "+pod.Namespace+"/"+*name)
 	}
 	if ownedByPod {
-		return claim, resourceclaim.IsForPod(pod, claim)
+		if err := resourceclaim.IsForPod(pod, claim); err != nil {
+			return nil, fmt.Errorf("ResourceClaim %s/%s belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod: %w",
+				claim.Namespace, claim.Name, err)
+		}
+	}
+	return claim, checkUsable(pod, claim)
+}
+
+// ExtendedClaimOf returns the claim that a scheduler made for the extended resources of a pod,
+// which pod.status.extendedResourceClaimStatus names (KEP-5004).
+func ExtendedClaimOf(pod *corev1.Pod, source Source) (*resourceapi.ResourceClaim, error) {
+	name := pod.Status.ExtendedResourceClaimStatus.ResourceClaimName
+	claim, err := source.Claim(pod.Namespace, name)
+	if err != nil {
+		return nil, notFound(err, "ResourceClaim "+pod.Namespace+"/"+name)
+	}
+	if err := resourceclaim.IsForPod(pod, claim); err != nil {
+		return nil, err
 	}
 	return claim, nil
 }
@@ -59,25 +73,45 @@ func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Sou
 		return cause
 	}
 	template := *podClaim.ResourceClaimTemplateName
-	if err := source.ClaimTemplateExists(pod.Namespace, template); err != nil {
+	if _, err := source.ClaimTemplate(pod.Namespace, template); err != nil {
 		return notFound(err, "ResourceClaimTemplate "+pod.Namespace+"/"+template)
 	}
 	return &NotCreatedError{PodClaim: podClaim.Name, Namespace: pod.Namespace, Template: template}
 }
 
-// CheckClasses reports the first class that the claim asks for and that does not exist. A
-// claim that is allocated needs no class any more.
-func CheckClasses(claim *resourceapi.ResourceClaim, usage Usage, source Source) error {
-	if claim.Status.Allocation != nil {
+// checkUsable refuses claims that are about to go, unless the pod has its devices already.
+func checkUsable(pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
+	if claim.DeletionTimestamp == nil || HeldBy(pod, claim) {
 		return nil
 	}
-	classes := slices.Clone(usage.Open)
-	for _, d := range usage.Devices {
-		classes = append(classes, d.Class)
+	return fmt.Errorf("ResourceClaim %s/%s is being deleted: wait until it is gone and create it again, or use another one", claim.Namespace, claim.Name)
+}
+
+// Check looks whether what the claim needs is there: the classes that it asks for, and once it
+// is allocated the drivers of its devices. The error names what is missing.
+func Check(claim *resourceapi.ResourceClaim, usage *Usage, catalog *Catalog) error {
+	if claim.Status.Allocation != nil {
+		return checkDrivers(claim, catalog)
 	}
-	for _, class := range classes {
-		if err := source.DeviceClassExists(class); err != nil {
-			return fmt.Errorf("ResourceClaim %s/%s: %w", claim.Namespace, claim.Name, notFound(err, "DeviceClass "+class))
+	return CheckClasses("ResourceClaim "+claim.Namespace+"/"+claim.Name, usage, catalog)
+}
+
+// CheckClasses looks whether the classes of a usage exist. The error names the object that asks
+// for them.
+func CheckClasses(object string, usage *Usage, catalog *Catalog) error {
+	for class := range usage.Classes {
+		if _, found := catalog.Class(class); !found {
+			return fmt.Errorf("%s: DeviceClass %s does not exist: create it or correct the name", object, class)
+		}
+	}
+	return nil
+}
+
+func checkDrivers(claim *resourceapi.ResourceClaim, catalog *Catalog) error {
+	for i := range claim.Status.Allocation.Devices.Results {
+		if result := &claim.Status.Allocation.Devices.Results[i]; !catalog.HasDriver(result.Driver) {
+			return fmt.Errorf("ResourceClaim %s/%s holds device %s, but driver %s publishes no ResourceSlices any more: start the driver again, or delete the claim",
+				claim.Namespace, claim.Name, idOf(result), result.Driver)
 		}
 	}
 	return nil

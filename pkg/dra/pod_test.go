@@ -14,8 +14,8 @@ import (
 
 // objects is a Source of what a test put there.
 type objects struct {
-	claims             map[string]*resourceapi.ResourceClaim
-	templates, classes []string
+	claims    map[string]*resourceapi.ResourceClaim
+	templates []string
 }
 
 func (o objects) Claim(_, name string) (*resourceapi.ResourceClaim, error) {
@@ -25,21 +25,11 @@ func (o objects) Claim(_, name string) (*resourceapi.ResourceClaim, error) {
 	return nil, missing("resourceclaims", name)
 }
 
-func (o objects) ClaimTemplateExists(_, name string) error {
-	return existsIn(o.templates, "resourceclaimtemplates", name)
-}
-
-func (o objects) DeviceClassExists(name string) error {
-	return existsIn(o.classes, "deviceclasses", name)
-}
-
-func existsIn(names []string, resource, name string) error {
-	for _, n := range names {
-		if n == name {
-			return nil
-		}
+func (o objects) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	if slices.Contains(o.templates, name) {
+		return &resourceapi.ResourceClaimTemplate{}, nil
 	}
-	return missing(resource, name)
+	return nil, missing("resourceclaimtemplates", name)
 }
 
 func missing(resource, name string) error {
@@ -102,7 +92,18 @@ func TestClaimOf(t *testing.T) {
 		{
 			name: "a claim made from a template for somebody else", pod: pod(map[string]string{"tmpl": "claim"}, "tmpl"),
 			source:  objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("stranger", claim())}},
-			wantErr: "ResourceClaim ns/claim was not created for pod ns/pod (pod is not owner)",
+			wantErr: "ResourceClaim ns/claim belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod: ResourceClaim ns/claim was not created for pod ns/pod (pod is not owner)",
+		},
+		{
+			name: "a claim that is being deleted", pod: pod(nil, "=claim"),
+			source: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": deleted(claim())}}, want: 1,
+			wantErr: "ResourceClaim ns/claim is being deleted: wait until it is gone and create it again, or use another one",
+		},
+		{
+			name: "a claim that is being deleted while the pod has its devices", pod: pod(nil, "=claim"),
+			source: objects{claims: map[string]*resourceapi.ResourceClaim{
+				"claim": deleted(reservedFor("pod-uid", allocatedTo(claim(exactly("r", "h100", 1)), "r"))),
+			}}, want: 1,
 		},
 		{
 			name: "a claim on its way", pod: pod(nil, "tmpl"), source: objects{templates: []string{"tmpl"}},
@@ -119,7 +120,7 @@ func TestClaimOf(t *testing.T) {
 			for i := range c.pod.Spec.ResourceClaims {
 				var of *resourceapi.ResourceClaim
 				of, err = ClaimOf(c.pod, &c.pod.Spec.ResourceClaims[i], c.source)
-				if err == nil && of != nil && !slices.Contains(got, of) {
+				if of != nil && !slices.Contains(got, of) {
 					got = append(got, of)
 				}
 			}
@@ -133,23 +134,37 @@ func TestClaimOf(t *testing.T) {
 	}
 }
 
-func TestCheckClasses(t *testing.T) {
-	source := objects{classes: []string{"h100"}}
+func deleted(c *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
+	c.DeletionTimestamp = ptr.To(metav1.Now())
+	return c
+}
+
+func TestCheck(t *testing.T) {
+	lost := allocatedTo(claim(exactly("r", "h100", 1)), "r")
+	lost.Status.Allocation.Devices.Results[0].Driver = "lost"
 	for _, c := range []struct {
 		name  string
 		claim *resourceapi.ResourceClaim
 		want  string
 	}{
 		{"the class exists", claim(exactly("r", "h100", 1)), ""},
-		{"the class is missing", claim(exactly("r", "h100", 1), all("s", "b200")), "ResourceClaim ns/claim: DeviceClass b200 does not exist: create it or correct the name"},
+		{"the class is missing", claim(exactly("r", "h100", 1), all("s", "gone")), "ResourceClaim ns/claim: DeviceClass gone does not exist: create it or correct the name"},
+		{
+			"the class of an alternative is missing", claim(firstAvailable("r", exactly("a", "h100", 1), exactly("b", "gone", 1))),
+			"ResourceClaim ns/claim: DeviceClass gone does not exist: create it or correct the name",
+		},
 		{"an allocated claim needs its class no more", allocatedTo(claim(exactly("r", "gone", 1)), "r"), ""},
+		{
+			"the driver of an allocated claim is gone", lost,
+			"ResourceClaim ns/claim holds device lost/pool/dev, but driver lost publishes no ResourceSlices any more: start the driver again, or delete the claim",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			usage, err := Of(c.claim)
+			usage, err := Requested(&c.claim.Spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := errorText(CheckClasses(c.claim, usage, source)); got != c.want {
+			if got := errorText(Check(c.claim, &usage, published())); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Devices is a number of devices of one class.
@@ -12,90 +13,91 @@ type Devices struct {
 	Class string
 	// Count may be as large as an int64 holds: it is what a user wrote.
 	Count int64
+	// Capacity is what each of them takes in the capacity dimensions of the class; nil for
+	// nothing that is known.
+	Capacity map[resourceapi.QualifiedName]resource.Quantity
 }
 
-// Usage is what one claim asks for or holds. Requests with adminAccess are free of charge
+// Usage is what a claim asks for or holds. Requests with adminAccess are free of charge
 // and do not appear. The same class may occur several times: the numbers add up, which is
 // left to arithmetic that cannot overflow.
 type Usage struct {
 	Devices []Devices
-	// Open lists the classes of requests whose number is not known before they are
-	// allocated: those with allocation mode All.
-	Open []string
+	// Choices has the alternatives of each firstAvailable request (KEP-4816), in order: one of
+	// each is used besides Devices.
+	Choices [][]Devices
+	// Least says that the numbers are the least that can come out: a request for all devices of
+	// a class counts as one before it is allocated.
+	Least bool
+	// Gone lists allocated devices that no ResourceSlice has any more, so that nothing is known
+	// of their capacity.
+	Gone []DeviceID
 }
 
-// Of returns what the claim holds when it is allocated, and what it asks for until then.
-// An error names the claim and says what in it cannot be counted.
-func Of(claim *resourceapi.ResourceClaim) (Usage, error) {
-	count := requested
-	if claim.Status.Allocation != nil {
-		count = allocated
-	}
-	usage, err := count(claim)
-	if err != nil {
-		return Usage{}, fmt.Errorf("ResourceClaim %s/%s: %w", claim.Namespace, claim.Name, err)
-	}
-	return usage, nil
-}
-
-func requested(claim *resourceapi.ResourceClaim) (Usage, error) {
-	var usage Usage
-	for _, request := range claim.Spec.Devices.Requests {
-		asked, err := ofRequest(request)
-		if err != nil {
-			return Usage{}, fmt.Errorf("request %s: %w", request.Name, err)
+// Classes calls yield for every class that occurs.
+func (u *Usage) Classes(yield func(string) bool) {
+	for _, d := range u.Devices {
+		if !yield(d.Class) {
+			return
 		}
-		usage.Devices = append(usage.Devices, asked.Devices...)
-		usage.Open = append(usage.Open, asked.Open...)
+	}
+	for _, alternatives := range u.Choices {
+		for _, d := range alternatives {
+			if !yield(d.Class) {
+				return
+			}
+		}
+	}
+}
+
+// Requested returns what a claim asks for before it is allocated. Of capacity it has what the
+// claim names; the devices may have to give more, see KEP-5075. An error says what cannot be
+// counted.
+func Requested(spec *resourceapi.ResourceClaimSpec) (Usage, error) {
+	var usage Usage
+	for i := range spec.Devices.Requests {
+		if err := usage.add(&spec.Devices.Requests[i]); err != nil {
+			return Usage{}, fmt.Errorf("request %s: %w", spec.Devices.Requests[i].Name, err)
+		}
 	}
 	return usage, nil
 }
 
-func ofRequest(request resourceapi.DeviceRequest) (Usage, error) {
+func (u *Usage) add(request *resourceapi.DeviceRequest) error {
 	switch exactly := request.Exactly; {
 	case exactly != nil && exactly.AdminAccess != nil && *exactly.AdminAccess:
-		return Usage{}, nil
+		return nil
 	case exactly != nil:
-		return ofClass(exactly.DeviceClassName, exactly.AllocationMode, exactly.Count)
-	case len(request.FirstAvailable) > 0:
-		return ofAlternatives(request.FirstAvailable)
-	default:
-		return Usage{}, errors.New("it has neither exactly nor firstAvailable; is this scheduler older than the cluster's API?")
+		devices, err := u.ofClass(exactly.DeviceClassName, exactly.AllocationMode, exactly.Count, exactly.Capacity)
+		u.Devices = append(u.Devices, devices)
+		return err
+	case len(request.FirstAvailable) == 0:
+		return errors.New("it has neither exactly nor firstAvailable: it may come from an API that is newer than this scheduler; use one of the two, or update the scheduler")
 	}
+	var alternatives []Devices
+	for _, alternative := range request.FirstAvailable {
+		devices, err := u.ofClass(alternative.DeviceClassName, alternative.AllocationMode, alternative.Count, alternative.Capacity)
+		if err != nil {
+			return fmt.Errorf("alternative %s: %w", alternative.Name, err)
+		}
+		alternatives = append(alternatives, devices)
+	}
+	u.Choices = append(u.Choices, alternatives)
+	return nil
 }
 
-func ofClass(class string, mode resourceapi.DeviceAllocationMode, count int64) (Usage, error) {
+func (u *Usage) ofClass(class string, mode resourceapi.DeviceAllocationMode, count int64, capacity *resourceapi.CapacityRequirements) (Devices, error) {
+	devices := Devices{Class: class, Count: count}
+	if capacity != nil {
+		devices.Capacity = capacity.Requests
+	}
 	switch {
 	case mode == resourceapi.DeviceAllocationModeAll:
-		return Usage{Open: []string{class}}, nil
+		u.Least, devices.Count = true, 1
 	case mode != resourceapi.DeviceAllocationModeExactCount:
-		return Usage{}, fmt.Errorf("its allocation mode %q is not known to this scheduler", mode)
+		return Devices{}, fmt.Errorf("its allocation mode %q is not known to this scheduler: use ExactCount or All, or update the scheduler", mode)
 	case count <= 0:
-		return Usage{}, fmt.Errorf("its count %d is not positive", count)
-	default:
-		return Usage{Devices: []Devices{{Class: class, Count: count}}}, nil
+		return Devices{}, fmt.Errorf("its count %d is not positive", count)
 	}
-}
-
-// ofAlternatives counts each class of a firstAvailable request (KEP-4816) with its largest
-// number, because any one of the alternatives may be picked.
-func ofAlternatives(alternatives []resourceapi.DeviceSubRequest) (Usage, error) {
-	var usage Usage
-	largest := map[string]int{}
-	for _, alternative := range alternatives {
-		asked, err := ofClass(alternative.DeviceClassName, alternative.AllocationMode, alternative.Count)
-		if err != nil {
-			return Usage{}, fmt.Errorf("alternative %s: %w", alternative.Name, err)
-		}
-		usage.Open = append(usage.Open, asked.Open...)
-		for _, d := range asked.Devices {
-			if i, known := largest[d.Class]; known {
-				usage.Devices[i].Count = max(usage.Devices[i].Count, d.Count)
-				continue
-			}
-			largest[d.Class] = len(usage.Devices)
-			usage.Devices = append(usage.Devices, d)
-		}
-	}
-	return usage, nil
+	return devices, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -54,10 +55,33 @@ func allocatedTo(c *resourceapi.ResourceClaim, requests ...string) *resourceapi.
 	return c
 }
 
-func TestOf(t *testing.T) {
-	either := firstAvailable("r", exactly("big", "h100", 2), exactly("small", "a100", 8), exactly("tiny", "h100", 1))
-	adminResult := allocatedTo(claim(exactly("r", "h100", 1)), "r")
-	adminResult.Status.Allocation.Devices.Results[0].AdminAccess = ptr.To(true)
+// published is a catalog of classes h100, a100 and b200 and of a driver with devices dev, which
+// has 80Gi of memory, and part, which has 10Gi.
+func published() *Catalog {
+	device := func(name, memory string) resourceapi.Device {
+		return resourceapi.Device{Name: name, Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse(memory)}}}
+	}
+	return NewCatalog([]*resourceapi.DeviceClass{class("h100"), class("a100"), class("b200")}, []*resourceapi.ResourceSlice{{
+		Spec: resourceapi.ResourceSliceSpec{
+			Driver: "driver", NodeName: ptr.To("node"), Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1},
+			Devices: []resourceapi.Device{device("dev", "80Gi"), device("part", "10Gi")},
+		},
+	}})
+}
+
+func class(name string) *resourceapi.DeviceClass {
+	return &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+type capacities = map[resourceapi.QualifiedName]resource.Quantity
+
+func memory(quantity string) capacities {
+	return capacities{"memory": resource.MustParse(quantity)}
+}
+
+func TestRequested(t *testing.T) {
+	sized := exactly("r", "h100", 3)
+	sized.Exactly.Capacity = &resourceapi.CapacityRequirements{Requests: memory("10Gi")}
 	for _, c := range []struct {
 		name    string
 		claim   *resourceapi.ResourceClaim
@@ -68,58 +92,87 @@ func TestOf(t *testing.T) {
 		{
 			name:  "several requests, one class twice",
 			claim: claim(exactly("a", "h100", 2), exactly("b", "a100", 1), exactly("c", "h100", 3)),
-			want:  Usage{Devices: []Devices{{"h100", 2}, {"a100", 1}, {"h100", 3}}},
+			want:  Usage{Devices: []Devices{{Class: "h100", Count: 2}, {Class: "a100", Count: 1}, {Class: "h100", Count: 3}}},
+		},
+		{name: "the largest count", claim: claim(exactly("a", "h100", math.MaxInt64)), want: Usage{Devices: []Devices{{Class: "h100", Count: math.MaxInt64}}}},
+		{name: "admin access is free", claim: claim(admin(exactly("a", "h100", 8)), admin(all("b", "h100")))},
+		{name: "all devices of a class are one at least", claim: claim(all("a", "h100")), want: Usage{Devices: []Devices{{Class: "h100", Count: 1}}, Least: true}},
+		{name: "capacity is that of each device", claim: claim(sized), want: Usage{Devices: []Devices{{Class: "h100", Count: 3, Capacity: memory("10Gi")}}}},
+		{
+			name:  "alternatives are a choice",
+			claim: claim(exactly("a", "b200", 1), firstAvailable("r", exactly("big", "h100", 2), exactly("small", "a100", 8))),
+			want: Usage{Devices: []Devices{{Class: "b200", Count: 1}},
+				Choices: [][]Devices{{{Class: "h100", Count: 2}, {Class: "a100", Count: 8}}}},
 		},
 		{
-			name:  "the largest count",
-			claim: claim(exactly("a", "h100", math.MaxInt64)),
-			want:  Usage{Devices: []Devices{{"h100", math.MaxInt64}}},
-		},
-		{name: "admin access is free", claim: claim(admin(exactly("a", "h100", 8)))},
-		{name: "all devices of a class are an open number", claim: claim(all("a", "h100")), want: Usage{Open: []string{"h100"}}},
-		{
-			name:  "alternatives count each class with its largest number",
-			claim: claim(either),
-			want:  Usage{Devices: []Devices{{"h100", 2}, {"a100", 8}}},
-		},
-		{
-			name:  "an allocation counts what it holds",
-			claim: allocatedTo(claim(either, all("rest", "b200")), "r/small", "r/small", "rest", "rest", "rest"),
-			want:  Usage{Devices: []Devices{{"a100", 2}, {"b200", 3}}},
-		},
-		{name: "an allocation for admin access is free", claim: adminResult},
-		{
-			name:    "a request of a newer API",
-			claim:   claim(resourceapi.DeviceRequest{Name: "new"}),
-			wantErr: "ResourceClaim ns/claim: request new: it has neither exactly nor firstAvailable; is this scheduler older than the cluster's API?",
+			name: "a request of a newer API", claim: claim(resourceapi.DeviceRequest{Name: "new"}),
+			wantErr: "request new: it has neither exactly nor firstAvailable: it may come from an API that is newer than this scheduler; use one of the two, or update the scheduler",
 		},
 		{
 			name: "an allocation mode of a newer API",
 			claim: claim(resourceapi.DeviceRequest{Name: "r", Exactly: &resourceapi.ExactDeviceRequest{
 				DeviceClassName: "h100", AllocationMode: "Some",
 			}}),
-			wantErr: `ResourceClaim ns/claim: request r: its allocation mode "Some" is not known to this scheduler`,
+			wantErr: `request r: its allocation mode "Some" is not known to this scheduler: use ExactCount or All, or update the scheduler`,
 		},
 		{
-			name:    "a count that is not positive",
-			claim:   claim(firstAvailable("r", exactly("sub", "h100", -1))),
-			wantErr: "ResourceClaim ns/claim: request r: alternative sub: its count -1 is not positive",
-		},
-		{
-			name:    "an allocation for a request that is not there",
-			claim:   allocatedTo(claim(exactly("r", "h100", 1)), "other"),
-			wantErr: "ResourceClaim ns/claim: device driver/pool/dev is allocated for request other, which is not in its spec",
+			name: "a count that is not positive", claim: claim(firstAvailable("r", exactly("sub", "h100", -1))),
+			wantErr: "request r: alternative sub: its count -1 is not positive",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Of(c.claim)
-			if message := errorText(err); message != c.wantErr {
-				t.Errorf("error %q, want %q", message, c.wantErr)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("usage (-want +got):\n%s", diff)
-			}
+			got, err := Requested(&c.claim.Spec)
+			compare(t, got, err, c.want, c.wantErr)
 		})
+	}
+}
+
+func TestAllocated(t *testing.T) {
+	either := firstAvailable("r", exactly("big", "h100", 2), exactly("small", "a100", 8))
+	adminResult := allocatedTo(claim(exactly("r", "h100", 1)), "r")
+	adminResult.Status.Allocation.Devices.Results[0].AdminAccess = ptr.To(true)
+	shared := allocatedTo(claim(exactly("r", "h100", 1)), "r")
+	shared.Status.Allocation.Devices.Results[0].ConsumedCapacity = memory("40Gi")
+	gone := allocatedTo(claim(exactly("r", "h100", 1)), "r")
+	gone.Status.Allocation.Devices.Results[0].Device = "gone"
+	for _, c := range []struct {
+		name    string
+		claim   *resourceapi.ResourceClaim
+		want    Usage
+		wantErr string
+	}{
+		{
+			name: "each device by its request's class, with all its capacity", claim: allocatedTo(claim(either, all("rest", "b200")), "r/small", "rest", "rest"),
+			want: Usage{Devices: []Devices{{"a100", 1, memory("80Gi")}, {"b200", 1, memory("80Gi")}, {"b200", 1, memory("80Gi")}}},
+		},
+		{name: "for admin access is free", claim: adminResult},
+		{name: "of a part of a device, what is consumed", claim: shared, want: Usage{Devices: []Devices{{"h100", 1, memory("40Gi")}}}},
+		{
+			name: "of a device that is published no more", claim: gone,
+			want: Usage{Devices: []Devices{{Class: "h100", Count: 1}}, Gone: []DeviceID{{"driver", "pool", "gone"}}},
+		},
+		{
+			name: "for a request that is not there", claim: allocatedTo(claim(exactly("r", "h100", 1)), "other"),
+			wantErr: "device driver/pool/dev is allocated for request other, which is not in its spec",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Allocated(&c.claim.Spec, c.claim.Status.Allocation, published())
+			compare(t, got, err, c.want, c.wantErr)
+		})
+	}
+}
+
+func compare(t *testing.T, got Usage, err error, want Usage, wantErr string) {
+	t.Helper()
+	if message := errorText(err); message != wantErr {
+		t.Errorf("error %q, want %q", message, wantErr)
+	}
+	if err != nil {
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
 	}
 }
 

@@ -65,6 +65,35 @@ func FromNano(n *big.Int) (Amount, error) {
 	return a, nil
 }
 
+// FromDecimal returns unscaled/10^scale units, rounded up to whole billionths: what a Kubernetes
+// quantity holds. A value too large is ErrOverflow.
+func FromDecimal(unscaled *big.Int, scale int32) (Amount, error) {
+	const nanoScale, digits = 9, 40 // a number of more digits than 40 is too large, or rounds to nothing
+	shift := nanoScale - int64(scale)
+	switch {
+	case unscaled.Sign() == 0:
+		return Amount{}, nil
+	case shift > digits:
+		return Amount{}, ErrOverflow
+	case shift >= 0:
+		return FromNano(new(big.Int).Mul(unscaled, pow10(shift)))
+	}
+	quotient, rest := new(big.Int).DivMod(unscaled, pow10(min(-shift, int64(unscaled.BitLen()))), new(big.Int))
+	if rest.Sign() != 0 {
+		quotient.Add(quotient, big.NewInt(1))
+	}
+	return FromNano(quotient)
+}
+
+func pow10(n int64) *big.Int {
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil)
+}
+
+// Times returns n times the amount, or ErrOverflow.
+func (a Amount) Times(n int64) (Amount, error) {
+	return FromNano(new(big.Int).Mul(a.Nano(), big.NewInt(n)))
+}
+
 // FromFloat returns v units of so many billionths each, rounded up to whole billionths: what
 // Volcano counts in floating-point numbers of milli-cores or bytes. A value that is no number,
 // infinite, or too large is ErrOverflow.

@@ -106,6 +106,25 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 	return nil
 }
 
+// Amend changes what a part comes to, in the account of its queue, too, if it is charged. It does
+// not check limits. On error (ErrOverflow) nothing is changed. Amending in a view is not
+// supported.
+func (l *Ledger) Amend(p *Part, to Amounts) error {
+	carrier, charged := l.Carrier(p)
+	if !charged {
+		p.Amounts = to
+		return nil
+	}
+	l.shift(carrier, Allocated, p.Amounts, true)
+	if err := l.checkOverflow(carrier, Demand{{Amounts: to}}); err != nil {
+		l.shift(carrier, Allocated, p.Amounts, false)
+		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[carrier].name, err)
+	}
+	p.Amounts = to
+	l.shift(carrier, Allocated, to, false)
+	return nil
+}
+
 // Frees returns what would be given back if the holder released the whole demand: the
 // parts that nobody else holds. An overflow counts as nothing.
 func (l *Ledger) Frees(holder Holder, d Demand) Amounts {

@@ -48,6 +48,10 @@ type Ordinal int32
 type Dimensions struct {
 	ordinals map[Dimension]Ordinal
 	names    []Dimension
+	// capacities has the capacity dimensions of each DeviceClass.
+	capacities map[string][]Ordinal
+	// capacityCount is how many there are in all.
+	capacityCount int
 }
 
 // Ordinal returns the ordinal of d, giving it the next one when it is new.
@@ -61,10 +65,33 @@ func (ds *Dimensions) Ordinal(d Dimension) Ordinal {
 	o := Ordinal(len(ds.names))
 	ds.ordinals[d] = o
 	ds.names = append(ds.names, d)
+	if d.Kind == DeviceCapacity {
+		if ds.capacities == nil {
+			ds.capacities = map[string][]Ordinal{}
+		}
+		ds.capacities[d.Name] = append(ds.capacities[d.Name], o)
+		ds.capacityCount++
+	}
 	return o
 }
 
 // Dimension returns what was interned as o.
 func (ds *Dimensions) Dimension(o Ordinal) Dimension {
 	return ds.names[o]
+}
+
+// Known returns the ordinal of d; false when it was never interned.
+func (ds *Dimensions) Known(d Dimension) (Ordinal, bool) {
+	o, known := ds.ordinals[d]
+	return o, known
+}
+
+// Capacities returns the capacity dimensions of a DeviceClass, which must not be changed.
+func (ds *Dimensions) Capacities(class string) []Ordinal {
+	return ds.capacities[class]
+}
+
+// CapacityCount is the number of capacity dimensions of all classes. It only grows.
+func (ds *Dimensions) CapacityCount() int {
+	return ds.capacityCount
 }

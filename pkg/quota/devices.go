@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -14,9 +16,8 @@ type Limits struct {
 	Capability, Deserved, Guarantee ledger.Amounts
 }
 
-// Devices returns what spec.dra of the queue says of numbers of devices. The error names the
-// field that makes no sense; the API server lets none such in with the Queue CRD of this
-// project.
+// Devices returns what spec.dra of the queue says. The error names the field that makes no
+// sense; the API server lets none such in with the Queue CRD of this project.
 func Devices(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Limits, error) {
 	if queue.Spec.DRA == nil {
 		return Limits{}, nil
@@ -31,24 +32,37 @@ func Devices(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Lim
 		{"deserved", queue.Spec.DRA.Deserved, &limits.Deserved},
 		{"guarantee", queue.Spec.DRA.Guarantee, &limits.Guarantee},
 	} {
-		counts, err := counts(field.quotas, dimensions)
+		amounts, err := amountsOf(field.quotas, dimensions)
 		if err != nil {
 			return Limits{}, fmt.Errorf("its spec.dra.%s%w", field.name, err)
 		}
-		*field.into = counts
+		*field.into = amounts
 	}
 	return limits, nil
 }
 
-func counts(quotas schedulingv1beta1.DeviceQuotas, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
-	var counts ledger.Amounts
+func amountsOf(quotas schedulingv1beta1.DeviceQuotas, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
+	var amounts ledger.Amounts
 	for class, quota := range quotas {
 		if quota.Count < 0 {
 			return nil, fmt.Errorf("[%s].count is %d: set it to zero or more", class, quota.Count)
 		}
 		o := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
-		counts = append(counts, ledger.Entry{Dimension: o, Amount: ledger.Units(quota.Count)})
+		amounts = append(amounts, ledger.Entry{Dimension: o, Amount: ledger.Units(quota.Count)})
+		for name, quantity := range quota.Capacity {
+			amount, err := amountOf(quantity)
+			if err != nil || amount.Sign() < 0 {
+				return nil, fmt.Errorf("[%s].capacity[%s] is %s: set it to zero or more, and to less than 1e29", class, name, quantity.String())
+			}
+			o := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: class, Capacity: name})
+			amounts = append(amounts, ledger.Entry{Dimension: o, Amount: amount})
+		}
 	}
-	slices.SortFunc(counts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
-	return counts, nil
+	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
+	return amounts, nil
+}
+
+func amountOf(quantity resource.Quantity) (ledger.Amount, error) {
+	decimal := quantity.AsDec()
+	return ledger.FromDecimal(decimal.UnscaledBig(), int32(decimal.Scale()))
 }

@@ -40,7 +40,7 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	} else if known.err != nil {
 		return uncountable(known.err), true
 	}
-	shortage, err := books.Fits(queue, known.demand)
+	shortage, err := books.Fits(queue, known.asks())
 	if err != nil {
 		return uncountable(err), true
 	}
@@ -89,19 +89,11 @@ func (p *plugin) checkDevices(queue ledger.QueueID, known *pod) (refusal, bool) 
 			}
 		}
 	}
-	if errors.Is(known.err, errNoDRA) && !p.ledger.Limits(queue, ledger.DeviceCount) {
+	if errors.Is(known.err, errNoDRA) && !p.limitsDevices(queue) {
 		return refusal{}, false
 	}
 	if known.err != nil {
 		return uncountable(known.err), true
-	}
-	for _, claim := range known.claims {
-		for _, o := range claim.Open {
-			if by, _, limited := p.ledger.Nearest(queue, o); limited {
-				return uncountable(fmt.Errorf("it asks for all devices of class %s, which queue %s limits: ask for a count instead",
-					p.process.dimensions.Dimension(o), p.ledger.Name(by))), true
-			}
-		}
 	}
 	return refusal{}, false
 }
@@ -109,7 +101,7 @@ func (p *plugin) checkDevices(queue ledger.QueueID, known *pod) (refusal, bool) 
 // uncountable is the refusal of a pod whose demand cannot be told. A claim that is about
 // to be created from its template is no news for anybody.
 func uncountable(err error) refusal {
-	r := refusal{reason: taskRequestFailed, message: "Pod cannot be counted against its queue's quota: " + err.Error()}
+	r := refusal{reason: taskRequestFailed, message: "It cannot be counted against its queue's quota: " + err.Error()}
 	var onItsWay *dra.NotCreatedError
 	if errors.As(err, &onItsWay) {
 		r.reason = ""

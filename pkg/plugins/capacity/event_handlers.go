@@ -3,6 +3,7 @@ package capacity
 import (
 	"k8s.io/klog/v2"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -10,14 +11,34 @@ import (
 )
 
 // onAllocate charges a pod that was given a node in this session, for good (allocate) or
-// in hope (pipeline), and one whose eviction was taken back.
+// in hope (pipeline), and one whose eviction was taken back. A pod that cannot have its devices
+// for good must not be bound: Volcano undoes the allocation, or the pod's binding fails.
 func (p *plugin) onAllocate(event *framework.Event) {
 	queue, known, err := p.heldBy(event.Task)
 	if err != nil {
 		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
 		return
 	}
+	if known.hasClaims && event.Task.Status == api.Allocated {
+		if event.Err = p.handOut(queue, event.Task, known); event.Err != nil {
+			p.failed[known] = event.Err
+			return
+		}
+	}
 	p.charge(queue, event.Task, known.demand)
+}
+
+// handOut reserves devices for a pod, if the quota allows them still.
+func (p *plugin) handOut(queue ledger.QueueID, task *api.TaskInfo, known *pod) error {
+	if err := p.reserve(task, known); err != nil {
+		p.unreserve(task.Pod.UID, known.claims)
+		return err
+	}
+	if err := p.fits(queue, known); err != nil {
+		p.unreserve(task.Pod.UID, known.claims)
+		return err
+	}
+	return nil
 }
 
 // onDeallocate gives back what a pod holds. Devices that are allocated in the API server
@@ -30,6 +51,9 @@ func (p *plugin) onDeallocate(event *framework.Event) {
 		klog.V(3).InfoS("Pod is not refunded", "reason", err.Error())
 		return
 	}
+	if p.failed[known] != nil {
+		return // it was not charged
+	}
 	if err := p.ledger.Release(&known.resources, holderOf(task)); err != nil {
 		klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
 	}
@@ -41,4 +65,5 @@ func (p *plugin) onDeallocate(event *framework.Event) {
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
 	}
+	p.unreserve(task.Pod.UID, known.claims)
 }

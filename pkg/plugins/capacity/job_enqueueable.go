@@ -33,10 +33,11 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 	if refused {
 		return r, true
 	}
-	if job.PodGroup.Spec.MinResources == nil {
-		return refusal{}, false
+	needs, err := p.needs(job)
+	if err != nil && p.limitsDevices(queue) {
+		return uncountable(err), true
 	}
-	shortage, err := p.ledger.FitsInqueue(queue, p.needs(job))
+	shortage, err := p.ledger.FitsInqueue(queue, needs)
 	if err != nil {
 		return uncountable(err), true
 	}
@@ -46,10 +47,16 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 	return refusal{}, false
 }
 
-// needs is what a job that has not been let in needs at least, devices included as far as its
-// pods exist.
-func (p *plugin) needs(job *api.JobInfo) ledger.Amounts {
-	return plus(p.minimum(job, nil), p.devicesOf(job).needed)
+// needs is what a job that has not been let in needs at least. The error says why its devices
+// are not included.
+func (p *plugin) needs(job *api.JobInfo) (ledger.Amounts, error) {
+	devices, err := p.neededDevices(job, p.devicesOf(job))
+	return plus(p.minimum(job, nil), devices), err
+}
+
+// limitsDevices reports whether the queue or one above it limits devices at all.
+func (p *plugin) limitsDevices(queue ledger.QueueID) bool {
+	return p.ledger.Limits(queue, ledger.DeviceCount) || p.ledger.Limits(queue, ledger.Card)
 }
 
 // jobEnqueued is Volcano's JobEnqueuedFn: all plugins agreed to let the job in.
@@ -65,5 +72,9 @@ func (p *plugin) jobEnqueued(obj any) {
 			gated = plus(gated, p.lookAt(task).resources.Amounts)
 		}
 	}
-	p.post(job, queue, ledger.Inqueue, p.needs(job).Beyond(gated, nil))
+	needs, err := p.needs(job)
+	if err != nil {
+		klog.V(3).InfoS("Job is let in without its devices being counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
+	}
+	p.post(job, queue, ledger.Inqueue, needs.Beyond(gated, nil))
 }

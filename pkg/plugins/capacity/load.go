@@ -47,7 +47,7 @@ func (p *plugin) load() {
 		scratch = p.loadJob(job, scratch)
 		switch {
 		case !scratch.inLedger:
-		case scratch.claims:
+		case scratch.claims || len(job.Tasks) < int(job.PodGroup.Spec.MinMember):
 			withClaims = append(withClaims, job)
 			usages[job.UID], scratch = scratch, usage{}
 		default:
@@ -187,12 +187,16 @@ func (p *plugin) postJob(job *api.JobInfo, u usage) {
 		inqueue = s.missing.Beyond(u.gated, inqueue)
 	}
 	s.elastic, s.inqueue = elastic, inqueue
-	if u.claims {
-		devices := p.devicesOf(job)
-		elastic = plus(elastic, devices.elastic)
-		u.request = plus(u.request, devices.request)
+	if u.claims || len(job.Tasks) < int(job.PodGroup.Spec.MinMember) {
+		h := p.devicesOf(job)
+		elastic = plus(elastic, h.elastic)
+		u.request = plus(u.request, h.request)
 		if waits(job, u.running) {
-			inqueue = plus(inqueue, devices.needed)
+			needed, err := p.neededDevices(job, h)
+			if err != nil {
+				klog.V(3).InfoS("A job's devices are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
+			}
+			inqueue = plus(inqueue, needed)
 		}
 	}
 	p.post(job, u.queue, ledger.Request, u.request)

@@ -4,6 +4,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -25,6 +26,14 @@ type plugin struct {
 	process *process
 	session *framework.Session
 	source  source
+	// catalog is what is published of devices; nil while nothing is known.
+	catalog *dra.Catalog
+	// allocator picks devices; nil until somebody needs some.
+	allocator *dra.Allocator
+	// attempts has the last attempt to place each pod with claims.
+	attempts map[*pod]*attempt
+	// failed has why pods that were given a node must not be bound.
+	failed map[*pod]error
 	// hierarchy says that queues have parents; without it each stands alone.
 	hierarchy bool
 	ledger    *ledger.Ledger
@@ -54,14 +63,14 @@ func (p *plugin) Name() string { return Name }
 // OnSessionOpen implements framework.Plugin.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.process.start(ssn)
-	p.process.begin()
 	p.session = ssn
 	p.hierarchy = ssn.HierarchyEnabled(Name)
-	p.source = newSource(ssn, p.process)
 	p.problems = map[string]problem{}
+	p.attempts, p.failed = map[*pod]*attempt{}, map[*pod]error{}
 	p.refused, p.refusedJobs = map[*pod]refusal{}, map[api.JobID]refusal{}
-	p.blocked = p.whyBlocked()
+	p.openDevices()
 	p.openLedger()
+	p.process.begin(p.catalog)
 	p.load()
 	p.findProblems()
 	p.publish()
@@ -70,6 +79,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddJobEnqueuedFn(Name, p.jobEnqueued)
 	ssn.AddAllocatableFn(Name, p.allocatable)
 	ssn.AddPrePredicateFn(Name, p.prePredicate)
+	ssn.AddPredicateFn(Name, p.predicate)
 	ssn.AddPreemptiveFn(Name, p.preemptive)
 	ssn.AddReclaimableFn(Name, p.reclaimable)
 	ssn.AddSimulateAddTaskFn(Name, p.simulateAddTask)
@@ -78,6 +88,9 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddQueueOrderFn(Name, p.queueOrder)
 	if p.hierarchy {
 		ssn.AddVictimQueueOrderFn(Name, p.victimQueueOrder)
+	}
+	if p.process.devices != nil {
+		ssn.RegisterBinder(Name, binder{p.process.devices})
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.onAllocate, DeallocateFunc: p.onDeallocate})
 }
@@ -88,6 +101,6 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 	p.report()
 	p.publish()
 	p.remember()
-	p.clearInFlight()
+	p.unreserveUnbound()
 	p.shieldQueues()
 }

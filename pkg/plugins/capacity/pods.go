@@ -35,6 +35,18 @@ type pod struct {
 	err, resourcesErr error
 }
 
+// asks is all that must fit for the pod to be placed: what it would be charged at least, and one
+// of each choice among alternatives.
+func (known *pod) asks() ledger.Demand {
+	asks := known.demand
+	for _, claim := range known.claims {
+		if len(claim.Choices) > 0 {
+			asks = append(slices.Clip(asks), claim.Choices...)
+		}
+	}
+	return asks
+}
+
 // lookAt returns what is known of a task's pod, after finding out what has changed since the
 // last session. Within a session, the answer stays the same. A pod that is changed is
 // another object, so that what is known of an object stays true, but for its claims.

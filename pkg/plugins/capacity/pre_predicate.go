@@ -9,10 +9,12 @@ import (
 
 // prePredicate is Volcano's PrePredicateFn. The backfill action, which places pods that
 // request no ordinary resources, asks no AllocatableFn, so those pods are checked here.
-// Simulations of the pod begin afresh.
+// Simulations of the pod, and the search for its devices, begin afresh.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	p.session.GetCycleState(task.UID).Write(simulationKey, &simulation{})
-	if !task.BestEffort {
+	known := p.process.pods[task.Pod]
+	searches := known != nil && known.hasClaims && p.process.devices != nil
+	if !task.BestEffort && !searches {
 		return nil
 	}
 	job, found := p.session.Jobs[task.Job]
@@ -23,9 +25,34 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	if !found {
 		return fmt.Errorf("queue %s does not exist", job.Queue)
 	}
-	r, refused := p.check(p.ledger, queue, task)
-	if !refused {
+	if task.BestEffort {
+		if r, refused := p.check(p.ledger, queue, task); refused {
+			p.refuse(task, r)
+			return errors.New(r.message)
+		}
+	}
+	if !searches {
 		return nil
+	}
+	return p.begin(task, known)
+}
+
+// begin begins the search for a pod's devices.
+func (p *plugin) begin(task *api.TaskInfo, known *pod) error {
+	delete(p.failed, known)
+	r := refusal{}
+	switch {
+	case p.blocked != "":
+		return errors.New(p.blocked)
+	case known.err != nil:
+		r = uncountable(known.err)
+	default:
+		a, err := p.newAttempt(known.queue, known)
+		if err == nil {
+			p.attempts[known] = a
+			return nil
+		}
+		r = refusal{reason: taskRequestFailed, message: err.Error()}
 	}
 	p.refuse(task, r)
 	return errors.New(r.message)

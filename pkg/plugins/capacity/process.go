@@ -9,17 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	resourcelisters "k8s.io/client-go/listers/resource/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
+	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/allocation"
 	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
 	"github.com/devicequota/devicequota/pkg/client/informers/externalversions"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -32,10 +35,10 @@ type process struct {
 	// the session has no REST configuration: then there is no spec.dra.
 	queues       schedulinglisters.QueueLister
 	queuesSynced func() bool
-	// templates is nil when the scheduler runs without dynamic resource allocation.
-	templates       resourcelisters.ResourceClaimTemplateLister
-	templatesSynced func() bool
-	recorder        record.EventRecorder
+	// devices is nil until a session hands out devices.
+	devices  *devices
+	jobs     batchlisters.JobLister
+	recorder record.EventRecorder
 
 	dimensions ledger.Dimensions
 	resources  *resources
@@ -70,10 +73,10 @@ func newProcess() *process {
 	return p
 }
 
-// begin begins a session.
-func (p *process) begin() {
+// begin begins a session whose limits have been read.
+func (p *process) begin(catalog *dra.Catalog) {
 	p.round++
-	p.claims.Begin()
+	p.claims.Begin(catalog)
 }
 
 // start is idempotent. It waits for nothing: a session works with what has been read, and
@@ -83,7 +86,7 @@ func (p *process) start(ssn *framework.Session) {
 		p.startTime = time.Now()
 		p.startRecorder(ssn)
 		p.startQueues(ssn)
-		p.startTemplates(ssn)
+		p.startJobs(ssn)
 	})
 }
 
@@ -110,13 +113,24 @@ func (p *process) startQueues(ssn *framework.Session) {
 	factory.Start(context.Background().Done())
 }
 
-// startTemplates asks the session's factory for an informer that upstream does not use.
-// Starting the factory again starts only what is new.
-func (p *process) startTemplates(ssn *framework.Session) {
-	if ssn.SharedDRAManager() == nil {
+// startJobs reads Volcano's Jobs, whose templates say what pods will ask for that do not exist
+// yet.
+func (p *process) startJobs(ssn *framework.Session) {
+	if ssn.VCClient() == nil {
 		return
 	}
-	templates := ssn.InformerFactory().Resource().V1().ResourceClaimTemplates()
-	p.templates, p.templatesSynced = templates.Lister(), templates.Informer().HasSynced
-	ssn.InformerFactory().Start(context.Background().Done())
+	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
+	p.jobs = factory.Batch().V1alpha1().Jobs().Lister()
+	factory.Start(context.Background().Done())
+}
+
+// startDevices starts the dealings with resource.k8s.io.
+func (p *process) startDevices(ssn *framework.Session) {
+	reader, err := allocation.NewReader(ssn.KubeClient())
+	if err != nil {
+		klog.ErrorS(err, "Failed to start reading claims, no devices are handed out")
+		return
+	}
+	pending := allocation.NewPending(reader)
+	p.devices = &devices{Reader: reader, pending: pending, writer: allocation.NewWriter(ssn.KubeClient(), reader, pending)}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -16,13 +15,32 @@ import (
 // that the scheduler knows, keeps others from getting devices.
 const catchUpLimit = 30 * time.Second
 
+// openDevices finds out what is known of devices, if this session hands out any.
+func (p *plugin) openDevices() {
+	if handsOutDevices(p.session) {
+		if p.process.devices == nil {
+			p.process.startDevices(p.session)
+		}
+		p.source = source{p.process.devices}
+	}
+	if p.blocked = p.whyBlocked(); p.source.devices != nil && p.source.Ready() {
+		p.catalog = p.source.Catalog()
+	}
+}
+
 // whyBlocked says why the limits or the devices in use are not known well enough to hand
 // out devices; empty when they are.
 func (p *plugin) whyBlocked() string {
 	if p.process.queuesSynced != nil && !p.process.queuesSynced() {
 		return "the quotas of the queues are still being read; if this lasts, check that the scheduler may list and watch queues"
 	}
-	if p.process.caughtUp || p.source.manager == nil {
+	if p.source.devices == nil {
+		return ""
+	}
+	if !p.source.Ready() {
+		return "claims, device classes and slices are still being read; if this lasts, check that the API server serves resource.k8s.io and that the scheduler may list and watch it"
+	}
+	if p.process.caughtUp {
 		return ""
 	}
 	missing := p.unknownConsumer()
@@ -38,7 +56,7 @@ func (p *plugin) whyBlocked() string {
 // cache is filled by handlers that lag behind the informers, and a pod that is missing
 // from it would be a charge that is missing from the ledger.
 func (p *plugin) unknownConsumer() *corev1.Pod {
-	claims, err := p.source.claims.List(labels.Everything())
+	claims, err := p.source.Claims()
 	if err != nil {
 		klog.ErrorS(err, "Failed to list claims")
 		return nil

@@ -49,6 +49,11 @@ type told struct {
 // report tells people why what was refused waits. An event is written when the message is
 // another than the last one; the event recorder aggregates those that still are many.
 func (p *plugin) report() {
+	for known, a := range p.attempts {
+		if _, already := p.refused[known]; !already && a.refused.message != "" {
+			p.refused[known] = a.refused
+		}
+	}
 	for known, r := range p.refused {
 		p.reportPod(known, r)
 	}

@@ -1,0 +1,150 @@
+package demand
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Minimum is what the pods that a job needs at least ask for.
+type Minimum struct {
+	// Amounts are those of claims that will be made from templates. Where there is a choice
+	// among alternatives they are what all alternatives have in common.
+	Amounts ledger.Amounts
+	// Named are the claims that the templates of the pods name, each once.
+	Named []*Claim
+}
+
+// OfJob returns what a Volcano Job asks for before its pods exist, by the templates of its tasks
+// times what it needs of each at least. Priority returns the value of a PriorityClass. The
+// error names the object that is missing or wrong.
+func OfJob(job *batchv1alpha1.Job, source dra.Source, claims *Claims, priority func(class string) int32) (Minimum, error) {
+	var minimum Minimum
+	for i, pods := range podsOf(job, priority) {
+		if pods == 0 {
+			continue
+		}
+		spec := &job.Spec.Tasks[i].Template.Spec
+		for j := range spec.ResourceClaims {
+			if err := minimum.add(job.Namespace, &spec.ResourceClaims[j], int64(pods), source, claims); err != nil {
+				return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
+			}
+		}
+	}
+	return minimum, nil
+}
+
+func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64, source dra.Source, claims *Claims) error {
+	if ref.ResourceClaimName != nil {
+		claim, err := claims.named(namespace, *ref.ResourceClaimName, source)
+		if err == nil && !slices.Contains(m.Named, claim) {
+			m.Named = append(m.Named, claim)
+		}
+		return err
+	}
+	if ref.ResourceClaimTemplateName == nil {
+		return nil
+	}
+	each, err := claims.ofTemplate(namespace, *ref.ResourceClaimTemplateName, source)
+	for _, e := range each {
+		var all ledger.Amount
+		if err == nil {
+			all, err = e.Amount.Times(pods)
+		}
+		if err == nil {
+			m.Amounts, err = m.Amounts.Plus(e.Dimension, all)
+		}
+	}
+	return err
+}
+
+func (cs *Claims) named(namespace, name string, source dra.Source) (*Claim, error) {
+	object, err := source.Claim(namespace, name)
+	if err != nil {
+		return nil, missing(err, "ResourceClaim "+namespace+"/"+name)
+	}
+	return cs.checked(object, nil)
+}
+
+func (cs *Claims) ofTemplate(namespace, name string, source dra.Source) (ledger.Amounts, error) {
+	object := "ResourceClaimTemplate " + namespace + "/" + name
+	template, err := source.ClaimTemplate(namespace, name)
+	if err != nil {
+		return nil, missing(err, object)
+	}
+	usage, err := dra.Requested(&template.Spec.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object, err)
+	}
+	if err := dra.CheckClasses(object, &usage, cs.catalog); err != nil {
+		return nil, err
+	}
+	amounts, choices, _, err := cs.count(usage)
+	for _, alternatives := range choices {
+		if err == nil {
+			amounts, err = amounts.PlusAll(common(alternatives))
+		}
+	}
+	return amounts, err
+}
+
+// common is what all alternatives have in common.
+func common(alternatives []ledger.Amounts) ledger.Amounts {
+	var least ledger.Amounts
+	for _, e := range alternatives[0] {
+		for _, other := range alternatives[1:] {
+			if amount := other.Of(e.Dimension); amount.Cmp(e.Amount) < 0 {
+				e.Amount = amount
+			}
+		}
+		if e.Amount.Sign() > 0 {
+			least = append(least, e)
+		}
+	}
+	return least
+}
+
+func missing(err error, object string) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%s does not exist: create it or correct the name", object)
+	}
+	return fmt.Errorf("%s cannot be read: %w", object, err)
+}
+
+// podsOf returns for each task how many of its pods belong to the job's minimum, as Volcano's
+// job controller has it (calcPGMinResources): when the tasks' own minimums are more than the
+// job's, the job's first pods in the order of priority; else those minimums, and of the rest
+// again the first.
+func podsOf(job *batchv1alpha1.Job, priority func(string) int32) []int32 {
+	tasks := job.Spec.Tasks
+	order := make([]int, len(tasks))
+	least := make([]int32, len(tasks))
+	total := int32(0)
+	for i := range tasks {
+		order[i], least[i] = i, tasks[i].Replicas
+		if tasks[i].MinAvailable != nil {
+			least[i] = *tasks[i].MinAvailable
+		}
+		total += least[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(priority(tasks[b].Template.Spec.PriorityClassName), priority(tasks[a].Template.Spec.PriorityClassName))
+	})
+	pods, rest := make([]int32, len(tasks)), job.Spec.MinAvailable
+	if rest >= total {
+		copy(pods, least)
+		rest -= total
+	}
+	for _, i := range order {
+		more := max(0, min(rest, tasks[i].Replicas-pods[i]))
+		pods[i], rest = pods[i]+more, rest-more
+	}
+	return pods
+}

@@ -1,0 +1,199 @@
+package dra
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+)
+
+// stock is an allocator of so many devices of each class on node n1; a device's name begins with
+// its class.
+func stock(counts map[string]int) *Allocator {
+	var classes []*resourceapi.DeviceClass
+	spec := resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
+	for name, n := range counts {
+		c := class(name)
+		c.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
+			Expression: fmt.Sprintf(`device.attributes["driver"].model == %q`, name),
+		}}}
+		classes = append(classes, c)
+		for i := range n {
+			spec.Devices = append(spec.Devices, resourceapi.Device{
+				Name:       fmt.Sprintf("%s-%d", name, i),
+				Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"model": {StringValue: ptr.To(name)}},
+			})
+		}
+	}
+	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: spec}})
+	taken := structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+	}
+	features := structured.Features{AdminAccess: true, PrioritizedList: true, ConsumableCapacity: true, PartitionableDevices: true}
+	return NewAllocator(features, catalog, taken, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
+}
+
+func onNode(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// got lists the requests that have devices, each as often as it has some.
+func got(results []resourceapi.AllocationResult) string {
+	var requests []string
+	for _, result := range results {
+		for _, device := range result.Devices.Results {
+			requests = append(requests, device.Request)
+		}
+	}
+	return strings.Join(requests, " ")
+}
+
+// atMost accepts so many devices of each class, by the names of the devices.
+func atMost(limits map[string]int) func([]resourceapi.AllocationResult) bool {
+	return func(results []resourceapi.AllocationResult) bool {
+		counts := map[string]int{}
+		for _, result := range results {
+			for _, device := range result.Devices.Results {
+				name, _, _ := strings.Cut(device.Device, "-")
+				counts[name]++
+			}
+		}
+		for name, limit := range limits {
+			if counts[name] > limit {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func TestPick(t *testing.T) {
+	either := func(name string, classes ...string) resourceapi.DeviceRequest {
+		var alternatives []resourceapi.DeviceRequest
+		for _, c := range classes {
+			alternatives = append(alternatives, exactly(c, c, 1))
+		}
+		return firstAvailable(name, alternatives...)
+	}
+	for _, c := range []struct {
+		name     string
+		stock    map[string]int
+		requests []resourceapi.DeviceRequest
+		limits   map[string]int
+		node     string
+		want     string
+	}{
+		{name: "a count", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{exactly("r", "a", 2)}, want: "r r"},
+		{name: "more than there are", stock: map[string]int{"a": 1}, requests: []resourceapi.DeviceRequest{exactly("r", "a", 2)}},
+		{name: "on another node", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{exactly("r", "a", 2)}, node: "n2"},
+		{name: "all there are", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{all("r", "a")}, want: "r r r"},
+		{name: "all, where that is refused", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{all("r", "a")}, limits: map[string]int{"a": 2}},
+		{name: "the preferred alternative", stock: map[string]int{"a": 1, "b": 1}, requests: []resourceapi.DeviceRequest{either("r", "a", "b")}, want: "r/a"},
+		{name: "the one that is there", stock: map[string]int{"a": 0, "b": 1}, requests: []resourceapi.DeviceRequest{either("r", "a", "b")}, want: "r/b"},
+		{
+			name: "the one that is accepted", stock: map[string]int{"a": 1, "b": 1, "c": 1},
+			requests: []resourceapi.DeviceRequest{either("r", "a", "b", "c")}, limits: map[string]int{"a": 0, "b": 0}, want: "r/c",
+		},
+		{
+			name: "none that is accepted", stock: map[string]int{"a": 1, "b": 1},
+			requests: []resourceapi.DeviceRequest{either("r", "a", "b")}, limits: map[string]int{"a": 0, "b": 0},
+		},
+		{
+			name: "the first request keeps its preference, the last gives way", stock: map[string]int{"a": 2, "b": 2},
+			requests: []resourceapi.DeviceRequest{either("r", "a", "b"), either("s", "a", "b")}, limits: map[string]int{"a": 1}, want: "r/a s/b",
+		},
+		{
+			name: "the first gives way where the last cannot", stock: map[string]int{"a": 2, "b": 1},
+			requests: []resourceapi.DeviceRequest{either("r", "a", "b"), either("s", "a")}, limits: map[string]int{"a": 1}, want: "r/b s/a",
+		},
+		{
+			name: "both give way", stock: map[string]int{"a": 2, "b": 2},
+			requests: []resourceapi.DeviceRequest{either("r", "a", "b"), either("s", "a", "b")}, limits: map[string]int{"a": 0}, want: "r/b s/b",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.node == "" {
+				c.node = "n1"
+			}
+			results, err := stock(c.stock).Pick(t.Context(), onNode(c.node), []*resourceapi.ResourceClaim{claim(c.requests...)}, atMost(c.limits))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got(results) != c.want {
+				t.Errorf("picked %q, want %q", got(results), c.want)
+			}
+		})
+	}
+}
+
+// TestPickTriesEveryCombination: with three requests among three classes each, whatever single
+// combination is accepted is found, and no combination is tried twice.
+func TestPickTriesEveryCombination(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	var requests []resourceapi.DeviceRequest
+	for _, r := range []string{"r", "s", "t"} {
+		requests = append(requests, firstAvailable(r, exactly("a", "a", 1), exactly("b", "b", 1), exactly("c", "c", 1)))
+	}
+	allocator := stock(map[string]int{"a": 3, "b": 3, "c": 3})
+	for i := range 27 {
+		want := fmt.Sprintf("r/%s s/%s t/%s", names[i/9], names[i/3%3], names[i%3])
+		var tried []string
+		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, func(results []resourceapi.AllocationResult) bool {
+			if slices.Contains(tried, got(results)) {
+				t.Errorf("%s is tried twice", got(results))
+			}
+			tried = append(tried, got(results))
+			return got(results) == want
+		})
+		if err != nil || got(results) != want {
+			t.Errorf("picked %q (%v), want %q", got(results), err, want)
+		}
+	}
+}
+
+func TestPickGivesUp(t *testing.T) {
+	var requests []resourceapi.DeviceRequest
+	for i := range 5 {
+		requests = append(requests, firstAvailable(fmt.Sprint("r", i), exactly("a", "a", 1), exactly("b", "b", 1), exactly("c", "c", 1)))
+	}
+	never := func([]resourceapi.AllocationResult) bool { return false }
+	_, err := stock(map[string]int{"a": 5, "b": 5, "c": 5}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, never)
+	if err == nil || !strings.Contains(err.Error(), "too many combinations") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTakeAndPutBack(t *testing.T) {
+	allocator := stock(map[string]int{"a": 2})
+	yes := func([]resourceapi.AllocationResult) bool { return true }
+	pick := func() []resourceapi.AllocationResult {
+		t.Helper()
+		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "a", 2))}, yes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results
+	}
+	first, changes := pick(), allocator.Changes()
+	allocator.Take(&first[0])
+	if allocator.Changes() == changes {
+		t.Error("a change is not seen")
+	}
+	if got := pick(); got != nil {
+		t.Errorf("devices that are taken are picked again: %v", got)
+	}
+	allocator.PutBack(&first[0])
+	if pick() == nil {
+		t.Error("devices that were put back are not picked")
+	}
+}

@@ -1,0 +1,149 @@
+package dra
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+)
+
+// CardNameAnnotation on a DeviceClass says which card model its devices are, so that they count
+// against quotas of that card, too.
+const CardNameAnnotation = "volcano.sh/card.name"
+
+// DeviceID names a device in the cluster.
+type DeviceID struct {
+	Driver, Pool, Device string
+}
+
+// String is how people see it.
+func (id DeviceID) String() string {
+	return id.Driver + "/" + id.Pool + "/" + id.Device
+}
+
+type poolID struct {
+	driver, name string
+}
+
+// Catalog is what DeviceClasses and ResourceSlices said at one time. It never changes: make
+// another one when they do. A nil Catalog is empty.
+type Catalog struct {
+	classes map[string]*resourceapi.DeviceClass
+	// extended has the class for each name of an extended resource.
+	extended map[corev1.ResourceName]string
+	pools    map[poolID][]*resourceapi.ResourceSlice
+	drivers  map[string]bool
+	// ofNode has the slices that belong to one node, anywhere those that may serve several.
+	ofNode   map[string][]*resourceapi.ResourceSlice
+	anywhere []*resourceapi.ResourceSlice
+}
+
+// NewCatalog returns a catalog of classes and slices, which must not be changed any more.
+func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
+	c := &Catalog{
+		classes: map[string]*resourceapi.DeviceClass{}, extended: map[corev1.ResourceName]string{},
+		pools: map[poolID][]*resourceapi.ResourceSlice{}, drivers: map[string]bool{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
+	}
+	c.addClasses(classes)
+	for _, slice := range all {
+		c.drivers[slice.Spec.Driver] = true
+		if slice.Spec.NodeName != nil && *slice.Spec.NodeName != "" {
+			c.ofNode[*slice.Spec.NodeName] = append(c.ofNode[*slice.Spec.NodeName], slice)
+		} else {
+			c.anywhere = append(c.anywhere, slice)
+		}
+		c.addToPool(slice)
+	}
+	return c
+}
+
+// addClasses follows KEP-5004: of several classes that offer one extended resource the newest
+// counts, and of equally old ones the first by name.
+func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
+	ordered := slices.SortedFunc(slices.Values(classes), func(a, b *resourceapi.DeviceClass) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	for _, class := range ordered {
+		c.classes[class.Name] = class
+		c.extended[corev1.ResourceName(resourceapi.ResourceDeviceClassPrefix+class.Name)] = class.Name
+		if class.Spec.ExtendedResourceName == nil {
+			continue
+		}
+		name := corev1.ResourceName(*class.Spec.ExtendedResourceName)
+		if _, taken := c.extended[name]; !taken {
+			c.extended[name] = class.Name
+		}
+	}
+}
+
+// addToPool keeps the slices of a pool's latest generation.
+func (c *Catalog) addToPool(slice *resourceapi.ResourceSlice) {
+	id := poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
+	known := c.pools[id]
+	if len(known) > 0 {
+		switch generation := known[0].Spec.Pool.Generation; {
+		case slice.Spec.Pool.Generation < generation:
+			return
+		case slice.Spec.Pool.Generation > generation:
+			known = nil
+		}
+	}
+	c.pools[id] = append(known, slice)
+}
+
+// Class returns the DeviceClass of that name; false when there is none.
+func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
+	if c == nil {
+		return nil, false
+	}
+	class, found := c.classes[name]
+	return class, found
+}
+
+// Card returns the card model of a class's devices; empty when it names none.
+func (c *Catalog) Card(class string) string {
+	if object, found := c.Class(class); found {
+		return object.Annotations[CardNameAnnotation]
+	}
+	return ""
+}
+
+// Extended returns the class that offers an extended resource (KEP-5004); false when none does.
+func (c *Catalog) Extended(name corev1.ResourceName) (string, bool) {
+	if c == nil {
+		return "", false
+	}
+	class, found := c.extended[name]
+	return class, found
+}
+
+// Device returns what is published of a device; false when it is not published (any more).
+func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
+	if c == nil {
+		return nil, false
+	}
+	for _, slice := range c.pools[poolID{id.Driver, id.Pool}] {
+		for i := range slice.Spec.Devices {
+			if slice.Spec.Devices[i].Name == id.Device {
+				return &slice.Spec.Devices[i], true
+			}
+		}
+	}
+	return nil, false
+}
+
+// HasDriver reports whether a driver publishes any devices.
+func (c *Catalog) HasDriver(name string) bool {
+	return c != nil && c.drivers[name]
+}
+
+// slicesFor returns the slices whose devices a node may be able to reach, and no node but it or
+// those of nodes in general.
+func (c *Catalog) slicesFor(node string) []*resourceapi.ResourceSlice {
+	if len(c.anywhere) == 0 {
+		return c.ofNode[node]
+	}
+	return slices.Concat(c.ofNode[node], c.anywhere)
+}

@@ -1,0 +1,66 @@
+package dra
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestNoCatalogIsAnEmptyOne(t *testing.T) {
+	var c *Catalog
+	if _, found := c.Class("h100"); found {
+		t.Error("it has a class")
+	}
+	if _, found := c.Device(DeviceID{}); found || c.HasDriver("driver") || c.Card("h100") != "" {
+		t.Error("it has a device")
+	}
+	if _, found := c.Extended("example.com/gpu"); found {
+		t.Error("it has an extended resource")
+	}
+}
+
+// offering is a class of that age that offers an extended resource.
+func offering(name string, age time.Duration, resource string) *resourceapi.DeviceClass {
+	c := class(name)
+	c.CreationTimestamp = metav1.NewTime(time.Unix(1_000_000, 0).Add(-age))
+	c.Spec.ExtendedResourceName = ptr.To(resource)
+	return c
+}
+
+func TestExtendedResources(t *testing.T) {
+	c := NewCatalog([]*resourceapi.DeviceClass{
+		offering("old", time.Hour, "example.com/gpu"), offering("b-new", 0, "example.com/gpu"), offering("a-new", 0, "example.com/gpu"), class("plain"),
+	}, nil)
+	for resource, want := range map[corev1.ResourceName]string{
+		"example.com/gpu":                           "a-new",
+		"deviceclass.resource.kubernetes.io/old":    "old",
+		"deviceclass.resource.kubernetes.io/plain":  "plain",
+		"deviceclass.resource.kubernetes.io/absent": "",
+		"nvidia.com/gpu":                            "",
+	} {
+		if got, found := c.Extended(resource); got != want || found != (want != "") {
+			t.Errorf("%s is offered by %q, want %q", resource, got, want)
+		}
+	}
+}
+
+func TestDevicesOfTheLatestGenerationCount(t *testing.T) {
+	slice := func(generation int64, device string) *resourceapi.ResourceSlice {
+		return &resourceapi.ResourceSlice{Spec: resourceapi.ResourceSliceSpec{
+			Driver: "driver", Pool: resourceapi.ResourcePool{Name: "pool", Generation: generation}, Devices: []resourceapi.Device{{Name: device}},
+		}}
+	}
+	for _, order := range [][]*resourceapi.ResourceSlice{{slice(1, "old"), slice(2, "new")}, {slice(2, "new"), slice(1, "old")}} {
+		c := NewCatalog(nil, order)
+		if _, found := c.Device(DeviceID{"driver", "pool", "new"}); !found {
+			t.Error("the device of the latest generation is missing")
+		}
+		if _, found := c.Device(DeviceID{"driver", "pool", "old"}); found {
+			t.Error("a device of an earlier generation is still there")
+		}
+	}
+}

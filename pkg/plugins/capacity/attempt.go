@@ -1,0 +1,207 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// pickTimeout bounds the search for devices on one node, as upstream bounds it.
+const pickTimeout = 10 * time.Second
+
+// attempt is an attempt to find a node with the devices that a pod needs. Nodes are looked at
+// from several goroutines.
+type attempt struct {
+	queue ledger.QueueID
+	known *pod
+	// given are the claims that have devices already, or are about to have them.
+	given []given
+	// wanting are the claims that devices must be picked for.
+	wanting []*demand.Claim
+	// open says that the quota must be checked against what is picked.
+	open bool
+
+	mu    sync.Mutex
+	picks map[string]*pick
+	// refused is why the quota refused what was picked, on the node where that reads first.
+	refused refusal
+}
+
+// given is an allocation that a pod will use as it is.
+type given struct {
+	claim *resourceapi.ResourceClaim
+	// nodes is where its devices can be used; nil for everywhere.
+	nodes *nodeaffinity.NodeSelector
+}
+
+// pick is what was picked on one node.
+type pick struct {
+	// results and amounts have an entry for each claim that is wanting.
+	results []resourceapi.AllocationResult
+	amounts []ledger.Amounts
+	changes uint64
+}
+
+// newAttempt finds out which claims of a pod need devices. The error says why no node will do.
+func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) {
+	a := &attempt{queue: queue, known: known, picks: map[string]*pick{}}
+	// What is pending counts as taken for the rest of the session, even if it comes to nothing.
+	if err := p.openAllocator(); err != nil {
+		return nil, err
+	}
+	for _, claim := range known.claims {
+		object := claim.Object
+		if pending := p.process.devices.pending.Of(object.UID); object.Status.Allocation == nil && pending != nil {
+			object = pending
+		}
+		if object.Status.Allocation == nil {
+			a.wanting = append(a.wanting, claim)
+			a.open = a.open || claim.Open
+			continue
+		}
+		if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(known.object, object) {
+			return nil, fmt.Errorf("ResourceClaim %s/%s is used by %d pods, which is the most that can share one: use another one",
+				object.Namespace, object.Name, len(object.Status.ReservedFor))
+		}
+		g := given{claim: object}
+		if selector := object.Status.Allocation.NodeSelector; selector != nil {
+			var err error
+			if g.nodes, err = nodeaffinity.NewNodeSelector(selector); err != nil {
+				return nil, fmt.Errorf("ResourceClaim %s/%s: its allocation's nodeSelector: %w", object.Namespace, object.Name, err)
+			}
+		}
+		a.given = append(a.given, g)
+	}
+	return a, nil
+}
+
+// openAllocator makes the session's allocator when it is first needed.
+func (p *plugin) openAllocator() (err error) {
+	if p.allocator == nil {
+		p.allocator, err = p.process.devices.Allocator(p.catalog)
+	}
+	return err
+}
+
+// on picks devices on a node. It returns nil when the node has them not, or has none that the
+// quota allows.
+func (p *plugin) on(a *attempt, node *corev1.Node) (*pick, error) {
+	claims := make([]*resourceapi.ResourceClaim, len(a.wanting))
+	for i, claim := range a.wanting {
+		claims[i] = claim.Object
+	}
+	picked := &pick{changes: p.allocator.Changes()}
+	ctx, cancel := context.WithTimeout(context.Background(), pickTimeout)
+	defer cancel()
+	var failed error
+	results, err := p.allocator.Pick(ctx, node, claims, func(results []resourceapi.AllocationResult) bool {
+		var allowed bool
+		picked.amounts, allowed, failed = p.allows(a, results)
+		return allowed
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case failed != nil:
+		return nil, failed
+	case results == nil:
+		return nil, nil
+	}
+	picked.results = results
+	return picked, nil
+}
+
+// allows checks what would be charged for picked devices against the quota.
+func (p *plugin) allows(a *attempt, results []resourceapi.AllocationResult) ([]ledger.Amounts, bool, error) {
+	if !a.open {
+		amounts := make([]ledger.Amounts, len(a.wanting))
+		for i, claim := range a.wanting {
+			amounts[i] = claim.Part.Amounts
+		}
+		return amounts, true, nil
+	}
+	amounts, d := make([]ledger.Amounts, len(a.wanting)), slices.Clone(a.known.demand)
+	for i, claim := range a.wanting {
+		would, lacking, err := p.process.claims.Picked(claim, &results[i])
+		if err != nil {
+			return nil, false, err
+		}
+		for _, o := range lacking {
+			if by, _, limited := p.ledger.Nearest(a.queue, o); limited {
+				return nil, false, fmt.Errorf("queue %s limits %s, a capacity that device %s of the class does not have: take it out of the queue's spec.dra, or correct its name",
+					p.ledger.Name(by), p.process.dimensions.Dimension(o), deviceOf(&results[i]))
+			}
+		}
+		amounts[i] = would
+		d[slices.Index(d, claim.Part)] = &ledger.Part{Amounts: would}
+	}
+	shortage, err := p.ledger.Fits(a.queue, d)
+	if shortage != nil {
+		a.refuse(short(shortage))
+	}
+	return amounts, shortage == nil && err == nil, err
+}
+
+func deviceOf(result *resourceapi.AllocationResult) string {
+	first := &result.Devices.Results[0]
+	return first.Driver + "/" + first.Pool + "/" + first.Device
+}
+
+// refuse keeps of all reasons the one that sorts first, so that it does not depend on which node
+// was looked at first.
+func (a *attempt) refuse(r refusal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.refused.message == "" || r.message < a.refused.message {
+		a.refused = r
+	}
+}
+
+func (a *attempt) note(node string, picked *pick) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.picks[node] = picked
+}
+
+// predicate is Volcano's PredicateFn: does the node have the devices that the pod needs, and does
+// the quota allow just those?
+func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
+	a := p.attempts[p.process.pods[task.Pod]]
+	if a == nil {
+		return nil
+	}
+	for _, g := range a.given {
+		if g.nodes != nil && !g.nodes.Match(node.Node) {
+			return unfit(task, node, api.UnschedulableAndUnresolvable, fmt.Sprintf("ResourceClaim %s/%s has devices elsewhere", g.claim.Namespace, g.claim.Name))
+		}
+	}
+	if len(a.wanting) == 0 {
+		return nil
+	}
+	picked, err := p.on(a, node.Node)
+	switch {
+	case err != nil:
+		a.refuse(refusal{reason: taskRequestFailed, message: "Devices cannot be picked: " + err.Error()})
+		return unfit(task, node, api.Unschedulable, err.Error())
+	case picked == nil:
+		return unfit(task, node, api.Unschedulable, "cannot give it the devices of its ResourceClaims")
+	}
+	a.note(node.Name, picked)
+	return nil
+}
+
+func unfit(task *api.TaskInfo, node *api.NodeInfo, code int, reason string) error {
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: reason, Plugin: Name})
+}
