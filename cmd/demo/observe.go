@@ -36,7 +36,7 @@ func apply(ctx context.Context, c *cluster.Cluster, sample string) error {
 // tally is how a job stands.
 type tally struct {
 	running, waiting, done int
-	// why is what a waiting pod says about the quota; empty if none says anything.
+	// why is what the last event about the quota says; empty if there is none.
 	why string
 }
 
@@ -58,7 +58,16 @@ func observe(ctx context.Context, client kubernetes.Interface) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	var s state
+	events, err := client.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientScalarQuota"})
+	if err != nil {
+		return state{}, err
+	}
+	s := state{first: tally{waiting: firstPods}, second: tally{waiting: secondPods}}
+	for _, event := range events.Items {
+		if strings.HasPrefix(event.InvolvedObject.Name, "second-") {
+			s.second.why = event.Message
+		}
+	}
 	for _, claim := range claims.Items {
 		if claim.Status.Allocation != nil {
 			s.devices += len(claim.Status.Allocation.Devices.Results)
@@ -79,14 +88,9 @@ func (t *tally) add(pod *corev1.Pod) {
 	switch pod.Status.Phase {
 	case corev1.PodRunning:
 		t.running++
+		t.waiting--
 	case corev1.PodSucceeded:
 		t.done++
-	case corev1.PodPending:
-		t.waiting++
-		for _, condition := range pod.Status.Conditions {
-			if condition.Type == corev1.PodScheduled && strings.HasPrefix(condition.Message, "Queue <") {
-				t.why = condition.Message
-			}
-		}
+		t.waiting--
 	}
 }

@@ -32,7 +32,7 @@ var chapters = []struct {
 	{
 		begin:   "Job second: 4 pods with one H100 each",
 		samples: []string{"samples/jobs/second.yaml"},
-		end:     "the second job waits and its pods say why",
+		end:     "the second job waits and says why, on its PodGroup",
 		ended: func(s state) bool {
 			return s.first.running == firstPods && s.second.waiting == secondPods && s.second.why != ""
 		},

@@ -86,6 +86,11 @@ func (ds *Dimensions) Known(d Dimension) (Ordinal, bool) {
 	return o, known
 }
 
+// Len is the number of dimensions: ordinals are below it.
+func (ds *Dimensions) Len() int {
+	return len(ds.names)
+}
+
 // Capacities returns the capacity dimensions of a DeviceClass, which must not be changed.
 func (ds *Dimensions) Capacities(class string) []Ordinal {
 	return ds.capacities[class]

@@ -154,6 +154,17 @@ func (l *Ledger) Deserved(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].deserved, o)
 }
 
+// Guarantee returns what is reserved for the queue; it is not set when nothing is said of the
+// dimension.
+func (l *Ledger) Guarantee(q QueueID, o Ordinal) Limit {
+	for _, e := range l.queues[q].guarantee {
+		if e.Dimension == o {
+			return AtMost(e.Amount)
+		}
+	}
+	return Limit{}
+}
+
 // Nearest returns the capability of the lowest queue, from q upwards, that lists a
 // dimension, and that queue; false when none does.
 func (l *Ledger) Nearest(q QueueID, o Ordinal) (QueueID, Amount, bool) {

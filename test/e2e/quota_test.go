@@ -21,7 +21,7 @@ var _ = Describe("A queue's count of devices", func() {
 		s.submit(ctx, gang("first", queue, 6))
 		s.expectRunning(ctx, "first", 6)
 		s.submit(ctx, gang("second", queue, 4))
-		s.expectRefused(ctx, "second", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 9, 8))
+		s.expectHeld(ctx, "second", "InsufficientScalarQuota", insufficient(queue, s.class, 4, 10, 8))
 
 		s.deleteJob(ctx, "first")
 		s.expectRunning(ctx, "second", 4)
@@ -43,7 +43,7 @@ var _ = Describe("A queue's count of devices", func() {
 		s.submit(ctx, gang("fits", queue, 3))
 		s.expectRunning(ctx, "fits", 3)
 		s.submit(ctx, gang("excess", queue, 1))
-		s.expectRefused(ctx, "excess", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 4, 3))
+		s.expectHeld(ctx, "excess", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 4, 3))
 	})
 
 	It("counts a job that may start with some of its pods", func(ctx context.Context) {
@@ -51,7 +51,7 @@ var _ = Describe("A queue's count of devices", func() {
 		devices := s.watchDevices()
 		s.submit(ctx, gang("elastic", queue, 8).startingWith(2))
 		s.expectRunning(ctx, "elastic", 5)
-		Eventually(func() int { return s.phase(ctx, "elastic", corev1.PodPending) }).WithContext(ctx).Should(Equal(3))
+		s.expectTold(ctx, "elastic", 3, "InsufficientScalarQuota", insufficient(queue, s.class, 1, 6, 5))
 		Expect(devices.most()).To(Equal(5))
 	})
 
@@ -62,7 +62,7 @@ var _ = Describe("A queue's count of devices", func() {
 		s.submit(ctx, gang("holder", queue, 1).usingClaim("four"))
 		s.expectRunning(ctx, "holder", 1)
 		s.submit(ctx, gang("waiter", queue, 1).usingClaim("two"))
-		s.expectRefused(ctx, "waiter", "InsufficientScalarQuota", insufficient(queue, s.class, 2, 6, 5))
+		s.expectHeld(ctx, "waiter", "InsufficientScalarQuota", insufficient(queue, s.class, 2, 6, 5))
 		s.deleteJob(ctx, "holder")
 		s.expectRunning(ctx, "waiter", 1)
 	})
@@ -73,7 +73,7 @@ var _ = Describe("A queue's count of devices", func() {
 		s.submit(ctx, gang("sharers", queue, 3).startingWith(1).usingClaim("shared"))
 		s.expectRunning(ctx, "sharers", 3)
 		s.submit(ctx, gang("other", queue, 1))
-		s.expectRefused(ctx, "other", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 5, 4))
+		s.expectHeld(ctx, "other", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 5, 4))
 	})
 
 	It("adds up in the parent, which refuses what its children would allow", func(ctx context.Context) {
@@ -85,7 +85,7 @@ var _ = Describe("A queue's count of devices", func() {
 		s.submit(ctx, gang("left", left, 4))
 		s.expectRunning(ctx, "left", 4)
 		s.submit(ctx, gang("right", right, 3))
-		s.expectRefused(ctx, "right", "InsufficientScalarQuota", insufficient(parent, s.class, 1, 7, 6))
+		s.expectHeld(ctx, "right", "InsufficientScalarQuota", insufficient(parent, s.class, 3, 7, 6))
 
 		s.deleteJob(ctx, "left")
 		s.expectRunning(ctx, "right", 3)
@@ -105,7 +105,7 @@ var _ = Describe("A queue's count of devices", func() {
 	It("forbids the class when it is zero", func(ctx context.Context) {
 		queue := s.queue(ctx, "team", "root", quota(s.class, 0))
 		s.submit(ctx, gang("never", queue, 1))
-		s.expectRefused(ctx, "never", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 1, 0))
+		s.expectHeld(ctx, "never", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 1, 0))
 		setQuota(ctx, queue, quota(s.class, 1))
 		s.expectRunning(ctx, "never", 1)
 	})
@@ -117,7 +117,7 @@ var _ = Describe("A queue's count of devices", func() {
 		setQuota(ctx, queue, quota(s.class, 2))
 
 		s.submit(ctx, gang("new", queue, 1))
-		s.expectRefused(ctx, "new", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 7, 2))
+		s.expectHeld(ctx, "new", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 7, 2))
 		Expect(s.phase(ctx, "running", corev1.PodRunning)).To(Equal(6))
 
 		s.deleteJob(ctx, "running")
@@ -127,19 +127,18 @@ var _ = Describe("A queue's count of devices", func() {
 	It("holds for pods that request nothing but claims, which backfill places", func(ctx context.Context) {
 		queue := s.queue(ctx, "team", "root", quota(s.class, 2))
 		devices := s.watchDevices()
-		s.submit(ctx, gang("fill", queue, 2).withoutRequests())
+		s.submit(ctx, gang("fill", queue, 3).startingWith(1).withoutRequests())
 		s.expectRunning(ctx, "fill", 2)
-		s.submit(ctx, gang("excess", queue, 1).withoutRequests())
-		s.expectRefused(ctx, "excess", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 3, 2))
-		s.deleteJob(ctx, "fill")
-		s.expectRunning(ctx, "excess", 1)
-		Expect(devices.most()).To(Equal(2))
+		s.expectTold(ctx, "fill", 1, "InsufficientScalarQuota", insufficient(queue, s.class, 1, 3, 2))
+		setQuota(ctx, queue, quota(s.class, 3))
+		s.expectRunning(ctx, "fill", 3)
+		Expect(devices.most()).To(Equal(3))
 	})
 
 	It("names a claim template that does not exist, and runs the pod when it does", func(ctx context.Context) {
 		queue := s.queue(ctx, "team", "root", quota(s.class, 2))
 		s.submit(ctx, gang("early", queue, 1).fromTemplate("late"))
-		s.expectRefused(ctx, "early", "GetTaskRequestResourceFailed", "ResourceClaimTemplate "+s.namespace+"/late does not exist: create it or correct the name")
+		s.expectHeld(ctx, "early", "GetTaskRequestResourceFailed", "task worker: ResourceClaimTemplate "+s.namespace+"/late does not exist: create it or correct the name")
 		s.submit(ctx, gang("bystander", queue, 1))
 		s.expectRunning(ctx, "bystander", 1)
 		s.createTemplate(ctx, "late", 1)
@@ -148,11 +147,11 @@ var _ = Describe("A queue's count of devices", func() {
 
 	It("frees the devices that a gang only hoped for", func(ctx context.Context) {
 		// The gang half fits: the scheduler reserves devices for it and never binds it.
-		queue := s.queue(ctx, "team", "root", quota(s.class, 16))
+		queue := s.queue(ctx, "team", "root", quota(s.class, 20))
 		s.submit(ctx, gang("holder", queue, 12))
 		s.expectRunning(ctx, "holder", 12)
 		s.submit(ctx, gang("half", queue, 8))
-		s.expectRefused(ctx, "half", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 17, 16))
+		Eventually(func() int { return s.phase(ctx, "half", corev1.PodPending) }).WithContext(ctx).Should(Equal(8))
 		s.submit(ctx, gang("small", queue, 4))
 		s.expectRunning(ctx, "small", 4)
 		s.deleteJob(ctx, "half")

@@ -23,7 +23,7 @@ var _ = Describe("The root queue", func() {
 		s.submit(ctx, gang("fits", queue, 3).fromTemplate("limited"))
 		s.expectRunning(ctx, "fits", 3)
 		s.submit(ctx, gang("excess", queue, 1).fromTemplate("limited"))
-		s.expectRefused(ctx, "excess", "InsufficientScalarQuota", insufficient("root", rootLimited, 1, 4, 3))
+		s.expectHeld(ctx, "excess", "InsufficientScalarQuota", insufficient("root", rootLimited, 1, 4, 3))
 	})
 
 	It("keeps its dra through as many cycles as the scheduler has in an hour", func(ctx context.Context) {

@@ -203,9 +203,26 @@ func (s *scene) expectSucceeded(ctx context.Context, name string, n int) {
 	Eventually(func() int { return s.phase(ctx, name, corev1.PodSucceeded) }).WithContext(ctx).Should(Equal(n), "succeeded pods of job %s", name)
 }
 
-// expectRefused waits until a pod of the job has an event of that reason and message, and a
-// PodScheduled condition that says the same, and no pod of it has a node.
+// expectHeld waits until the PodGroup of a job has an event of that reason and message, and makes
+// sure that the job has no pods.
+func (s *scene) expectHeld(ctx context.Context, name, reason, message string) {
+	GinkgoHelper()
+	expectTold(ctx, s.namespace, "PodGroup", s.podGroup(ctx, name), reason, message)
+	Expect(s.pods(ctx, name)).To(BeEmpty(), "a job that is not let in has no pods")
+}
+
+// expectRefused waits until a pod of the job says why it waits, and no pod of it has a node.
 func (s *scene) expectRefused(ctx context.Context, name, reason, message string) {
+	GinkgoHelper()
+	s.expectTold(ctx, name, 1, reason, message)
+	for _, pod := range s.pods(ctx, name) {
+		Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s was placed", pod.Name)
+	}
+}
+
+// expectTold waits until n pods of the job or more have an event of that reason and message, and
+// a PodScheduled condition that says the same.
+func (s *scene) expectTold(ctx context.Context, name string, n int, reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		events, err := kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{})
@@ -216,18 +233,15 @@ func (s *scene) expectRefused(ctx context.Context, name, reason, message string)
 				told[event.InvolvedObject.Name] += event.Message + "\n"
 			}
 		}
-		pods := s.pods(ctx, name)
-		g.Expect(pods).NotTo(BeEmpty())
 		explained := 0
-		for _, pod := range pods {
-			g.Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s was placed", pod.Name)
+		for _, pod := range s.pods(ctx, name) {
 			for _, condition := range pod.Status.Conditions {
 				if condition.Type == corev1.PodScheduled && strings.Contains(condition.Message, message) && strings.Contains(told[pod.Name], message) {
 					explained++
 				}
 			}
 		}
-		g.Expect(explained).To(BeNumerically(">", 0), "no pod of job %s says %q; events: %v", name, message, told)
+		g.Expect(explained).To(BeNumerically(">=", n), "pods of job %s that say %q; events: %v", name, message, told)
 	}).WithContext(ctx).Should(Succeed())
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -41,13 +42,24 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 		return uncountable(known.err), true
 	}
 	shortage, err := books.Fits(queue, known.asks())
-	if err != nil {
+	switch {
+	case err != nil:
 		return uncountable(err), true
-	}
-	if shortage != nil {
+	case shortage != nil:
 		return short(shortage), true
+	case known.extended != "":
+		return p.unserved(known.extended), true
+	default:
+		return refusal{}, false
 	}
-	return refusal{}, false
+}
+
+// unserved is the refusal of a pod that requests what Volcano v1.14.1 does not place: its own
+// checks look for the resource in what nodes have, where it is not.
+func (p *plugin) unserved(name corev1.ResourceName) refusal {
+	return refusal{reason: taskRequestFailed, message: fmt.Sprintf(
+		"It requests <%s>, which no node has and DeviceClass %s offers by dynamic resource allocation, where Volcano cannot place it: ask for the devices with a ResourceClaim of that class instead",
+		name, p.process.resources.named(name).class)}
 }
 
 // queueOf is checkQueue without looking the queue up, for a pod that is known to be in it.

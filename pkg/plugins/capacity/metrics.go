@@ -53,6 +53,8 @@ type published struct {
 	// values has a value for every resource, in the order of resources.all.
 	values [][]ledger.Amount
 	share  float64
+	// devices has what is published of each dimension of devices, by dimension and gauge.
+	devices [][len(deviceGauges)]deviceValue
 }
 
 // publish updates the metrics that have changed.
@@ -68,9 +70,14 @@ func (p *plugin) publish() {
 			p.process.published[info.Name] = last
 		}
 		p.publishQueue(info.Name, queue, last)
+		p.publishDevices(info.Name, queue, last)
 	}
 	maps.DeleteFunc(p.process.published, func(name string, _ *published) bool {
-		return p.session.Queues[api.QueueID(name)] == nil
+		gone := p.session.Queues[api.QueueID(name)] == nil
+		if gone {
+			unpublishDevices(name)
+		}
+		return gone
 	})
 }
 

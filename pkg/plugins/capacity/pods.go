@@ -30,6 +30,9 @@ type pod struct {
 	inLedger bool
 	job      api.JobID
 	object   *corev1.Pod
+	// extended is an extended resource that the pod requests and that only DRA serves, while no
+	// devices have been given to it for that; empty for none.
+	extended corev1.ResourceName
 	// err says why the pod cannot be counted in full; nil if it can. ResourcesErr is that of its
 	// resources.
 	err, resourcesErr error
@@ -67,8 +70,11 @@ func (p *plugin) lookAt(task *api.TaskInfo) *pod {
 }
 
 func (p *plugin) newPod(task *api.TaskInfo) *pod {
-	known := &pod{object: task.Pod, job: task.Job, hasClaims: len(task.Pod.Spec.ResourceClaims) > 0}
+	known := &pod{object: task.Pod, job: task.Job, hasClaims: len(task.Pod.Spec.ResourceClaims) > 0 || task.Pod.Status.ExtendedResourceClaimStatus != nil}
 	amounts, err := p.process.resources.amounts(task.Resreq)
+	if err == nil && task.Pod.Status.ExtendedResourceClaimStatus == nil {
+		amounts, known.extended, err = p.process.resources.devices(task.Pod, amounts)
+	}
 	if err != nil {
 		known.err, known.resourcesErr = err, err
 		klog.ErrorS(err, "Failed to count the resources of a pod", "pod", klog.KObj(task.Pod))

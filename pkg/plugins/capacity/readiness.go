@@ -26,6 +26,19 @@ func (p *plugin) openDevices() {
 	if p.blocked = p.whyBlocked(); p.source.devices != nil && p.source.Ready() {
 		p.catalog = p.source.Catalog()
 	}
+	if p.process.resources.reclassify(p.classOf) {
+		clear(p.process.pods) // what is remembered of them is wrong now
+	}
+}
+
+// classOf returns the DeviceClass whose devices the name of a resource stands for: nodes that
+// have the resource in what they offer hand it out by device plugins, whatever classes say.
+func (p *plugin) classOf(name corev1.ResourceName) string {
+	class, found := p.catalog.Extended(name)
+	if !found || p.session.TotalResource.ScalarResources[name] > 0 {
+		return ""
+	}
+	return class
 }
 
 // whyBlocked says why the limits or the devices in use are not known well enough to hand

@@ -27,6 +27,8 @@ type namedResource struct {
 	unit    uint64
 	// counted is false for names that Volcano leaves out, such as those of object counts.
 	counted bool
+	// class is the DeviceClass whose devices the name stands for (KEP-5004); empty for none.
+	class string
 }
 
 // resources translates Volcano's resources into amounts of the ledger, and back.
@@ -36,10 +38,15 @@ type resources struct {
 	// all has them in the order in which they were met.
 	all  []*namedResource
 	pods ledger.Ordinal
+	// classOf returns the DeviceClass that a name stands for; empty for none.
+	classOf func(corev1.ResourceName) string
 }
 
 func newResources(dimensions *ledger.Dimensions) *resources {
-	r := &resources{dimensions: dimensions, byName: map[corev1.ResourceName]*namedResource{}}
+	r := &resources{
+		dimensions: dimensions, byName: map[corev1.ResourceName]*namedResource{},
+		classOf: func(corev1.ResourceName) string { return "" },
+	}
 	r.pods = r.named(corev1.ResourcePods).ordinal
 	return r
 }
@@ -57,12 +64,27 @@ func (r *resources) named(name corev1.ResourceName) *namedResource {
 	default:
 		met.counted = !api.IsCountQuota(name) && schedutil.IsScalarResourceName(name)
 	}
+	met.class = r.classOf(name)
 	r.byName[name], r.all = met, append(r.all, met)
 	return met
 }
 
+// reclassify asks again for the classes that names stand for, and reports whether any has
+// changed.
+func (r *resources) reclassify(classOf func(corev1.ResourceName) string) bool {
+	r.classOf = classOf
+	changed := false
+	for _, named := range r.all {
+		class := classOf(named.name)
+		changed = changed || class != named.class
+		named.class = class
+	}
+	return changed
+}
+
 // amounts returns what is in a resource, in the order of the dimensions. Like Volcano it
-// takes cpu and memory of zero for not set, and anything else of zero for none.
+// takes cpu and memory of zero for not set, and anything else of zero for none. Names that
+// stand for devices are left out.
 func (r *resources) amounts(from *api.Resource) (ledger.Amounts, error) {
 	amounts := make(ledger.Amounts, 0, 2+len(from.ScalarResources))
 	add := func(name corev1.ResourceName, value float64) error {
@@ -82,6 +104,9 @@ func (r *resources) amounts(from *api.Resource) (ledger.Amounts, error) {
 		errs = append(errs, add(corev1.ResourceMemory, from.Memory))
 	}
 	for name, value := range from.ScalarResources {
+		if r.named(name).class != "" {
+			continue
+		}
 		errs = append(errs, add(name, value))
 	}
 	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
@@ -89,7 +114,8 @@ func (r *resources) amounts(from *api.Resource) (ledger.Amounts, error) {
 }
 
 // list appends to amounts, which may be nil, what a user or an administrator wrote. It counts
-// as api.NewResource and amounts together do.
+// as api.NewResource and amounts together do. Of a name that stands for devices it takes their
+// number, unless amounts has one.
 func (r *resources) list(from corev1.ResourceList, amounts ledger.Amounts) ledger.Amounts {
 	for name, quantity := range from {
 		named := r.named(name)
@@ -101,9 +127,42 @@ func (r *resources) list(from corev1.ResourceList, amounts ledger.Amounts) ledge
 		if unset || !named.counted || ignored(name) {
 			continue
 		}
-		amounts = append(amounts, ledger.Entry{Dimension: named.ordinal, Amount: ledger.Scaled(max(value, 0), named.unit)})
+		ordinal := named.ordinal
+		if named.class != "" {
+			if ordinal = r.count(named.class); slices.ContainsFunc(amounts, func(e ledger.Entry) bool { return e.Dimension == ordinal }) {
+				continue
+			}
+		}
+		amounts = append(amounts, ledger.Entry{Dimension: ordinal, Amount: ledger.Scaled(max(value, 0), named.unit)})
 	}
 	return amounts
+}
+
+func (r *resources) count(class string) ledger.Ordinal {
+	return r.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
+}
+
+// devices adds what the containers of a pod request of names that stand for devices: each
+// container gets its own, those that run one after the other, too (KEP-5004). It returns one of
+// the names; empty when there is none.
+func (r *resources) devices(pod *corev1.Pod, amounts ledger.Amounts) (ledger.Amounts, corev1.ResourceName, error) {
+	var some corev1.ResourceName
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			for name, quantity := range containers[i].Resources.Requests {
+				class := r.named(name).class
+				if class == "" || quantity.Sign() <= 0 {
+					continue
+				}
+				var err error
+				if amounts, err = amounts.Plus(r.count(class), ledger.Units(quantity.Value())); err != nil {
+					return nil, name, fmt.Errorf("%s: %w", name, err)
+				}
+				some = max(some, name)
+			}
+		}
+	}
+	return amounts, some, nil
 }
 
 // ignored reports whether a plugin of Volcano's that hands out devices itself takes the name

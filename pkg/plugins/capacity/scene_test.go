@@ -131,6 +131,22 @@ func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, str
 	c.n++
 }
 
+// readFirst is the plugin after it has read all that there is of devices.
+type readFirst struct{ *plugin }
+
+func (p readFirst) OnSessionOpen(ssn *framework.Session) {
+	if handsOutDevices(ssn) {
+		p.process.startDevices(ssn)
+		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+			return p.process.devices.Ready(), nil
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
+	p.plugin.OnSessionOpen(ssn)
+}
+
 // open opens a session with the plugin, and closes it when the test ends.
 func (s *scene) open(t *testing.T) *framework.Session {
 	t.Helper()
@@ -142,15 +158,15 @@ func (s *scene) open(t *testing.T) *framework.Session {
 	}
 	s.Plugins[Name] = func(framework.Arguments) framework.Plugin {
 		opened = &plugin{process: s.process}
-		return opened
+		return readFirst{opened}
 	}
-	s.Plugins[gang.PluginName], s.Plugins[predicates.PluginName] = gang.New, predicates.New
+	s.Plugins[gang.PluginName], s.Plugins[predicates.PluginName] = gang.New, NewPredicates
 	on := ptr.To(true)
 	options := []conf.PluginOption{
 		{Name: Name, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on,
 			EnabledQueueOrder: on, EnabledPredicate: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
 		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
-		{Name: predicates.PluginName, EnabledPredicate: on},
+		{Name: predicates.PluginName, EnabledPredicate: on, Arguments: map[string]any{predicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
 	}
 	ssn := s.RegisterSession([]conf.Tier{{Plugins: append(options, s.extra...)}}, nil)
 	t.Cleanup(framework.CleanupPluginBuilders)
