@@ -147,7 +147,7 @@ var _ = Describe("A queue's count of devices", func() {
 
 	It("frees the devices that a gang only hoped for", func(ctx context.Context) {
 		// The gang half fits: the scheduler reserves devices for it and never binds it.
-		queue := s.queue(ctx, "team", "root", quota(s.class, 20))
+		queue := s.queue(ctx, "team", "root", quota(s.class, 24))
 		s.submit(ctx, gang("holder", queue, 12))
 		s.expectRunning(ctx, "holder", 12)
 		s.submit(ctx, gang("half", queue, 8))

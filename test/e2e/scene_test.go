@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -36,13 +35,22 @@ func newScene(ctx context.Context) *scene {
 	return s
 }
 
-// deleteNamespace waits until its pods and claims, and with them the devices, are gone.
+// deleteNamespace waits until its pods and claims, and with them the devices, are gone. The
+// namespace itself takes longer, and nobody needs to wait for that.
 func deleteNamespace(ctx context.Context, name string) {
+	all, now := metav1.ListOptions{}, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	Expect(vc.BatchV1alpha1().Jobs(name).DeleteCollection(ctx, metav1.DeleteOptions{}, all)).To(Succeed())
+	Expect(kube.AppsV1().Deployments(name).DeleteCollection(ctx, metav1.DeleteOptions{}, all)).To(Succeed())
+	Eventually(func(g Gomega) {
+		g.Expect(kube.CoreV1().Pods(name).DeleteCollection(ctx, now, all)).To(Succeed())
+		g.Expect(kube.ResourceV1().ResourceClaims(name).DeleteCollection(ctx, now, all)).To(Succeed())
+		pods, err := kube.CoreV1().Pods(name).List(ctx, all)
+		g.Expect(err).NotTo(HaveOccurred())
+		claims, err := kube.ResourceV1().ResourceClaims(name).List(ctx, all)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(len(pods.Items)+len(claims.Items)).To(BeZero(), "pods and claims of namespace %s", name)
+	}).WithContext(ctx).Should(Succeed())
 	Expect(kube.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
-	Eventually(func() bool {
-		_, err := kube.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	}).WithContext(ctx).Should(BeTrue(), "namespace %s is still there", name)
 }
 
 func createClass(ctx context.Context, name string) {

@@ -74,16 +74,15 @@ func (p *plugin) isPending(job api.JobID, id api.TaskID) bool {
 // reportPod makes the pod's PodScheduled condition say why it waits. Upstream makes that of
 // NodesFitErrors; an AllocatableFn leaves nothing there by itself, and must not do so
 // earlier: while a session runs, upstream skips all pods of the same task once one has an
-// entry.
+// entry. What nodes said is less to the point than what the quota says.
 func (p *plugin) reportPod(known *pod, r refusal) {
 	id := api.TaskID(known.object.UID)
 	if !p.isPending(known.job, id) {
 		return
 	}
-	if job := p.session.Jobs[known.job]; job.NodesFitErrors[id] == nil {
-		job.NodesFitErrors[id] = api.NewFitErrors()
-		job.NodesFitErrors[id].SetError(r.message)
-	}
+	job := p.session.Jobs[known.job]
+	job.NodesFitErrors[id] = api.NewFitErrors()
+	job.NodesFitErrors[id].SetError(r.message)
 	if r.reason != "" && p.process.toldPods[id].message != r.message {
 		p.process.recorder.Event(known.object, corev1.EventTypeWarning, r.reason, r.message)
 	}

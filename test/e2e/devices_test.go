@@ -1,0 +1,288 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// driver is one that only this case's devices have.
+func (s *scene) driver() string { return s.namespace + ".example.com" }
+
+// name makes the name of something that has no namespace.
+func (s *scene) name(name string) string { return s.namespace + "-" + name }
+
+// node adds a node with devices.
+func (s *scene) node(ctx context.Context, name string, devices ...resourcev1.Device) {
+	s.nodeWith(ctx, name, nil, devices...)
+}
+
+// nodeWith is node for devices that share counters.
+func (s *scene) nodeWith(ctx context.Context, name string, counters []resourcev1.CounterSet, devices ...resourcev1.Device) {
+	name = s.name(name)
+	Expect(controlPlane.ApplyYAML(ctx, "node", fmt.Appendf(nil, `
+apiVersion: v1
+kind: Node
+metadata: {name: %s, labels: {scene: %s}}
+status:
+  allocatable: &all {cpu: "64", memory: 256Gi, pods: "100"}
+  capacity: *all
+`, name, s.namespace))).To(Succeed())
+	DeferCleanup(func(ctx context.Context) error {
+		return kube.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
+	})
+	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver: s.driver(), NodeName: ptr.To(name), SharedCounters: counters,
+			Pool: resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1}, Devices: devices,
+		},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+}
+
+type capacities = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity
+
+func bytes(quantity string) capacities {
+	return capacities{"memory": {Value: resource.MustParse(quantity)}}
+}
+
+// device is one of a model, which is the class that it belongs to.
+func device(name, model string, capacity capacities) resourcev1.Device {
+	return resourcev1.Device{
+		Name: name, Capacity: capacity,
+		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: ptr.To(model)}},
+	}
+}
+
+func devices(n int, model string, capacity capacities) []resourcev1.Device {
+	var all []resourcev1.Device
+	for i := range n {
+		all = append(all, device(fmt.Sprintf("%s-%d", model, i), model, capacity))
+	}
+	return all
+}
+
+// model creates the DeviceClass of a model's devices and returns its name.
+func (s *scene) model(ctx context.Context, model string, change ...func(*resourcev1.DeviceClass)) string {
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: s.name(model)}}
+	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
+		Expression: fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, s.driver(), model),
+	}}}
+	for _, c := range change {
+		c(class)
+	}
+	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(kube.ResourceV1().DeviceClasses().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + class.Name})
+	return class.Name
+}
+
+// limit is a queue's capability of one class.
+func limit(class string, count int64, capacity ...string) *schedulingv1beta1.DRAQuota {
+	return limits(capability(class, count, capacity...))
+}
+
+type classLimit struct {
+	class string
+	quota schedulingv1beta1.DeviceQuota
+}
+
+// capability is a number of devices, and names and quantities of their capacity by turns.
+func capability(class string, count int64, capacity ...string) classLimit {
+	l := classLimit{class, schedulingv1beta1.DeviceQuota{Count: count}}
+	for i := 0; i < len(capacity); i += 2 {
+		if l.quota.Capacity == nil {
+			l.quota.Capacity = schedulingv1beta1.DeviceCapacities{}
+		}
+		l.quota.Capacity[capacity[i]] = resource.MustParse(capacity[i+1])
+	}
+	return l
+}
+
+func limits(all ...classLimit) *schedulingv1beta1.DRAQuota {
+	q := &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{}}
+	for _, l := range all {
+		q.Capability[l.class] = l.quota
+	}
+	return q
+}
+
+func exactly(class string, count int64) resourcev1.DeviceRequest {
+	return resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count,
+	}}
+}
+
+func all(class string) resourcev1.DeviceRequest {
+	return resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeAll,
+	}}
+}
+
+func named(name string, r resourcev1.DeviceRequest) resourcev1.DeviceRequest {
+	r.Name = name
+	return r
+}
+
+func sized(r resourcev1.DeviceRequest, dimension, quantity string) resourcev1.DeviceRequest {
+	r.Exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{
+		resourcev1.QualifiedName(dimension): resource.MustParse(quantity),
+	}}
+	return r
+}
+
+// firstAvailable has the requests as alternatives.
+func firstAvailable(alternatives ...resourcev1.DeviceRequest) resourcev1.DeviceRequest {
+	r := resourcev1.DeviceRequest{Name: "r"}
+	for i, a := range alternatives {
+		r.FirstAvailable = append(r.FirstAvailable, resourcev1.DeviceSubRequest{
+			Name: fmt.Sprint("alternative-", i), DeviceClassName: a.Exactly.DeviceClassName, AllocationMode: a.Exactly.AllocationMode,
+			Count: a.Exactly.Count, Capacity: a.Exactly.Capacity,
+		})
+	}
+	return r
+}
+
+func asking(requests ...resourcev1.DeviceRequest) resourcev1.ResourceClaimSpec {
+	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: requests}}
+}
+
+func (s *scene) template(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) {
+	_, err := kube.ResourceV1().ResourceClaimTemplates(s.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: asking(requests...)},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func (s *scene) claim(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
+	claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Create(ctx, &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(requests...),
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return claim
+}
+
+// held counts the devices that the namespace's claims hold, by name.
+func (s *scene) held(ctx context.Context) map[string]int {
+	claims, err := kube.ResourceV1().ResourceClaims(s.namespace).List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	held := map[string]int{}
+	for _, claim := range claims.Items {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, result := range claim.Status.Allocation.Devices.Results {
+			held[result.Device]++
+		}
+	}
+	return held
+}
+
+var sample = regexp.MustCompile(`(?m)^volcano_queue_device_class_(\w+)\{device_class="([^"]*)",dimension="([^"]*)",queue="([^"]*)"\} (\S+)$`)
+
+// account is what the metrics say of a queue's devices: metric, class and dimension to value.
+func account(ctx context.Context, queue, metric string) map[string]float64 {
+	values := map[string]float64{}
+	for _, m := range sample.FindAllStringSubmatch(schedulerMetrics(ctx), -1) {
+		if m[4] != queue || m[1] != metric {
+			continue
+		}
+		value, err := strconv.ParseFloat(m[5], 64)
+		Expect(err).NotTo(HaveOccurred())
+		if value != 0 {
+			values[m[2]+"/"+m[3]] = value
+		}
+	}
+	return values
+}
+
+// expectAllocated waits until a queue is charged just this, as classes with dimensions and values
+// by turns.
+func expectAllocated(ctx context.Context, queue string, want ...any) {
+	GinkgoHelper()
+	wanted := map[string]float64{}
+	for i := 0; i < len(want); i += 2 {
+		switch v := want[i+1].(type) {
+		case int:
+			wanted[want[i].(string)] = float64(v)
+		case string:
+			wanted[want[i].(string)] = ptr.To(resource.MustParse(v)).AsApproximateFloat64()
+		}
+	}
+	Eventually(func() map[string]float64 { return account(ctx, queue, "allocated") }).WithContext(ctx).Should(Equal(wanted), "what queue %s is charged", queue)
+}
+
+// elastic is a job of pods that start as they can.
+func elastic(name, queue string, pods int32, template string) job {
+	return gang(name, queue, pods).startingWith(1).fromTemplate(template)
+}
+
+// settle waits until the scheduler has had many cycles in which nothing stood in the way of
+// those that could go on.
+func settle(ctx context.Context) {
+	before := cycles(ctx)
+	Eventually(func() int { return cycles(ctx) }).WithContext(ctx).Should(BeNumerically(">", before+20))
+}
+
+// pod creates a pod without a job, to which Volcano gives a PodGroup.
+func (s *scene) pod(ctx context.Context, name, queue string, change func(*corev1.PodSpec)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"scheduling.volcano.sh/queue-name": queue}},
+		Spec: corev1.PodSpec{
+			SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
+			Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1"}},
+		},
+	}
+	change(&pod.Spec)
+	pod, err := kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return pod
+}
+
+// using makes a pod use a named claim.
+func using(claim string) func(*corev1.PodSpec) {
+	return func(spec *corev1.PodSpec) {
+		spec.ResourceClaims = append(spec.ResourceClaims, corev1.PodResourceClaim{Name: claim, ResourceClaimName: ptr.To(claim)})
+	}
+}
+
+func (s *scene) expectPodRuns(ctx context.Context, name string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		pod, err := kube.CoreV1().Pods(s.namespace).Get(ctx, name, metav1.GetOptions{})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(pod.Status.Phase).To(Equal(corev1.PodRunning), "phase of pod %s, conditions %v", name, pod.Status.Conditions)
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// expectPodWaits waits until a pod says why it waits, in an event.
+func (s *scene) expectPodWaits(ctx context.Context, name, message string) {
+	GinkgoHelper()
+	expectTold(ctx, s.namespace, "Pod", name, "GetTaskRequestResourceFailed", message)
+}
+
+// warned reports whether there is a warning of that reason and message about anything.
+func warned(ctx context.Context, namespace, reason, message string) bool {
+	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
+	Expect(err).NotTo(HaveOccurred())
+	for _, event := range events.Items {
+		if strings.Contains(event.Message, message) {
+			return true
+		}
+	}
+	return false
+}
