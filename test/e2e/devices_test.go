@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/test/cluster"
 )
 
 // driver is one that only this case's devices have.
@@ -194,10 +195,14 @@ func (s *scene) held(ctx context.Context) map[string]int {
 
 var sample = regexp.MustCompile(`(?m)^volcano_queue_device_class_(\w+)\{device_class="([^"]*)",dimension="([^"]*)",queue="([^"]*)"\} (\S+)$`)
 
-// account is what the metrics say of a queue's devices: metric, class and dimension to value.
+// account is what the metrics say of a queue's devices: class and dimension to value.
 func account(ctx context.Context, queue, metric string) map[string]float64 {
+	return accountIn(ctx, controlPlane, queue, metric)
+}
+
+func accountIn(ctx context.Context, c *cluster.Cluster, queue, metric string) map[string]float64 {
 	values := map[string]float64{}
-	for _, m := range sample.FindAllStringSubmatch(schedulerMetrics(ctx), -1) {
+	for _, m := range sample.FindAllStringSubmatch(metricsOf(ctx, c), -1) {
 		if m[4] != queue || m[1] != metric {
 			continue
 		}
@@ -248,7 +253,7 @@ func (s *scene) pod(ctx context.Context, name, queue string, change func(*corev1
 		},
 	}
 	change(&pod.Spec)
-	pod, err := kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	pod, err := s.kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	return pod
 }
@@ -263,7 +268,7 @@ func using(claim string) func(*corev1.PodSpec) {
 func (s *scene) expectPodRuns(ctx context.Context, name string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		pod, err := kube.CoreV1().Pods(s.namespace).Get(ctx, name, metav1.GetOptions{})
+		pod, err := s.kube.CoreV1().Pods(s.namespace).Get(ctx, name, metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(pod.Status.Phase).To(Equal(corev1.PodRunning), "phase of pod %s, conditions %v", name, pod.Status.Conditions)
 	}).WithContext(ctx).Should(Succeed())

@@ -18,6 +18,7 @@ import (
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/test/cluster"
 )
 
 // plainNode is a node of its own for a case: eight cores, 32 GiB and eight pieces of a scalar
@@ -233,8 +234,10 @@ var _ = Describe("A queue that is wrong", func() {
 	})
 })
 
-func schedulerMetrics(ctx context.Context) string {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, controlPlane.SchedulerMetricsURL(), nil)
+func schedulerMetrics(ctx context.Context) string { return metricsOf(ctx, controlPlane) }
+
+func metricsOf(ctx context.Context, c *cluster.Cluster) string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.SchedulerMetricsURL(), nil)
 	Expect(err).NotTo(HaveOccurred())
 	response, err := http.DefaultClient.Do(request)
 	Expect(err).NotTo(HaveOccurred())

@@ -12,8 +12,10 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
@@ -23,13 +25,15 @@ type scene struct {
 	namespace string
 	// class is a DeviceClass that all devices belong to.
 	class string
+	// kube is a client of the cluster that the case is in.
+	kube kubernetes.Interface
 }
 
 func newScene(ctx context.Context) *scene {
 	ns, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(deleteNamespace, ns.Name)
-	s := &scene{namespace: ns.Name, class: ns.Name + "-h100"}
+	s := &scene{namespace: ns.Name, class: ns.Name + "-h100", kube: kube}
 	createClass(ctx, s.class)
 	s.createTemplate(ctx, "one", 1)
 	return s
@@ -138,6 +142,7 @@ type job struct {
 	template, claim string
 	// bestEffort pods request no cpu: the backfill action places them.
 	bestEffort bool
+	priority   string
 }
 
 func gang(name, queue string, pods int32) job {
@@ -148,6 +153,7 @@ func (j job) runningFor(d time.Duration) job   { j.runFor = d; return j }
 func (j job) fromTemplate(name string) job     { j.template, j.claim = name, ""; return j }
 func (j job) usingClaim(name string) job       { j.template, j.claim = "", name; return j }
 func (j job) withoutRequests() job             { j.bestEffort = true; return j }
+func (j job) withPriority(class string) job    { j.priority = class; return j }
 func (j job) startingWith(available int32) job { j.minAvailable = available; return j }
 
 func (s *scene) submit(ctx context.Context, j job) {
@@ -166,13 +172,15 @@ func (s *scene) submit(ctx context.Context, j job) {
 		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{container},
 		ResourceClaims: []corev1.PodResourceClaim{podClaim}, TerminationGracePeriodSeconds: ptr.To[int64](0),
 	}}
+	template.Annotations = map[string]string{upstreamv1beta1.PodPreemptable: "true"}
+	template.Spec.PriorityClassName = j.priority
 	if j.runFor > 0 {
-		template.Annotations = map[string]string{"devicequota.io/run-for": j.runFor.String()}
+		template.Annotations["devicequota.io/run-for"] = j.runFor.String()
 	}
 	_, err := vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, &batchv1alpha1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: j.name},
 		Spec: batchv1alpha1.JobSpec{
-			SchedulerName: "volcano", Queue: j.queue, MinAvailable: j.minAvailable,
+			SchedulerName: "volcano", Queue: j.queue, MinAvailable: j.minAvailable, PriorityClassName: j.priority,
 			Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: j.pods, Template: template}},
 		},
 	}, metav1.CreateOptions{})

@@ -26,15 +26,21 @@ const pickTimeout = 10 * time.Second
 type attempt struct {
 	queue ledger.QueueID
 	known *pod
+	// books is the ledger that what is picked must fit.
+	books *ledger.Ledger
 	// given are the claims that have devices already, or are about to have them.
 	given []given
 	// wanting are the claims that devices must be picked for.
 	wanting []*demand.Claim
 	// open says that the quota must be checked against what is picked.
 	open bool
+	// full is why the quota allows nothing as long as other pods have not gone; empty if it does.
+	full string
 
 	mu    sync.Mutex
 	picks map[string]*pick
+	// lacking says that some node did not have the devices.
+	lacking bool
 	// refused is why the quota refused what was picked, on the node where that reads first.
 	refused refusal
 }
@@ -56,7 +62,7 @@ type pick struct {
 
 // newAttempt finds out which claims of a pod need devices. The error says why no node will do.
 func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) {
-	a := &attempt{queue: queue, known: known, picks: map[string]*pick{}}
+	a := &attempt{queue: queue, known: known, books: p.held(), picks: map[string]*pick{}}
 	// What is pending counts as taken for the rest of the session, even if it comes to nothing.
 	if err := p.openAllocator(); err != nil {
 		return nil, err
@@ -84,7 +90,12 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		}
 		a.given = append(a.given, g)
 	}
-	return a, nil
+	shortage, err := a.books.Fits(queue, known.asks())
+	if shortage != nil {
+		a.refused = short(shortage)
+		a.full = a.refused.message
+	}
+	return a, err
 }
 
 // openAllocator makes the session's allocator when it is first needed.
@@ -147,7 +158,7 @@ func (p *plugin) allows(a *attempt, results []resourceapi.AllocationResult) ([]l
 		amounts[i] = would
 		d[slices.Index(d, claim.Part)] = &ledger.Part{Amounts: would}
 	}
-	shortage, err := p.ledger.Fits(a.queue, d)
+	shortage, err := a.books.Fits(a.queue, d)
 	if shortage != nil {
 		a.refuse(short(shortage))
 	}
@@ -169,6 +180,12 @@ func (a *attempt) refuse(r refusal) {
 	}
 }
 
+func (a *attempt) lack() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lacking = true
+}
+
 func (a *attempt) note(node string, picked *pick) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,6 +198,9 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	a := p.attempts[p.process.pods[task.Pod]]
 	if a == nil {
 		return nil
+	}
+	if shortage := a.full; shortage != "" {
+		return unfit(task, node, api.Unschedulable, shortage)
 	}
 	for _, g := range a.given {
 		if g.nodes != nil && !g.nodes.Match(node.Node) {
@@ -196,6 +216,7 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 		a.refuse(refusal{reason: taskRequestFailed, message: "Devices cannot be picked: " + err.Error()})
 		return unfit(task, node, api.Unschedulable, err.Error())
 	case picked == nil:
+		a.lack()
 		return unfit(task, node, api.Unschedulable, "cannot give it the devices of its ResourceClaims")
 	}
 	a.note(node.Name, picked)

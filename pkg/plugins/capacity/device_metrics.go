@@ -52,7 +52,7 @@ type deviceValue struct {
 }
 
 // publishDevices updates the metrics that have changed.
-func (p *plugin) publishDevices(name string, queue ledger.QueueID, last *published) {
+func (p *plugin) publishDevices(books *ledger.Ledger, name string, queue ledger.QueueID, last *published) {
 	for o := range ledger.Ordinal(p.process.dimensions.Len()) {
 		if int(o) == len(last.devices) {
 			last.devices = append(last.devices, [len(deviceGauges)]deviceValue{})
@@ -68,7 +68,7 @@ func (p *plugin) publishDevices(name string, queue ledger.QueueID, last *publish
 		}
 		for i := range deviceGauges {
 			now := &last.devices[o][i]
-			amount, set := deviceGauges[i].value(p.ledger, queue, o)
+			amount, set := deviceGauges[i].value(books, queue, o)
 			if before := *now; before == (deviceValue{amount, set}) {
 				continue
 			}

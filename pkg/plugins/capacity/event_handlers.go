@@ -26,6 +26,9 @@ func (p *plugin) onAllocate(event *framework.Event) {
 		}
 	}
 	p.charge(queue, event.Task, known.demand)
+	for _, claim := range known.claims {
+		delete(p.leaving, claim.Part)
+	}
 }
 
 // handOut reserves devices for a pod, if the quota allows them still.
@@ -41,12 +44,11 @@ func (p *plugin) handOut(queue ledger.QueueID, task *api.TaskInfo, known *pod) e
 	return nil
 }
 
-// onDeallocate gives back what a pod holds. Devices that are allocated in the API server
-// stay charged: they are not back before their claims say so, and a pod that is being
-// evicted still runs.
+// onDeallocate gives back what a pod holds. Devices that are allocated in the API server are not
+// back before their claims say so: a pod that is being evicted still runs.
 func (p *plugin) onDeallocate(event *framework.Event) {
 	task := event.Task
-	_, known, err := p.heldBy(task)
+	queue, known, err := p.heldBy(task)
 	if err != nil {
 		klog.V(3).InfoS("Pod is not refunded", "reason", err.Error())
 		return
@@ -58,11 +60,11 @@ func (p *plugin) onDeallocate(event *framework.Event) {
 		klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
 	}
 	for _, claim := range known.claims {
-		if dra.HeldBy(task.Pod, claim.Object) {
-			continue
-		}
 		if err := releaseAll(p.ledger, holderOf(task), ledger.Demand{claim.Part}); err != nil {
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
+		}
+		if dra.HeldBy(task.Pod, claim.Object) {
+			p.leave(claim.Part, leaving{queue: queue, holder: holderOf(task)})
 		}
 	}
 	p.unreserve(task.Pod.UID, known.claims)

@@ -114,13 +114,20 @@ func (p *plugin) charge(queue ledger.QueueID, task *api.TaskInfo, d ledger.Deman
 
 // chargeConsumers charges claims, the oldest pod first: of the pods that share a claim the
 // one that came first carries the charge. A pod that has a node holds all its claims, any
-// other those that are allocated to it already.
+// other those that are allocated to it already. Pods that are about to go come last.
 func (p *plugin) chargeConsumers() {
 	slices.SortFunc(p.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
 	for _, c := range p.consumers {
 		for _, claim := range c.pod.claims {
-			if api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object) {
+			if c.task.Status != api.Releasing && (api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object)) {
 				p.charge(c.pod.queue, c.task, ledger.Demand{claim.Part})
+			}
+		}
+	}
+	for _, c := range p.consumers {
+		for _, claim := range c.pod.claims {
+			if c.task.Status == api.Releasing && dra.HeldBy(c.task.Pod, claim.Object) {
+				p.leave(claim.Part, leaving{queue: c.pod.queue, holder: holderOf(c.task)})
 			}
 		}
 	}
@@ -139,7 +146,7 @@ func (p *plugin) chargeRemembered() {
 	for remembered := range p.process.claims.All {
 		uid := remembered.Object.UID
 		path, carried := p.process.carriers[uid]
-		if !carried || p.ledger.Charged(remembered.Part) {
+		if _, leaves := p.leaving[remembered.Part]; !carried || leaves || p.ledger.Charged(remembered.Part) {
 			continue
 		}
 		object, inUse := p.source.inUse(remembered.Object)
@@ -164,8 +171,9 @@ func (p *plugin) chargeRemembered() {
 func (p *plugin) remember() {
 	clear(p.process.carriers)
 	paths := map[ledger.QueueID][]string{}
+	books := p.held()
 	for claim := range p.process.claims.All {
-		queue, charged := p.ledger.Carrier(claim.Part)
+		queue, charged := books.Carrier(claim.Part)
 		if !charged {
 			continue
 		}

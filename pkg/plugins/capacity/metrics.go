@@ -59,6 +59,7 @@ type published struct {
 
 // publish updates the metrics that have changed.
 func (p *plugin) publish() {
+	books := p.held()
 	for _, info := range p.session.Queues {
 		queue, found := p.ledger.Queue(info.Name)
 		if !found {
@@ -70,7 +71,7 @@ func (p *plugin) publish() {
 			p.process.published[info.Name] = last
 		}
 		p.publishQueue(info.Name, queue, last)
-		p.publishDevices(info.Name, queue, last)
+		p.publishDevices(books, info.Name, queue, last)
 	}
 	maps.DeleteFunc(p.process.published, func(name string, _ *published) bool {
 		gone := p.session.Queues[api.QueueID(name)] == nil

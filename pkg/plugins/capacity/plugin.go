@@ -32,6 +32,10 @@ type plugin struct {
 	allocator *dra.Allocator
 	// attempts has the last attempt to place each pod with claims.
 	attempts map[*pod]*attempt
+	// leaving has claims of pods that are about to go, see there.
+	leaving map[*ledger.Part]leaving
+	// outside has who holds devices outside of all queues; nil while nobody has asked.
+	outside []outsider
 	// failed has why pods that were given a node must not be bound.
 	failed map[*pod]error
 	// hierarchy says that queues have parents; without it each stands alone.
@@ -66,7 +70,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.session = ssn
 	p.hierarchy = ssn.HierarchyEnabled(Name)
 	p.problems = map[string]problem{}
-	p.attempts, p.failed = map[*pod]*attempt{}, map[*pod]error{}
+	p.attempts, p.failed, p.leaving = map[*pod]*attempt{}, map[*pod]error{}, map[*ledger.Part]leaving{}
 	p.refused, p.refusedJobs = map[*pod]refusal{}, map[api.JobID]refusal{}
 	p.openDevices()
 	p.openLedger()

@@ -15,6 +15,7 @@ const (
 	insufficientCPUQuota    = "InsufficientCPUQuota"
 	insufficientMemoryQuota = "InsufficientMemoryQuota"
 	insufficientScalarQuota = "InsufficientScalarQuota"
+	insufficientDevices     = "InsufficientDevices"
 	taskRequestFailed       = "GetTaskRequestResourceFailed"
 	unschedulable           = string(scheduling.PodGroupUnschedulableType)
 )
@@ -50,8 +51,13 @@ type told struct {
 // another than the last one; the event recorder aggregates those that still are many.
 func (p *plugin) report() {
 	for known, a := range p.attempts {
-		if _, already := p.refused[known]; !already && a.refused.message != "" {
+		if _, already := p.refused[known]; already {
+			continue
+		}
+		if a.refused.message != "" {
 			p.refused[known] = a.refused
+		} else if a.lacking && len(a.picks) == 0 && p.isPending(known.job, api.TaskID(known.object.UID)) {
+			p.refused[known] = p.scarce(a)
 		}
 	}
 	for known, r := range p.refused {

@@ -62,6 +62,7 @@ func (p *plugin) picked(a *attempt, name string) (*pick, error) {
 	if !found {
 		return nil, fmt.Errorf("node %s is not in this session", name)
 	}
+	a.books = p.held()
 	picked, err := p.on(a, node.Node)
 	if err == nil && picked == nil {
 		err = fmt.Errorf("node %s has the devices no more that were picked", name)
@@ -125,7 +126,7 @@ func (p *plugin) claimsToBind(known *pod) ([]*resourceapi.ResourceClaim, error) 
 // fits checks a demand once more when it is about to be charged for good. Volcano asks before,
 // but not in every action, nor again when it goes back to an earlier choice.
 func (p *plugin) fits(queue ledger.QueueID, known *pod) error {
-	shortage, err := p.ledger.Fits(queue, known.demand)
+	shortage, err := p.held().Fits(queue, known.demand)
 	if err == nil && shortage != nil {
 		err = errors.New(shortage.String())
 	}

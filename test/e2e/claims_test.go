@@ -1,0 +1,261 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+var _ = Describe("A claim", func() {
+	var (
+		s     *scene
+		class string
+	)
+
+	BeforeEach(func(ctx context.Context) {
+		s = newScene(ctx)
+		class = s.model(ctx, "gpu")
+		s.node(ctx, "n", devices(4, "gpu", nil)...)
+	})
+
+	deletePod := func(ctx context.Context, name string) {
+		Expect(kube.CoreV1().Pods(s.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+	}
+
+	It("that pods of several queues share is charged to one after the other, and to their ancestor once", func(ctx context.Context) {
+		parent := s.queue(ctx, "ml", "root", limit(class, 3))
+		left, right := s.queue(ctx, "left", parent, limit(class, 3)), s.queue(ctx, "right", parent, limit(class, 3))
+		s.claim(ctx, "shared", exactly(class, 3))
+		s.pod(ctx, "first", left, using("shared"))
+		s.expectPodRuns(ctx, "first")
+		s.pod(ctx, "second", right, using("shared"))
+		s.expectPodRuns(ctx, "second")
+		s.pod(ctx, "third", left, using("shared"))
+		s.expectPodRuns(ctx, "third")
+		expectAllocated(ctx, left, class+"/count", 3)
+		expectAllocated(ctx, right)
+		expectAllocated(ctx, parent, class+"/count", 3)
+
+		deletePod(ctx, "first")
+		expectAllocated(ctx, left)
+		expectAllocated(ctx, right, class+"/count", 3)
+		deletePod(ctx, "second")
+		expectAllocated(ctx, left, class+"/count", 3)
+		expectAllocated(ctx, right)
+		expectAllocated(ctx, parent, class+"/count", 3)
+		deletePod(ctx, "third")
+		expectAllocated(ctx, left)
+		expectAllocated(ctx, parent)
+	})
+
+	It("that a whole gang shares is allocated for all of it", func(ctx context.Context) {
+		// Kubernetes issue 137617: with upstream's plugin the second pod waits for the first one's
+		// allocation to be written, and the first is not bound before the second has a node.
+		queue := s.queue(ctx, "team", "root", limit(class, 2))
+		s.claim(ctx, "shared", exactly(class, 2))
+		s.submit(ctx, gang("sharers", queue, 3).usingClaim("shared"))
+		s.expectRunning(ctx, "sharers", 3)
+		expectAllocated(ctx, queue, class+"/count", 2)
+	})
+
+	It("that is allocated already counts as what it has, where it has it", func(ctx context.Context) {
+		s.node(ctx, "other", devices(4, "gpu", nil)...)
+		queue := s.queue(ctx, "team", "root", limit(class, 3))
+		claim := s.claim(ctx, "early", all(class))
+		s.allocate(ctx, claim, "n", "gpu-1", "gpu-2")
+		s.pod(ctx, "user", queue, using("early"))
+		s.expectPodRuns(ctx, "user")
+		pod, err := kube.CoreV1().Pods(s.namespace).Get(ctx, "user", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(pod.Spec.NodeName).To(Equal(s.name("n")))
+		expectAllocated(ctx, queue, class+"/count", 2)
+	})
+
+	It("that is deleted while its pod waits is asked for, and serves when it is back", func(ctx context.Context) {
+		queue := s.queue(ctx, "team", "root", limit(class, 2))
+		s.claim(ctx, "large", exactly(class, 3))
+		s.pod(ctx, "user", queue, using("large"))
+		Eventually(func() bool {
+			return warned(ctx, s.namespace, "InsufficientScalarQuota", insufficient(queue, class, 3, 3, 2))
+		}).WithContext(ctx).Should(BeTrue())
+		Expect(kube.ResourceV1().ResourceClaims(s.namespace).Delete(ctx, "large", metav1.DeleteOptions{})).To(Succeed())
+		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/large does not exist: create it or correct the name")
+		s.claim(ctx, "large", exactly(class, 2))
+		s.expectPodRuns(ctx, "user")
+	})
+
+	It("that a pod of another scheduler holds is nobody's charge, but named to those who wait for its devices", func(ctx context.Context) {
+		queue := s.queue(ctx, "team", "root", limit(class, 8))
+		stranger := s.claim(ctx, "theirs", exactly(class, 3))
+		s.allocate(ctx, stranger, "n", "gpu-0", "gpu-1", "gpu-2")
+		pod := s.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
+			using("theirs")(spec)
+			spec.SchedulerName, spec.NodeName = "another-scheduler", s.name("n")
+		})
+		s.reserve(ctx, "theirs", pod)
+		s.claim(ctx, "ours", exactly(class, 2))
+		s.pod(ctx, "user", queue, using("ours"))
+		expectAllocated(ctx, queue)
+		s.expectWarned(ctx, "Devices held outside of Volcano's queues: 3 of "+class+" by pod "+s.namespace+"/stranger of another-scheduler")
+		deletePod(ctx, "stranger")
+		s.expectPodRuns(ctx, "user")
+		expectAllocated(ctx, queue, class+"/count", 2)
+	})
+
+	It("that cannot be used is told why, harms nobody, and serves as soon as it can", func(ctx context.Context) {
+		queue, strict := s.queue(ctx, "team", "root", limit(class, 8)), s.queue(ctx, "strict", "root", limit(class, 8, "speed", "1"))
+
+		By("asking for a class that does not exist")
+		s.claim(ctx, "unknown", exactly(s.name("later"), 1))
+		s.pod(ctx, "unknown", queue, using("unknown"))
+		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/unknown: DeviceClass "+s.name("later")+" does not exist: create it or correct the name")
+
+		By("belonging to another pod")
+		s.template(ctx, "one-gpu", exactly(class, 1))
+		s.pod(ctx, "owner", queue, fromTemplate("one-gpu"))
+		s.expectPodRuns(ctx, "owner")
+		owner, err := kube.CoreV1().Pods(s.namespace).Get(ctx, "owner", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		theirs := *owner.Status.ResourceClaimStatuses[0].ResourceClaimName
+		s.pod(ctx, "thief", queue, fromTemplate("not-made-yet"))
+		Eventually(func() error {
+			_, err := kube.CoreV1().Pods(s.namespace).Patch(ctx, "thief", types.StrategicMergePatchType,
+				fmt.Appendf(nil, `{"status":{"resourceClaimStatuses":[{"name":"not-made-yet","resourceClaimName":%q}]}}`, theirs), metav1.PatchOptions{}, "status")
+			return err
+		}).WithContext(ctx).Should(Succeed())
+		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/"+theirs+" belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod")
+
+		By("being limited in a capacity that its devices do not have")
+		s.claim(ctx, "slow", exactly(class, 1))
+		s.pod(ctx, "slow", strict, using("slow"))
+		s.expectWarned(ctx, "queue "+strict+" limits "+class+"/speed, a capacity that device "+s.driver()+"/"+s.name("n")+"/gpu-")
+
+		By("having devices of a driver that is gone")
+		lost := s.claim(ctx, "lost", exactly(class, 1))
+		s.allocateFrom(ctx, lost, "gone."+s.driver(), "n", "gpu-9")
+		s.pod(ctx, "lost", queue, using("lost"))
+		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/lost holds device gone."+s.driver()+"/"+s.name("n")+"/gpu-9, but driver gone."+s.driver()+" publishes no ResourceSlices any more")
+
+		By("harming nobody else")
+		s.pod(ctx, "bystander", queue, fromTemplate("one-gpu"))
+		s.expectPodRuns(ctx, "bystander")
+
+		By("being put right")
+		setQuota(ctx, strict, limit(class, 8))
+		s.expectPodRuns(ctx, "slow")
+		s.model(ctx, "later")
+		s.nodeOf(ctx, "gone."+s.driver(), "spare", device("gpu-9", "later", nil))
+		s.node(ctx, "late", devices(1, "later", nil)...)
+		s.expectPodRuns(ctx, "unknown")
+		s.expectPodRuns(ctx, "lost")
+	})
+
+	It("with the finalizer of somebody who keeps it from going is waited for", func(ctx context.Context) {
+		queue := s.queue(ctx, "team", "root", limit(class, 8))
+		claim := s.claim(ctx, "going", exactly(class, 1))
+		claim.Finalizers = []string{"example.com/keep"}
+		claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kube.ResourceV1().ResourceClaims(s.namespace).Delete(ctx, "going", metav1.DeleteOptions{})).To(Succeed())
+		s.pod(ctx, "user", queue, using("going"))
+		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/going is being deleted: wait until it is gone and create it again, or use another one")
+		Eventually(func() error {
+			claim, err = kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, "going", metav1.GetOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			claim.Finalizers = nil
+			_, err = kube.ResourceV1().ResourceClaims(s.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+			return err
+		}).WithContext(ctx).Should(Succeed())
+		Eventually(func() error {
+			_, err := kube.ResourceV1().ResourceClaims(s.namespace).Create(ctx, &resourcev1.ResourceClaim{
+				ObjectMeta: metav1.ObjectMeta{Name: "going"}, Spec: asking(exactly(class, 1)),
+			}, metav1.CreateOptions{})
+			return err
+		}).WithContext(ctx).Should(Succeed())
+		s.expectPodRuns(ctx, "user")
+	})
+
+	It("of a pod that preempts another takes the devices that one gives back", func(ctx context.Context) {
+		// With upstream's plugin a pod that is only pipelined fails to reserve its devices,
+		// because its node is not in its spec yet (volcano pull request 5884).
+		queue := s.queue(ctx, "team", "root", limit(class, 4))
+		low, high := s.priorityClass(ctx, "low", 1), s.priorityClass(ctx, "high", 1000)
+		s.template(ctx, "two", exactly(class, 2))
+		s.submit(ctx, elastic("low", queue, 2, "two").withPriority(low))
+		s.expectRunning(ctx, "low", 2)
+		s.submit(ctx, gang("high", queue, 1).fromTemplate("two").withPriority(high))
+		s.expectRunning(ctx, "high", 1)
+		s.expectRunning(ctx, "low", 1)
+		expectAllocated(ctx, queue, class+"/count", 4)
+	})
+})
+
+// allocate does what a scheduler does: it gives a claim devices of a node.
+func (s *scene) allocate(ctx context.Context, claim *resourcev1.ResourceClaim, node string, names ...string) {
+	s.allocateFrom(ctx, claim, s.driver(), node, names...)
+}
+
+func (s *scene) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClaim, driver, node string, names ...string) {
+	claim = claim.DeepCopy()
+	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{s.name(node)}}},
+	}}}}
+	for _, name := range names {
+		claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourcev1.DeviceRequestAllocationResult{
+			Request: "r", Driver: driver, Pool: s.name(node), Device: name,
+		})
+	}
+	_, err := kube.ResourceV1().ResourceClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// reserve does what a scheduler does: it says that a pod uses a claim.
+func (s *scene) reserve(ctx context.Context, name string, pod *corev1.Pod) {
+	Eventually(func() error {
+		claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, name, metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
+		_, err = kube.ResourceV1().ResourceClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+		return err
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// nodeOf is node for devices of another driver than the scene's.
+func (s *scene) nodeOf(ctx context.Context, driver, name string, all ...resourcev1.Device) {
+	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: s.name(name)},
+		Spec: resourcev1.ResourceSliceSpec{Driver: driver, AllNodes: ptr.To(true),
+			Pool: resourcev1.ResourcePool{Name: s.name(name), Generation: 1, ResourceSliceCount: 1}, Devices: all},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + s.name(name)})
+}
+
+func fromTemplate(template string) func(*corev1.PodSpec) {
+	return func(spec *corev1.PodSpec) {
+		spec.ResourceClaims = append(spec.ResourceClaims, corev1.PodResourceClaim{Name: template, ResourceClaimTemplateName: ptr.To(template)})
+		spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+	}
+}
+
+// expectWarned waits for a warning that something cannot be counted or placed.
+func (s *scene) expectWarned(ctx context.Context, message string) {
+	GinkgoHelper()
+	Eventually(func() string {
+		events, err := kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
+		Expect(err).NotTo(HaveOccurred())
+		all := ""
+		for _, event := range events.Items {
+			all += event.InvolvedObject.Kind + " " + event.InvolvedObject.Name + ": " + event.Reason + ": " + event.Message + "\n"
+		}
+		return all
+	}).WithContext(ctx).Should(ContainSubstring(message))
+}
