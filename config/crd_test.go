@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +45,51 @@ func TestQueueCRDIsASupersetOfUpstreams(t *testing.T) {
 	if diff := cmp.Diff(withoutDescriptions(upstreams), withoutDescriptions(ours)); diff != "" {
 		t.Errorf("our CRD without spec.dra is not upstream's (-upstream's +ours):\n%s", diff)
 	}
+}
+
+// TestCRDForOlderKubernetes: it is the CRD without the rules that read quantities, and with all
+// the others.
+func TestCRDForOlderKubernetes(t *testing.T) {
+	current, err := os.ReadFile("crd/scheduling.volcano.sh_queues.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	older, err := os.ReadFile("crd-before-1.34/scheduling.volcano.sh_queues.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, left := withoutQuantities(parse(t, current))
+	if diff := cmp.Diff(want, any(parse(t, older))); diff != "" {
+		t.Errorf("the CRD for older versions of Kubernetes (-want +got):\n%s", diff)
+	}
+	if left == 0 {
+		t.Error("there is no rule that reads quantities, so that one CRD would do")
+	}
+}
+
+// withoutQuantities leaves out the rules that read quantities, and says how many those are.
+func withoutQuantities(value any) (any, int) {
+	left := 0
+	switch value := value.(type) {
+	case object:
+		for key, child := range value {
+			var n int
+			value[key], n = withoutQuantities(child)
+			left += n
+		}
+	case []any:
+		kept := []any{}
+		for _, child := range value {
+			if rule, isRule := child.(object); isRule && strings.Contains(fmt.Sprint(rule["rule"]), "quantity(") {
+				left++
+				continue
+			}
+			child, n := withoutQuantities(child)
+			kept, left = append(kept, child), left+n
+		}
+		return kept, left
+	}
+	return value, left
 }
 
 // TestEveryFieldOfDRAIsDescribed holds the CRD to what kubectl explain shows of spec.dra.

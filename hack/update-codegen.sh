@@ -44,3 +44,16 @@ awk '
   { print }
 ' config/crd/scheduling.volcano.sh_queues.yaml > "$bin/crd.yaml"
 mv "$bin/crd.yaml" config/crd/scheduling.volcano.sh_queues.yaml
+
+# The rules that compare quantities are too costly for API servers before Kubernetes 1.34, which
+# have no estimate of what quantities cost. For those there is a CRD without them; the scheduler
+# looks at the numbers itself.
+mkdir -p config/crd-before-1.34
+awk '
+  function flush() { if (item != "" && item !~ /quantity\(/) printf "%s", item; item = "" }
+  match($0, /^ */) && listed && (RLENGTH < indent || (RLENGTH == indent && $0 !~ /^ *- /)) { flush(); listed = 0 }
+  listed && $0 ~ /^ *- / && RLENGTH == indent { flush() }
+  listed { item = item $0 "\n"; next }
+  { print }
+  /x-kubernetes-validations:$/ { match($0, /^ */); indent = RLENGTH; listed = 1 }
+' config/crd/scheduling.volcano.sh_queues.yaml > config/crd-before-1.34/scheduling.volcano.sh_queues.yaml

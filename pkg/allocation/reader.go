@@ -29,11 +29,14 @@ import (
 // Reader knows the objects of resource.k8s.io, in whatever version the API server serves them.
 // It lives as long as the process.
 type Reader struct {
+	client    *client.Client
 	manager   k8sframework.SharedDRAManager
 	claims    resourcelisters.ResourceClaimLister
 	templates resourcelisters.ResourceClaimTemplateLister
 	classes   resourcelisters.DeviceClassLister
 	synced    []cache.InformerSynced
+	// served is the version that the API server had at the start, in the client's spelling.
+	served string
 	// caughtUp is set once the manager, which handlers fill, has all that the informers had at first.
 	caughtUp bool
 
@@ -56,9 +59,10 @@ func (c anyVersion) ResourceV1() typedresourcev1.ResourceV1Interface { return c.
 // NewReader starts to read. It waits for nothing, see Ready. Feature gates must have been set.
 func NewReader(kube kubernetes.Interface) (*Reader, error) {
 	ctx := context.Background()
-	factory := informers.NewSharedInformerFactory(anyVersion{Interface: kube, resource: client.New(kube)}, 0)
-	group := factory.Resource().V1()
-	claims, classes, slices := group.ResourceClaims(), group.DeviceClasses(), group.ResourceSlices()
+	group := client.New(kube)
+	factory := informers.NewSharedInformerFactory(anyVersion{Interface: kube, resource: group}, 0)
+	resources := factory.Resource().V1()
+	claims, classes, slices := resources.ResourceClaims(), resources.DeviceClasses(), resources.ResourceSlices()
 	options := tracker.Options{SliceInformer: slices, KubeClient: kube}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaints) {
 		options.EnableDeviceTaints = true
@@ -70,12 +74,13 @@ func NewReader(kube kubernetes.Interface) (*Reader, error) {
 	}
 	assumed := assumecache.NewAssumeCache(klog.FromContext(ctx), claims.Informer(), "ResourceClaim", "", nil)
 	r := &Reader{
+		client:    group,
 		manager:   dynamicresources.NewDRAManager(ctx, assumed, published, factory),
 		claims:    claims.Lister(),
-		templates: group.ResourceClaimTemplates().Lister(),
+		templates: resources.ResourceClaimTemplates().Lister(),
 		classes:   classes.Lister(),
 		synced: []cache.InformerSynced{
-			claims.Informer().HasSynced, group.ResourceClaimTemplates().Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced,
+			claims.Informer().HasSynced, resources.ResourceClaimTemplates().Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced,
 		},
 		celCache: cel.NewCache(100, cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}),
 	}
@@ -110,9 +115,13 @@ func (r *Reader) Ready() bool {
 			return false
 		}
 	}
-	r.caughtUp = true
+	r.caughtUp, r.served = true, r.client.CurrentAPI()
 	return true
 }
+
+// Served is the version of resource.k8s.io that is in use: V1, V1beta2 or V1beta1. It is not known
+// before the reader is ready.
+func (r *Reader) Served() string { return r.served }
 
 // Claims returns all claims.
 func (r *Reader) Claims() ([]*resourceapi.ResourceClaim, error) {

@@ -10,7 +10,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	typedresourcev1 "k8s.io/client-go/kubernetes/typed/resource/v1"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/dynamic-resource-allocation/client"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -20,14 +19,15 @@ import (
 // Writer writes allocations and reservations to the API server. It does so with updates, because
 // the client for all versions of the API has no patches.
 type Writer struct {
-	client  typedresourcev1.ResourceV1Interface
+	kube    kubernetes.Interface
+	client  *client.Client
 	reader  *Reader
 	pending *Pending
 }
 
 // NewWriter returns a writer of what is pending.
 func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending) *Writer {
-	return &Writer{client: client.New(kube), reader: reader, pending: pending}
+	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending}
 }
 
 // Reserve writes the allocations of claims, each of which must have one by now, as far as the API
@@ -74,7 +74,7 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 		if !resourceclaim.IsReservedForPod(pod, claim) {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
 		}
-		written, err = w.client.ResourceClaims(claim.Namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+		written, err = w.updateStatus(ctx, claim)
 		return err
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 				return err
 			}
 			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
-			_, err = w.client.ResourceClaims(claim.Namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+			_, err = w.updateStatus(ctx, claim)
 			return err
 		})
 		if err != nil {

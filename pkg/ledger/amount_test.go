@@ -113,6 +113,44 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+func TestFromDecimal(t *testing.T) {
+	for _, c := range []struct {
+		unscaled int64
+		scale    int32
+		want     string
+	}{
+		{0, 0, "0"}, {8, 0, "8"}, {85899345920, 0, "85899345920"}, {1, 3, "0.001"}, {1, 9, "0.000000001"}, {1, 12, "0.000000001"},
+		{1500, 12, "0.000000002"}, {-1500, 12, "-0.000000001"}, {12, -18, "12000000000000000000"}, {1, 2_000_000_000, "0.000000001"},
+	} {
+		got, err := FromDecimal(big.NewInt(c.unscaled), c.scale)
+		if err != nil || got.String() != c.want {
+			t.Errorf("%d with scale %d is %s (%v), want %s", c.unscaled, c.scale, got, err, c.want)
+		}
+	}
+	for _, scale := range []int32{-30, -2_000_000_000} {
+		if _, err := FromDecimal(big.NewInt(1), scale); !errors.Is(err, ErrOverflow) {
+			t.Errorf("scale %d: %v", scale, err)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		amount Amount
+		n      int64
+		want   string
+	}{
+		{Units(3), 4, "12"}, {Scaled(1, 1), 1_000_000_000, "1"}, {Units(math.MaxInt64), 8, "73786976294838206456"}, {Units(5), 0, "0"}, {Units(-2), 3, "-6"},
+	} {
+		if got, err := c.amount.Times(c.n); err != nil || got.String() != c.want {
+			t.Errorf("%d times %s is %s (%v), want %s", c.n, c.amount, got, err, c.want)
+		}
+	}
+	if _, err := Units(math.MaxInt64).Times(math.MaxInt64); !errors.Is(err, ErrOverflow) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestFromFloatIsExact compares with rationals: a float is a fraction, and what has more
 // decimals than an Amount is rounded up.
 func TestFromFloatIsExact(t *testing.T) {

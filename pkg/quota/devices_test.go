@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -51,6 +53,36 @@ func TestDevices(t *testing.T) {
 			compare(t, "deserved", &dimensions, got.Deserved, c.deserved)
 			compare(t, "guarantee", &dimensions, got.Guarantee, c.guarantee)
 		})
+	}
+}
+
+func TestCapacityOfDevices(t *testing.T) {
+	of := func(name, quantity string) *schedulingv1beta1.Queue {
+		return &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{
+			"hami": {Count: 80, Capacity: schedulingv1beta1.DeviceCapacities{name: resource.MustParse(quantity)}},
+		}}}}
+	}
+	for _, c := range []struct{ name, quantity, want string }{
+		{"memory", "80Gi", "80GiB"}, {"memory", "0", "0"}, {"cores", "800", "800"}, {"cores", "1m", "0.001"}, {"driver.example.com/cores", "12E", "12000000000000000000"},
+	} {
+		var dimensions ledger.Dimensions
+		limits, err := Devices(of(c.name, c.quantity), &dimensions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "hami", Capacity: c.name}
+		o, known := dimensions.Known(d)
+		if got := d.Format(limits.Capability.Of(o)); !known || got != c.want {
+			t.Errorf("%s of %s is %s, want %s", c.quantity, c.name, got, c.want)
+		}
+	}
+	for quantity, want := range map[string]string{
+		"-1Gi": "its spec.dra.capability[hami].capacity[memory] is -1Gi: set it to zero or more, and to less than 1e29",
+		"1e40": "its spec.dra.capability[hami].capacity[memory] is 10e39: set it to zero or more, and to less than 1e29",
+	} {
+		if _, err := Devices(of("memory", quantity), &ledger.Dimensions{}); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", quantity, err, want)
+		}
 	}
 }
 

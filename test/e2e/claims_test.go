@@ -96,11 +96,15 @@ var _ = Describe("A claim", func() {
 		queue := s.queue(ctx, "team", "root", limit(class, 8))
 		stranger := s.claim(ctx, "theirs", exactly(class, 3))
 		s.allocate(ctx, stranger, "n", "gpu-0", "gpu-1", "gpu-2")
-		pod := s.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
+		s.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
 			using("theirs")(spec)
 			spec.SchedulerName, spec.NodeName = "another-scheduler", s.name("n")
 		})
-		s.reserve(ctx, "theirs", pod)
+		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller does that for pods with a node
+			claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, "theirs", metav1.GetOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			return claim.Status.ReservedFor
+		}).WithContext(ctx).Should(HaveLen(1))
 		s.claim(ctx, "ours", exactly(class, 2))
 		s.pod(ctx, "user", queue, using("ours"))
 		expectAllocated(ctx, queue)
@@ -205,6 +209,9 @@ func (s *scene) allocate(ctx context.Context, claim *resourcev1.ResourceClaim, n
 
 func (s *scene) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClaim, driver, node string, names ...string) {
 	claim = claim.DeepCopy()
+	claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
+	claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+	Expect(err).NotTo(HaveOccurred())
 	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{s.name(node)}}},
 	}}}}
@@ -213,19 +220,8 @@ func (s *scene) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClai
 			Request: "r", Driver: driver, Pool: s.name(node), Device: name,
 		})
 	}
-	_, err := kube.ResourceV1().ResourceClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	_, err = kube.ResourceV1().ResourceClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 	Expect(err).NotTo(HaveOccurred())
-}
-
-// reserve does what a scheduler does: it says that a pod uses a claim.
-func (s *scene) reserve(ctx context.Context, name string, pod *corev1.Pod) {
-	Eventually(func() error {
-		claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, name, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
-		_, err = kube.ResourceV1().ResourceClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
-		return err
-	}).WithContext(ctx).Should(Succeed())
 }
 
 // nodeOf is node for devices of another driver than the scene's.

@@ -162,6 +162,29 @@ var _ = Describe("What a claim asks for", func() {
 			"Queue <%s> has insufficient <%s/memory> quota: requested <10GiB>, total would be <70GiB>, but capability is <60GiB>", queue, class))
 	})
 
+	It("counts as cards of the model that its class names, whatever the class", func(ctx context.Context) {
+		model := func(c *resourcev1.DeviceClass) {
+			c.Annotations = map[string]string{"volcano.sh/card.name": "NVIDIA-H100-80GB"}
+		}
+		whole, part := s.model(ctx, "whole", model), s.model(ctx, "part", model)
+		s.node(ctx, "n", append(devices(4, "whole", nil), devices(4, "part", nil)...)...)
+		queue := s.queue(ctx, "team", "root", nil)
+		setCards(ctx, queue, `{"NVIDIA-H100-80GB": 3}`)
+		s.template(ctx, "whole", exactly(whole, 1))
+		s.template(ctx, "part", exactly(part, 1))
+		s.submit(ctx, gang("first", queue, 2).fromTemplate("whole"))
+		s.expectRunning(ctx, "first", 2)
+		s.submit(ctx, elastic("second", queue, 2, "part"))
+		s.expectRunning(ctx, "second", 1)
+		s.expectTold(ctx, "second", 1, "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H100-80GB", 1, 4, 3))
+
+		By("a quota that cannot be read: nobody gets more until it is put right")
+		setCards(ctx, queue, `{"NVIDIA-H100-80GB": "4"}`)
+		expectTold(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: what is written for NVIDIA-H100-80GB is no number")
+		setCards(ctx, queue, `{"NVIDIA-H100-80GB": 4}`)
+		s.expectRunning(ctx, "second", 2)
+	})
+
 	It("is counted for extended resources that a class offers, and their pods are told that Volcano does not place them", func(ctx context.Context) {
 		name := s.namespace + ".example.com/gpu"
 		class := s.model(ctx, "gpu", func(c *resourcev1.DeviceClass) { c.Spec.ExtendedResourceName = ptr.To(name) })

@@ -94,6 +94,11 @@ func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 		if devices, err = quota.Devices(object, &p.process.dimensions); err != nil {
 			p.problems[queue.Name] = problem{quotaNotRead, err.Error()}
 		}
+		cards, cardsErr := quota.Cards(object, &p.process.dimensions)
+		if devices.Capability = append(devices.Capability, cards...); cardsErr != nil {
+			p.problems[queue.Name] = problem{quotaNotRead, cardsErr.Error()}
+			err = cardsErr
+		}
 	}
 	if err != nil {
 		p.unread[queue.Name] = err.Error()

@@ -56,7 +56,7 @@ func (p *plugin) report() {
 		}
 		if a.refused.message != "" {
 			p.refused[known] = a.refused
-		} else if a.lacking && len(a.picks) == 0 && p.isPending(known.job, api.TaskID(known.object.UID)) {
+		} else if a.lacking && len(a.picks) == 0 && p.stillWaits(known.job, api.TaskID(known.object.UID)) {
 			p.refused[known] = p.scarce(a)
 		}
 	}
@@ -64,7 +64,7 @@ func (p *plugin) report() {
 		p.reportPod(known, r)
 	}
 	for id, last := range p.process.toldPods {
-		if !p.isPending(last.job, id) {
+		if !p.stillWaits(last.job, id) {
 			delete(p.process.toldPods, id)
 		}
 	}
@@ -72,9 +72,10 @@ func (p *plugin) report() {
 	p.reportProblems()
 }
 
-func (p *plugin) isPending(job api.JobID, id api.TaskID) bool {
+// stillWaits reports whether a pod has no node at the end of the session, or but the hope of one.
+func (p *plugin) stillWaits(job api.JobID, id api.TaskID) bool {
 	info, found := p.session.Jobs[job]
-	return found && info.TaskStatusIndex[api.Pending][id] != nil
+	return found && (info.TaskStatusIndex[api.Pending][id] != nil || info.TaskStatusIndex[api.Pipelined][id] != nil)
 }
 
 // reportPod makes the pod's PodScheduled condition say why it waits. Upstream makes that of
@@ -83,7 +84,7 @@ func (p *plugin) isPending(job api.JobID, id api.TaskID) bool {
 // entry. What nodes said is less to the point than what the quota says.
 func (p *plugin) reportPod(known *pod, r refusal) {
 	id := api.TaskID(known.object.UID)
-	if !p.isPending(known.job, id) {
+	if !p.stillWaits(known.job, id) {
 		return
 	}
 	job := p.session.Jobs[known.job]

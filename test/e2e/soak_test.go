@@ -1,0 +1,326 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+var _ = Describe("A soak", func() {
+	It("never lets a queue hold more than its capability, leaves nothing waiting that fits, and ends at zero", func(ctx context.Context) {
+		const batches, perBatch, kills = 20, 15, 3
+		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
+		s := newSoak(ctx, newScene(ctx))
+		for batch := range batches {
+			for i := range perBatch {
+				s.add(ctx, random, fmt.Sprintf("%d-%d", batch, i))
+			}
+			s.disturb(ctx, random)
+			if batch%(batches/kills) == 1 {
+				Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
+				Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
+			}
+			// The cluster must be busy, but pods need not pile up.
+			Eventually(func() int { return s.unfinished(ctx) }).WithContext(ctx).Should(BeNumerically("<", 4*perBatch))
+		}
+		s.setCapability(ctx, s.full)
+		Eventually(func() int { return s.unfinished(ctx) }, 2*time.Minute).WithContext(ctx).Should(BeZero(), "pods that wait or run")
+		for _, queue := range s.queues {
+			expectAllocated(ctx, queue)
+		}
+		Expect(s.violations()).To(BeEmpty())
+		for queue, most := range s.most {
+			AddReportEntry("most held by "+queue, fmt.Sprint(most), ReportEntryVisibilityFailureOrVerbose)
+		}
+		Expect(s.most["ml"]["big/count"]).To(BeNumerically(">=", 4), "the quota was never filled, so that nothing was tested")
+	}, NodeTimeout(8*time.Minute))
+})
+
+// holdings are amounts by class and dimension.
+type holdings map[string]float64
+
+// soak watches what every queue holds. Names begin with the short name of the queue that they
+// belong to; what several queues share begins with ml, the queue above them.
+type soak struct {
+	*scene
+	queues map[string]string
+	models map[string]string // class to model
+	full   map[string]*schedulingv1beta1.DRAQuota
+
+	mu         sync.Mutex
+	claims     map[types.UID]claimHoldings
+	held       map[string]holdings
+	most       map[string]holdings
+	capability map[string]holdings
+	broken     []string
+}
+
+type claimHoldings struct {
+	queue string
+	holdings
+}
+
+var memoryOf = map[string]float64{"big": 80 << 30, "small": 40 << 30}
+
+func newSoak(ctx context.Context, s *scene) *soak {
+	k := &soak{
+		scene: s, models: map[string]string{}, claims: map[types.UID]claimHoldings{},
+		held: map[string]holdings{}, most: map[string]holdings{}, capability: map[string]holdings{},
+	}
+	shared := device("shared", "shared", capacities{"memory": {Value: resource.MustParse("80Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{
+		Default: ptr.To(resource.MustParse("10Gi")), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: ptr.To(resource.MustParse("5Gi")), Step: ptr.To(resource.MustParse("5Gi"))},
+	}}})
+	shared.AllowMultipleAllocations = ptr.To(true)
+	for i := range 3 {
+		s.node(ctx, fmt.Sprint("n", i), slices.Concat(devices(3, "big", bytes("80Gi")), devices(3, "small", bytes("40Gi")), []resourcev1.Device{shared})...)
+	}
+	big, small, part := s.model(ctx, "big"), s.model(ctx, "small"), s.model(ctx, "shared")
+	k.models = map[string]string{big: "big", small: "small", part: "shared"}
+	k.full = map[string]*schedulingv1beta1.DRAQuota{
+		"ml": limits(capability(big, 5), capability(small, 7), capability(part, 9, "memory", "120Gi")),
+		"a":  limits(capability(big, 4, "memory", "240Gi")),
+		"b":  limits(capability(small, 4), capability(part, 6, "memory", "70Gi")),
+		"c":  nil,
+	}
+	ml := s.queue(ctx, "ml", "root", k.full["ml"])
+	k.queues = map[string]string{"ml": ml}
+	for _, name := range []string{"a", "b", "c"} {
+		k.queues[name] = s.queue(ctx, name, ml, k.full[name])
+	}
+	for name, requests := range map[string][]resourcev1.DeviceRequest{
+		"big": {exactly(big, 1)}, "two-big": {exactly(big, 2)}, "small": {exactly(small, 1)}, "all-small": {all(small)},
+		"both": {named("x", exactly(big, 1)), named("y", exactly(small, 1))}, "either": {firstAvailable(exactly(big, 1), exactly(small, 2))},
+		"part": {sized(exactly(part, 1), "memory", "17Gi")}, "default-part": {exactly(part, 1)},
+	} {
+		s.template(ctx, name, requests...)
+	}
+	for _, owner := range []string{"a", "b", "ml"} {
+		for i := range 2 {
+			s.claim(ctx, fmt.Sprintf("%s-shared-%d", owner, i), exactly(big, 1))
+		}
+	}
+	for name := range k.queues {
+		k.capability[name] = k.capabilityOf(k.full[name])
+		k.held[name], k.most[name] = holdings{}, holdings{}
+	}
+	k.watch()
+	return k
+}
+
+func (k *soak) shapes() []string {
+	return []string{"big", "two-big", "small", "all-small", "both", "either", "part", "default-part"}
+}
+
+// add adds a pod, or now and then a gang, of a random shape to a random queue.
+func (k *soak) add(ctx context.Context, random *rand.Rand, name string) {
+	queue := []string{"a", "b", "c"}[random.IntN(3)]
+	runFor := time.Duration(100+random.IntN(400)) * time.Millisecond
+	shape := k.shapes()[random.IntN(len(k.shapes()))]
+	switch n := random.IntN(10); {
+	case n == 0:
+		k.submit(ctx, gang(queue+"-"+name, k.queues[queue], 2).fromTemplate([]string{"big", "small", "part"}[random.IntN(3)]).runningFor(runFor))
+	case n <= 2:
+		owner := []string{queue, "ml"}[random.IntN(2)]
+		if queue == "c" {
+			owner = "ml"
+		}
+		k.run(ctx, queue, name, runFor, using(fmt.Sprintf("%s-shared-%d", owner, random.IntN(2))))
+	default:
+		k.run(ctx, queue, name, runFor, fromTemplate(shape))
+	}
+}
+
+func (k *soak) run(ctx context.Context, queue, name string, runFor time.Duration, change func(*corev1.PodSpec)) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: queue + "-" + name, Annotations: map[string]string{
+			"scheduling.volcano.sh/queue-name": k.queues[queue], "devicequota.io/run-for": runFor.String(),
+		}},
+		Spec: corev1.PodSpec{
+			SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
+			Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1"}},
+		},
+	}
+	change(&pod.Spec)
+	_, err := kube.CoreV1().Pods(k.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// disturb deletes some pods in whatever state they are, and changes the quotas.
+func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
+	pods, err := kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	for _, pod := range pods.Items {
+		if random.IntN(25) == 0 && metav1.GetControllerOf(&pod) == nil {
+			Expect(kube.CoreV1().Pods(k.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})).To(Succeed())
+		}
+	}
+	changed := map[string]*schedulingv1beta1.DRAQuota{}
+	for name, full := range k.full {
+		if full == nil {
+			continue
+		}
+		less := full.DeepCopy()
+		for class, q := range less.Capability {
+			q.Count -= int64(random.IntN(3))
+			less.Capability[class] = q
+		}
+		changed[name] = less
+	}
+	k.setCapability(ctx, changed)
+}
+
+// setCapability changes quotas. What the scheduler decides before it has seen a change is bound by
+// the quota before.
+func (k *soak) setCapability(ctx context.Context, quotas map[string]*schedulingv1beta1.DRAQuota) {
+	for name, dra := range quotas {
+		if dra == nil {
+			continue
+		}
+		k.raise(name, k.capabilityOf(dra))
+		setQuota(ctx, k.queues[name], dra)
+	}
+	settle(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name, dra := range quotas {
+		if dra != nil {
+			k.capability[name] = k.capabilityOf(dra)
+		}
+	}
+}
+
+// capabilityOf is a quota by models, as holdings are.
+func (k *soak) capabilityOf(dra *schedulingv1beta1.DRAQuota) holdings {
+	h := holdings{}
+	if dra == nil {
+		return h
+	}
+	for class, q := range dra.Capability {
+		h[k.models[class]+"/count"] = float64(q.Count)
+		for name, quantity := range q.Capacity {
+			h[k.models[class]+"/"+name] = quantity.AsApproximateFloat64()
+		}
+	}
+	return h
+}
+
+func (k *soak) raise(name string, to holdings) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for dimension, limit := range to {
+		k.capability[name][dimension] = max(k.capability[name][dimension], limit)
+	}
+}
+
+func (k *soak) unfinished(ctx context.Context) int {
+	pods, err := kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase!=Succeeded"})
+	Expect(err).NotTo(HaveOccurred())
+	groups, err := vc.SchedulingV1beta1().PodGroups(k.namespace).List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	waiting := 0
+	for _, group := range groups.Items { // of jobs that have no pods yet
+		if group.Status.Phase == "Pending" || group.Status.Phase == "" {
+			waiting++
+		}
+	}
+	return len(pods.Items) + waiting
+}
+
+func (k *soak) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(k.namespace))
+	_, err := factory.Resource().V1().ResourceClaims().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { k.see(obj.(*resourcev1.ResourceClaim), false) },
+		UpdateFunc: func(_, obj any) { k.see(obj.(*resourcev1.ResourceClaim), false) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			k.see(obj.(*resourcev1.ResourceClaim), true)
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+}
+
+// see takes note of what a claim holds, and of queues that have got more than they may hold. A
+// queue whose quota was lowered keeps what it has.
+func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was := k.claims[claim.UID]
+	now := claimHoldings{queue: was.queue, holdings: holdings{}}
+	if !gone && claim.Status.Allocation != nil {
+		now = claimHoldings{queueOf(claim), holdingsOf(claim)}
+	}
+	if now.queue == "" {
+		return
+	}
+	k.claims[claim.UID] = now
+	for _, name := range slices.Compact([]string{now.queue, "ml"}) {
+		before := maps.Clone(k.held[name])
+		for dimension, amount := range was.holdings {
+			k.held[name][dimension] -= amount
+		}
+		for dimension, amount := range now.holdings {
+			k.held[name][dimension] += amount
+		}
+		for dimension, limit := range k.capability[name] {
+			held := k.held[name][dimension]
+			k.most[name][dimension] = max(k.most[name][dimension], held)
+			if held > max(limit, before[dimension]) {
+				k.broken = append(k.broken, fmt.Sprintf("%s: queue %s holds %g of %s, more than %g", claim.Name, name, held, dimension, limit))
+			}
+		}
+	}
+}
+
+// queueOf is the queue that a claim is charged to, by the name of its pod or its own.
+func queueOf(claim *resourcev1.ResourceClaim) string {
+	owner := claim.Name
+	if len(claim.OwnerReferences) > 0 {
+		owner = claim.OwnerReferences[0].Name
+	}
+	queue, _, _ := strings.Cut(owner, "-")
+	return queue
+}
+
+func holdingsOf(claim *resourcev1.ResourceClaim) holdings {
+	h := holdings{}
+	for _, result := range claim.Status.Allocation.Devices.Results {
+		model, _, _ := strings.Cut(result.Device, "-")
+		h[model+"/count"]++
+		h[model+"/memory"] += memoryOf[model]
+		if consumed, shared := result.ConsumedCapacity["memory"]; shared {
+			h[model+"/memory"] += consumed.AsApproximateFloat64()
+		}
+	}
+	return h
+}
+
+func (k *soak) violations() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.broken
+}
