@@ -154,6 +154,11 @@ func (l *Ledger) Deserved(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].deserved, o)
 }
 
+// Dimension returns what an ordinal stands for.
+func (l *Ledger) Dimension(o Ordinal) Dimension {
+	return l.dimensions.Dimension(o)
+}
+
 // Guarantee returns what is reserved for the queue; it is not set when nothing is said of the
 // dimension.
 func (l *Ledger) Guarantee(q QueueID, o Ordinal) Limit {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 )
 
@@ -27,12 +29,58 @@ var _ = Describe("The documentation", func() {
 		for _, file := range append(files, "../../README.md") {
 			text, err := os.ReadFile(file)
 			Expect(err).NotTo(HaveOccurred())
+			if filepath.Base(file) == "dra.md" {
+				continue // it is run, see below
+			}
 			for i, block := range yamlBlock.FindAllSubmatch(text, -1) {
 				Expect(tryManifest(ctx, block[1])).To(Succeed(), "%s, YAML block %d", file, i+1)
 				examples++
 			}
 		}
 		Expect(examples).To(BeNumerically(">=", 2))
+	})
+})
+
+// What docs/dra.md says of the examples before it.
+var (
+	charged = regexp.MustCompile("(?m)^> `([^`]+)` is charged (.*)\\.$")
+	waits   = regexp.MustCompile("(?m)^> `([^`]+)` waits: `([^`]+)`\\.$")
+	figure  = regexp.MustCompile("`([^=`]+)=([^`]+)`")
+)
+
+var _ = Describe("docs/dra.md", func() {
+	It("says of each example what comes out", func(ctx context.Context) {
+		text, err := os.ReadFile("../../docs/dra.md")
+		Expect(err).NotTo(HaveOccurred())
+		for _, sample := range []string{"shared.yaml", "mig.yaml"} {
+			devices, err := os.ReadFile(filepath.Join("../../config/samples/devices", sample))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(controlPlane.ApplyYAML(ctx, sample, devices)).To(Succeed())
+		}
+		checked := 0
+		for _, section := range strings.Split(string(text), "\n## ") {
+			block := yamlBlock.FindStringSubmatch(section)
+			if block == nil {
+				continue
+			}
+			Expect(controlPlane.ApplyYAML(ctx, "docs/dra.md", []byte(block[1]))).To(Succeed(), "%s", section)
+			for _, m := range charged.FindAllStringSubmatch(section, -1) {
+				var want []any
+				for _, f := range figure.FindAllStringSubmatch(m[2], -1) {
+					want = append(want, f[1], f[2])
+				}
+				expectAllocated(ctx, m[1], want...)
+				checked++
+			}
+			for _, m := range waits.FindAllStringSubmatch(section, -1) {
+				Eventually(func() bool { return warned(ctx, "default", "GetTaskRequestResourceFailed", m[2]) }).WithContext(ctx).Should(BeTrue(), "%s", m[0])
+				checked++
+			}
+			for _, namespace := range []string{"default", "doc-admin"} { // the next example may need the devices
+				Expect(kube.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})).To(Succeed())
+			}
+		}
+		Expect(checked).To(Equal(10), "statements in docs/dra.md")
 	})
 })
 

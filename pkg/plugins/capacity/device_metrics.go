@@ -37,10 +37,15 @@ func deviceVector(name, help string) *prometheus.GaugeVec {
 		[]string{"queue", "device_class", "dimension"})
 }
 
-// deviceBalance speaks where there is something, or a limit to compare with.
+// deviceBalance speaks where there is something, or a limit to compare with. Capacity is counted
+// everywhere as soon as some queue limits it; it is of interest only at and below that queue.
 func deviceBalance(account ledger.Account) func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool) {
 	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		amount := l.Balance(q, account, o)
+		if l.Dimension(o).Kind == ledger.DeviceCapacity {
+			_, _, limited := l.Nearest(q, o)
+			return amount, limited
+		}
 		return amount, amount.Sign() != 0 || l.Capability(q, o).Set || l.Deserved(q, o).Set
 	}
 }
