@@ -1,0 +1,60 @@
+package dra
+
+import (
+	"fmt"
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+)
+
+// BenchmarkPick picks one device on one node of many, from the slices of that node as the
+// scheduler does, and from those of all nodes as Kubernetes' own plugin does.
+func BenchmarkPick(b *testing.B) {
+	for _, nodes := range []int{100, 5000} {
+		var all []*resourceapi.ResourceSlice
+		for i := range nodes {
+			name := fmt.Sprint("n", i)
+			slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourceapi.ResourceSliceSpec{
+				Driver: "driver", NodeName: ptr.To(name), Pool: resourceapi.ResourcePool{Name: name, ResourceSliceCount: 1},
+			}}
+			for j := range 8 {
+				slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: fmt.Sprint("gpu-", j)})
+			}
+			all = append(all, slice)
+		}
+		catalog := NewCatalog([]*resourceapi.DeviceClass{class("gpu")}, all)
+		taken := structured.AllocatedState{
+			AllocatedDevices:         sets.New[structured.DeviceID](),
+			AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+			AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+		}
+		cache := cel.NewCache(10, cel.Features{})
+		claims := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}
+		b.Run(fmt.Sprintf("nodes=%d/slices=node", nodes), func(b *testing.B) {
+			allocator := NewAllocator(structured.Features{}, catalog, taken, cache)
+			for b.Loop() {
+				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, func([]resourceapi.AllocationResult) bool { return true })
+				if err != nil || results == nil {
+					b.Fatal(results, err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("nodes=%d/slices=all", nodes), func(b *testing.B) {
+			allocator, err := structured.NewAllocator(b.Context(), structured.Features{}, taken, classes{catalog}, all, cache)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				results, err := allocator.Allocate(b.Context(), onNode("n7"), claims)
+				if err != nil || results == nil {
+					b.Fatal(results, err)
+				}
+			}
+		})
+	}
+}

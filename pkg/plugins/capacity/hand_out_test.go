@@ -1,0 +1,208 @@
+package capacity
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// stocked gives node n1 so many devices of class h100.
+func (s *scene) stocked(n int) *scene {
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: "driver", NodeName: ptr.To("n1"), Pool: resourcev1.ResourcePool{Name: "n1", ResourceSliceCount: 1},
+	}}
+	for i := range n {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: "gpu-" + string(rune('a'+i))})
+	}
+	s.ResourceSlices = []*resourcev1.ResourceSlice{slice}
+	return s
+}
+
+// sharing makes a pod use the claim that another pod has been given with claimed.
+func sharing(with, p *corev1.Pod) *corev1.Pod {
+	p.Spec.ResourceClaims = with.Spec.ResourceClaims
+	return p
+}
+
+// devicesOfQueue is what a queue is charged of devices.
+func devicesOfQueue(p *plugin, name string) ledger.Amount {
+	queue, _ := p.ledger.Queue(name)
+	return p.ledger.Balance(queue, ledger.Allocated, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100}))
+}
+
+func TestGangGetsItsDevicesOrNone(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		devices  int
+		quota    int64
+		statuses string
+		charged  int64
+		reserved bool
+	}{
+		{"all of it fits", 3, 3, "a:Binding b:Binding c:Binding", 3, true},
+		{"a device is missing", 2, 3, "a:Pending b:Pending c:Pending", 0, false},
+		{"the quota is too small", 3, 2, "a:Pending b:Pending c:Pending", 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(c.devices)
+			s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(c.quota)}})
+			s.job("gang", "q", inqueue, nil, s.claimed(1, newPod("a", "", cpu(1))), s.claimed(1, newPod("b", "", cpu(1))), s.claimed(1, newPod("c", "", cpu(1))))
+			ssn := s.open(t)
+			s.Run([]framework.Action{allocate.New()})
+			p := pluginOf(ssn)
+			expectStatuses(t, ssn, c.statuses)
+			if got := devicesOfQueue(p, "q"); got != ledger.Units(c.charged) {
+				t.Errorf("%s devices are charged, want %d", got, c.charged)
+			}
+			p.unreserveUnbound()
+			pending := p.process.devices.pending.Of("a-gpus") != nil
+			written, err := ssn.KubeClient().ResourceV1().ResourceClaims("ns").Get(t.Context(), "a-gpus", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := pending || written.Status.Allocation != nil; got != c.reserved {
+				t.Errorf("a's device is reserved: %t, want %t", got, c.reserved)
+			}
+		})
+	}
+}
+
+// TestGangSharesAClaim: kubernetes issue 137617.
+func TestGangSharesAClaim(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(2)}})
+	first := s.claimed(2, newPod("a", "", cpu(1)))
+	s.job("gang", "q", inqueue, nil, first, sharing(first, newPod("b", "", cpu(1))), sharing(first, newPod("c", "", cpu(1))))
+	ssn := s.open(t)
+	s.Run([]framework.Action{allocate.New()})
+	expectStatuses(t, ssn, "a:Binding b:Binding c:Binding")
+	if got := devicesOfQueue(pluginOf(ssn), "q"); got != ledger.Units(2) {
+		t.Errorf("%s devices are charged, want 2", got)
+	}
+}
+
+// TestPodWithoutReservationIsNotBound: Session.Allocate, as the backfill action calls it, does not
+// look whether reserving anything failed (volcano issue 5116).
+func TestPodWithoutReservationIsNotBound(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(8)}})
+	s.job("j", "q", inqueue, nil, s.claimed(1, newPod("first", "", cpu(1))))
+	s.job("k", "q", inqueue, nil, s.claimed(1, newPod("second", "", cpu(1))))
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	for _, name := range []string{"first", "second"} { // both see the device free
+		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := ssn.PredicateFn(taskOf(ssn, name), ssn.Nodes["n1"]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"first", "second"} {
+		task := taskOf(ssn, name)
+		if err := ssn.Jobs[task.Job].UpdateTaskStatus(task, api.Allocated); err != nil {
+			t.Fatal(err)
+		}
+		task.NodeName = "n1"
+		event := &framework.Event{Task: task}
+		p.onAllocate(event)
+		context := ssn.CreateBindContext(task)
+		err := binder{p.process.devices}.PreBind(t.Context(), context)
+		if name == "first" && (event.Err != nil || err != nil) {
+			t.Errorf("first: %v, %v", event.Err, err)
+		}
+		if name == "second" && (event.Err == nil || err == nil || !strings.Contains(err.Error(), "has the devices no more that were picked")) {
+			t.Errorf("second got a device that is taken: %v, %v", event.Err, err)
+		}
+	}
+	if got := devicesOfQueue(p, "q"); got != ledger.Units(1) {
+		t.Errorf("%s devices are charged, want 1", got)
+	}
+}
+
+func TestDevicesOfPodsThatGoAreNotHandedOutYet(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(2)}})
+	s.job("low", "q", running, nil, s.claimed(2, newPod("low", "n1", cpu(1))))
+	s.job("high", "q", inqueue, nil, s.claimed(2, newPod("high", "", cpu(1))))
+	ssn := s.open(t)
+	p, low, high := pluginOf(ssn), taskOf(ssn, "low"), taskOf(ssn, "high")
+	if ssn.Allocatable(ssn.Queues["q"], high) {
+		t.Error("fits although nobody goes")
+	}
+	statement := framework.NewStatement(ssn)
+	if err := statement.Evict(low, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if !ssn.Allocatable(ssn.Queues["q"], high) {
+		t.Error("may not preempt although the other pod goes")
+	}
+	if err := ssn.PrePredicateFn(high); err != nil {
+		t.Fatal(err)
+	}
+	if err := ssn.PredicateFn(high, ssn.Nodes["n1"]); err == nil || !strings.Contains(err.Error(), "insufficient <h100> quota: requested <2>, total would be <4>, but capability is <2>") {
+		t.Errorf("devices that are not back are handed out: %v", err)
+	}
+	statement.Discard()
+	if ssn.Allocatable(ssn.Queues["q"], high) || len(p.leaving) > 0 || devicesOfQueue(p, "q") != ledger.Units(2) {
+		t.Errorf("after the eviction was taken back: %d claims leave, %s devices are charged", len(p.leaving), devicesOfQueue(p, "q"))
+	}
+}
+
+func TestWhoHandsOutDevices(t *testing.T) {
+	on := map[string]any{predicates.DynamicResourceAllocationEnable: true}
+	for _, c := range []struct {
+		name    string
+		plugins []conf.PluginOption
+		want    bool
+	}{
+		{"capacity and predicates with devices", []conf.PluginOption{{Name: Name}, {Name: predicates.PluginName, Arguments: on}}, true},
+		{"predicates without devices", []conf.PluginOption{{Name: Name}, {Name: predicates.PluginName}}, false},
+		{"no capacity", []conf.PluginOption{{Name: "proportion"}, {Name: predicates.PluginName, Arguments: on}}, false},
+		{"no predicates", []conf.PluginOption{{Name: Name}}, false},
+	} {
+		if got := handsOutDevices(&framework.Session{Tiers: []conf.Tier{{Plugins: c.plugins}}}); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+// TestExtendedResourcesCountAsDevices: both spellings, every container on its own.
+func TestExtendedResourcesCountAsDevices(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
+	s.DeviceClasses[0].Spec.ExtendedResourceName = ptr.To("example.com/gpu")
+	both := newPod("both", "", cpu(1))
+	both.Spec.Containers[0].Resources.Requests["example.com/gpu"] = gpu(2)["nvidia.com/gpu"]
+	both.Spec.InitContainers = []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{"deviceclass.resource.kubernetes.io/h100": gpu(1)["nvidia.com/gpu"]}}}}
+	s.job("j", "q", inqueue, nil, both)
+	plugged := newPod("plugged", "", gpu(2))
+	s.job("k", "q", inqueue, nil, plugged)
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	count := p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})
+	known := p.lookAt(taskOf(ssn, "both"))
+	if got := known.resources.Amounts.Of(count); got != ledger.Units(3) || known.extended == "" {
+		t.Errorf("the pod asks for %s devices, want 3; it is to be told of %q", got, known.extended)
+	}
+	if r, refused := p.check(p.ledger, ssn.Queues["q"], taskOf(ssn, "both")); !refused || !strings.Contains(r.message, "DeviceClass h100 offers by dynamic resource allocation, where Volcano cannot place it") {
+		t.Errorf("refused: %t, %q", refused, r.message)
+	}
+	if !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "plugged")) {
+		t.Error("a pod is refused whose resource comes from a device plugin")
+	}
+}
