@@ -33,9 +33,12 @@ type Claim struct {
 	// least is what Part has while nothing has been picked.
 	least   ledger.Amounts
 	choices []*ledger.Part
-	// seen is what Err, Usage and Part were worked out from, besides Object.
-	seen    *dra.Catalog
+	// edition, listing and seen are what the rest was worked out from besides Object; what is
+	// published of devices matters only to claims whose capacity is limited.
+	edition int
 	listing int
+	seen    *dra.Catalog
+	limited bool
 }
 
 // Claims remembers what claims come to, so that a claim that has not changed costs no more
@@ -45,6 +48,8 @@ type Claims struct {
 	counter
 	claims map[types.UID]*Claim
 	round  uint64
+	// edition counts changes of the card models of classes.
+	edition int
 }
 
 // NewClaims returns a memory without claims.
@@ -56,7 +61,9 @@ func NewClaims(dimensions *ledger.Dimensions) *Claims {
 // change now. The limits of the round's queues must have been read before. Catalog is what is
 // published of devices; nil while nothing is known.
 func (cs *Claims) Begin(catalog *dra.Catalog) {
-	cs.round++
+	if cs.round++; cs.catalog != catalog && !catalog.SameCards(cs.catalog) {
+		cs.edition++
+	}
 	cs.catalog = catalog
 }
 
@@ -90,7 +97,7 @@ func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 		return c
 	}
 	c.round = cs.round
-	if c.Object != object || c.seen != cs.catalog || c.listing != cs.dimensions.CapacityCount() {
+	if c.Object != object || c.edition != cs.edition || c.listing != cs.dimensions.CapacityCount() || c.limited && c.seen != cs.catalog {
 		cs.evaluate(c, object)
 	}
 	c.Part.Amounts, c.Choices = c.least, c.choices
@@ -102,7 +109,8 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	if err == nil && len(usage.Gone) > 0 && sameAllocation(c.Object, object) {
 		usage = c.Usage // what was known of the devices while they were published
 	}
-	c.Object, c.seen, c.listing = object, cs.catalog, cs.dimensions.CapacityCount()
+	c.Object, c.seen, c.edition, c.listing = object, cs.catalog, cs.edition, cs.dimensions.CapacityCount()
+	c.limited = cs.limits(&usage)
 	c.Usage, c.least, c.choices, c.Open, c.Err = dra.Usage{}, nil, nil, false, nil
 	if err == nil {
 		var alternatives [][]ledger.Amounts
@@ -180,13 +188,12 @@ type counter struct {
 // more may come out once devices are picked.
 func (cr *counter) count(usage dra.Usage) (ledger.Amounts, [][]ledger.Amounts, bool, error) {
 	var least ledger.Amounts
-	open := usage.Least || len(usage.Choices) > 0
+	open := usage.Least || len(usage.Choices) > 0 || cr.limits(&usage)
 	for _, d := range usage.Devices {
 		var err error
 		if least, err = cr.plus(least, d); err != nil {
 			return nil, nil, false, err
 		}
-		open = open || len(cr.dimensions.Capacities(d.Class)) > 0
 	}
 	choices := make([][]ledger.Amounts, len(usage.Choices))
 	for i, alternatives := range usage.Choices {
@@ -199,6 +206,16 @@ func (cr *counter) count(usage dra.Usage) (ledger.Amounts, [][]ledger.Amounts, b
 		}
 	}
 	return least, choices, open, nil
+}
+
+// limits reports whether any queue limits a capacity of a class that occurs.
+func (cr *counter) limits(usage *dra.Usage) bool {
+	for class := range usage.Classes {
+		if len(cr.dimensions.Capacities(class)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // plus adds devices: their number, that of the card model that their class names, and those

@@ -2,6 +2,7 @@ package dra
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,8 @@ type poolID struct {
 // another one when they do. A nil Catalog is empty.
 type Catalog struct {
 	classes map[string]*resourceapi.DeviceClass
+	// cards has the card model of each class that names one.
+	cards map[string]string
 	// extended has the class for each name of an extended resource.
 	extended map[corev1.ResourceName]string
 	pools    map[poolID][]*resourceapi.ResourceSlice
@@ -43,7 +46,7 @@ type Catalog struct {
 // NewCatalog returns a catalog of classes and slices, which must not be changed any more.
 func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
 	c := &Catalog{
-		classes: map[string]*resourceapi.DeviceClass{}, extended: map[corev1.ResourceName]string{},
+		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{},
 		pools: map[poolID][]*resourceapi.ResourceSlice{}, drivers: map[string]bool{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
 	}
 	c.addClasses(classes)
@@ -67,6 +70,9 @@ func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 	})
 	for _, class := range ordered {
 		c.classes[class.Name] = class
+		if card := class.Annotations[CardNameAnnotation]; card != "" {
+			c.cards[class.Name] = card
+		}
 		c.extended[corev1.ResourceName(resourceapi.ResourceDeviceClassPrefix+class.Name)] = class.Name
 		if class.Spec.ExtendedResourceName == nil {
 			continue
@@ -104,10 +110,15 @@ func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
 
 // Card returns the card model of a class's devices; empty when it names none.
 func (c *Catalog) Card(class string) string {
-	if object, found := c.Class(class); found {
-		return object.Annotations[CardNameAnnotation]
+	if c == nil {
+		return ""
 	}
-	return ""
+	return c.cards[class]
+}
+
+// SameCards reports whether two catalogs have the same card models for all classes.
+func (c *Catalog) SameCards(other *Catalog) bool {
+	return c != nil && other != nil && maps.Equal(c.cards, other.cards)
 }
 
 // Extended returns the class that offers an extended resource (KEP-5004); false when none does.

@@ -130,3 +130,14 @@ func HeldBy(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return claim.Status.Allocation != nil &&
 		(resourceclaim.IsReservedForPod(pod, claim) || resourceclaim.IsForPod(pod, claim) == nil)
 }
+
+// PlaceOf is the pod's place among those that the claim is reserved for, in the order in which
+// they came; the number of all of them for a pod that is not among them.
+func PlaceOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) int {
+	for i, consumer := range claim.Status.ReservedFor {
+		if consumer.UID == pod.UID {
+			return i
+		}
+	}
+	return len(claim.Status.ReservedFor)
+}

@@ -171,6 +171,23 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestPlaceOf(t *testing.T) {
+	for _, c := range []struct {
+		consumers []types.UID
+		want      int
+	}{
+		{nil, 0}, {[]types.UID{"a", "b"}, 2}, {[]types.UID{"pod-uid", "b"}, 0}, {[]types.UID{"a", "b", "pod-uid"}, 2},
+	} {
+		shared := claim()
+		for _, uid := range c.consumers {
+			shared.Status.ReservedFor = append(shared.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{UID: uid})
+		}
+		if got := PlaceOf(pod(nil), shared); got != c.want {
+			t.Errorf("among %v: place %d, want %d", c.consumers, got, c.want)
+		}
+	}
+}
+
 func TestHeldBy(t *testing.T) {
 	asked := func() *resourceapi.ResourceClaim { return claim(exactly("r", "h100", 1)) }
 	given := func() *resourceapi.ResourceClaim { return allocatedTo(asked(), "r") }

@@ -177,22 +177,6 @@ func (s *scene) claim(ctx context.Context, name string, requests ...resourcev1.D
 	return claim
 }
 
-// held counts the devices that the namespace's claims hold, by name.
-func (s *scene) held(ctx context.Context) map[string]int {
-	claims, err := kube.ResourceV1().ResourceClaims(s.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	held := map[string]int{}
-	for _, claim := range claims.Items {
-		if claim.Status.Allocation == nil {
-			continue
-		}
-		for _, result := range claim.Status.Allocation.Devices.Results {
-			held[result.Device]++
-		}
-	}
-	return held
-}
-
 var sample = regexp.MustCompile(`(?m)^volcano_queue_device_class_(\w+)\{device_class="([^"]*)",dimension="([^"]*)",queue="([^"]*)"\} (\S+)$`)
 
 // account is what the metrics say of a queue's devices: class and dimension to value.

@@ -116,7 +116,7 @@ func (p *plugin) volcanoJob(job *api.JobInfo) (*batchv1alpha1.Job, error) {
 	}
 	object, err := p.process.jobs.Jobs(job.Namespace).Get(owner.Name)
 	if err != nil || object.UID != owner.UID {
-		return nil, fmt.Errorf("Job %s/%s has not been read from the API server yet; if this lasts, check that the scheduler may list and watch jobs.batch.volcano.sh", job.Namespace, owner.Name)
+		return nil, fmt.Errorf("its Job %s/%s has not been read from the API server yet; if this lasts, check that the scheduler may list and watch jobs.batch.volcano.sh", job.Namespace, owner.Name)
 	}
 	return object, nil
 }

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -112,16 +114,30 @@ func (p *plugin) charge(queue ledger.QueueID, task *api.TaskInfo, d ledger.Deman
 	}
 }
 
-// chargeConsumers charges claims, the oldest pod first: of the pods that share a claim the
-// one that came first carries the charge. A pod that has a node holds all its claims, any
-// other those that are allocated to it already. Pods that are about to go come last.
+// chargeConsumers charges claims. Of the pods that share a claim the one that came first carries
+// the charge: the first that the claim is reserved for, then the oldest. A pod that has a node
+// holds all its claims, any other those that are allocated to it already. Pods that are about
+// to go come last.
 func (p *plugin) chargeConsumers() {
 	slices.SortFunc(p.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
+	shared := map[*demand.Claim][]consumer{}
 	for _, c := range p.consumers {
 		for _, claim := range c.pod.claims {
-			if c.task.Status != api.Releasing && (api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object)) {
+			switch {
+			case c.task.Status == api.Releasing || !api.AllocatedStatus(c.task.Status) && !dra.HeldBy(c.task.Pod, claim.Object):
+			case len(claim.Object.Status.ReservedFor) > 1:
+				shared[claim] = append(shared[claim], c)
+			default:
 				p.charge(c.pod.queue, c.task, ledger.Demand{claim.Part})
 			}
+		}
+	}
+	for claim, consumers := range shared {
+		slices.SortStableFunc(consumers, func(a, b consumer) int {
+			return cmp.Compare(dra.PlaceOf(a.task.Pod, claim.Object), dra.PlaceOf(b.task.Pod, claim.Object))
+		})
+		for _, c := range consumers {
+			p.charge(c.pod.queue, c.task, ledger.Demand{claim.Part})
 		}
 	}
 	for _, c := range p.consumers {
