@@ -38,6 +38,8 @@ type Catalog struct {
 	extended map[corev1.ResourceName]string
 	pools    map[poolID][]*resourceapi.ResourceSlice
 	drivers  map[string]bool
+	// capacities has the names of all capacities that any device has.
+	capacities map[resourceapi.QualifiedName]bool
 	// ofNode has the slices that belong to one node, anywhere those that may serve several.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
@@ -47,11 +49,17 @@ type Catalog struct {
 func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
 	c := &Catalog{
 		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{},
-		pools: map[poolID][]*resourceapi.ResourceSlice{}, drivers: map[string]bool{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
+		pools: map[poolID][]*resourceapi.ResourceSlice{}, drivers: map[string]bool{},
+		capacities: map[resourceapi.QualifiedName]bool{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
 	}
 	c.addClasses(classes)
 	for _, slice := range all {
 		c.drivers[slice.Spec.Driver] = true
+		for i := range slice.Spec.Devices {
+			for name := range slice.Spec.Devices[i].Capacity {
+				c.capacities[name] = true
+			}
+		}
 		if slice.Spec.NodeName != nil && *slice.Spec.NodeName != "" {
 			c.ofNode[*slice.Spec.NodeName] = append(c.ofNode[*slice.Spec.NodeName], slice)
 		} else {
@@ -148,6 +156,11 @@ func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 // HasDriver reports whether a driver publishes any devices.
 func (c *Catalog) HasDriver(name string) bool {
 	return c != nil && c.drivers[name]
+}
+
+// HasCapacity reports whether any device has a capacity of that name.
+func (c *Catalog) HasCapacity(name resourceapi.QualifiedName) bool {
+	return c != nil && c.capacities[name]
 }
 
 // slicesFor returns the slices whose devices a node may be able to reach, and no node but it or

@@ -48,6 +48,25 @@ func TestExtendedResources(t *testing.T) {
 	}
 }
 
+func TestHasCapacity(t *testing.T) {
+	var none *Catalog
+	if c := published(); !c.HasCapacity("memory") || c.HasCapacity("flavour") || none.HasCapacity("memory") {
+		t.Error("capacities are not those of the devices")
+	}
+}
+
+func TestSameCards(t *testing.T) {
+	card := func(name string) *Catalog {
+		c := class("h100")
+		c.Annotations = map[string]string{CardNameAnnotation: name}
+		return NewCatalog([]*resourceapi.DeviceClass{c, class("a100")}, nil)
+	}
+	var none *Catalog
+	if !card("H100").SameCards(card("H100")) || card("H100").SameCards(card("H200")) || card("H100").SameCards(none) || none.SameCards(card("H100")) {
+		t.Error("catalogs are compared wrongly")
+	}
+}
+
 func TestDevicesOfTheLatestGenerationCount(t *testing.T) {
 	slice := func(generation int64, device string) *resourceapi.ResourceSlice {
 		return &resourceapi.ResourceSlice{Spec: resourceapi.ResourceSliceSpec{

@@ -3,6 +3,8 @@ package dra
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -48,6 +50,18 @@ func (u *Usage) Classes(yield func(string) bool) {
 			}
 		}
 	}
+}
+
+// Capacities returns the names of the capacities that devices must have, sorted. Those that only
+// an alternative asks for are left out.
+func (u *Usage) Capacities() []resourceapi.QualifiedName {
+	names := map[resourceapi.QualifiedName]bool{}
+	for _, d := range u.Devices {
+		for name := range d.Capacity {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Requested returns what a claim asks for before it is allocated. Of capacity it has what the

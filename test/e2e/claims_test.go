@@ -142,6 +142,11 @@ var _ = Describe("A claim", func() {
 		s.pod(ctx, "slow", strict, using("slow"))
 		s.expectWarned(ctx, "queue "+strict+" limits "+class+"/speed, a capacity that device "+s.driver()+"/"+s.name("n")+"/gpu-")
 
+		By("asking for a capacity that no device has")
+		s.claim(ctx, "strange", sized(exactly(class, 1), "flavour", "1"))
+		s.pod(ctx, "strange", queue, using("strange"))
+		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/strange asks for a capacity flavour, which no device has: correct the name")
+
 		By("having devices of a driver that is gone")
 		lost := s.claim(ctx, "lost", exactly(class, 1))
 		s.allocateFrom(ctx, lost, "gone."+s.driver(), "n", "gpu-9")

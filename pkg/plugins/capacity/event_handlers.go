@@ -14,6 +14,7 @@ import (
 // in hope (pipeline), and one whose eviction was taken back. A pod that cannot have its devices
 // for good must not be bound: Volcano undoes the allocation, or the pod's binding fails.
 func (p *plugin) onAllocate(event *framework.Event) {
+	defer p.changed()
 	queue, known, err := p.heldBy(event.Task)
 	if err != nil {
 		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
@@ -31,6 +32,9 @@ func (p *plugin) onAllocate(event *framework.Event) {
 	}
 }
 
+// changed notes that the ledger is not what it was.
+func (p *plugin) changed() { p.heldView = nil }
+
 // handOut reserves devices for a pod, if the quota allows them still.
 func (p *plugin) handOut(queue ledger.QueueID, task *api.TaskInfo, known *pod) error {
 	if err := p.reserve(task, known); err != nil {
@@ -47,6 +51,7 @@ func (p *plugin) handOut(queue ledger.QueueID, task *api.TaskInfo, known *pod) e
 // onDeallocate gives back what a pod holds. Devices that are allocated in the API server are not
 // back before their claims say so: a pod that is being evicted still runs.
 func (p *plugin) onDeallocate(event *framework.Event) {
+	defer p.changed()
 	task := event.Task
 	queue, known, err := p.heldBy(task)
 	if err != nil {

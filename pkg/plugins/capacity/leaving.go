@@ -27,11 +27,15 @@ func (p *plugin) held() *ledger.Ledger {
 	if len(p.leaving) == 0 {
 		return p.ledger
 	}
+	if p.heldView != nil {
+		return p.heldView
+	}
 	books := p.ledger.View()
 	for part, l := range p.leaving {
 		if err := books.Charge(l.queue, l.holder, ledger.Demand{part}); err != nil {
 			klog.ErrorS(err, "Failed to charge a claim of a pod that is about to go", "holder", l.holder)
 		}
 	}
+	p.heldView = books
 	return books
 }

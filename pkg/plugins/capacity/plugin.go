@@ -34,6 +34,8 @@ type plugin struct {
 	attempts map[*pod]*attempt
 	// leaving has claims of pods that are about to go, see there.
 	leaving map[*ledger.Part]leaving
+	// heldView is the ledger with what they hold; nil when it must be made anew.
+	heldView *ledger.Ledger
 	// outside has who holds devices outside of all queues; nil while nobody has asked.
 	outside []outsider
 	// failed has why pods that were given a node must not be bound.

@@ -37,6 +37,7 @@ func (p *plugin) reserve(task *api.TaskInfo, known *pod) error {
 		if err := claim.Settle(p.ledger, picked.amounts[i]); err != nil {
 			return err
 		}
+		p.changed()
 	}
 	for _, g := range a.given {
 		if claim := pending.Of(g.claim.UID); claim != nil {

@@ -26,6 +26,12 @@ type outsider struct {
 func (p *plugin) scarce(a *attempt) refusal {
 	var classes []string
 	for _, claim := range a.wanting {
+		for _, name := range claim.Usage.Capacities() {
+			if !p.catalog.HasCapacity(name) {
+				return refusal{reason: taskRequestFailed, message: fmt.Sprintf("ResourceClaim %s/%s asks for a capacity %s, which no device has: correct the name",
+					claim.Object.Namespace, claim.Object.Name, name)}
+			}
+		}
 		for class := range claim.Usage.Classes {
 			if !slices.Contains(classes, class) {
 				classes = append(classes, class)
