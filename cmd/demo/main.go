@@ -1,5 +1,5 @@
 // Command demo shows a device quota at work: on a control plane of its own, a job that
-// fits its queue's quota runs, and one that does not waits, with the reason on its pods,
+// fits its queue's quota runs, and one that does not waits, with the reason on its PodGroup,
 // until the first gives its devices back. It exits with 0 only if that is what happened.
 package main
 

@@ -196,6 +196,40 @@ func TestReserveAllOrNothing(t *testing.T) {
 	}
 }
 
+func TestDeallocate(t *testing.T) {
+	used := func(names ...string) *resourceapi.ResourceClaim {
+		c := given(claim("c"), "gpu-0")
+		for _, name := range names {
+			c.Status.ReservedFor = append(c.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: name, UID: types.UID(name)})
+		}
+		return c
+	}
+	for _, c := range []struct {
+		name  string
+		claim *resourceapi.ResourceClaim
+		node  string
+		freed bool
+	}{
+		{"nobody uses it", used(), "", true},
+		{"the pod that waits uses it", used("a"), "", true},
+		{"another pod uses it", used("a", "b"), "", false},
+		{"the pod was bound meanwhile", used("a"), "n1", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGround(t, c.claim)
+			waiting, now := pod("a"), pod("a")
+			now.Spec.NodeName = c.node
+			if _, err := g.kube.CoreV1().Pods("ns").Create(t.Context(), now, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			g.writer.Deallocate(t.Context(), waiting, c.claim)
+			if got := g.claim("c"); (got.Status.Allocation == nil) != c.freed || c.freed && len(got.Status.ReservedFor) > 0 {
+				t.Errorf("freed: %t, want %t; used by %q", got.Status.Allocation == nil, c.freed, consumers(got))
+			}
+		})
+	}
+}
+
 // TestCatalogIsMadeAnewWhenSomethingChanges, and only then.
 func TestCatalogIsMadeAnewWhenSomethingChanges(t *testing.T) {
 	g := newGround(t)

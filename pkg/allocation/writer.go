@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
@@ -121,5 +122,31 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 		if err != nil {
 			klog.ErrorS(err, "Failed to take back the reservation of a claim", "claim", klog.KObj(held), "pod", klog.KObj(pod))
 		}
+	}
+}
+
+// Deallocate takes the devices of a claim back from a pod that is not bound, unless somebody else
+// uses the claim by now or the pod was bound meanwhile.
+func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, held *resourceapi.ResourceClaim) {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		claim, err := w.get(ctx, held)
+		if err != nil || claim.UID != held.UID || claim.Status.Allocation == nil {
+			return err
+		}
+		now, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil || now.UID != pod.UID || now.Spec.NodeName != "" {
+			return err
+		}
+		claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
+		if len(claim.Status.ReservedFor) > 0 {
+			return nil
+		}
+		claim.Status = resourceapi.ResourceClaimStatus{}
+		klog.V(3).InfoS("Taking devices back that no node can use for their pod", "claim", klog.KObj(held), "pod", klog.KObj(pod))
+		_, err = w.updateStatus(ctx, claim)
+		return err
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		klog.ErrorS(err, "Failed to take back the devices of a claim", "claim", klog.KObj(held), "pod", klog.KObj(pod))
 	}
 }

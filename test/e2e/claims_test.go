@@ -167,6 +167,24 @@ var _ = Describe("A claim", func() {
 		s.expectPodRuns(ctx, "lost")
 	})
 
+	It("of a pod that was not bound after all, with devices where the pod cannot be, is given others", func(ctx context.Context) {
+		queue := s.queue(ctx, "team", "root", limit(class, 0))
+		s.template(ctx, "one-gpu", exactly(class, 1))
+		s.pod(ctx, "user", queue, fromTemplate("one-gpu"))
+		var claim *resourcev1.ResourceClaim
+		Eventually(func(g Gomega) {
+			pod, err := kube.CoreV1().Pods(s.namespace).Get(ctx, "user", metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(pod.Status.ResourceClaimStatuses).To(HaveLen(1))
+			claim, err = kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, *pod.Status.ResourceClaimStatuses[0].ResourceClaimName, metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+		}).WithContext(ctx).Should(Succeed())
+		s.allocate(ctx, claim, "gone", "gpu-0")
+		setQuota(ctx, queue, limit(class, 1))
+		s.expectPodRuns(ctx, "user")
+		expectAllocated(ctx, queue, class+"/count", 1)
+	})
+
 	It("with the finalizer of somebody who keeps it from going is waited for", func(ctx context.Context) {
 		queue := s.queue(ctx, "team", "root", limit(class, 8))
 		claim := s.claim(ctx, "going", exactly(class, 1))

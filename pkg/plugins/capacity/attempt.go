@@ -48,6 +48,8 @@ type attempt struct {
 // given is an allocation that a pod will use as it is.
 type given struct {
 	claim *resourceapi.ResourceClaim
+	// unwritten says that it is still pending.
+	unwritten bool
 	// nodes is where its devices can be used; nil for everywhere.
 	nodes *nodeaffinity.NodeSelector
 }
@@ -77,11 +79,14 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 			a.open = a.open || claim.Open
 			continue
 		}
+		g := given{claim: object, unwritten: p.source.unwritten(object)}
+		if g.unwritten && p.process.devices.pending.Of(object.UID) == nil {
+			return nil, fmt.Errorf("ResourceClaim %s/%s was about to be allocated, which failed: it is tried again", object.Namespace, object.Name)
+		}
 		if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(known.object, object) {
 			return nil, fmt.Errorf("ResourceClaim %s/%s is used by %d pods, which is the most that can share one: use another one",
 				object.Namespace, object.Name, len(object.Status.ReservedFor))
 		}
-		g := given{claim: object}
 		if selector := object.Status.Allocation.NodeSelector; selector != nil {
 			var err error
 			if g.nodes, err = nodeaffinity.NewNodeSelector(selector); err != nil {

@@ -104,6 +104,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status
 // of pods, PodGroups and queues.
 func (p *plugin) OnSessionClose(*framework.Session) {
+	p.freeStranded()
 	p.report()
 	p.publish()
 	p.remember()

@@ -40,10 +40,11 @@ func (p *plugin) reserve(task *api.TaskInfo, known *pod) error {
 		p.changed()
 	}
 	for _, g := range a.given {
-		if claim := pending.Of(g.claim.UID); claim != nil {
-			if err := pending.Add(claim, task.Pod.UID); err != nil {
-				return err
-			}
+		if !g.unwritten {
+			continue
+		}
+		if err := pending.Add(g.claim, task.Pod.UID); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"errors"
+	"sync"
 
 	resourceapi "k8s.io/api/resource/v1"
 
@@ -17,6 +18,8 @@ type devices struct {
 	*allocation.Reader
 	pending *allocation.Pending
 	writer  *allocation.Writer
+	// freeing has the claims whose devices are being taken back.
+	freeing sync.Map
 }
 
 // source reads what pods refer to. Without devices there is nothing to read.
@@ -47,6 +50,12 @@ func (s source) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClai
 		return nil, errNoDRA
 	}
 	return s.Reader.ClaimTemplate(namespace, name)
+}
+
+// unwritten reports whether the API server does not have the allocation that a claim is shown with.
+func (s source) unwritten(claim *resourceapi.ResourceClaim) bool {
+	now, err := s.Reader.Claim(claim.Namespace, claim.Name)
+	return err == nil && now.UID == claim.UID && now.Status.Allocation == nil
 }
 
 // inUse returns the claim as it is now, and whether its devices are, or are about to be, taken.
