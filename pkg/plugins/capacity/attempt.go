@@ -71,7 +71,7 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 	}
 	for _, claim := range known.claims {
 		object := claim.Object
-		if pending := p.process.devices.pending.Of(object.UID); object.Status.Allocation == nil && pending != nil {
+		if pending := p.source.devices.pending.Of(object.UID); object.Status.Allocation == nil && pending != nil {
 			object = pending
 		}
 		if object.Status.Allocation == nil {
@@ -80,7 +80,7 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 			continue
 		}
 		g := given{claim: object, unwritten: p.source.unwritten(object)}
-		if g.unwritten && p.process.devices.pending.Of(object.UID) == nil {
+		if g.unwritten && p.source.devices.pending.Of(object.UID) == nil {
 			return nil, fmt.Errorf("ResourceClaim %s/%s was about to be allocated, which failed: it is tried again", object.Namespace, object.Name)
 		}
 		if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(known.object, object) {
@@ -106,7 +106,7 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 // openAllocator makes the session's allocator when it is first needed.
 func (p *plugin) openAllocator() (err error) {
 	if p.allocator == nil {
-		p.allocator, err = p.process.devices.Allocator(p.catalog)
+		p.allocator, err = p.source.devices.Allocator(p.catalog)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ type binding struct {
 // decided that the pod is bound.
 func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cache.BindContext) {
 	known := p.process.pods[bind.TaskInfo.Pod]
-	if known == nil || !known.hasClaims || p.process.devices == nil {
+	if known == nil || !known.hasClaims || p.source.devices == nil {
 		return
 	}
 	b := &binding{}

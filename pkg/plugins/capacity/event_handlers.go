@@ -25,10 +25,13 @@ func (p *plugin) onAllocate(event *framework.Event) {
 			p.failed[known] = event.Err
 			return
 		}
+		delete(p.failed, known)
 	}
 	p.charge(queue, event.Task, known.demand)
 	for _, claim := range known.claims {
-		delete(p.leaving, claim.Part)
+		if dra.HeldBy(event.Task.Pod, claim.Object) {
+			delete(p.leaving, claim.Part)
+		}
 	}
 }
 

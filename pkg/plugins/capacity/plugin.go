@@ -95,8 +95,8 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	if p.hierarchy {
 		ssn.AddVictimQueueOrderFn(Name, p.victimQueueOrder)
 	}
-	if p.process.devices != nil {
-		ssn.RegisterBinder(Name, binder{p.process.devices})
+	if p.source.devices != nil {
+		ssn.RegisterBinder(Name, binder{p.source.devices})
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.onAllocate, DeallocateFunc: p.onDeallocate})
 }

@@ -13,7 +13,7 @@ import (
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	p.session.GetCycleState(task.UID).Write(simulationKey, &simulation{})
 	known := p.process.pods[task.Pod]
-	searches := known != nil && known.hasClaims && p.process.devices != nil
+	searches := known != nil && known.hasClaims && p.source.devices != nil
 	if !task.BestEffort && !searches {
 		return nil
 	}
@@ -44,6 +44,8 @@ func (p *plugin) begin(task *api.TaskInfo, known *pod) error {
 	switch {
 	case p.blocked != "":
 		return errors.New(p.blocked)
+	case !known.inLedger:
+		return errors.New("the pod's queue takes no pods")
 	case known.err != nil:
 		r = uncountable(known.err)
 	default:

@@ -48,6 +48,9 @@ func (p *plugin) whyBlocked() string {
 		return "the quotas of the queues are still being read; if this lasts, check that the scheduler may list and watch queues"
 	}
 	if p.source.devices == nil {
+		if handsOutDevices(p.session) {
+			return "claims cannot be read; the scheduler's log says why"
+		}
 		return ""
 	}
 	if !p.source.Ready() {

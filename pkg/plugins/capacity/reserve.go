@@ -26,7 +26,7 @@ func (p *plugin) reserve(task *api.TaskInfo, known *pod) error {
 	if err != nil {
 		return err
 	}
-	pending := p.process.devices.pending
+	pending := p.source.devices.pending
 	for i, claim := range a.wanting {
 		allocated := *claim.Object
 		allocated.Status.Allocation = &picked.results[i]
@@ -74,11 +74,11 @@ func (p *plugin) picked(a *attempt, name string) (*pick, error) {
 
 // unreserve puts back what reserve took and nobody else needs.
 func (p *plugin) unreserve(pod types.UID, claims []*demand.Claim) {
-	if p.process.devices == nil {
+	if p.source.devices == nil {
 		return
 	}
 	for _, claim := range claims {
-		allocation := p.process.devices.pending.Drop(claim.Object.UID, pod)
+		allocation := p.source.devices.pending.Drop(claim.Object.UID, pod)
 		if allocation == nil {
 			continue
 		}
@@ -101,7 +101,7 @@ func (p *plugin) unreserveUnbound() {
 			continue
 		}
 		for _, claim := range a.known.claims {
-			p.process.devices.pending.Drop(claim.Object.UID, known.object.UID)
+			p.source.devices.pending.Drop(claim.Object.UID, known.object.UID)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (p *plugin) claimsToBind(known *pod) ([]*resourceapi.ResourceClaim, error) 
 	var claims []*resourceapi.ResourceClaim
 	for _, claim := range known.claims {
 		object := claim.Object
-		if pending := p.process.devices.pending.Of(object.UID); object.Status.Allocation == nil && pending != nil {
+		if pending := p.source.devices.pending.Of(object.UID); object.Status.Allocation == nil && pending != nil {
 			object = pending
 		}
 		if object.Status.Allocation == nil {

@@ -27,7 +27,7 @@ func (p *plugin) freeStranded() {
 		}
 		for _, g := range a.given {
 			if p.stranded(known, g) {
-				p.process.devices.free(known.object, g.claim)
+				p.source.devices.free(known.object, g.claim)
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func (d *devices) free(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 // stranded reports whether a claim's devices keep a pod from running while nobody can use them: no
 // node will do for the pod, and the claim was made for it, or it is nobody's and its node is gone.
 func (p *plugin) stranded(known *pod, g given) bool {
-	if p.process.devices.pending.Of(g.claim.UID) != nil || usedByOthers(known, g.claim) {
+	if p.source.devices.pending.Of(g.claim.UID) != nil || usedByOthers(known, g.claim) {
 		return false
 	}
 	return resourceclaim.IsForPod(known.object, g.claim) == nil || !p.reachable(g)
