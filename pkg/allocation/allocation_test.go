@@ -147,6 +147,10 @@ func TestReserve(t *testing.T) {
 
 func TestReserveAgainAfterAConflict(t *testing.T) {
 	g := newGround(t, claim("c"))
+	wanted := given(claim("c"), "gpu-0")
+	if err := g.pending.Add(wanted, "a"); err != nil {
+		t.Fatal(err)
+	}
 	conflicts := 0
 	g.kube.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if conflicts++; conflicts > 2 {
@@ -154,7 +158,7 @@ func TestReserveAgainAfterAConflict(t *testing.T) {
 		}
 		return true, nil, apierrors.NewConflict(resourceapi.Resource("resourceclaims"), "c", nil)
 	})
-	if err := g.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{given(claim("c"), "gpu-0")}); err != nil || consumers(g.claim("c")) != "a" {
+	if err := g.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}); err != nil || consumers(g.claim("c")) != "a" {
 		t.Errorf("used by %q: %v", consumers(g.claim("c")), err)
 	}
 }

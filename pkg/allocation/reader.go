@@ -160,9 +160,8 @@ func (r *Reader) Catalog() *dra.Catalog {
 	return r.catalog
 }
 
-// Allocator returns an allocator of the devices in the catalog that are not in use now and are
-// not about to be.
-func (r *Reader) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
+// allocator is Pending.Allocator, which sees to it that nothing is overlooked.
+func (r *Reader) allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	taken, err := r.manager.ResourceClaims().GatherAllocatedState()
 	if err != nil {
 		return nil, fmt.Errorf("find out which devices are in use: %w", err)

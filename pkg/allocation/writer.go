@@ -35,12 +35,15 @@ func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending) *Wri
 // server does not have them, and that the pod uses them. After an error the pod has none of
 // them reserved, and none of what it alone needed is pending any more.
 func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) error {
+	for _, claim := range claims {
+		w.pending.begin(claim.UID, pod.UID)
+	}
 	for i, claim := range claims {
 		written, err := w.reserve(ctx, pod, claim)
 		if err != nil {
 			w.Release(ctx, pod, claims[:i])
 			for _, rest := range claims[i:] {
-				w.pending.Drop(rest.UID, pod.UID)
+				w.pending.failed(rest.UID, pod.UID)
 			}
 			return err
 		}
@@ -48,7 +51,7 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			// The informer knows of it already, or it is gone; either is news that is newer.
 			klog.V(5).InfoS("Claim not assumed", "claim", klog.KObj(claim), "reason", err.Error())
 		}
-		w.pending.Written(claim.UID)
+		w.pending.succeeded(written)
 	}
 	return nil
 }
@@ -64,6 +67,8 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 			return err
 		case claim.UID != wanted.UID || claim.DeletionTimestamp != nil:
 			return fmt.Errorf("it was deleted meanwhile")
+		case claim.Status.Allocation == nil && w.pending.Of(wanted.UID) == nil:
+			return fmt.Errorf("its devices were given up meanwhile")
 		case claim.Status.Allocation == nil:
 			if claim, err = w.addFinalizer(ctx, claim); err != nil {
 				return err
@@ -106,10 +111,15 @@ func (w *Writer) addFinalizer(ctx context.Context, claim *resourceapi.ResourceCl
 	return w.client.ResourceClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
 }
 
-// Release takes back that a pod uses claims, for a pod that is not bound after all. The claims
-// stay allocated: the pod, or another one, can be placed where their devices are.
+// Release takes back that a pod uses claims, for a pod that is not bound after all. A claim that
+// was made for the pod loses its devices, which may be elsewhere the next time. Others stay
+// allocated.
 func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
 	for _, held := range claims {
+		if resourceclaim.IsForPod(pod, held) == nil {
+			w.Deallocate(ctx, pod, held)
+			continue
+		}
 		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			claim, err := w.get(ctx, held)
 			if err != nil || claim.UID != held.UID || !resourceclaim.IsReservedForPod(pod, claim) {

@@ -18,8 +18,17 @@ type Minimum struct {
 	// Amounts are those of claims that will be made from templates. Where there is a choice
 	// among alternatives they are what all alternatives have in common.
 	Amounts ledger.Amounts
+	// Choices are what pods take one of besides.
+	Choices []Choice
 	// Named are the claims that the templates of the pods name, each once.
 	Named []*Claim
+}
+
+// Choice is what each of some pods takes one of.
+type Choice struct {
+	Pods int64
+	// Alternatives are what each has beyond what all have in common.
+	Alternatives []ledger.Amounts
 }
 
 // OfJob returns what a Volcano Job asks for before its pods exist, by the templates of its tasks
@@ -52,7 +61,10 @@ func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64
 	if ref.ResourceClaimTemplateName == nil {
 		return nil
 	}
-	each, err := claims.ofTemplate(namespace, *ref.ResourceClaimTemplateName, source)
+	each, choices, err := claims.ofTemplate(namespace, *ref.ResourceClaimTemplateName, source)
+	for _, alternatives := range choices {
+		m.Choices = append(m.Choices, Choice{Pods: pods, Alternatives: alternatives})
+	}
 	for _, e := range each {
 		var all ledger.Amount
 		if err == nil {
@@ -73,26 +85,32 @@ func (cs *Claims) named(namespace, name string, source dra.Source) (*Claim, erro
 	return cs.checked(object, nil)
 }
 
-func (cs *Claims) ofTemplate(namespace, name string, source dra.Source) (ledger.Amounts, error) {
+// ofTemplate returns what a claim from a template asks for in any case, and the choices that come
+// on top of that.
+func (cs *Claims) ofTemplate(namespace, name string, source dra.Source) (ledger.Amounts, [][]ledger.Amounts, error) {
 	object := "ResourceClaimTemplate " + namespace + "/" + name
 	template, err := source.ClaimTemplate(namespace, name)
 	if err != nil {
-		return nil, missing(err, object)
+		return nil, nil, missing(err, object)
 	}
 	usage, err := dra.Requested(&template.Spec.Spec)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object, err)
+		return nil, nil, fmt.Errorf("%s: %w", object, err)
 	}
 	if err := dra.CheckClasses(object, &usage, cs.catalog); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	amounts, choices, _, err := cs.count(usage)
 	for _, alternatives := range choices {
+		least := common(alternatives)
 		if err == nil {
-			amounts, err = amounts.PlusAll(common(alternatives))
+			amounts, err = amounts.PlusAll(least)
+		}
+		for i := range alternatives {
+			alternatives[i] = alternatives[i].Beyond(least, nil)
 		}
 	}
-	return amounts, err
+	return amounts, choices, err
 }
 
 // common is what all alternatives have in common.

@@ -1,6 +1,8 @@
 package demand
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,7 +72,9 @@ func TestOfJob(t *testing.T) {
 		job       *batchv1alpha1.Job
 		want      string
 		wantNamed []string
-		wantErr   string
+		// wantChoices has the pods and the alternatives of each choice.
+		wantChoices []string
+		wantErr     string
 	}{
 		{name: "no claims", job: job(2, task("", 2, -1))},
 		{name: "all pods are needed", job: job(3, task("", 3, -1, "two")), want: "a100:6"},
@@ -79,7 +83,7 @@ func TestOfJob(t *testing.T) {
 		{name: "pods of high priority come first", job: job(2, task("", 2, -1, "two"), task("high", 2, -1, "one")), want: "h200:2"},
 		{name: "what each task needs, and then the first", job: job(3, task("", 5, 1, "two"), task("", 5, 1, "one")), want: "a100:4 h200:1"},
 		{name: "a claim that is named counts once", job: job(3, task("", 3, -1, "=shared")), wantNamed: []string{"shared"}},
-		{name: "of alternatives what they have in common", job: job(4, task("", 4, -1, "any")), want: "h200:4"},
+		{name: "of alternatives what they have in common", job: job(4, task("", 4, -1, "any")), want: "h200:4", wantChoices: []string{"4: h200:2 |", "4: h200:1 | a100:1"}},
 		{name: "counts beyond an int64 are exact", job: job(4, task("", 4, -1, "vast")), want: "a100:18446744073709551616"},
 		{name: "a template that nobody needs does not matter", job: job(1, task("", 1, -1, "one"), task("", 3, 0, "missing")), want: "h200:1"},
 		{name: "a template that is missing", job: job(1, task("", 1, -1, "missing")), wantErr: "task task: ResourceClaimTemplate ns/missing does not exist: create it or correct the name"},
@@ -97,6 +101,17 @@ func TestOfJob(t *testing.T) {
 			var named []string
 			for _, claim := range got.Named {
 				named = append(named, claim.Object.Name)
+			}
+			var choices []string
+			for _, choice := range got.Choices {
+				var alternatives []string
+				for _, a := range choice.Alternatives {
+					alternatives = append(alternatives, text(dimensions, a))
+				}
+				choices = append(choices, strings.TrimSpace(fmt.Sprintf("%d: %s", choice.Pods, strings.Join(alternatives, " | "))))
+			}
+			if diff := cmp.Diff(c.wantChoices, choices); diff != "" {
+				t.Errorf("choices (-want +got):\n%s", diff)
 			}
 			if text(dimensions, got.Amounts) != c.want || !cmp.Equal(named, c.wantNamed) {
 				t.Errorf("got %s and %v, want %s and %v", text(dimensions, got.Amounts), named, c.want, c.wantNamed)

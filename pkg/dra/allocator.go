@@ -129,6 +129,18 @@ func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
 		})
 }
 
+// TakeAgain takes those devices of an allocation that are not known to be taken.
+func (a *Allocator) TakeAgain(allocation *resourceapi.AllocationResult) {
+	a.changes++
+	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Insert(id) },
+		func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
+			if !a.taken.AllocatedSharedDeviceIDs.Has(id) {
+				a.taken.AllocatedSharedDeviceIDs.Insert(id)
+				a.taken.AggregatedCapacity.Insert(consumed)
+			}
+		})
+}
+
 // PutBack puts back the devices of an allocation that were taken.
 func (a *Allocator) PutBack(allocation *resourceapi.AllocationResult) {
 	a.changes++

@@ -15,13 +15,14 @@ func (l *Ledger) Charged(p *Part) bool {
 	return len(l.holds(p)) > 0
 }
 
-// Carrier returns the queue in which the part is charged; false when it is not.
-func (l *Ledger) Carrier(p *Part) (QueueID, bool) {
+// Carrier returns the queue in which the part is charged and the holder that it is charged for;
+// false when it is not charged.
+func (l *Ledger) Carrier(p *Part) (QueueID, Holder, bool) {
 	holds := l.holds(p)
 	if len(holds) == 0 {
-		return none, false
+		return none, "", false
 	}
-	return holds[0].queue, true
+	return holds[0].queue, holds[0].holder, true
 }
 
 // Holds reports whether the holder holds the part.
@@ -110,7 +111,7 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 // not check limits. On error (ErrOverflow) nothing is changed. Amending in a view is not
 // supported.
 func (l *Ledger) Amend(p *Part, to Amounts) error {
-	carrier, charged := l.Carrier(p)
+	carrier, _, charged := l.Carrier(p)
 	if !charged {
 		p.Amounts = to
 		return nil

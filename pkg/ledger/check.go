@@ -181,6 +181,40 @@ func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 	return nil, nil
 }
 
+// FitsInqueueTimes is FitsInqueue for a minimum and n times some other amounts.
+func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*Refusal, error) {
+	total := append(Amounts(nil), minimum...)
+	for _, e := range each {
+		all, err := e.Amount.Times(n)
+		if err != nil {
+			return nil, err
+		}
+		if total, err = total.Plus(e.Dimension, all); err != nil {
+			return nil, err
+		}
+	}
+	return l.FitsInqueue(q, total)
+}
+
+// RoomInqueue returns for how many of some like amounts, at most that many, there is room besides a
+// minimum, by the rules of FitsInqueue.
+func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int64, error) {
+	fits, above := int64(0), most+1
+	for above-fits > 1 {
+		n := fits + (above-fits)/2
+		refusal, err := l.FitsInqueueTimes(q, minimum, each, n)
+		switch {
+		case err != nil:
+			return 0, err
+		case refusal != nil:
+			above = n
+		default:
+			fits = n
+		}
+	}
+	return fits, nil
+}
+
 // committed is what cannot be given to a further job.
 func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 	sum, err := l.Balance(q, Allocated, o).Add(l.Balance(q, Inqueue, o))

@@ -63,6 +63,18 @@ var _ = Describe("What a claim asks for", func() {
 		s.expectTold(ctx, "choosy", 1, "InsufficientScalarQuota", insufficient(parent, big, 1, 2, 1))
 	})
 
+	It("keeps a job out whose pods cannot all have one of their alternatives", func(ctx context.Context) {
+		big, small := s.model(ctx, "big"), s.model(ctx, "small")
+		s.node(ctx, "n", append(devices(4, "big", nil), devices(8, "small", nil)...)...)
+		queue := s.queue(ctx, "team", "root", limits(capability(big, 2), capability(small, 5)))
+		s.template(ctx, "either", firstAvailable(exactly(big, 1), exactly(small, 2)))
+		s.submit(ctx, gang("large", queue, 5).fromTemplate("either"))
+		s.expectHeld(ctx, "large", "InsufficientScalarQuota", insufficient(queue, small, 6, 6, 5))
+		s.submit(ctx, gang("fits", queue, 4).fromTemplate("either"))
+		s.expectRunning(ctx, "fits", 4)
+		expectAllocated(ctx, queue, big+"/count", 2, small+"/count", 4)
+	})
+
 	It("falls to the next alternative when the devices of the first are taken", func(ctx context.Context) {
 		big, small := s.model(ctx, "big"), s.model(ctx, "small")
 		s.node(ctx, "n", append(devices(1, "big", nil), devices(1, "small", nil)...)...)

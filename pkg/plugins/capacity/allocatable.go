@@ -107,6 +107,20 @@ func (p *plugin) checkDevices(queue ledger.QueueID, known *pod) (refusal, bool) 
 	if known.err != nil {
 		return uncountable(known.err), true
 	}
+	return p.checkUnknown(queue, known)
+}
+
+// checkUnknown refuses devices of a class whose capacity is limited while it is not known how much of
+// it is in use.
+func (p *plugin) checkUnknown(queue ledger.QueueID, known *pod) (refusal, bool) {
+	for class, holder := range p.unknown {
+		for _, o := range p.process.dimensions.Capacities(class) {
+			if by, _, limited := p.ledger.Nearest(queue, o); limited && known.wants(class) {
+				return uncountable(fmt.Errorf("queue %s limits %s, but device %s of ResourceClaim %s/%s is published no more, so that nobody knows how much that one has: start its driver again, or delete the claim",
+					p.ledger.Name(by), p.process.dimensions.Dimension(o), holder.Usage.Gone[0], holder.Object.Namespace, holder.Object.Name)), true
+			}
+		}
+	}
 	return refusal{}, false
 }
 

@@ -70,9 +70,9 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		return nil, err
 	}
 	for _, claim := range known.claims {
-		object := claim.Object
-		if pending := p.source.devices.pending.Of(object.UID); object.Status.Allocation == nil && pending != nil {
-			object = pending
+		object := p.source.latest(claim.Object)
+		if _, freeing := p.source.devices.freeing.Load(object.UID); freeing {
+			return nil, fmt.Errorf("ResourceClaim %s/%s is just losing devices that cannot be used", object.Namespace, object.Name)
 		}
 		if object.Status.Allocation == nil {
 			a.wanting = append(a.wanting, claim)
@@ -82,6 +82,9 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		g := given{claim: object, unwritten: p.source.unwritten(object)}
 		if g.unwritten && p.source.devices.pending.Of(object.UID) == nil {
 			return nil, fmt.Errorf("ResourceClaim %s/%s was about to be allocated, which failed: it is tried again", object.Namespace, object.Name)
+		}
+		if carrier, _, charged := p.ledger.Carrier(claim.Part); g.unwritten && charged && carrier != queue {
+			return nil, fmt.Errorf("ResourceClaim %s/%s is being allocated for a pod of another queue: it can be shared when that is done", object.Namespace, object.Name)
 		}
 		if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(known.object, object) {
 			return nil, fmt.Errorf("ResourceClaim %s/%s is used by %d pods, which is the most that can share one: use another one",
@@ -106,7 +109,7 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 // openAllocator makes the session's allocator when it is first needed.
 func (p *plugin) openAllocator() (err error) {
 	if p.allocator == nil {
-		p.allocator, err = p.source.devices.Allocator(p.catalog)
+		p.allocator, err = p.source.devices.pending.Allocator(p.catalog)
 	}
 	return err
 }

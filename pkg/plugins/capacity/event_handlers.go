@@ -27,12 +27,27 @@ func (p *plugin) onAllocate(event *framework.Event) {
 		}
 		delete(p.failed, known)
 	}
+	if known.hasClaims && event.Task.Status == api.Pipelined {
+		p.hope(queue, event.Task, known)
+		return
+	}
 	p.charge(queue, event.Task, known.demand)
 	for _, claim := range known.claims {
 		if dra.HeldBy(event.Task.Pod, claim.Object) {
 			delete(p.leaving, claim.Part)
 		}
 	}
+}
+
+// hope charges a pod that is only pipelined. It does not carry the charge of its claims, because others
+// that share them would have them for nothing, and it may never come to be.
+func (p *plugin) hope(queue ledger.QueueID, task *api.TaskInfo, known *pod) {
+	for _, claim := range known.claims {
+		if !p.ledger.Charged(claim.Part) {
+			known.hoped = append(known.hoped, &ledger.Part{Amounts: claim.Part.Amounts})
+		}
+	}
+	p.charge(queue, task, append(ledger.Demand{&known.resources}, known.hoped...))
 }
 
 // changed notes that the ledger is not what it was.
@@ -67,6 +82,10 @@ func (p *plugin) onDeallocate(event *framework.Event) {
 	if err := p.ledger.Release(&known.resources, holderOf(task)); err != nil {
 		klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
 	}
+	if err := releaseAll(p.ledger, holderOf(task), known.hoped); err != nil {
+		klog.ErrorS(err, "Failed to refund a pod that was pipelined", "pod", klog.KObj(task.Pod))
+	}
+	known.hoped = nil
 	for _, claim := range known.claims {
 		if err := releaseAll(p.ledger, holderOf(task), ledger.Demand{claim.Part}); err != nil {
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))

@@ -162,6 +162,93 @@ func TestDevicesOfPodsThatGoAreNotHandedOutYet(t *testing.T) {
 	}
 }
 
+// TestVolumesAreStillBound: upstream's plugin finds what it needs when a pod is bound.
+func TestVolumesAreStillBound(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil)
+	withVolume := newPod("p", "", cpu(1))
+	withVolume.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	s.job("j", "q", inqueue, nil, withVolume)
+	ssn := s.open(t)
+	bind := ssn.CreateBindContext(taskOf(ssn, "p"))
+	if _, found := bind.Extensions[predicates.PluginName].(*predicates.BindContextExtension); !found {
+		t.Errorf("extensions for binding are %v", bind.Extensions)
+	}
+}
+
+// TestPipelinedPodsCarryNoClaims: a pod of another queue that shares a claim with one that is only
+// pipelined does not have its devices for nothing.
+func TestPipelinedPodsCarryNoClaims(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("rich", "root", nil).queue("poor", "root", nil).stocked(2)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"rich": {Capability: counts(2)}, "poor": {Capability: counts(0)}})
+	first := s.claimed(2, newPod("hoping", "", cpu(1)))
+	s.job("j", "rich", inqueue, nil, first)
+	s.job("k", "poor", inqueue, nil, sharing(first, newPod("sharing", "", cpu(1))))
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	if err := ssn.PrePredicateFn(taskOf(ssn, "hoping")); err != nil {
+		t.Fatal(err)
+	}
+	if err := ssn.PredicateFn(taskOf(ssn, "hoping"), ssn.Nodes["n1"]); err != nil {
+		t.Fatal(err)
+	}
+	statement := framework.NewStatement(ssn)
+	if err := statement.Pipeline(taskOf(ssn, "hoping"), "n1", false); err != nil {
+		t.Fatal(err)
+	}
+	if got := devicesOfQueue(p, "rich"); got != ledger.Units(2) {
+		t.Errorf("the pod that is pipelined is charged %s devices, want 2", got)
+	}
+	if ssn.Allocatable(ssn.Queues["poor"], taskOf(ssn, "sharing")) {
+		t.Error("a queue that may have no devices gets two")
+	}
+	statement.Discard()
+	if got := devicesOfQueue(p, "rich"); got != (ledger.Amount{}) {
+		t.Errorf("after that is undone %s devices are charged", got)
+	}
+}
+
+// TestUndoneShareKeepsWhatWasWritten: a claim is written while a pod that shares it is placed and
+// taken back: its devices stay taken.
+func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
+	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
+	s.withDevices(nil)
+	first := s.claimed(2, newPod("first", "", cpu(1)))
+	s.job("j", "q", inqueue, nil, first)
+	s.job("k", "q", inqueue, nil, sharing(first, newPod("second", "", cpu(1))))
+	s.job("l", "q", inqueue, nil, s.claimed(1, newPod("third", "", cpu(1))))
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	attempt := func(name string) error {
+		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
+			return err
+		}
+		return ssn.PredicateFn(taskOf(ssn, name), ssn.Nodes["n1"])
+	}
+	one, two := framework.NewStatement(ssn), framework.NewStatement(ssn)
+	if err := attempt("first"); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Allocate(taskOf(ssn, "first"), ssn.Nodes["n1"]); err != nil {
+		t.Fatal(err)
+	}
+	if err := attempt("second"); err != nil {
+		t.Fatal(err)
+	}
+	bind := ssn.CreateBindContext(taskOf(ssn, "first"))
+	if err := (binder{p.source.devices}).PreBind(t.Context(), bind); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Allocate(taskOf(ssn, "second"), ssn.Nodes["n1"]); err != nil {
+		t.Fatal(err)
+	}
+	two.Discard()
+	if err := attempt("third"); err == nil {
+		t.Error("a device that is allocated is handed out again")
+	}
+}
+
 func TestWhoHandsOutDevices(t *testing.T) {
 	on := map[string]any{predicates.DynamicResourceAllocationEnable: true}
 	for _, c := range []struct {

@@ -86,17 +86,17 @@ func rank(task *api.TaskInfo) int {
 // neededDevices is what a job that has what h says needs at least of devices in addition: by its
 // pods if there are enough of them, else by the templates that they will be made from. The
 // error says why it cannot be told.
-func (p *plugin) neededDevices(job *api.JobInfo, h held) (ledger.Amounts, error) {
+func (p *plugin) neededDevices(job *api.JobInfo, h held) (ledger.Amounts, []demand.Choice, error) {
 	if p.source.devices == nil || len(job.Tasks) >= int(job.PodGroup.Spec.MinMember) {
-		return h.needed, nil
+		return h.needed, nil, nil
 	}
 	object, err := p.volcanoJob(job)
 	if object == nil || err != nil {
-		return h.needed, err
+		return h.needed, nil, err
 	}
 	minimum, err := demand.OfJob(object, p.source, p.process.claims, p.priorityOf)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	needed := minimum.Amounts.Beyond(h.charged, nil)
 	for _, claim := range minimum.Named {
@@ -104,7 +104,7 @@ func (p *plugin) neededDevices(job *api.JobInfo, h held) (ledger.Amounts, error)
 			needed = plus(needed, claim.Part.Amounts)
 		}
 	}
-	return needed, nil
+	return needed, minimum.Choices, nil
 }
 
 // volcanoJob returns the Job that a PodGroup was made for; nil when it was made for something

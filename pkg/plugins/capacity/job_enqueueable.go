@@ -6,6 +6,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -33,11 +34,14 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 	if refused {
 		return r, true
 	}
-	needs, err := p.needs(job)
+	needs, choices, err := p.needs(job)
 	if err != nil && p.limitsDevices(queue) {
 		return uncountable(err), true
 	}
 	shortage, err := p.ledger.FitsInqueue(queue, needs)
+	for i := 0; i < len(choices) && shortage == nil && err == nil; i++ {
+		shortage, err = p.split(queue, needs, choices[i])
+	}
 	if err != nil {
 		return uncountable(err), true
 	}
@@ -49,9 +53,25 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 
 // needs is what a job that has not been let in needs at least. The error says why its devices
 // are not included.
-func (p *plugin) needs(job *api.JobInfo) (ledger.Amounts, error) {
-	devices, err := p.neededDevices(job, p.devicesOf(job))
-	return plus(p.minimum(job, nil), devices), err
+func (p *plugin) needs(job *api.JobInfo) (ledger.Amounts, []demand.Choice, error) {
+	devices, choices, err := p.neededDevices(job, p.devicesOf(job))
+	return plus(p.minimum(job, nil), devices), choices, err
+}
+
+// split is nil when the alternatives of a choice have room, all of them together, for all pods that
+// choose. That is exact where they are of different classes, as they mostly are, and nobody else
+// chooses among the same; else it may let in a job of which pods have to wait.
+func (p *plugin) split(queue ledger.QueueID, needs ledger.Amounts, choice demand.Choice) (*ledger.Refusal, error) {
+	left := choice.Pods
+	last := len(choice.Alternatives) - 1
+	for _, alternative := range choice.Alternatives[:last] {
+		room, err := p.ledger.RoomInqueue(queue, needs, alternative, left)
+		if err != nil {
+			return nil, err
+		}
+		left -= room
+	}
+	return p.ledger.FitsInqueueTimes(queue, needs, choice.Alternatives[last], left)
 }
 
 // limitsDevices reports whether the queue or one above it limits devices at all.
@@ -72,7 +92,7 @@ func (p *plugin) jobEnqueued(obj any) {
 			gated = plus(gated, p.lookAt(task).resources.Amounts)
 		}
 	}
-	needs, err := p.needs(job)
+	needs, _, err := p.needs(job)
 	if err != nil {
 		klog.V(3).InfoS("Job is let in without its devices being counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 	}

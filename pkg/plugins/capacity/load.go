@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -60,6 +61,7 @@ func (p *plugin) load() {
 	p.chargeConsumers()
 	p.chargeRemembered()
 	p.process.claims.Forget()
+	p.findUnknown()
 	for _, job := range withClaims {
 		p.postJob(job, usages[job.UID])
 	}
@@ -115,9 +117,9 @@ func (p *plugin) charge(queue ledger.QueueID, task *api.TaskInfo, d ledger.Deman
 }
 
 // chargeConsumers charges claims. Of the pods that share a claim the one that came first carries
-// the charge: the first that the claim is reserved for, then the oldest. A pod that has a node
-// holds all its claims, any other those that are allocated to it already. Pods that are about
-// to go come last.
+// the charge: the one that carried it last; else the first that the claim is reserved for; else
+// the oldest. A pod that has a node holds all its claims, any other
+// those that are allocated to it already. Pods that are about to go come last.
 func (p *plugin) chargeConsumers() {
 	slices.SortFunc(p.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
 	shared := map[*demand.Claim][]consumer{}
@@ -125,7 +127,7 @@ func (p *plugin) chargeConsumers() {
 		for _, claim := range c.pod.claims {
 			switch {
 			case c.task.Status == api.Releasing || !api.AllocatedStatus(c.task.Status) && !dra.HeldBy(c.task.Pod, claim.Object):
-			case len(claim.Object.Status.ReservedFor) > 1:
+			case metav1.GetControllerOf(claim.Object) == nil:
 				shared[claim] = append(shared[claim], c)
 			default:
 				p.charge(c.pod.queue, c.task, ledger.Demand{claim.Part})
@@ -133,9 +135,14 @@ func (p *plugin) chargeConsumers() {
 		}
 	}
 	for claim, consumers := range shared {
-		slices.SortStableFunc(consumers, func(a, b consumer) int {
-			return cmp.Compare(dra.PlaceOf(a.task.Pod, claim.Object), dra.PlaceOf(b.task.Pod, claim.Object))
-		})
+		last := p.process.carriers[claim.Object.UID].holder
+		place := func(c consumer) int {
+			if holderOf(c.task) == last {
+				return -1
+			}
+			return dra.PlaceOf(c.task.Pod, claim.Object)
+		}
+		slices.SortStableFunc(consumers, func(a, b consumer) int { return cmp.Compare(place(a), place(b)) })
 		for _, c := range consumers {
 			p.charge(c.pod.queue, c.task, ledger.Demand{claim.Part})
 		}
@@ -156,12 +163,26 @@ func olderFirst(a, b *api.TaskInfo) int {
 	return strings.Compare(string(a.UID), string(b.UID))
 }
 
+// findUnknown looks for claims of which it is not known how much capacity they hold, because nobody
+// publishes their devices any more. That is so only after a start: a scheduler that has seen the
+// devices remembers them.
+func (p *plugin) findUnknown() {
+	for claim := range p.process.claims.All {
+		if len(claim.Usage.Gone) == 0 {
+			continue
+		}
+		for class := range claim.Usage.Classes {
+			p.unknown[class] = claim
+		}
+	}
+}
+
 // chargeRemembered charges claims whose pods are gone but whose devices are still taken to
 // the queue that had them last or, when that is gone, to the lowest one above it.
 func (p *plugin) chargeRemembered() {
 	for remembered := range p.process.claims.All {
 		uid := remembered.Object.UID
-		path, carried := p.process.carriers[uid]
+		last, carried := p.process.carriers[uid]
 		if _, leaves := p.leaving[remembered.Part]; !carried || leaves || p.ledger.Charged(remembered.Part) {
 			continue
 		}
@@ -170,7 +191,7 @@ func (p *plugin) chargeRemembered() {
 			continue
 		}
 		claim := p.process.claims.Of(object)
-		for _, name := range path {
+		for _, name := range last.path {
 			queue, found := p.ledger.Queue(name)
 			if !found {
 				continue
@@ -189,14 +210,14 @@ func (p *plugin) remember() {
 	paths := map[ledger.QueueID][]string{}
 	books := p.held()
 	for claim := range p.process.claims.All {
-		queue, charged := books.Carrier(claim.Part)
+		queue, holder, charged := books.Carrier(claim.Part)
 		if !charged {
 			continue
 		}
 		if paths[queue] == nil {
 			paths[queue] = p.ledger.Path(queue)
 		}
-		p.process.carriers[claim.Object.UID] = paths[queue]
+		p.process.carriers[claim.Object.UID] = carrier{holder: holder, path: paths[queue]}
 	}
 }
 
@@ -216,7 +237,7 @@ func (p *plugin) postJob(job *api.JobInfo, u usage) {
 		elastic = plus(elastic, h.elastic)
 		u.request = plus(u.request, h.request)
 		if waits(job, u.running) {
-			needed, err := p.neededDevices(job, h)
+			needed, _, err := p.neededDevices(job, h)
 			if err != nil {
 				klog.V(3).InfoS("A job's devices are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 			}

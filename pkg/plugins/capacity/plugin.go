@@ -4,6 +4,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -34,6 +35,8 @@ type plugin struct {
 	attempts map[*pod]*attempt
 	// leaving has claims of pods that are about to go, see there.
 	leaving map[*ledger.Part]leaving
+	// unknown has for DeviceClasses a claim of whose devices it is not known what capacity they have.
+	unknown map[string]*demand.Claim
 	// heldView is the ledger with what they hold; nil when it must be made anew.
 	heldView *ledger.Ledger
 	// outside has who holds devices outside of all queues; nil while nobody has asked.
@@ -73,6 +76,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.hierarchy = ssn.HierarchyEnabled(Name)
 	p.problems = map[string]problem{}
 	p.attempts, p.failed, p.leaving = map[*pod]*attempt{}, map[*pod]error{}, map[*ledger.Part]leaving{}
+	p.unknown = map[string]*demand.Claim{}
 	p.refused, p.refusedJobs = map[*pod]refusal{}, map[api.JobID]refusal{}
 	p.openDevices()
 	p.openLedger()

@@ -25,6 +25,8 @@ type pod struct {
 	// own is the memory of a demand without claims.
 	own       [1]*ledger.Part
 	hasClaims bool
+	// hoped is what the pod is charged in place of its claims while it is only pipelined.
+	hoped ledger.Demand
 	// queue answers for the pod if inLedger says so; else that queue is set aside.
 	queue    ledger.QueueID
 	inLedger bool
@@ -48,6 +50,21 @@ func (known *pod) asks() ledger.Demand {
 		}
 	}
 	return asks
+}
+
+// wants reports whether a claim of the pod asks for devices of a class and has none yet.
+func (known *pod) wants(class string) bool {
+	for _, claim := range known.claims {
+		if claim.Object.Status.Allocation != nil {
+			continue
+		}
+		for wanted := range claim.Usage.Classes {
+			if wanted == class {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lookAt returns what is known of a task's pod, after finding out what has changed since the
@@ -95,7 +112,7 @@ func (p *plugin) countClaims(known *pod) {
 	if known.resourcesErr != nil {
 		known.err = known.resourcesErr
 	}
-	known.demand = known.demand[:1]
+	known.demand, known.hoped = known.demand[:1], nil
 	for _, claim := range known.claims {
 		known.demand = append(known.demand, claim.Part)
 	}

@@ -3,6 +3,9 @@ package capacity
 import (
 	"maps"
 
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 )
@@ -29,6 +32,16 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 		w.Plugin = predicates.New(arguments)
 	}
 	w.Plugin.OnSessionOpen(ssn)
+}
+
+var _ framework.BindContextHandler = &withoutDevices{}
+
+// SetupBindContextExtension implements framework.BindContextHandler, without which upstream's plugin
+// does not find what it needs to bind volumes.
+func (w *withoutDevices) SetupBindContextExtension(state *k8sframework.CycleState, bind *cache.BindContext) {
+	if handler, ok := w.Plugin.(framework.BindContextHandler); ok {
+		handler.SetupBindContextExtension(state, bind)
+	}
 }
 
 // handsOutDevices reports whether a session's configuration has the plugin capacity and asks, in

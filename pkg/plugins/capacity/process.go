@@ -49,9 +49,8 @@ type process struct {
 	// lastAmounts are those of the pod that was met last for the first time.
 	lastAmounts ledger.Amounts
 	lists       lists
-	// carriers has, for every claim that was charged when the last session closed, the names of
-	// its queue and of those above.
-	carriers map[types.UID][]string
+	// carriers has who was charged for every claim that was charged when the last session closed.
+	carriers map[types.UID]carrier
 	// toldPods, toldJobs and toldQueues have what events said last of pods that wait, of jobs
 	// that are not let in, and of queues that something is wrong with.
 	toldPods   map[api.TaskID]told
@@ -64,9 +63,16 @@ type process struct {
 	caughtUp bool
 }
 
+// carrier is who is charged for a claim.
+type carrier struct {
+	holder ledger.Holder
+	// path has the names of its queue and of those above.
+	path []string
+}
+
 func newProcess() *process {
 	p := &process{
-		pods: map[*corev1.Pod]*pod{}, carriers: map[types.UID][]string{},
+		pods: map[*corev1.Pod]*pod{}, carriers: map[types.UID]carrier{},
 		toldPods: map[api.TaskID]told{}, toldJobs: map[api.JobID]string{}, published: map[string]*published{},
 	}
 	p.resources, p.claims = newResources(&p.dimensions), demand.NewClaims(&p.dimensions)

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -26,8 +28,22 @@ func (p *plugin) reserve(task *api.TaskInfo, known *pod) error {
 	if err != nil {
 		return err
 	}
+	node, found := p.session.Nodes[task.NodeName]
+	if !found {
+		return fmt.Errorf("node %s is not in this session", task.NodeName)
+	}
 	pending := p.source.devices.pending
 	for i, claim := range a.wanting {
+		if decided := pending.Of(claim.Object.UID); decided != nil {
+			// Volcano went back to an earlier choice, in which another pod came first.
+			if !usableOn(decided, node.Node) {
+				return fmt.Errorf("ResourceClaim %s/%s has devices elsewhere", decided.Namespace, decided.Name)
+			}
+			if err := pending.Add(decided, task.Pod.UID); err != nil {
+				return err
+			}
+			continue
+		}
 		allocated := *claim.Object
 		allocated.Status.Allocation = &picked.results[i]
 		if err := pending.Add(&allocated, task.Pod.UID); err != nil {
@@ -40,14 +56,29 @@ func (p *plugin) reserve(task *api.TaskInfo, known *pod) error {
 		p.changed()
 	}
 	for _, g := range a.given {
-		if !g.unwritten {
+		if g.nodes != nil && !g.nodes.Match(node.Node) {
+			return fmt.Errorf("ResourceClaim %s/%s has devices elsewhere", g.claim.Namespace, g.claim.Name)
+		}
+		if !p.source.unwritten(g.claim) {
 			continue
+		}
+		if pending.Of(g.claim.UID) == nil {
+			return fmt.Errorf("ResourceClaim %s/%s is not being allocated any more", g.claim.Namespace, g.claim.Name)
 		}
 		if err := pending.Add(g.claim, task.Pod.UID); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// usableOn reports whether the devices of an allocated claim can be used on a node.
+func usableOn(claim *resourceapi.ResourceClaim, node *corev1.Node) bool {
+	if claim.Status.Allocation.NodeSelector == nil {
+		return true
+	}
+	selector, err := nodeaffinity.NewNodeSelector(claim.Status.Allocation.NodeSelector)
+	return err == nil && selector.Match(node)
 }
 
 // picked returns what was picked for a pod on a node. When devices were taken or put back since,
@@ -79,8 +110,8 @@ func (p *plugin) unreserve(pod types.UID, claims []*demand.Claim) {
 	}
 	for _, claim := range claims {
 		allocation := p.source.devices.pending.Drop(claim.Object.UID, pod)
-		if allocation == nil {
-			continue
+		if allocation == nil || !p.source.unwritten(claim.Object) {
+			continue // others need it, or it was written meanwhile, for one of them
 		}
 		if p.allocator != nil {
 			p.allocator.PutBack(allocation)
@@ -95,15 +126,16 @@ func (p *plugin) unreserve(pod types.UID, claims []*demand.Claim) {
 // being bound. A gang that is only pipelined is neither bound nor undone; upstream's devices
 // stay reserved then until the scheduler restarts (volcano pull requests 5103 and 5884).
 func (p *plugin) unreserveUnbound() {
-	for known, a := range p.attempts {
-		job, found := p.session.Jobs[known.job]
-		if found && job.TaskStatusIndex[api.Binding][api.TaskID(known.object.UID)] != nil {
-			continue
-		}
-		for _, claim := range a.known.claims {
-			p.source.devices.pending.Drop(claim.Object.UID, known.object.UID)
+	if p.source.devices == nil {
+		return
+	}
+	binding := map[types.UID]bool{}
+	for _, c := range p.consumers {
+		if c.task.Status == api.Binding {
+			binding[c.task.Pod.UID] = true
 		}
 	}
+	p.source.devices.pending.Keep(func(pod types.UID) bool { return binding[pod] })
 }
 
 // claimsToBind returns the claims of a pod that is about to be bound, each with its allocation.
@@ -113,10 +145,7 @@ func (p *plugin) claimsToBind(known *pod) ([]*resourceapi.ResourceClaim, error) 
 	}
 	var claims []*resourceapi.ResourceClaim
 	for _, claim := range known.claims {
-		object := claim.Object
-		if pending := p.source.devices.pending.Of(object.UID); object.Status.Allocation == nil && pending != nil {
-			object = pending
-		}
+		object := p.source.latest(claim.Object)
 		if object.Status.Allocation == nil {
 			return nil, errors.New("no devices were reserved for ResourceClaim " + object.Namespace + "/" + object.Name)
 		}

@@ -41,7 +41,19 @@ func (s source) Claim(namespace, name string) (*resourceapi.ResourceClaim, error
 	if pending := s.pending.Of(claim.UID); pending != nil {
 		return pending, nil
 	}
-	return claim, nil
+	// It may have been written between the two looks.
+	return s.Reader.Claim(namespace, name)
+}
+
+// latest returns a claim as it is now where it has been allocated since the session began.
+func (s source) latest(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
+	if claim.Status.Allocation != nil {
+		return claim
+	}
+	if now, err := s.Claim(claim.Namespace, claim.Name); err == nil && now.UID == claim.UID {
+		return now
+	}
+	return claim
 }
 
 // ClaimTemplate implements dra.Source.
