@@ -80,7 +80,9 @@ func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) error {
 		pending = &pendingClaim{claim: claim, pods: map[types.UID]bool{}}
 		p.claims[claim.UID] = pending
 	}
-	pending.pods[pod] = pending.pods[pod]
+	if _, known := pending.pods[pod]; !known {
+		pending.pods[pod] = false
+	}
 	return nil
 }
 

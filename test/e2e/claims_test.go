@@ -185,6 +185,19 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, queue, class+"/count", 1)
 	})
 
+	It("of a pod that has a volume besides is given together with that", func(ctx context.Context) {
+		queue := s.queue(ctx, "team", "root", limit(class, 1))
+		s.boundVolume(ctx, "data")
+		s.claim(ctx, "one", exactly(class, 1))
+		s.pod(ctx, "user", queue, func(spec *corev1.PodSpec) {
+			using("one")(spec)
+			spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+		})
+		s.expectPodRuns(ctx, "user")
+		expectAllocated(ctx, queue, class+"/count", 1)
+	})
+
 	It("with the finalizer of somebody who keeps it from going is waited for", func(ctx context.Context) {
 		queue := s.queue(ctx, "team", "root", limit(class, 8))
 		claim := s.claim(ctx, "going", exactly(class, 1))
@@ -244,6 +257,30 @@ func (s *scene) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClai
 		})
 	}
 	_, err = kube.ResourceV1().ResourceClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// boundVolume makes a PersistentVolumeClaim that is bound to a volume, which a controller would do.
+func (s *scene) boundVolume(ctx context.Context, name string) {
+	size, modes := amount(corev1.ResourceStorage, "1Gi"), []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	claim, err := kube.CoreV1().PersistentVolumeClaims(s.namespace).Create(ctx, &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
+		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, VolumeName: s.name(name), StorageClassName: ptr.To(""),
+			Resources: corev1.VolumeResourceRequirements{Requests: size}},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	volume, err := kube.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: s.name(name)},
+		Spec: corev1.PersistentVolumeSpec{AccessModes: modes, Capacity: size,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}},
+			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: s.namespace, Name: name, UID: claim.UID}},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) error {
+		return kube.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{})
+	})
+	claim.Status.Phase = corev1.ClaimBound
+	_, err = kube.CoreV1().PersistentVolumeClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 

@@ -82,7 +82,7 @@ func (w *claimWatch) current() int {
 	return w.now
 }
 
-// podWatch looks for pods that run although a claim of theirs is not allocated, or not
+// podWatch looks for pods of Volcano's that run although a claim of theirs is not allocated, or not
 // reserved for them. A kubelet would not start those; kwok does not look.
 type podWatch struct {
 	cancel context.CancelFunc
@@ -110,7 +110,7 @@ func watchPods() *podWatch {
 func (w *podWatch) stop() { w.cancel() }
 
 func (w *podWatch) check(ctx context.Context, pod *corev1.Pod) {
-	if pod.Status.Phase != corev1.PodRunning {
+	if pod.Status.Phase != corev1.PodRunning || pod.Spec.SchedulerName != "volcano" {
 		return
 	}
 	for i := range pod.Spec.ResourceClaims {
