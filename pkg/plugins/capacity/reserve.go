@@ -130,9 +130,9 @@ func (p *plugin) unreserveUnbound() {
 		return
 	}
 	binding := map[types.UID]bool{}
-	for _, c := range p.consumers {
-		if c.task.Status == api.Binding {
-			binding[c.task.Pod.UID] = true
+	for _, job := range p.session.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Binding] {
+			binding[task.Pod.UID] = true
 		}
 	}
 	p.source.devices.pending.Keep(func(pod types.UID) bool { return binding[pod] })
