@@ -122,12 +122,15 @@ var (
 
 // cannotExist reports whether o is a resource that was not known when the ledger was made: there
 // is none of it in a cluster whose total is known. Together with its ancestors, the topmost
-// queue says so.
+// queue says so. A card that was not known then is on nobody's list.
 func (l *Ledger) cannotExist(q QueueID, o Ordinal, alone bool) bool {
+	d := l.dimensions.names[o]
+	if d.Kind == Card {
+		return l.forbidden(q, o)
+	}
 	if !l.closed || !alone && l.queues[q].parent != none {
 		return false
 	}
-	d := l.dimensions.names[o]
 	return d.Kind == Resource && !d.uncapped()
 }
 

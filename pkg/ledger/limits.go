@@ -23,11 +23,22 @@ func (l *Ledger) deriveLimits(total Amounts) {
 			if q.parent == none || limit != l.queues[q.parent].limits[o] {
 				q.binding[o] = limit
 			}
+			if l.forbidden(QueueID(i), Ordinal(o)) {
+				q.limits[o], q.binding[o] = nothing, nothing
+			}
 		}
-		q.free = q.parent != none && !slices.ContainsFunc(q.binding, func(limit Limit) bool { return limit.Set })
+		q.free = q.lister == none && q.parent != none && !slices.ContainsFunc(q.binding, func(limit Limit) bool { return limit.Set })
 		q.deserved = l.effectiveDeserved(q)
 	}
 	l.findUncovered(total, reserved)
+}
+
+// forbidden reports whether a queue that takes pods must not use a card, because it is not on the
+// list that holds there. Queues that have others below them leave that to those, which may have
+// lists of their own.
+func (l *Ledger) forbidden(q QueueID, o Ordinal) bool {
+	lister := l.queues[q].lister
+	return lister != none && l.Leaf(q) && l.dimensions.names[o].Kind == Card && !at(l.queues[lister].capability, o).Set
 }
 
 // Uncovered is a guarantee that cannot be kept: a queue and its siblings are guaranteed more,

@@ -10,6 +10,10 @@ type QueueSpec struct {
 	// Capability holds the hard upper bounds. A dimension that is not listed is not
 	// limited by this queue.
 	Capability Amounts
+	// ListsCards says that Capability has every [Card] that may be used in this queue and in those
+	// below it, up to the next one that lists cards itself: any other is forbidden there. In sum
+	// nobody may use more than any queue above lists, however far up.
+	ListsCards bool
 	// Deserved holds the fair targets: up to them a queue may take back from others what is
 	// lent to them. A dimension that is not listed has none.
 	Deserved Amounts
@@ -40,6 +44,9 @@ type queue struct {
 	capability []Limit
 	limits     []Limit
 	binding    []Limit
+	// lister is the nearest queue, this one first, that lists the cards that may be used; none if
+	// none does.
+	lister QueueID
 	// free says that nothing is binding here, nor will be.
 	free      bool
 	deserved  []Limit
@@ -89,12 +96,16 @@ func Misplaced(specs []QueueSpec) []SetAside {
 
 // add appends a queue whose parent, if any, is there already.
 func (l *Ledger) add(spec *QueueSpec) {
-	q := queue{name: spec.Name, parent: none, guarantee: spec.Guarantee}
+	q := queue{name: spec.Name, parent: none, lister: none, guarantee: spec.Guarantee}
 	if spec.Parent != "" {
 		q.parent = l.ids[spec.Parent]
 		parent := &l.queues[q.parent]
 		parent.children++
 		q.depth = parent.depth + 1
+		q.lister = parent.lister
+	}
+	if spec.ListsCards {
+		q.lister = QueueID(len(l.queues))
 	}
 	q.capability = limitsOf(spec.Capability)
 	q.deserved = limitsOf(spec.Deserved)

@@ -190,6 +190,15 @@ var _ = Describe("What a claim asks for", func() {
 		s.expectRunning(ctx, "second", 1)
 		s.expectTold(ctx, "second", 1, "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H100-80GB", 1, 4, 3))
 
+		By("a card that is not on the list")
+		other := s.model(ctx, "other", func(c *resourcev1.DeviceClass) {
+			c.Annotations = map[string]string{"volcano.sh/card.name": "NVIDIA-H200"}
+		})
+		s.template(ctx, "other", exactly(other, 1))
+		s.submit(ctx, gang("third", queue, 1).fromTemplate("other"))
+		s.expectHeld(ctx, "third", "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H200", 1, 1, 0))
+		s.deleteJob(ctx, "third")
+
 		By("a quota that cannot be read: nobody gets more until it is put right")
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": "4"}`)
 		expectTold(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: what is written for NVIDIA-H100-80GB is no number")

@@ -95,6 +95,7 @@ func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 			p.problems[queue.Name] = problem{quotaNotRead, err.Error()}
 		}
 		cards, cardsErr := quota.Cards(object, &p.process.dimensions)
+		spec.ListsCards = cards != nil
 		if devices.Capability = append(devices.Capability, cards...); cardsErr != nil {
 			p.problems[queue.Name] = problem{quotaNotRead, cardsErr.Error()}
 			err = cardsErr
