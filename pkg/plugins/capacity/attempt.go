@@ -72,7 +72,7 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 	for _, claim := range known.claims {
 		object := p.source.latest(claim.Object)
 		if _, freeing := p.source.devices.freeing.Load(object.UID); freeing {
-			return nil, fmt.Errorf("ResourceClaim %s/%s is just losing devices that cannot be used", object.Namespace, object.Name)
+			return nil, passing("is just losing devices that cannot be used", object)
 		}
 		if object.Status.Allocation == nil {
 			a.wanting = append(a.wanting, claim)
@@ -81,10 +81,10 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		}
 		g := given{claim: object, unwritten: p.source.unwritten(object)}
 		if g.unwritten && p.source.devices.pending.Of(object.UID) == nil {
-			return nil, fmt.Errorf("ResourceClaim %s/%s was about to be allocated, which failed: it is tried again", object.Namespace, object.Name)
+			return nil, passing("was about to be allocated, which failed: it is tried again", object)
 		}
 		if carrier, _, charged := p.ledger.Carrier(claim.Part); g.unwritten && charged && carrier != queue {
-			return nil, fmt.Errorf("ResourceClaim %s/%s is being allocated for a pod of another queue: it can be shared when that is done", object.Namespace, object.Name)
+			return nil, passing("is being allocated for a pod of another queue: it can be shared when that is done", object)
 		}
 		if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(known.object, object) {
 			return nil, fmt.Errorf("ResourceClaim %s/%s is used by %d pods, which is the most that can share one: use another one",
@@ -104,6 +104,13 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		a.full = a.refused.message
 	}
 	return a, err
+}
+
+// passingError is gone in a moment and no news for anybody.
+type passingError struct{ error }
+
+func passing(what string, claim *resourceapi.ResourceClaim) error {
+	return passingError{fmt.Errorf("ResourceClaim %s/%s %s", claim.Namespace, claim.Name, what)}
 }
 
 // openAllocator makes the session's allocator when it is first needed.

@@ -55,6 +55,9 @@ func (p *plugin) begin(task *api.TaskInfo, known *pod) error {
 			return nil
 		}
 		r = refusal{reason: taskRequestFailed, message: err.Error()}
+		if errors.As(err, &passingError{}) {
+			r.reason = ""
+		}
 	}
 	p.refuse(task, r)
 	return errors.New(r.message)
