@@ -48,7 +48,7 @@ func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	for _, claims := range [][]*resourceapi.ResourceClaim{p.written, p.writtenBefore} {
 		for _, claim := range claims {
 			if now, err := p.reader.Claim(claim.Namespace, claim.Name); err == nil && now.UID == claim.UID && now.Status.Allocation != nil {
-				allocator.TakeAgain(now.Status.Allocation)
+				allocator.Take(now.Status.Allocation)
 			}
 		}
 	}
@@ -115,19 +115,15 @@ func (p *Pending) Keep(keep func(pod types.UID) bool) {
 	}
 }
 
-// begin says that a claim is being written for a pod; false when it is pending for it no more.
-func (p *Pending) begin(claim, pod types.UID) bool {
+// begin says that a claim is being written for a pod, if it is still pending for it.
+func (p *Pending) begin(claim, pod types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pending := p.claims[claim]
-	if pending == nil {
-		return false
+	if pending := p.claims[claim]; pending != nil {
+		if _, needs := pending.pods[pod]; needs {
+			pending.pods[pod] = true
+		}
 	}
-	if _, needs := pending.pods[pod]; !needs {
-		return false
-	}
-	pending.pods[pod] = true
-	return true
 }
 
 // failed says that a claim could not be written for a pod.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -78,21 +77,17 @@ func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64
 }
 
 func (cs *Claims) named(namespace, name string, source dra.Source) (*Claim, error) {
-	object, err := source.Claim(namespace, name)
-	if err != nil {
-		return nil, missing(err, "ResourceClaim "+namespace+"/"+name)
-	}
-	return cs.checked(object, nil)
+	return cs.checked(dra.ClaimNamed(namespace, name, source))
 }
 
 // ofTemplate returns what a claim from a template asks for in any case, and the choices that come
 // on top of that.
 func (cs *Claims) ofTemplate(namespace, name string, source dra.Source) (ledger.Amounts, [][]ledger.Amounts, error) {
-	object := "ResourceClaimTemplate " + namespace + "/" + name
-	template, err := source.ClaimTemplate(namespace, name)
+	template, err := dra.TemplateNamed(namespace, name, source)
 	if err != nil {
-		return nil, nil, missing(err, object)
+		return nil, nil, err
 	}
+	object := "ResourceClaimTemplate " + namespace + "/" + name
 	usage, err := dra.Requested(&template.Spec.Spec)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", object, err)
@@ -127,13 +122,6 @@ func common(alternatives []ledger.Amounts) ledger.Amounts {
 		}
 	}
 	return least
-}
-
-func missing(err error, object string) error {
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s does not exist: create it or correct the name", object)
-	}
-	return fmt.Errorf("%s cannot be read: %w", object, err)
 }
 
 // podsOf returns for each task how many of its pods belong to the job's minimum, as Volcano's

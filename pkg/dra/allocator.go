@@ -119,18 +119,8 @@ func with(claims []*resourceapi.ResourceClaim, claim, request int, alternatives 
 	return claims
 }
 
-// Take takes the devices of an allocation.
+// Take takes the devices of an allocation, as far as they are not taken for it already.
 func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
-	a.changes++
-	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Insert(id) },
-		func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
-			a.taken.AllocatedSharedDeviceIDs.Insert(id)
-			a.taken.AggregatedCapacity.Insert(consumed)
-		})
-}
-
-// TakeAgain takes those devices of an allocation that are not known to be taken.
-func (a *Allocator) TakeAgain(allocation *resourceapi.AllocationResult) {
 	a.changes++
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Insert(id) },
 		func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {

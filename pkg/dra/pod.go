@@ -39,9 +39,9 @@ func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Source) 
 	if name == nil {
 		return nil, nil
 	}
-	claim, err := source.Claim(pod.Namespace, *name)
+	claim, err := ClaimNamed(pod.Namespace, *name, source)
 	if err != nil {
-		return nil, notFound(err, "ResourceClaim "+pod.Namespace+"/"+*name)
+		return nil, err
 	}
 	if ownedByPod {
 		if err := resourceclaim.IsForPod(pod, claim); err != nil {
@@ -52,13 +52,30 @@ func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Source) 
 	return claim, checkUsable(pod, claim)
 }
 
+// ClaimNamed returns a claim; the error says what to do when there is none.
+func ClaimNamed(namespace, name string, source Source) (*resourceapi.ResourceClaim, error) {
+	claim, err := source.Claim(namespace, name)
+	if err != nil {
+		return nil, notFound(err, "ResourceClaim "+namespace+"/"+name)
+	}
+	return claim, nil
+}
+
+// TemplateNamed returns a claim template; the error says what to do when there is none.
+func TemplateNamed(namespace, name string, source Source) (*resourceapi.ResourceClaimTemplate, error) {
+	template, err := source.ClaimTemplate(namespace, name)
+	if err != nil {
+		return nil, notFound(err, "ResourceClaimTemplate "+namespace+"/"+name)
+	}
+	return template, nil
+}
+
 // ExtendedClaimOf returns the claim that a scheduler made for the extended resources of a pod,
 // which pod.status.extendedResourceClaimStatus names (KEP-5004).
 func ExtendedClaimOf(pod *corev1.Pod, source Source) (*resourceapi.ResourceClaim, error) {
-	name := pod.Status.ExtendedResourceClaimStatus.ResourceClaimName
-	claim, err := source.Claim(pod.Namespace, name)
+	claim, err := ClaimNamed(pod.Namespace, pod.Status.ExtendedResourceClaimStatus.ResourceClaimName, source)
 	if err != nil {
-		return nil, notFound(err, "ResourceClaim "+pod.Namespace+"/"+name)
+		return nil, err
 	}
 	if err := resourceclaim.IsForPod(pod, claim); err != nil {
 		return nil, err
@@ -73,8 +90,8 @@ func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Sou
 		return cause
 	}
 	template := *podClaim.ResourceClaimTemplateName
-	if _, err := source.ClaimTemplate(pod.Namespace, template); err != nil {
-		return notFound(err, "ResourceClaimTemplate "+pod.Namespace+"/"+template)
+	if _, err := TemplateNamed(pod.Namespace, template, source); err != nil {
+		return err
 	}
 	return &NotCreatedError{PodClaim: podClaim.Name, Namespace: pod.Namespace, Template: template}
 }

@@ -48,8 +48,6 @@ type attempt struct {
 // given is an allocation that a pod will use as it is.
 type given struct {
 	claim *resourceapi.ResourceClaim
-	// unwritten says that it is still pending.
-	unwritten bool
 	// nodes is where its devices can be used; nil for everywhere.
 	nodes *nodeaffinity.NodeSelector
 }
@@ -79,11 +77,11 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 			a.open = a.open || claim.Open
 			continue
 		}
-		g := given{claim: object, unwritten: p.source.unwritten(object)}
-		if g.unwritten && p.source.devices.pending.Of(object.UID) == nil {
+		g, unwritten := given{claim: object}, p.source.unwritten(object)
+		if unwritten && p.source.devices.pending.Of(object.UID) == nil {
 			return nil, passing("was about to be allocated, which failed: it is tried again", object)
 		}
-		if carrier, _, charged := p.ledger.Carrier(claim.Part); g.unwritten && charged && carrier != queue {
+		if carrier, _, charged := p.ledger.Carrier(claim.Part); unwritten && charged && carrier != queue {
 			return nil, passing("is being allocated for a pod of another queue: it can be shared when that is done", object)
 		}
 		if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(known.object, object) {

@@ -24,52 +24,60 @@ func (p *plugin) reserve(task *api.TaskInfo, known *pod) error {
 	if a == nil {
 		return nil
 	}
-	picked, err := p.picked(a, task.NodeName)
-	if err != nil {
-		return err
-	}
 	node, found := p.session.Nodes[task.NodeName]
 	if !found {
 		return fmt.Errorf("node %s is not in this session", task.NodeName)
 	}
-	pending := p.source.devices.pending
+	picked, err := p.picked(a, node)
+	if err != nil {
+		return err
+	}
 	for i, claim := range a.wanting {
-		if decided := pending.Of(claim.Object.UID); decided != nil {
-			// Volcano went back to an earlier choice, in which another pod came first.
-			if !usableOn(decided, node.Node) {
-				return fmt.Errorf("ResourceClaim %s/%s has devices elsewhere", decided.Namespace, decided.Name)
-			}
-			if err := pending.Add(decided, task.Pod.UID); err != nil {
-				return err
-			}
-			continue
-		}
-		allocated := *claim.Object
-		allocated.Status.Allocation = &picked.results[i]
-		if err := pending.Add(&allocated, task.Pod.UID); err != nil {
+		if err := p.take(claim, &picked.results[i], picked.amounts[i], task.Pod.UID, node.Node); err != nil {
 			return err
 		}
-		p.allocator.Take(allocated.Status.Allocation)
-		if err := claim.Settle(p.ledger, picked.amounts[i]); err != nil {
-			return err
-		}
-		p.changed()
 	}
 	for _, g := range a.given {
-		if g.nodes != nil && !g.nodes.Match(node.Node) {
-			return fmt.Errorf("ResourceClaim %s/%s has devices elsewhere", g.claim.Namespace, g.claim.Name)
-		}
-		if !p.source.unwritten(g.claim) {
-			continue
-		}
-		if pending.Of(g.claim.UID) == nil {
-			return fmt.Errorf("ResourceClaim %s/%s is not being allocated any more", g.claim.Namespace, g.claim.Name)
-		}
-		if err := pending.Add(g.claim, task.Pod.UID); err != nil {
+		if err := p.join(g, task.Pod.UID, node.Node); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// take takes what was picked for a claim, unless Volcano went back to an earlier choice, in which
+// another pod came first: then the pod gets what that one has.
+func (p *plugin) take(claim *demand.Claim, allocation *resourceapi.AllocationResult, amounts ledger.Amounts, pod types.UID, node *corev1.Node) error {
+	pending := p.source.devices.pending
+	if decided := pending.Of(claim.Object.UID); decided != nil {
+		if !usableOn(decided, node) {
+			return fmt.Errorf("ResourceClaim %s/%s has devices elsewhere", decided.Namespace, decided.Name)
+		}
+		return pending.Add(decided, pod)
+	}
+	allocated := *claim.Object
+	allocated.Status.Allocation = allocation
+	if err := pending.Add(&allocated, pod); err != nil {
+		return err
+	}
+	p.allocator.Take(allocation)
+	p.changed()
+	return claim.Settle(p.ledger, amounts)
+}
+
+// join says that the pod needs devices that were given to a claim before, if they are still to be
+// written.
+func (p *plugin) join(g given, pod types.UID, node *corev1.Node) error {
+	if g.nodes != nil && !g.nodes.Match(node) {
+		return fmt.Errorf("ResourceClaim %s/%s has devices elsewhere", g.claim.Namespace, g.claim.Name)
+	}
+	if !p.source.unwritten(g.claim) {
+		return nil
+	}
+	if p.source.devices.pending.Of(g.claim.UID) == nil {
+		return fmt.Errorf("ResourceClaim %s/%s is not being allocated any more", g.claim.Namespace, g.claim.Name)
+	}
+	return p.source.devices.pending.Add(g.claim, pod)
 }
 
 // usableOn reports whether the devices of an allocated claim can be used on a node.
@@ -83,22 +91,18 @@ func usableOn(claim *resourceapi.ResourceClaim, node *corev1.Node) bool {
 
 // picked returns what was picked for a pod on a node. When devices were taken or put back since,
 // as when Volcano tries several sets of nodes and then goes back to the best, it picks again.
-func (p *plugin) picked(a *attempt, name string) (*pick, error) {
+func (p *plugin) picked(a *attempt, node *api.NodeInfo) (*pick, error) {
 	if len(a.wanting) == 0 {
 		return &pick{}, nil
 	}
-	picked := a.picks[name]
+	picked := a.picks[node.Name]
 	if picked != nil && picked.changes == p.allocator.Changes() {
 		return picked, nil
-	}
-	node, found := p.session.Nodes[name]
-	if !found {
-		return nil, fmt.Errorf("node %s is not in this session", name)
 	}
 	a.books = p.held()
 	picked, err := p.on(a, node.Node)
 	if err == nil && picked == nil {
-		err = fmt.Errorf("node %s has the devices no more that were picked", name)
+		err = fmt.Errorf("node %s has the devices no more that were picked", node.Name)
 	}
 	return picked, err
 }
