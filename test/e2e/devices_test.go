@@ -79,17 +79,9 @@ func devices(n int, model string, capacity capacities) []resourcev1.Device {
 
 // model creates the DeviceClass of a model's devices and returns its name.
 func (s *scene) model(ctx context.Context, model string, change ...func(*resourcev1.DeviceClass)) string {
-	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: s.name(model)}}
-	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
-		Expression: fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, s.driver(), model),
-	}}}
-	for _, c := range change {
-		c(class)
-	}
-	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(kube.ResourceV1().DeviceClasses().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + class.Name})
-	return class.Name
+	name := s.name(model)
+	createClass(ctx, name, fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, s.driver(), model), change...)
+	return name
 }
 
 // limit is a queue's capability of one class.

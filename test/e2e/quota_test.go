@@ -15,7 +15,7 @@ var _ = Describe("A queue's count of devices", func() {
 	BeforeEach(func(ctx context.Context) { s = newScene(ctx) })
 
 	It("lets a second job wait until the first gives its devices back", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", s.queue(ctx, "ml", "root", nil), quota(s.class, 8))
+		queue := s.queue(ctx, "team", s.queue(ctx, "ml", "root", nil), limit(s.class, 8))
 		devices := s.watchDevices()
 
 		s.submit(ctx, gang("first", queue, 6))
@@ -29,7 +29,7 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("gives devices back when pods succeed", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 2))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 2))
 		devices := s.watchDevices()
 		s.submit(ctx, gang("short", queue, 2).runningFor(time.Second))
 		s.submit(ctx, gang("next", queue, 2).runningFor(time.Second))
@@ -39,7 +39,7 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("hands out the last device and not one more", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 3))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 3))
 		s.submit(ctx, gang("fits", queue, 3))
 		s.expectRunning(ctx, "fits", 3)
 		s.submit(ctx, gang("excess", queue, 1))
@@ -47,7 +47,7 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("counts a job that may start with some of its pods", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 5))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 5))
 		devices := s.watchDevices()
 		s.submit(ctx, gang("elastic", queue, 8).startingWith(2))
 		s.expectRunning(ctx, "elastic", 5)
@@ -56,9 +56,9 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("holds for claims that pods name", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 5))
-		s.createClaim(ctx, "four", 4)
-		s.createClaim(ctx, "two", 2)
+		queue := s.queue(ctx, "team", "root", limit(s.class, 5))
+		s.claim(ctx, "four", exactly(s.class, 4))
+		s.claim(ctx, "two", exactly(s.class, 2))
 		s.submit(ctx, gang("holder", queue, 1).usingClaim("four"))
 		s.expectRunning(ctx, "holder", 1)
 		s.submit(ctx, gang("waiter", queue, 1).usingClaim("two"))
@@ -68,8 +68,8 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("counts a claim that pods share once", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 4))
-		s.createClaim(ctx, "shared", 4)
+		queue := s.queue(ctx, "team", "root", limit(s.class, 4))
+		s.claim(ctx, "shared", exactly(s.class, 4))
 		s.submit(ctx, gang("sharers", queue, 3).startingWith(1).usingClaim("shared"))
 		s.expectRunning(ctx, "sharers", 3)
 		s.submit(ctx, gang("other", queue, 1))
@@ -77,9 +77,9 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("adds up in the parent, which refuses what its children would allow", func(ctx context.Context) {
-		parent := s.queue(ctx, "ml", "root", quota(s.class, 6))
-		left := s.queue(ctx, "left", parent, quota(s.class, 4))
-		right := s.queue(ctx, "right", parent, quota(s.class, 4))
+		parent := s.queue(ctx, "ml", "root", limit(s.class, 6))
+		left := s.queue(ctx, "left", parent, limit(s.class, 4))
+		right := s.queue(ctx, "right", parent, limit(s.class, 4))
 		devices := s.watchDevices()
 
 		s.submit(ctx, gang("left", left, 4))
@@ -98,23 +98,23 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("does not exist for a class that is not listed", func(ctx context.Context) {
-		s.submit(ctx, gang("free", s.queue(ctx, "team", "root", quota("another-class", 0)), 12))
+		s.submit(ctx, gang("free", s.queue(ctx, "team", "root", limit("another-class", 0)), 12))
 		s.expectRunning(ctx, "free", 12)
 	})
 
 	It("forbids the class when it is zero", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 0))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 0))
 		s.submit(ctx, gang("never", queue, 1))
 		s.expectHeld(ctx, "never", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 1, 0))
-		setQuota(ctx, queue, quota(s.class, 1))
+		setQuota(ctx, queue, limit(s.class, 1))
 		s.expectRunning(ctx, "never", 1)
 	})
 
 	It("evicts nobody and starts nobody when it is lowered below what is in use", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 8))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 8))
 		s.submit(ctx, gang("running", queue, 6))
 		s.expectRunning(ctx, "running", 6)
-		setQuota(ctx, queue, quota(s.class, 2))
+		setQuota(ctx, queue, limit(s.class, 2))
 
 		s.submit(ctx, gang("new", queue, 1))
 		s.expectHeld(ctx, "new", "InsufficientScalarQuota", insufficient(queue, s.class, 1, 7, 2))
@@ -125,29 +125,29 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("holds for pods that request nothing but claims, which backfill places", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 2))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 2))
 		devices := s.watchDevices()
 		s.submit(ctx, gang("fill", queue, 3).startingWith(1).withoutRequests())
 		s.expectRunning(ctx, "fill", 2)
 		s.expectTold(ctx, "fill", 1, "InsufficientScalarQuota", insufficient(queue, s.class, 1, 3, 2))
-		setQuota(ctx, queue, quota(s.class, 3))
+		setQuota(ctx, queue, limit(s.class, 3))
 		s.expectRunning(ctx, "fill", 3)
 		Expect(devices.most()).To(Equal(3))
 	})
 
 	It("names a claim template that does not exist, and runs the pod when it does", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", quota(s.class, 2))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 2))
 		s.submit(ctx, gang("early", queue, 1).fromTemplate("late"))
 		s.expectHeld(ctx, "early", "GetTaskRequestResourceFailed", "task worker: ResourceClaimTemplate "+s.namespace+"/late does not exist: create it or correct the name")
 		s.submit(ctx, gang("bystander", queue, 1))
 		s.expectRunning(ctx, "bystander", 1)
-		s.createTemplate(ctx, "late", 1)
+		s.template(ctx, "late", exactly(s.class, 1))
 		s.expectRunning(ctx, "early", 1)
 	})
 
 	It("frees the devices that a gang only hoped for", func(ctx context.Context) {
 		// The gang half fits: the scheduler reserves devices for it and never binds it.
-		queue := s.queue(ctx, "team", "root", quota(s.class, 24))
+		queue := s.queue(ctx, "team", "root", limit(s.class, 24))
 		s.submit(ctx, gang("holder", queue, 12))
 		s.expectRunning(ctx, "holder", 12)
 		s.submit(ctx, gang("half", queue, 8))

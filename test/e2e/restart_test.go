@@ -16,8 +16,8 @@ var _ = Describe("A scheduler that is killed", func() {
 	It("never lets a queue hold more devices than its count, in a burst of jobs", func(ctx context.Context) {
 		const jobs, kills = 24, 4
 		s := newScene(ctx)
-		parent := s.queue(ctx, "ml", "root", quota(s.class, 7))
-		left := s.queue(ctx, "left", parent, quota(s.class, 5))
+		parent := s.queue(ctx, "ml", "root", limit(s.class, 7))
+		left := s.queue(ctx, "left", parent, limit(s.class, 5))
 		right := s.queue(ctx, "right", parent, nil)
 		devices := s.watchDevices()
 		for i := range jobs {

@@ -17,8 +17,8 @@ var _ = Describe("The root queue", func() {
 	It("enforces its count in every queue below it", func(ctx context.Context) {
 		s := newScene(ctx)
 		s.class = rootLimited
-		createClass(ctx, rootLimited)
-		s.createTemplate(ctx, "limited", 1)
+		createClass(ctx, rootLimited, sampleDriver)
+		s.template(ctx, "limited", exactly(s.class, 1))
 		queue := s.queue(ctx, "team", "root", nil)
 		s.submit(ctx, gang("fits", queue, 3).fromTemplate("limited"))
 		s.expectRunning(ctx, "fits", 3)
@@ -36,7 +36,7 @@ var _ = Describe("The root queue", func() {
 		Eventually(func() int { return cycles(ctx) }).WithContext(ctx).WithTimeout(4 * timeout).Should(BeNumerically(">=", hour))
 
 		after := getQueue(ctx, "root")
-		Expect(after.Spec.DRA).To(Equal(quota(rootLimited, 3)))
+		Expect(after.Spec.DRA).To(Equal(limit(rootLimited, 3)))
 		Expect(after.Generation).To(Equal(before.Generation), "somebody wrote the spec of root")
 		Expect(after.Status.Allocated.Cpu().IsZero()).To(BeFalse(), "the status of root is written")
 	})

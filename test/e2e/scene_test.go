@@ -29,13 +29,16 @@ type scene struct {
 	kube kubernetes.Interface
 }
 
+// sampleDriver is an expression for the devices of config/samples/cluster.
+const sampleDriver = `device.driver == "gpu.example.com"`
+
 func newScene(ctx context.Context) *scene {
 	ns, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(deleteNamespace, ns.Name)
 	s := &scene{namespace: ns.Name, class: ns.Name + "-h100", kube: kube}
-	createClass(ctx, s.class)
-	s.createTemplate(ctx, "one", 1)
+	createClass(ctx, s.class, sampleDriver)
+	s.template(ctx, "one", exactly(s.class, 1))
 	return s
 }
 
@@ -57,22 +60,18 @@ func deleteNamespace(ctx context.Context, name string) {
 	Expect(kube.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 }
 
-func createClass(ctx context.Context, name string) {
-	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, &resourcev1.DeviceClass{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{{
-			CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "gpu.example.com"`},
-		}}},
-	}, metav1.CreateOptions{})
+// createClass creates a DeviceClass of the devices that an expression is true of.
+func createClass(ctx context.Context, name, expression string, change ...func(*resourcev1.DeviceClass)) {
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
+	for _, c := range change {
+		c(class)
+	}
+	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) error {
 		return kube.ResourceV1().DeviceClasses().Delete(ctx, name, metav1.DeleteOptions{})
 	})
-}
-
-// quota is a capability of that many devices of a class.
-func quota(class string, count int64) *schedulingv1beta1.DRAQuota {
-	return &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{class: {Count: count}}}
 }
 
 // queue creates a queue below parent; name is made unique. A nil quota is none.
@@ -105,30 +104,6 @@ func changeQueue(ctx context.Context, name string, change func(*schedulingv1beta
 
 func setQuota(ctx context.Context, name string, dra *schedulingv1beta1.DRAQuota) {
 	changeQueue(ctx, name, func(spec *schedulingv1beta1.QueueSpec) { spec.DRA = dra })
-}
-
-func (s *scene) claimSpec(count int64) resourcev1.ResourceClaimSpec {
-	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{
-		Name: "gpu",
-		Exactly: &resourcev1.ExactDeviceRequest{
-			DeviceClassName: s.class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count,
-		},
-	}}}}
-}
-
-func (s *scene) createTemplate(ctx context.Context, name string, count int64) {
-	_, err := kube.ResourceV1().ResourceClaimTemplates(s.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       resourcev1.ResourceClaimTemplateSpec{Spec: s.claimSpec(count)},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-}
-
-func (s *scene) createClaim(ctx context.Context, name string, count int64) {
-	_, err := kube.ResourceV1().ResourceClaims(s.namespace).Create(ctx, &resourcev1.ResourceClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: s.claimSpec(count),
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
 }
 
 // job is a Volcano Job in the making: a gang of pods that run until they are deleted, with

@@ -3,10 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -243,84 +239,4 @@ func (k *soak) unfinished(ctx context.Context) int {
 		}
 	}
 	return len(pods.Items) + waiting
-}
-
-func (k *soak) watch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	DeferCleanup(cancel)
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(k.namespace))
-	_, err := factory.Resource().V1().ResourceClaims().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { k.see(obj.(*resourcev1.ResourceClaim), false) },
-		UpdateFunc: func(_, obj any) { k.see(obj.(*resourcev1.ResourceClaim), false) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			k.see(obj.(*resourcev1.ResourceClaim), true)
-		},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-}
-
-// see takes note of what a claim holds, and of queues that have got more than they may hold. A
-// queue whose quota was lowered keeps what it has.
-func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	was := k.claims[claim.UID]
-	now := claimHoldings{queue: was.queue, holdings: holdings{}}
-	if !gone && claim.Status.Allocation != nil {
-		now = claimHoldings{queueOf(claim), holdingsOf(claim)}
-	}
-	if now.queue == "" {
-		return
-	}
-	k.claims[claim.UID] = now
-	for _, name := range slices.Compact([]string{now.queue, "ml"}) {
-		before := maps.Clone(k.held[name])
-		for dimension, amount := range was.holdings {
-			k.held[name][dimension] -= amount
-		}
-		for dimension, amount := range now.holdings {
-			k.held[name][dimension] += amount
-		}
-		for dimension, limit := range k.capability[name] {
-			held := k.held[name][dimension]
-			k.most[name][dimension] = max(k.most[name][dimension], held)
-			if held > max(limit, before[dimension]) {
-				k.broken = append(k.broken, fmt.Sprintf("%s: queue %s holds %g of %s, more than %g", claim.Name, name, held, dimension, limit))
-			}
-		}
-	}
-}
-
-// queueOf is the queue that a claim is charged to, by the name of its pod or its own.
-func queueOf(claim *resourcev1.ResourceClaim) string {
-	owner := claim.Name
-	if len(claim.OwnerReferences) > 0 {
-		owner = claim.OwnerReferences[0].Name
-	}
-	queue, _, _ := strings.Cut(owner, "-")
-	return queue
-}
-
-func holdingsOf(claim *resourcev1.ResourceClaim) holdings {
-	h := holdings{}
-	for _, result := range claim.Status.Allocation.Devices.Results {
-		model, _, _ := strings.Cut(result.Device, "-")
-		h[model+"/count"]++
-		h[model+"/memory"] += memoryOf[model]
-		if consumed, shared := result.ConsumedCapacity["memory"]; shared {
-			h[model+"/memory"] += consumed.AsApproximateFloat64()
-		}
-	}
-	return h
-}
-
-func (k *soak) violations() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.broken
 }
