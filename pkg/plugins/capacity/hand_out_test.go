@@ -166,6 +166,7 @@ func TestDevicesOfPodsThatGoAreNotHandedOutYet(t *testing.T) {
 func TestVolumesAreStillBound(t *testing.T) {
 	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(nil)
+	s.PVCs = []*corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data"}}}
 	withVolume := newPod("p", "", cpu(1))
 	withVolume.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
