@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -38,7 +39,7 @@ func catalog() *dra.Catalog {
 	for _, name := range []string{"h100", "a100", "h200"} {
 		classes = append(classes, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	classes[0].Annotations = map[string]string{dra.CardNameAnnotation: "H100"}
+	classes[0].Annotations = map[string]string{card.NameAnnotation: "H100"}
 	return dra.NewCatalog(classes, []*resourceapi.ResourceSlice{{Spec: resourceapi.ResourceSliceSpec{
 		Driver: "driver", NodeName: ptr.To("node"), Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1},
 		Devices: []resourceapi.Device{{Name: "big", Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{
@@ -266,7 +267,7 @@ func TestCapacityOutlivesItsDriver(t *testing.T) {
 	held := on(claim("held", exactly("h100", 1)), "big")
 	c := memory.Of(held)
 	before := text(dimensions, c.Part.Amounts)
-	memory.Begin(dra.NewCatalog([]*resourceapi.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "h100", Annotations: map[string]string{dra.CardNameAnnotation: "H100"}}}}, nil))
+	memory.Begin(dra.NewCatalog([]*resourceapi.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "h100", Annotations: map[string]string{card.NameAnnotation: "H100"}}}}, nil))
 	memory.Of(held)
 	if after := text(dimensions, c.Part.Amounts); after != before {
 		t.Errorf("it comes to %s now, was %s", after, before)

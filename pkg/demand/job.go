@@ -2,12 +2,14 @@ package demand
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
+	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -47,6 +49,29 @@ func OfJob(job *batchv1alpha1.Job, source dra.Source, claims *Claims, priority f
 		}
 	}
 	return minimum, nil
+}
+
+// CardsOfJob is OfJob for the cards that device plugins hand out. A task that names only cards that no
+// node has asks for nothing yet: its pods wait, and say so, and may make somebody add a node.
+func CardsOfJob(job *batchv1alpha1.Job, fleet *card.Fleet, dimensions *ledger.Dimensions, priority func(class string) int32) (Least, error) {
+	var least Least
+	for i, pods := range podsOf(job, priority) {
+		if pods == 0 {
+			continue
+		}
+		template := &job.Spec.Tasks[i].Template
+		cards, err := CardsOf(template.Annotations, &template.Spec, fleet, dimensions)
+		if errors.As(err, new(*UnknownCardError)) {
+			continue
+		}
+		if err == nil && cards != nil {
+			err = least.Add(cards, int64(pods))
+		}
+		if err != nil {
+			return Least{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
+		}
+	}
+	return least, nil
 }
 
 func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64, source dra.Source, claims *Claims) error {

@@ -8,11 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-)
 
-// CardNameAnnotation on a DeviceClass says which card model its devices are, so that they count
-// against quotas of that card, too.
-const CardNameAnnotation = "volcano.sh/card.name"
+	"github.com/devicequota/devicequota/pkg/card"
+)
 
 // DeviceID names a device in the cluster.
 type DeviceID struct {
@@ -78,8 +76,8 @@ func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 	})
 	for _, class := range ordered {
 		c.classes[class.Name] = class
-		if card := class.Annotations[CardNameAnnotation]; card != "" {
-			c.cards[class.Name] = card
+		if name := class.Annotations[card.NameAnnotation]; name != "" {
+			c.cards[class.Name] = name
 		}
 		c.extended[corev1.ResourceName(resourceapi.ResourceDeviceClassPrefix+class.Name)] = class.Name
 		if class.Spec.ExtendedResourceName == nil {

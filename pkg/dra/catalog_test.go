@@ -8,6 +8,8 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/card"
 )
 
 func TestNoCatalogIsAnEmptyOne(t *testing.T) {
@@ -58,7 +60,7 @@ func TestHasCapacity(t *testing.T) {
 func TestSameCards(t *testing.T) {
 	card := func(name string) *Catalog {
 		c := class("h100")
-		c.Annotations = map[string]string{CardNameAnnotation: name}
+		c.Annotations = map[string]string{card.NameAnnotation: name}
 		return NewCatalog([]*resourceapi.DeviceClass{c, class("a100")}, nil)
 	}
 	var none *Catalog

@@ -202,15 +202,15 @@ func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*R
 // RoomInqueue returns for how many of some like amounts, at most that many, there is room besides a
 // minimum, by the rules of FitsInqueue.
 func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int64, error) {
-	fits, above := int64(0), most+1
-	for above-fits > 1 {
-		n := fits + (above-fits)/2
+	fits := int64(0)
+	for fits < most {
+		n := most - (most-fits)/2
 		refusal, err := l.FitsInqueueTimes(q, minimum, each, n)
 		switch {
 		case err != nil:
 			return 0, err
 		case refusal != nil:
-			above = n
+			most = n - 1
 		default:
 			fits = n
 		}

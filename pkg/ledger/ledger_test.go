@@ -248,7 +248,7 @@ func TestRefusalUsesUnitsOfPeople(t *testing.T) {
 		{Dimension{Kind: Resource, Name: "memory"}, 1001, "<1001>"},
 		{Dimension{Kind: Resource, Name: "memory"}, 0, "<0>"},
 	} {
-		if got := (Refusal{Dimension: c.dimension, Limit: Units(c.limit)}).String(); !strings.HasSuffix(got, "capability is "+c.want) {
+		if got := (Refusal{Dimension: c.dimension, WouldBe: Units(c.limit + 1), Limit: Units(c.limit)}).String(); !strings.HasSuffix(got, "capability is "+c.want) {
 			t.Errorf("%s: %q, want %s at the end", c.dimension, got, c.want)
 		}
 	}

@@ -204,3 +204,8 @@ func (l *Ledger) Limits(q QueueID, kind Kind) bool {
 	}
 	return false
 }
+
+// ListsCards reports whether the queue or one above it says which cards may be used.
+func (l *Ledger) ListsCards(q QueueID) bool {
+	return l.queues[q].lister != none
+}

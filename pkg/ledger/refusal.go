@@ -21,8 +21,12 @@ type Refusal struct {
 
 // String is the sentence that people see in events and conditions.
 func (r Refusal) String() string {
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <%s>",
+	sentence := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <%s>",
 		r.Queue, r.Dimension, r.Dimension.Format(r.Requested), r.Dimension.Format(r.WouldBe), r.Dimension.Format(r.Limit))
+	if r.WouldBe.Cmp(r.Limit) <= 0 {
+		sentence += ", which is enough in sum but not for shares of the size that is asked for"
+	}
+	return sentence
 }
 
 // Format writes an amount in the unit that a person would use: cores, devices, cards, and

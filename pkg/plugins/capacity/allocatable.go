@@ -41,12 +41,12 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	} else if known.err != nil {
 		return uncountable(known.err), true
 	}
-	shortage, err := books.Fits(queue, known.asks())
+	shortage, err := books.Fits(queue, p.asks(known))
 	switch {
 	case err != nil:
 		return uncountable(err), true
 	case shortage != nil:
-		return short(shortage), true
+		return p.shortOf(books, queue, known, shortage), true
 	case known.extended != "":
 		return p.unserved(known.extended), true
 	default:

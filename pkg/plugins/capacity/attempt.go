@@ -28,6 +28,8 @@ type attempt struct {
 	known *pod
 	// books is the ledger that what is picked must fit.
 	books *ledger.Ledger
+	// cards says of cards that the pod may get why the quota does not allow them.
+	cards cardRefusals
 	// given are the claims that have devices already, or are about to have them.
 	given []given
 	// wanting are the claims that devices must be picked for.
@@ -64,8 +66,10 @@ type pick struct {
 func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) {
 	a := &attempt{queue: queue, known: known, books: p.held(), picks: map[string]*pick{}}
 	// What is pending counts as taken for the rest of the session, even if it comes to nothing.
-	if err := p.openAllocator(); err != nil {
-		return nil, err
+	if known.hasClaims {
+		if err := p.openAllocator(); err != nil {
+			return nil, err
+		}
 	}
 	for _, claim := range known.claims {
 		object := p.source.latest(claim.Object)
@@ -96,10 +100,13 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		}
 		a.given = append(a.given, g)
 	}
-	shortage, err := a.books.Fits(queue, known.asks())
+	shortage, err := a.books.Fits(queue, p.asks(known))
 	if shortage != nil {
-		a.refused = short(shortage)
+		a.refused = p.shortOf(a.books, queue, known, shortage)
 		a.full = a.refused.message
+	}
+	if err == nil && shortage == nil && p.limitsCards(known) {
+		a.cards, err = p.refuseCards(a.books, queue, known)
 	}
 	return a, err
 }
@@ -132,7 +139,7 @@ func (p *plugin) on(a *attempt, node *corev1.Node) (*pick, error) {
 	var failed error
 	results, err := p.allocator.Pick(ctx, node, claims, func(results []resourceapi.AllocationResult) bool {
 		var allowed bool
-		picked.amounts, allowed, failed = p.allows(a, results)
+		picked.amounts, allowed, failed = p.allows(a, node.Name, results)
 		return allowed
 	})
 	switch {
@@ -148,7 +155,7 @@ func (p *plugin) on(a *attempt, node *corev1.Node) (*pick, error) {
 }
 
 // allows checks what would be charged for picked devices against the quota.
-func (p *plugin) allows(a *attempt, results []resourceapi.AllocationResult) ([]ledger.Amounts, bool, error) {
+func (p *plugin) allows(a *attempt, node string, results []resourceapi.AllocationResult) ([]ledger.Amounts, bool, error) {
 	if !a.open {
 		amounts := make([]ledger.Amounts, len(a.wanting))
 		for i, claim := range a.wanting {
@@ -156,7 +163,7 @@ func (p *plugin) allows(a *attempt, results []resourceapi.AllocationResult) ([]l
 		}
 		return amounts, true, nil
 	}
-	amounts, d := make([]ledger.Amounts, len(a.wanting)), slices.Clone(a.known.demand)
+	amounts, d := make([]ledger.Amounts, len(a.wanting)), p.withCardsOf(a, node)
 	for i, claim := range a.wanting {
 		would, lacking, err := p.process.claims.Picked(claim, &results[i])
 		if err != nil {
@@ -173,7 +180,7 @@ func (p *plugin) allows(a *attempt, results []resourceapi.AllocationResult) ([]l
 	}
 	shortage, err := a.books.Fits(a.queue, d)
 	if shortage != nil {
-		a.refuse(short(shortage))
+		a.refuse(p.short(a.queue, shortage))
 	}
 	return amounts, shortage == nil && err == nil, err
 }
@@ -214,6 +221,11 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	}
 	if shortage := a.full; shortage != "" {
 		return unfit(task, node, api.Unschedulable, shortage)
+	}
+	if a.known.cards != nil {
+		if err := p.predicateCards(a, task, node); err != nil {
+			return err
+		}
 	}
 	for _, g := range a.given {
 		if g.nodes != nil && !g.nodes.Match(node.Node) {

@@ -25,11 +25,15 @@ type binding struct {
 // decided that the pod is bound.
 func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cache.BindContext) {
 	known := p.process.pods[bind.TaskInfo.Pod]
-	if known == nil || !known.hasClaims || p.source.devices == nil {
+	if known == nil {
 		return
 	}
-	b := &binding{}
-	if b.err = p.failed[known]; b.err == nil {
+	b := &binding{err: p.failed[known]}
+	switch {
+	case b.err != nil:
+	case !known.hasClaims || p.source.devices == nil:
+		return
+	default:
 		b.claims, b.err = p.claimsToBind(known)
 	}
 	bind.Extensions[Name] = b
@@ -50,7 +54,7 @@ func (b binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 	case !ok:
 		return nil
 	case decided.err != nil:
-		return fmt.Errorf("devices for pod %s/%s: %w", bind.TaskInfo.Namespace, bind.TaskInfo.Name, decided.err)
+		return fmt.Errorf("devices or cards for pod %s/%s: %w", bind.TaskInfo.Namespace, bind.TaskInfo.Name, decided.err)
 	default:
 		return b.writer.Reserve(ctx, bind.TaskInfo.Pod, decided.claims)
 	}

@@ -7,18 +7,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// deviceGauge is a metric of queues for every dimension of every DeviceClass.
-type deviceGauge struct {
-	vector *prometheus.GaugeVec
-	// value is false where the metric has nothing to say.
-	value func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool)
-}
-
-var deviceGauges = [...]deviceGauge{
-	{deviceVector("capability", "Most that the queue itself may hold"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
-		limit := l.Capability(q, o)
-		return limit.Amount, limit.Set
-	}},
+var deviceGauges = []dimensionGauge{
+	{deviceVector("capability", "Most that the queue itself may hold"), ownLimit},
 	{deviceVector("deserved", "Fair share of the queue"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		limit := l.Deserved(q, o)
 		return limit.Amount, limit.Set
@@ -47,48 +37,5 @@ func deviceBalance(account ledger.Account) func(*ledger.Ledger, ledger.QueueID, 
 			return amount, limited
 		}
 		return amount, amount.Sign() != 0 || l.Capability(q, o).Set || l.Deserved(q, o).Set
-	}
-}
-
-// deviceValue is what a metric says; not set while it says nothing.
-type deviceValue struct {
-	amount ledger.Amount
-	set    bool
-}
-
-// publishDevices updates the metrics that have changed.
-func (p *plugin) publishDevices(books *ledger.Ledger, name string, queue ledger.QueueID, last *published) {
-	for o := range ledger.Ordinal(p.process.dimensions.Len()) {
-		if int(o) == len(last.devices) {
-			last.devices = append(last.devices, [len(deviceGauges)]deviceValue{})
-		}
-		dimension := p.process.dimensions.Dimension(o)
-		label := "count"
-		switch dimension.Kind {
-		case ledger.DeviceCount:
-		case ledger.DeviceCapacity:
-			label = dimension.Capacity
-		default:
-			continue
-		}
-		for i := range deviceGauges {
-			now := &last.devices[o][i]
-			amount, set := deviceGauges[i].value(books, queue, o)
-			if before := *now; before == (deviceValue{amount, set}) {
-				continue
-			}
-			*now = deviceValue{amount, set}
-			if !set {
-				deviceGauges[i].vector.DeleteLabelValues(name, dimension.Name, label)
-				continue
-			}
-			deviceGauges[i].vector.WithLabelValues(name, dimension.Name, label).Set(amount.Float(whole))
-		}
-	}
-}
-
-func unpublishDevices(queue string) {
-	for i := range deviceGauges {
-		deviceGauges[i].vector.DeletePartialMatch(prometheus.Labels{"queue": queue})
 	}
 }

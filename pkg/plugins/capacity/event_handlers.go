@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"slices"
+
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -20,9 +22,11 @@ func (p *plugin) onAllocate(event *framework.Event) {
 		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
 		return
 	}
-	if known.hasClaims && event.Task.Status == api.Allocated {
+	p.settle(known, event.Task)
+	if (known.hasClaims || known.cards != nil) && event.Task.Status == api.Allocated {
 		if event.Err = p.handOut(queue, event.Task, known); event.Err != nil {
 			p.failed[known] = event.Err
+			known.unsettle()
 			return
 		}
 		delete(p.failed, known)
@@ -32,6 +36,9 @@ func (p *plugin) onAllocate(event *framework.Event) {
 		return
 	}
 	p.charge(queue, event.Task, known.demand)
+	if known.cards != nil {
+		delete(p.leaving, &known.cards.part)
+	}
 	for _, claim := range known.claims {
 		if dra.HeldBy(event.Task.Pod, claim.Object) {
 			delete(p.leaving, claim.Part)
@@ -47,11 +54,23 @@ func (p *plugin) hope(queue ledger.QueueID, task *api.TaskInfo, known *pod) {
 			known.hoped = append(known.hoped, &ledger.Part{Amounts: claim.Part.Amounts})
 		}
 	}
-	p.charge(queue, task, append(ledger.Demand{&known.resources}, known.hoped...))
+	p.charge(queue, task, append(slices.Clip(known.ownParts()), known.hoped...))
 }
 
 // changed notes that the ledger is not what it was.
 func (p *plugin) changed() { p.heldView = nil }
+
+// leaveCards notes that a pod is about to go that had cards when the session began; one that was only
+// going to have some has none.
+func (p *plugin) leaveCards(queue ledger.QueueID, task *api.TaskInfo, known *pod) {
+	switch {
+	case known.cards == nil:
+	case !known.cards.placed:
+		known.unsettle()
+	case p.ledger.ListsCards(queue):
+		p.leave(&known.cards.part, leaving{queue: queue, holder: holderOf(task)})
+	}
+}
 
 // handOut reserves devices for a pod, if the quota allows them still.
 func (p *plugin) handOut(queue ledger.QueueID, task *api.TaskInfo, known *pod) error {
@@ -79,9 +98,12 @@ func (p *plugin) onDeallocate(event *framework.Event) {
 	if p.failed[known] != nil {
 		return // it was not charged
 	}
-	if err := p.ledger.Release(&known.resources, holderOf(task)); err != nil {
-		klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
+	for _, part := range known.ownParts() {
+		if err := p.ledger.Release(part, holderOf(task)); err != nil {
+			klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
+		}
 	}
+	p.leaveCards(queue, task, known)
 	if err := releaseAll(p.ledger, holderOf(task), known.hoped); err != nil {
 		klog.ErrorS(err, "Failed to refund a pod that was pipelined", "pod", klog.KObj(task.Pod))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -33,34 +34,41 @@ type held struct {
 	charged ledger.Amounts
 	// request is all that the job has and wants.
 	request ledger.Amounts
+	// cards is what nobody has been charged for yet of the cards that the job needs at least.
+	cards demand.Least
+	// any says that the job asks for devices or cards at all.
+	any bool
 }
 
 // devicesOf takes as many pods as the job needs at least for its minimum, those that have
 // something first, then the older ones.
 func (p *plugin) devicesOf(job *api.JobInfo) held {
-	tasks, hasClaims := make([]*api.TaskInfo, 0, len(job.Tasks)), false
+	var h held
+	tasks := make([]*api.TaskInfo, 0, len(job.Tasks))
 	for _, task := range job.Tasks {
-		hasClaims = hasClaims || p.lookAt(task).hasClaims
+		known := p.lookAt(task)
+		h.any = h.any || known.hasClaims || known.cards != nil
 		if api.AllocatedStatus(task.Status) || task.Status == api.Pending {
 			tasks = append(tasks, task)
 		}
 	}
-	if !hasClaims {
-		return held{}
+	if !h.any {
+		return h
 	}
 	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), olderFirst(a, b))
 	})
-	var h held
 	seen := map[*ledger.Part]bool{}
 	for i, task := range tasks {
+		least := i < int(job.PodGroup.Spec.MinMember)
+		h.addCards(task, p.lookAt(task).cards, least)
 		for _, claim := range p.lookAt(task).claims {
 			if seen[claim.Part] {
 				continue
 			}
 			seen[claim.Part] = true
 			h.request = plus(h.request, claim.Part.Amounts)
-			charged, least := p.ledger.Charged(claim.Part), i < int(job.PodGroup.Spec.MinMember)
+			charged := p.ledger.Charged(claim.Part)
 			if charged {
 				h.charged = plus(h.charged, claim.Part.Amounts)
 			}
@@ -75,6 +83,27 @@ func (p *plugin) devicesOf(job *api.JobInfo) held {
 	return h
 }
 
+// addCards adds what a pod has or wants of cards. Least says that the pod is one of those that the
+// job needs at least.
+func (h *held) addCards(task *api.TaskInfo, cards *podCards, least bool) {
+	if cards == nil {
+		return
+	}
+	if !cards.settled && !api.AllocatedStatus(task.Status) {
+		h.request = plus(h.request, cards.Preferred())
+		if least && !task.SchGated {
+			if err := h.cards.Add(cards.Cards, 1); err != nil {
+				klog.V(3).InfoS("The cards of a pod are not counted", "pod", klog.KObj(task.Pod), "reason", err.Error())
+			}
+		}
+		return
+	}
+	h.request, h.charged = plus(h.request, cards.part.Amounts), plus(h.charged, cards.part.Amounts)
+	if !least {
+		h.elastic = plus(h.elastic, cards.part.Amounts)
+	}
+}
+
 // rank sorts pods that have a node before those that wait for one.
 func rank(task *api.TaskInfo) int {
 	if api.AllocatedStatus(task.Status) {
@@ -83,28 +112,80 @@ func rank(task *api.TaskInfo) int {
 	return 1
 }
 
-// neededDevices is what a job that has what h says needs at least of devices in addition: by its
-// pods if there are enough of them, else by the templates that they will be made from. The
+// needs is what a job needs at least.
+type needs struct {
+	amounts ledger.Amounts
+	// choices are devices, splits cards, that pods may choose among.
+	choices []demand.Choice
+	splits  []ledger.Split
+	// devices says that the job asks for devices or cards at all.
+	devices bool
+}
+
+// neededDevices is what a job that has what h says needs at least of devices and cards in addition: by
+// its pods if there are enough of them, else by the templates that they will be made from. The
 // error says why it cannot be told.
-func (p *plugin) neededDevices(job *api.JobInfo, h held) (ledger.Amounts, []demand.Choice, error) {
-	if p.source.devices == nil || len(job.Tasks) >= int(job.PodGroup.Spec.MinMember) {
-		return h.needed, nil, nil
+func (p *plugin) neededDevices(job *api.JobInfo, h held) (needs, error) {
+	n := needs{amounts: h.needed, devices: h.any}
+	if enough := len(job.Tasks) >= int(job.PodGroup.Spec.MinMember); enough && len(job.Tasks) > 0 {
+		n.addCards(h.cards)
+		return n, nil
 	}
 	object, err := p.volcanoJob(job)
-	if object == nil || err != nil {
-		return h.needed, nil, err
-	}
-	minimum, err := demand.OfJob(object, p.source, p.process.claims, p.priorityOf)
 	if err != nil {
-		return nil, nil, err
+		return n, err
 	}
-	needed := minimum.Amounts.Beyond(h.charged, nil)
-	for _, claim := range minimum.Named {
-		if !p.ledger.Charged(claim.Part) {
-			needed = plus(needed, claim.Part.Amounts)
+	if len(job.Tasks) == 0 {
+		if h.cards, err = p.cardsBeforePods(job, object); err != nil {
+			return n, err
 		}
 	}
-	return needed, minimum.Choices, nil
+	if object != nil && p.source.devices != nil {
+		minimum, err := demand.OfJob(object, p.source, p.process.claims, p.priorityOf)
+		if err != nil {
+			return needs{}, err
+		}
+		n.amounts, n.choices = minimum.Amounts.Beyond(h.charged, nil), minimum.Choices
+		for _, claim := range minimum.Named {
+			if !p.ledger.Charged(claim.Part) {
+				n.amounts = plus(n.amounts, claim.Part.Amounts)
+			}
+		}
+		n.devices = n.devices || len(minimum.Amounts)+len(minimum.Choices)+len(minimum.Named) > 0
+	}
+	n.addCards(h.cards)
+	return n, nil
+}
+
+func (n *needs) addCards(cards demand.Least) {
+	n.amounts, n.splits = plus(n.amounts, cards.Amounts), cards.Splits
+	n.devices = n.devices || !cards.Empty()
+}
+
+// cardsBeforePods is what a job without pods needs of cards: by the templates of a Volcano Job or
+// else, if those ask for none, by what the job says itself.
+func (p *plugin) cardsBeforePods(job *api.JobInfo, object *batchv1alpha1.Job) (demand.Least, error) {
+	fleet, dimensions := &p.process.cards.fleet, &p.process.dimensions
+	// What it says itself is read in any case, so that mistakes in it are told.
+	request, err := demand.OfRequest(job.PodGroup.Annotations, fleet, dimensions)
+	if object == nil || err != nil {
+		return request, wrongCards(err)
+	}
+	least, err := demand.CardsOfJob(object, fleet, dimensions, p.priorityOf)
+	if err == nil && least.Empty() {
+		return request, nil
+	}
+	return least, wrongCards(err)
+}
+
+// cardsError says that what a job asks for of cards makes no sense.
+type cardsError struct{ error }
+
+func wrongCards(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cardsError{err}
 }
 
 // volcanoJob returns the Job that a PodGroup was made for; nil when it was made for something

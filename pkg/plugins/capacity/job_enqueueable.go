@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"errors"
+
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -34,28 +36,36 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 	if refused {
 		return r, true
 	}
-	needs, choices, err := p.needs(job)
-	if err != nil && p.limitsDevices(queue) {
+	n, err := p.needs(job)
+	if err != nil && (p.limitsDevices(queue) || errors.As(err, &cardsError{})) {
 		return uncountable(err), true
 	}
-	shortage, err := p.ledger.FitsInqueue(queue, needs)
-	for i := 0; i < len(choices) && shortage == nil && err == nil; i++ {
-		shortage, err = p.split(queue, needs, choices[i])
+	amounts := n.amounts
+	if p.settings.unlimitedCards && n.devices {
+		amounts = p.withoutBasics(amounts)
+	}
+	shortage, err := p.ledger.FitsInqueue(queue, amounts)
+	for i := 0; i < len(n.choices) && shortage == nil && err == nil; i++ {
+		shortage, err = p.split(queue, amounts, n.choices[i])
+	}
+	if shortage == nil && err == nil {
+		_, shortage, err = p.ledger.FitsInqueueSplit(queue, amounts, n.splits)
 	}
 	if err != nil {
 		return uncountable(err), true
 	}
 	if shortage != nil {
-		return short(shortage), true
+		return p.short(queue, shortage), true
 	}
 	return refusal{}, false
 }
 
 // needs is what a job that has not been let in needs at least. The error says why its devices
 // are not included.
-func (p *plugin) needs(job *api.JobInfo) (ledger.Amounts, []demand.Choice, error) {
-	devices, choices, err := p.neededDevices(job, p.devicesOf(job))
-	return plus(p.minimum(job, nil), devices), choices, err
+func (p *plugin) needs(job *api.JobInfo) (needs, error) {
+	n, err := p.neededDevices(job, p.devicesOf(job))
+	n.amounts = plus(p.minimum(job, nil), n.amounts)
+	return n, err
 }
 
 // split is nil when the alternatives of a choice have room, all of them together, for all pods that
@@ -76,7 +86,7 @@ func (p *plugin) split(queue ledger.QueueID, needs ledger.Amounts, choice demand
 
 // limitsDevices reports whether the queue or one above it limits devices at all.
 func (p *plugin) limitsDevices(queue ledger.QueueID) bool {
-	return p.ledger.Limits(queue, ledger.DeviceCount) || p.ledger.Limits(queue, ledger.Card)
+	return p.ledger.Limits(queue, ledger.DeviceCount) || p.ledger.ListsCards(queue)
 }
 
 // jobEnqueued is Volcano's JobEnqueuedFn: all plugins agreed to let the job in.
@@ -92,9 +102,10 @@ func (p *plugin) jobEnqueued(obj any) {
 			gated = plus(gated, p.lookAt(task).resources.Amounts)
 		}
 	}
-	needs, _, err := p.needs(job)
+	n, err := p.needs(job)
 	if err != nil {
 		klog.V(3).InfoS("Job is let in without its devices being counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 	}
-	p.post(job, queue, ledger.Inqueue, needs.Beyond(gated, nil))
+	p.post(job, queue, ledger.Inqueue, n.amounts.Beyond(gated, nil))
+	p.postSplits(job, queue, n.splits)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// leaving is a claim of a pod that is about to go. Its devices are not charged any more where it is
+// leaving is a claim, or the cards, of a pod that is about to go. They are not charged any more where it is
 // decided who may preempt, or one pod after the other would be asked to go for the same
 // devices; but nobody gets them before they are back.
 type leaving struct {

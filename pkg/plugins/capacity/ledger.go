@@ -18,14 +18,14 @@ const rootQueue = "root"
 // openLedger builds the session's tree of queues. Without hierarchy it is a forest of
 // queues that have no parent.
 func (p *plugin) openLedger() {
-	p.unread, p.misplaced = map[string]string{}, map[string]string{}
+	p.unread, p.misplaced, p.listing = map[string]string{}, map[string]string{}, map[string]bool{}
 	specs := make([]ledger.QueueSpec, 0, len(p.session.Queues))
 	for _, queue := range p.session.Queues {
 		specs = append(specs, p.queueSpec(queue))
 	}
 	if _, found := p.session.Queues[rootQueue]; !found {
 		// Somebody deleted it. The others are all below it, and must not suffer.
-		specs = append(specs, ledger.QueueSpec{Name: rootQueue})
+		specs = append(specs, ledger.QueueSpec{Name: rootQueue, ListsCards: p.settings.cardQuotaRequired})
 	}
 	for _, queue := range ledger.Misplaced(specs) {
 		p.misplaced[queue.Queue] = queue.Reason
@@ -94,21 +94,44 @@ func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 		if devices, err = quota.Devices(object, &p.process.dimensions); err != nil {
 			p.problems[queue.Name] = problem{quotaNotRead, err.Error()}
 		}
-		cards, cardsErr := quota.Cards(object, &p.process.dimensions)
-		spec.ListsCards = cards != nil
-		if devices.Capability = append(devices.Capability, cards...); cardsErr != nil {
-			p.problems[queue.Name] = problem{quotaNotRead, cardsErr.Error()}
-			err = cardsErr
-		}
+		var cards ledger.Amounts
+		cards, spec.ListsCards = p.cardQuota(object)
+		devices.Capability = append(devices.Capability, cards...)
 	}
 	if err != nil {
 		p.unread[queue.Name] = err.Error()
+	}
+	p.listing[queue.Name] = spec.ListsCards
+	if top := !p.hierarchy || queue.Name == rootQueue; top && p.settings.cardQuotaRequired {
+		spec.ListsCards = true
 	}
 	resources, written := p.process.resources, queue.Queue.Spec
 	spec.Capability = resources.list(written.Capability, devices.Capability)
 	spec.Deserved = resources.list(written.Deserved, devices.Deserved)
 	spec.Guarantee = resources.list(written.Guarantee.Resource, devices.Guarantee)
 	return spec
+}
+
+// cardQuota returns the card quota of a queue, and whether it has one. Of one that cannot be read the
+// last one that could holds on; a queue that never had any may use no card.
+func (p *plugin) cardQuota(object *schedulingv1beta1.Queue) (ledger.Amounts, bool) {
+	known := p.process.cards.lastGood
+	cards, err := quota.Cards(object, &p.process.dimensions)
+	switch {
+	case err != nil:
+		holds := "until then, none of its pods may use a card"
+		if known[object.UID] != nil {
+			holds = "until then, its last quota holds"
+		}
+		p.problems[object.Name] = problem{quotaNotRead, err.Error() + "; " + holds}
+		return known[object.UID], true
+	case cards == nil:
+		delete(known, object.UID)
+		return nil, false
+	default:
+		known[object.UID] = cards
+		return cards, true
+	}
 }
 
 // queueObject returns the queue with its spec.dra, nil where spec.dra is not read at all.

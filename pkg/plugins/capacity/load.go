@@ -29,7 +29,7 @@ type usage struct {
 	inLedger                  bool
 	allocated, request, gated ledger.Amounts
 	running                   int
-	claims                    bool
+	claims, cards             bool
 }
 
 // lists is memory that is used again for every job.
@@ -42,7 +42,7 @@ type lists struct {
 // are not back before the allocation is gone. Then it posts what jobs still need.
 func (p *plugin) load() {
 	tasks := 0
-	var withClaims []*api.JobInfo
+	var later []*api.JobInfo
 	usages := map[api.JobID]usage{}
 	var scratch usage
 	for _, job := range p.session.Jobs {
@@ -50,8 +50,8 @@ func (p *plugin) load() {
 		scratch = p.loadJob(job, scratch)
 		switch {
 		case !scratch.inLedger:
-		case scratch.claims || len(job.Tasks) < int(job.PodGroup.Spec.MinMember):
-			withClaims = append(withClaims, job)
+		case scratch.claims || scratch.cards || len(job.Tasks) < int(job.PodGroup.Spec.MinMember):
+			later = append(later, job)
 			usages[job.UID], scratch = scratch, usage{}
 		default:
 			p.postJob(job, scratch)
@@ -62,7 +62,11 @@ func (p *plugin) load() {
 	p.chargeRemembered()
 	p.process.claims.Forget()
 	p.findUnknown()
-	for _, job := range withClaims {
+	// What jobs still take of cards that they may choose among hangs on what others have.
+	slices.SortFunc(later, func(a, b *api.JobInfo) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
+	})
+	for _, job := range later {
 		p.postJob(job, usages[job.UID])
 	}
 }
@@ -84,11 +88,12 @@ func (p *plugin) loadJob(job *api.JobInfo, reuse usage) usage {
 			u.claims = true
 			p.consumers = append(p.consumers, consumer{task: task, pod: known})
 		}
+		u.cards = p.loadCards(known, task) || u.cards
 		amounts := known.resources.Amounts
 		switch {
 		case api.AllocatedStatus(task.Status):
 			u.running++
-			p.charge(u.queue, task, known.demand[:1])
+			p.charge(u.queue, task, known.ownParts())
 			u.allocated, u.request = plus(u.allocated, amounts), plus(u.request, amounts)
 		case task.Status == api.Pending:
 			u.request = plus(u.request, amounts)
@@ -232,21 +237,42 @@ func (p *plugin) postJob(job *api.JobInfo, u usage) {
 		inqueue = s.missing.Beyond(u.gated, inqueue)
 	}
 	s.elastic, s.inqueue = elastic, inqueue
-	if u.claims || len(job.Tasks) < int(job.PodGroup.Spec.MinMember) {
+	var splits []ledger.Split
+	if u.claims || u.cards || len(job.Tasks) < int(job.PodGroup.Spec.MinMember) {
 		h := p.devicesOf(job)
 		elastic = plus(elastic, h.elastic)
 		u.request = plus(u.request, h.request)
 		if waits(job, u.running) {
-			needed, _, err := p.neededDevices(job, h)
+			needed, err := p.neededDevices(job, h)
 			if err != nil {
 				klog.V(3).InfoS("A job's devices are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 			}
-			inqueue = plus(inqueue, needed)
+			inqueue, splits = plus(inqueue, needed.amounts), needed.splits
 		}
 	}
 	p.post(job, u.queue, ledger.Request, u.request)
 	p.post(job, u.queue, ledger.Elastic, elastic)
 	p.post(job, u.queue, ledger.Inqueue, inqueue)
+	p.postSplits(job, u.queue, splits)
+}
+
+// postSplits posts what a job takes of cards that it may choose among, as if it got those that it
+// prefers, as far as there is room. The rest of what it needs has been posted before.
+func (p *plugin) postSplits(job *api.JobInfo, queue ledger.QueueID, splits []ledger.Split) {
+	if len(splits) == 0 {
+		return
+	}
+	divided, refusal, err := p.ledger.FitsInqueueSplit(queue, nil, splits)
+	if refusal != nil || err != nil {
+		// The quota was lowered since the job was let in.
+		divided = nil
+		for _, s := range splits {
+			if all, err := ledger.Units(s.Each).Times(s.Shares); err == nil {
+				divided = plus(divided, ledger.Amounts{{Dimension: s.Among[0], Amount: all}})
+			}
+		}
+	}
+	p.post(job, queue, ledger.Inqueue, divided)
 }
 
 func (p *plugin) post(job *api.JobInfo, queue ledger.QueueID, account ledger.Account, amounts ledger.Amounts) {

@@ -53,8 +53,8 @@ type published struct {
 	// values has a value for every resource, in the order of resources.all.
 	values [][]ledger.Amount
 	share  float64
-	// devices has what is published of each dimension of devices, by dimension and gauge.
-	devices [][len(deviceGauges)]deviceValue
+	// dimensions has what is published of devices and cards, by dimension and gauge.
+	dimensions [][]dimensionValue
 }
 
 // publish updates the metrics that have changed.
@@ -71,12 +71,12 @@ func (p *plugin) publish() {
 			p.process.published[info.Name] = last
 		}
 		p.publishQueue(info.Name, queue, last)
-		p.publishDevices(books, info.Name, queue, last)
+		p.publishDimensions(books, info.Name, queue, last)
 	}
 	maps.DeleteFunc(p.process.published, func(name string, _ *published) bool {
 		gone := p.session.Queues[api.QueueID(name)] == nil
 		if gone {
-			unpublishDevices(name)
+			unpublishDimensions(name)
 		}
 		return gone
 	})

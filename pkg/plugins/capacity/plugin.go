@@ -9,24 +9,30 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Name is the plugin's name in the scheduler's configuration.
-const Name = "capacity"
+const (
+	// Name is the plugin's name in the scheduler's configuration.
+	Name = "capacity"
+	// CardName is its other name, under which it does what users of a plugin of that name expect:
+	// it counts cards, cpu and memory in queues without parents, and cards must be listed to be used.
+	CardName = "capacity-card"
+)
 
-// NewBuilder returns what framework.RegisterPluginBuilder takes. All plugins that one
-// builder makes, one for each session, share the informers and the memory of the process,
-// so register one builder once.
-func NewBuilder() framework.PluginBuilder {
+// NewBuilder returns what framework.RegisterPluginBuilder takes, for one of the plugin's names. All
+// plugins that one builder makes, one for each session, share the informers and the memory of the
+// process, so register one builder once.
+func NewBuilder(name string) framework.PluginBuilder {
 	p := newProcess()
-	return func(framework.Arguments) framework.Plugin {
-		return &plugin{process: p}
+	return func(arguments framework.Arguments) framework.Plugin {
+		return &plugin{process: p, settings: readSettings(name, arguments)}
 	}
 }
 
 // plugin lives for one session.
 type plugin struct {
-	process *process
-	session *framework.Session
-	source  source
+	process  *process
+	settings settings
+	session  *framework.Session
+	source   source
 	// catalog is what is published of devices; nil while nothing is known.
 	catalog *dra.Catalog
 	// allocator picks devices; nil until somebody needs some.
@@ -50,6 +56,8 @@ type plugin struct {
 	total ledger.Amounts
 	// unread says of queues whose quota is not known yet why not.
 	unread map[string]string
+	// listing has the queues that carry a card quota.
+	listing map[string]bool
 	// misplaced says of queues that have no place in the hierarchy why not.
 	misplaced map[string]string
 	// problems has what is wrong with queues, by name.
@@ -67,17 +75,19 @@ type plugin struct {
 var _ framework.Plugin = &plugin{}
 
 // Name implements framework.Plugin.
-func (p *plugin) Name() string { return Name }
+func (p *plugin) Name() string { return p.settings.name }
 
 // OnSessionOpen implements framework.Plugin.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.process.start(ssn)
 	p.session = ssn
-	p.hierarchy = ssn.HierarchyEnabled(Name)
+	p.hierarchy = ssn.HierarchyEnabled(p.Name()) && !p.settings.cardsOnly
+	p.process.apply(p.settings)
 	p.problems = map[string]problem{}
 	p.attempts, p.failed, p.leaving = map[*pod]*attempt{}, map[*pod]error{}, map[*ledger.Part]leaving{}
 	p.unknown = map[string]*demand.Claim{}
 	p.refused, p.refusedJobs = map[*pod]refusal{}, map[api.JobID]refusal{}
+	p.process.cards.refresh(p.settings.cardResources, p.process.recorder)
 	p.openDevices()
 	p.openLedger()
 	p.process.begin(p.catalog)
@@ -85,23 +95,22 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	p.findProblems()
 	p.publish()
 
-	ssn.AddJobEnqueueableFn(Name, p.jobEnqueueable)
-	ssn.AddJobEnqueuedFn(Name, p.jobEnqueued)
-	ssn.AddAllocatableFn(Name, p.allocatable)
-	ssn.AddPrePredicateFn(Name, p.prePredicate)
-	ssn.AddPredicateFn(Name, p.predicate)
-	ssn.AddPreemptiveFn(Name, p.preemptive)
-	ssn.AddReclaimableFn(Name, p.reclaimable)
-	ssn.AddSimulateAddTaskFn(Name, p.simulateAddTask)
-	ssn.AddSimulateRemoveTaskFn(Name, p.simulateRemoveTask)
-	ssn.AddSimulateAllocatableFn(Name, p.simulateAllocatable)
-	ssn.AddQueueOrderFn(Name, p.queueOrder)
+	ssn.AddJobEnqueueableFn(p.Name(), p.jobEnqueueable)
+	ssn.AddJobEnqueuedFn(p.Name(), p.jobEnqueued)
+	ssn.AddAllocatableFn(p.Name(), p.allocatable)
+	ssn.AddPrePredicateFn(p.Name(), p.prePredicate)
+	ssn.AddPredicateFn(p.Name(), p.predicate)
+	ssn.AddPreemptiveFn(p.Name(), p.preemptive)
+	ssn.AddReclaimableFn(p.Name(), p.reclaimable)
+	ssn.AddSimulateAddTaskFn(p.Name(), p.simulateAddTask)
+	ssn.AddSimulateRemoveTaskFn(p.Name(), p.simulateRemoveTask)
+	ssn.AddSimulateAllocatableFn(p.Name(), p.simulateAllocatable)
+	ssn.AddNodeOrderFn(p.Name(), p.nodeOrder)
+	ssn.AddQueueOrderFn(p.Name(), p.queueOrder)
 	if p.hierarchy {
-		ssn.AddVictimQueueOrderFn(Name, p.victimQueueOrder)
+		ssn.AddVictimQueueOrderFn(p.Name(), p.victimQueueOrder)
 	}
-	if p.source.devices != nil {
-		ssn.RegisterBinder(Name, binder{p.source.devices})
-	}
+	ssn.RegisterBinder(p.Name(), binder{p.source.devices})
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.onAllocate, DeallocateFunc: p.onDeallocate})
 }
 

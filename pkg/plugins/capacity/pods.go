@@ -1,9 +1,12 @@
 package capacity
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -18,13 +21,23 @@ type pod struct {
 	// round is the last session that had the pod.
 	round  uint64
 	claims []*demand.Claim
-	// demand is all that the pod asks for: its resources first, then its claims, as far as they
-	// exist and can be counted.
+	// demand is all that the pod is charged: its resources first, then its cards if it asks for any,
+	// then its claims, as far as they exist and can be counted.
 	demand    ledger.Demand
 	resources ledger.Part
 	// own is the memory of a demand without claims.
-	own       [1]*ledger.Part
+	own       [2]*ledger.Part
 	hasClaims bool
+	// cards is nil for a pod that asks for none.
+	cards *podCards
+	// edition is that of the cards in the cluster when the pod's cards were counted.
+	edition int
+	// checks is what of demand must fit: all, unless pods with cards are free to use cpu and memory.
+	checks ledger.Demand
+	// exempt is what of resources must fit then.
+	exempt ledger.Part
+	// asked is checks with the choice of cards; nil until somebody asks.
+	asked ledger.Demand
 	// hoped is what the pod is charged in place of its claims while it is only pipelined.
 	hoped ledger.Demand
 	// queue answers for the pod if inLedger says so; else that queue is set aside.
@@ -35,21 +48,40 @@ type pod struct {
 	// extended is an extended resource that the pod requests and that only DRA serves, while no
 	// devices have been given to it for that; empty for none.
 	extended corev1.ResourceName
-	// err says why the pod cannot be counted in full; nil if it can. ResourcesErr is that of its
-	// resources.
-	err, resourcesErr error
+	// err says why the pod cannot be counted in full; nil if it can. It is the first of those of its
+	// resources, cards and claims.
+	err, resourcesErr, cardsErr, claimsErr error
 }
 
 // asks is all that must fit for the pod to be placed: what it would be charged at least, and one
 // of each choice among alternatives.
-func (known *pod) asks() ledger.Demand {
-	asks := known.demand
+func (p *plugin) asks(known *pod) ledger.Demand {
+	asks := known.checks
+	if p.limitsCards(known) && !known.cards.settled {
+		if known.asked == nil {
+			known.asked = append(slices.Clip(asks), known.cards.choices...)
+		}
+		asks = known.asked
+	}
 	for _, claim := range known.claims {
 		if len(claim.Choices) > 0 {
 			asks = append(slices.Clip(asks), claim.Choices...)
 		}
 	}
 	return asks
+}
+
+// limitsCards reports whether the pod asks for cards in a queue that is limited in cards.
+func (p *plugin) limitsCards(known *pod) bool {
+	return known.cards != nil && known.inLedger && p.ledger.ListsCards(known.queue)
+}
+
+// ownParts are those parts of the demand that no other pod can hold.
+func (known *pod) ownParts() ledger.Demand {
+	if known.cards != nil {
+		return known.demand[:2]
+	}
+	return known.demand[:1]
 }
 
 // wants reports whether a claim of the pod asks for devices of a class and has none yet.
@@ -80,10 +112,45 @@ func (p *plugin) lookAt(task *api.TaskInfo) *pod {
 		return known
 	}
 	known.round = p.process.round
+	counted := known.edition == p.process.cards.fleet.Edition()
+	if !counted {
+		p.countCards(known, task)
+		known.edition = p.process.cards.fleet.Edition()
+	}
 	if known.hasClaims {
 		p.countClaims(known)
 	}
+	if known.hasClaims || !counted || known.checks == nil {
+		p.compose(known)
+	}
 	return known
+}
+
+// compose puts the demand together.
+func (p *plugin) compose(known *pod) {
+	known.asked, known.demand = nil, known.own[:1]
+	known.err = cmp.Or(known.resourcesErr, known.cardsErr, known.claimsErr)
+	if known.cards != nil {
+		known.own[1] = &known.cards.part
+		known.demand = known.own[:]
+	}
+	for _, claim := range known.claims {
+		known.demand = append(known.demand, claim.Part)
+	}
+	known.checks = known.demand
+	if p.settings.unlimitedCards && (known.cards != nil || known.hasClaims) {
+		known.exempt.Amounts = p.withoutBasics(known.resources.Amounts)
+		known.checks = slices.Clone(known.demand)
+		known.checks[0] = &known.exempt
+	}
+}
+
+// withoutBasics leaves out cpu and memory.
+func (p *plugin) withoutBasics(amounts ledger.Amounts) ledger.Amounts {
+	resources := p.process.resources
+	return slices.DeleteFunc(slices.Clone(amounts), func(e ledger.Entry) bool {
+		return e.Dimension == resources.cpu || e.Dimension == resources.memory
+	})
 }
 
 func (p *plugin) newPod(task *api.TaskInfo) *pod {
@@ -93,7 +160,7 @@ func (p *plugin) newPod(task *api.TaskInfo) *pod {
 		amounts, known.extended, err = p.process.resources.devices(task.Pod, amounts)
 	}
 	if err != nil {
-		known.err, known.resourcesErr = err, err
+		known.resourcesErr = err
 		klog.ErrorS(err, "Failed to count the resources of a pod", "pod", klog.KObj(task.Pod))
 	}
 	// Pods of one job mostly want the same; sharing the list saves memory and time.
@@ -103,19 +170,13 @@ func (p *plugin) newPod(task *api.TaskInfo) *pod {
 	p.process.lastAmounts = amounts
 	known.resources.Amounts = amounts
 	known.own[0] = &known.resources
-	known.demand = known.own[:]
+	known.edition = -1
 	return known
 }
 
 func (p *plugin) countClaims(known *pod) {
-	known.claims, known.err = demand.OfPod(known.object, p.source, p.process.claims)
-	if known.resourcesErr != nil {
-		known.err = known.resourcesErr
-	}
-	known.demand, known.hoped = known.demand[:1], nil
-	for _, claim := range known.claims {
-		known.demand = append(known.demand, claim.Part)
-	}
+	known.claims, known.claimsErr = demand.OfPod(known.object, p.source, p.process.claims)
+	known.hoped = nil
 }
 
 // forgetPods drops pods that the session does not have. Tasks is how many it has.
@@ -128,6 +189,7 @@ func (p *plugin) forgetPods(tasks int) {
 			delete(p.process.pods, object)
 		}
 	}
+	maps.DeleteFunc(p.process.placed, func(_ types.UID, known *pod) bool { return known.round != p.process.round })
 }
 
 func holderOf(task *api.TaskInfo) ledger.Holder {

@@ -13,7 +13,7 @@ import (
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	p.session.GetCycleState(task.UID).Write(simulationKey, &simulation{})
 	known := p.process.pods[task.Pod]
-	searches := known != nil && known.hasClaims && p.source.devices != nil
+	searches := known != nil && (known.cards != nil || known.hasClaims && p.source.devices != nil)
 	if !task.BestEffort && !searches {
 		return nil
 	}
@@ -37,12 +37,12 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	return p.begin(task, known)
 }
 
-// begin begins the search for a pod's devices.
+// begin begins the search for a pod's devices and cards.
 func (p *plugin) begin(task *api.TaskInfo, known *pod) error {
 	delete(p.failed, known)
 	r := refusal{}
 	switch {
-	case p.blocked != "":
+	case p.blocked != "" && known.hasClaims:
 		return errors.New(p.blocked)
 	case !known.inLedger:
 		return errors.New("the pod's queue takes no pods")

@@ -11,7 +11,7 @@ import (
 )
 
 // NewPredicates makes upstream's plugin predicates. Register it under that plugin's name: where the
-// plugin capacity is in use, too, it is that one that hands out devices, and predicates must
+// plugin capacity (or capacity-card) is in use, too, it is that one that hands out devices, and predicates must
 // not do so again.
 func NewPredicates(arguments framework.Arguments) framework.Plugin {
 	return &withoutDevices{Plugin: predicates.New(arguments), arguments: arguments}
@@ -51,7 +51,7 @@ func handsOutDevices(ssn *framework.Session) bool {
 	for _, tier := range ssn.Tiers {
 		for _, plugin := range tier.Plugins {
 			switch plugin.Name {
-			case Name:
+			case Name, CardName:
 				used = true
 			case predicates.PluginName:
 				framework.Arguments(plugin.Arguments).GetBool(&enabled, predicates.DynamicResourceAllocationEnable)

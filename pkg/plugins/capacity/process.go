@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 
@@ -46,6 +47,12 @@ type process struct {
 	round  uint64
 	pods   map[*corev1.Pod]*pod
 	claims *demand.Claims
+	cards  *cards
+	// placed are pods that have a node and ask for cards: what they are charged stays the same,
+	// whatever becomes of the node.
+	placed map[types.UID]*pod
+	// settings are those of the last session.
+	settings settings
 	// lastAmounts are those of the pod that was met last for the first time.
 	lastAmounts ledger.Amounts
 	lists       lists
@@ -72,7 +79,7 @@ type carrier struct {
 
 func newProcess() *process {
 	p := &process{
-		pods: map[*corev1.Pod]*pod{}, carriers: map[types.UID]carrier{},
+		pods: map[*corev1.Pod]*pod{}, carriers: map[types.UID]carrier{}, placed: map[types.UID]*pod{}, cards: newCards(),
 		toldPods: map[api.TaskID]told{}, toldJobs: map[api.JobID]string{}, published: map[string]*published{},
 	}
 	p.resources, p.claims = newResources(&p.dimensions), demand.NewClaims(&p.dimensions)
@@ -85,6 +92,14 @@ func (p *process) begin(catalog *dra.Catalog) {
 	p.claims.Begin(catalog)
 }
 
+// apply makes room for other settings than before: what is remembered of pods is wrong then.
+func (p *process) apply(s settings) {
+	if !reflect.DeepEqual(s, p.settings) {
+		clear(p.pods)
+		p.settings, p.resources.basic = s, s.cardsOnly
+	}
+}
+
 // start is idempotent. It waits for nothing: a session works with what has been read, and
 // refuses devices until enough has.
 func (p *process) start(ssn *framework.Session) {
@@ -93,6 +108,7 @@ func (p *process) start(ssn *framework.Session) {
 		p.startRecorder(ssn)
 		p.startQueues(ssn)
 		p.startJobs(ssn)
+		p.cards.start(ssn)
 	})
 }
 

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"slices"
+
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -21,11 +23,31 @@ func (p *plugin) preemptive(obj, candidate any) bool {
 		klog.V(3).InfoS("Queue cannot reclaim", "queue", info.Name, "pod", klog.KRef(task.Namespace, task.Name), "reason", r.message)
 		return false
 	}
-	fits := p.ledger.FitsAlone(queue, known.demand)
-	may := fits && p.ledger.MayReclaim(queue, known.demand)
+	demand, fits := p.fitsAlone(queue, known)
+	may := fits && p.ledger.MayReclaim(queue, demand)
 	metrics.UpdateQueueOverused(info.Name, !may)
 	klog.V(3).InfoS("Queue asked whether it can reclaim", "queue", info.Name, "pod", klog.KRef(task.Namespace, task.Name), "fits", fits, "can", may)
 	return may
+}
+
+// fitsAlone reports whether the queue can carry what the pod asks for, whatever its ancestors have, and
+// returns that: of cards that the pod may choose among, the first ones that the queue can carry.
+func (p *plugin) fitsAlone(queue ledger.QueueID, known *pod) (ledger.Demand, bool) {
+	d := known.checks
+	if !p.limitsCards(known) || known.cards.settled {
+		return d, p.ledger.FitsAlone(queue, d)
+	}
+	for _, choice := range known.cards.choices {
+		var best *ledger.Part
+		for _, alternative := range append(choice.Alternatives, choice.Amounts) {
+			part := &ledger.Part{Amounts: alternative}
+			if best == nil || p.ledger.FitsAlone(queue, ledger.Demand{part}) && !p.ledger.FitsAlone(queue, ledger.Demand{best}) {
+				best = part
+			}
+		}
+		d = append(slices.Clip(d), best)
+	}
+	return d, p.ledger.FitsAlone(queue, d)
 }
 
 // reclaimable is Volcano's ReclaimableFn: which of the pods can be asked to go, so that the
@@ -37,7 +59,8 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 		return nil, util.Reject
 	}
 	wanted := p.wanted(reclaimer, known)
-	bottleneck, tight := p.ledger.Bottleneck(queue, known.demand)
+	demand, _ := p.fitsAlone(queue, known)
+	bottleneck, tight := p.ledger.Bottleneck(queue, demand)
 	books := p.ledger.View()
 	var victims []*api.TaskInfo
 	for _, reclaimee := range reclaimees {

@@ -1,6 +1,9 @@
 package capacity
 
 import (
+	"fmt"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -15,6 +18,7 @@ const (
 	insufficientCPUQuota    = "InsufficientCPUQuota"
 	insufficientMemoryQuota = "InsufficientMemoryQuota"
 	insufficientScalarQuota = "InsufficientScalarQuota"
+	emptyQueueCapability    = "EmptyQueueCapability"
 	insufficientDevices     = "InsufficientDevices"
 	taskRequestFailed       = "GetTaskRequestResourceFailed"
 	unschedulable           = string(scheduling.PodGroupUnschedulableType)
@@ -27,18 +31,24 @@ type refusal struct {
 	message string
 }
 
-// short is the refusal of what a queue has no room for.
-func short(r *ledger.Refusal) refusal {
+// short is the refusal of what a queue, or one above it, has no room for.
+func (p *plugin) short(queue ledger.QueueID, r *ledger.Refusal) refusal {
 	reason := insufficientScalarQuota
-	if r.Dimension.Kind == ledger.Resource {
-		switch corev1.ResourceName(r.Dimension.Name) {
-		case corev1.ResourceCPU:
-			reason = insufficientCPUQuota
-		case corev1.ResourceMemory:
-			reason = insufficientMemoryQuota
-		}
+	switch {
+	case r.Dimension == ledger.Dimension{Kind: ledger.Resource, Name: string(corev1.ResourceCPU)}:
+		reason = insufficientCPUQuota
+	case r.Dimension == ledger.Dimension{Kind: ledger.Resource, Name: string(corev1.ResourceMemory)}:
+		reason = insufficientMemoryQuota
+	case r.Dimension.Kind == ledger.Card && !p.hasCardQuota(queue):
+		return refusal{reason: emptyQueueCapability, message: fmt.Sprintf("%s; the queue has no card quota: list the card in its annotation %s",
+			r, schedulingv1beta1.CardQuotaAnnotation)}
 	}
 	return refusal{reason: reason, message: r.String()}
+}
+
+// hasCardQuota reports whether the queue or one above it carries a card quota.
+func (p *plugin) hasCardQuota(queue ledger.QueueID) bool {
+	return slices.ContainsFunc(p.ledger.Path(queue), func(name string) bool { return p.listing[name] })
 }
 
 // told is what an event on a pod said last.

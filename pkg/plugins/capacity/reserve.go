@@ -161,7 +161,7 @@ func (p *plugin) claimsToBind(known *pod) ([]*resourceapi.ResourceClaim, error) 
 // fits checks a demand once more when it is about to be charged for good. Volcano asks before,
 // but not in every action, nor again when it goes back to an earlier choice.
 func (p *plugin) fits(queue ledger.QueueID, known *pod) error {
-	shortage, err := p.held().Fits(queue, known.demand)
+	shortage, err := p.held().Fits(queue, known.checks)
 	if err == nil && shortage != nil {
 		err = errors.New(shortage.String())
 	}

@@ -36,8 +36,10 @@ type resources struct {
 	dimensions *ledger.Dimensions
 	byName     map[corev1.ResourceName]*namedResource
 	// all has them in the order in which they were met.
-	all  []*namedResource
-	pods ledger.Ordinal
+	all               []*namedResource
+	cpu, memory, pods ledger.Ordinal
+	// basic says that no others but these are counted.
+	basic bool
 	// classOf returns the DeviceClass that a name stands for; empty for none.
 	classOf func(corev1.ResourceName) string
 }
@@ -47,7 +49,7 @@ func newResources(dimensions *ledger.Dimensions) *resources {
 		dimensions: dimensions, byName: map[corev1.ResourceName]*namedResource{},
 		classOf: func(corev1.ResourceName) string { return "" },
 	}
-	r.pods = r.named(corev1.ResourcePods).ordinal
+	r.pods, r.cpu, r.memory = r.named(corev1.ResourcePods).ordinal, r.named(corev1.ResourceCPU).ordinal, r.named(corev1.ResourceMemory).ordinal
 	return r
 }
 
@@ -104,7 +106,7 @@ func (r *resources) amounts(from *api.Resource) (ledger.Amounts, error) {
 		errs = append(errs, add(corev1.ResourceMemory, from.Memory))
 	}
 	for name, value := range from.ScalarResources {
-		if r.named(name).class != "" {
+		if r.named(name).class != "" || r.basic && name != corev1.ResourcePods {
 			continue
 		}
 		errs = append(errs, add(name, value))
@@ -123,8 +125,8 @@ func (r *resources) list(from corev1.ResourceList, amounts ledger.Amounts) ledge
 		if named.unit == whole {
 			value = quantity.Value()
 		}
-		unset := value <= 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory)
-		if unset || !named.counted || ignored(name) {
+		basic := name == corev1.ResourceCPU || name == corev1.ResourceMemory
+		if basic && value <= 0 || r.basic && !basic || !named.counted || ignored(name) {
 			continue
 		}
 		ordinal := named.ordinal

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -43,6 +44,9 @@ type scene struct {
 	flat  bool
 	// process is the plugin's memory; nil for a new one.
 	process *process
+	// name is the plugin's name, capacity if empty.
+	name      string
+	arguments framework.Arguments
 }
 
 // newScene has nodes with so many cores each, in GiB as many again, and eight GPUs.
@@ -131,10 +135,28 @@ func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, str
 	c.n++
 }
 
-// readFirst is the plugin after it has read all that there is of devices.
-type readFirst struct{ *plugin }
+// readFirst is the plugin after it has read all that there is of devices and cards.
+type readFirst struct {
+	*plugin
+	nodes []*corev1.Node
+}
 
 func (p readFirst) OnSessionOpen(ssn *framework.Session) {
+	for _, node := range p.nodes {
+		if len(node.Labels) == 0 {
+			continue
+		}
+		if _, err := ssn.KubeClient().CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
+			panic(err)
+		}
+		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+			_, err := ssn.InformerFactory().Core().V1().Nodes().Lister().Get(node.Name)
+			return err == nil, nil
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
 	if handsOutDevices(ssn) {
 		p.process.startDevices(ssn)
 		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
@@ -156,14 +178,15 @@ func (s *scene) open(t *testing.T) *framework.Session {
 	if s.process == nil {
 		s.process = newProcess()
 	}
-	s.Plugins[Name] = func(framework.Arguments) framework.Plugin {
-		opened = &plugin{process: s.process}
-		return readFirst{opened}
+	name := cmp.Or(s.name, Name)
+	s.Plugins[name] = func(framework.Arguments) framework.Plugin {
+		opened = &plugin{process: s.process, settings: readSettings(name, s.arguments)}
+		return readFirst{opened, s.Nodes}
 	}
 	s.Plugins[gang.PluginName], s.Plugins[predicates.PluginName] = gang.New, NewPredicates
 	on := ptr.To(true)
 	options := []conf.PluginOption{
-		{Name: Name, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on,
+		{Name: name, EnabledNodeOrder: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on,
 			EnabledQueueOrder: on, EnabledPredicate: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
 		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
 		{Name: predicates.PluginName, EnabledPredicate: on, Arguments: map[string]any{predicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
