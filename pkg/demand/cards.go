@@ -137,20 +137,21 @@ func (c *Cards) Position(node *card.Node) (int, bool) {
 	return position, position >= 0
 }
 
-// On returns what the pod would be charged on a node; nothing for what the node has no cards of.
-func (c *Cards) On(node *card.Node, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
-	var amounts ledger.Amounts
+// On returns what the pod would be charged on a node, nothing for resources that stand for no card
+// there, and whether there are none such.
+func (c *Cards) On(node *card.Node, dimensions *ledger.Dimensions) (amounts ledger.Amounts, all bool, err error) {
+	all = true
 	for _, r := range c.Requests {
 		name, found := node.Of(r.Resource)
 		if !found {
+			all = false
 			continue
 		}
-		var err error
 		if amounts, err = amounts.Plus(dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name}), ledger.Units(r.Count)); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Resource, err)
+			return nil, false, fmt.Errorf("%s: %w", r.Resource, err)
 		}
 	}
-	return amounts, nil
+	return amounts, all, nil
 }
 
 // Preferred is what the pod is charged if it gets the cards that it prefers.

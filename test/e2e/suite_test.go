@@ -40,19 +40,15 @@ func TestEndToEnd(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx context.Context) {
-	var err error
-	controlPlane, err = cluster.Start(context.Background(), cluster.Options{
+	shared, err := cluster.Start(context.Background(), cluster.Options{
 		Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")},
 		// Cycles in quick succession make the suite quick and faults that need many likely.
 		SchedulerArgs: []string{"--schedule-period=20ms"},
 	})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(controlPlane.Stop)
+	DeferCleanup(shared.Stop)
 	DeferCleanup(checkSchedulerLog)
-
-	kube = kubernetes.NewForConfigOrDie(controlPlane.Config())
-	queues = versioned.NewForConfigOrDie(controlPlane.Config())
-	vc = volcano.NewForConfigOrDie(controlPlane.Config())
+	connect(shared)
 	invariants = watchPods()
 	DeferCleanup(invariants.stop)
 
@@ -61,6 +57,30 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	_, err = queues.SchedulingV1beta1().Queues().Update(ctx, root, metav1.UpdateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(2*time.Minute))
+
+// ownCluster runs another cluster, which everything is about until the calling container is done.
+func ownCluster(options cluster.Options) {
+	options.SchedulerArgs = append(options.SchedulerArgs, "--schedule-period=20ms")
+	own, err := cluster.Start(context.Background(), options)
+	Expect(err).NotTo(HaveOccurred())
+	before, beforeWatch := controlPlane, invariants
+	connect(own)
+	invariants = watchPods()
+	DeferCleanup(func() error {
+		checkSchedulerLog()
+		invariants.stop()
+		invariants = beforeWatch
+		connect(before)
+		return own.Stop()
+	})
+}
+
+func connect(c *cluster.Cluster) {
+	controlPlane = c
+	kube = kubernetes.NewForConfigOrDie(c.Config())
+	queues = versioned.NewForConfigOrDie(c.Config())
+	vc = volcano.NewForConfigOrDie(c.Config())
+}
 
 var _ = AfterEach(func() {
 	select {

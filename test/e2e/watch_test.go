@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
@@ -85,6 +86,7 @@ func (w *claimWatch) current() int {
 // podWatch looks for pods of Volcano's that run although a claim of theirs is not allocated, or not
 // reserved for them. A kubelet would not start those; kwok does not look.
 type podWatch struct {
+	kube   kubernetes.Interface
 	cancel context.CancelFunc
 	mu     sync.Mutex
 	found  []string
@@ -92,7 +94,7 @@ type podWatch struct {
 
 func watchPods() *podWatch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &podWatch{cancel: cancel}
+	w := &podWatch{kube: kube, cancel: cancel}
 	factory := informers.NewSharedInformerFactory(kube, 0)
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
@@ -119,12 +121,12 @@ func (w *podWatch) check(ctx context.Context, pod *corev1.Pod) {
 			w.report("pod %s/%s runs without a claim for %s", pod.Namespace, pod.Name, pod.Spec.ResourceClaims[i].Name)
 			continue
 		}
-		claim, err := kube.ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, *name, metav1.GetOptions{})
+		claim, err := w.kube.ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, *name, metav1.GetOptions{})
 		if err == nil && resourceclaim.IsReservedForPod(pod, claim) && claim.Status.Allocation != nil {
 			continue
 		}
 		// The pod may have ended while we looked; then so has its claim.
-		now, getErr := kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		now, getErr := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		if getErr == nil && now.UID == pod.UID && now.Status.Phase == corev1.PodRunning && now.DeletionTimestamp == nil {
 			w.report("pod %s/%s runs, but claim %s is not allocated to it (%v)", pod.Namespace, pod.Name, *name, err)
 		}

@@ -25,20 +25,27 @@ const h100 = "h100"
 // withDevices makes the scene's queues, with the quotas of devices given by name, what the
 // plugin reads from the API server.
 func (s *scene) withDevices(quotas map[string]schedulingv1beta1.DRAQuota) *scene {
+	s.publish(func(q *schedulingv1beta1.Queue) {
+		if dra, listed := quotas[q.Name]; listed {
+			q.Spec.DRA = &dra
+		}
+	})
+	s.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: h100}}}
+	return s
+}
+
+// publish makes the scene's queues, with a change, what the plugin reads from the API server.
+func (s *scene) publish(change func(*schedulingv1beta1.Queue)) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	for _, q := range s.Queues {
 		object := &schedulingv1beta1.Queue{ObjectMeta: q.ObjectMeta}
-		if dra, listed := quotas[q.Name]; listed {
-			object.Spec.DRA = &dra
-		}
+		change(object)
 		if err := indexer.Add(object); err != nil {
 			panic(err)
 		}
 	}
 	s.process = newProcess()
 	s.process.queues = schedulinglisters.NewQueueLister(indexer)
-	s.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: h100}}}
-	return s
 }
 
 func counts(n int64) schedulingv1beta1.DeviceQuotas {

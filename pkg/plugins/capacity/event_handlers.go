@@ -26,7 +26,7 @@ func (p *plugin) onAllocate(event *framework.Event) {
 	if (known.hasClaims || known.cards != nil) && event.Task.Status == api.Allocated {
 		if event.Err = p.handOut(queue, event.Task, known); event.Err != nil {
 			p.failed[known] = event.Err
-			known.unsettle()
+			p.unsettle(known)
 			return
 		}
 		delete(p.failed, known)
@@ -38,6 +38,7 @@ func (p *plugin) onAllocate(event *framework.Event) {
 	p.charge(queue, event.Task, known.demand)
 	if known.cards != nil {
 		delete(p.leaving, &known.cards.part)
+		p.process.placed[known.object.UID] = known
 	}
 	for _, claim := range known.claims {
 		if dra.HeldBy(event.Task.Pod, claim.Object) {
@@ -66,7 +67,7 @@ func (p *plugin) leaveCards(queue ledger.QueueID, task *api.TaskInfo, known *pod
 	switch {
 	case known.cards == nil:
 	case !known.cards.placed:
-		known.unsettle()
+		p.unsettle(known)
 	case p.ledger.ListsCards(queue):
 		p.leave(&known.cards.part, leaving{queue: queue, holder: holderOf(task)})
 	}

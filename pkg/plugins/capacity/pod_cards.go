@@ -39,8 +39,12 @@ func (p *plugin) asksForCards(task *api.TaskInfo) bool {
 // countCards finds out what a pod asks for of cards. What it has been charged is kept, from an earlier
 // look at the pod or at what it was before it changed.
 func (p *plugin) countCards(known *pod, task *api.TaskInfo) {
+	var before *podCards
+	if placed := p.process.placed[task.Pod.UID]; placed != nil {
+		before = placed.cards
+	}
 	known.cards, known.cardsErr = nil, nil
-	if !p.asksForCards(task) && p.process.placed[task.Pod.UID] == nil {
+	if before == nil && !p.asksForCards(task) {
 		return
 	}
 	fleet, dimensions := &p.process.cards.fleet, &p.process.dimensions
@@ -50,16 +54,15 @@ func (p *plugin) countCards(known *pod, task *api.TaskInfo) {
 		// What it holds counts all the same. Nothing is wrong with a pod that names nothing.
 		cards, _ = demand.CardsOf(nil, &task.Pod.Spec, fleet, dimensions)
 	}
-	before := p.process.placed[task.Pod.UID]
 	if cards == nil && before == nil {
 		return
 	}
 	if cards == nil {
-		cards = &demand.Cards{}
+		cards = &demand.Cards{} // those that it has are gone from the cluster
 	}
 	known.cards = &podCards{Cards: cards, choices: cards.Choices()}
 	if before != nil {
-		known.cards.part.Amounts, known.cards.settled = before.cards.part.Amounts, before.cards.settled
+		known.cards.part.Amounts, known.cards.settled = before.part.Amounts, before.settled
 		p.process.placed[task.Pod.UID] = known
 	}
 }
@@ -72,19 +75,18 @@ func (p *plugin) settle(known *pod, task *api.TaskInfo) {
 		return
 	}
 	node := p.process.cards.fleet.Node(task.NodeName)
-	amounts, err := c.On(node, &p.process.dimensions)
-	if err != nil {
+	var err error
+	// Cards whose name nobody knows yet are counted when somebody does.
+	if c.part.Amounts, c.settled, err = c.On(node, &p.process.dimensions); err != nil {
 		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
 	}
-	c.part.Amounts = amounts
-	// Cards whose name nobody knows yet are counted when somebody does.
-	c.settled = len(amounts) == len(c.Requests)
 }
 
-// unsettle forgets what a pod was charged that has no node.
-func (known *pod) unsettle() {
+// unsettle forgets what a pod was charged that has no node any more.
+func (p *plugin) unsettle(known *pod) {
 	if c := known.cards; c != nil {
 		c.part.Amounts, c.settled = nil, false
+		delete(p.process.placed, known.object.UID)
 	}
 }
 
@@ -96,8 +98,7 @@ func (p *plugin) loadCards(known *pod, task *api.TaskInfo) bool {
 		return false
 	}
 	if c.placed = api.AllocatedStatus(task.Status) || task.Status == api.Releasing; !c.placed {
-		known.unsettle()
-		delete(p.process.placed, task.Pod.UID)
+		p.unsettle(known)
 		return true
 	}
 	p.settle(known, task)

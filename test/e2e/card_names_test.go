@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+// configured is the project's configuration of the scheduler with some lines in place of the plugin
+// capacity.
+func configured(lines string) string {
+	GinkgoHelper()
+	const entry = "  - name: capacity\n    # Quotas hold for the queue and for every queue above it.\n    enableHierarchy: true\n"
+	conf, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(string(conf)).To(ContainSubstring(entry))
+	path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
+	Expect(os.WriteFile(path, []byte(strings.Replace(string(conf), entry, lines, 1)), 0o600)).To(Succeed())
+	return path
+}
+
+// One cluster goes from Volcano's own scheduler to this project's, under both names and with all
+// arguments, while its pods run.
+var _ = Describe("A cluster that has cards and Volcano already", Ordered, func() {
+	BeforeAll(func() {
+		ownCluster(cluster.Options{UpstreamScheduler: true, Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
+	})
+
+	use := func(ctx context.Context, config string) {
+		GinkgoHelper()
+		Expect(controlPlane.UseScheduler(ctx, false, config)).To(Succeed())
+	}
+
+	It("switches to capacity without losing a pod, and counts those that run", func(ctx context.Context) {
+		s := newScene(ctx)
+		s.gpuNode(ctx, "h100", h100, 8)
+		s.cardNode(ctx, "unlabelled", "", `nvidia.com/gpu: "2"`)
+		team, free := s.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 3}`), s.cardQueue(ctx, "free", "root", "")
+		s.cardJob(ctx, "before", team, cardTask{count: 4}) // upstream knows no cards
+		s.cardJob(ctx, "quotaless", free, cardTask{count: 2}, cardTask{count: 2})
+		s.expectRunning(ctx, "before", 1)
+		s.expectRunning(ctx, "quotaless", 2)
+
+		use(ctx, "")
+		expectCards(ctx, team, h100+"=4")
+		Eventually(func() []string { return cardAccount(ctx, free, "allocated") }).WithContext(ctx).Should(Or(ConsistOf(h100+"=2"), ConsistOf(h100+"=4")))
+		s.cardJob(ctx, "more", team, cardTask{names: h100})
+		s.expectHeld(ctx, "more", "InsufficientScalarQuota", insufficient(team, h100, 1, 5, 3))
+		s.cardJob(ctx, "free", free, cardTask{})
+		s.expectRunning(ctx, "free", 1)
+		Expect(s.phase(ctx, "before", corev1.PodRunning) + s.phase(ctx, "quotaless", corev1.PodRunning)).To(Equal(3))
+		s.deleteJob(ctx, "before")
+		s.expectRunning(ctx, "more", 1)
+		expectCards(ctx, team, h100+"=1")
+	})
+
+	It("exempts pods with cards from limits of cpu and memory if told to", func(ctx context.Context) {
+		s := newScene(ctx)
+		s.gpuNode(ctx, "h100", h100, 8)
+		team := s.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 8}`)
+		changeQueue(ctx, team, func(spec *schedulingv1beta1.QueueSpec) {
+			spec.Capability = corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi")}
+		})
+		s.cardJob(ctx, "large", team, cardTask{names: h100, cpu: "6"})
+		s.expectHeld(ctx, "large", "InsufficientCPUQuota", insufficient(team, "cpu", 6, 6, 4))
+		use(ctx, configured("  - name: capacity\n    enableHierarchy: true\n    arguments:\n      cardUnlimitedCpuMemory: true\n"))
+		s.expectRunning(ctx, "large", 1)
+		s.submit(ctx, gang("device", team, 1))
+		s.expectRunning(ctx, "device", 1)
+		s.cardJob(ctx, "plain", team, cardTask{resource: "example.com/other", cpu: "1"})
+		s.expectHeld(ctx, "plain", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 8, 4))
+	})
+
+	It("requires a card quota if told to, and takes other resources for cards", func(ctx context.Context) {
+		s := newScene(ctx)
+		s.cardNode(ctx, "n", "nvidia.com/gpu.product: "+h100, `nvidia.com/gpu: "4", example.com/accelerator: "4"`)
+		use(ctx, configured("  - name: capacity\n    enableHierarchy: true\n    arguments:\n      cardQuotaRequired: true\n      cardResourceNames: [example.com/*]\n"))
+		expectCardsIn(ctx, h100, 4)
+		none, team := s.cardQueue(ctx, "none", "root", ""), s.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 2}`)
+		s.cardJob(ctx, "no-card", none, cardTask{count: 4})
+		s.expectRunning(ctx, "no-card", 1)
+		s.cardJob(ctx, "none", none, cardTask{names: h100, resource: "example.com/accelerator"})
+		s.expectHeld(ctx, "none", "EmptyQueueCapability", insufficient(none, h100, 1, 1, 0)+"; the queue has no card quota: list the card in its annotation volcano.sh/card.quota")
+		s.cardJob(ctx, "team", team, cardTask{names: h100, resource: "example.com/accelerator", count: 2})
+		s.expectRunning(ctx, "team", 1)
+		expectCards(ctx, team, h100+"=2")
+	})
+
+	It("weighs the order of names against what other plugins prefer", func(ctx context.Context) {
+		s := newScene(ctx)
+		s.gpuNode(ctx, "h100", h100, 8)
+		s.gpuNode(ctx, "a100", a100, 8)
+		team := s.cardQueue(ctx, "team", "root", "")
+		use(ctx, configured("  - name: capacity\n    enableHierarchy: true\n    arguments:\n      nodeOrderWeight: 0\n"))
+		s.cardJob(ctx, "fills", team, cardTask{names: a100, count: 5, cpu: "40"})
+		s.expectOn(ctx, "fills", "a100", 1)
+		s.cardJob(ctx, "packed", team, cardTask{names: h100 + "|" + a100, cpu: "8"})
+		s.expectRunning(ctx, "packed", 1)
+		packed := s.pods(ctx, "packed")[0].Spec.NodeName
+		use(ctx, configured("  - name: capacity\n    enableHierarchy: true\n    arguments:\n      nodeOrderWeight: 100\n"))
+		s.cardJob(ctx, "preferred", team, cardTask{names: h100 + "|" + a100, cpu: "8"})
+		s.expectOn(ctx, "preferred", "h100", 1)
+		s.cardJob(ctx, "other-way", team, cardTask{names: a100 + "|" + h100, cpu: "8"})
+		s.expectOn(ctx, "other-way", "a100", 1)
+		Expect(packed).To(Equal(s.name("a100")), "without a weight, the node that is fuller is preferred (binpack)")
+	})
+
+	It("runs the same plugin as capacity-card, as its users know it", func(ctx context.Context) {
+		s := newScene(ctx)
+		s.gpuNode(ctx, "h100", h100, 8)
+		use(ctx, configured("  - name: capacity-card\n"))
+		org := s.cardQueue(ctx, "org", "root", `{"NVIDIA-H100-80GB": 1}`)
+		team, none := s.cardQueue(ctx, "team", org, `{"NVIDIA-H100-80GB": 4}`), s.cardQueue(ctx, "none", "root", "")
+		changeQueue(ctx, team, func(spec *schedulingv1beta1.QueueSpec) {
+			spec.Capability = corev1.ResourceList{"cpu": resource.MustParse("4"), gpus: resource.MustParse("1")}
+		})
+		s.cardJob(ctx, "fits", team, cardTask{names: h100, count: 4, cpu: "2"})
+		s.expectRunning(ctx, "fits", 1) // parents and scalar resources are of no interest
+		expectCards(ctx, team, h100+"=4")
+		s.cardJob(ctx, "cards", team, cardTask{names: h100, cpu: "1"})
+		s.expectHeld(ctx, "cards", "InsufficientScalarQuota", insufficient(team, h100, 1, 5, 4))
+		s.plain(ctx, "cpu", team, 1, 1, amount(corev1.ResourceCPU, "3"), "")
+		s.expectHeld(ctx, "cpu", "InsufficientCPUQuota", insufficient(team, "cpu", 3, 5, 4))
+		s.cardJob(ctx, "none", none, cardTask{names: h100})
+		s.expectHeld(ctx, "none", "EmptyQueueCapability", insufficient(none, h100, 1, 1, 0))
+		By("cpu without a limit of the queue is bounded by the cluster")
+		s.plain(ctx, "huge", none, 1, 1, amount(corev1.ResourceCPU, "1000"), "")
+		expectTold(ctx, s.namespace, "PodGroup", s.podGroup(ctx, "huge"), "InsufficientCPUQuota", "Queue <"+none+"> has insufficient <cpu> quota: requested <1000>")
+		Expect(getQueue(ctx, team).Status.State).To(Equal(upstreamv1beta1.QueueStateOpen))
+	})
+})

@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// cardWatch adds up, at every change that the API server tells of, what pods with a node hold of a
+// resource, until they are over or gone.
+type cardWatch struct {
+	resource corev1.ResourceName
+
+	mu      sync.Mutex
+	held    map[types.UID]int
+	nodes   map[string]int
+	highest map[string]int
+}
+
+// watchCards watches the scene's namespace from now on.
+func (s *scene) watchCards(name corev1.ResourceName) *cardWatch {
+	ctx, cancel := context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	w := &cardWatch{resource: name, held: map[types.UID]int{}, nodes: map[string]int{}, highest: map[string]int{}}
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(s.namespace))
+	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { w.set(obj.(*corev1.Pod), false) },
+		UpdateFunc: func(_, obj any) { w.set(obj.(*corev1.Pod), false) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			w.set(obj.(*corev1.Pod), true)
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return w
+}
+
+func (w *cardWatch) set(pod *corev1.Pod, gone bool) {
+	holds := 0
+	if over := gone || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed; pod.Spec.NodeName != "" && !over {
+		quantity := pod.Spec.Containers[0].Resources.Requests[w.resource]
+		holds = int(quantity.Value())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, where := range []string{pod.Spec.NodeName, ""} {
+		w.nodes[where] += holds - w.held[pod.UID]
+		w.highest[where] = max(w.highest[where], w.nodes[where])
+		if pod.Spec.NodeName == "" {
+			break
+		}
+	}
+	w.held[pod.UID] = holds
+}
+
+// most is the highest number that was held at the same time.
+func (w *cardWatch) most() int { return w.mostOn("") }
+
+// mostOn is that of one node.
+func (w *cardWatch) mostOn(node string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.highest[node]
+}
