@@ -1,6 +1,7 @@
-// Command demo shows a device quota at work: on a control plane of its own, a job that
+// Command demo shows quotas at work: on a control plane of its own, a job that
 // fits its queue's quota runs, and one that does not waits, with the reason on its PodGroup,
-// until the first gives its devices back. It exits with 0 only if that is what happened.
+// until the first gives its devices back; first with devices of DRA, then with those and cards of a device
+// plugin. It exits with 0 only if that is what happened.
 package main
 
 import (
@@ -27,7 +28,7 @@ func main() {
 		out.line(red, "The demo failed: %v", err)
 		os.Exit(1)
 	}
-	out.line(green, "As it should be: the quota held, the second job was told why it waited, and it ran when its turn came.")
+	out.line(green, "As it should be: the quotas held, the jobs that waited were told why, and they ran when their turn came.")
 }
 
 func run(ctx context.Context, out *screen) (err error) {
@@ -43,11 +44,12 @@ func run(ctx context.Context, out *screen) (err error) {
 			err = stopErr
 		}
 	}()
-	out.line(bold, "Two nodes with eight H100 each; queue ml-team may hold 8 of them (config/samples/cluster)")
-	if err := apply(ctx, c, "samples/cluster"); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not finished within %s", patience))
 	defer cancel()
-	return tell(ctx, c, out)
+	for i := range acts {
+		if err := acts[i].play(ctx, c, out); err != nil {
+			return err
+		}
+	}
+	return nil
 }

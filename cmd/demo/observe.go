@@ -42,12 +42,13 @@ type tally struct {
 
 // state is what a look at the API server shows.
 type state struct {
-	first, second tally
-	// devices is how many devices the claims of all pods hold.
-	devices int
+	jobs [2]tally
+	// devices is how many devices the claims of all pods hold, cards how many cards of a device plugin
+	// pods with a node hold.
+	devices, cards int
 }
 
-func observe(ctx context.Context, client kubernetes.Interface) (state, error) {
+func observe(ctx context.Context, client kubernetes.Interface, a *act) (state, error) {
 	// Claims before pods: a device that is taken is never missed, because the quota only
 	// matters while its pod exists.
 	claims, err := client.ResourceV1().ResourceClaims(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
@@ -62,10 +63,19 @@ func observe(ctx context.Context, client kubernetes.Interface) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	s := state{first: tally{waiting: firstPods}, second: tally{waiting: secondPods}}
-	for _, event := range events.Items {
-		if strings.HasPrefix(event.InvolvedObject.Name, "second-") {
-			s.second.why = event.Message
+	var s state
+	for i, job := range a.jobs {
+		s.jobs[i].waiting = job.pods
+		for _, event := range events.Items {
+			if strings.HasPrefix(event.InvolvedObject.Name, job.name+"-") {
+				s.jobs[i].why = event.Message
+			}
+		}
+		for k := range pods.Items {
+			if pod := &pods.Items[k]; pod.Labels[batchv1alpha1.JobNameKey] == job.name {
+				s.jobs[i].add(pod)
+				s.cards += cardsOf(pod)
+			}
 		}
 	}
 	for _, claim := range claims.Items {
@@ -73,15 +83,16 @@ func observe(ctx context.Context, client kubernetes.Interface) (state, error) {
 			s.devices += len(claim.Status.Allocation.Devices.Results)
 		}
 	}
-	for i := range pods.Items {
-		switch pod := &pods.Items[i]; pod.Labels[batchv1alpha1.JobNameKey] {
-		case "first":
-			s.first.add(pod)
-		case "second":
-			s.second.add(pod)
-		}
-	}
 	return s, nil
+}
+
+// cardsOf is what a pod holds of cards.
+func cardsOf(pod *corev1.Pod) int {
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded {
+		return 0
+	}
+	cards := pod.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
+	return int(cards.Value())
 }
 
 func (t *tally) add(pod *corev1.Pod) {

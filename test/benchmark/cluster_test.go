@@ -71,7 +71,7 @@ func shapes() []shape {
 
 var plugins = map[string]func() framework.PluginBuilder{
 	"upstream": func() framework.PluginBuilder { return upstream.New },
-	"ours":     capacity.NewBuilder,
+	"ours":     func() framework.PluginBuilder { return capacity.NewBuilder(capacity.Name) },
 }
 
 // build makes a cluster in which nine in ten jobs run and the others wait.
