@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -113,6 +114,27 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		s.cardJob(ctx, "other-way", team, cardTask{names: a100 + "|" + h100, cpu: "8"})
 		s.expectOn(ctx, "other-way", "a100", 1)
 		Expect(packed).To(Equal(s.name("a100")), "without a weight, the node that is fuller is preferred (binpack)")
+	})
+
+	It("takes the configuration in docs/cards.md", func(ctx context.Context) {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "cards.md"))
+		Expect(err).NotTo(HaveOccurred())
+		conf := regexp.MustCompile("(?s)```conf\n(.*?)```").FindSubmatch(text)
+		Expect(conf).NotTo(BeNil())
+		path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
+		Expect(os.WriteFile(path, conf[1], 0o600)).To(Succeed())
+		use(ctx, path)
+		s := newScene(ctx)
+		s.fiveModels(ctx)
+		none, team := s.cardQueue(ctx, "none", "root", ""), s.cardQueue(ctx, "team", "root", `{"NVIDIA-H20/mig-1g.18gb-mixed": 1}`)
+		changeQueue(ctx, team, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = amount(corev1.ResourceCPU, "1") })
+		mig := cardTask{names: h20 + "/mig-1g.18gb-mixed", resource: "nvidia.com/mig-1g.18gb", cpu: "2"}
+		s.cardJob(ctx, "team", team, mig)
+		s.expectRunning(ctx, "team", 1)
+		s.cardJob(ctx, "none", none, mig)
+		s.expectHeld(ctx, "none", "EmptyQueueCapability", insufficient(none, mig.names, 1, 1, 0))
+		s.cardJob(ctx, "npu", none, cardTask{resource: "huawei.com/Ascend910"}) // not in cardResourceNames
+		s.expectRunning(ctx, "npu", 1)
 	})
 
 	It("runs the same plugin as capacity-card, as its users know it", func(ctx context.Context) {

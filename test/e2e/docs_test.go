@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -29,8 +31,8 @@ var _ = Describe("The documentation", func() {
 		for _, file := range append(files, "../../README.md") {
 			text, err := os.ReadFile(file)
 			Expect(err).NotTo(HaveOccurred())
-			if filepath.Base(file) == "dra.md" {
-				continue // it is run, see below
+			if base := filepath.Base(file); base == "dra.md" || base == "cards.md" {
+				continue // they are run, see below
 			}
 			for i, block := range yamlBlock.FindAllSubmatch(text, -1) {
 				Expect(tryManifest(ctx, block[1])).To(Succeed(), "%s, YAML block %d", file, i+1)
@@ -41,48 +43,70 @@ var _ = Describe("The documentation", func() {
 	})
 })
 
-// What docs/dra.md says of the examples before it.
+// What a page says of the examples before it.
 var (
 	charged = regexp.MustCompile("(?m)^> `([^`]+)` is charged (.*)\\.$")
 	waits   = regexp.MustCompile("(?m)^> `([^`]+)` waits: `([^`]+)`\\.$")
 	figure  = regexp.MustCompile("`([^=`]+)=([^`]+)`")
 )
 
-var _ = Describe("docs/dra.md", func() {
-	It("says of each example what comes out", func(ctx context.Context) {
-		text, err := os.ReadFile("../../docs/dra.md")
-		Expect(err).NotTo(HaveOccurred())
-		for _, sample := range []string{"shared.yaml", "mig.yaml"} {
-			devices, err := os.ReadFile(filepath.Join("../../config/samples/devices", sample))
-			Expect(err).NotTo(HaveOccurred())
-			Expect(controlPlane.ApplyYAML(ctx, sample, devices)).To(Succeed())
+// Pages whose examples are run, in their order.
+var _ = DescribeTable("Examples do what is said of them in", func(ctx context.Context, page string, statements int, expectCharge func(context.Context, string, [][]string), samples ...string) {
+	text, err := os.ReadFile(filepath.Join("../../docs", page))
+	Expect(err).NotTo(HaveOccurred())
+	for _, sample := range samples {
+		Expect(controlPlane.Apply(ctx, filepath.Join("../../config/samples", sample))).To(Succeed())
+	}
+	checked := 0
+	for _, section := range strings.Split(string(text), "\n## ") {
+		block := yamlBlock.FindStringSubmatch(section)
+		if block == nil {
+			continue
 		}
-		checked := 0
-		for _, section := range strings.Split(string(text), "\n## ") {
-			block := yamlBlock.FindStringSubmatch(section)
-			if block == nil {
-				continue
-			}
-			Expect(controlPlane.ApplyYAML(ctx, "docs/dra.md", []byte(block[1]))).To(Succeed(), "%s", section)
-			for _, m := range charged.FindAllStringSubmatch(section, -1) {
-				var want []any
-				for _, f := range figure.FindAllStringSubmatch(m[2], -1) {
-					want = append(want, f[1], f[2])
-				}
-				expectAllocated(ctx, m[1], want...)
-				checked++
-			}
-			for _, m := range waits.FindAllStringSubmatch(section, -1) {
-				Eventually(func() bool { return warned(ctx, "default", "GetTaskRequestResourceFailed", m[2]) }).WithContext(ctx).Should(BeTrue(), "%s", m[0])
-				checked++
-			}
-			for _, namespace := range []string{"default", "doc-admin"} { // the next example may need the devices
-				Expect(kube.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})).To(Succeed())
-			}
+		Expect(controlPlane.ApplyYAML(ctx, page, []byte(block[1]))).To(Succeed(), "%s", section)
+		for _, m := range charged.FindAllStringSubmatch(section, -1) {
+			expectCharge(ctx, m[1], figure.FindAllStringSubmatch(m[2], -1))
+			checked++
 		}
-		Expect(checked).To(Equal(10), "statements in docs/dra.md")
+		for _, m := range waits.FindAllStringSubmatch(section, -1) {
+			Eventually(func() bool { return told(ctx, "default", m[2]) }).WithContext(ctx).Should(BeTrue(), "%s", m[0])
+			checked++
+		}
+		for _, namespace := range []string{"default", "doc-admin"} { // the next example may need the devices
+			Expect(kube.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})).To(Succeed())
+		}
+	}
+	Expect(checked).To(Equal(statements), "statements in the page")
+},
+	Entry(nil, "dra.md", 10, func(ctx context.Context, queue string, figures [][]string) {
+		var want []any
+		for _, f := range figures {
+			want = append(want, f[1], f[2])
+		}
+		expectAllocated(ctx, queue, want...)
+	}, "devices/shared.yaml", "devices/mig.yaml"),
+	Entry(nil, "cards.md", 3, func(ctx context.Context, queue string, figures [][]string) {
+		var want []string
+		for _, f := range figures {
+			want = append(want, f[1]+"="+f[2])
+		}
+		expectCards(ctx, queue, want...)
+		for _, node := range []string{"doc-h20", "h800-0", "h800-1"} {
+			DeferCleanup(func(ctx context.Context) error {
+				return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}))
+			})
+		}
+	}, "mixed/nodes.yaml"),
+)
+
+// told reports whether there is a warning of that message about anything.
+func told(ctx context.Context, namespace, message string) bool {
+	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, message)
 	})
-})
+}
 
 // tryManifest has the API server check a manifest as strictly as kubectl would, and throw it
 // away.
