@@ -26,10 +26,14 @@ type cost struct {
 type results struct {
 	machine string
 	costs   map[row]map[string][]cost
+	// alone are those of benchmarks that upstream has nothing to compare with, by name, and names
+	// has their order.
+	alone map[string][]cost
+	names []string
 }
 
 func parse(in io.Reader) (results, error) {
-	r := results{costs: map[row]map[string][]cost{}}
+	r := results{costs: map[row]map[string][]cost{}, alone: map[string][]cost{}}
 	reader := benchfmt.NewReader(in, "go test -bench")
 	for reader.Scan() {
 		result, ok := reader.Result().(*benchfmt.Result)
@@ -57,6 +61,20 @@ func (r *results) add(result *benchfmt.Result) error {
 			fields[key] = value
 		}
 	}
+	seconds, timed := result.Value("sec/op")
+	bytes, counted := result.Value("B/op")
+	if !timed || !counted {
+		return fmt.Errorf("benchmark %s has no time or no memory", name)
+	}
+	measured := cost{seconds * 1e9, bytes}
+	if fields["plugin"] == "" {
+		plain := strings.TrimSuffix(name, "-"+fmt.Sprint(procs(name)))
+		if r.alone[plain] == nil {
+			r.names = append(r.names, plain)
+		}
+		r.alone[plain] = append(r.alone[plain], measured)
+		return nil
+	}
 	var shape row
 	shape.op = fields["op"]
 	for key, into := range map[string]*int{"queues": &shape.queues, "depth": &shape.depth, "pods": &shape.pods} {
@@ -66,16 +84,11 @@ func (r *results) add(result *benchfmt.Result) error {
 		}
 		*into = n
 	}
-	seconds, timed := result.Value("sec/op")
-	bytes, counted := result.Value("B/op")
-	if !timed || !counted || fields["plugin"] == "" {
-		return fmt.Errorf("benchmark %s has no time, no memory or no plugin", name)
-	}
 	r.machine = fmt.Sprintf("%s/%s, %s", result.GetConfig("goos"), result.GetConfig("goarch"), result.GetConfig("cpu"))
 	if r.costs[shape] == nil {
 		r.costs[shape] = map[string][]cost{}
 	}
-	r.costs[shape][fields["plugin"]] = append(r.costs[shape][fields["plugin"]], cost{seconds * 1e9, bytes})
+	r.costs[shape][fields["plugin"]] = append(r.costs[shape][fields["plugin"]], measured)
 	return nil
 }
 
@@ -101,7 +114,10 @@ func (r results) rows() []row {
 }
 
 func (r results) median(of row, plugin string) cost {
-	costs := r.costs[of][plugin]
+	return median(r.costs[of][plugin])
+}
+
+func median(costs []cost) cost {
 	middle := func(value func(cost) float64) float64 {
 		values := make([]float64, len(costs))
 		for i, c := range costs {

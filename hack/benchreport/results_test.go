@@ -12,6 +12,9 @@ BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=upstream-2    
 BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=upstream#01-2  	  10	      3000 ns/op	     800 B/op	       7 allocs/op
 BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=upstream#02-2  	  10	      9000 ns/op	     800 B/op	       7 allocs/op
 BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=ours-2         	  10	       100 ns/op	     400 B/op	       0 allocs/op
+BenchmarkCards/op=Predicate/names=two-2         	  10	       90 ns/op	     16 B/op	       0 allocs/op
+BenchmarkCards/op=Predicate/names=two-2         	  10	       94 ns/op	     16 B/op	       0 allocs/op
+BenchmarkCards/op=Predicate/names=two-2         	  10	       200 ns/op	     16 B/op	       0 allocs/op
 `
 
 func TestReport(t *testing.T) {
@@ -22,6 +25,10 @@ func TestReport(t *testing.T) {
 	const want = "| Allocatable | 10 | 2 | 20 | 3.0 µs | 100 ns | 30× | 2.0× |\n"
 	if got := string(report(r, "tables")); !strings.Contains(got, want) || !strings.Contains(got, "linux/amd64, Some CPU") {
 		t.Errorf("the report has no row %q:\n%s", want, got)
+	}
+	const alone = "| Cards/op=Predicate/names=two | 94 ns | 16 B |\n"
+	if got := string(report(r, "tables")); !strings.Contains(got, alone) {
+		t.Errorf("the report has no row %q:\n%s", alone, got)
 	}
 	if got := string(plot(r)); !strings.HasSuffix(got, "</svg>\n") {
 		t.Errorf("the plot does not end: %q", got[len(got)-20:])

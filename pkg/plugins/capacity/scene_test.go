@@ -170,7 +170,7 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 }
 
 // open opens a session with the plugin, and closes it when the test ends.
-func (s *scene) open(t *testing.T) *framework.Session {
+func (s *scene) open(t testing.TB) *framework.Session {
 	t.Helper()
 	if s.Plugins == nil {
 		s.Plugins = map[string]framework.PluginBuilder{}

@@ -1,0 +1,100 @@
+package capacity
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// cardCluster has five thousand nodes of five models, eight cards each.
+func cardCluster(b *testing.B) (*cards, []*corev1.Node) {
+	b.Helper()
+	c, indexer := newCards(), cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	s := newScene(make([]int, 5_000)...)
+	for i, node := range s.Nodes {
+		node.Labels = map[string]string{"nvidia.com/gpu.product": fmt.Sprint("model-", i%5), "nvidia.com/gpu.memory": "81559", "nvidia.com/gpu.replicas": "2"}
+		node.Status.Allocatable["nvidia.com/gpu.shared"] = resource.MustParse("4")
+		if err := indexer.Add(node); err != nil {
+			b.Fatal(err)
+		}
+	}
+	c.lister = corelisters.NewNodeLister(indexer)
+	c.noteAll()
+	c.refresh(nil, &record.FakeRecorder{})
+	return c, s.Nodes
+}
+
+// BenchmarkCardDiscovery is what a session costs with so many nodes that have changed since the
+// last one.
+func BenchmarkCardDiscovery(b *testing.B) {
+	c, nodes := cardCluster(b)
+	for _, changed := range []int{5_000, 10, 0} {
+		b.Run(fmt.Sprintf("nodes=5000/changed=%d", changed), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, node := range nodes[:changed] {
+					c.note(node.Name)
+				}
+				c.refresh(nil, &record.FakeRecorder{})
+			}
+		})
+	}
+}
+
+// BenchmarkCards is what a pod costs that asks for cards, beside one that does not, in a queue whose
+// parent has a quota of five models.
+func BenchmarkCards(b *testing.B) {
+	const quota = `{"M1": 1000, "M2": 1000, "M3": 1000, "M4": 1000, "M5": 1000}`
+	s := newScene(64, 64, 64, 64, 64).queue("root", "", nil).queue("parent", "root", nil).queue("q", "parent", nil)
+	for i := range s.Nodes {
+		s.model(i+1, fmt.Sprint("M", i+1))
+	}
+	plain := newPod("none", "", cpu(1))
+	s.withCards(map[string]string{"parent": quota, "q": quota})
+	s.job("j", "q", inqueue, nil, plain, gpuPod("one", "", 1, "M5"), gpuPod("two", "", 1, "M5|M4"), gpuPod("any", "", 1, ""))
+	s.job("k", "q", scheduling.PodGroupPending, cpu(1), gpuPod("let-in", "", 1, "M5|M4"))
+	ssn := s.open(b)
+	queue, job := ssn.Queues["q"], ssn.Jobs["ns/k"]
+	for _, name := range []string{"none", "one", "two", "any"} {
+		task := taskOf(ssn, name)
+		b.Run("op=Allocatable/names="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if !ssn.Allocatable(queue, task) {
+					b.Fatal("the pod does not fit")
+				}
+			}
+		})
+		b.Run("op=PrePredicate/names="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := pluginOf(ssn).prePredicate(task); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("op=Predicate/names="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := pluginOf(ssn).predicate(task, ssn.Nodes["n5"]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("op=Enqueue/names=two", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if pluginOf(ssn).jobEnqueueable(job) < 0 {
+				b.Fatal("the job is not let in")
+			}
+		}
+	})
+}
