@@ -12,26 +12,34 @@ import (
 // node has, whatever the others are. It is not safe for concurrent use while it is written. The zero
 // value has no nodes.
 type Fleet struct {
+	// Given are the names that nodes were read with, see [Read].
+	Given ResourceNames
+
 	nodes map[string]*Node
 	// cards has the cards of each resource, and of each the number of nodes that offer it so.
 	cards   map[corev1.ResourceName]map[string]int
 	models  map[string]int
 	totals  map[string]*big.Int
 	edition int
+	// seen are resources that have stood for cards at some time.
+	seen map[corev1.ResourceName]bool
 }
 
 // Set says what a node offers now. It reports whether that is news.
 func (f *Fleet) Set(name string, node Node) bool {
-	if before := f.nodes[name]; before != nil && before.same(&node) {
+	before := f.nodes[name]
+	if before != nil && before.same(&node) {
 		return false
 	}
 	if f.nodes == nil {
-		f.nodes, f.models = map[string]*Node{}, map[string]int{}
+		f.nodes, f.models, f.seen = map[string]*Node{}, map[string]int{}, map[corev1.ResourceName]bool{}
 		f.cards, f.totals = map[corev1.ResourceName]map[string]int{}, map[string]*big.Int{}
 	}
-	f.Remove(name)
 	f.nodes[name] = &node
 	f.count(&node, 1)
+	if before != nil {
+		f.count(before, -1)
+	}
 	return true
 }
 
@@ -54,6 +62,7 @@ func (f *Fleet) count(node *Node, sign int) {
 	for _, o := range node.Offers {
 		if f.cards[o.Resource] == nil {
 			f.cards[o.Resource] = map[string]int{}
+			f.seen[o.Resource] = true
 		}
 		f.add(f.cards[o.Resource], o.Card, sign)
 		if f.totals[o.Card] == nil {
@@ -85,12 +94,16 @@ func (f *Fleet) Edition() int {
 	return f.edition
 }
 
-// IsCard reports whether a resource stands for cards on some node.
+// IsCard reports whether a resource stands for cards, even if at present no node's labels say for
+// which: it has done so on some node, or it has one of the names that cards have.
 func (f *Fleet) IsCard(resource corev1.ResourceName) bool {
-	return len(f.cards[resource]) > 0
+	if f.Given != nil {
+		return f.Given.match(resource)
+	}
+	return f.seen[resource] || usual.match(resource)
 }
 
-// CardsOf returns the cards that a resource stands for, sorted by name.
+// CardsOf returns the cards that a resource stands for, sorted by name; none if no node's labels say.
 func (f *Fleet) CardsOf(resource corev1.ResourceName) []string {
 	return slices.Sorted(maps.Keys(f.cards[resource]))
 }

@@ -71,7 +71,7 @@ func wholeOf(l labels, allocatable corev1.ResourceList) corev1.ResourceName {
 	var best corev1.ResourceName
 	for name := range allocatable {
 		vendor, rest, _ := strings.Cut(string(name), "/")
-		if vendor == l.vendor && rest != "" && strings.HasPrefix(plain(l.model), plain(rest)) && len(name) > len(best) {
+		if vendor == l.vendor && rest != "" && strings.HasPrefix(plain(l.model), plain(rest)) && (len(name) > len(best) || len(name) == len(best) && name < best) {
 			best = name
 		}
 	}

@@ -149,7 +149,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 
 func TestFleet(t *testing.T) {
 	var f Fleet
-	if f.Node("a") != nil || f.IsCard("nvidia.com/gpu") || f.Remove("a") || len(f.Names()) != 0 {
+	if f.Node("a") != nil || f.IsCard("amd.com/gpu") || !f.IsCard("nvidia.com/gpu") || f.Remove("a") || len(f.Names()) != 0 {
 		t.Error("an empty fleet has something")
 	}
 	a := Read(node("nvidia.com/gpu.product=A", "nvidia.com/gpu=8"), nil)
@@ -170,6 +170,20 @@ func TestFleet(t *testing.T) {
 	if !f.Known("C") || f.Known("D") || !f.Known("A") {
 		t.Error("a model is known as soon as a node carries it")
 	}
+	f.Set("amd", Read(node("amd.com/gpu.product=M", "amd.com/gpu=8"), nil))
+	edition = f.Edition()
+	f.Set("amd", Read(node("amd.com/gpu.product=M", "amd.com/gpu=7"), nil))
+	if f.Edition() != edition || !f.IsCard("amd.com/gpu") {
+		t.Error("another amount on the only node of a model is no other card")
+	}
+	f.Set("amd", Read(node("", "amd.com/gpu=7"), nil))
+	if f.Edition() == edition || !f.IsCard("amd.com/gpu") || len(f.CardsOf("amd.com/gpu")) != 0 {
+		t.Error("without its label nobody knows which card it is, but it is one")
+	}
+	if f.Given = (ResourceNames{"example.com/*"}); f.IsCard("amd.com/gpu") || !f.IsCard("example.com/x") {
+		t.Error("names that are given are all there are")
+	}
+	f.Given = nil
 	edition = f.Edition()
 	f.Remove("b")
 	if f.Edition() == edition || f.Known("B") || !slices.Equal(f.CardsOf("nvidia.com/gpu"), []string{"A"}) {

@@ -27,6 +27,9 @@ var schemes = []scheme{
 	{vendor: "nvidia.com", resource: "mig-*", share: "{resource}-mixed"},
 }
 
+// usual are resources that are taken for cards even where no node's labels say which cards they are.
+var usual = ResourceNames{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "huawei.com/npu", "huawei.com/Ascend*"}
+
 // schemeOf returns how a vendor shares what is under a name; false if the name is no share.
 func schemeOf(vendor, name string) (scheme, bool) {
 	for _, s := range schemes {

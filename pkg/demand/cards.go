@@ -27,7 +27,8 @@ type CardRequest struct {
 	Resource corev1.ResourceName
 	// Count is more than zero.
 	Count int64
-	// Among are the cards that it may be, at least one, the preferred one first.
+	// Among are the cards that it may be, the preferred one first; none while no node's labels say
+	// which card the resource is.
 	Among []Card
 }
 
@@ -137,27 +138,23 @@ func (c *Cards) Position(node *card.Node) (int, bool) {
 	return position, position >= 0
 }
 
-// On returns what the pod would be charged on a node, nothing for resources that stand for no card
-// there, and whether there are none such.
-func (c *Cards) On(node *card.Node, dimensions *ledger.Dimensions) (amounts ledger.Amounts, all bool, err error) {
-	all = true
+// Unnamed returns a resource of which nobody knows the cards; empty if there is none.
+func (c *Cards) Unnamed() corev1.ResourceName {
 	for _, r := range c.Requests {
-		name, found := node.Of(r.Resource)
-		if !found {
-			all = false
-			continue
-		}
-		if amounts, err = amounts.Plus(dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name}), ledger.Units(r.Count)); err != nil {
-			return nil, false, fmt.Errorf("%s: %w", r.Resource, err)
+		if len(r.Among) == 0 {
+			return r.Resource
 		}
 	}
-	return amounts, all, nil
+	return ""
 }
 
 // Preferred is what the pod is charged if it gets the cards that it prefers.
 func (c *Cards) Preferred() ledger.Amounts {
 	var amounts ledger.Amounts
 	for _, r := range c.Requests {
+		if len(r.Among) == 0 {
+			continue
+		}
 		amounts = append(amounts, ledger.Entry{Dimension: r.Among[0].Ordinal, Amount: ledger.Units(r.Count)})
 	}
 	return amounts
@@ -198,6 +195,9 @@ func (l *Least) Add(c *Cards, pods int64) error {
 }
 
 func (l *Least) add(among []Card, shares, each int64) error {
+	if len(among) == 0 {
+		return nil // its pods wait until somebody knows, and say so
+	}
 	if len(among) == 1 {
 		amount, err := ledger.Units(each).Times(shares)
 		if err == nil {
@@ -225,6 +225,28 @@ func (l *Least) add(among []Card, shares, each int64) error {
 // Empty reports whether nothing is asked for.
 func (l *Least) Empty() bool {
 	return len(l.Amounts) == 0 && len(l.Splits) == 0
+}
+
+// Without returns what is still needed of it when so much has been charged already.
+func (l *Least) Without(charged ledger.Amounts) Least {
+	rest := Least{Amounts: l.Amounts.Beyond(charged, nil)}
+	spare := charged.Beyond(l.Amounts, nil)
+	for _, s := range l.Splits {
+		for i := range spare {
+			if !slices.Contains(s.Among, spare[i].Dimension) {
+				continue
+			}
+			covered := spare[i].Amount.Shares(s.Each, s.Shares)
+			if taken, err := ledger.Units(s.Each).Times(covered); err == nil {
+				spare[i].Amount, _ = spare[i].Amount.Sub(taken)
+				s.Shares -= covered
+			}
+		}
+		if s.Shares > 0 {
+			rest.Splits = append(rest.Splits, s)
+		}
+	}
+	return rest
 }
 
 // OfRequest returns what a job that has no pods yet says itself of the cards that it needs, in an
@@ -257,7 +279,11 @@ func (l *Least) addNumber(n card.Number, fleet *card.Fleet, dimensions *ledger.D
 	}
 	var among []Card
 	for _, name := range names {
-		among = append(among, Card{name, dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})})
+		d := ledger.Dimension{Kind: ledger.Card, Name: name}
+		// Names that neither a quota nor a node has would stay in memory for ever.
+		if _, listed := dimensions.Known(d); listed || fleet.Known(name) {
+			among = append(among, Card{name, dimensions.Ordinal(d)})
+		}
 	}
 	return l.add(among, n.Count, 1)
 }

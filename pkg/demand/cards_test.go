@@ -79,6 +79,7 @@ func TestCardsOf(t *testing.T) {
 		{name: "a share beside a whole card that is named", names: "A", spec: cardPod("nvidia.com/gpu=1 nvidia.com/mig-1g=3"), want: "names=A nvidia.com/gpu:1:A nvidia.com/mig-1g:3:A/mig-1g-mixed"},
 		{name: "a name without a request binds the pod to such nodes", names: "A", spec: cardPod(""), want: "names=A"},
 		{name: "and so does a model that only a label has", names: "L", spec: cardPod(""), want: "names=L"},
+		{name: "a card of which nobody knows the name", unnamed: true, spec: cardPod("nvidia.com/gpu.shared=1"), want: "names= nvidia.com/gpu.shared:1:"},
 		{name: "what is no card is none", names: "A", spec: cardPod("nvidia.com/gpu=1 example.com/rdma=1"), want: "names=A nvidia.com/gpu:1:A"},
 		{name: "init and sidecar containers count", names: "A", spec: sidecar, want: "names=A nvidia.com/gpu:6:A"},
 		{name: "claims say what they get", names: "X", spec: claiming},
@@ -108,37 +109,27 @@ func TestCardsOf(t *testing.T) {
 	}
 }
 
-func TestCardsOnNodes(t *testing.T) {
+func TestPosition(t *testing.T) {
 	fleet, dimensions := cardFleet(), &ledger.Dimensions{}
 	for _, c := range []struct {
-		names, requests, node string
-		position              int
-		runs                  bool
-		charged               string
-		all                   bool
+		names, node string
+		position    int
+		runs        bool
 	}{
-		{names: "B|A", requests: "nvidia.com/gpu=2", node: "a", position: 1, runs: true, charged: "A:2", all: true},
-		{names: "B|A", requests: "nvidia.com/gpu=2", node: "b", runs: true, charged: "B:2", all: true},
-		{names: "B|A", requests: "nvidia.com/gpu=2", node: "n", position: -1},
-		{names: "B", requests: "nvidia.com/gpu=2", node: "gone", position: -1},
-		{requests: "nvidia.com/gpu=2 nvidia.com/mig-1g=1", node: "a", runs: true, charged: "A/mig-1g-mixed:1 A:2", all: true},
-		{requests: "nvidia.com/gpu=2 nvidia.com/mig-1g=1", node: "b", runs: true, charged: "B:2"},
-		{requests: "nvidia.com/gpu=2", node: "gone", runs: true},
+		{names: "B|A", node: "a", position: 1, runs: true}, {names: "B|A", node: "b", runs: true},
+		{names: "B|A", node: "n", position: -1}, {names: "B", node: "gone", position: -1},
+		{node: "a", runs: true}, {node: "gone", runs: true},
 	} {
 		annotations := map[string]string{}
 		if c.names != "" {
 			annotations[card.NameAnnotation] = c.names
 		}
-		cards, err := CardsOf(annotations, cardPod(c.requests), fleet, dimensions)
+		cards, err := CardsOf(annotations, cardPod("nvidia.com/gpu=2"), fleet, dimensions)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if position, runs := cards.Position(fleet.Node(c.node)); position != c.position || runs != c.runs {
 			t.Errorf("%s on %s: position %d, runs %t", c.names, c.node, position, runs)
-		}
-		amounts, all, err := cards.On(fleet.Node(c.node), dimensions)
-		if got := text(dimensions, amounts); got != c.charged || all != c.all || err != nil {
-			t.Errorf("%s on %s: charged %s (all: %t, %v), want %s", c.requests, c.node, got, all, err, c.charged)
 		}
 	}
 }
@@ -156,6 +147,26 @@ func (l *Least) text(dimensions *ledger.Dimensions) string {
 		words = append(words, fmt.Sprintf("%d*%d:%s", s.Shares, s.Each, strings.Join(names, "|")))
 	}
 	return strings.Join(words, " ")
+}
+
+func TestLeastWithout(t *testing.T) {
+	dimensions := &ledger.Dimensions{}
+	card := func(name string, n int64) ledger.Amounts {
+		return ledger.Amounts{{Dimension: dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name}), Amount: ledger.Units(n)}}
+	}
+	a, b := card("A", 0)[0].Dimension, card("B", 0)[0].Dimension
+	l := Least{Amounts: card("A", 2), Splits: []ledger.Split{{Shares: 3, Each: 2, Among: []ledger.Ordinal{a, b}}}}
+	for _, c := range []struct {
+		charged ledger.Amounts
+		want    string
+	}{
+		{nil, "A:2 3*2:A|B"}, {card("A", 1), "A:1 3*2:A|B"}, {card("A", 2), "3*2:A|B"}, {card("A", 5), "2*2:A|B"}, {card("B", 5), "A:2 1*2:A|B"}, {card("A", 8), ""}, {card("A", 99), ""},
+	} {
+		rest := l.Without(c.charged)
+		if got := rest.text(dimensions); got != c.want {
+			t.Errorf("without %s: %q, want %q", text(dimensions, c.charged), got, c.want)
+		}
+	}
 }
 
 func TestCardsOfJobsWithoutPods(t *testing.T) {
@@ -195,7 +206,9 @@ func TestCardsOfJobsWithoutPods(t *testing.T) {
 
 func TestOfRequest(t *testing.T) {
 	for _, c := range []struct{ name, text, want, wantErr string }{
-		{name: "cards and choices, models that nobody has yet included", text: `{"A": 2, "A|X": 3, "B": 0}`, want: "A:2 3*1:A|X"},
+		{name: "cards and choices", text: `{"A": 2, "A|B": 3, "B": 0}`, want: "A:2 3*1:A|B"},
+		{name: "a card that only a quota lists", text: `{"A|listed": 3}`, want: "3*1:A|listed"},
+		{name: "cards that nobody knows", text: `{"A|X": 3, "Y": 1}`, want: "A:3"},
 		{name: "the same names again add up", text: `{"A|B": 2, "A|B|A": 3}`, want: "5*1:A|B"},
 		{name: "the largest numbers", text: `{"A|B": 9223372036854775807, "A|B|A": 1}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A|B|A": `},
 		{name: "no JSON", text: "A: 2", wantErr: "its annotation volcano.sh/card.request is wrong at character 0: it is no JSON"},
@@ -204,6 +217,7 @@ func TestOfRequest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dimensions := &ledger.Dimensions{}
+			dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "listed"})
 			got, err := OfRequest(map[string]string{card.RequestAnnotation: c.text}, cardFleet(), dimensions)
 			if got.text(dimensions) != c.want || (err != nil || c.wantErr != "") && (err == nil || !strings.HasPrefix(err.Error(), c.wantErr)) {
 				t.Errorf("got %q (%v), want %q, %s", got.text(dimensions), err, c.want, c.wantErr)

@@ -128,6 +128,19 @@ func FromFloat(v float64, billionths uint64) (Amount, error) {
 	return a, nil
 }
 
+// Shares returns how many shares of so many whole units, which must be more than zero, the amount
+// has, at most that many.
+func (a Amount) Shares(each, most int64) int64 {
+	if a.Sign() <= 0 {
+		return 0
+	}
+	shares := new(big.Int).Quo(a.Nano(), Units(each).Nano())
+	if !shares.IsInt64() {
+		return most
+	}
+	return min(shares.Int64(), most)
+}
+
 // Float returns the amount in units of so many billionths, rounded.
 func (a Amount) Float(billionths uint64) float64 {
 	return a.float() / float64(billionths)

@@ -180,3 +180,17 @@ func TestFromFloatIsExact(t *testing.T) {
 		}
 	}
 }
+
+func TestShares(t *testing.T) {
+	for _, c := range []struct {
+		amount           Amount
+		each, most, want int64
+	}{
+		{Units(7), 2, 9, 3}, {Units(7), 2, 2, 2}, {Units(7), 8, 9, 0}, {Units(-7), 2, 9, 0}, {Amount{}, 1, 9, 0},
+		{Scaled(2_500, 1_000_000), 1, 9, 2}, {largest, 1, math.MaxInt64, math.MaxInt64},
+	} {
+		if got := c.amount.Shares(c.each, c.most); got != c.want {
+			t.Errorf("%s has %d shares of %d, want %d", c.amount, got, c.each, c.want)
+		}
+	}
+}

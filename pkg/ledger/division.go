@@ -49,6 +49,9 @@ func allOf(groups []group) []int {
 	return all
 }
 
+// mostSteps bounds the search for a division. A step costs a flow.
+const mostSteps = 1_000
+
 // verdict is what a search found out.
 type verdict uint8
 
@@ -76,7 +79,7 @@ func (d *division) from(g int, left []int64) verdict {
 // into the first ones, and then goes on with the next group.
 func (d *division) spread(g, i int, shares int64, left []int64) verdict {
 	group := &d.groups[g]
-	if d.tries++; d.tries > mostTries {
+	if d.tries++; d.tries > mostSteps {
 		return unknown
 	}
 	if shares == 0 {

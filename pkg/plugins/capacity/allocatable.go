@@ -41,6 +41,14 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	} else if known.err != nil {
 		return uncountable(known.err), true
 	}
+	if known.cards != nil {
+		if r, refused := p.checkCards(queue); refused {
+			return r, true
+		}
+		if name := known.cards.Unnamed(); name != "" && p.ledger.ListsCards(queue) {
+			return uncountable(fmt.Errorf("it requests %s, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product", name)), true
+		}
+	}
 	shortage, err := books.Fits(queue, p.asks(known))
 	switch {
 	case err != nil:
@@ -108,6 +116,22 @@ func (p *plugin) checkDevices(queue ledger.QueueID, known *pod) (refusal, bool) 
 		return uncountable(known.err), true
 	}
 	return p.checkUnknown(queue, known)
+}
+
+// checkCards refuses pods with cards while it is not known which are in use, or what the limits are.
+func (p *plugin) checkCards(queue ledger.QueueID) (refusal, bool) {
+	if p.behind == "" && len(p.unread) == 0 {
+		return refusal{}, false
+	}
+	if p.behind != "" && p.ledger.ListsCards(queue) {
+		return refusal{message: "Cards cannot be handed out yet: " + p.behind}, true
+	}
+	for _, name := range p.ledger.Path(queue) {
+		if p.notYet[name] {
+			return refusal{message: fmt.Sprintf("Queue <%s> hands out no cards: %s", name, p.unread[name])}, true
+		}
+	}
+	return refusal{}, false
 }
 
 // checkUnknown refuses devices of a class whose capacity is limited while it is not known how much of

@@ -105,7 +105,7 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		a.refused = p.shortOf(a.books, queue, known, shortage)
 		a.full = a.refused.message
 	}
-	if err == nil && shortage == nil && p.limitsCards(known) {
+	if err == nil && p.limitsCards(known) {
 		a.cards, err = p.refuseCards(a.books, queue, known)
 	}
 	return a, err
@@ -219,13 +219,13 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if a == nil {
 		return nil
 	}
-	if shortage := a.full; shortage != "" {
-		return unfit(task, node, api.Unschedulable, shortage)
-	}
 	if a.known.cards != nil {
 		if err := p.predicateCards(a, task, node); err != nil {
 			return err
 		}
+	}
+	if shortage := a.full; shortage != "" {
+		return unfit(task, node, api.Unschedulable, shortage)
 	}
 	for _, g := range a.given {
 		if g.nodes != nil && !g.nodes.Match(node.Node) {

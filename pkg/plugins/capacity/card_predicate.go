@@ -3,10 +3,13 @@ package capacity
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -35,7 +38,8 @@ func (p *plugin) refuseCards(books *ledger.Ledger, queue ledger.QueueID, known *
 }
 
 // predicateCards says why a pod must not take the cards of a node: it wants others, the quota does not
-// allow these, or nobody knows which they are and there is a quota.
+// allow these, or nobody knows which they are and there is a quota. Nodes where no eviction would
+// help are told apart, so that nobody is evicted there for nothing.
 func (p *plugin) predicateCards(a *attempt, task *api.TaskInfo, node *api.NodeInfo) error {
 	cards, has := a.known.cards, p.process.cards.fleet.Node(node.Name)
 	if _, ok := cards.Position(has); !ok {
@@ -52,24 +56,41 @@ func (p *plugin) predicateCards(a *attempt, task *api.TaskInfo, node *api.NodeIn
 			}
 			continue
 		}
-		allowed := false
-		for j, among := range r.Among {
-			if among.Name != name {
-				continue
-			}
-			if refusal := a.cards[i][j]; refusal != nil {
-				return unfit(task, node, api.Unschedulable, refusal.String())
-			}
-			allowed = true
-		}
-		if !allowed {
+		j := slices.IndexFunc(r.Among, func(among demand.Card) bool { return among.Name == name })
+		if j < 0 {
 			return unfit(task, node, api.UnschedulableAndUnresolvable, "has no card that the pod names for "+string(r.Resource))
+		}
+		if refusal := a.cards[i][j]; refusal != nil {
+			code := api.UnschedulableAndUnresolvable
+			if refusal.Dimension.Kind != ledger.Card || p.holds(refusal.Queue, r.Among[j].Ordinal, node) {
+				code = api.Unschedulable
+			}
+			return unfit(task, node, code, refusal.String())
 		}
 	}
 	if len(cards.Requests) > 1 {
 		return p.predicateTogether(a, task, node)
 	}
 	return nil
+}
+
+// holds reports whether a pod on the node, of the queue or one below it, holds such cards: only its going
+// would make room in the queue.
+func (p *plugin) holds(queue string, o ledger.Ordinal, node *api.NodeInfo) bool {
+	id, found := p.ledger.Queue(queue)
+	if !found {
+		return false
+	}
+	for _, task := range node.Tasks {
+		known := p.process.pods[task.Pod]
+		if known == nil || known.cards == nil || !known.inLedger || !p.ledger.Within(known.queue, id) {
+			continue
+		}
+		if known.cards.part.Amounts.Of(o).Sign() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // predicateTogether checks all cards of a node together, because two resources may stand for the same
@@ -92,16 +113,21 @@ func (p *plugin) withCardsOf(a *attempt, node string) ledger.Demand {
 	if a.cards == nil {
 		return d
 	}
-	part, has := &ledger.Part{}, p.process.cards.fleet.Node(node)
-	for _, r := range a.known.cards.Requests {
-		name, _ := has.Of(r.Resource)
+	return append(d, a.known.cards.partOn(p.process.cards.fleet.Node(node)))
+}
+
+// partOn is what the pod would be charged on a node.
+func (c *podCards) partOn(node *card.Node) *ledger.Part {
+	part := &ledger.Part{}
+	for _, r := range c.Requests {
+		name, _ := node.Of(r.Resource)
 		for _, among := range r.Among {
 			if among.Name == name {
 				part.Amounts = plus(part.Amounts, ledger.Amounts{{Dimension: among.Ordinal, Amount: ledger.Units(r.Count)}})
 			}
 		}
 	}
-	return append(d, part)
+	return part
 }
 
 // shortOf is short for a pod. If it may choose among cards, the message is about the first one of which

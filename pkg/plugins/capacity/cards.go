@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -89,7 +90,7 @@ func (c *cards) noteAll() {
 // refresh brings the fleet up to date.
 func (c *cards) refresh(names card.ResourceNames, recorder record.EventRecorder) {
 	if !slices.Equal(names, c.names) {
-		c.names = names
+		c.names, c.fleet.Given = names, names
 		c.noteAll()
 	}
 	changed := c.takeChanged()
@@ -118,6 +119,18 @@ func (c *cards) takeChanged() map[string]bool {
 		c.changed = map[string]bool{}
 	}
 	return changed
+}
+
+// forgetQuotas drops the quotas of queues that are gone.
+func (c *cards) forgetQuotas(queues map[api.QueueID]*api.QueueInfo) {
+	if len(c.lastGood) <= len(queues) {
+		return
+	}
+	there := map[types.UID]bool{}
+	for _, queue := range queues {
+		there[queue.Queue.UID] = true
+	}
+	maps.DeleteFunc(c.lastGood, func(uid types.UID, _ ledger.Amounts) bool { return !there[uid] })
 }
 
 // tell writes an event on a node when something is wrong with it that was not before.

@@ -17,6 +17,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -509,6 +510,37 @@ func TestNodesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	if len(events.Events) != 0 {
 		t.Errorf("the same again: %s", <-events.Events)
 	}
+}
+
+// TestStartWaitsForPodsThatHoldCards: what is not known yet is not given away again.
+func TestStartWaitsForPodsThatHoldCards(t *testing.T) {
+	s := newScene(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).queue("free", "root", nil)
+	s.withCards(map[string]string{"q": `{"H100": 2}`})
+	s.queue("unread", "root", nil) // the informer does not have it yet
+	stranger := gpuPod("stranger", "n1", 1, "")
+	stranger.Annotations[scheduling.KubeGroupNameAnnotationKey] = "not-read-yet"
+	s.job("j", "q", inqueue, nil, gpuPod("next", "", 1, "H100")).job("k", "free", inqueue, nil, gpuPod("unlimited", "", 1, "H100"))
+	s.job("l", "unread", inqueue, nil, gpuPod("unread", "", 1, "H100"))
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	expect := func(what string, next bool) {
+		t.Helper()
+		for queue, pod := range map[string]string{"q": "next", "free": "unlimited", "unread": "unread"} {
+			if got, want := ssn.Allocatable(ssn.Queues[api.QueueID(queue)], taskOf(ssn, pod)), queue == "free" || queue == "q" && next; got != want {
+				t.Errorf("%s: pod %s may run: %t, want %t", what, pod, got, want)
+			}
+		}
+	}
+	expect("all pods are known", true)
+	if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger); err != nil {
+		t.Fatal(err)
+	}
+	p.process.caughtUp = false
+	p.behind = p.whyBehind()
+	expect("one is not known", false)
+	p.process.startTime = p.process.startTime.Add(-catchUpLimit)
+	p.behind = p.whyBehind()
+	expect("one will never be known", true)
 }
 
 func TestSettings(t *testing.T) {

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/klog/v2"
@@ -25,6 +26,14 @@ func (p *plugin) onAllocate(event *framework.Event) {
 	p.settle(known, event.Task)
 	if (known.hasClaims || known.cards != nil) && event.Task.Status == api.Allocated {
 		if event.Err = p.handOut(queue, event.Task, known); event.Err != nil {
+			p.failed[known] = event.Err
+			p.unsettle(known)
+			return
+		}
+		delete(p.failed, known)
+	}
+	if event.Task.Status == api.Pipelined {
+		if event.Err = p.mayHope(queue, known); event.Err != nil {
 			p.failed[known] = event.Err
 			p.unsettle(known)
 			return
@@ -56,6 +65,19 @@ func (p *plugin) hope(queue ledger.QueueID, task *api.TaskInfo, known *pod) {
 		}
 	}
 	p.charge(queue, task, append(slices.Clip(known.ownParts()), known.hoped...))
+}
+
+// mayHope says why a pod must not wait for the cards of the node that it is pipelined to: Volcano does not
+// ask before it reclaims.
+func (p *plugin) mayHope(queue ledger.QueueID, known *pod) error {
+	if !p.limitsCards(known) {
+		return nil
+	}
+	shortage, err := p.ledger.Fits(queue, known.ownParts())
+	if err == nil && shortage != nil && shortage.Dimension.Kind == ledger.Card {
+		err = errors.New(shortage.String())
+	}
+	return err
 }
 
 // changed notes that the ledger is not what it was.

@@ -30,8 +30,8 @@ type held struct {
 	needed ledger.Amounts
 	// elastic is what the job has beyond what it needs at least.
 	elastic ledger.Amounts
-	// charged is what the job's pods have.
-	charged ledger.Amounts
+	// charged is what the job's pods have of devices, chargedCards of cards.
+	charged, chargedCards ledger.Amounts
 	// request is all that the job has and wants.
 	request ledger.Amounts
 	// cards is what nobody has been charged for yet of the cards that the job needs at least.
@@ -61,7 +61,7 @@ func (p *plugin) devicesOf(job *api.JobInfo) held {
 	seen := map[*ledger.Part]bool{}
 	for i, task := range tasks {
 		least := i < int(job.PodGroup.Spec.MinMember)
-		h.addCards(task, p.lookAt(task).cards, least)
+		h.addCards(task, p.lookAt(task), least)
 		for _, claim := range p.lookAt(task).claims {
 			if seen[claim.Part] {
 				continue
@@ -84,23 +84,26 @@ func (p *plugin) devicesOf(job *api.JobInfo) held {
 }
 
 // addCards adds what a pod has or wants of cards. Least says that the pod is one of those that the
-// job needs at least.
-func (h *held) addCards(task *api.TaskInfo, cards *podCards, least bool) {
-	if cards == nil {
-		return
-	}
-	if !cards.settled && !api.AllocatedStatus(task.Status) {
-		h.request = plus(h.request, cards.Preferred())
-		if least && !task.SchGated {
-			if err := h.cards.Add(cards.Cards, 1); err != nil {
-				klog.V(3).InfoS("The cards of a pod are not counted", "pod", klog.KObj(task.Pod), "reason", err.Error())
-			}
+// job needs at least. What all pods have is requested, too, and added elsewhere.
+func (h *held) addCards(task *api.TaskInfo, known *pod, least bool) {
+	cards := known.cards
+	switch {
+	case cards == nil:
+	case api.AllocatedStatus(task.Status):
+		h.chargedCards = plus(h.chargedCards, cards.part.Amounts)
+		if !least {
+			h.elastic = plus(h.elastic, cards.part.Amounts)
 		}
-		return
-	}
-	h.request, h.charged = plus(h.request, cards.part.Amounts), plus(h.charged, cards.part.Amounts)
-	if !least {
-		h.elastic = plus(h.elastic, cards.part.Amounts)
+	case known.cardsErr != nil:
+		// It gets none before that is mended.
+	default:
+		h.request = plus(h.request, cards.Preferred())
+		if !least || task.SchGated {
+			return
+		}
+		if err := h.cards.Add(cards.Cards, 1); err != nil {
+			klog.V(3).InfoS("The cards of a pod are not counted", "pod", klog.KObj(task.Pod), "reason", err.Error())
+		}
 	}
 }
 
@@ -118,13 +121,13 @@ type needs struct {
 	// choices are devices, splits cards, that pods may choose among.
 	choices []demand.Choice
 	splits  []ledger.Split
-	// devices says that the job asks for devices or cards at all.
-	devices bool
+	// devices says that the job asks for devices or cards at all, cards that it asks for cards.
+	devices, cards bool
 }
 
 // neededDevices is what a job that has what h says needs at least of devices and cards in addition: by
-// its pods if there are enough of them, else by the templates that they will be made from. The
-// error says why it cannot be told.
+// its pods if there are enough of them, else by the templates that they will be made from, or by what
+// the job says itself. The error says why it cannot be told.
 func (p *plugin) neededDevices(job *api.JobInfo, h held) (needs, error) {
 	n := needs{amounts: h.needed, devices: h.any}
 	if enough := len(job.Tasks) >= int(job.PodGroup.Spec.MinMember); enough && len(job.Tasks) > 0 {
@@ -135,10 +138,12 @@ func (p *plugin) neededDevices(job *api.JobInfo, h held) (needs, error) {
 	if err != nil {
 		return n, err
 	}
-	if len(job.Tasks) == 0 {
-		if h.cards, err = p.cardsBeforePods(job, object); err != nil {
-			return n, err
-		}
+	before, err := p.cardsBeforePods(job, object)
+	if err != nil {
+		return n, err
+	}
+	if !before.Empty() {
+		h.cards = before.Without(h.chargedCards) // pods are being made
 	}
 	if object != nil && p.source.devices != nil {
 		minimum, err := demand.OfJob(object, p.source, p.process.claims, p.priorityOf)
@@ -159,10 +164,11 @@ func (p *plugin) neededDevices(job *api.JobInfo, h held) (needs, error) {
 
 func (n *needs) addCards(cards demand.Least) {
 	n.amounts, n.splits = plus(n.amounts, cards.Amounts), cards.Splits
-	n.devices = n.devices || !cards.Empty()
+	n.cards = !cards.Empty()
+	n.devices = n.devices || n.cards
 }
 
-// cardsBeforePods is what a job without pods needs of cards: by the templates of a Volcano Job or
+// cardsBeforePods is what a job without enough pods needs of cards in all: by the templates of a Volcano Job or
 // else, if those ask for none, by what the job says itself.
 func (p *plugin) cardsBeforePods(job *api.JobInfo, object *batchv1alpha1.Job) (demand.Least, error) {
 	fleet, dimensions := &p.process.cards.fleet, &p.process.dimensions

@@ -40,6 +40,11 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 	if err != nil && (p.limitsDevices(queue) || errors.As(err, &cardsError{})) {
 		return uncountable(err), true
 	}
+	if n.cards {
+		if r, refused := p.checkCards(queue); refused {
+			return r, true
+		}
+	}
 	amounts := n.amounts
 	if p.settings.unlimitedCards && n.devices {
 		amounts = p.withoutBasics(amounts)

@@ -18,7 +18,8 @@ const rootQueue = "root"
 // openLedger builds the session's tree of queues. Without hierarchy it is a forest of
 // queues that have no parent.
 func (p *plugin) openLedger() {
-	p.unread, p.misplaced, p.listing = map[string]string{}, map[string]string{}, map[string]bool{}
+	p.unread, p.notYet = map[string]string{}, map[string]bool{}
+	p.misplaced, p.listing = map[string]string{}, map[string]bool{}
 	specs := make([]ledger.QueueSpec, 0, len(p.session.Queues))
 	for _, queue := range p.session.Queues {
 		specs = append(specs, p.queueSpec(queue))
@@ -35,6 +36,7 @@ func (p *plugin) openLedger() {
 			specs[i].Parent = ""
 		}
 	}
+	p.process.cards.forgetQuotas(p.session.Queues)
 	p.countCluster()
 	p.ledger, _ = ledger.New(&p.process.dimensions, p.total, specs)
 	if root, found := p.session.Queues[rootQueue]; found && p.hierarchy {
@@ -90,6 +92,7 @@ func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec := ledger.QueueSpec{Name: queue.Name, Parent: parentOf(queue)}
 	object, err := p.queueObject(queue)
 	var devices quota.Limits
+	p.notYet[queue.Name] = err != nil
 	if err == nil && object != nil {
 		if devices, err = quota.Devices(object, &p.process.dimensions); err != nil {
 			p.problems[queue.Name] = problem{quotaNotRead, err.Error()}

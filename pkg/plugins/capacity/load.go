@@ -29,7 +29,15 @@ type usage struct {
 	inLedger                  bool
 	allocated, request, gated ledger.Amounts
 	running                   int
-	claims, cards             bool
+	// claims says that some pod has claims, choosing that it waits for cards, and cards that some pod
+	// has any.
+	claims, choosing, cards bool
+}
+
+// devices reports whether a job's devices and cards must be looked at pod by pod.
+func (u *usage) devices(job *api.JobInfo) bool {
+	least := int(job.PodGroup.Spec.MinMember)
+	return u.claims || u.choosing || u.cards && len(job.Tasks) > least || len(job.Tasks) < least
 }
 
 // lists is memory that is used again for every job.
@@ -50,7 +58,7 @@ func (p *plugin) load() {
 		scratch = p.loadJob(job, scratch)
 		switch {
 		case !scratch.inLedger:
-		case scratch.claims || scratch.cards || len(job.Tasks) < int(job.PodGroup.Spec.MinMember):
+		case scratch.devices(job):
 			later = append(later, job)
 			usages[job.UID], scratch = scratch, usage{}
 		default:
@@ -66,8 +74,12 @@ func (p *plugin) load() {
 	slices.SortFunc(later, func(a, b *api.JobInfo) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
 	})
-	for _, job := range later {
-		p.postJob(job, usages[job.UID])
+	splits := make([][]ledger.Split, len(later))
+	for i, job := range later {
+		splits[i] = p.postJob(job, usages[job.UID])
+	}
+	for i, job := range later {
+		p.postSplits(job, usages[job.UID].queue, splits[i])
 	}
 }
 
@@ -88,13 +100,19 @@ func (p *plugin) loadJob(job *api.JobInfo, reuse usage) usage {
 			u.claims = true
 			p.consumers = append(p.consumers, consumer{task: task, pod: known})
 		}
-		u.cards = p.loadCards(known, task) || u.cards
+		if known.cards != nil {
+			choosing, has := p.loadCards(known, task)
+			u.choosing, u.cards = u.choosing || choosing, u.cards || has
+		}
 		amounts := known.resources.Amounts
 		switch {
 		case api.AllocatedStatus(task.Status):
 			u.running++
 			p.charge(u.queue, task, known.ownParts())
 			u.allocated, u.request = plus(u.allocated, amounts), plus(u.request, amounts)
+			if known.cards != nil {
+				u.request = plus(u.request, known.cards.part.Amounts)
+			}
 		case task.Status == api.Pending:
 			u.request = plus(u.request, amounts)
 		}
@@ -226,8 +244,9 @@ func (p *plugin) remember() {
 	}
 }
 
-// postJob posts what a job wants, what it still needs to run, and what it has beyond that.
-func (p *plugin) postJob(job *api.JobInfo, u usage) {
+// postJob posts what a job wants, what it still needs to run, and what it has beyond that. It returns
+// what it needs of cards that it may choose among, which are to be posted when all else is.
+func (p *plugin) postJob(job *api.JobInfo, u usage) []ledger.Split {
 	s := &p.process.lists
 	s.minimum = p.minimum(job, s.minimum[:0])
 	elastic := u.allocated.Beyond(s.minimum, s.elastic[:0])
@@ -238,7 +257,7 @@ func (p *plugin) postJob(job *api.JobInfo, u usage) {
 	}
 	s.elastic, s.inqueue = elastic, inqueue
 	var splits []ledger.Split
-	if u.claims || u.cards || len(job.Tasks) < int(job.PodGroup.Spec.MinMember) {
+	if u.devices(job) {
 		h := p.devicesOf(job)
 		elastic = plus(elastic, h.elastic)
 		u.request = plus(u.request, h.request)
@@ -253,7 +272,7 @@ func (p *plugin) postJob(job *api.JobInfo, u usage) {
 	p.post(job, u.queue, ledger.Request, u.request)
 	p.post(job, u.queue, ledger.Elastic, elastic)
 	p.post(job, u.queue, ledger.Inqueue, inqueue)
-	p.postSplits(job, u.queue, splits)
+	return splits
 }
 
 // postSplits posts what a job takes of cards that it may choose among, as if it got those that it

@@ -54,8 +54,10 @@ type plugin struct {
 	ledger    *ledger.Ledger
 	// total is what the cluster has of resources.
 	total ledger.Amounts
-	// unread says of queues whose quota is not known yet why not.
+	// unread says of queues whose quota of devices is not known why not, notYet which quotas have
+	// not been read at all.
 	unread map[string]string
+	notYet map[string]bool
 	// listing has the queues that carry a card quota.
 	listing map[string]bool
 	// misplaced says of queues that have no place in the hierarchy why not.
@@ -64,8 +66,9 @@ type plugin struct {
 	problems map[string]problem
 	// consumers are the session's pods with claims, the oldest first.
 	consumers []consumer
-	// blocked says why no pod with claims can be placed in this session; empty if they can.
-	blocked string
+	// blocked says why no pod with claims can be placed in this session, behind why none with cards that
+	// are limited can; empty if they can.
+	blocked, behind string
 	// refused has why pods were refused in this session, each for the first time.
 	refused map[*pod]refusal
 	// refusedJobs has why jobs were not let in.

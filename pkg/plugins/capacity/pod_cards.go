@@ -1,6 +1,9 @@
 package capacity
 
 import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -17,7 +20,10 @@ type podCards struct {
 	part ledger.Part
 	// choices are for checks while the pod waits.
 	choices []*ledger.Part
-	// settled says that part is what the pod has, whatever becomes of its node's labels.
+	// charged are the requests that part has, whatever becomes of the node's labels. Cards whose name
+	// nobody knew are charged when somebody does.
+	charged []corev1.ResourceName
+	// settled says that the pod has a node, and that part is for that.
 	settled bool
 	// placed says that the pod had a node when the session began.
 	placed bool
@@ -62,49 +68,63 @@ func (p *plugin) countCards(known *pod, task *api.TaskInfo) {
 	}
 	known.cards = &podCards{Cards: cards, choices: cards.Choices()}
 	if before != nil {
-		known.cards.part.Amounts, known.cards.settled = before.part.Amounts, before.settled
+		c := known.cards
+		c.part.Amounts, c.charged, c.settled = before.part.Amounts, before.charged, before.settled
 		p.process.placed[task.Pod.UID] = known
 	}
 }
 
-// settle makes the part of a pod that has a node what the node has. A pod that was charged before
-// keeps its charge.
+// settle makes the part of a pod that has a node what the node has. What it was charged before
+// stays as it is.
 func (p *plugin) settle(known *pod, task *api.TaskInfo) {
 	c := known.cards
-	if c == nil || c.settled {
+	if c == nil {
+		return
+	}
+	c.settled = true
+	if len(c.charged) >= len(c.Requests) {
 		return
 	}
 	node := p.process.cards.fleet.Node(task.NodeName)
-	var err error
-	// Cards whose name nobody knows yet are counted when somebody does.
-	if c.part.Amounts, c.settled, err = c.On(node, &p.process.dimensions); err != nil {
-		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
+	amounts := slices.Clone(c.part.Amounts)
+	for _, r := range c.Requests {
+		name, found := node.Of(r.Resource)
+		if !found || slices.Contains(c.charged, r.Resource) {
+			continue
+		}
+		var err error
+		if amounts, err = amounts.Plus(p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name}), ledger.Units(r.Count)); err != nil {
+			klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
+			return
+		}
+		c.charged = append(c.charged, r.Resource)
 	}
+	c.part.Amounts = amounts
 }
 
 // unsettle forgets what a pod was charged that has no node any more.
 func (p *plugin) unsettle(known *pod) {
 	if c := known.cards; c != nil {
-		c.part.Amounts, c.settled = nil, false
+		c.part.Amounts, c.charged, c.settled = nil, nil, false
 		delete(p.process.placed, known.object.UID)
 	}
 }
 
-// loadCards finds out what a pod is charged as a session begins. It reports whether the pod asks for
-// any cards.
-func (p *plugin) loadCards(known *pod, task *api.TaskInfo) bool {
+// loadCards finds out what a pod is charged as a session begins. It reports whether the pod waits for
+// cards, or has some.
+func (p *plugin) loadCards(known *pod, task *api.TaskInfo) (waits, has bool) {
 	c := known.cards
 	if c == nil {
-		return false
+		return false, false
 	}
 	if c.placed = api.AllocatedStatus(task.Status) || task.Status == api.Releasing; !c.placed {
 		p.unsettle(known)
-		return true
+		return c.Unnamed() == "" && len(c.Requests) > 0, false
 	}
 	p.settle(known, task)
 	p.process.placed[task.Pod.UID] = known
 	if task.Status == api.Releasing && p.ledger.ListsCards(known.queue) {
 		p.leave(&c.part, leaving{queue: known.queue, holder: holderOf(task)})
 	}
-	return true
+	return false, len(c.charged) > 0
 }

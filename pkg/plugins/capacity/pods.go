@@ -36,7 +36,8 @@ type pod struct {
 	checks ledger.Demand
 	// exempt is what of resources must fit then.
 	exempt ledger.Part
-	// asked is checks with the choice of cards; nil until somebody asks.
+	// asked is checks with the choice of cards. It is made before anybody asks, because simulations
+	// ask from several goroutines.
 	asked ledger.Demand
 	// hoped is what the pod is charged in place of its claims while it is only pipelined.
 	hoped ledger.Demand
@@ -58,9 +59,6 @@ type pod struct {
 func (p *plugin) asks(known *pod) ledger.Demand {
 	asks := known.checks
 	if p.limitsCards(known) && !known.cards.settled {
-		if known.asked == nil {
-			known.asked = append(slices.Clip(asks), known.cards.choices...)
-		}
 		asks = known.asked
 	}
 	for _, claim := range known.claims {
@@ -128,7 +126,7 @@ func (p *plugin) lookAt(task *api.TaskInfo) *pod {
 
 // compose puts the demand together.
 func (p *plugin) compose(known *pod) {
-	known.asked, known.demand = nil, known.own[:1]
+	known.demand = known.own[:1]
 	known.err = cmp.Or(known.resourcesErr, known.cardsErr, known.claimsErr)
 	if known.cards != nil {
 		known.own[1] = &known.cards.part
@@ -142,6 +140,9 @@ func (p *plugin) compose(known *pod) {
 		known.exempt.Amounts = p.withoutBasics(known.resources.Amounts)
 		known.checks = slices.Clone(known.demand)
 		known.checks[0] = &known.exempt
+	}
+	if known.cards != nil {
+		known.asked = append(slices.Clip(known.checks), known.cards.choices...)
 	}
 }
 
@@ -189,7 +190,16 @@ func (p *plugin) forgetPods(tasks int) {
 			delete(p.process.pods, object)
 		}
 	}
-	maps.DeleteFunc(p.process.placed, func(_ types.UID, known *pod) bool { return known.round != p.process.round })
+	maps.DeleteFunc(p.process.placed, func(_ types.UID, known *pod) bool {
+		return known.round != p.process.round && !p.runs(known.object)
+	})
+}
+
+// runs reports whether a pod that the session does not have is still there: its job may be back later,
+// when its queue is.
+func (p *plugin) runs(pod *corev1.Pod) bool {
+	now, err := p.session.InformerFactory().Core().V1().Pods().Lister().Pods(pod.Namespace).Get(pod.Name)
+	return err == nil && now.UID == pod.UID && now.Status.Phase != corev1.PodSucceeded && now.Status.Phase != corev1.PodFailed
 }
 
 func holderOf(task *api.TaskInfo) ledger.Holder {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -23,6 +24,7 @@ func (p *plugin) openDevices() {
 		}
 		p.source = source{p.process.devices}
 	}
+	p.behind = p.whyBehind()
 	if p.blocked = p.whyBlocked(); p.source.devices != nil && p.source.Ready() {
 		p.catalog = p.source.Catalog()
 	}
@@ -56,32 +58,71 @@ func (p *plugin) whyBlocked() string {
 	if !p.source.Ready() {
 		return "claims, device classes and slices are still being read; if this lasts, check that the API server serves resource.k8s.io and that the scheduler may list and watch it"
 	}
-	if p.process.caughtUp {
-		return ""
-	}
-	missing := p.unknownConsumer()
-	if missing == nil || time.Since(p.process.startTime) > catchUpLimit {
-		p.process.caughtUp = true
-		return ""
-	}
-	return fmt.Sprintf("the scheduler has just started and is still reading pods that hold devices, %s/%s among them", missing.Namespace, missing.Name)
+	return p.behind
 }
 
-// unknownConsumer returns a pod that holds an allocated claim and belongs to a PodGroup,
-// but is in no job of the session; nil when there is none. After a start the scheduler's
-// cache is filled by handlers that lag behind the informers, and a pod that is missing
-// from it would be a charge that is missing from the ledger.
-func (p *plugin) unknownConsumer() *corev1.Pod {
-	claims, err := p.source.Claims()
-	if err != nil {
-		klog.ErrorS(err, "Failed to list claims")
-		return nil
+// whyBehind says that pods are missing from the session that hold devices or cards; empty if none is.
+// After a start the scheduler's cache is filled by handlers that lag behind the informers, and a pod that
+// is missing from it would be a charge that is missing from the ledger.
+func (p *plugin) whyBehind() string {
+	if p.process.caughtUp {
+		return ""
 	}
 	known := map[types.UID]bool{}
 	for _, job := range p.session.Jobs {
 		for _, task := range job.Tasks {
 			known[task.Pod.UID] = true
 		}
+	}
+	missing, ready := p.unknownHolder(known), p.source.devices == nil || p.source.Ready()
+	if missing == nil && ready && p.source.devices != nil {
+		missing = p.unknownConsumer(known)
+	}
+	if missing == nil || time.Since(p.process.startTime) > catchUpLimit {
+		p.process.caughtUp = ready
+		return ""
+	}
+	return fmt.Sprintf("the scheduler has just started and is still reading pods that hold devices, %s/%s among them", missing.Namespace, missing.Name)
+}
+
+// unknownHolder returns a pod that has a node and requests cards and belongs to a PodGroup, but is not
+// known; nil when there is none.
+func (p *plugin) unknownHolder(known map[types.UID]bool) *corev1.Pod {
+	pods, err := p.session.InformerFactory().Core().V1().Pods().Lister().List(labels.Everything())
+	if err != nil {
+		klog.ErrorS(err, "Failed to list pods")
+		return nil
+	}
+	for _, pod := range pods {
+		over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if known[pod.UID] || pod.Spec.NodeName == "" || over || pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] == "" {
+			continue
+		}
+		if p.requestsCards(pod.Spec.Containers) || p.requestsCards(pod.Spec.InitContainers) {
+			return pod
+		}
+	}
+	return nil
+}
+
+func (p *plugin) requestsCards(containers []corev1.Container) bool {
+	for i := range containers {
+		for name := range containers[i].Resources.Requests {
+			if p.process.cards.fleet.IsCard(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unknownConsumer returns a pod that holds an allocated claim and belongs to a PodGroup,
+// but is not known; nil when there is none.
+func (p *plugin) unknownConsumer(known map[types.UID]bool) *corev1.Pod {
+	claims, err := p.source.Claims()
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+		return nil
 	}
 	pods := p.session.InformerFactory().Core().V1().Pods().Lister()
 	for _, claim := range claims {

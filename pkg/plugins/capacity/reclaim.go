@@ -38,10 +38,10 @@ func (p *plugin) fitsAlone(queue ledger.QueueID, known *pod) (ledger.Demand, boo
 		return d, p.ledger.FitsAlone(queue, d)
 	}
 	for _, choice := range known.cards.choices {
-		var best *ledger.Part
-		for _, alternative := range append(choice.Alternatives, choice.Amounts) {
+		best := &ledger.Part{Amounts: choice.Amounts}
+		for i, alternative := range choice.Alternatives {
 			part := &ledger.Part{Amounts: alternative}
-			if best == nil || p.ledger.FitsAlone(queue, ledger.Demand{part}) && !p.ledger.FitsAlone(queue, ledger.Demand{best}) {
+			if i == 0 || p.ledger.FitsAlone(queue, ledger.Demand{part}) && !p.ledger.FitsAlone(queue, ledger.Demand{best}) {
 				best = part
 			}
 		}
@@ -50,12 +50,21 @@ func (p *plugin) fitsAlone(queue ledger.QueueID, known *pod) (ledger.Demand, boo
 	return d, p.ledger.FitsAlone(queue, d)
 }
 
+// mayHaveCardsOf reports whether the queue, whatever its ancestors have, can carry the cards of the node
+// that all victims are on.
+func (p *plugin) mayHaveCardsOf(node string, queue ledger.QueueID, known *pod) bool {
+	return !p.limitsCards(known) || p.ledger.FitsAlone(queue, ledger.Demand{known.cards.partOn(p.process.cards.fleet.Node(node))})
+}
+
 // reclaimable is Volcano's ReclaimableFn: which of the pods can be asked to go, so that the
 // reclaimer gets what its queue deserves? Each choice counts for the next.
 func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	queue, known, err := p.heldBy(reclaimer)
 	if err != nil {
 		klog.V(3).InfoS("Pod cannot reclaim", "pod", klog.KRef(reclaimer.Namespace, reclaimer.Name), "reason", err.Error())
+		return nil, util.Reject
+	}
+	if len(reclaimees) > 0 && !p.mayHaveCardsOf(reclaimees[0].NodeName, queue, known) {
 		return nil, util.Reject
 	}
 	wanted := p.wanted(reclaimer, known)

@@ -113,7 +113,7 @@ func (p *plugin) reportJobs() {
 		if !found {
 			continue
 		}
-		if p.process.toldJobs[id] != r.message {
+		if r.reason != "" && p.process.toldJobs[id] != r.message {
 			p.process.recorder.Event(podGroupReference(&job.PodGroup.PodGroup), corev1.EventTypeWarning, r.reason, r.message)
 		}
 		p.process.toldJobs[id] = r.message
