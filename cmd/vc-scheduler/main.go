@@ -30,8 +30,9 @@ import (
 func main() {
 	// Upstream's plugins register themselves when their package is initialized, which is
 	// before this: the later registration wins.
-	framework.RegisterPluginBuilder(capacity.Name, capacity.NewBuilder(capacity.Name))
-	framework.RegisterPluginBuilder(capacity.CardName, capacity.NewBuilder(capacity.CardName))
+	for name, builder := range capacity.NewBuilders() {
+		framework.RegisterPluginBuilder(name, builder)
+	}
 	framework.RegisterPluginBuilder(predicates.PluginName, capacity.NewPredicates)
 
 	opts, logFlushFrequency := parseFlags()

@@ -34,7 +34,7 @@ const PluginName = capacity.Name
 
 // New makes a plugin with a memory of its own, as if the process had just started.
 func New(arguments framework.Arguments) framework.Plugin {
-	return capacity.NewBuilder(capacity.Name)(arguments)
+	return capacity.NewBuilders()[capacity.Name](arguments)
 }
 `
 

@@ -53,6 +53,8 @@ func (b binder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 	switch {
 	case !ok:
 		return nil
+	case decided.err == nil && b.devices == nil:
+		return nil // from before the configuration was changed
 	case decided.err != nil:
 		return fmt.Errorf("devices or cards for pod %s/%s: %w", bind.TaskInfo.Namespace, bind.TaskInfo.Name, decided.err)
 	default:

@@ -95,7 +95,7 @@ func (p *plugin) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	p.notYet[queue.Name] = err != nil
 	if err == nil && object != nil {
 		if devices, err = quota.Devices(object, &p.process.dimensions); err != nil {
-			p.problems[queue.Name] = problem{quotaNotRead, err.Error()}
+			p.note(queue.Name, quotaNotRead, err.Error())
 		}
 		var cards ledger.Amounts
 		cards, spec.ListsCards = p.cardQuota(object)
@@ -126,7 +126,7 @@ func (p *plugin) cardQuota(object *schedulingv1beta1.Queue) (ledger.Amounts, boo
 		if known[object.UID] != nil {
 			holds = "until then, its last quota holds"
 		}
-		p.problems[object.Name] = problem{quotaNotRead, err.Error() + "; " + holds}
+		p.note(object.Name, quotaNotRead, err.Error()+"; "+holds)
 		return known[object.UID], true
 	case cards == nil:
 		delete(known, object.UID)

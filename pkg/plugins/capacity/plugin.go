@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"k8s.io/klog/v2"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -17,14 +19,16 @@ const (
 	CardName = "capacity-card"
 )
 
-// NewBuilder returns what framework.RegisterPluginBuilder takes, for one of the plugin's names. All
-// plugins that one builder makes, one for each session, share the informers and the memory of the
-// process, so register one builder once.
-func NewBuilder(name string) framework.PluginBuilder {
-	p := newProcess()
-	return func(arguments framework.Arguments) framework.Plugin {
-		return &plugin{process: p, settings: readSettings(name, arguments)}
+// NewBuilders returns what framework.RegisterPluginBuilder takes, by name. All plugins that they make, one
+// for each session, share the informers and the memory of the process, so call this once.
+func NewBuilders() map[string]framework.PluginBuilder {
+	p, builders := newProcess(), map[string]framework.PluginBuilder{}
+	for _, name := range []string{Name, CardName} {
+		builders[name] = func(arguments framework.Arguments) framework.Plugin {
+			return &plugin{process: p, settings: readSettings(name, arguments)}
+		}
 	}
+	return builders
 }
 
 // plugin lives for one session.
@@ -62,8 +66,8 @@ type plugin struct {
 	listing map[string]bool
 	// misplaced says of queues that have no place in the hierarchy why not.
 	misplaced map[string]string
-	// problems has what is wrong with queues, by name.
-	problems map[string]problem
+	// problems has what is wrong with queues, and what to change.
+	problems map[problem]string
 	// consumers are the session's pods with claims, the oldest first.
 	consumers []consumer
 	// blocked says why no pod with claims can be placed in this session, behind why none with cards that
@@ -82,11 +86,15 @@ func (p *plugin) Name() string { return p.settings.name }
 
 // OnSessionOpen implements framework.Plugin.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
+	if !p.process.open(ssn, p.Name()) {
+		klog.ErrorS(nil, "The scheduler's configuration has this plugin under both of its names, the second one is left out", "plugin", p.Name())
+		return
+	}
 	p.process.start(ssn)
 	p.session = ssn
 	p.hierarchy = ssn.HierarchyEnabled(p.Name()) && !p.settings.cardsOnly
 	p.process.apply(p.settings)
-	p.problems = map[string]problem{}
+	p.problems = map[problem]string{}
 	p.attempts, p.failed, p.leaving = map[*pod]*attempt{}, map[*pod]error{}, map[*ledger.Part]leaving{}
 	p.unknown = map[string]*demand.Claim{}
 	p.refused, p.refusedJobs = map[*pod]refusal{}, map[api.JobID]refusal{}
@@ -120,6 +128,9 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status
 // of pods, PodGroups and queues.
 func (p *plugin) OnSessionClose(*framework.Session) {
+	if p.session == nil {
+		return // it was left out
+	}
 	p.freeStranded()
 	p.report()
 	p.publish()

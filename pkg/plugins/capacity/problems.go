@@ -22,9 +22,17 @@ const (
 	quotaNotRead        = "QuotaNotRead"
 )
 
-// problem is what is wrong with a queue, and what to change.
+// problem is a kind of thing that is wrong with a queue.
 type problem struct {
-	reason, message string
+	queue, reason string
+}
+
+// note notes what is wrong with a queue, and what to change.
+func (p *plugin) note(queue, reason, message string) {
+	if before := p.problems[problem{queue, reason}]; before != "" && before != message {
+		message = before + "; besides, " + message
+	}
+	p.problems[problem{queue, reason}] = message
 }
 
 var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
@@ -35,8 +43,8 @@ var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
 // noteNotLeaf notes that a job is in a queue that has others below it, unless the job is over.
 func (p *plugin) noteNotLeaf(job *api.JobInfo) {
 	if job.PodGroup.Status.Phase != scheduling.PodGroupCompleted {
-		p.problems[string(job.Queue)] = problem{queueNotLeaf,
-			"The queue has jobs of its own, but other queues are below it, so that they are not scheduled: move the jobs to one of those"}
+		p.note(string(job.Queue), queueNotLeaf,
+			"The queue has jobs of its own, but other queues are below it, so that they are not scheduled: move the jobs to one of those")
 	}
 }
 
@@ -45,14 +53,14 @@ func (p *plugin) noteNotLeaf(job *api.JobInfo) {
 func (p *plugin) findProblems() {
 	if p.hierarchy {
 		for name, reason := range p.misplaced {
-			p.problems[name] = problem{queueMisplaced, "The queue takes no pods: " + reason}
+			p.note(name, queueMisplaced, "The queue takes no pods: "+reason)
 		}
 	}
 	for _, u := range p.ledger.Uncovered() {
-		if name := p.ledger.Name(u.Queue); p.problems[name] == (problem{}) {
-			p.problems[name] = problem{guaranteeNotCovered, fmt.Sprintf(
+		if name := p.ledger.Name(u.Queue); p.problems[problem{name, guaranteeNotCovered}] == "" {
+			p.note(name, guaranteeNotCovered, fmt.Sprintf(
 				"The queue's guarantee of %s cannot be kept: it and the queues beside it are guaranteed <%s>, but there is only <%s>: lower guarantees or add nodes",
-				u.Dimension, u.Dimension.Format(u.Sum), u.Dimension.Format(u.Limit))}
+				u.Dimension, u.Dimension.Format(u.Sum), u.Dimension.Format(u.Limit)))
 		}
 	}
 }
@@ -61,14 +69,14 @@ func (p *plugin) findProblems() {
 // before, and counts the queues.
 func (p *plugin) reportProblems() {
 	counts := map[string]int{queueMisplaced: 0, queueNotLeaf: 0, guaranteeNotCovered: 0, quotaNotRead: 0}
-	for name, problem := range p.problems {
+	for problem, message := range p.problems {
 		counts[problem.reason]++
-		if p.process.toldQueues[name] == problem {
+		if p.process.toldQueues[problem] == message {
 			continue
 		}
-		klog.ErrorS(nil, "Something is wrong with a queue", "queue", name, "reason", problem.reason, "message", problem.message)
-		if info, found := p.session.Queues[api.QueueID(name)]; found {
-			p.process.recorder.Event(queueReference(info.Queue), corev1.EventTypeWarning, problem.reason, problem.message)
+		klog.ErrorS(nil, "Something is wrong with a queue", "queue", problem.queue, "reason", problem.reason, "message", message)
+		if info, found := p.session.Queues[api.QueueID(problem.queue)]; found {
+			p.process.recorder.Event(queueReference(info.Queue), corev1.EventTypeWarning, problem.reason, message)
 		}
 	}
 	p.process.toldQueues = p.problems

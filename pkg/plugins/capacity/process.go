@@ -53,6 +53,9 @@ type process struct {
 	placed map[types.UID]*pod
 	// settings are those of the last session.
 	settings settings
+	// opened and openedAs are the last session and the name under which it was opened.
+	opened   types.UID
+	openedAs string
 	// lastAmounts are those of the pod that was met last for the first time.
 	lastAmounts ledger.Amounts
 	lists       lists
@@ -62,7 +65,7 @@ type process struct {
 	// that are not let in, and of queues that something is wrong with.
 	toldPods   map[api.TaskID]told
 	toldJobs   map[api.JobID]string
-	toldQueues map[string]problem
+	toldQueues map[problem]string
 	published  map[string]*published
 
 	startTime time.Time
@@ -90,6 +93,15 @@ func newProcess() *process {
 func (p *process) begin(catalog *dra.Catalog) {
 	p.round++
 	p.claims.Begin(catalog)
+}
+
+// open reports whether nobody has opened the session under another name.
+func (p *process) open(ssn *framework.Session, name string) bool {
+	if p.opened == ssn.UID && p.openedAs != name {
+		return false
+	}
+	p.opened, p.openedAs = ssn.UID, name
+	return true
 }
 
 // apply makes room for other settings than before: what is remembered of pods is wrong then.

@@ -47,6 +47,8 @@ type scene struct {
 	// name is the plugin's name, capacity if empty.
 	name      string
 	arguments framework.Arguments
+	// strays are pods that the API server has, but no job of the session.
+	strays []*corev1.Pod
 }
 
 // newScene has nodes with so many cores each, in GiB as many again, and eight GPUs.
@@ -138,11 +140,16 @@ func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, str
 // readFirst is the plugin after it has read all that there is of devices and cards.
 type readFirst struct {
 	*plugin
-	nodes []*corev1.Node
+	scene *scene
 }
 
 func (p readFirst) OnSessionOpen(ssn *framework.Session) {
-	for _, node := range p.nodes {
+	for _, pod := range p.scene.strays {
+		if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
+			panic(err)
+		}
+	}
+	for _, node := range p.scene.Nodes {
 		if len(node.Labels) == 0 {
 			continue
 		}
@@ -181,7 +188,7 @@ func (s *scene) open(t testing.TB) *framework.Session {
 	name := cmp.Or(s.name, Name)
 	s.Plugins[name] = func(framework.Arguments) framework.Plugin {
 		opened = &plugin{process: s.process, settings: readSettings(name, s.arguments)}
-		return readFirst{opened, s.Nodes}
+		return readFirst{opened, s}
 	}
 	s.Plugins[gang.PluginName], s.Plugins[predicates.PluginName] = gang.New, NewPredicates
 	on := ptr.To(true)

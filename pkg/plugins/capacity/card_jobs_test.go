@@ -1,0 +1,141 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+func TestJobsWithCardsAreLetIn(t *testing.T) {
+	for _, c := range []struct {
+		name, request string
+		pods          []*corev1.Pod
+		want          string
+		message       string
+	}{
+		{name: "what it says fits", request: `{"H100": 2, "A100": 3}`, want: "Inqueue"},
+		{name: "one too many", request: `{"A100": 5}`, want: "Pending", message: "Queue <q> has insufficient <A100> quota: requested <5>, total would be <5>, but capability is <4>"},
+		{name: "a split", request: `{"H100|A100": 6}`, want: "Inqueue"},
+		{name: "a split that does not fit", request: `{"H100|A100": 7}`, want: "Pending", message: "Queue <q> has insufficient <H100|A100> quota: requested <7>, total would be <7>, but capability is <6>"},
+		{name: "a split beside a fixed number", request: `{"H100|A100": 4, "A100": 3}`, want: "Pending", message: "Queue <q> has insufficient <H100|A100> quota: requested <4>, total would be <7>, but capability is <6>"},
+		{name: "pods count, not what the job says", request: `{"A100": 5}`, pods: []*corev1.Pod{gpuPod("p", "", 4, "A100")}, want: "Inqueue"},
+		{name: "all pods that are needed", pods: []*corev1.Pod{gpuPod("p", "", 2, "H100|A100"), gpuPod("r", "", 2, "H100|A100"), gpuPod("s", "", 3, "H100|A100")}, want: "Pending",
+			message: "Queue <q> has insufficient <H100|A100> quota: requested <7>, total would be <7>, but capability is <6>"},
+		{name: "a request that makes no sense", request: `{"A100": 1.5}`, want: "Pending", message: "its annotation volcano.sh/card.request is wrong at character 12: 1.5 for A100 is no whole number"},
+		{name: "a name in it that makes no sense", request: `{"A100|": 1}`, want: "Pending", message: `its annotation volcano.sh/card.request is wrong in "A100|": at character 5: "" is no card name`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+			s.withCards(map[string]string{"q": `{"H100": 2, "A100": 4}`}).job("j", "q", scheduling.PodGroupPending, cpu(1), c.pods...)
+			s.PodGroups[0].Spec.MinMember = max(1, int32(len(c.pods)))
+			if c.request != "" {
+				s.PodGroups[0].Annotations = map[string]string{card.RequestAnnotation: c.request}
+			}
+			ssn := s.open(t)
+			s.Run([]framework.Action{enqueue.New()})
+			if got := phaseOf(ssn, "j"); got != c.want {
+				t.Errorf("the job is %s, want %s", got, c.want)
+			}
+			framework.CloseSession(ssn)
+			if c.message == "" {
+				return
+			}
+			reason := insufficientScalarQuota
+			if strings.Contains(c.message, "wrong") {
+				reason = taskRequestFailed
+			}
+			expectEvent(t, ssn.KubeClient(), "PodGroup", "j", reason, c.message)
+		})
+	}
+}
+
+// TestJobsThatWereLetInCount: what a job may still take is not given to the next one.
+func TestJobsThatWereLetInCount(t *testing.T) {
+	s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 4}`})
+	s.requesting(t, inqueue, `{"H100|A100": 3}`).requesting(t, scheduling.PodGroupPending, `{"A100": 3}`).requesting(t, scheduling.PodGroupPending, `{"A100|H100": 1}`)
+	ssn := s.open(t)
+	s.Run([]framework.Action{enqueue.New()})
+	if one, two := phaseOf(ssn, "j1"), phaseOf(ssn, "j2"); one != "Inqueue" || two != "Pending" {
+		t.Errorf("j1 is %s, j2 is %s; three of six are spoken for, A100 has room for three, and then there is none", one, two)
+	}
+	p := pluginOf(ssn)
+	q, _ := p.ledger.Queue("q")
+	sum := ""
+	for _, name := range []string{"H100", "A100"} {
+		sum += p.ledger.Balance(q, ledger.Inqueue, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String() + " "
+	}
+	if sum != "2 4 " {
+		t.Errorf("jobs that have been let in take %s, want 2 H100 and 4 A100", sum)
+	}
+}
+
+// TestSplitsComeLast: what a job may choose among is reserved where the others leave room.
+func TestSplitsComeLast(t *testing.T) {
+	s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+	s.withCards(map[string]string{"q": `{"H100": 4, "A100": 4}`})
+	s.requesting(t, inqueue, `{"H100|A100": 4}`).requesting(t, inqueue, `{"H100": 4}`).requesting(t, scheduling.PodGroupPending, `{"A100": 4}`)
+	ssn := s.open(t)
+	s.Run([]framework.Action{enqueue.New()})
+	if got := phaseOf(ssn, "j2"); got != "Pending" {
+		t.Errorf("the third job for four cards of eight is %s", got)
+	}
+}
+
+// requesting adds a job without pods that says itself what it needs.
+func (s *scene) requesting(t *testing.T, phase scheduling.PodGroupPhase, request string) *scene {
+	t.Helper()
+	i := len(s.PodGroups)
+	s.job(fmt.Sprint("j", i), "q", phase, cpu(1))
+	s.PodGroups[i].Spec.MinMember = 1
+	s.PodGroups[i].CreationTimestamp = metav1.NewTime(time.Unix(int64(1000+i), 0))
+	s.PodGroups[i].Annotations = map[string]string{card.RequestAnnotation: request}
+	return s
+}
+
+// TestReservationsLastWhilePodsAreMade: the first pod of a job does not make it need less.
+func TestReservationsLastWhilePodsAreMade(t *testing.T) {
+	s := newScene(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
+	s.withCards(map[string]string{"q": `{"H100": 4}`})
+	s.job("a", "q", inqueue, cpu(4), gpuPod("a0", "n1", 1, "H100"), gpuPod("a1", "", 1, "H100"))
+	s.PodGroups[0].Spec.MinMember = 4
+	s.PodGroups[0].Annotations = map[string]string{card.RequestAnnotation: `{"H100": 4}`}
+	s.requesting(t, scheduling.PodGroupPending, `{"H100": 1}`)
+	ssn := s.open(t)
+	s.Run([]framework.Action{enqueue.New()})
+	if got := phaseOf(ssn, "j1"); got != "Pending" {
+		t.Errorf("a job for one card more is %s", got)
+	}
+	p := pluginOf(ssn)
+	if got := p.ledger.Balance(queueID(p), ledger.Inqueue, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(3) {
+		t.Errorf("%s are kept for the job, want 3", got)
+	}
+}
+
+// TestPodsThatMakeNoSenseReserveNothing: they wait, and others go on.
+func TestPodsThatMakeNoSenseReserveNothing(t *testing.T) {
+	for _, names := range []string{"H100||A100", "B200"} {
+		s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+		s.withCards(map[string]string{"q": `{"H100": 2}`})
+		s.job("bad", "q", inqueue, nil, gpuPod("bad", "", 2, names))
+		s.job("pending", "q", scheduling.PodGroupPending, cpu(1), gpuPod("pending", "", 2, names))
+		s.job("good", "q", scheduling.PodGroupPending, cpu(1), gpuPod("good", "", 2, "H100"))
+		ssn := s.open(t)
+		s.Run([]framework.Action{enqueue.New(), allocate.New()})
+		if got := nodesOf(ssn); got != "bad@ good@n1 pending@" || phaseOf(ssn, "pending") != "Inqueue" {
+			t.Errorf("beside pods that name %s: %s, the other job is %s", names, got, phaseOf(ssn, "pending"))
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
+)
+
+// prioritized makes the scene's jobs preempt each other by priority, as the priorities of their pods say.
+func (s *scene) prioritized() {
+	if s.Plugins == nil {
+		s.Plugins = map[string]framework.PluginBuilder{}
+	}
+	on := ptr.To(true)
+	s.Plugins[priority.PluginName] = priority.New
+	s.extra = append(s.extra, conf.PluginOption{Name: priority.PluginName, EnabledPreemptable: on, EnabledJobOrder: on, EnabledTaskOrder: on, EnabledJobStarving: on})
+}
+
+func withPriority(pod *corev1.Pod, value int32) *corev1.Pod {
+	pod.Spec.Priority = &value
+	return pod
+}
+
+// TestPreemptionForCards: victims are only pods whose going helps.
+func TestPreemptionForCards(t *testing.T) {
+	for _, c := range []struct {
+		name, quota string
+		low, high   *corev1.Pod
+		change      func(*scene)
+		want        string
+	}{
+		{name: "the card quota is full", quota: `{"H100": 8}`, low: gpuPod("low", "n1", 8, ""), high: gpuPod("p", "", 2, "H100"), want: "low:Releasing p:Pipelined"},
+		{name: "the card quota is full on another model's node", quota: `{"H100": 0, "A100": 8}`, low: gpuPod("low", "n2", 8, ""), high: gpuPod("p", "", 2, "H100"), want: "low:Running p:Pending"},
+		{name: "one model has no quota, the other's node is full", quota: `{"H100": 0, "A100": 16}`, low: gpuPod("low", "n2", 8, ""), high: gpuPod("p", "", 2, "H100|A100"), want: "low:Releasing p:Pipelined"},
+		{name: "cpu is short, and only a pod on another model's node could give some", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n2", cpu(4)), high: gpuPod("p", "", 2, "H100"),
+			change: func(s *scene) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Running p:Pending"},
+		{name: "cpu is short on a node with the card", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n1", cpu(4)), high: gpuPod("p", "", 2, "H100"),
+			change: func(s *scene) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Releasing p:Pipelined"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+			if s.prioritized(); c.change != nil {
+				c.change(s)
+			}
+			s.withCards(map[string]string{"q": c.quota}).job("i", "q", running, nil, withPriority(c.low, 1)).job("j", "q", inqueue, nil, withPriority(c.high, 100))
+			ssn := s.open(t)
+			for _, job := range ssn.Jobs {
+				if job.Priority = 1; job.Name == "j" {
+					job.Priority = 100
+				}
+			}
+			s.Run([]framework.Action{allocate.New(), preempt.New()})
+			expectStatuses(t, ssn, c.want)
+		})
+	}
+}
+
+// TestReclaimForCards: nobody is evicted for a pod that its own queue refuses.
+func TestReclaimForCards(t *testing.T) {
+	for _, c := range []struct {
+		name, quota, names, want, charged string
+	}{
+		{name: "there is quota for one of the cards, whose node is full", quota: `{"H100": 0, "A100": 4}`, names: "H100|A100", want: "n1", charged: "0 2"},
+		{name: "there is quota for neither", quota: `{"H100": 1, "A100": 1}`, names: "H100|A100", want: "n1 n2", charged: "0 0"},
+		{name: "there is quota for no card at all", quota: `{"H100": 1, "A100": 1}`, want: "n1 n2", charged: "0 0"},
+		{name: "there is quota", quota: `{"H100": 4}`, names: "H100", want: "n2", charged: "2 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil)
+			s.queue("q", "root", func(spec *scheduling.QueueSpec) { spec.Deserved = cpu(8) })
+			s.queue("other", "root", func(spec *scheduling.QueueSpec) { spec.Deserved, spec.Reclaimable = cpu(1), ptr.To(true) })
+			s.withCards(map[string]string{"q": c.quota, "other": `{"H100": 8, "A100": 8}`})
+			for i, node := range []string{"n1", "n1", "n2", "n2"} {
+				s.job(fmt.Sprint("other-", i), "other", running, nil, gpuPod(fmt.Sprint("other-", i), node, 4, ""))
+			}
+			s.job("j", "q", inqueue, nil, gpuPod("p", "", 2, c.names))
+			ssn := s.run(t)
+			untouched := map[string]int{}
+			for _, job := range ssn.Jobs {
+				for _, task := range job.TaskStatusIndex[api.Running] {
+					untouched[task.NodeName]++
+				}
+			}
+			for _, node := range strings.Fields(c.want) {
+				if untouched[node] != 2 {
+					t.Errorf("of two pods on %s %d go on", node, untouched[node])
+				}
+			}
+			p := pluginOf(ssn)
+			if got := p.cardsOfQueue("q", "H100") + " " + p.cardsOfQueue("q", "A100"); got != c.charged {
+				t.Errorf("%s are charged, want %s", got, c.charged)
+			}
+		})
+	}
+}
