@@ -34,6 +34,7 @@ var rooms = []room{
 	{folder: "pkg/allocation", reaches: []string{"pkg/dra"}, shuns: []string{"volcano.sh/volcano", "volcano.sh/apis"}},
 	{folder: "pkg/demand", reaches: []string{"pkg/dra", "pkg/ledger"}, shuns: []string{"volcano.sh/volcano"}},
 	{folder: "pkg/plugins/capacity", reaches: []string{"apis", "pkg/client", "pkg/ledger", "pkg/quota", "pkg/dra", "pkg/demand", "pkg/allocation"}},
+	{folder: "pkg/plugins/crossquota"},
 	{folder: "cmd", reaches: []string{"*"}},
 	{folder: "hack"},
 	{folder: "test/cluster", reaches: []string{"config"}, shuns: []string{"volcano.sh/volcano", "k8s.io/kubernetes"}},
