@@ -25,6 +25,7 @@ import (
 	"volcano.sh/volcano/pkg/version"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
+	"github.com/devicequota/devicequota/pkg/plugins/crossquota"
 )
 
 func main() {
@@ -32,6 +33,7 @@ func main() {
 	// before this: the later registration wins.
 	framework.RegisterPluginBuilder(capacity.Name, capacity.NewBuilder())
 	framework.RegisterPluginBuilder(predicates.PluginName, capacity.NewPredicates)
+	framework.RegisterPluginBuilder(crossquota.Name, crossquota.NewBuilder())
 
 	opts, logFlushFrequency := parseFlags()
 	if opts.PrintVersion {
