@@ -34,8 +34,9 @@ func TestSimulation(t *testing.T) {
 		"the node has no GPU":                {pod: "high-0", node: "plain", fits: true},
 		"a pod that was leaving anyway left": {pod: "high-0", node: "gpu", removed: []string{"leaving-0"}},
 	} {
+		// Not in the goroutine: upstream's Clone writes to the tasks of the node that it copies.
+		node, task := s.session.Nodes[c.node].Clone(), s.task(c.pod)
 		wait.Go(func() {
-			node, task := s.session.Nodes[c.node].Clone(), s.task(c.pod)
 			for range 50 {
 				for _, removed := range c.removed {
 					if err := node.RemoveTask(s.task(removed)); err != nil {
@@ -46,7 +47,7 @@ func TestSimulation(t *testing.T) {
 					t.Errorf("%s: the pod fits: %t, want %t: %v", name, err == nil, c.fits, err)
 				}
 				for _, removed := range c.removed {
-					if err := node.AddTask(s.task(removed)); err != nil {
+					if err := node.AddTask(s.task(removed).Clone()); err != nil {
 						t.Error(err)
 					}
 				}
