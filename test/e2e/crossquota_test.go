@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -14,7 +13,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
@@ -75,7 +73,6 @@ var _ = Describe("crossquota", Ordered, func() {
 		}
 	})
 
-	// site is a case with nodes of its own, all with eight cores and 32Gi.
 	newSite := func(ctx context.Context) *site {
 		namespace, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "xq-"}}, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
@@ -119,16 +116,16 @@ var _ = Describe("crossquota", Ordered, func() {
 	It("follows the node's annotations while pods run", func(ctx context.Context) {
 		s := newSite(ctx)
 		gpu := s.node(ctx, "gpu", "nvidia.com/gpu: 8")
-		s.annotate(ctx, gpu, "percentage-cpu", ptr.To("25"))
+		s.annotate(ctx, gpu, "percentage-cpu", "25")
 		s.run(ctx, "web-0", gpu, "1")
 		s.run(ctx, "web-1", gpu, "1")
 		s.create(ctx, "web-2", gpu, "1")
 		s.expectWaits(ctx, "web-2", "has a quota of 2 cores of cpu")
-		s.annotate(ctx, gpu, "cpu", ptr.To("3000m"))
+		s.annotate(ctx, gpu, "cpu", "3000m")
 		s.expectPodRuns(ctx, "web-2")
 
 		By("evicting nobody when the quota is lowered")
-		s.annotate(ctx, gpu, "cpu", ptr.To("1"))
+		s.annotate(ctx, gpu, "cpu", "1")
 		s.create(ctx, "web-3", gpu, "1")
 		s.expectWaits(ctx, "web-3", "has a quota of 1 core of cpu for pods without GPU, they use 3 cores")
 		s.create(ctx, "memory", gpu, "0", func(pod *corev1.Pod) {
@@ -140,12 +137,14 @@ var _ = Describe("crossquota", Ordered, func() {
 		}
 
 		By("telling the node what is wrong with an annotation, and falling to the next")
-		s.annotate(ctx, gpu, "cpu", ptr.To("lots"))
+		s.annotate(ctx, gpu, "cpu", "lots")
 		s.expectWaits(ctx, "web-3", "has a quota of 2 cores of cpu")
-		s.expectToldNode(ctx, gpu, `annotation volcano.sh/crossquota-cpu is "lots": it is no quantity`)
-		s.annotate(ctx, gpu, "percentage-cpu", ptr.To("200"))
+		const lots = `annotation volcano.sh/crossquota-cpu is "lots": it is no quantity`
+		s.expectEvents(ctx, "default", "Node", gpu, "InvalidCrossQuota", lots)
+		s.annotate(ctx, gpu, "percentage-cpu", "200")
 		s.expectPodRuns(ctx, "web-3") // the argument counts now
-		s.expectToldNode(ctx, gpu, `annotation volcano.sh/crossquota-percentage-cpu is "200": it is not between 0 and 100`)
+		s.expectEvents(ctx, "default", "Node", gpu, "InvalidCrossQuota", "Node <"+gpu+">: "+lots,
+			`annotation volcano.sh/crossquota-percentage-cpu is "200": it is not between 0 and 100`)
 	})
 
 	// Of cpu 1 and 1.5 cores of 4 are used, of memory 16 and 0 of 32Gi. With the pod's 1 core and 2Gi
@@ -162,7 +161,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pod.Spec.NodeName).To(Equal(nodes[want]))
 		if strategy == "fastest" {
-			expectToldIn(ctx, client, s.namespace, "Pod", "web", "UnknownScoringStrategy", `Annotation volcano.sh/crossquota-scoring-strategy is "fastest"`)
+			s.expectEvents(ctx, s.namespace, "Pod", "web", "UnknownScoringStrategy", `Annotation volcano.sh/crossquota-scoring-strategy is "fastest"`)
 		}
 	},
 		Entry("most-allocated", "most-allocated", 1),
@@ -254,131 +253,3 @@ var _ = Describe("crossquota", Ordered, func() {
 		Eventually(func() string { return metricsOf(ctx, own) }).WithContext(ctx).ShouldNot(ContainSubstring(`node="` + gpu))
 	})
 })
-
-func logOf(c *cluster.Cluster) string {
-	log, err := os.ReadFile(filepath.Join(c.State(), "logs", cluster.VolcanoScheduler+".log"))
-	Expect(err).NotTo(HaveOccurred())
-	return string(log)
-}
-
-// site is what one case has to itself of a cluster with crossquota.
-type site struct {
-	*scene
-	own *cluster.Cluster
-}
-
-// node makes a node with eight cores and 32Gi, and what more is said.
-func (s *site) node(ctx context.Context, name, more string) string {
-	name = s.namespace + "-" + name
-	Expect(s.own.ApplyYAML(ctx, "node", fmt.Appendf(nil, `
-apiVersion: v1
-kind: Node
-metadata: {name: %[1]s, labels: {site: %[2]s, node: %[1]s}}
-status:
-  allocatable: &all {cpu: "8", memory: 32Gi, pods: "50", %[3]s}
-  capacity: *all
-`, name, s.namespace, more))).To(Succeed())
-	return name
-}
-
-// create creates a pod that must be on that node, or on any of the site's if it is empty.
-func (s *site) create(ctx context.Context, name, node, cpu string, changes ...func(*corev1.Pod)) {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{}},
-		Spec: corev1.PodSpec{
-			SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
-			Containers:   []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1"}},
-			NodeSelector: map[string]string{"site": s.namespace},
-		},
-	}
-	if node != "" {
-		pod.Spec.NodeSelector["node"] = node
-	}
-	pod.Spec.Containers[0].Resources.Requests = amount(corev1.ResourceCPU, cpu)
-	for _, change := range changes {
-		change(pod)
-	}
-	_, err := s.kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-}
-
-// run creates a pod and waits until it runs.
-func (s *site) run(ctx context.Context, name, node, cpu string, changes ...func(*corev1.Pod)) {
-	GinkgoHelper()
-	s.create(ctx, name, node, cpu, changes...)
-	s.expectPodRuns(ctx, name)
-}
-
-func (s *site) remove(ctx context.Context, name string) {
-	GinkgoHelper()
-	Expect(s.kube.CoreV1().Pods(s.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
-}
-
-func requesting(name corev1.ResourceName) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) {
-		resources := &pod.Spec.Containers[0].Resources
-		resources.Requests[name] = amount(name, "1")[name]
-		resources.Limits = amount(name, "1")
-	}
-}
-
-func withMemory(quantity string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) {
-		pod.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = amount(corev1.ResourceMemory, quantity)[corev1.ResourceMemory]
-	}
-}
-
-func labelled(key string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) { pod.Labels[key] = "yes" }
-}
-
-// annotate sets the quota that a node's annotation says; nil removes it.
-func (s *site) annotate(ctx context.Context, node, suffix string, value *string) {
-	GinkgoHelper()
-	text := "null"
-	if value != nil {
-		text = fmt.Sprintf("%q", *value)
-	}
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"volcano.sh/crossquota-%s":%s}}}`, suffix, text)
-	_, err := s.kube.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
-	Expect(err).NotTo(HaveOccurred())
-}
-
-// expectWaits waits until a pod's condition says why it has no node.
-func (s *site) expectWaits(ctx context.Context, name, message string) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		pod, err := s.kube.CoreV1().Pods(s.namespace).Get(ctx, name, metav1.GetOptions{})
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(pod.Spec.NodeName).To(BeEmpty(), "node of pod %s", name)
-		g.Expect(pod.Status.Conditions).To(ContainElement(SatisfyAll(HaveField("Type", corev1.PodScheduled), HaveField("Status", corev1.ConditionFalse),
-			HaveField("Message", ContainSubstring(message)))), "conditions of pod %s", name)
-	}).WithContext(ctx).Should(Succeed())
-}
-
-func (s *site) expectToldNode(ctx context.Context, node, message string) {
-	GinkgoHelper()
-	expectToldIn(ctx, s.kube, "default", "Node", node, "InvalidCrossQuota", message)
-}
-
-// expectToldIn waits for just one warning about an object.
-func expectToldIn(ctx context.Context, kube kubernetes.Interface, namespace, kind, name, reason, message string) {
-	GinkgoHelper()
-	Eventually(func() int {
-		events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
-		Expect(err).NotTo(HaveOccurred())
-		n := 0
-		for _, e := range events.Items {
-			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, message) {
-				n += int(max(e.Count, 1))
-			}
-		}
-		return n
-	}).WithContext(ctx).Should(BeNumerically(">", 0), "events %s on %s %s: %s", reason, kind, name, message)
-}
-
-func (s *site) expectMetric(ctx context.Context, name, node, resource string, value float64) {
-	GinkgoHelper()
-	want := fmt.Sprintf("volcano_crossquota_%s{node=%q,resource=%q} %v\n", name, node, resource, value)
-	Eventually(func() string { return metricsOf(ctx, s.own) }).WithContext(ctx).WithPolling(100 * time.Millisecond).Should(ContainSubstring(want))
-}

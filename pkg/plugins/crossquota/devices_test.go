@@ -1,6 +1,7 @@
 package crossquota
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/dynamic-resource-allocation/cel"
@@ -177,21 +179,19 @@ func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
 	process := s.process
 	changed := func(what string, n int) {
 		t.Helper()
-		deadline := time.Now().Add(10 * time.Second)
-		for ; ; time.Sleep(time.Millisecond) {
+		found := 0
+		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
 			process.begin(s.session)
-			found := 0
+			found = 0
 			for _, node := range s.session.NodeList {
 				if process.node(node.Node).gpu {
 					found++
 				}
 			}
-			if found == n {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: %d nodes are GPU nodes, want %d", what, found, n)
-			}
+			return found == n, nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %d nodes are GPU nodes, want %d", what, found, n)
 		}
 	}
 	api := s.session.KubeClient().ResourceV1()
