@@ -3,6 +3,7 @@ package crossquota
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,10 +12,11 @@ import (
 
 // parseSelector reads a LabelSelector as the scheduler's YAML parser leaves it.
 func parseSelector(value any) (labels.Selector, error) {
-	if _, isMap := withStringKeys(value).(map[string]any); !isMap {
-		return nil, fmt.Errorf("it is no mapping with matchLabels or matchExpressions")
+	mapping, isMapping := withStringKeys(value).(map[string]any)
+	if !isMapping {
+		return nil, errors.New("it is no mapping with matchLabels or matchExpressions")
 	}
-	text, err := json.Marshal(withStringKeys(value))
+	text, err := json.Marshal(mapping)
 	if err != nil {
 		return nil, err
 	}
