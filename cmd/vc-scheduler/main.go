@@ -25,6 +25,7 @@ import (
 	"volcano.sh/volcano/pkg/version"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
+	"github.com/devicequota/devicequota/pkg/plugins/crossquota"
 )
 
 func main() {
@@ -34,6 +35,7 @@ func main() {
 		framework.RegisterPluginBuilder(name, builder)
 	}
 	framework.RegisterPluginBuilder(predicates.PluginName, capacity.NewPredicates)
+	framework.RegisterPluginBuilder(crossquota.Name, crossquota.NewBuilder())
 
 	opts, logFlushFrequency := parseFlags()
 	if opts.PrintVersion {

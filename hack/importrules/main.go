@@ -35,6 +35,7 @@ var rooms = []room{
 	{folder: "pkg/allocation", reaches: []string{"pkg/card", "pkg/dra"}, shuns: []string{"volcano.sh/volcano", "volcano.sh/apis"}},
 	{folder: "pkg/demand", reaches: []string{"pkg/card", "pkg/dra", "pkg/ledger"}, shuns: []string{"volcano.sh/volcano"}},
 	{folder: "pkg/plugins/capacity", reaches: []string{"apis", "pkg/client", "pkg/card", "pkg/ledger", "pkg/quota", "pkg/dra", "pkg/demand", "pkg/allocation"}},
+	{folder: "pkg/plugins/crossquota"},
 	{folder: "cmd", reaches: []string{"*"}},
 	{folder: "hack"},
 	{folder: "test/cluster", reaches: []string{"config"}, shuns: []string{"volcano.sh/volcano", "k8s.io/kubernetes"}},

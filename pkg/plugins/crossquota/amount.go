@@ -1,0 +1,92 @@
+package crossquota
+
+import (
+	"math/big"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// amount is how much there is of a resource: thousandths of a core for cpu, bytes or pieces of
+// anything else. Volcano's own Resource has floats, which are not exact for large disks.
+type amount int64
+
+// maxAmount is more than any node has, and small enough that the amounts of 2000 pods, which is
+// more than any node runs, do not overflow when they are added up.
+const maxAmount amount = 1 << 52
+
+const milli = 1000
+
+// atLeast is the smallest amount that covers a quantity: what a request takes.
+func atLeast(name corev1.ResourceName, q resource.Quantity) amount {
+	switch {
+	case q.Sign() <= 0:
+		return 0
+	case name == corev1.ResourceCPU && q.CmpInt64(int64(maxAmount)/milli) < 0:
+		return amount(q.MilliValue())
+	case name != corev1.ResourceCPU && q.CmpInt64(int64(maxAmount)) < 0:
+		return amount(q.Value())
+	default:
+		return maxAmount
+	}
+}
+
+// atMost is the largest amount that a quantity covers: what a limit allows.
+func atMost(name corev1.ResourceName, q resource.Quantity) amount {
+	a := atLeast(name, q)
+	if exact := a.quantity(name); a > 0 && exact.Cmp(q) > 0 {
+		return a - 1
+	}
+	return a
+}
+
+func (a amount) quantity(name corev1.ResourceName) *resource.Quantity {
+	if name == corev1.ResourceCPU {
+		return resource.NewMilliQuantity(int64(a), resource.DecimalSI)
+	}
+	return resource.NewQuantity(int64(a), resource.BinarySI)
+}
+
+// base is the amount in the units of metrics: cores, bytes or pieces.
+func (a amount) base(name corev1.ResourceName) float64 {
+	if name == corev1.ResourceCPU {
+		return float64(a) / milli
+	}
+	return float64(a)
+}
+
+// byteUnits are those that people read sizes in, the largest first.
+var byteUnits = []struct {
+	name string
+	size amount
+}{
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3},
+}
+
+// human is the amount as people say it, and exact: two amounts that differ read differently.
+func (a amount) human(name corev1.ResourceName) string {
+	switch {
+	case name == corev1.ResourceCPU && a == milli:
+		return "1 core"
+	case name == corev1.ResourceCPU:
+		return strconv.FormatFloat(float64(a)/milli, 'f', -1, 64) + " cores"
+	case !inBytes(name):
+		return strconv.FormatInt(int64(a), 10)
+	}
+	for _, unit := range byteUnits {
+		// Two decimals at most.
+		if hundredths := a % unit.size * 100; a >= unit.size && hundredths%unit.size == 0 {
+			decimal := new(big.Rat).SetFrac64(int64(a), int64(unit.size)).FloatString(2)
+			return trimZeros(decimal) + " " + unit.name
+		}
+	}
+	if a == 1 {
+		return "1 byte"
+	}
+	return strconv.FormatInt(int64(a), 10) + " bytes"
+}
+
+func inBytes(name corev1.ResourceName) bool {
+	return name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage || isHugePages(name)
+}

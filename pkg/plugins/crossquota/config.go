@@ -1,0 +1,201 @@
+package crossquota
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// config is what the arguments say. It never changes.
+type config struct {
+	gpuNames []pattern
+	// gpuClasses are the DeviceClasses whose devices are GPUs.
+	gpuClasses map[string]bool
+	// resources are the controlled ones; all amounts of nodes and pods are in this order.
+	resources []resourceConfig
+	selector  labels.Selector
+	// weight is the highest score; 0 when nodes are not ranked.
+	weight      float64
+	preferPlain bool
+}
+
+// resourceConfig is what the arguments say of a controlled resource.
+type resourceConfig struct {
+	name corev1.ResourceName
+	// keys are the annotations of nodes, in the order of sources.
+	keys [len(sources)]string
+	// limit is nil where the arguments set none.
+	limit *limit
+	// weight is that in the score.
+	weight float64
+}
+
+// newConfig reads the arguments. What it cannot read it leaves out, and reports.
+func newConfig(args framework.Arguments) (*config, []error) {
+	r := &argumentReader{args: args, read: map[string]bool{}}
+	c := &config{gpuClasses: map[string]bool{}}
+	for _, text := range r.list(argGPUResourceNames) {
+		p, err := parsePattern(text)
+		if err != nil {
+			r.report("%s: pattern %q is ignored: %w", argGPUResourceNames, text, err)
+			continue
+		}
+		c.gpuNames = append(c.gpuNames, p)
+	}
+	for _, class := range r.list(argGPUDeviceClasses) {
+		c.gpuClasses[class] = true
+	}
+	c.resources = r.resources()
+	c.selector = r.selector()
+	c.weight = r.weight(argPluginWeight, defaultPluginWeight)
+	c.preferPlain = r.boolean(argPreferPlain)
+	r.reportUnread()
+	return c, r.problems
+}
+
+// idle reports that no node can be a GPU node.
+func (c *config) idle() bool { return len(c.gpuNames) == 0 && len(c.gpuClasses) == 0 }
+
+// argumentReader reads arguments and collects what is wrong with them.
+type argumentReader struct {
+	args     framework.Arguments
+	read     map[string]bool
+	problems []error
+}
+
+func (r *argumentReader) report(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Errorf("argument "+format, args...))
+}
+
+// value returns an argument; nil when it is not there.
+func (r *argumentReader) value(key string) any {
+	r.read[key] = true
+	return r.args[key]
+}
+
+// scalar returns a string or number as it is written; false when there is none.
+func (r *argumentReader) scalar(key string) (string, bool) {
+	switch v := r.value(key).(type) {
+	case nil:
+		return "", false
+	case string:
+		return v, true
+	case int, int64, uint64:
+		return fmt.Sprint(v), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	default:
+		r.report("%s is ignored: it is neither a string nor a number", key)
+		return "", false
+	}
+}
+
+// list returns the parts between commas.
+func (r *argumentReader) list(key string) []string {
+	text, _ := r.scalar(key)
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" && !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func (r *argumentReader) weight(key string, otherwise float64) float64 {
+	text, found := r.scalar(key)
+	if !found {
+		return otherwise
+	}
+	weight, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(weight >= 0 && weight <= maxWeight) { // nor is NaN a weight
+		r.report("%s is %q, which is no number from 0 to %d: %v is used", key, text, maxWeight, otherwise)
+		return otherwise
+	}
+	return weight
+}
+
+func (r *argumentReader) boolean(key string) bool {
+	value := r.value(key)
+	if yes, ok := value.(bool); ok || value == nil {
+		return yes
+	}
+	yes, err := strconv.ParseBool(fmt.Sprint(value))
+	if err != nil {
+		r.report("%s is ignored: it is neither true nor false", key)
+	}
+	return yes
+}
+
+func (r *argumentReader) selector() labels.Selector {
+	value := r.value(argLabelSelector)
+	if value == nil {
+		return labels.Everything()
+	}
+	selector, err := parseSelector(value)
+	if err != nil {
+		r.report("%s is ignored, so the quota is about all pods: %w", argLabelSelector, err)
+		return labels.Everything()
+	}
+	return selector
+}
+
+func (r *argumentReader) resources() []resourceConfig {
+	names := r.list(argQuotaResources)
+	if len(names) == 0 {
+		names = []string{string(corev1.ResourceCPU)}
+	}
+	var all []resourceConfig
+	for _, text := range names {
+		if err := checkLimitable(text); err != nil {
+			r.report("%s: %q is ignored: %w", argQuotaResources, text, err)
+			continue
+		}
+		name := corev1.ResourceName(text)
+		c := resourceConfig{name: name, weight: r.weight(argWeight+text, defaultWeight(name))}
+		for i, source := range sources {
+			c.keys[i] = source.annotation + annotationSuffix(name)
+			if l := r.limit(name, source); l != nil && c.limit == nil {
+				c.limit = l
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func (r *argumentReader) limit(name corev1.ResourceName, s source) *limit {
+	key := s.argument + string(name)
+	text, found := r.scalar(key)
+	if !found {
+		return nil
+	}
+	l, err := s.parse(name, text)
+	if err != nil {
+		r.problems = append(r.problems, fallsBack("argument", key, text, err))
+		return nil
+	}
+	return &l
+}
+
+// reportUnread reports arguments that nothing has asked for: they are misspelled, or about a
+// resource that is not controlled.
+func (r *argumentReader) reportUnread() {
+	var unread []string
+	for key := range r.args {
+		if !r.read[key] {
+			unread = append(unread, key)
+		}
+	}
+	slices.Sort(unread)
+	for _, key := range unread {
+		r.problems = append(r.problems, errors.New("argument "+key+" is ignored: there is none of that name, or "+argQuotaResources+" does not list its resource"))
+	}
+}

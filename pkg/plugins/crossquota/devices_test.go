@@ -1,0 +1,221 @@
+package crossquota
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+var draArgs = framework.Arguments{argGPUDeviceClasses: "h100,gone", "quota.cpu": 4}
+
+// class has the devices for which all expressions hold.
+func class(name string, expressions ...string) *resourceapi.DeviceClass {
+	c := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, e := range expressions {
+		c.Spec.Selectors = append(c.Spec.Selectors, resourceapi.DeviceSelector{CEL: &resourceapi.CELDeviceSelector{Expression: e}})
+	}
+	return c
+}
+
+const isH100 = `device.attributes["gpu.example.com"].model == "H100"`
+
+// slice has one device of each model.
+func slice(name, driver string, change func(*resourceapi.ResourceSliceSpec), models ...string) *resourceapi.ResourceSlice {
+	s := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourceapi.ResourceSliceSpec{
+		Driver: driver, Pool: resourceapi.ResourcePool{Name: name, ResourceSliceCount: 1}}}
+	for _, model := range models {
+		s.Spec.Devices = append(s.Spec.Devices, resourceapi.Device{Name: strings.ToLower(model), Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
+			"model": {StringValue: ptr.To(model)}}})
+	}
+	change(&s.Spec)
+	return s
+}
+
+func onNode(name string) func(*resourceapi.ResourceSliceSpec) {
+	return func(spec *resourceapi.ResourceSliceSpec) { spec.NodeName = ptr.To(name) }
+}
+
+func zone(name string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+		{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}}}}
+}
+
+func TestNodesWithDevices(t *testing.T) {
+	const driver = "gpu.example.com"
+	perDevice := func(spec *resourceapi.ResourceSliceSpec) {
+		spec.PerDeviceNodeSelection = ptr.To(true)
+		spec.Devices[0].NodeName = ptr.To("n2") // an A100
+		spec.Devices[1].NodeName = ptr.To("n1")
+		spec.Devices[2].NodeSelector = zone("b")
+	}
+	for name, c := range map[string]struct {
+		class *resourceapi.DeviceClass
+		slice *resourceapi.ResourceSlice
+		want  string // n1 is in zone a, n2 in zone b
+	}{
+		"one of its devices is of the class": {class("h100", isH100), slice("s", driver, onNode("n1"), "A100", "H100"), "n1"},
+		"none is":                            {class("h100", isH100), slice("s", driver, onNode("n1"), "A100"), ""},
+		"another driver's are not":           {class("h100", `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"all selectors must hold":            {class("h100", isH100, `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"a class without selectors has all":  {class("h100"), slice("s", driver, onNode("n2"), "A100"), "n2"},
+		"a selector that fails":              {class("h100", `device.attributes["gpu.example.com"].size == "big"`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"a selector that is no expression":   {class("h100", `device.`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"a slice without devices":            {class("h100"), slice("s", driver, onNode("n1")), ""},
+		"nodes that are selected":            {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.NodeSelector = zone("a") }, "H100"), "n1"},
+		"all nodes":                          {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.AllNodes = ptr.To(true) }, "H100"), "n1 n2"},
+		"each device on a node of its own":   {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "H100"), "n1 n2"},
+		"only that of another kind on it":    {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "A100"), "n1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			matcher := classMatcher{classes: []*resourceapi.DeviceClass{c.class}, cache: cel.NewCache(10, cel.Features{})}
+			o := &offers{nodes: map[string]bool{}}
+			o.add(newReach(&c.slice.Spec, matcher.matches))
+			var got []string
+			for node, in := range map[string]string{"n1": "a", "n2": "b"} {
+				if o.on(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node, Labels: map[string]string{"zone": in}}}) {
+					got = append(got, node)
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("nodes %q have such devices, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func claimSpec(classes ...string) resourceapi.ResourceClaimSpec {
+	spec := resourceapi.ResourceClaimSpec{}
+	for _, name := range classes {
+		spec.Devices.Requests = append(spec.Devices.Requests, resourceapi.DeviceRequest{Name: name, Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: name}})
+	}
+	return spec
+}
+
+func claim(name string, spec resourceapi.ResourceClaimSpec) *resourceapi.ResourceClaim {
+	return &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}
+}
+
+func template(name string, spec resourceapi.ResourceClaimSpec) *resourceapi.ResourceClaimTemplate {
+	return &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: resourceapi.ResourceClaimTemplateSpec{Spec: spec}}
+}
+
+func TestPodsWithClaims(t *testing.T) {
+	alternatives := resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{Name: "r", FirstAvailable: []resourceapi.DeviceSubRequest{
+		{Name: "first", DeviceClassName: "nic"}, {Name: "second", DeviceClassName: "h100"}}}}}}
+	client := fake.NewClientset(
+		claim("gpu", claimSpec("nic", "h100")), claim("nic", claimSpec("nic")), claim("either", alternatives), claim("made-7x", claimSpec("h100")),
+		template("gpu", claimSpec("h100")), template("nic", claimSpec("nic")), template("either", alternatives))
+	d := startDevices(informers.NewSharedInformerFactory(client, 0))
+	config, _ := newConfig(draArgs)
+	named := func(name string) corev1.PodResourceClaim {
+		return corev1.PodResourceClaim{Name: name, ResourceClaimName: &name}
+	}
+	from := func(name string) corev1.PodResourceClaim {
+		return corev1.PodResourceClaim{Name: name, ResourceClaimTemplateName: &name}
+	}
+	for name, c := range map[string]struct {
+		claims []corev1.PodResourceClaim
+		made   []corev1.PodResourceClaimStatus
+		gpu    bool
+	}{
+		"no claim":                          {},
+		"a claim with a GPU":                {claims: []corev1.PodResourceClaim{named("gpu")}, gpu: true},
+		"a claim without":                   {claims: []corev1.PodResourceClaim{named("nic")}},
+		"a second claim with a GPU":         {claims: []corev1.PodResourceClaim{named("nic"), named("gpu")}, gpu: true},
+		"a GPU as an alternative":           {claims: []corev1.PodResourceClaim{named("either")}, gpu: true},
+		"a template with a GPU":             {claims: []corev1.PodResourceClaim{from("gpu")}, gpu: true},
+		"a template without":                {claims: []corev1.PodResourceClaim{from("nic")}},
+		"a template with a GPU to choose":   {claims: []corev1.PodResourceClaim{from("either")}, gpu: true},
+		"a claim made from a template gone": {claims: []corev1.PodResourceClaim{from("lost")}, made: []corev1.PodResourceClaimStatus{{Name: "lost", ResourceClaimName: ptr.To("made-7x")}}, gpu: true},
+		"a template that made no claim":     {claims: []corev1.PodResourceClaim{from("gpu")}, made: []corev1.PodResourceClaimStatus{{Name: "gpu"}}, gpu: true},
+		"a claim that is not there":         {claims: []corev1.PodResourceClaim{named("lost")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("p", "", "cpu=1")
+			pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses = c.claims, c.made
+			facts := config.newPodFacts(pod, d.classesOf)
+			if facts.counted == c.gpu {
+				t.Errorf("the pod counts as one without GPU: %t", facts.counted)
+			}
+			if facts.lasting != (len(c.claims) == 0) {
+				t.Error("what is known of claims is not looked at again, or what needs none is")
+			}
+		})
+	}
+}
+
+func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
+	s := newScene(draArgs).node("n1", "cpu=8").node("n2", "cpu=8").node("n3", "cpu=8")
+	s.DeviceClasses = []*resourceapi.DeviceClass{class("h100", isH100), class("nic")}
+	s.ResourceSlices = []*resourceapi.ResourceSlice{slice("s1", "gpu.example.com", onNode("n1"), "H100"), slice("s2", "gpu.example.com", onNode("n2"), "A100")}
+	s.ResourceClaims = []*resourceapi.ResourceClaim{claim("gpu", claimSpec("h100"))}
+	train := newPod("train", "", "cpu=5")
+	train.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("gpu")}}
+	s.job("job", 0, newPod("web", "", "cpu=5"), train).open(t)
+	for node, refused := range map[string]bool{"n1": true, "n2": false, "n3": false} {
+		if got := s.why("web", node); (got != "") != refused {
+			t.Errorf("on %s the pod without GPU is refused: %q", node, got)
+		}
+		if got := s.why("train", node); got != "" {
+			t.Errorf("on %s the pod with a GPU is refused: %s", node, got)
+		}
+	}
+
+	// Sessions that come later see what has changed.
+	process := s.process
+	changed := func(what string, n int) {
+		t.Helper()
+		found := 0
+		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+			process.begin(s.session)
+			found = 0
+			for _, node := range s.session.NodeList {
+				if process.node(node.Node).gpu {
+					found++
+				}
+			}
+			return found == n, nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %d nodes are GPU nodes, want %d", what, found, n)
+		}
+	}
+	api := s.session.KubeClient().ResourceV1()
+	before := process.version
+	changed("nothing", 1)
+	if process.version != before {
+		t.Error("all nodes are looked at again although nothing has changed")
+	}
+	if _, err := api.ResourceSlices().Create(t.Context(), slice("s3", "gpu.example.com", onNode("n3"), "H100"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	changed("another slice", 2)
+	if err := api.ResourceSlices().Delete(t.Context(), "s1", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	changed("one slice less", 1)
+	if _, err := api.DeviceClasses().Update(t.Context(), class("h100"), metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	changed("a class of all devices", 2)
+	if err := api.DeviceClasses().Delete(t.Context(), "h100", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	changed("no class", 0)
+	process.configure(framework.Arguments{argGPUDeviceClasses: "nic"})
+	changed("another class", 2)
+}

@@ -1,0 +1,64 @@
+package crossquota
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+var (
+	quotaMetric = gauge("quota", "What pods without GPU may take of a GPU node, in cores, bytes or pieces")
+	usedMetric  = gauge("used", "What pods without GPU hold of a GPU node, in cores, bytes or pieces")
+)
+
+func gauge(name, help string) *prometheus.GaugeVec {
+	return promauto.NewGaugeVec(prometheus.GaugeOpts{Namespace: "volcano", Subsystem: Name, Name: name, Help: help}, []string{"node", "resource"})
+}
+
+// published is what the metrics say of a resource of a node.
+type published struct{ quota, used amount }
+
+// publish updates the metrics that have changed, and removes those of nodes that are gone or are
+// GPU nodes no more.
+func (p *plugin) publish() {
+	for name, a := range p.accounts {
+		last, found := p.process.published[name]
+		if !found {
+			last = make([]published, len(p.config.resources))
+			p.process.published[name] = last
+		}
+		for i, r := range p.config.resources {
+			now := published{quota: a.facts.quotas[i], used: a.used[i]}
+			if found && now == last[i] {
+				continue
+			}
+			last[i] = now
+			quotaMetric.WithLabelValues(name, string(r.name)).Set(now.quota.base(r.name))
+			usedMetric.WithLabelValues(name, string(r.name)).Set(now.used.base(r.name))
+		}
+	}
+	if len(p.process.published) > len(p.accounts) {
+		gone := func(name string, _ []published) bool { return p.accounts[name] == nil }
+		for name := range p.process.published {
+			if gone(name, nil) {
+				unpublish(name)
+			}
+		}
+		maps.DeleteFunc(p.process.published, gone)
+	}
+}
+
+func unpublish(node string) {
+	quotaMetric.DeletePartialMatch(prometheus.Labels{"node": node})
+	usedMetric.DeletePartialMatch(prometheus.Labels{"node": node})
+}
+
+// unpublishAll removes all metrics, because the controlled resources may be others now.
+func (p *process) unpublishAll() {
+	for _, name := range slices.Collect(maps.Keys(p.published)) {
+		unpublish(name)
+	}
+	clear(p.published)
+}

@@ -1,0 +1,56 @@
+package crossquota
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Name is the plugin's name in the scheduler's configuration.
+const Name = "crossquota"
+
+// Arguments of the plugin. Those that end in a dot are followed by the name of a resource.
+const (
+	argGPUResourceNames = "gpu-resource-names"
+	argGPUDeviceClasses = "gpu-device-classes"
+	argLabelSelector    = "label-selector"
+	argQuotaResources   = "quota-resources"
+	argQuota            = "quota."
+	argQuotaPercentage  = "quota-percentage."
+	argWeight           = "weight."
+	argPluginWeight     = "crossQuotaWeight"
+	argPreferPlain      = "prefer-non-gpu-nodes"
+)
+
+// Annotations. Those of nodes are followed by the name of a resource, see annotationSuffix.
+const (
+	quotaAnnotation      = "volcano.sh/crossquota-"
+	percentageAnnotation = "volcano.sh/crossquota-percentage-"
+	strategyAnnotation   = "volcano.sh/crossquota-scoring-strategy"
+)
+
+// Reasons of events.
+const (
+	reasonInvalidQuota    = "InvalidCrossQuota"
+	reasonUnknownStrategy = "UnknownScoringStrategy"
+)
+
+const (
+	defaultPluginWeight = 10
+	// maxWeight keeps scores finite.
+	maxWeight = 1_000_000
+)
+
+// defaultWeight is the weight of a resource in the score.
+func defaultWeight(name corev1.ResourceName) float64 {
+	if name == corev1.ResourceCPU {
+		return 10
+	}
+	return 1
+}
+
+// annotationSuffix is how the name of a resource is written in the key of an annotation, which
+// has room for one slash, and that is taken.
+func annotationSuffix(name corev1.ResourceName) string {
+	return strings.ReplaceAll(string(name), "/", "_")
+}

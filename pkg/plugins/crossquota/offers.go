@@ -1,0 +1,119 @@
+package crossquota
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/klog/v2"
+)
+
+// offers says which nodes have devices that count as GPUs. Nil offers have none.
+type offers struct {
+	nodes     map[string]bool
+	selectors []*nodeaffinity.NodeSelector
+	// everywhere is set when every node can reach one.
+	everywhere bool
+}
+
+func (o *offers) on(node *corev1.Node) bool {
+	if o == nil {
+		return false
+	}
+	return o.everywhere || o.nodes[node.Name] || slices.ContainsFunc(o.selectors, func(s *nodeaffinity.NodeSelector) bool { return s.Match(node) })
+}
+
+// same reports whether two offers are known to say the same.
+func (o *offers) same(other *offers) bool {
+	return o != nil && other != nil && o.everywhere == other.everywhere && len(o.selectors)+len(other.selectors) == 0 && maps.Equal(o.nodes, other.nodes)
+}
+
+func (o *offers) add(r *reach) {
+	for _, name := range r.nodes {
+		o.nodes[name] = true
+	}
+	o.selectors = append(o.selectors, r.selectors...)
+	o.everywhere = o.everywhere || r.everywhere
+}
+
+// reach is from where the devices of one ResourceSlice that count as GPUs can be reached.
+type reach struct {
+	nodes      []string
+	selectors  []*nodeaffinity.NodeSelector
+	everywhere bool
+}
+
+// newReach reads a slice. matches says whether a device of a driver counts as GPU.
+func newReach(spec *resourceapi.ResourceSliceSpec, matches func(driver string, device *resourceapi.Device) bool) *reach {
+	r := &reach{}
+	perDevice := spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
+	for i := range spec.Devices {
+		device := &spec.Devices[i]
+		if !matches(spec.Driver, device) {
+			continue
+		}
+		if !perDevice {
+			r.from(spec.NodeName, spec.NodeSelector, spec.AllNodes)
+			break // the others are on the same nodes
+		}
+		r.from(device.NodeName, device.NodeSelector, device.AllNodes)
+	}
+	return r
+}
+
+// from adds the nodes that can reach a device: one, those selected, or all.
+func (r *reach) from(name *string, selected *corev1.NodeSelector, all *bool) {
+	switch {
+	case name != nil && *name != "":
+		r.nodes = append(r.nodes, *name)
+	case selected != nil:
+		selector, err := nodeaffinity.NewNodeSelector(selected)
+		if err != nil { // the API server refuses these
+			klog.ErrorS(err, "The node selector of a ResourceSlice cannot be read", "plugin", Name)
+			return
+		}
+		r.selectors = append(r.selectors, selector)
+	case all != nil && *all:
+		r.everywhere = true
+	}
+}
+
+// classMatcher evaluates the selectors of DeviceClasses.
+type classMatcher struct {
+	classes []*resourceapi.DeviceClass
+	cache   *cel.Cache
+}
+
+// matches reports whether a device belongs to any of the classes.
+func (m *classMatcher) matches(driver string, device *resourceapi.Device) bool {
+	input := cel.Device{Driver: driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity}
+	for _, class := range m.classes {
+		if m.inClass(class, input) {
+			return true
+		}
+	}
+	return false
+}
+
+// inClass follows the DeviceClass API: all selectors must hold, and one that fails on a device does
+// not hold.
+func (m *classMatcher) inClass(class *resourceapi.DeviceClass, device cel.Device) bool {
+	for _, selector := range class.Spec.Selectors {
+		if selector.CEL == nil {
+			return false // of a kind that is not known yet
+		}
+		compiled := m.cache.GetOrCompile(selector.CEL.Expression)
+		if compiled.Error != nil {
+			klog.ErrorS(compiled.Error, "A selector of a DeviceClass cannot be read", "plugin", Name, "class", class.Name)
+			return false
+		}
+		if holds, _, err := compiled.DeviceMatches(context.Background(), device); err != nil || !holds {
+			return false
+		}
+	}
+	return true
+}

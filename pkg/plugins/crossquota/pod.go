@@ -1,0 +1,61 @@
+package crossquota
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	podresource "k8s.io/component-helpers/resource"
+	"k8s.io/kubernetes/pkg/features"
+)
+
+// podFacts is what is remembered of a pod.
+type podFacts struct {
+	// counted says that the quota is about the pod: it uses no GPU, and label-selector has it.
+	counted bool
+	// requests are in the order of the controlled resources.
+	requests []amount
+	strategy strategy
+	// unknownStrategy is what the pod's annotation says when it is no strategy.
+	unknownStrategy string
+	// lasting facts do not depend on anything but the pod.
+	lasting bool
+	// session is the number of the session in which they were needed last.
+	session uint64
+}
+
+// newPodFacts looks at a pod. classes returns the DeviceClasses that the pod's claims ask for.
+func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) []string) *podFacts {
+	facts := &podFacts{lasting: len(c.gpuClasses) == 0 || len(pod.Spec.ResourceClaims) == 0}
+	if !c.selector.Matches(labels.Set(pod.Labels)) {
+		return facts
+	}
+	requests := requestsOf(pod)
+	if anyMatches(c.gpuNames, requests) {
+		return facts
+	}
+	if !facts.lasting {
+		for _, class := range classes(pod) {
+			if c.gpuClasses[class] {
+				return facts
+			}
+		}
+	}
+	facts.counted = true
+	facts.requests = make([]amount, len(c.resources))
+	for i := range c.resources {
+		facts.requests[i] = atLeast(c.resources[i].name, requests[c.resources[i].name])
+	}
+	facts.strategy, facts.unknownStrategy = parseStrategy(pod.Annotations[strategyAnnotation])
+	return facts
+}
+
+// requestsOf is what Kubernetes' own scheduler and the kubelet count: containers and sidecars
+// together, or the largest of the other init containers if that is more, and the overhead. Volcano
+// counts the same in both Resreq and InitResreq, except for resources of the pod as a whole, which
+// it does not know, and with floats.
+func requestsOf(pod *corev1.Pod) corev1.ResourceList {
+	return podresource.PodRequests(pod, podresource.PodResourcesOptions{
+		UseStatusResources:    utilfeature.DefaultFeatureGate.Enabled(features.InPlacePodVerticalScaling),
+		SkipPodLevelResources: !utilfeature.DefaultFeatureGate.Enabled(features.PodLevelResources),
+	})
+}

@@ -1,0 +1,58 @@
+package crossquota
+
+import (
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// prePredicate is Volcano's PrePredicateFn. It is called for a pod before anything else, and never
+// from several goroutines.
+func (p *plugin) prePredicate(task *api.TaskInfo) error {
+	p.contest.Store(nil)
+	facts := p.process.remember(task.Pod)
+	if facts.counted && facts.unknownStrategy != "" && p.config.weight > 0 {
+		p.process.reportStrategy(task, facts.unknownStrategy)
+	}
+	return nil
+}
+
+// predicate is Volcano's PredicateFn. It is called from several goroutines at a time.
+func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
+	a := p.accounts[node.Name]
+	if a == nil {
+		return nil
+	}
+	facts := p.process.facts(task.Pod)
+	if !facts.counted || a.fits(facts.requests) {
+		return nil
+	}
+	return p.refuse(task, node, a, facts.requests)
+}
+
+// refuse says of each resource that there is no room in why not, and whether preemption may help.
+func (p *plugin) refuse(task *api.TaskInfo, node *api.NodeInfo, a *account, requests []amount) error {
+	code := api.Unschedulable
+	if a.hopeless(requests) {
+		code = api.UnschedulableAndUnresolvable
+	}
+	var all []*api.Status
+	for i := range requests {
+		if a.exceeds(i, requests) {
+			all = append(all, &api.Status{Code: code, Reason: p.config.resources[i].refusal(node.Name, a.facts.quotas[i], a.used[i], requests[i])})
+		}
+	}
+	klog.V(4).InfoS("Refused a pod without GPU", "plugin", Name, "pod", klog.KObj(task.Pod), "node", node.Name, "reason", all[0].Reason)
+	return api.NewFitErrWithStatus(task, node, all...)
+}
+
+func (r *resourceConfig) refusal(node string, quota, used, requested amount) string {
+	remedy := "request less, or raise annotation " + r.keys[0] + " of the node"
+	if requested <= quota {
+		remedy = "wait, " + remedy
+	}
+	return fmt.Sprintf("node %s has a quota of %s of %s for pods without GPU, they use %s, and %s more requested is too much: %s",
+		node, quota.human(r.name), r.name, used.human(r.name), requested.human(r.name), remedy)
+}

@@ -1,0 +1,215 @@
+package crossquota
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+const eightCores = "cpu=8 memory=32Gi nvidia.com/gpu=8"
+
+func TestANodeTakesPodsWithoutGPUUpToItsQuota(t *testing.T) {
+	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	var pods []*corev1.Pod
+	for i := range 6 {
+		pods = append(pods, newPod(fmt.Sprint("p", i), "", "cpu=1"))
+	}
+	s.job("web", 0, pods...).open(t).allocate()
+	if got := strings.Count(s.places(), "@gpu"); got != 4 {
+		t.Errorf("%d pods were placed, want 4: %s", got, s.places())
+	}
+	for _, task := range s.session.Jobs["ns/web"].TaskStatusIndex[api.Pending] {
+		const want = "node gpu has a quota of 4 cores of cpu for pods without GPU, they use 4 cores, and 1 core more requested is too much: " +
+			"wait, request less, or raise annotation volcano.sh/crossquota-cpu of the node"
+		if got := s.why(task.Name, "gpu"); got != want {
+			t.Errorf("the refusal is\n%s, want\n%s", got, want)
+		}
+	}
+}
+
+func TestPredicate(t *testing.T) {
+	init := newPod("new", "", "cpu=1")
+	init.Spec.InitContainers = []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: list("cpu=5")}}}
+	labelled := newPod("new", "", "cpu=5")
+	labelled.Labels = map[string]string{"tier": "batch"}
+	onlyBatch := map[any]any{"matchLabels": map[any]any{"tier": "batch"}}
+	gone := newPod("held", "gpu", "cpu=4")
+	gone.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
+	done := newPod("held", "gpu", "cpu=4")
+	done.Status.Phase = corev1.PodSucceeded
+	bound := newPod("held", "gpu", "cpu=4")
+	bound.Status.Phase = corev1.PodPending
+
+	for name, c := range map[string]struct {
+		args  framework.Arguments
+		node  string
+		held  *corev1.Pod
+		newer *corev1.Pod
+		// want is a part of the reason; empty when there is none.
+		want string
+	}{
+		"lets the last core go":                                 {newer: newPod("new", "", "cpu=1"), held: newPod("held", "gpu", "cpu=3")},
+		"refuses a thousandth of a core over":                   {newer: newPod("new", "", "cpu=1001m"), held: newPod("held", "gpu", "cpu=3"), want: "quota of 4 cores of cpu for pods without GPU, they use 3 cores, and 1.001 cores more"},
+		"says that waiting does not help":                       {newer: newPod("new", "", "cpu=5"), want: "is too much: request less, or raise annotation volcano.sh/crossquota-cpu of the node"},
+		"leaves GPU pods alone":                                 {newer: newPod("new", "", "cpu=5 nvidia.com/gpu=1")},
+		"does not count GPU pods":                               {newer: newPod("new", "", "cpu=4"), held: newPod("held", "gpu", "cpu=4 nvidia.com/gpu=1")},
+		"leaves other nodes alone":                              {newer: newPod("new", "", "cpu=5"), node: "cpu=8 memory=32Gi"},
+		"leaves nodes alone that have no GPU left":              {newer: newPod("new", "", "cpu=5"), node: "cpu=8 nvidia.com/gpu=0"},
+		"lets pods that request nothing of what is over be":     {newer: newPod("new", "", "memory=1Gi"), held: newPod("held", "gpu", "cpu=8")},
+		"counts init containers":                                {newer: init, want: "5 cores more"},
+		"counts pods that are bound":                            {newer: newPod("new", "", "cpu=1"), held: bound, want: "they use 4 cores"},
+		"counts pods that run":                                  {newer: newPod("new", "", "cpu=1"), held: newPod("held", "gpu", "cpu=4"), want: "they use 4 cores"},
+		"counts pods that are being deleted":                    {newer: newPod("new", "", "cpu=1"), held: gone, want: "they use 4 cores"},
+		"does not count pods that have ended":                   {newer: newPod("new", "", "cpu=1"), held: done},
+		"refuses pods that the selector selects":                {args: gpuArgs("quota.cpu", 4, argLabelSelector, onlyBatch), newer: labelled, want: "5 cores more"},
+		"leaves pods alone that it does not select":             {args: gpuArgs("quota.cpu", 4, argLabelSelector, onlyBatch), newer: newPod("new", "", "cpu=5")},
+		"does not count pods that it does not select":           {args: gpuArgs("quota.cpu", 6, argLabelSelector, onlyBatch), newer: labelled, held: newPod("held", "gpu", "cpu=4")},
+		"does nothing without a name of a GPU":                  {args: framework.Arguments{"quota.cpu": 4}, newer: newPod("new", "", "cpu=5")},
+		"limits by default to what the node has":                {args: gpuArgs(), newer: newPod("new", "", "cpu=9"), want: "quota of 8 cores"},
+		"names every resource that there is too little of":      {args: gpuArgs(argQuotaResources, "cpu,memory", "quota.cpu", 4, "quota.memory", "1Gi"), newer: newPod("new", "", "cpu=5 memory=1.5Gi"), want: "they use 0 bytes, and 1.5 GiB more"},
+		"limits any extended resource":                          {args: gpuArgs(argQuotaResources, "example.com/fpga", "quota.example.com/fpga", 1), node: eightCores + " example.com/fpga=4", newer: newPod("new", "", "example.com/fpga=2"), want: "raise annotation volcano.sh/crossquota-example.com_fpga of the node"},
+		"limits huge pages":                                     {args: gpuArgs(argQuotaResources, "hugepages-2Mi", "quota-percentage.hugepages-2Mi", 50), node: eightCores + " hugepages-2Mi=64Mi", newer: newPod("new", "", "hugepages-2Mi=34Mi"), want: "quota of 32 MiB of hugepages-2Mi"},
+		"limits ephemeral storage too large for exact floats":   {args: gpuArgs(argQuotaResources, "ephemeral-storage", "quota.ephemeral-storage", "3Pi"), node: eightCores + " ephemeral-storage=4Pi", held: newPod("held", "gpu", "ephemeral-storage=3377699720527871"), newer: newPod("new", "", "ephemeral-storage=2"), want: "2 bytes more"},
+		"lets the last byte of it go":                           {args: gpuArgs(argQuotaResources, "ephemeral-storage", "quota.ephemeral-storage", "3Pi"), node: eightCores + " ephemeral-storage=4Pi", held: newPod("held", "gpu", "ephemeral-storage=3377699720527871"), newer: newPod("new", "", "ephemeral-storage=1")},
+		"lets pods be where only a resource without quota ends": {newer: newPod("new", "", "memory=64Gi")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.args == nil {
+				c.args = gpuArgs("quota.cpu", 4)
+			}
+			if c.node == "" {
+				c.node = eightCores
+			}
+			s := newScene(c.args).node("gpu", c.node).job("job", 0, c.newer)
+			if c.held != nil {
+				s.outside(c.held)
+			}
+			got := s.open(t).why("new", "gpu")
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("the reason is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestARefusalSaysWhetherPreemptionMayHelp(t *testing.T) {
+	for name, c := range map[string]struct {
+		args framework.Arguments
+		held func(*scene)
+		want int
+	}{
+		"it may where pods of jobs hold the quota":      {held: func(s *scene) { s.job("low", 0, newPod("held", "gpu", "cpu=4")) }, want: api.Unschedulable},
+		"it does not where pods without a job hold it":  {held: func(s *scene) { s.outside(newPod("held", "gpu", "cpu=4")) }, want: api.UnschedulableAndUnresolvable},
+		"it does not where the request is more than it": {args: gpuArgs("quota.cpu", 0), held: func(*scene) {}, want: api.UnschedulableAndUnresolvable},
+		"it does not where holders cannot be preempted": {held: func(s *scene) {
+			pod := newPod("held", "gpu", "cpu=4")
+			pod.Annotations["volcano.sh/preemptable"] = "false"
+			s.job("low", 0, pod)
+		}, want: api.UnschedulableAndUnresolvable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.args == nil {
+				c.args = gpuArgs("quota.cpu", 4)
+			}
+			s := newScene(c.args).node("gpu", eightCores).job("high", 10, newPod("new", "", "cpu=2"))
+			c.held(s)
+			s.open(t)
+			err := s.opened.predicate(s.task("new"), s.session.Nodes["gpu"])
+			fit, ok := err.(*api.FitError)
+			if !ok || len(fit.Status) != 1 || fit.Status[0].Code != c.want {
+				t.Errorf("the predicate says %+v, want code %d", err, c.want)
+			}
+		})
+	}
+}
+
+func TestPredicatesMayBeAskedAllAtOnce(t *testing.T) {
+	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8")
+	s.job("job", 0, newPod("small", "", "cpu=1"), newPod("large", "", "cpu=5")).open(t)
+	var wait sync.WaitGroup
+	for range 16 {
+		wait.Go(func() {
+			for range 100 {
+				if s.why("small", "gpu") != "" || s.why("large", "plain") != "" || s.why("large", "gpu") == "" {
+					t.Error("the answers differ")
+				}
+				if score, err := s.opened.nodeOrder(s.task("small"), s.session.Nodes["gpu"]); err != nil || score != 2.5 {
+					t.Errorf("the score is %v, %v", score, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestAPredicateThatHoldsAllocatesNothing(t *testing.T) {
+	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8").job("job", 0, newPod("new", "", "cpu=1")).open(t)
+	task := s.task("new")
+	if err := s.opened.prePredicate(task); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []*api.NodeInfo{s.session.Nodes["gpu"], s.session.Nodes["plain"]} {
+		allocations := testing.AllocsPerRun(100, func() {
+			if err := s.opened.predicate(task, node); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.opened.nodeOrder(task, node); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocations != 0 {
+			t.Errorf("%v allocations for node %s", allocations, node.Name)
+		}
+	}
+}
+
+func TestWhatAPodRequests(t *testing.T) {
+	container := func(amounts string) corev1.Container {
+		return corev1.Container{Resources: corev1.ResourceRequirements{Requests: list(amounts)}}
+	}
+	sidecar := func(amounts string) corev1.Container {
+		c := container(amounts)
+		c.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+		return c
+	}
+	for name, c := range map[string]struct {
+		spec corev1.PodSpec
+		want amount
+		gpu  bool
+	}{
+		"containers add up":                                {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1"), container("cpu=2")}}, want: 3000},
+		"an init container counts once":                    {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("cpu=2"), container("cpu=4")}, Containers: []corev1.Container{container("cpu=3")}}, want: 4000},
+		"a sidecar counts all the time":                    {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu=2")}, Containers: []corev1.Container{container("cpu=3")}}, want: 5000},
+		"overhead counts":                                  {spec: corev1.PodSpec{Overhead: list("cpu=250m"), Containers: []corev1.Container{container("cpu=3")}}, want: 3250},
+		"a fraction of a thousandth is rounded up":         {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=100u")}}, want: 1},
+		"a GPU in an init container makes it a GPU pod":    {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("nvidia.com/gpu=1")}}, gpu: true},
+		"a GPU in a sidecar makes it one":                  {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("nvidia.com/gpu=1")}, Containers: []corev1.Container{container("cpu=1")}}, gpu: true},
+		"a request for no GPU does not":                    {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1 nvidia.com/gpu=0")}}, want: 1000},
+		"another extended resource does not":               {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1 example.com/fpga=1")}}, want: 1000},
+		"a request beyond all nodes is as much as can be":  {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=9223372036854775807")}}, want: maxAmount},
+		"what requests nothing is no GPU pod all the same": {spec: corev1.PodSpec{Containers: []corev1.Container{container("")}}, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, problems := newConfig(gpuArgs())
+			if problems != nil {
+				t.Fatal(problems)
+			}
+			facts := config.newPodFacts(&corev1.Pod{Spec: c.spec}, nil)
+			if facts.counted == c.gpu {
+				t.Errorf("counted: %t", facts.counted)
+			}
+			if !c.gpu && facts.requests[0] != c.want {
+				t.Errorf("requests %d, want %d", facts.requests[0], c.want)
+			}
+		})
+	}
+}

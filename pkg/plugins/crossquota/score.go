@@ -1,0 +1,53 @@
+package crossquota
+
+// strategy is how GPU nodes are ranked for a pod.
+type strategy int
+
+const (
+	// mostAllocated prefers nodes whose quota is nearly used up.
+	mostAllocated strategy = iota
+	// leastAllocated prefers nodes whose quota has most room.
+	leastAllocated
+)
+
+var strategies = map[string]strategy{"most-allocated": mostAllocated, "least-allocated": leastAllocated}
+
+// parseStrategy returns the strategy of that name, or the default and the name when there is none.
+func parseStrategy(name string) (s strategy, unknown string) {
+	s, found := strategies[name]
+	if !found {
+		return mostAllocated, name
+	}
+	return s, ""
+}
+
+// score ranks a node from 0 to 1 for a request: the weighted mean of what it says of each resource
+// that is requested.
+func (c *config) score(s strategy, a *account, requests []amount) float64 {
+	sum, weights := 0.0, 0.0
+	for i, requested := range requests {
+		weight := c.resources[i].weight
+		if requested == 0 || weight == 0 {
+			continue
+		}
+		sum += weight * s.rank(a.used[i]+requested, a.facts.quotas[i])
+		weights += weight
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+// rank is the part of a quota that is used or, for leastAllocated, free. A node that is beyond
+// its quota is as full as can be; only preemption asks for its rank.
+func (s strategy) rank(used, quota amount) float64 {
+	full := 1.0
+	if used < quota {
+		full = float64(used) / float64(quota)
+	}
+	if s == leastAllocated {
+		return 1 - full
+	}
+	return full
+}

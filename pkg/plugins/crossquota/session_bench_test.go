@@ -1,0 +1,43 @@
+package crossquota
+
+import (
+	"fmt"
+	"testing"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+const benchNodes = 5000
+
+// BenchmarkPlainNodes is what a session costs in a cluster of plain nodes.
+func BenchmarkPlainNodes(b *testing.B) { benchmarkOpen(b, "cpu=96 memory=1Ti") }
+
+// BenchmarkGPUNodes is what it costs where all are GPU nodes and run ten pods each.
+func BenchmarkGPUNodes(b *testing.B) { benchmarkOpen(b, "cpu=96 memory=1Ti nvidia.com/gpu=8") }
+
+func benchmarkOpen(b *testing.B, amounts string) {
+	p := newProcess()
+	p.recorder = &notes{}
+	p.configure(gpuArgs(argQuotaResources, "cpu,memory", "quota-percentage.cpu", 50))
+	session := &framework.Session{Nodes: map[string]*api.NodeInfo{}}
+	for i := range benchNodes {
+		node := api.NewNodeInfo(newNode(fmt.Sprint("node-", i), amounts))
+		for j := range 10 {
+			pod := newPod(fmt.Sprint("pod-", i, "-", j), node.Name, "cpu=1 memory=1Gi")
+			if err := node.AddTask(api.NewTaskInfo(pod)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		session.Nodes[node.Name] = node
+		session.NodeList = append(session.NodeList, node)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.session++
+		plugin := &plugin{process: p, config: p.config, session: session}
+		plugin.openAccounts()
+		plugin.publish()
+		p.forget(session)
+	}
+}
