@@ -117,7 +117,9 @@ var _ = Describe("Annotations about cards", func() {
 			spec.Containers[0].Resources = cardTask{}.template().Spec.Containers[0].Resources
 		})
 		Expect(pod.Annotations).NotTo(HaveKey("volcano.sh/card.name"))
-		expectTold(ctx, s.namespace, "Pod", "alone", "InsufficientScalarQuota", "Queue <"+team+"> has insufficient <")
+		Eventually(func() bool {
+			return warned(ctx, s.namespace, "InsufficientScalarQuota", insufficient(team, h100, 1, 3, 2))
+		}).WithContext(ctx).Should(BeTrue())
 
 		By("and all goes on when it is mended")
 		setCards(ctx, never, `{"NVIDIA-H100-80GB": 1}`)

@@ -3,8 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,26 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"github.com/devicequota/devicequota/test/cluster"
 )
 
-func logOf(c *cluster.Cluster) string {
-	log, err := os.ReadFile(filepath.Join(c.State(), "logs", cluster.VolcanoScheduler+".log"))
-	Expect(err).NotTo(HaveOccurred())
-	return string(log)
-}
-
 // site is what one case has to itself of a cluster with crossquota.
-type site struct {
-	*scene
-	own *cluster.Cluster
-}
+type site struct{ *scene }
 
 // node makes a node with eight cores and 32Gi, and what more is said.
 func (s *site) node(ctx context.Context, name, more string) string {
 	name = s.namespace + "-" + name
-	Expect(s.own.ApplyYAML(ctx, "node", fmt.Appendf(nil, `
+	Expect(controlPlane.ApplyYAML(ctx, "node", fmt.Appendf(nil, `
 apiVersion: v1
 kind: Node
 metadata: {name: %[1]s, labels: {site: %[2]s, node: %[1]s}}
@@ -139,5 +126,5 @@ func (s *site) expectEvents(ctx context.Context, namespace, kind, name, reason s
 func (s *site) expectMetric(ctx context.Context, name, node, resource string, value float64) {
 	GinkgoHelper()
 	want := fmt.Sprintf("volcano_crossquota_%s{node=%q,resource=%q} %v\n", name, node, resource, value)
-	Eventually(func() string { return metricsOf(ctx, s.own) }).WithContext(ctx).WithPolling(100 * time.Millisecond).Should(ContainSubstring(want))
+	Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).WithPolling(100 * time.Millisecond).Should(ContainSubstring(want))
 }

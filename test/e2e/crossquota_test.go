@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,11 +12,9 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
@@ -48,35 +45,17 @@ tiers:
 `
 
 var _ = Describe("crossquota", Ordered, func() {
-	var own *cluster.Cluster
-	var client kubernetes.Interface
-
 	BeforeAll(func() {
 		config := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
 		Expect(os.WriteFile(config, []byte(crossquotaConfig), 0o600)).To(Succeed())
-		var err error
-		own, err = cluster.Start(context.Background(), cluster.Options{SchedulerConfig: config, SchedulerArgs: []string{"--schedule-period=20ms", "--v=4"}})
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(own.Stop)
-		DeferCleanup(func() {
-			for line := range strings.Lines(logOf(own)) {
-				Expect(line).NotTo(SatisfyAny(ContainSubstring("is forbidden"), ContainSubstring("panic"), ContainSubstring("configuration of a plugin")))
-			}
-		})
-		client = kubernetes.NewForConfigOrDie(own.Config())
-	})
-
-	AfterEach(func() {
-		if CurrentSpecReport().Failed() {
-			log := logOf(own)
-			AddReportEntry("log of the scheduler with crossquota", log[max(0, len(log)-20_000):], ReportEntryVisibilityFailureOrVerbose)
-		}
+		ownCluster(cluster.Options{SchedulerConfig: config, SchedulerArgs: []string{"--v=4"}})
+		DeferCleanup(func() { Expect(schedulerLog()).NotTo(ContainSubstring("configuration of a plugin")) })
 	})
 
 	newSite := func(ctx context.Context) *site {
-		namespace, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "xq-"}}, metav1.CreateOptions{})
+		namespace, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "xq-"}}, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
-		return &site{scene: &scene{namespace: namespace.Name, kube: client}, own: own}
+		return &site{&scene{namespace: namespace.Name, kube: kube}}
 	}
 
 	It("lets pods without GPU have a GPU node up to the quota, and tells the next one why it waits", func(ctx context.Context) {
@@ -96,7 +75,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		s.run(ctx, "elsewhere", plain, "6")
 		s.expectMetric(ctx, "used", gpu, "cpu", 4)
 		s.expectMetric(ctx, "quota", gpu, "cpu", 4)
-		Expect(metricsOf(ctx, own)).NotTo(ContainSubstring(`volcano_crossquota_quota{node="` + plain))
+		Expect(schedulerMetrics(ctx)).NotTo(ContainSubstring(`volcano_crossquota_quota{node="` + plain))
 
 		By("letting the next one in when one is gone")
 		s.remove(ctx, "web-0")
@@ -157,7 +136,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		s.run(ctx, "holds-1", nodes[1], "1500m")
 		s.create(ctx, "web", "", "1", withMemory("2Gi"), func(pod *corev1.Pod) { pod.Annotations["volcano.sh/crossquota-scoring-strategy"] = strategy })
 		s.expectPodRuns(ctx, "web")
-		pod, err := client.CoreV1().Pods(s.namespace).Get(ctx, "web", metav1.GetOptions{})
+		pod, err := kube.CoreV1().Pods(s.namespace).Get(ctx, "web", metav1.GetOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pod.Spec.NodeName).To(Equal(nodes[want]))
 		if strategy == "fastest" {
@@ -174,7 +153,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		gpu := s.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		queue := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
 		queue.Spec.Parent, queue.Spec.Weight, queue.Spec.Capability = "root", 1, amount(corev1.ResourceCPU, "3")
-		_, err := versioned.NewForConfigOrDie(own.Config()).SchedulingV1beta1().Queues().Create(ctx, queue, metav1.CreateOptions{})
+		_, err := queues.SchedulingV1beta1().Queues().Create(ctx, queue, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		inQueue := func(pod *corev1.Pod) { pod.Annotations["scheduling.volcano.sh/queue-name"] = queue.Name }
 
@@ -192,7 +171,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		s := newSite(ctx)
 		gpu := s.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		for name, value := range map[string]int32{"low": 1, "high": 1000} {
-			_, err := client.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}, metav1.CreateOptions{})
+			_, err := kube.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}, metav1.CreateOptions{})
 			Expect(err).NotTo(HaveOccurred())
 		}
 		priority := func(class string) func(*corev1.Pod) {
@@ -207,7 +186,7 @@ var _ = Describe("crossquota", Ordered, func() {
 
 		By("the node having resources to spare all the time")
 		s.run(ctx, "high", gpu, "2", priority("high"))
-		pods, err := client.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+		pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		var names []string
 		for _, pod := range pods.Items {
@@ -225,14 +204,14 @@ var _ = Describe("crossquota", Ordered, func() {
 		dra := s.node(ctx, "dra", "")
 		class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "xq-gpu"}}
 		class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "xq.example.com"`}}}
-		_, err := client.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
+		_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		s.run(ctx, "before", dra, "1")
-		_, err = client.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: dra}, Spec: resourcev1.ResourceSliceSpec{
+		_, err = kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: dra}, Spec: resourcev1.ResourceSliceSpec{
 			Driver: "xq.example.com", NodeName: ptr.To(dra), Pool: resourcev1.ResourcePool{Name: dra, ResourceSliceCount: 1}, Devices: []resourcev1.Device{{Name: "gpu-0"}},
 		}}, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
-		_, err = client.ResourceV1().ResourceClaimTemplates(s.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
+		_, err = kube.ResourceV1().ResourceClaimTemplates(s.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
 			ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: asking(exactly("xq-gpu", 1))}}, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		s.expectMetric(ctx, "used", dra, "cpu", 1)
@@ -249,7 +228,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		s := newSite(ctx)
 		gpu := s.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		s.expectMetric(ctx, "quota", gpu, "memory", 32<<30)
-		Expect(client.CoreV1().Nodes().Delete(ctx, gpu, metav1.DeleteOptions{})).To(Succeed())
-		Eventually(func() string { return metricsOf(ctx, own) }).WithContext(ctx).ShouldNot(ContainSubstring(`node="` + gpu))
+		Expect(kube.CoreV1().Nodes().Delete(ctx, gpu, metav1.DeleteOptions{})).To(Succeed())
+		Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).ShouldNot(ContainSubstring(`node="` + gpu))
 	})
 })
