@@ -121,9 +121,7 @@ func TestSplitAgainstBruteForce(t *testing.T) {
 		for each := int64(4); each > 0; each-- {
 			for range random.IntN(3) {
 				g := group{shares: 1 + random.Int64N(3), each: each}
-				for _, c := range random.Perm(len(d.rooms))[:1+random.IntN(len(d.rooms))] {
-					g.among = append(g.among, c)
-				}
+				g.among = random.Perm(len(d.rooms))[:1+random.IntN(len(d.rooms))]
 				d.groups = append(d.groups, g)
 			}
 		}
