@@ -138,6 +138,11 @@ func (c *Cards) Position(node *card.Node) (int, bool) {
 	return position, position >= 0
 }
 
+// Named reports whether the pod requests any card of which somebody knows the name.
+func (c *Cards) Named() bool {
+	return slices.ContainsFunc(c.Requests, func(r CardRequest) bool { return len(r.Among) > 0 })
+}
+
 // Unnamed returns a resource of which nobody knows the cards; empty if there is none.
 func (c *Cards) Unnamed() corev1.ResourceName {
 	for _, r := range c.Requests {

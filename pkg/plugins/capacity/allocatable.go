@@ -41,12 +41,9 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	} else if known.err != nil {
 		return uncountable(known.err), true
 	}
-	if known.cards != nil {
-		if r, refused := p.checkCards(queue); refused {
+	if known.cards != nil || known.unnamed != "" {
+		if r, refused := p.checkCards(queue, known); refused {
 			return r, true
-		}
-		if name := known.cards.Unnamed(); name != "" && p.ledger.ListsCards(queue) {
-			return uncountable(fmt.Errorf("it requests %s, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product", name)), true
 		}
 	}
 	shortage, err := books.Fits(queue, p.asks(known))
@@ -118,8 +115,23 @@ func (p *plugin) checkDevices(queue ledger.QueueID, known *pod) (refusal, bool) 
 	return p.checkUnknown(queue, known)
 }
 
-// checkCards refuses pods with cards while it is not known which are in use, or what the limits are.
-func (p *plugin) checkCards(queue ledger.QueueID) (refusal, bool) {
+// checkCards refuses pods with cards whose names nobody knows, if there are limits.
+func (p *plugin) checkCards(queue ledger.QueueID, known *pod) (refusal, bool) {
+	if r, refused := p.checkCardLimits(queue); refused {
+		return r, true
+	}
+	unnamed := known.unnamed
+	if known.cards != nil {
+		unnamed = known.cards.Unnamed()
+	}
+	if unnamed != "" && p.ledger.ListsCards(queue) {
+		return uncountable(fmt.Errorf("it requests %s, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product", unnamed)), true
+	}
+	return refusal{}, false
+}
+
+// checkCardLimits refuses cards while it is not known which are in use, or what the limits are.
+func (p *plugin) checkCardLimits(queue ledger.QueueID) (refusal, bool) {
 	if p.behind == "" && len(p.unread) == 0 {
 		return refusal{}, false
 	}

@@ -98,3 +98,35 @@ func BenchmarkCards(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkCardSession is what the plugin does at the beginning of a session in which nothing has changed,
+// with twenty thousand pods that run, all of them with a card or none.
+func BenchmarkCardSession(b *testing.B) {
+	for _, cards := range []bool{false, true} {
+		s := newScene().queue("root", "", nil).queue("q", "root", nil)
+		for i := range 100 {
+			s.Nodes = append(s.Nodes, newScene(1_000).Nodes...)
+			s.Nodes[i].Name = fmt.Sprint("n", i)
+			s.Nodes[i].Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("200")
+			s.Nodes[i].Status.Allocatable["pods"] = resource.MustParse("200")
+			if s.model(i+1, fmt.Sprint("M", i%5)); !cards {
+				s.Nodes[i].Labels = nil
+			}
+		}
+		s.withCards(map[string]string{"q": `{"M0": 100000, "M1": 100000, "M2": 100000, "M3": 100000, "M4": 100000}`})
+		for j := range 2_000 {
+			var pods []*corev1.Pod
+			for i := range 10 {
+				pods = append(pods, gpuPod(fmt.Sprintf("p%d-%d", j, i), fmt.Sprint("n", j%100), 1, ""))
+			}
+			s.job(fmt.Sprint("j", j), "q", running, nil, pods...)
+		}
+		ssn := s.open(b)
+		b.Run(fmt.Sprintf("op=SessionOpen/pods=20000/cards=%t", cards), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				(&plugin{process: s.process, settings: readSettings(Name, nil)}).OnSessionOpen(ssn)
+			}
+		})
+	}
+}

@@ -47,7 +47,7 @@ func (p *plugin) onAllocate(event *framework.Event) {
 	p.charge(queue, event.Task, known.demand)
 	if known.cards != nil {
 		delete(p.leaving, &known.cards.part)
-		p.process.placed[known.object.UID] = known
+		p.remembered(known)
 	}
 	for _, claim := range known.claims {
 		if dra.HeldBy(event.Task.Pod, claim.Object) {

@@ -41,7 +41,7 @@ func (p *plugin) checkJob(job *api.JobInfo) (refusal, bool) {
 		return uncountable(err), true
 	}
 	if n.cards {
-		if r, refused := p.checkCards(queue); refused {
+		if r, refused := p.checkCardLimits(queue); refused {
 			return r, true
 		}
 	}

@@ -25,8 +25,8 @@ type podCards struct {
 	charged []corev1.ResourceName
 	// settled says that the pod has a node, and that part is for that.
 	settled bool
-	// placed says that the pod had a node when the session began.
-	placed bool
+	// placed says that the pod had a node when the session began, remembered that the process knows.
+	placed, remembered bool
 }
 
 // asksForCards reports whether a pod may ask for cards; what it asks for hangs on what nodes have.
@@ -49,7 +49,7 @@ func (p *plugin) countCards(known *pod, task *api.TaskInfo) {
 	if placed := p.process.placed[task.Pod.UID]; placed != nil {
 		before = placed.cards
 	}
-	known.cards, known.cardsErr = nil, nil
+	known.cards, known.cardsErr, known.unnamed = nil, nil, ""
 	if before == nil && !p.asksForCards(task) {
 		return
 	}
@@ -60,7 +60,10 @@ func (p *plugin) countCards(known *pod, task *api.TaskInfo) {
 		// What it holds counts all the same. Nothing is wrong with a pod that names nothing.
 		cards, _ = demand.CardsOf(nil, &task.Pod.Spec, fleet, dimensions)
 	}
-	if cards == nil && before == nil {
+	if before == nil && (cards == nil || len(cards.Names) == 0 && !cards.Named()) {
+		if cards != nil {
+			known.unnamed = cards.Unnamed()
+		}
 		return
 	}
 	if cards == nil {
@@ -70,7 +73,15 @@ func (p *plugin) countCards(known *pod, task *api.TaskInfo) {
 	if before != nil {
 		c := known.cards
 		c.part.Amounts, c.charged, c.settled = before.part.Amounts, before.charged, before.settled
-		p.process.placed[task.Pod.UID] = known
+		p.remembered(known)
+	}
+}
+
+// remembered makes what a pod is charged outlive changes of the pod.
+func (p *plugin) remembered(known *pod) {
+	if !known.cards.remembered {
+		known.cards.remembered = true
+		p.process.placed[known.object.UID] = known
 	}
 }
 
@@ -104,8 +115,13 @@ func (p *plugin) settle(known *pod, task *api.TaskInfo) {
 
 // unsettle forgets what a pod was charged that has no node any more.
 func (p *plugin) unsettle(known *pod) {
-	if c := known.cards; c != nil {
-		c.part.Amounts, c.charged, c.settled = nil, nil, false
+	c := known.cards
+	if c == nil {
+		return
+	}
+	c.part.Amounts, c.charged, c.settled = nil, nil, false
+	if c.remembered {
+		c.remembered = false
 		delete(p.process.placed, known.object.UID)
 	}
 }
@@ -122,7 +138,7 @@ func (p *plugin) loadCards(known *pod, task *api.TaskInfo) (waits, has bool) {
 		return c.Unnamed() == "" && len(c.Requests) > 0, false
 	}
 	p.settle(known, task)
-	p.process.placed[task.Pod.UID] = known
+	p.remembered(known)
 	if task.Status == api.Releasing && p.ledger.ListsCards(known.queue) {
 		p.leave(&c.part, leaving{queue: known.queue, holder: holderOf(task)})
 	}

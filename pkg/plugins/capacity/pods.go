@@ -28,8 +28,10 @@ type pod struct {
 	// own is the memory of a demand without claims.
 	own       [2]*ledger.Part
 	hasClaims bool
-	// cards is nil for a pod that asks for none.
-	cards *podCards
+	// cards is nil for a pod that asks for none, or only for such of which nobody knows the name:
+	// unnamed is their resource then.
+	cards   *podCards
+	unnamed corev1.ResourceName
 	// edition is that of the cards in the cluster when the pod's cards were counted.
 	edition int
 	// checks is what of demand must fit: all, unless pods with cards are free to use cpu and memory.
@@ -136,7 +138,7 @@ func (p *plugin) compose(known *pod) {
 		known.demand = append(known.demand, claim.Part)
 	}
 	known.checks = known.demand
-	if p.settings.unlimitedCards && (known.cards != nil || known.hasClaims) {
+	if p.settings.unlimitedCards && (known.cards != nil || known.unnamed != "" || known.hasClaims) {
 		known.exempt.Amounts = p.withoutBasics(known.resources.Amounts)
 		known.checks = slices.Clone(known.demand)
 		known.checks[0] = &known.exempt
