@@ -27,6 +27,8 @@ func TestArguments(t *testing.T) {
 			want: "[cpu memory hugepages-2Mi nvidia.com/mig-1g.5gb]"},
 		"resources that cannot be limited are ignored": {args: framework.Arguments{argQuotaResources: "cpu,pods,hugepages-*,a/b/c,hugepages-"}, show: resourceNames, want: "[cpu]",
 			problems: []string{`"pods" is ignored: pods do not request it`, `"hugepages-*" is ignored: it is no name`, `"a/b/c" is ignored: it is no name`, `"hugepages-" is ignored: it is no name`}},
+		"a page size takes no time to read": {args: framework.Arguments{argQuotaResources: "hugepages-1e999999999"}, show: resourceNames, want: "[]",
+			problems: []string{`"hugepages-1e999999999" is ignored: it has no page size`}},
 		"a page size must be one": {args: framework.Arguments{argQuotaResources: "hugepages-big"}, show: resourceNames, want: "[]",
 			problems: []string{`"hugepages-big" is ignored: it has no page size`}},
 		"a list that is no string is ignored": {args: framework.Arguments{argQuotaResources: []any{"cpu"}}, show: resourceNames, want: "[cpu]",
@@ -174,6 +176,7 @@ func TestSelectors(t *testing.T) {
 
 func FuzzConfiguration(f *testing.F) {
 	f.Add("nvidia.com/gpu,(", "cpu,memory,hugepages-2Mi", "4", "12.5", "10", "tier", 1.5, true)
+	f.Add("nvidia.com/gpu", "hugepages-1e999999999,hugepages-1e-999999999,cpu", "1e999999999", "1e-999999999", "1e999999999", "tier", 1e300, true)
 	f.Add(".*", "a/b/c,,cpu", "-4", "101", "NaN", "", -1.0, false)
 	f.Fuzz(func(t *testing.T, patterns, resources, quota, percentage, weight, label string, number float64, yes bool) {
 		args := framework.Arguments{argGPUResourceNames: patterns, argQuotaResources: resources, argPluginWeight: number, argPreferPlain: weight,
