@@ -104,6 +104,15 @@ func TestPreemptionFindsTheNodeAndThePodsThatHelp(t *testing.T) {
 			},
 			want: "j-equal:Running@a j-high:Pending j-low:Running@a other-0:Running@b",
 		},
+		"a node where only siblings could leave does not end the search among other jobs": {
+			build: func(s *scene) {
+				low, high := newPod("j-low", "a", "cpu=4 memory=20Gi"), newPod("j-high", "", "cpu=2 memory=1Gi")
+				s.job("j", 5, low, high).job("low", 1, newPod("low-0", "b", "cpu=4"))
+				low.Spec.Priority, high.Spec.Priority = ptr.To[int32](1), ptr.To[int32](10)
+				s.PodGroups[0].Spec.MinMember = 2
+			},
+			want: "j-high:Pipelined@b j-low:Running@a low-0:Releasing@b",
+		},
 		"a less important sibling leaves": {
 			build: func(s *scene) {
 				low, high := newPod("j-low", "a", "cpu=4 memory=20Gi"), newPod("j-high", "", "cpu=2 memory=1Gi")
