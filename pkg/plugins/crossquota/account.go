@@ -16,14 +16,14 @@ type account struct {
 // holding is what one pod holds.
 type holding struct {
 	requests []amount
-	leaving  bool
 	holder
+	leaving bool
 }
 
 // holder is what decides who may evict a pod.
 type holder struct {
-	job      api.JobID
-	queue    api.QueueID
+	// job is nil for pods that no job of the session has.
+	job      *api.JobInfo
 	priority int32
 	// bound says that the pod has its node for good; running that it runs there, too.
 	bound, running bool

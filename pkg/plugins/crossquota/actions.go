@@ -83,20 +83,20 @@ func (p *plugin) resolvable(task *api.TaskInfo, a *account, requests []amount) b
 	if job == nil || a.beyond(requests) {
 		return false
 	}
-	return p.at != reclaiming && preemptResolves(task, job.Queue, a, requests) ||
+	return p.at != reclaiming && preemptResolves(task, job, a, requests) ||
 		p.at != preempting && p.reclaimResolves(job.Queue, a, requests)
 }
 
 // preemptResolves looks at what pods of the same queue hold. Siblings that are not less important
 // are no candidates: evicting them for their like makes no sense, and where the priority plugin is
 // there it sees to that.
-func preemptResolves(task *api.TaskInfo, queue api.QueueID, a *account, requests []amount) bool {
+func preemptResolves(task *api.TaskInfo, job *api.JobInfo, a *account, requests []amount) bool {
 	freed := make([]amount, len(requests))
 	for _, h := range a.holders {
 		switch {
-		case !h.bound, h.fixed, h.leaving, h.queue != queue:
+		case !h.bound, h.fixed, h.leaving, h.job.Queue != job.Queue:
 		case task.BestEffort && !h.bestEffort:
-		case h.job == task.Job && h.priority >= task.Priority:
+		case h.job == job && h.priority >= task.Priority:
 		default:
 			add(freed, h.requests)
 		}
@@ -109,10 +109,10 @@ func preemptResolves(task *api.TaskInfo, queue api.QueueID, a *account, requests
 // are enough; so it cannot be made to evict two for the quota.
 func (p *plugin) reclaimResolves(queue api.QueueID, a *account, requests []amount) bool {
 	for _, h := range a.holders {
-		if !h.running || h.fixed || h.leaving || h.queue == queue || !a.fitsWithout(h.requests, requests) {
+		if !h.running || h.fixed || h.leaving || h.job.Queue == queue || !a.fitsWithout(h.requests, requests) {
 			continue
 		}
-		if q := p.session.Queues[h.queue]; q != nil && q.Reclaimable() {
+		if q := p.session.Queues[h.job.Queue]; q != nil && q.Reclaimable() {
 			return true
 		}
 	}
@@ -121,14 +121,9 @@ func (p *plugin) reclaimResolves(queue api.QueueID, a *account, requests []amoun
 
 // holder says who may evict a pod.
 func (p *plugin) holder(task *api.TaskInfo) holder {
-	by := holder{
-		job: task.Job, priority: task.Priority, bestEffort: task.BestEffort,
+	job := p.session.Jobs[task.Job]
+	return holder{
+		job: job, priority: task.Priority, bestEffort: task.BestEffort, fixed: !task.Preemptable || job == nil,
 		bound: api.PreemptableStatus(task.Status), running: task.Status == api.Running,
 	}
-	job := p.session.Jobs[task.Job]
-	by.fixed = !task.Preemptable || job == nil
-	if job != nil {
-		by.queue = job.Queue
-	}
-	return by
 }
