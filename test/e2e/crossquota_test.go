@@ -199,6 +199,32 @@ var _ = Describe("crossquota", Ordered, func() {
 		s.expectWaits(ctx, "too-much", "is too much: request less, or raise")
 	})
 
+	It("evicts for the quota only pods that hold some of it, on a node that the pod can be on", func(ctx context.Context) {
+		s := newSite(ctx)
+		gpu, other := s.node(ctx, "gpu", "nvidia.com/gpu: 8"), s.node(ctx, "other", "nvidia.com/gpu: 8")
+		classed := func(class string) func(*corev1.Pod) {
+			return func(pod *corev1.Pod) { pod.Spec.PriorityClassName = class }
+		}
+		for name, value := range map[string]int32{"lowest": 1, "lower": 2, "higher": 1000} {
+			class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-" + name}, Value: value}
+			_, err := kube.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		s.run(ctx, "train", gpu, "2", requesting("nvidia.com/gpu"), classed(s.namespace+"-lowest"))
+		s.run(ctx, "system", gpu, "1", labelled("example.com/system"), classed(s.namespace+"-lowest"))
+		s.run(ctx, "batch", gpu, "4", classed(s.namespace+"-lower"))
+		s.run(ctx, "elsewhere", other, "4", withMemory("16Gi"), classed(s.namespace+"-lowest"))
+
+		s.run(ctx, "high", gpu, "2", classed(s.namespace+"-higher"))
+		pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		var names []string
+		for _, pod := range pods.Items {
+			names = append(names, pod.Name)
+		}
+		Expect(names).To(ConsistOf("train", "system", "elsewhere", "high"))
+	})
+
 	It("counts devices of DRA as GPUs", func(ctx context.Context) {
 		s := newSite(ctx)
 		dra := s.node(ctx, "dra", "")

@@ -10,35 +10,44 @@ type account struct {
 	used []amount
 	// leaving is the part of it that is held by pods that are being evicted.
 	leaving []amount
-	// fixed is the part of it that preemption cannot get back.
-	fixed   []amount
 	holders map[api.TaskID]holding
 }
 
 // holding is what one pod holds.
 type holding struct {
-	requests       []amount
-	leaving, fixed bool
+	requests []amount
+	holder
+	leaving bool
+}
+
+// holder is what decides who may evict a pod.
+type holder struct {
+	// job is nil for pods that no job of the session has.
+	job      *api.JobInfo
+	priority int32
+	// bound says that the pod has its node for good; running that it runs there, too.
+	bound, running bool
+	// fixed pods cannot be evicted by anybody.
+	fixed bool
+	// bestEffort pods request nothing that Volcano counts.
+	bestEffort bool
 }
 
 // newAccount makes an account for about so many pods.
 func newAccount(facts *nodeFacts, pods int) *account {
 	n := len(facts.quotas)
-	sums := make([]amount, 3*n)
-	return &account{facts: facts, used: sums[:n:n], leaving: sums[n : 2*n : 2*n], fixed: sums[2*n:], holders: make(map[api.TaskID]holding, pods)}
+	sums := make([]amount, 2*n)
+	return &account{facts: facts, used: sums[:n:n], leaving: sums[n:], holders: make(map[api.TaskID]holding, pods)}
 }
 
 // hold counts a pod, once; a pod that was about to leave stays. Its amounts are those of the
 // first time until it is released.
-func (a *account) hold(id api.TaskID, requests []amount, fixed bool) {
+func (a *account) hold(id api.TaskID, requests []amount, by holder) {
 	h, found := a.holders[id]
 	switch {
 	case !found:
-		h = holding{requests: requests, fixed: fixed}
+		h = holding{requests: requests, holder: by}
 		add(a.used, requests)
-		if fixed {
-			add(a.fixed, requests)
-		}
 	case h.leaving:
 		h.leaving = false
 		subtract(a.leaving, h.requests)
@@ -67,9 +76,6 @@ func (a *account) release(id api.TaskID) {
 	subtract(a.used, h.requests)
 	if h.leaving {
 		subtract(a.leaving, h.requests)
-	}
-	if h.fixed {
-		subtract(a.fixed, h.requests)
 	}
 }
 
@@ -104,10 +110,24 @@ func (a *account) fitsWithout(freed, requests []amount) bool {
 	return true
 }
 
-// hopeless reports whether a request would not fit even if all that can be evicted were gone.
-func (a *account) hopeless(requests []amount) bool {
+// beyond reports whether a request would not fit even if the node were empty.
+func (a *account) beyond(requests []amount) bool {
 	for i, requested := range requests {
-		if requested > 0 && a.fixed[i]+requested > a.facts.quotas[i] {
+		if requested > 0 && requested > a.facts.quotas[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// helps reports whether a pod, if it were evicted, would free something of what a request lacks
+// once all that leave have left.
+func (a *account) helps(h *holding, requests []amount) bool {
+	if h.leaving {
+		return false
+	}
+	for i, requested := range requests {
+		if requested > 0 && h.requests[i] > 0 && a.used[i]-a.leaving[i]+requested > a.facts.quotas[i] {
 			return true
 		}
 	}

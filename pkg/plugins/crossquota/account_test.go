@@ -24,10 +24,9 @@ func TestAnAccountIsTheSumOfItsPods(t *testing.T) {
 			switch random.IntN(3) {
 			case 0:
 				requests := []amount{amount(random.Int64N(4000)), amount(random.Int64N(1 << 38)), maxAmount}
-				fixed := random.IntN(4) == 0
-				a.hold(id, requests, fixed)
+				a.hold(id, requests, holder{})
 				if !held {
-					known = holding{requests: requests, fixed: fixed}
+					known = holding{requests: requests}
 				}
 				known.leaving = false
 				model[id] = known
@@ -41,18 +40,15 @@ func TestAnAccountIsTheSumOfItsPods(t *testing.T) {
 				a.release(id)
 				delete(model, id)
 			}
-			used, leaving, fixed := make([]amount, 3), make([]amount, 3), make([]amount, 3)
+			used, leaving := make([]amount, 3), make([]amount, 3)
 			for _, h := range model {
 				add(used, h.requests)
 				if h.leaving {
 					add(leaving, h.requests)
 				}
-				if h.fixed {
-					add(fixed, h.requests)
-				}
 			}
-			if !slices.Equal(a.used, used) || !slices.Equal(a.leaving, leaving) || !slices.Equal(a.fixed, fixed) || len(a.holders) != len(model) {
-				t.Fatalf("the account has %v, %v, %v, its pods %v, %v, %v", a.used, a.leaving, a.fixed, used, leaving, fixed)
+			if !slices.Equal(a.used, used) || !slices.Equal(a.leaving, leaving) || len(a.holders) != len(model) {
+				t.Fatalf("the account has %v, %v, its pods %v, %v", a.used, a.leaving, used, leaving)
 			}
 			ask := []amount{amount(random.Int64N(30_000)), 0, 0}
 			if a.fits(ask) != (ask[0] == 0 || used[0]+ask[0] <= 20_000) {
@@ -68,7 +64,7 @@ func TestAnAccountIsTheSumOfItsPods(t *testing.T) {
 func TestManyLargePodsDoNotOverflow(t *testing.T) {
 	a := newAccount(&nodeFacts{quotas: []amount{maxAmount}}, 0)
 	for i := range 2000 {
-		a.hold(api.TaskID(fmt.Sprint(i)), []amount{maxAmount}, true)
+		a.hold(api.TaskID(fmt.Sprint(i)), []amount{maxAmount}, holder{})
 		a.leave(api.TaskID(fmt.Sprint(i)))
 	}
 	if a.fits([]amount{1}) || a.used[0] != 2000*maxAmount {

@@ -19,23 +19,30 @@ const maxAmount amount = 1 << 52
 const milli = 1000
 
 // atLeast is the smallest amount that covers a quantity: what a request takes.
+//
+// How large it is, is asked of its approximation first: the API server lets 1e999999 pass, exact
+// arithmetic with which takes long, and Value makes nothing of it.
 func atLeast(name corev1.ResourceName, q resource.Quantity) amount {
+	units := q.AsApproximateFloat64()
+	if name == corev1.ResourceCPU {
+		units *= milli
+	}
 	switch {
 	case q.Sign() <= 0:
 		return 0
-	case name == corev1.ResourceCPU && q.CmpInt64(int64(maxAmount)/milli) < 0:
-		return amount(q.MilliValue())
-	case name != corev1.ResourceCPU && q.CmpInt64(int64(maxAmount)) < 0:
-		return amount(q.Value())
-	default:
+	case units >= float64(maxAmount):
 		return maxAmount
+	case name == corev1.ResourceCPU:
+		return amount(q.MilliValue())
+	default:
+		return amount(q.Value())
 	}
 }
 
 // atMost is the largest amount that a quantity covers: what a limit allows.
 func atMost(name corev1.ResourceName, q resource.Quantity) amount {
 	a := atLeast(name, q)
-	if exact := a.quantity(name); a > 0 && exact.Cmp(q) > 0 {
+	if exact := a.quantity(name); a > 0 && a < maxAmount && exact.Cmp(q) > 0 {
 		return a - 1
 	}
 	return a

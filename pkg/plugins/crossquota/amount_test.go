@@ -35,6 +35,10 @@ func TestAmounts(t *testing.T) {
 		{"hugepages-1Gi", "4Gi", 4 << 30, 4 << 30, "4 GiB", 4 << 30},
 		{"memory", "99999999999E", maxAmount, maxAmount, "4096 TiB", 1 << 52},
 		{"example.com/fpga", "3", 3, 3, "3", 3},
+		{"cpu", "1e99", maxAmount, maxAmount, "4503599627370.496 cores", 4503599627370.496},
+		{"memory", "1e999999999", maxAmount, maxAmount, "4096 TiB", 1 << 52},
+		{"memory", "4503599627370495", maxAmount - 1, maxAmount - 1, "4503599627370495 bytes", 1<<52 - 1},
+		{"memory", "4503599627370496", maxAmount, maxAmount, "4096 TiB", 1 << 52},
 	} {
 		q := resource.MustParse(c.quantity)
 		if got := atLeast(c.name, q); got != c.least {

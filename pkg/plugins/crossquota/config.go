@@ -141,8 +141,9 @@ func (r *argumentReader) selector() labels.Selector {
 	}
 	selector, err := parseSelector(value)
 	if err != nil {
-		r.report("%s is ignored, so the quota is about all pods: %w", argLabelSelector, err)
-		return labels.Everything()
+		// About all pods it would be about some that nobody meant.
+		r.report("%s cannot be read, so the quota is about no pods until it is corrected: %w", argLabelSelector, err)
+		return labels.Nothing()
 	}
 	return selector
 }

@@ -27,6 +27,8 @@ func TestArguments(t *testing.T) {
 			want: "[cpu memory hugepages-2Mi nvidia.com/mig-1g.5gb]"},
 		"resources that cannot be limited are ignored": {args: framework.Arguments{argQuotaResources: "cpu,pods,hugepages-*,a/b/c,hugepages-"}, show: resourceNames, want: "[cpu]",
 			problems: []string{`"pods" is ignored: pods do not request it`, `"hugepages-*" is ignored: it is no name`, `"a/b/c" is ignored: it is no name`, `"hugepages-" is ignored: it is no name`}},
+		"a page size takes no time to read": {args: framework.Arguments{argQuotaResources: "hugepages-1e999999999"}, show: resourceNames, want: "[]",
+			problems: []string{`"hugepages-1e999999999" is ignored: it has no page size`}},
 		"a page size must be one": {args: framework.Arguments{argQuotaResources: "hugepages-big"}, show: resourceNames, want: "[]",
 			problems: []string{`"hugepages-big" is ignored: it has no page size`}},
 		"a list that is no string is ignored": {args: framework.Arguments{argQuotaResources: []any{"cpu"}}, show: resourceNames, want: "[cpu]",
@@ -55,8 +57,9 @@ func TestArguments(t *testing.T) {
 		"an argument without value is none": {args: framework.Arguments{"quota.cpu": nil, argLabelSelector: nil}, show: limits, want: "[-]"},
 		"what nobody asks for is reported": {args: framework.Arguments{"quota.memory": "1Gi", "gpu-resource-name": "x"}, show: limits, want: "[-]",
 			problems: []string{"argument gpu-resource-name is ignored: there is none of that name", "argument quota.memory is ignored"}},
-		"a selector that is wrong selects all": {args: framework.Arguments{argLabelSelector: "tier=batch"}, show: func(c *config) any { return c.selector.Empty() }, want: "true",
-			problems: []string{"label-selector is ignored, so the quota is about all pods: it is no mapping"}},
+		"a selector that is wrong selects nothing": {args: framework.Arguments{argLabelSelector: "tier=batch"}, show: func(c *config) any {
+			return c.selector.Empty() || c.selector.Matches(labels.Set{"tier": "batch"})
+		}, want: "false", problems: []string{"label-selector cannot be read, so the quota is about no pods until it is corrected: it is no mapping"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config, problems := newConfig(c.args)
@@ -151,7 +154,16 @@ func TestSelectors(t *testing.T) {
 		"an empty one selects all":   {yaml: "{}", want: true},
 		"an operator that is none":   {yaml: "{matchExpressions: [{key: tier, operator: Is}]}", problem: "is not a valid label selector operator"},
 		"a field that is none":       {yaml: "{matchLabel: {tier: batch}}", problem: `unknown field "matchLabel"`},
-		"a value that is no string":  {yaml: "{matchLabels: {tier: 1}}", problem: "cannot unmarshal number"},
+		"a label that is a number":   {yaml: "{matchLabels: {tier: 1}}", labels: labels.Set{"tier": "1"}, want: true},
+		"a label that is true":       {yaml: "{matchLabels: {tier: true}}", labels: labels.Set{"tier": "true"}, want: true},
+		"a label that YAML has true": {yaml: "{matchLabels: {tier: yes}}", labels: labels.Set{"tier": "yes"}},
+		"a label that is a decimal":  {yaml: "{matchLabels: {tier: 1.10}}", problem: "label tier has the value 1.1: write it in quotes"},
+		"a label that is missing":    {yaml: "{matchLabels: {tier: }}", problem: "label tier has the value <nil>: write it in quotes"},
+		"a key that is a number":     {yaml: "{matchLabels: {1: a}}", labels: labels.Set{"1": "a"}, want: true},
+		"a key that YAML has true":   {yaml: "{matchLabels: {on: a}}", problem: "a key has the value true: write it in quotes"},
+		"values that are no strings": {yaml: "{matchExpressions: [{key: tier, operator: In, values: [1, false]}]}", labels: labels.Set{"tier": "false"}, want: true},
+		"a number that is excluded":  {yaml: "{matchExpressions: [{key: tier, operator: NotIn, values: [1]}]}", labels: labels.Set{"tier": "1"}},
+		"a truth that is excluded":   {yaml: "{matchExpressions: [{key: tier, operator: NotIn, values: [yes]}]}", problem: "label tier has the value true: write it in quotes"},
 		"a key that cannot be one":   {yaml: "{matchLabels: {'a b': c}}", problem: "name part must consist of"},
 		"a list":                     {yaml: "[a]", problem: "it is no mapping"},
 		"a number":                   {yaml: "1", problem: "it is no mapping"},
@@ -174,6 +186,7 @@ func TestSelectors(t *testing.T) {
 
 func FuzzConfiguration(f *testing.F) {
 	f.Add("nvidia.com/gpu,(", "cpu,memory,hugepages-2Mi", "4", "12.5", "10", "tier", 1.5, true)
+	f.Add("nvidia.com/gpu", "hugepages-1e999999999,hugepages-1e-999999999,cpu", "1e999999999", "1e-999999999", "1e999999999", "tier", 1e300, true)
 	f.Add(".*", "a/b/c,,cpu", "-4", "101", "NaN", "", -1.0, false)
 	f.Fuzz(func(t *testing.T, patterns, resources, quota, percentage, weight, label string, number float64, yes bool) {
 		args := framework.Arguments{argGPUResourceNames: patterns, argQuotaResources: resources, argPluginWeight: number, argPreferPlain: weight,

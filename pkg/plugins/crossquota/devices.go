@@ -92,7 +92,7 @@ func (d *devices) refresh(names map[string]bool) bool {
 	}
 	d.names, d.found = names, matcher.classes
 	reaches := make(map[*resourceapi.ResourceSlice]*reach, len(all))
-	now := &offers{nodes: map[string]bool{}}
+	now := newOffers()
 	for _, slice := range all {
 		r := d.reaches[slice]
 		if r == nil {

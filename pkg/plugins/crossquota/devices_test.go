@@ -81,7 +81,7 @@ func TestNodesWithDevices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			matcher := classMatcher{classes: []*resourceapi.DeviceClass{c.class}, cache: cel.NewCache(10, cel.Features{})}
-			o := &offers{nodes: map[string]bool{}}
+			o := newOffers()
 			o.add(newReach(&c.slice.Spec, matcher.matches))
 			var got []string
 			for node, in := range map[string]string{"n1": "a", "n2": "b"} {
@@ -94,6 +94,40 @@ func TestNodesWithDevices(t *testing.T) {
 				t.Errorf("nodes %q have such devices, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A slice that changes makes all nodes be looked at again only if it changes which nodes have GPUs.
+func TestOffersThatSayTheSame(t *testing.T) {
+	inZone := func(name string) func(*resourceapi.ResourceSliceSpec) {
+		return func(spec *resourceapi.ResourceSliceSpec) { spec.NodeSelector = zone(name) }
+	}
+	everywhere := func(spec *resourceapi.ResourceSliceSpec) { spec.AllNodes = ptr.To(true) }
+	of := func(reaches ...func(*resourceapi.ResourceSliceSpec)) *offers {
+		o := newOffers()
+		for _, change := range reaches {
+			o.add(newReach(&slice("s", "d", change, "H100").Spec, func(string, *resourceapi.Device) bool { return true }))
+		}
+		return o
+	}
+	for name, c := range map[string]struct {
+		one, other *offers
+		want       bool
+	}{
+		"the same node":                    {of(onNode("n1")), of(onNode("n1")), true},
+		"another node":                     {of(onNode("n1")), of(onNode("n2")), false},
+		"the same selector, read again":    {of(inZone("a"), onNode("n1")), of(onNode("n1"), inZone("a")), true},
+		"the same selector in two slices":  {of(inZone("a")), of(inZone("a"), inZone("a")), true},
+		"another selector":                 {of(inZone("a")), of(inZone("b")), false},
+		"one selector more":                {of(inZone("a")), of(inZone("a"), inZone("b")), false},
+		"a node besides the same selector": {of(inZone("a")), of(inZone("a"), onNode("n1")), false},
+		"all nodes":                        {of(onNode("n1")), of(onNode("n1"), everywhere), false},
+		"nothing and nothing":              {of(), of(), true},
+		"the first time":                   {of(), nil, false},
+	} {
+		if got := c.one.same(c.other); got != c.want {
+			t.Errorf("%s: they say the same: %t, want %t", name, got, c.want)
+		}
 	}
 }
 
@@ -204,6 +238,32 @@ func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed("another slice", 2)
+	inZone := slice("zone", "gpu.example.com", func(spec *resourceapi.ResourceSliceSpec) { spec.NodeSelector = zone("none") }, "H100")
+	if _, err := api.ResourceSlices().Create(t.Context(), inZone, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	known := func(name string) func(context.Context) (bool, error) {
+		return func(context.Context) (bool, error) {
+			process.begin(s.session)
+			_, err := process.devices.slices.Get(name)
+			return err == nil && !process.devices.changed.Load(), nil
+		}
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, known("zone")); err != nil {
+		t.Fatal(err)
+	}
+	changed("a slice for a zone without nodes", 2)
+	before = process.version
+	if _, err := api.ResourceSlices().Create(t.Context(), slice("nic", "nic.example.com", onNode("n2"), "A100"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, known("nic")); err != nil {
+		t.Fatal(err)
+	}
+	changed("a slice of other devices", 2)
+	if process.version != before {
+		t.Error("all nodes are looked at again because of a slice without GPUs")
+	}
 	if err := api.ResourceSlices().Delete(t.Context(), "s1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

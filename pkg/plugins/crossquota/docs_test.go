@@ -1,12 +1,15 @@
 package crossquota
 
 import (
+	"math"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"volcano.sh/volcano/pkg/scheduler"
@@ -34,25 +37,47 @@ func argumentsIn(t *testing.T, text string) framework.Arguments {
 	return nil
 }
 
-var yamlBlock = regexp.MustCompile("(?s)\n### ([^\n]*)\n.*?```yaml\n(.*?)```")
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// What the five usual configurations of the manual allow on a node with 64 cores, 256 GiB of
-// memory, 1 TiB of disk and 4 FPGAs. Of two pods, the first is allowed, the second is a little
-// too much.
-func TestTheConfigurationsOfTheManual(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/crossquota.md")
+// heading is the last one before a place in the manual.
+func heading(text string) string {
+	_, last, found := strings.Cut(text[strings.LastIndex(text, "\n#"):], " ")
+	if title, _, ends := strings.Cut(last, "\n"); found && ends {
+		return title
+	}
+	return text
+}
+
+// examplesOfTheManual are the plugin's arguments in them, by the heading that they stand under.
+func examplesOfTheManual(t *testing.T) map[string]framework.Arguments {
+	t.Helper()
+	content, err := os.ReadFile("../../../docs/crossquota.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := map[string]string{}
-	for _, m := range yamlBlock.FindAllSubmatch(text, -1) {
+	text, examples := "\n"+string(content), map[string]framework.Arguments{}
+	for _, m := range yamlBlock.FindAllStringSubmatchIndex(text, -1) {
 		var object corev1.ConfigMap
-		if err := yaml.UnmarshalStrict(m[2], &object); err != nil {
-			t.Errorf("%s: %v", m[1], err)
+		if err := yaml.UnmarshalStrict([]byte(text[m[2]:m[3]]), &object); err != nil {
+			t.Fatalf("%s: %v", text[m[2]:m[3]], err)
 		}
-		examples[string(m[1])] = object.Data["volcano-scheduler.conf"]
+		args := argumentsIn(t, object.Data["volcano-scheduler.conf"])
+		if _, problems := newConfig(args); problems != nil {
+			t.Error(problems)
+		}
+		examples[heading(text[:m[0]])] = args
 	}
+	return examples
+}
+
+const firstExample = "crossquota: what pods without GPU may take of GPU nodes"
+
+// What the configurations of the manual allow on a node with 64 cores, 256 GiB of memory, 1 TiB of
+// disk and 4 FPGAs. Of two pods, the first is allowed, the second is a little too much.
+func TestTheConfigurationsOfTheManual(t *testing.T) {
+	examples := examplesOfTheManual(t)
 	for title, pods := range map[string][][2]string{
+		firstExample:        {{"cpu=32", "cpu=32001m"}, {"memory=256Gi", ""}},
 		"Several resources": {{"cpu=32", "cpu=32001m"}, {"memory=128Gi", "memory=137438953473"}, {"ephemeral-storage=200Gi", "ephemeral-storage=201Gi"}},
 		"Percentages":       {{"cpu=16", "cpu=16001m"}, {"memory=128Gi", "memory=129Gi"}},
 		"Mixed":             {{"cpu=24", "cpu=25"}, {"memory=64Gi", "memory=65Gi"}, {"ephemeral-storage=1Ti", "ephemeral-storage=1025Gi"}},
@@ -60,15 +85,11 @@ func TestTheConfigurationsOfTheManual(t *testing.T) {
 		"cpu only":          {{"cpu=32", "cpu=32001m"}, {"memory=256Gi", ""}},
 	} {
 		t.Run(title, func(t *testing.T) {
-			configuration, found := examples[title]
+			args, found := examples[title]
 			if !found {
 				t.Fatal("docs/crossquota.md has no such example")
 			}
-			args := argumentsIn(t, configuration)
-			if _, problems := newConfig(args); problems != nil {
-				t.Error(problems)
-			}
-			s := newScene(args).node("gpu", "cpu=64 memory=256Gi ephemeral-storage=1Ti example.com/fpga=4 hugepages-2Mi=1Gi nvidia.com/gpu=8").node("plain", "cpu=64")
+			s := manualScene(args)
 			var all []*corev1.Pod
 			for _, pair := range pods {
 				for _, requests := range pair {
@@ -91,6 +112,70 @@ func TestTheConfigurationsOfTheManual(t *testing.T) {
 	}
 	if len(examples) > 0 {
 		t.Errorf("nothing is tested of %v", examples)
+	}
+}
+
+func manualScene(args framework.Arguments) *scene {
+	return newScene(args).node("gpu", "cpu=64 memory=256Gi ephemeral-storage=1Ti example.com/fpga=4 hugepages-2Mi=1Gi nvidia.com/gpu=8").node("plain", "cpu=64").
+		node("vendor", "cpu=64 amd.com/gpu=8").node("dra", "cpu=64")
+}
+
+// How the configurations of the manual rank: a pod on the empty GPU node, and on the plain one.
+func TestWeightsOfTheConfigurationsOfTheManual(t *testing.T) {
+	examples := examplesOfTheManual(t)
+	for title, c := range map[string]struct {
+		requests   string
+		gpu, plain float64
+	}{
+		firstExample:        {"cpu=16 memory=1Gi", 10 * 16. / 32, 0},
+		"Several resources": {"cpu=16 memory=96Gi ephemeral-storage=50Gi", 10 * (10*16./32 + 5*96./128 + 1*50./200) / 16, 0},
+		"Percentages":       {"cpu=4 memory=64Gi", 10 * (10*4./16 + 1*64./128) / 11, 0},
+		"Mixed":             {"cpu=12 memory=16Gi ephemeral-storage=512Gi", 10 * (10*12./24 + 1*16./64 + 1*512./1024) / 12, 10},
+		"Custom resources":  {"cpu=8 example.com/fpga=2 hugepages-2Mi=256Mi", 10 * (10*8./32 + 1*256./512) / 11, 0},
+		"cpu only":          {"cpu=8 memory=1Gi", 10 * 8. / 32, 0},
+	} {
+		s := manualScene(examples[title]).job("job", 0, newPod("new", "", c.requests)).open(t)
+		for node, want := range map[string]float64{"gpu": c.gpu, "plain": c.plain} {
+			if got, err := s.opened.nodeOrder(s.task("new"), s.session.Nodes[node]); err != nil || math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s: node %s scores %v (%v), want %v", title, node, got, err, want)
+			}
+		}
+		framework.CleanupPluginBuilders()
+	}
+}
+
+func TestNodesAndPodsOfTheConfigurationsOfTheManual(t *testing.T) {
+	examples := examplesOfTheManual(t)
+	huge := newPod("huge", "", "cpu=63")
+	system := newPod("system", "", "cpu=63")
+	system.Labels = map[string]string{"example.com/kind": "system"}
+	train := newPod("train", "", "cpu=63")
+	train.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("gpu")}}
+	for title, want := range map[string]string{ // where which pods are refused
+		firstExample:        "huge@gpu system@gpu train@gpu",
+		"Several resources": "huge@gpu system@gpu train@gpu",
+		"Percentages":       "huge@gpu huge@vendor system@gpu system@vendor train@gpu train@vendor",
+		"Mixed":             "huge@gpu system@gpu train@gpu",
+		"Custom resources":  "huge@dra huge@gpu",
+		"cpu only":          "huge@gpu system@gpu train@gpu",
+	} {
+		s := manualScene(examples[title])
+		s.DeviceClasses = []*resourceapi.DeviceClass{class("nvidia-a100")}
+		s.ResourceSlices = []*resourceapi.ResourceSlice{slice("s", "gpu.nvidia.com", onNode("dra"), "A100")}
+		s.ResourceClaims = []*resourceapi.ResourceClaim{claim("gpu", claimSpec("nvidia-a100"))}
+		s.job("job", 0, huge.DeepCopy(), system.DeepCopy(), train.DeepCopy()).open(t)
+		var refused []string
+		for _, pod := range []string{"huge", "system", "train"} {
+			for _, node := range []string{"dra", "gpu", "plain", "vendor"} {
+				if s.why(pod, node) != "" {
+					refused = append(refused, pod+"@"+node)
+				}
+			}
+		}
+		if got := strings.Join(refused, " "); got != want {
+			t.Errorf("%s: refused are %s, want %s", title, got, want)
+		}
+		framework.CleanupPluginBuilders()
 	}
 }
 

@@ -15,9 +15,9 @@ func (p *plugin) onAllocate(event *framework.Event) {
 		return
 	}
 	if task.Status == api.Pipelined && !a.fitsWithout(nil, facts.requests) {
-		event.Err = p.refuse(task, p.session.Nodes[task.NodeName], a, facts.requests)
+		event.Err = p.refuse(task, p.session.Nodes[task.NodeName], a, facts.requests, api.Unschedulable)
 	}
-	a.hold(api.TaskID(task.Pod.UID), facts.requests, p.fixed(task))
+	a.hold(api.TaskID(task.Pod.UID), facts.requests, p.holder(task))
 }
 
 // onDeallocate takes back what onAllocate counted. A pod that is evicted holds what it holds until

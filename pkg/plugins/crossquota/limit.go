@@ -7,7 +7,6 @@ import (
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // limit is how much non-GPU pods may take of one resource of a node, before it is known how much
@@ -30,9 +29,9 @@ func (l limit) of(allocatable amount) amount {
 
 // parseQuota reads an amount in any form that Kubernetes reads.
 func parseQuota(name corev1.ResourceName, text string) (limit, error) {
-	q, err := resource.ParseQuantity(text)
+	q, err := parseQuantity(text)
 	if err != nil {
-		return limit{}, errors.New("it is no quantity such as 32, 500m or 64Gi")
+		return limit{}, err
 	}
 	if q.Sign() < 0 {
 		return limit{}, errors.New("it is negative")
@@ -71,5 +70,8 @@ var sources = [...]source{
 
 // fallsBack says what is wrong with a quota, and that the next one counts.
 func fallsBack(kind, key, value string, err error) error {
+	if len(value) > maxQuantityText { // more than an event has room for, maybe
+		value = value[:maxQuantityText] + "..."
+	}
 	return fmt.Errorf("%s %s is %q: %w; the next in the order of precedence counts, until it is corrected", kind, key, value, err)
 }

@@ -18,6 +18,8 @@ func TestQuotas(t *testing.T) {
 		{"4", 4000}, {"4.5", 4500}, {"4500m", 4500}, {"0", 0}, {"4e0", 4000}, {"0.004k", 4000}, {"+4", 4000}, {"8", 8000},
 		{"9", 8000}, {"100000000000000000000000", 8000}, {"1Ei", 8000},
 		{"", -1}, {"-1", -1}, {"-0.001", -1}, {"four", -1}, {"4 cores", -1}, {"4Gb", -1}, {" 4", -1}, {"NaN", -1}, {"0x10", -1}, {"50%", -1},
+		{"1e99", 8000}, {"1e-99", 0}, {"1E+09", 8000}, {"1e100", -1}, {"1e999999999", -1}, {"1e-999999999", -1}, {"1E999999999", -1}, {"1e+999999999", -1},
+		{"4." + strings.Repeat("0", 62), 4000}, {"4." + strings.Repeat("0", 63), -1},
 	} {
 		l, err := parseQuota("cpu", c.text)
 		if (err != nil) != (c.want < 0) {
@@ -118,9 +120,28 @@ func TestAProblemNamesWhatCounts(t *testing.T) {
 	}
 }
 
+func TestWhatIsWrongWithAQuantityIsSaid(t *testing.T) {
+	for text, want := range map[string]string{
+		"1e999999999":             "its exponent has more than two digits",
+		strings.Repeat("1", 65):   "it is longer than 64 characters",
+		strings.Repeat("x", 1000): "it is longer than 64 characters",
+		"lots":                    "it is no quantity such as 32, 500m or 64Gi",
+	} {
+		_, err := parseQuota("cpu", text)
+		if err == nil || err.Error() != want {
+			t.Errorf("of %.70q it says %v, want %s", text, err, want)
+		}
+		if message := fallsBack("annotation", "key", text, err).Error(); len(message) > 300 {
+			t.Errorf("the message has %d characters", len(message))
+		}
+	}
+}
+
 func FuzzAnnotations(f *testing.F) {
 	f.Add("4", "50", "most-allocated")
 	f.Add("-4", "101", "")
+	f.Add("1e999999999", "1e999999999", "")
+	f.Add("-1e-999999999", "1e-999999999", "1e999999999")
 	f.Add("9999999999999999999999999E", "0.00000000000000000000000001", "other")
 	config, _ := newConfig(gpuArgs(argQuotaResources, "cpu,memory"))
 	f.Fuzz(func(t *testing.T, quota, percentage, strategy string) {

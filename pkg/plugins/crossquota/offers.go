@@ -3,7 +3,6 @@ package crossquota
 import (
 	"context"
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -12,10 +11,22 @@ import (
 	"k8s.io/klog/v2"
 )
 
+// selectors are keyed by what they say, so that it can be seen whether others say the same.
+type selectors map[string]*nodeaffinity.NodeSelector
+
+func (all selectors) match(node *corev1.Node) bool {
+	for _, s := range all {
+		if s.Match(node) {
+			return true
+		}
+	}
+	return false
+}
+
 // offers says which nodes have devices that count as GPUs. Nil offers have none.
 type offers struct {
 	nodes     map[string]bool
-	selectors []*nodeaffinity.NodeSelector
+	selectors selectors
 	// everywhere is set when every node can reach one.
 	everywhere bool
 }
@@ -24,32 +35,36 @@ func (o *offers) on(node *corev1.Node) bool {
 	if o == nil {
 		return false
 	}
-	return o.everywhere || o.nodes[node.Name] || slices.ContainsFunc(o.selectors, func(s *nodeaffinity.NodeSelector) bool { return s.Match(node) })
+	return o.everywhere || o.nodes[node.Name] || o.selectors.match(node)
 }
 
-// same reports whether two offers are known to say the same.
+// same reports whether two offers say the same, so that no node needs to be looked at again.
 func (o *offers) same(other *offers) bool {
-	return o != nil && other != nil && o.everywhere == other.everywhere && len(o.selectors)+len(other.selectors) == 0 && maps.Equal(o.nodes, other.nodes)
+	sameText := func(*nodeaffinity.NodeSelector, *nodeaffinity.NodeSelector) bool { return true }
+	return other != nil && o.everywhere == other.everywhere && maps.Equal(o.nodes, other.nodes) &&
+		maps.EqualFunc(o.selectors, other.selectors, sameText)
 }
+
+func newOffers() *offers { return &offers{nodes: map[string]bool{}, selectors: selectors{}} }
 
 func (o *offers) add(r *reach) {
 	for _, name := range r.nodes {
 		o.nodes[name] = true
 	}
-	o.selectors = append(o.selectors, r.selectors...)
+	maps.Copy(o.selectors, r.selectors)
 	o.everywhere = o.everywhere || r.everywhere
 }
 
 // reach is from where the devices of one ResourceSlice that count as GPUs can be reached.
 type reach struct {
 	nodes      []string
-	selectors  []*nodeaffinity.NodeSelector
+	selectors  selectors
 	everywhere bool
 }
 
 // newReach reads a slice. matches says whether a device of a driver counts as GPU.
 func newReach(spec *resourceapi.ResourceSliceSpec, matches func(driver string, device *resourceapi.Device) bool) *reach {
-	r := &reach{}
+	r := &reach{selectors: selectors{}}
 	perDevice := spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
@@ -76,7 +91,7 @@ func (r *reach) from(name *string, selected *corev1.NodeSelector, all *bool) {
 			klog.ErrorS(err, "The node selector of a ResourceSlice cannot be read", "plugin", Name)
 			return
 		}
-		r.selectors = append(r.selectors, selector)
+		r.selectors[selected.String()] = selector
 	case all != nil && *all:
 		r.everywhere = true
 	}

@@ -1,6 +1,7 @@
 package crossquota
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"k8s.io/klog/v2"
@@ -26,8 +27,11 @@ type plugin struct {
 	session *framework.Session
 	// accounts are those of GPU nodes, by name.
 	accounts map[string]*account
+	actions
 	// contest is the preemption that is being tried; nil when none is, see there.
 	contest atomic.Pointer[contest]
+	// asked has the questions that the plugin has put to all plugins, and so to itself, see ask.
+	asked sync.Map
 }
 
 var _ framework.Plugin = &plugin{}
@@ -53,6 +57,8 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddPreemptableFn(Name, p.preemptable)
 	ssn.AddReclaimableFn(Name, p.reclaimable)
 	ssn.AddAllocatableFn(Name, p.allocatable)
+	ssn.AddPreemptiveFn(Name, p.preemptive)
+	ssn.AddOverusedFn(Name, p.overused)
 	if p.config.weight > 0 {
 		ssn.AddNodeOrderFn(Name, p.nodeOrder)
 	}
@@ -90,15 +96,10 @@ func (p *plugin) openAccount(node *api.NodeInfo, facts *nodeFacts) *account {
 			continue
 		}
 		id := api.TaskID(task.Pod.UID)
-		a.hold(id, known.requests, p.fixed(task))
+		a.hold(id, known.requests, p.holder(task))
 		if task.Status == api.Releasing {
 			a.leave(id)
 		}
 	}
 	return a
-}
-
-// fixed reports whether nobody can preempt a pod.
-func (p *plugin) fixed(task *api.TaskInfo) bool {
-	return !task.Preemptable || p.session.Jobs[task.Job] == nil
 }

@@ -12,6 +12,7 @@ import (
 // from several goroutines.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	p.contest.Store(nil)
+	p.begin(task)
 	facts := p.process.remember(task.Pod)
 	if facts.counted && facts.unknownStrategy != "" && p.config.weight > 0 {
 		p.process.reportStrategy(task, facts.unknownStrategy)
@@ -29,15 +30,44 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if !facts.counted || a.fits(facts.requests) {
 		return nil
 	}
-	return p.refuse(task, node, a, facts.requests)
+	question := predicateQuestion{task: task.UID, node: node.Name}
+	if _, again := p.asked.Load(question); again {
+		return nil
+	}
+	if a.fitsWithout(nil, facts.requests) {
+		p.easing.Store(true)
+	} else {
+		p.tight.Store(true)
+	}
+	if !p.resolvable(task, a, facts.requests) {
+		return p.refuse(task, node, a, facts.requests, api.UnschedulableAndUnresolvable)
+	}
+	if p.at != allocating {
+		if err := p.othersRefuse(question, task, node); err != nil {
+			return err
+		}
+	}
+	return p.refuse(task, node, a, facts.requests, api.Unschedulable)
 }
 
-// refuse says of each resource that there is no room in why not, and whether preemption may help.
-func (p *plugin) refuse(task *api.TaskInfo, node *api.NodeInfo, a *account, requests []amount) error {
-	code := api.Unschedulable
-	if a.hopeless(requests) {
-		code = api.UnschedulableAndUnresolvable
-	}
+type predicateQuestion struct {
+	task api.TaskID
+	node string
+}
+
+// othersRefuse returns why a pod cannot be on a node even after evictions, if another plugin says
+// so. Volcano does not ask the others any more where one refuses, and a refusal that evictions can
+// resolve does not keep the actions from the node: they would evict pods of nodes that the pod
+// cannot be on for its affinity, say, for nothing and in every cycle again.
+func (p *plugin) othersRefuse(question predicateQuestion, task *api.TaskInfo, node *api.NodeInfo) error {
+	p.asked.Store(question, nil)
+	defer p.asked.Delete(question)
+	return p.session.PredicateForPreemptAction(task, node)
+}
+
+// refuse says of each resource that there is no room in why not; the code says whether evictions
+// may help.
+func (p *plugin) refuse(task *api.TaskInfo, node *api.NodeInfo, a *account, requests []amount, code int) error {
 	var all []*api.Status
 	for i := range requests {
 		if a.exceeds(i, requests) {

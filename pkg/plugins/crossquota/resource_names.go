@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -68,7 +67,7 @@ func checkLimitable(text string) error {
 	case !isResourceName(text):
 		return fmt.Errorf("it is no name of a resource")
 	case isHugePages(name):
-		if _, err := resource.ParseQuantity(strings.TrimPrefix(text, corev1.ResourceHugePagesPrefix)); err != nil {
+		if _, err := parseQuantity(strings.TrimPrefix(text, corev1.ResourceHugePagesPrefix)); err != nil {
 			return fmt.Errorf("it has no page size: write one name for each size, such as hugepages-2Mi")
 		}
 	case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage:

@@ -136,7 +136,7 @@ func (s *scene) open(t *testing.T) *scene {
 	s.Plugins = map[string]framework.PluginBuilder{Name: builder, gang.PluginName: gang.New, priority.PluginName: priority.New}
 	on := ptr.To(true)
 	tier := conf.Tier{Plugins: []conf.PluginOption{
-		{Name: Name, EnabledPredicate: on, EnabledNodeOrder: on, EnabledPreemptable: on, EnabledReclaimable: on, EnabledAllocatable: on, Arguments: s.args},
+		{Name: Name, EnabledPredicate: on, EnabledNodeOrder: on, EnabledPreemptable: on, EnabledReclaimable: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledOverused: on, Arguments: s.args},
 		{Name: priority.PluginName, EnabledTaskOrder: on, EnabledJobOrder: on, EnabledPreemptable: on, EnabledJobStarving: on},
 		{Name: gang.PluginName, EnabledJobReady: on, EnabledJobPipelined: on, EnabledJobStarving: on, EnabledReclaimable: on},
 	}}

@@ -28,11 +28,11 @@ func (p *plugin) simulatePredicate(_ context.Context, _ fwk.CycleState, task *ap
 	for _, other := range node.Tasks {
 		known := p.process.facts(other.Pod)
 		if known.counted && other.Status != api.Releasing {
-			future.hold(api.TaskID(other.Pod.UID), known.requests, p.fixed(other))
+			future.hold(api.TaskID(other.Pod.UID), known.requests, holder{})
 		}
 	}
 	if future.fits(facts.requests) {
 		return nil
 	}
-	return p.refuse(task, node, future, facts.requests)
+	return p.refuse(task, node, future, facts.requests, api.Unschedulable)
 }

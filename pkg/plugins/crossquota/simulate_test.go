@@ -6,8 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 func TestSimulation(t *testing.T) {
@@ -70,38 +68,5 @@ func TestASimulationDoesNotCountPodsThatAreLeaving(t *testing.T) {
 	}
 	if err := s.session.PredicateFn(task, node); err == nil {
 		t.Error("the pod may have the place before it is free")
-	}
-}
-
-func TestVictims(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8")
-	s.job("low", 1, newPod("low-0", "gpu", "cpu=3"), newPod("low-1", "gpu", "cpu=1"), newPod("plain-0", "plain", "cpu=1"))
-	s.job("train", 1, newPod("train-0", "gpu", "cpu=4 nvidia.com/gpu=8"))
-	s.job("high", 10, newPod("high-0", "", "cpu=2"), newPod("gpu-0", "", "cpu=8 nvidia.com/gpu=1")).open(t)
-	for name, c := range map[string]struct {
-		pod        string
-		candidates []string
-		want       int
-	}{
-		"of which one is enough":            {"high-0", []string{"low-0", "train-0"}, abstain},
-		"that make room together":           {"high-0", []string{"low-0", "low-1"}, abstain},
-		"that hold too little":              {"high-0", []string{"low-1"}, reject},
-		"that hold nothing of the quota":    {"high-0", []string{"train-0"}, reject},
-		"on another node":                   {"high-0", []string{"plain-0"}, abstain},
-		"of which there are none":           {"high-0", nil, abstain},
-		"of a pod that the quota is not of": {"gpu-0", []string{"low-1"}, abstain},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var candidates []*api.TaskInfo
-			for _, pod := range c.candidates {
-				candidates = append(candidates, s.task(pod))
-			}
-			if victims, got := s.opened.preemptable(s.task(c.pod), candidates); got != c.want || victims != nil {
-				t.Errorf("preemptable says %d and names %v, want %d", got, victims, c.want)
-			}
-			if victims, got := s.opened.reclaimable(s.task(c.pod), candidates); got != c.want || victims != nil {
-				t.Errorf("reclaimable says %d and names %v, want %d", got, victims, c.want)
-			}
-		})
 	}
 }
