@@ -18,8 +18,10 @@ type podCards struct {
 	*demand.Cards
 	// part is what the pod is charged: the cards of its node. It is empty while it has none.
 	part ledger.Part
-	// choices are for checks while the pod waits.
+	// choices are for checks while the pod waits, asked is all that is checked then. It is made before
+	// anybody asks, because simulations ask from several goroutines.
 	choices []*ledger.Part
+	asked   ledger.Demand
 	// charged are the requests that part has, whatever becomes of the node's labels. Cards whose name
 	// nobody knew are charged when somebody does.
 	charged []corev1.ResourceName

@@ -18,36 +18,33 @@ import (
 // pod is what is known of a pod. It is remembered from session to session, so that a pod
 // that has not changed costs a lookup.
 type pod struct {
+	// What is needed for every pod in every session comes first, to be in the same lines of memory.
+
 	// round is the last session that had the pod.
-	round  uint64
-	claims []*demand.Claim
+	round uint64
+	// edition is that of the cards in the cluster when the pod's cards were counted.
+	edition int
+	// queue answers for the pod if inLedger says so; else that queue is set aside.
+	queue               ledger.QueueID
+	inLedger, hasClaims bool
+	// cards is nil for a pod that asks for none, or only for such of which nobody knows the name:
+	// unnamed is their resource then.
+	cards *podCards
 	// demand is all that the pod is charged: its resources first, then its cards if it asks for any,
 	// then its claims, as far as they exist and can be counted.
 	demand    ledger.Demand
 	resources ledger.Part
 	// own is the memory of a demand without claims.
-	own       [2]*ledger.Part
-	hasClaims bool
-	// cards is nil for a pod that asks for none, or only for such of which nobody knows the name:
-	// unnamed is their resource then.
-	cards   *podCards
+	own [2]*ledger.Part
+
+	job     api.JobID
+	object  *corev1.Pod
+	claims  []*demand.Claim
 	unnamed corev1.ResourceName
-	// edition is that of the cards in the cluster when the pod's cards were counted.
-	edition int
 	// checks is what of demand must fit: all, unless pods with cards are free to use cpu and memory.
 	checks ledger.Demand
-	// exempt is what of resources must fit then.
-	exempt ledger.Part
-	// asked is checks with the choice of cards. It is made before anybody asks, because simulations
-	// ask from several goroutines.
-	asked ledger.Demand
 	// hoped is what the pod is charged in place of its claims while it is only pipelined.
 	hoped ledger.Demand
-	// queue answers for the pod if inLedger says so; else that queue is set aside.
-	queue    ledger.QueueID
-	inLedger bool
-	job      api.JobID
-	object   *corev1.Pod
 	// extended is an extended resource that the pod requests and that only DRA serves, while no
 	// devices have been given to it for that; empty for none.
 	extended corev1.ResourceName
@@ -61,7 +58,7 @@ type pod struct {
 func (p *plugin) asks(known *pod) ledger.Demand {
 	asks := known.checks
 	if p.limitsCards(known) && !known.cards.settled {
-		asks = known.asked
+		asks = known.cards.asked
 	}
 	for _, claim := range known.claims {
 		if len(claim.Choices) > 0 {
@@ -139,12 +136,11 @@ func (p *plugin) compose(known *pod) {
 	}
 	known.checks = known.demand
 	if p.settings.unlimitedCards && (known.cards != nil || known.unnamed != "" || known.hasClaims) {
-		known.exempt.Amounts = p.withoutBasics(known.resources.Amounts)
 		known.checks = slices.Clone(known.demand)
-		known.checks[0] = &known.exempt
+		known.checks[0] = &ledger.Part{Amounts: p.withoutBasics(known.resources.Amounts)}
 	}
 	if known.cards != nil {
-		known.asked = append(slices.Clip(known.checks), known.cards.choices...)
+		known.cards.asked = append(slices.Clip(known.checks), known.cards.choices...)
 	}
 }
 
