@@ -73,8 +73,8 @@ func (p *plugin) mayHope(queue ledger.QueueID, known *pod) error {
 	if !p.limitsCards(known) {
 		return nil
 	}
-	shortage, err := p.ledger.Fits(queue, known.ownParts())
-	if err == nil && shortage != nil && shortage.Dimension.Kind == ledger.Card {
+	shortage, err := p.ledger.Fits(queue, ledger.Demand{&known.cards.part})
+	if err == nil && shortage != nil {
 		err = errors.New(shortage.String())
 	}
 	return err
