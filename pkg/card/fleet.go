@@ -25,11 +25,11 @@ type Fleet struct {
 	seen map[corev1.ResourceName]bool
 }
 
-// Set says what a node offers now. It reports whether that is news.
-func (f *Fleet) Set(name string, node Node) bool {
+// Set says what a node offers now.
+func (f *Fleet) Set(name string, node Node) {
 	before := f.nodes[name]
 	if before != nil && before.same(&node) {
-		return false
+		return
 	}
 	if f.nodes == nil {
 		f.nodes, f.models, f.seen = map[string]*Node{}, map[string]int{}, map[corev1.ResourceName]bool{}
@@ -40,18 +40,14 @@ func (f *Fleet) Set(name string, node Node) bool {
 	if before != nil {
 		f.count(before, -1)
 	}
-	return true
 }
 
-// Remove forgets a node. It reports whether there was one of that name.
-func (f *Fleet) Remove(name string) bool {
-	node := f.nodes[name]
-	if node == nil {
-		return false
+// Remove forgets a node, if there is one of that name.
+func (f *Fleet) Remove(name string) {
+	if node := f.nodes[name]; node != nil {
+		delete(f.nodes, name)
+		f.count(node, -1)
 	}
-	delete(f.nodes, name)
-	f.count(node, -1)
-	return true
 }
 
 // count adds a node to the sums, or takes it out of them.
