@@ -51,7 +51,11 @@ func (p *plugin) check(books *ledger.Ledger, info *api.QueueInfo, task *api.Task
 	case err != nil:
 		return uncountable(err), true
 	case shortage != nil:
-		return p.shortOf(books, queue, known, shortage), true
+		var refusals cardRefusals
+		if shortage.Dimension.Kind == ledger.Card && p.limitsCards(known) {
+			refusals, _ = p.refuseCards(books, queue, known) // without, the message is about the first card
+		}
+		return p.shortOf(queue, known, shortage, refusals), true
 	case known.extended != "":
 		return p.unserved(known.extended), true
 	default:

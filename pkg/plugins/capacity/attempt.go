@@ -101,12 +101,12 @@ func (p *plugin) newAttempt(queue ledger.QueueID, known *pod) (*attempt, error) 
 		a.given = append(a.given, g)
 	}
 	shortage, err := a.books.Fits(queue, p.asks(known))
-	if shortage != nil {
-		a.refused = p.shortOf(a.books, queue, known, shortage)
-		a.full = a.refused.message
-	}
 	if err == nil && p.limitsCards(known) {
 		a.cards, err = p.refuseCards(a.books, queue, known)
+	}
+	if shortage != nil {
+		a.refused = p.shortOf(queue, known, shortage, a.cards)
+		a.full = a.refused.message
 	}
 	return a, err
 }

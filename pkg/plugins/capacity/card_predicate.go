@@ -131,13 +131,9 @@ func (c *podCards) partOn(node *card.Node) *ledger.Part {
 }
 
 // shortOf is short for a pod. If it may choose among cards, the message is about the first one of which
-// the queue may have any, and names the others.
-func (p *plugin) shortOf(books *ledger.Ledger, queue ledger.QueueID, known *pod, shortage *ledger.Refusal) refusal {
-	if shortage.Dimension.Kind != ledger.Card || !p.limitsCards(known) || known.cards.settled {
-		return p.short(queue, shortage)
-	}
-	refusals, err := p.refuseCards(books, queue, known)
-	if err != nil {
+// the queue may have any, and names the others; refusals has why each is refused, or is nil.
+func (p *plugin) shortOf(queue ledger.QueueID, known *pod, shortage *ledger.Refusal, refusals cardRefusals) refusal {
+	if shortage.Dimension.Kind != ledger.Card || refusals == nil || known.cards.settled {
 		return p.short(queue, shortage)
 	}
 	for i, r := range known.cards.Requests {

@@ -65,7 +65,8 @@ func (p *plugin) whyBlocked() string {
 // After a start the scheduler's cache is filled by handlers that lag behind the informers, and a pod that
 // is missing from it would be a charge that is missing from the ledger.
 func (p *plugin) whyBehind() string {
-	if p.process.caughtUp {
+	if p.process.caughtUp || time.Since(p.process.startTime) > catchUpLimit {
+		p.process.caughtUp = true
 		return ""
 	}
 	known := map[types.UID]bool{}
@@ -78,7 +79,7 @@ func (p *plugin) whyBehind() string {
 	if missing == nil && ready && p.source.devices != nil {
 		missing = p.unknownConsumer(known)
 	}
-	if missing == nil || time.Since(p.process.startTime) > catchUpLimit {
+	if missing == nil {
 		p.process.caughtUp = ready
 		return ""
 	}
