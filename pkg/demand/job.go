@@ -35,7 +35,7 @@ type Choice struct {
 // OfJob returns what a Volcano Job asks for before its pods exist, by the templates of its tasks
 // times what it needs of each at least. Priority returns the value of a PriorityClass. The
 // error names the object that is missing or wrong.
-func OfJob(job *batchv1alpha1.Job, source dra.Source, claims *Claims, priority func(class string) int32) (Minimum, error) {
+func OfJob(job *batchv1alpha1.Job, source dra.ClaimReader, claims *Claims, priority func(class string) int32) (Minimum, error) {
 	var minimum Minimum
 	for i, pods := range podsOf(job, priority) {
 		if pods == 0 {
@@ -74,7 +74,7 @@ func CardsOfJob(job *batchv1alpha1.Job, fleet *card.Fleet, dimensions *ledger.Di
 	return least, nil
 }
 
-func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64, source dra.Source, claims *Claims) error {
+func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64, source dra.ClaimReader, claims *Claims) error {
 	if ref.ResourceClaimName != nil {
 		claim, err := claims.named(namespace, *ref.ResourceClaimName, source)
 		if err == nil && !slices.Contains(m.Named, claim) {
@@ -101,13 +101,13 @@ func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64
 	return err
 }
 
-func (cs *Claims) named(namespace, name string, source dra.Source) (*Claim, error) {
+func (cs *Claims) named(namespace, name string, source dra.ClaimReader) (*Claim, error) {
 	return cs.checked(dra.ClaimNamed(namespace, name, source))
 }
 
 // ofTemplate returns what a claim from a template asks for in any case, and the choices that come
 // on top of that.
-func (cs *Claims) ofTemplate(namespace, name string, source dra.Source) (ledger.Amounts, [][]ledger.Amounts, error) {
+func (cs *Claims) ofTemplate(namespace, name string, source dra.ClaimReader) (ledger.Amounts, [][]ledger.Amounts, error) {
 	template, err := dra.TemplateNamed(namespace, name, source)
 	if err != nil {
 		return nil, nil, err

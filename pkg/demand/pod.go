@@ -12,7 +12,7 @@ import (
 // OfPod returns what those claims of a pod come to that exist and can be counted, each once.
 // The error, if there is one, is about the first of the others: it says why the pod cannot
 // be counted in full, or not be placed, naming the object that is missing or wrong.
-func OfPod(pod *corev1.Pod, source dra.Source, claims *Claims) ([]*Claim, error) {
+func OfPod(pod *corev1.Pod, source dra.ClaimReader, claims *Claims) ([]*Claim, error) {
 	var counted []*Claim
 	var first error
 	add := func(object *resourceapi.ResourceClaim, err error) {

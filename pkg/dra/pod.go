@@ -9,11 +9,11 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// Source gives the objects that pods refer to. Each method returns an error that
+// ClaimReader reads the claims and templates that pods refer to. Each method returns an error that
 // apierrors.IsNotFound recognizes when there is no such object.
-type Source interface {
+type ClaimReader interface {
 	// Claim returns a claim as this scheduler knows it, its own allocations included
-	// before the API server has told of them.
+	// before the watch delivers them.
 	Claim(namespace, name string) (*resourceapi.ResourceClaim, error)
 	// ClaimTemplate returns a template that claims are made from.
 	ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error)
@@ -31,15 +31,15 @@ func (e *NotCreatedError) Error() string {
 
 // ClaimOf returns the claim behind one entry of pod.spec.resourceClaims; nil without an
 // error where the pod needs no claim after all.
-func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Source) (*resourceapi.ResourceClaim, error) {
+func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
 	name, ownedByPod, err := resourceclaim.Name(pod, podClaim)
 	if err != nil {
-		return nil, missingClaim(pod, podClaim, source, err)
+		return nil, missingClaim(pod, podClaim, claims, err)
 	}
 	if name == nil {
 		return nil, nil
 	}
-	claim, err := ClaimNamed(pod.Namespace, *name, source)
+	claim, err := ClaimNamed(pod.Namespace, *name, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Source) 
 }
 
 // ClaimNamed returns a claim; the error says what to do when there is none.
-func ClaimNamed(namespace, name string, source Source) (*resourceapi.ResourceClaim, error) {
-	claim, err := source.Claim(namespace, name)
+func ClaimNamed(namespace, name string, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
+	claim, err := claims.Claim(namespace, name)
 	if err != nil {
 		return nil, notFound(err, "ResourceClaim "+namespace+"/"+name)
 	}
@@ -62,8 +62,8 @@ func ClaimNamed(namespace, name string, source Source) (*resourceapi.ResourceCla
 }
 
 // TemplateNamed returns a claim template; the error says what to do when there is none.
-func TemplateNamed(namespace, name string, source Source) (*resourceapi.ResourceClaimTemplate, error) {
-	template, err := source.ClaimTemplate(namespace, name)
+func TemplateNamed(namespace, name string, claims ClaimReader) (*resourceapi.ResourceClaimTemplate, error) {
+	template, err := claims.ClaimTemplate(namespace, name)
 	if err != nil {
 		return nil, notFound(err, "ResourceClaimTemplate "+namespace+"/"+name)
 	}
@@ -72,8 +72,8 @@ func TemplateNamed(namespace, name string, source Source) (*resourceapi.Resource
 
 // ExtendedClaimOf returns the claim that a scheduler made for the extended resources of a pod,
 // which pod.status.extendedResourceClaimStatus names (KEP-5004).
-func ExtendedClaimOf(pod *corev1.Pod, source Source) (*resourceapi.ResourceClaim, error) {
-	claim, err := ClaimNamed(pod.Namespace, pod.Status.ExtendedResourceClaimStatus.ResourceClaimName, source)
+func ExtendedClaimOf(pod *corev1.Pod, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
+	claim, err := ClaimNamed(pod.Namespace, pod.Status.ExtendedResourceClaimStatus.ResourceClaimName, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +85,12 @@ func ExtendedClaimOf(pod *corev1.Pod, source Source) (*resourceapi.ResourceClaim
 
 // missingClaim finds out why a pod has no claim: its template is missing, or the claim is
 // on its way.
-func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, source Source, cause error) error {
+func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader, cause error) error {
 	if podClaim.ResourceClaimTemplateName == nil {
 		return cause
 	}
 	template := *podClaim.ResourceClaimTemplateName
-	if _, err := TemplateNamed(pod.Namespace, template, source); err != nil {
+	if _, err := TemplateNamed(pod.Namespace, template, claims); err != nil {
 		return err
 	}
 	return &NotCreatedError{PodClaim: podClaim.Name, Namespace: pod.Namespace, Template: template}

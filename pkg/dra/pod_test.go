@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// objects is a Source of what a test put there.
+// objects is a ClaimReader of what a test put there.
 type objects struct {
 	claims    map[string]*resourceapi.ResourceClaim
 	templates []string
@@ -71,42 +71,42 @@ func TestClaimOf(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		pod     *corev1.Pod
-		source  objects
+		claims  objects
 		want    int
 		wantErr string
 	}{
 		{name: "no claims", pod: pod(nil)},
-		{name: "a named claim", pod: pod(nil, "=claim"), source: named, want: 1},
-		{name: "the same claim twice", pod: pod(nil, "=claim", "=claim"), source: named, want: 1},
+		{name: "a named claim", pod: pod(nil, "=claim"), claims: named, want: 1},
+		{name: "the same claim twice", pod: pod(nil, "=claim", "=claim"), claims: named, want: 1},
 		{
-			name: "a named claim that is missing", pod: pod(nil, "=lost"), source: named,
+			name: "a named claim that is missing", pod: pod(nil, "=lost"), claims: named,
 			wantErr: "ResourceClaim ns/lost does not exist: create it or correct the name",
 		},
 		{
 			name: "a claim made from a template", pod: pod(map[string]string{"tmpl": "claim"}, "tmpl"),
-			source: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("pod-uid", claim())}}, want: 1,
+			claims: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("pod-uid", claim())}}, want: 1,
 		},
 		{
 			name: "a template that turned out to need no claim", pod: pod(map[string]string{"tmpl": ""}, "tmpl"),
 		},
 		{
 			name: "a claim made from a template for somebody else", pod: pod(map[string]string{"tmpl": "claim"}, "tmpl"),
-			source:  objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("stranger", claim())}},
+			claims:  objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("stranger", claim())}},
 			wantErr: "ResourceClaim ns/claim belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod: ResourceClaim ns/claim was not created for pod ns/pod (pod is not owner)",
 		},
 		{
 			name: "a claim that is being deleted", pod: pod(nil, "=claim"),
-			source: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": deleted(claim())}}, want: 1,
+			claims: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": deleted(claim())}}, want: 1,
 			wantErr: "ResourceClaim ns/claim is being deleted: wait until it is gone and create it again, or use another one",
 		},
 		{
 			name: "a claim that is being deleted while the pod has its devices", pod: pod(nil, "=claim"),
-			source: objects{claims: map[string]*resourceapi.ResourceClaim{
+			claims: objects{claims: map[string]*resourceapi.ResourceClaim{
 				"claim": deleted(reservedFor("pod-uid", allocatedTo(claim(exactly("r", "h100", 1)), "r"))),
 			}}, want: 1,
 		},
 		{
-			name: "a claim on its way", pod: pod(nil, "tmpl"), source: objects{templates: []string{"tmpl"}},
+			name: "a claim on its way", pod: pod(nil, "tmpl"), claims: objects{templates: []string{"tmpl"}},
 			wantErr: "the ResourceClaim for gpu has not been created from ResourceClaimTemplate ns/tmpl yet",
 		},
 		{
@@ -119,7 +119,7 @@ func TestClaimOf(t *testing.T) {
 			var err error
 			for i := range c.pod.Spec.ResourceClaims {
 				var of *resourceapi.ResourceClaim
-				of, err = ClaimOf(c.pod, &c.pod.Spec.ResourceClaims[i], c.source)
+				of, err = ClaimOf(c.pod, &c.pod.Spec.ResourceClaims[i], c.claims)
 				if of != nil && !slices.Contains(got, of) {
 					got = append(got, of)
 				}

@@ -27,9 +27,9 @@ type source struct {
 	*devices
 }
 
-var _ dra.Source = source{}
+var _ dra.ClaimReader = source{}
 
-// Claim implements dra.Source. A claim that is being allocated is shown as allocated.
+// Claim implements dra.ClaimReader. A claim that is being allocated is shown as allocated.
 func (s source) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
 	if s.devices == nil {
 		return nil, errNoDRA
@@ -56,7 +56,7 @@ func (s source) latest(claim *resourceapi.ResourceClaim) *resourceapi.ResourceCl
 	return claim
 }
 
-// ClaimTemplate implements dra.Source.
+// ClaimTemplate implements dra.ClaimReader.
 func (s source) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
 	if s.devices == nil {
 		return nil, errNoDRA
