@@ -160,7 +160,7 @@ func (p *process) startJobs(ssn *framework.Session) {
 
 // startDevices starts the dealings with resource.k8s.io.
 func (p *process) startDevices(ssn *framework.Session) {
-	reader, err := allocation.NewReader(ssn.KubeClient())
+	reader, err := allocation.NewReader(context.Background(), ssn.KubeClient())
 	if err != nil {
 		klog.ErrorS(err, "Failed to start reading claims, no devices are handed out")
 		return
