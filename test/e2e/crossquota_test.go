@@ -65,7 +65,7 @@ var _ = Describe("crossquota", Ordered, func() {
 			f.run(ctx, fmt.Sprint("web-", i), gpu, "1")
 		}
 		f.create(ctx, "web-4", gpu, "1")
-		f.expectWaits(ctx, "web-4", fmt.Sprintf("node %s has a quota of 4 cores of cpu for pods without GPU, they use 4 cores, and 1 core more requested is too much: "+
+		f.expectWaits(ctx, "web-4", fmt.Sprintf("node %s has a quota of 4 cores of cpu for pods without GPU, they use 4 cores, and 1 core more would exceed it: "+
 			"wait, request less, or raise annotation volcano.sh/crossquota-cpu of the node", gpu))
 
 		By("leaving GPU pods, pods outside the selector and other nodes alone")
@@ -87,7 +87,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		gpu := f.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		f.run(ctx, "foreign", gpu, "3500m", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Spec.SchedulerName = gpu, "somebody" })
 		f.create(ctx, "web", gpu, "1")
-		f.expectWaits(ctx, "web", "they use 3.5 cores, and 1 core more requested is too much")
+		f.expectWaits(ctx, "web", "they use 3.5 cores, and 1 core more would exceed it")
 		f.remove(ctx, "foreign")
 		f.expectPodRuns(ctx, "web")
 	})
@@ -118,7 +118,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		By("telling the node what is wrong with an annotation, and falling to the next")
 		f.annotate(ctx, gpu, "cpu", "lots")
 		f.expectWaits(ctx, "web-3", "has a quota of 2 cores of cpu")
-		const lots = `annotation volcano.sh/crossquota-cpu is "lots": it is no quantity`
+		const lots = `annotation volcano.sh/crossquota-cpu is "lots": it is not a quantity`
 		f.expectEvents(ctx, "default", "Node", gpu, "InvalidCrossQuota", lots)
 		f.annotate(ctx, gpu, "percentage-cpu", "200")
 		f.expectPodRuns(ctx, "web-3") // the argument counts now
@@ -196,7 +196,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.expectMetric(ctx, "used", gpu, "cpu", 4)
 
 		f.create(ctx, "too-much", gpu, "5", priority("high"))
-		f.expectWaits(ctx, "too-much", "is too much: request less, or raise")
+		f.expectWaits(ctx, "too-much", "would exceed it: request less, or raise")
 	})
 
 	It("evicts for the quota only pods that hold some of it, on a node that the pod can be on", func(ctx context.Context) {
@@ -242,7 +242,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		f.expectMetric(ctx, "used", dra, "cpu", 1)
 		f.create(ctx, "web", dra, "3500m")
-		f.expectWaits(ctx, "web", "they use 1 core, and 3.5 cores more requested")
+		f.expectWaits(ctx, "web", "they use 1 core, and 3.5 cores more would exceed it")
 		f.run(ctx, "train", dra, "5", func(pod *corev1.Pod) {
 			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("gpu")}}
 			pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
