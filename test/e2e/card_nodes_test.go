@@ -63,7 +63,7 @@ var _ = Describe("Nodes with cards", func() {
 			GinkgoHelper()
 			expectTold(ctx, metav1.NamespaceDefault, "Node", f.name(node), "CardsNotRead", message)
 		}
-		nodeTold("two", "it carries two card models, Ascend-910B (label huawei.com/npu.product) and NVIDIA-H100-80GB (label nvidia.com/gpu.product): remove one of the labels")
+		nodeTold("two", "it has two card models, Ascend-910B (label huawei.com/npu.product) and NVIDIA-H100-80GB (label nvidia.com/gpu.product): remove one of the labels")
 		nodeTold("memory", `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB, such as 81559`)
 		nodeTold("memory", `its label nvidia.com/gpu.replicas is "0": write a whole number of shares of a card, such as 2`)
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 8, "NVIDIA-H20/mps-96g*1/2": 4}`)
@@ -89,7 +89,7 @@ var _ = Describe("Annotations about cards", func() {
 		team, never := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 2}`), f.cardQueue(ctx, "never", "root", `H100: 2`)
 		f.cardJob(ctx, "before", team, cardTask{names: h100})
 		f.expectRunning(ctx, "before", 1)
-		expectTold(ctx, metav1.NamespaceDefault, "Queue", never, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 0: it is no JSON")
+		expectTold(ctx, metav1.NamespaceDefault, "Queue", never, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 0: it is not JSON")
 		Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(`volcano_queue_problems{reason="QuotaNotRead"} 1`))
 		f.cardJob(ctx, "never", never, cardTask{names: h100})
 		f.expectNotEnqueued(ctx, "never", "InsufficientScalarQuota", insufficient(never, h100, 1, 1, 0))

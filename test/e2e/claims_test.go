@@ -135,7 +135,7 @@ var _ = Describe("A claim", func() {
 				fmt.Appendf(nil, `{"status":{"resourceClaimStatuses":[{"name":"not-made-yet","resourceClaimName":%q}]}}`, theirs), metav1.PatchOptions{}, "status")
 			return err
 		}).WithContext(ctx).Should(Succeed())
-		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/"+theirs+" belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod")
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/"+theirs+" has the name of this pod's claim but belongs to another pod: delete that claim or this pod")
 
 		By("being limited in a capacity that its devices do not have")
 		f.claim(ctx, "slow", exactly(class, 1))
@@ -151,7 +151,7 @@ var _ = Describe("A claim", func() {
 		lost := f.claim(ctx, "lost", exactly(class, 1))
 		f.allocateFrom(ctx, lost, "gone."+f.driver(), "n", "gpu-9")
 		f.pod(ctx, "lost", queue, using("lost"))
-		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/lost holds device gone."+f.driver()+"/"+f.name("n")+"/gpu-9, but driver gone."+f.driver()+" publishes no ResourceSlices any more")
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/lost holds device gone."+f.driver()+"/"+f.name("n")+"/gpu-9, but driver gone."+f.driver()+" no longer publishes ResourceSlices")
 
 		By("harming nobody else")
 		f.pod(ctx, "bystander", queue, fromTemplate("one-gpu"))

@@ -201,7 +201,7 @@ var _ = Describe("What a claim asks for", func() {
 
 		By("a quota that cannot be read: nobody gets more until it is put right")
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": "4"}`)
-		expectTold(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: what is written for NVIDIA-H100-80GB is no number")
+		expectTold(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: the value of NVIDIA-H100-80GB is not a number")
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": 4}`)
 		f.expectRunning(ctx, "second", 2)
 	})
