@@ -2,11 +2,13 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo up test test-unit bench build generate verify lint
+.PHONY: help demo up test test-unit test-race bench build generate verify lint
 
 version := k8s.io/component-base/version
 controlplane_flags := -s -w -X $(version).gitVersion=v1.34.1 -X $(version).gitMajor=1 -X $(version).gitMinor=34
 unit_packages = $$(go list ./... | grep -v /test/)
+# Packages with several goroutines, or that several goroutines call.
+race_packages := ./pkg/allocation ./pkg/ledger ./pkg/plugins/...
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -24,6 +26,9 @@ test: build ## Run all tests, end to end included
 
 test-unit: ## Run the tests that need no control plane
 	go test $(unit_packages)
+
+test-race: ## Run the tests of concurrent packages with the race detector; needs a C compiler
+	go test -race $(race_packages)
 
 bench: ## Compare the plugin's speed with upstream's and write docs/performance.md, in minutes
 	go build -C hack/benchreport -o ../../bin/ . golang.org/x/perf/cmd/benchstat

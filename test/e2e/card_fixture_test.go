@@ -20,7 +20,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// The card models of the cases.
+// The card models in the cases.
 const (
 	a100   = "NVIDIA-A100-80GB"
 	h100   = "NVIDIA-H100-80GB"
@@ -53,8 +53,8 @@ func (f *fixture) gpuNode(ctx context.Context, name, model string, count int) st
 	return f.cardNode(ctx, name, "nvidia.com/gpu.product: "+model, fmt.Sprintf(`nvidia.com/gpu: "%d"`, count))
 }
 
-// fiveModels adds a node of each model, with eight whole cards each, and MPS and MIG beside four
-// whole ones on the H20.
+// fiveModels adds a node of each model. Each has eight whole cards, except the H20, which has four whole
+// cards, MPS shares and MIG profiles.
 func (f *fixture) fiveModels(ctx context.Context) {
 	f.gpuNode(ctx, "a100", a100, 8)
 	f.gpuNode(ctx, "h100", h100, 8)
@@ -64,7 +64,7 @@ func (f *fixture) fiveModels(ctx context.Context) {
 	f.cardNode(ctx, "ascend", "huawei.com/npu.product: Ascend-910B", `huawei.com/Ascend910: "8"`)
 }
 
-// cardQueue creates a queue with a card quota; no quota if that is empty.
+// cardQueue creates a queue with a card quota, or without one if quota is empty.
 func (f *fixture) cardQueue(ctx context.Context, name, parent, quota string) string {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}
 	q.Spec.Parent, q.Spec.Weight = parent, 1
@@ -79,15 +79,18 @@ func (f *fixture) cardQueue(ctx context.Context, name, parent, quota string) str
 	return q.Name
 }
 
-// cardTask is a group of like pods with cards.
+// cardTask describes a task of a job whose pods request cards.
 type cardTask struct {
-	pods  int
+	// pods is the number of pods; zero means one.
+	pods int
+	// names is the annotation volcano.sh/card.name; none if empty.
 	names string
-	// resource is nvidia.com/gpu if empty; count is one if zero.
+	// resource is the requested resource, nvidia.com/gpu if empty, and count its amount, one if zero.
 	resource corev1.ResourceName
 	count    int
-	// cpu is one core if empty.
-	cpu    string
+	// cpu is the requested cpu, one core if empty.
+	cpu string
+	// runFor is how long the pods run; until they are deleted if empty.
 	runFor string
 }
 
@@ -115,7 +118,7 @@ func (t cardTask) template() corev1.PodTemplateSpec {
 	return template
 }
 
-// cardJob creates a job whose pods start together.
+// cardJob creates a job whose pods start together. Each task has the pods of a cardTask.
 func (f *fixture) cardJob(ctx context.Context, name, queue string, tasks ...cardTask) {
 	f.cardJobWith(ctx, name, queue, func(*batchv1alpha1.Job) {}, tasks...)
 }
@@ -132,7 +135,7 @@ func (f *fixture) cardJobWith(ctx context.Context, name, queue string, change fu
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// startingWith lets a job start with some of its pods.
+// startingWith sets the minimum number of pods of a job.
 func startingWith(pods int32) func(*batchv1alpha1.Job) {
 	return func(job *batchv1alpha1.Job) {
 		job.Spec.MinAvailable = pods
@@ -140,7 +143,7 @@ func startingWith(pods int32) func(*batchv1alpha1.Job) {
 	}
 }
 
-// expectOn waits until so many pods of a job run on a node.
+// expectOn waits until n pods of a job run on a node.
 func (f *fixture) expectOn(ctx context.Context, job, node string, n int) {
 	GinkgoHelper()
 	Eventually(func() int {
@@ -156,7 +159,7 @@ func (f *fixture) expectOn(ctx context.Context, job, node string, n int) {
 
 var cardSample = regexp.MustCompile(`(?m)^volcano_queue_card_(\w+)\{card="([^"]*)",queue="([^"]*)"\} (\S+)$`)
 
-// cardAccount is what a metric says of a queue's cards, as words such as NVIDIA-H20=4.
+// cardAccount returns the values of a metric for a queue's cards, as words such as NVIDIA-H20=4.
 func cardAccount(ctx context.Context, queue, metric string) []string {
 	words := []string{}
 	for _, m := range cardSample.FindAllStringSubmatch(schedulerMetrics(ctx), -1) {
@@ -169,19 +172,19 @@ func cardAccount(ctx context.Context, queue, metric string) []string {
 	return words
 }
 
-// expectCards waits until a queue is charged just this.
+// expectCards waits until a queue is charged exactly these cards, as words such as NVIDIA-H20=4.
 func expectCards(ctx context.Context, queue string, want ...string) {
 	GinkgoHelper()
-	Eventually(func() []string { return cardAccount(ctx, queue, "allocated") }).WithContext(ctx).Should(ConsistOf(want), "what queue %s is charged", queue)
+	Eventually(func() []string { return cardAccount(ctx, queue, "allocated") }).WithContext(ctx).Should(ConsistOf(want), "charge of queue %s", queue)
 }
 
-// expectCardsIn waits until the cluster has so many cards of a name.
+// expectCardsIn waits until the scheduler counts n cards of a name in the cluster.
 func expectCardsIn(ctx context.Context, card string, n int) {
 	GinkgoHelper()
 	Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(fmt.Sprintf("volcano_cluster_card_total{card=%q} %d\n", card, n)))
 }
 
-// setNodeLabel sets a label of a node; no value takes it away.
+// setNodeLabel sets a label of a node, or removes it if value is empty.
 func (f *fixture) setNodeLabel(ctx context.Context, node, label, value string) {
 	quoted := "null"
 	if value != "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// configured is the project's configuration of the scheduler with some lines in place of the plugin
-// capacity.
+// configured returns the file of the project's scheduler configuration in which lines replace the entry
+// of the plugin capacity.
 func configured(lines string) string {
 	GinkgoHelper()
 	const entry = "  - name: capacity\n    # Quotas hold for the queue and for every queue above it.\n    enableHierarchy: true\n"
@@ -30,9 +30,9 @@ func configured(lines string) string {
 	return path
 }
 
-// One cluster goes from Volcano's own scheduler to this project's, under both names and with all
+// The cluster switches from Volcano's own scheduler to this project's, under both plugin names and with all
 // arguments, while its pods run.
-var _ = Describe("A cluster that has cards and Volcano already", Ordered, func() {
+var _ = Describe("A cluster that already has cards and Volcano", Ordered, func() {
 	BeforeAll(func() {
 		ownCluster(cluster.Options{UpstreamScheduler: true, Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
 	})
@@ -47,7 +47,7 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		f.gpuNode(ctx, "h100", h100, 8)
 		f.cardNode(ctx, "unlabelled", "", `nvidia.com/gpu: "2"`)
 		team, free := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 3}`), f.cardQueue(ctx, "free", "root", "")
-		f.cardJob(ctx, "before", team, cardTask{count: 4}) // upstream knows no cards
+		f.cardJob(ctx, "before", team, cardTask{count: 4}) // upstream does not count cards
 		f.cardJob(ctx, "quotaless", free, cardTask{count: 2}, cardTask{count: 2})
 		f.expectRunning(ctx, "before", 1)
 		f.expectRunning(ctx, "quotaless", 2)
@@ -65,7 +65,7 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		expectCards(ctx, team, h100+"=1")
 	})
 
-	It("exempts pods with cards from limits of cpu and memory if told to", func(ctx context.Context) {
+	It("exempts pods with cards from limits of cpu and memory if configured", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 8}`)
@@ -82,7 +82,7 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		f.expectNotEnqueued(ctx, "plain", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 8, 4))
 	})
 
-	It("requires a card quota if told to, and takes other resources for cards", func(ctx context.Context) {
+	It("requires a card quota and counts other resources as cards if configured", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.cardNode(ctx, "n", "nvidia.com/gpu.product: "+h100, `nvidia.com/gpu: "4", example.com/accelerator: "4"`)
 		use(ctx, configured("  - name: capacity\n    enableHierarchy: true\n    arguments:\n      cardQuotaRequired: true\n      cardResourceNames: [example.com/*]\n"))
@@ -97,7 +97,7 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		expectCards(ctx, team, h100+"=2")
 	})
 
-	It("weighs the order of names against what other plugins prefer", func(ctx context.Context) {
+	It("weighs the order of names against the scores of other plugins", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
 		f.gpuNode(ctx, "a100", a100, 8)
@@ -113,10 +113,10 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		f.expectOn(ctx, "preferred", "h100", 1)
 		f.cardJob(ctx, "other-way", team, cardTask{names: a100 + "|" + h100, cpu: "8"})
 		f.expectOn(ctx, "other-way", "a100", 1)
-		Expect(packed).To(Equal(f.name("a100")), "without a weight, the node that is fuller is preferred (binpack)")
+		Expect(packed).To(Equal(f.name("a100")), "without a weight, binpack prefers the node with more allocated")
 	})
 
-	It("takes the configuration in docs/cards.md", func(ctx context.Context) {
+	It("runs with the configuration in docs/cards.md", func(ctx context.Context) {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "cards.md"))
 		Expect(err).NotTo(HaveOccurred())
 		conf := regexp.MustCompile("(?s)```conf\n(.*?)```").FindSubmatch(text)
@@ -137,7 +137,7 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		f.expectRunning(ctx, "npu", 1)
 	})
 
-	It("runs the same plugin as capacity-card, as its users know it", func(ctx context.Context) {
+	It("runs the plugin under the name capacity-card with its own defaults", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
 		use(ctx, configured("  - name: capacity-card\n"))
@@ -147,7 +147,7 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 			spec.Capability = corev1.ResourceList{"cpu": resource.MustParse("4"), gpus: resource.MustParse("1")}
 		})
 		f.cardJob(ctx, "fits", team, cardTask{names: h100, count: 4, cpu: "2"})
-		f.expectRunning(ctx, "fits", 1) // parents and scalar resources are of no interest
+		f.expectRunning(ctx, "fits", 1) // limits of parents and of scalar resources do not apply
 		expectCards(ctx, team, h100+"=4")
 		f.cardJob(ctx, "cards", team, cardTask{names: h100, cpu: "1"})
 		f.expectNotEnqueued(ctx, "cards", "InsufficientScalarQuota", insufficient(team, h100, 1, 5, 4))
@@ -157,7 +157,7 @@ var _ = Describe("A cluster that has cards and Volcano already", Ordered, func()
 		f.expectNotEnqueued(ctx, "none", "EmptyQueueCapability", insufficient(none, h100, 1, 1, 0))
 		By("cpu without a limit of the queue is bounded by the cluster")
 		f.plain(ctx, "huge", none, 1, 1, amount(corev1.ResourceCPU, "1000"), "")
-		expectTold(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "huge"), "InsufficientCPUQuota", "Queue <"+none+"> has insufficient <cpu> quota: requested <1000>")
+		expectWarning(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "huge"), "InsufficientCPUQuota", "Queue <"+none+"> has insufficient <cpu> quota: requested <1000>")
 		Expect(getQueue(ctx, team).Status.State).To(Equal(upstreamv1beta1.QueueStateOpen))
 	})
 })

@@ -15,14 +15,14 @@ import (
 )
 
 var _ = Describe("Nodes with cards", func() {
-	It("may change under load: running pods keep their charge", func(ctx context.Context) {
+	It("may change while pods run: the pods keep their charge", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "n", h100, 8)
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 4, "NVIDIA-A100-80GB": 1}`)
 		f.cardJob(ctx, "first", team, cardTask{names: h100, pods: 2})
 		f.expectRunning(ctx, "first", 2)
 
-		By("being of another model")
+		By("changing to another model")
 		f.setNodeLabel(ctx, "n", "nvidia.com/gpu.product", a100)
 		expectCardsIn(ctx, a100, 8)
 		f.cardJob(ctx, "second", team, cardTask{names: a100})
@@ -54,18 +54,18 @@ var _ = Describe("Nodes with cards", func() {
 		expectCards(ctx, team, h100+"=3", a100+"=1")
 	})
 
-	It("are told what is wrong with their labels, and count when that is mended", func(ctx context.Context) {
+	It("get an event about invalid labels, and count once the labels are corrected", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "two", h100, 8)
 		f.setNodeLabel(ctx, "two", "huawei.com/npu.product", ascend)
 		f.cardNode(ctx, "memory", `nvidia.com/gpu.product: NVIDIA-H20, nvidia.com/gpu.memory: "80GB", nvidia.com/gpu.replicas: "0"`, `nvidia.com/gpu.shared: "4"`)
-		nodeTold := func(node, message string) {
+		expectNodeWarning := func(node, message string) {
 			GinkgoHelper()
-			expectTold(ctx, metav1.NamespaceDefault, "Node", f.name(node), "CardsNotRead", message)
+			expectWarning(ctx, metav1.NamespaceDefault, "Node", f.name(node), "CardsNotRead", message)
 		}
-		nodeTold("two", "it has two card models, Ascend-910B (label huawei.com/npu.product) and NVIDIA-H100-80GB (label nvidia.com/gpu.product): remove one of the labels")
-		nodeTold("memory", `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB, such as 81559`)
-		nodeTold("memory", `its label nvidia.com/gpu.replicas is "0": write a whole number of shares of a card, such as 2`)
+		expectNodeWarning("two", "it has two card models, Ascend-910B (label huawei.com/npu.product) and NVIDIA-H100-80GB (label nvidia.com/gpu.product): remove one of the labels")
+		expectNodeWarning("memory", `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB, such as 81559`)
+		expectNodeWarning("memory", `its label nvidia.com/gpu.replicas is "0": write a whole number of shares of a card, such as 2`)
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 8, "NVIDIA-H20/mps-96g*1/2": 4}`)
 		share := cardTask{names: h20 + "/mps-96g*1/2", resource: "nvidia.com/gpu.shared"}
 		f.cardJobWith(ctx, "h100", team, func(*batchv1alpha1.Job) {}, cardTask{names: h100})
@@ -83,26 +83,26 @@ var _ = Describe("Nodes with cards", func() {
 })
 
 var _ = Describe("Annotations about cards", func() {
-	It("that make no sense are told where they stand, and harm nobody else", func(ctx context.Context) {
+	It("that are invalid are reported on their object and affect no other object", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "n", h100, 8)
 		team, never := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 2}`), f.cardQueue(ctx, "never", "root", `H100: 2`)
 		f.cardJob(ctx, "before", team, cardTask{names: h100})
 		f.expectRunning(ctx, "before", 1)
-		expectTold(ctx, metav1.NamespaceDefault, "Queue", never, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 0: it is not JSON")
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", never, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 0: it is not JSON")
 		Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(`volcano_queue_problems{reason="QuotaNotRead"} 1`))
 		f.cardJob(ctx, "never", never, cardTask{names: h100})
 		f.expectNotEnqueued(ctx, "never", "InsufficientScalarQuota", insufficient(never, h100, 1, 1, 0))
 
-		By("a queue keeps its last good quota")
+		By("keeping the last valid quota of a queue")
 		setCards(ctx, team, `{"NVIDIA-H100-80GB": 2, "NVIDIA-H100-80GB": 5}`)
-		expectTold(ctx, metav1.NamespaceDefault, "Queue", team, "QuotaNotRead", "NVIDIA-H100-80GB is listed twice; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}; until then, its last quota holds")
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", team, "QuotaNotRead", "NVIDIA-H100-80GB is listed twice; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}; until then, its last quota holds")
 		f.cardJob(ctx, "within", team, cardTask{names: h100})
 		f.expectRunning(ctx, "within", 1)
 		f.cardJob(ctx, "beyond", team, cardTask{names: h100})
 		f.expectNotEnqueued(ctx, "beyond", "InsufficientScalarQuota", insufficient(team, h100, 1, 3, 2))
 
-		By("a job is held, a pod waits")
+		By("not enqueuing a job, not binding a pod")
 		for name, annotation := range map[string]string{"json": `{`, "fraction": `{"NVIDIA-H100-80GB": 0.5}`, "name": `{"NVIDIA-H100-80GB||X": 1}`} {
 			f.cardJobWith(ctx, name, team, func(job *batchv1alpha1.Job) {
 				job.Annotations = map[string]string{"volcano.sh/card.request": annotation}
@@ -121,7 +121,7 @@ var _ = Describe("Annotations about cards", func() {
 			return warned(ctx, f.namespace, "InsufficientScalarQuota", insufficient(team, h100, 1, 3, 2))
 		}).WithContext(ctx).Should(BeTrue())
 
-		By("and all goes on when it is mended")
+		By("going on once they are corrected")
 		setCards(ctx, never, `{"NVIDIA-H100-80GB": 1}`)
 		f.expectRunning(ctx, "never", 1)
 		setCards(ctx, team, `{"NVIDIA-H100-80GB": 4}`)
@@ -141,7 +141,7 @@ var _ = Describe("Annotations about cards", func() {
 })
 
 var _ = Describe("A burst of jobs with cards", func() {
-	It("never lets a queue hold more than its quota, whatever happens to the scheduler", func(ctx context.Context) {
+	It("never exceeds a quota, even if the scheduler is killed", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
 		f.gpuNode(ctx, "a100", a100, 8)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// cardWatch adds up, at every change that the API server tells of, what pods with a node hold of a
-// resource, until they are over or gone.
+// cardWatch sums up, at every change of a pod, the requests for a resource of all pods that have a node and
+// have not ended.
 type cardWatch struct {
 	resource corev1.ResourceName
 
@@ -23,7 +23,7 @@ type cardWatch struct {
 	highest map[string]int
 }
 
-// watchCards watches the scene's namespace from now on.
+// watchCards starts to watch the fixture's namespace.
 func (f *fixture) watchCards(name corev1.ResourceName) *cardWatch {
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
@@ -47,7 +47,7 @@ func (f *fixture) watchCards(name corev1.ResourceName) *cardWatch {
 
 func (w *cardWatch) set(pod *corev1.Pod, gone bool) {
 	holds := 0
-	if over := gone || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed; pod.Spec.NodeName != "" && !over {
+	if ended := gone || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed; pod.Spec.NodeName != "" && !ended {
 		quantity := pod.Spec.Containers[0].Resources.Requests[w.resource]
 		holds = int(quantity.Value())
 	}
@@ -63,10 +63,10 @@ func (w *cardWatch) set(pod *corev1.Pod, gone bool) {
 	w.holding[pod.UID] = holds
 }
 
-// most is the highest number that was held at the same time.
+// most returns the highest sum so far.
 func (w *cardWatch) most() int { return w.mostOn("") }
 
-// mostOn is that of one node.
+// mostOn returns the highest sum on one node so far.
 func (w *cardWatch) mostOn(node string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

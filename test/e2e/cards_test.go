@@ -17,7 +17,7 @@ import (
 var _ = Describe("Cards of device plugins", func() {
 	const scalar = "InsufficientScalarQuota"
 
-	It("are counted by model, share and queue, and not one more is handed out", func(ctx context.Context) {
+	It("are counted by model, share and queue, and never exceed the quota", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.fiveModels(ctx)
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-A100-80GB": 3, "NVIDIA-H100-80GB": 8, "NVIDIA-H20": 4, "NVIDIA-H20/mps-96g*1/2": 2, "NVIDIA-H20/mig-1g.18gb-mixed": 3, "Ascend-910B": 8}`)
@@ -49,13 +49,13 @@ var _ = Describe("Cards of device plugins", func() {
 			f.cardJob(ctx, job, team, task)
 			f.expectNotEnqueued(ctx, job, scalar, "Queue <"+team+"> has insufficient <"+task.names+"> quota: requested <1>, total would be <")
 		}
-		By("charging what a pod gets that names none")
+		By("charging a pod that names no card for the card of its node")
 		f.cardJob(ctx, "unnamed", team, cardTask{})
 		f.expectOn(ctx, "unnamed", "h20", 1)
 		expectCards(ctx, team, a100+"=3", h100+"=8", h20+"=2", h20+"/mps-96g*1/2=2", h20+"/mig-1g.18gb-mixed=3", ascend+"=8")
 	})
 
-	It("hold for all queues above", func(ctx context.Context) {
+	It("count in every queue above", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
 		org := f.cardQueue(ctx, "org", "root", `{"NVIDIA-H100-80GB": 4}`)
@@ -72,32 +72,32 @@ var _ = Describe("Cards of device plugins", func() {
 		expectCards(ctx, org, h100+"=2")
 	})
 
-	It("are chosen among: the quota of the first is used up, then its nodes are, then all", func(ctx context.Context) {
+	It("are alternatives: the next one is used if the quota or the nodes of the first are full", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "a100", a100, 4)
 		f.gpuNode(ctx, "h100", h100, 4)
-		f.gpuNode(ctx, "rtx", rtx, 8) // or the cluster has too few nvidia.com/gpu to let jobs in
+		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise the cluster has too few nvidia.com/gpu to enqueue the jobs
 		either := h100 + "|" + a100
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 2, "NVIDIA-A100-80GB": 8}`)
 
 		By("preferring the first")
 		f.cardJob(ctx, "first", team, cardTask{names: either, pods: 2})
 		f.expectOn(ctx, "first", "h100", 2)
-		By("going on when its quota is full")
+		By("using the second if the quota of the first is full")
 		f.cardJob(ctx, "second", team, cardTask{names: either})
 		f.expectOn(ctx, "second", "a100", 1)
-		By("going on when its nodes are full")
+		By("using the second if the nodes of the first are full")
 		other := f.cardQueue(ctx, "other", "root", `{"NVIDIA-H100-80GB": 8, "NVIDIA-A100-80GB": 8}`)
 		f.cardJob(ctx, "third", other, cardTask{names: either, pods: 4})
 		f.expectOn(ctx, "third", "h100", 2)
 		f.expectOn(ctx, "third", "a100", 2)
 		expectCards(ctx, other, h100+"=2", a100+"=2")
-		By("waiting when one's quota and the other's nodes are full")
+		By("waiting if the quota of one and the nodes of the other are full")
 		f.cardJob(ctx, "fourth", team, cardTask{names: either, count: 2})
 		Eventually(func() int { return f.phase(ctx, "fourth", corev1.PodPending) }).WithContext(ctx).Should(Equal(1))
 		waitForCycles(ctx)
 		Expect(f.phase(ctx, "fourth", corev1.PodPending)).To(Equal(1))
-		By("waiting when both quotas are full")
+		By("waiting if both quotas are full")
 		setCards(ctx, team, `{"NVIDIA-H100-80GB": 2, "NVIDIA-A100-80GB": 1}`)
 		f.expectRefused(ctx, "fourth", scalar, insufficient(team, h100, 2, 4, 2)+"; nor is there quota for another card that the pod may get: "+a100)
 		f.deleteJob(ctx, "first")
@@ -105,7 +105,7 @@ var _ = Describe("Cards of device plugins", func() {
 		expectCards(ctx, team, h100+"=2", a100+"=1")
 	})
 
-	It("are divided among a job's alternatives before it is let in", func(ctx context.Context) {
+	It("are divided among a job's alternatives before it is enqueued", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "a100", a100, 8)
 		f.gpuNode(ctx, "h100", h100, 8)
@@ -117,17 +117,17 @@ var _ = Describe("Cards of device plugins", func() {
 		f.deleteJob(ctx, "fits")
 		expectCards(ctx, team)
 
-		By("refusing what fits card by card, but not together")
+		By("refusing requests that fit one by one, but not together")
 		f.cardJob(ctx, "together", team, cardTask{names: either, pods: 5}, cardTask{names: h100, count: 3})
 		f.expectNotEnqueued(ctx, "together", scalar, insufficient(team, either, 5, 8, 7))
-		By("refusing shares that cannot be cut")
+		By("refusing pods whose cards would have to be split")
 		f.cardJob(ctx, "shares", team, cardTask{names: either, pods: 4, count: 2})
 		f.expectNotEnqueued(ctx, "shares", scalar, "Queue <"+team+"> has insufficient <"+either+"> quota: requested <8>")
 		f.cardJob(ctx, "pairs", team, cardTask{names: either, pods: 3, count: 2})
 		f.expectRunning(ctx, "pairs", 3)
 		f.deleteJob(ctx, "pairs")
 
-		By("believing what a job says itself if its templates say nothing")
+		By("counting the annotation of a job whose templates request no card")
 		f.cardJobWith(ctx, "says", team, func(job *batchv1alpha1.Job) {
 			job.Annotations = map[string]string{"volcano.sh/card.request": `{"` + either + `": 8}`}
 			delete(job.Spec.Tasks[0].Template.Spec.Containers[0].Resources.Requests, gpus)
@@ -174,7 +174,7 @@ var _ = Describe("Cards of device plugins", func() {
 		expectCards(ctx, team, h100+"=3")
 	})
 
-	It("come back when pods finish while their job goes on", func(ctx context.Context) {
+	It("are released by pods that end before their job", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 4}`)
@@ -186,7 +186,7 @@ var _ = Describe("Cards of device plugins", func() {
 		expectCards(ctx, team, h100+"=4")
 	})
 
-	It("are given to a gang as a whole: one that does not fit is tried elsewhere", func(ctx context.Context) {
+	It("are assigned to a gang as a whole", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 3)
 		f.gpuNode(ctx, "a100", a100, 3)
@@ -197,8 +197,8 @@ var _ = Describe("Cards of device plugins", func() {
 		Eventually(func() int { return f.phase(ctx, "gang", corev1.PodPending) }).WithContext(ctx).Should(Equal(3))
 		waitForCycles(ctx)
 		expectCards(ctx, team)
-		By("leaving what it does not get to others")
-		f.gpuNode(ctx, "rtx", rtx, 8) // or the cluster has too few nvidia.com/gpu to let jobs in
+		By("leaving the cards to other jobs while the gang waits")
+		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise the cluster has too few nvidia.com/gpu to enqueue the jobs
 		f.cardJob(ctx, "small", other, cardTask{names: h100, pods: 2})
 		f.expectRunning(ctx, "small", 2)
 		f.gpuNode(ctx, "more", a100, 4)
@@ -207,7 +207,7 @@ var _ = Describe("Cards of device plugins", func() {
 		expectCards(ctx, other, h100+"=2")
 	})
 
-	It("are taken over by a pod of higher priority, and never held by both", func(ctx context.Context) {
+	It("pass to a pod of higher priority, and are never used by both", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
 		low, high := f.priorityClass(ctx, "low", 1), f.priorityClass(ctx, "high", 1000)
@@ -241,7 +241,7 @@ var _ = Describe("Cards of device plugins", func() {
 		expectCards(ctx, team, a100+"=2")
 		expectAllocated(ctx, team, f.class+"/count", 1)
 
-		By("in one job, too")
+		By("counting both for one job")
 		setCards(ctx, team, `{"NVIDIA-A100-80GB": 3}`)
 		f.cardJobWith(ctx, "both", team, func(job *batchv1alpha1.Job) {
 			spec := &job.Spec.Tasks[1].Template.Spec

@@ -30,7 +30,7 @@ var _ = Describe("A claim", func() {
 		Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 	}
 
-	It("that pods of several queues share is charged to one after the other, and to their ancestor once", func(ctx context.Context) {
+	It("that pods of several queues share is charged to one queue at a time, and to their ancestor once", func(ctx context.Context) {
 		parent := f.queue(ctx, "ml", "root", limit(class, 3))
 		left, right := f.queue(ctx, "left", parent, limit(class, 3)), f.queue(ctx, "right", parent, limit(class, 3))
 		f.claim(ctx, "shared", exactly(class, 3))
@@ -56,9 +56,9 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, parent)
 	})
 
-	It("that a whole gang shares is allocated for all of it", func(ctx context.Context) {
-		// Kubernetes issue 137617: with upstream's plugin the second pod waits for the first one's
-		// allocation to be written, and the first is not bound before the second has a node.
+	It("that a whole gang shares is allocated once for all pods", func(ctx context.Context) {
+		// Kubernetes issue 137617: with upstream's plugin the second pod waits until the allocation of the
+		// first is written, but the first is not bound before the second has a node.
 		queue := f.queue(ctx, "team", "root", limit(class, 2))
 		f.claim(ctx, "shared", exactly(class, 2))
 		f.submit(ctx, gang("sharers", queue, 3).usingClaim("shared"))
@@ -66,7 +66,7 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, queue, class+"/count", 2)
 	})
 
-	It("that is allocated already counts as what it has, where it has it", func(ctx context.Context) {
+	It("that is already allocated is charged for its devices and binds the pod to their node", func(ctx context.Context) {
 		f.node(ctx, "other", devices(4, "gpu", nil)...)
 		queue := f.queue(ctx, "team", "root", limit(class, 3))
 		claim := f.claim(ctx, "early", all(class))
@@ -79,7 +79,7 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, queue, class+"/count", 2)
 	})
 
-	It("that is deleted while its pod waits is asked for, and serves when it is back", func(ctx context.Context) {
+	It("that is deleted while its pod waits is reported, and is used once it exists again", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(class, 2))
 		f.claim(ctx, "large", exactly(class, 3))
 		f.pod(ctx, "user", queue, using("large"))
@@ -92,7 +92,7 @@ var _ = Describe("A claim", func() {
 		f.expectPodRuns(ctx, "user")
 	})
 
-	It("that a pod of another scheduler holds is nobody's charge, but named to those who wait for its devices", func(ctx context.Context) {
+	It("that a pod of another scheduler uses is charged to no queue, but named in events of pods that wait for its devices", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(class, 8))
 		stranger := f.claim(ctx, "theirs", exactly(class, 3))
 		f.allocate(ctx, stranger, "n", "gpu-0", "gpu-1", "gpu-2")
@@ -100,7 +100,7 @@ var _ = Describe("A claim", func() {
 			using("theirs")(spec)
 			spec.SchedulerName, spec.NodeName = "another-scheduler", f.name("n")
 		})
-		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller does that for pods with a node
+		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller reserves claims for pods with a node
 			claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{})
 			Expect(err).NotTo(HaveOccurred())
 			return claim.Status.ReservedFor
@@ -114,7 +114,7 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, queue, class+"/count", 2)
 	})
 
-	It("that cannot be used is told why, harms nobody, and serves as soon as it can", func(ctx context.Context) {
+	It("that cannot be used is reported, affects no other pod, and is used once it is corrected", func(ctx context.Context) {
 		queue, strict := f.queue(ctx, "team", "root", limit(class, 8)), f.queue(ctx, "strict", "root", limit(class, 8, "speed", "1"))
 
 		By("asking for a class that does not exist")
@@ -137,7 +137,7 @@ var _ = Describe("A claim", func() {
 		}).WithContext(ctx).Should(Succeed())
 		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/"+theirs+" has the name of this pod's claim but belongs to another pod: delete that claim or this pod")
 
-		By("being limited in a capacity that its devices do not have")
+		By("a queue that limits a capacity which the devices do not have")
 		f.claim(ctx, "slow", exactly(class, 1))
 		f.pod(ctx, "slow", strict, using("slow"))
 		f.expectWarned(ctx, "queue "+strict+" limits "+class+"/speed, a capacity that device "+f.driver()+"/"+f.name("n")+"/gpu-")
@@ -153,11 +153,11 @@ var _ = Describe("A claim", func() {
 		f.pod(ctx, "lost", queue, using("lost"))
 		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/lost holds device gone."+f.driver()+"/"+f.name("n")+"/gpu-9, but driver gone."+f.driver()+" no longer publishes ResourceSlices")
 
-		By("harming nobody else")
+		By("leaving other pods alone")
 		f.pod(ctx, "bystander", queue, fromTemplate("one-gpu"))
 		f.expectPodRuns(ctx, "bystander")
 
-		By("being put right")
+		By("correcting each of them")
 		setQuota(ctx, strict, limit(class, 8))
 		f.expectPodRuns(ctx, "slow")
 		f.model(ctx, "later")
@@ -167,7 +167,7 @@ var _ = Describe("A claim", func() {
 		f.expectPodRuns(ctx, "lost")
 	})
 
-	It("of a pod that was not bound after all, with devices where the pod cannot be, is given others", func(ctx context.Context) {
+	It("of a pod that was not bound after all is allocated again if the pod cannot use its devices", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(class, 0))
 		f.template(ctx, "one-gpu", exactly(class, 1))
 		f.pod(ctx, "user", queue, fromTemplate("one-gpu"))
@@ -185,7 +185,7 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, queue, class+"/count", 1)
 	})
 
-	It("of a pod that has a volume besides is given together with that", func(ctx context.Context) {
+	It("of a pod that also has a volume is allocated together with the volume", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(class, 1))
 		f.boundVolume(ctx, "data")
 		f.claim(ctx, "one", exactly(class, 1))
@@ -198,7 +198,7 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, queue, class+"/count", 1)
 	})
 
-	It("with the finalizer of somebody who keeps it from going is waited for", func(ctx context.Context) {
+	It("that a finalizer keeps from being deleted is waited for", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(class, 8))
 		claim := f.claim(ctx, "going", exactly(class, 1))
 		claim.Finalizers = []string{"example.com/keep"}
@@ -223,9 +223,9 @@ var _ = Describe("A claim", func() {
 		f.expectPodRuns(ctx, "user")
 	})
 
-	It("of a pod that preempts another takes the devices that one gives back", func(ctx context.Context) {
-		// With upstream's plugin a pod that is only pipelined fails to reserve its devices,
-		// because its node is not in its spec yet (volcano pull request 5884).
+	It("of a pod that preempts another gets the devices that the other releases", func(ctx context.Context) {
+		// With upstream's plugin a pipelined pod fails to reserve its devices, because its spec has no node
+		// yet (volcano pull request 5884).
 		queue := f.queue(ctx, "team", "root", limit(class, 4))
 		low, high := f.priorityClass(ctx, "low", 1), f.priorityClass(ctx, "high", 1000)
 		f.template(ctx, "two", exactly(class, 2))
@@ -245,7 +245,7 @@ func fromTemplate(template string) func(*corev1.PodSpec) {
 	}
 }
 
-// expectWarned waits for a warning that something cannot be counted or placed.
+// expectWarned waits for a warning with a message about any object in the namespace.
 func (f *fixture) expectWarned(ctx context.Context, message string) {
 	GinkgoHelper()
 	Eventually(func() string {

@@ -13,10 +13,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// site is what one case has to itself of a cluster with crossquota.
+// crossquotaFixture is what belongs to one case only in a cluster with the plugin crossquota.
 type crossquotaFixture struct{ *fixture }
 
-// node makes a node with eight cores and 32Gi, and what more is said.
+// node creates a node with eight cores, 32Gi of memory, and further resources in YAML.
 func (f *crossquotaFixture) node(ctx context.Context, name, more string) string {
 	name = f.namespace + "-" + name
 	Expect(controlPlane.ApplyYAML(ctx, "node", fmt.Appendf(nil, `
@@ -30,7 +30,7 @@ status:
 	return name
 }
 
-// create creates a pod that must be on that node, or on any of the site's if it is empty.
+// create creates a pod for a node, or for any node of the fixture if node is empty.
 func (f *crossquotaFixture) create(ctx context.Context, name, node, cpu string, changes ...func(*corev1.Pod)) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{}},
@@ -81,7 +81,7 @@ func labelled(key string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Labels[key] = "yes" }
 }
 
-// annotate sets the quota that a node's annotation says.
+// annotate sets a quota annotation of a node.
 func (f *crossquotaFixture) annotate(ctx context.Context, node, suffix, value string) {
 	GinkgoHelper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"volcano.sh/crossquota-%s":%q}}}`, suffix, value)
@@ -89,7 +89,7 @@ func (f *crossquotaFixture) annotate(ctx context.Context, node, suffix, value st
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// expectWaits waits until a pod's condition says why it has no node.
+// expectWaits waits until the condition of a pod without a node has a message.
 func (f *crossquotaFixture) expectWaits(ctx context.Context, name, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -101,7 +101,7 @@ func (f *crossquotaFixture) expectWaits(ctx context.Context, name, message strin
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectEvents waits until an object has had just these warnings of one reason, each once.
+// expectEvents waits until an object has exactly these warnings with a reason, each once.
 func (f *crossquotaFixture) expectEvents(ctx context.Context, namespace, kind, name, reason string, messages ...string) {
 	GinkgoHelper()
 	wanted := make([]any, 0, len(messages))
@@ -111,15 +111,15 @@ func (f *crossquotaFixture) expectEvents(ctx context.Context, namespace, kind, n
 	Eventually(func() []string {
 		events, err := f.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
 		Expect(err).NotTo(HaveOccurred())
-		var told []string
+		var messages []string
 		for _, e := range events.Items {
 			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning {
 				for range max(e.Count, 1) {
-					told = append(told, e.Message)
+					messages = append(messages, e.Message)
 				}
 			}
 		}
-		return told
+		return messages
 	}).WithContext(ctx).Should(ConsistOf(wanted...))
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// crossquotaConfig has no other plugin that ranks nodes, so that scores can be computed by hand.
+// crossquotaConfig has no other plugin that scores nodes, so that the expected scores are known.
 const crossquotaConfig = `
 actions: "enqueue, allocate, backfill, preempt"
 tiers:
@@ -58,7 +58,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		return &crossquotaFixture{&fixture{namespace: namespace.Name, kube: kube}}
 	}
 
-	It("lets pods without GPU have a GPU node up to the quota, and tells the next one why it waits", func(ctx context.Context) {
+	It("admits pods without GPU to a GPU node up to the quota, and the next one says why it waits", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		gpu, plain := f.node(ctx, "gpu", "nvidia.com/gpu: 8"), f.node(ctx, "plain", "")
 		for i := range 4 {
@@ -68,7 +68,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.expectWaits(ctx, "web-4", fmt.Sprintf("node %s has a quota of 4 cores of cpu for pods without GPU, they use 4 cores, and 1 core more would exceed it: "+
 			"wait, request less, or raise annotation volcano.sh/crossquota-cpu of the node", gpu))
 
-		By("leaving GPU pods, pods outside the selector and other nodes alone")
+		By("admitting GPU pods, pods outside the selector, and pods on other nodes")
 		f.run(ctx, "train", gpu, "2", requesting("nvidia.com/gpu"))
 		f.create(ctx, "system", gpu, "1", labelled("example.com/system"))
 		f.expectPodRuns(ctx, "system")
@@ -77,12 +77,12 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.expectMetric(ctx, "quota", gpu, "cpu", 4)
 		Expect(schedulerMetrics(ctx)).NotTo(ContainSubstring(`volcano_crossquota_quota{node="` + plain))
 
-		By("letting the next one in when one is gone")
+		By("admitting the next one when a pod is gone")
 		f.remove(ctx, "web-0")
 		f.expectPodRuns(ctx, "web-4")
 	})
 
-	It("counts pods that another scheduler has placed", func(ctx context.Context) {
+	It("counts pods of another scheduler", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		gpu := f.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		f.run(ctx, "foreign", gpu, "3500m", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Spec.SchedulerName = gpu, "somebody" })
@@ -103,7 +103,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.annotate(ctx, gpu, "cpu", "3000m")
 		f.expectPodRuns(ctx, "web-2")
 
-		By("evicting nobody when the quota is lowered")
+		By("evicting no pod when the quota is lowered")
 		f.annotate(ctx, gpu, "cpu", "1")
 		f.create(ctx, "web-3", gpu, "1")
 		f.expectWaits(ctx, "web-3", "has a quota of 1 core of cpu for pods without GPU, they use 3 cores")
@@ -115,20 +115,20 @@ var _ = Describe("crossquota", Ordered, func() {
 			f.expectPodRuns(ctx, fmt.Sprint("web-", i))
 		}
 
-		By("telling the node what is wrong with an annotation, and falling to the next")
+		By("reporting an invalid annotation on the node, and using the next source")
 		f.annotate(ctx, gpu, "cpu", "lots")
 		f.expectWaits(ctx, "web-3", "has a quota of 2 cores of cpu")
 		const lots = `annotation volcano.sh/crossquota-cpu is "lots": it is not a quantity`
 		f.expectEvents(ctx, "default", "Node", gpu, "InvalidCrossQuota", lots)
 		f.annotate(ctx, gpu, "percentage-cpu", "200")
-		f.expectPodRuns(ctx, "web-3") // the argument counts now
+		f.expectPodRuns(ctx, "web-3") // the argument applies now
 		f.expectEvents(ctx, "default", "Node", gpu, "InvalidCrossQuota", "Node <"+gpu+">: "+lots,
 			`annotation volcano.sh/crossquota-percentage-cpu is "200": it is not between 0 and 100`)
 	})
 
-	// Of cpu 1 and 1.5 cores of 4 are used, of memory 16 and 0 of 32Gi. With the pod's 1 core and 2Gi
-	// the nodes score 10 * (10 * 2/4 + 1 * 18/32) / 11 = 5.06 and 10 * (10 * 2.5/4 + 1 * 2/32) / 11 = 5.74
-	// when the most allocated come first, 10 less that when the least do.
+	// The nodes use 1 and 1.5 of 4 cores, and 16 and 0 of 32Gi. With the pod's 1 core and 2Gi they score
+	// 10 * (10 * 2/4 + 1 * 18/32) / 11 = 5.06 and 10 * (10 * 2.5/4 + 1 * 2/32) / 11 = 5.74 for
+	// most-allocated, and 10 minus these numbers for least-allocated.
 	DescribeTable("steers pods by", func(ctx context.Context, strategy string, want int) {
 		f := newCrossquotaFixture(ctx)
 		nodes := []string{f.node(ctx, "wide", "nvidia.com/gpu: 8"), f.node(ctx, "busy", "nvidia.com/gpu: 8"), f.node(ctx, "plain", "")}
@@ -167,7 +167,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.expectPodRuns(ctx, "team-2")
 	})
 
-	It("lets a pod of higher priority take the place of others, and of no more than it needs", func(ctx context.Context) {
+	It("evicts pods for a pod of higher priority, and no more than necessary", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		gpu := f.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		for name, value := range map[string]int32{"low": 1, "high": 1000} {
@@ -184,7 +184,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.expectWaits(ctx, "equal", "they use 4 cores")
 		f.remove(ctx, "equal")
 
-		By("the node having resources to spare all the time")
+		By("evicting although the node has free resources")
 		f.run(ctx, "high", gpu, "2", priority("high"))
 		pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
 		Expect(err).NotTo(HaveOccurred())
@@ -199,7 +199,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.expectWaits(ctx, "too-much", "would exceed it: request less, or raise")
 	})
 
-	It("evicts for the quota only pods that hold some of it, on a node that the pod can be on", func(ctx context.Context) {
+	It("evicts for the quota only pods that use it, on a node that the pod can be bound to", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		gpu, other := f.node(ctx, "gpu", "nvidia.com/gpu: 8"), f.node(ctx, "other", "nvidia.com/gpu: 8")
 		classed := func(class string) func(*corev1.Pod) {
@@ -225,7 +225,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		Expect(names).To(ConsistOf("train", "system", "elsewhere", "high"))
 	})
 
-	It("counts devices of DRA as GPUs", func(ctx context.Context) {
+	It("counts DRA devices as GPUs", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		dra := f.node(ctx, "dra", "")
 		class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "xq-gpu"}}
@@ -250,7 +250,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.expectMetric(ctx, "used", dra, "cpu", 1)
 	})
 
-	It("forgets nodes that are gone", func(ctx context.Context) {
+	It("removes the metrics of deleted nodes", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		gpu := f.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		f.expectMetric(ctx, "quota", gpu, "memory", 32<<30)

@@ -19,10 +19,10 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// driver is one that only this case's devices have.
+// driver returns the name of a driver that only the case's devices have.
 func (f *fixture) driver() string { return f.namespace + ".example.com" }
 
-// name makes the name of something that has no namespace.
+// name returns a unique name for an object without a namespace.
 func (f *fixture) name(name string) string { return f.namespace + "-" + name }
 
 // node adds a node with devices.
@@ -61,7 +61,7 @@ func bytes(quantity string) capacities {
 	return capacities{"memory": {Value: resource.MustParse(quantity)}}
 }
 
-// device is one of a model, which is the class that it belongs to.
+// device returns a device of a model. Each model has a class, see model.
 func device(name, model string, capacity capacities) resourcev1.Device {
 	return resourcev1.Device{
 		Name: name, Capacity: capacity,
@@ -94,7 +94,7 @@ type classLimit struct {
 	quota schedulingv1beta1.DeviceQuota
 }
 
-// capability is a number of devices, and names and quantities of their capacity by turns.
+// capability is a number of devices, with capacity as alternating names and quantities.
 func capability(class string, count int64, capacity ...string) classLimit {
 	l := classLimit{class, schedulingv1beta1.DeviceQuota{Count: count}}
 	for i := 0; i < len(capacity); i += 2 {
@@ -138,7 +138,7 @@ func sized(r resourcev1.DeviceRequest, dimension, quantity string) resourcev1.De
 	return r
 }
 
-// firstAvailable has the requests as alternatives.
+// firstAvailable returns a request with alternatives.
 func firstAvailable(alternatives ...resourcev1.DeviceRequest) resourcev1.DeviceRequest {
 	r := resourcev1.DeviceRequest{Name: "r"}
 	for i, a := range alternatives {
@@ -171,7 +171,7 @@ func (f *fixture) claim(ctx context.Context, name string, requests ...resourcev1
 
 var sample = regexp.MustCompile(`(?m)^volcano_queue_device_class_(\w+)\{device_class="([^"]*)",dimension="([^"]*)",queue="([^"]*)"\} (\S+)$`)
 
-// account is what the metrics say of a queue's devices: class and dimension to value.
+// account returns the values of a metric for a queue's devices by class/dimension.
 func account(ctx context.Context, queue, metric string) map[string]float64 {
 	return accountIn(ctx, controlPlane, queue, metric)
 }
@@ -191,8 +191,7 @@ func accountIn(ctx context.Context, c *cluster.Cluster, queue, metric string) ma
 	return values
 }
 
-// expectAllocated waits until a queue is charged just this, as classes with dimensions and values
-// by turns.
+// expectAllocated waits until a queue is charged exactly this: alternating class/dimension and value.
 func expectAllocated(ctx context.Context, queue string, want ...any) {
 	GinkgoHelper()
 	wanted := map[string]float64{}
@@ -204,22 +203,22 @@ func expectAllocated(ctx context.Context, queue string, want ...any) {
 			wanted[want[i].(string)] = ptr.To(resource.MustParse(v)).AsApproximateFloat64()
 		}
 	}
-	Eventually(func() map[string]float64 { return account(ctx, queue, "allocated") }).WithContext(ctx).Should(Equal(wanted), "what queue %s is charged", queue)
+	Eventually(func() map[string]float64 { return account(ctx, queue, "allocated") }).WithContext(ctx).Should(Equal(wanted), "charge of queue %s", queue)
 }
 
-// elastic is a job of pods that start as they can.
+// elastic returns a job that starts with one pod.
 func elastic(name, queue string, pods int32, template string) job {
 	return gang(name, queue, pods).startingWith(1).fromTemplate(template)
 }
 
-// settle waits until the scheduler has had many cycles in which nothing stood in the way of
-// those that could go on.
+// waitForCycles waits for 20 scheduling cycles, after which a pod that is still pending is assumed to stay
+// pending.
 func waitForCycles(ctx context.Context) {
 	before := cycles(ctx)
 	Eventually(func() int { return cycles(ctx) }).WithContext(ctx).Should(BeNumerically(">", before+20))
 }
 
-// pod creates a pod without a job, to which Volcano gives a PodGroup.
+// pod creates a pod without a job. Volcano creates its PodGroup.
 func (f *fixture) pod(ctx context.Context, name, queue string, change func(*corev1.PodSpec)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"scheduling.volcano.sh/queue-name": queue}},
@@ -234,7 +233,7 @@ func (f *fixture) pod(ctx context.Context, name, queue string, change func(*core
 	return pod
 }
 
-// using makes a pod use a named claim.
+// using adds a claim to a pod.
 func using(claim string) func(*corev1.PodSpec) {
 	return func(spec *corev1.PodSpec) {
 		spec.ResourceClaims = append(spec.ResourceClaims, corev1.PodResourceClaim{Name: claim, ResourceClaimName: ptr.To(claim)})
@@ -250,13 +249,13 @@ func (f *fixture) expectPodRuns(ctx context.Context, name string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectPodWaits waits until a pod says why it waits, in an event.
+// expectPodWaits waits until a pod has a warning that it cannot be counted.
 func (f *fixture) expectPodWaits(ctx context.Context, name, message string) {
 	GinkgoHelper()
-	expectTold(ctx, f.namespace, "Pod", name, "GetTaskRequestResourceFailed", message)
+	expectWarning(ctx, f.namespace, "Pod", name, "GetTaskRequestResourceFailed", message)
 }
 
-// warned reports whether there is a warning of that reason and message about anything.
+// warned reports whether an event in a namespace has a reason and contains a message.
 func warned(ctx context.Context, namespace, reason, message string) bool {
 	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
 	Expect(err).NotTo(HaveOccurred())

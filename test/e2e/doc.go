@@ -1,7 +1,7 @@
-// Package e2e shows what users rely on through a real API server, with the real scheduler,
-// Volcano's controllers and kwok in the place of kubelets. The suite starts its own control
-// plane; `make test` builds the binaries that it needs.
+// Package e2e tests the behaviour that users rely on through an API server, with the real scheduler,
+// Volcano's controllers, and kwok in place of kubelets. The suite starts its own control plane; `make test`
+// builds the binaries that it needs.
 //
-// Every case has a namespace, a DeviceClass and queues of its own. All share the sixteen
-// devices of config/samples/cluster.
+// Every case has its own namespace, DeviceClass and queues. All cases share the sixteen devices of
+// config/samples/cluster.
 package e2e

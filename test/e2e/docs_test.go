@@ -24,7 +24,7 @@ import (
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 var _ = Describe("The documentation", func() {
-	It("has only manifests that the API server takes", func(ctx context.Context) {
+	It("has only manifests that the API server accepts", func(ctx context.Context) {
 		files, err := filepath.Glob("../../docs/*.md")
 		Expect(err).NotTo(HaveOccurred())
 		examples := 0
@@ -32,7 +32,7 @@ var _ = Describe("The documentation", func() {
 			text, err := os.ReadFile(file)
 			Expect(err).NotTo(HaveOccurred())
 			if base := filepath.Base(file); base == "dra.md" || base == "cards.md" {
-				continue // they are run, see below
+				continue // their examples are run below
 			}
 			for i, block := range yamlBlock.FindAllSubmatch(text, -1) {
 				Expect(tryManifest(ctx, block[1])).To(Succeed(), "%s, YAML block %d", file, i+1)
@@ -43,15 +43,15 @@ var _ = Describe("The documentation", func() {
 	})
 })
 
-// What a page says of the examples before it.
+// Statements in a page about the example before them.
 var (
 	charged = regexp.MustCompile("(?m)^> `([^`]+)` is charged (.*)\\.$")
 	waits   = regexp.MustCompile("(?m)^> `([^`]+)` waits: `([^`]+)`\\.$")
 	figure  = regexp.MustCompile("`([^=`]+)=([^`]+)`")
 )
 
-// Pages whose examples are run, in their order.
-var _ = DescribeTable("Examples do what is said of them in", func(ctx context.Context, page string, statements int, expectCharge func(context.Context, string, [][]string), samples ...string) {
+// Pages whose examples are run in their order.
+var _ = DescribeTable("Examples do what the page says in", func(ctx context.Context, page string, statements int, expectCharge func(context.Context, string, [][]string), samples ...string) {
 	text, err := os.ReadFile(filepath.Join("../../docs", page))
 	Expect(err).NotTo(HaveOccurred())
 	for _, sample := range samples {
@@ -69,10 +69,10 @@ var _ = DescribeTable("Examples do what is said of them in", func(ctx context.Co
 			checked++
 		}
 		for _, m := range waits.FindAllStringSubmatch(section, -1) {
-			Eventually(func() bool { return told(ctx, "default", m[2]) }).WithContext(ctx).Should(BeTrue(), "%s", m[0])
+			Eventually(func() bool { return hasWarning(ctx, "default", m[2]) }).WithContext(ctx).Should(BeTrue(), "%s", m[0])
 			checked++
 		}
-		for _, namespace := range []string{"default", "doc-admin"} { // the next example may need the devices
+		for _, namespace := range []string{"default", "doc-admin"} { // so that their devices are free for the next example
 			Expect(kube.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})).To(Succeed())
 		}
 	}
@@ -99,8 +99,8 @@ var _ = DescribeTable("Examples do what is said of them in", func(ctx context.Co
 	}, "mixed/nodes.yaml"),
 )
 
-// told reports whether there is a warning of that message about anything.
-func told(ctx context.Context, namespace, message string) bool {
+// hasWarning reports whether a warning in a namespace contains a message.
+func hasWarning(ctx context.Context, namespace, message string) bool {
 	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
@@ -108,8 +108,7 @@ func told(ctx context.Context, namespace, message string) bool {
 	})
 }
 
-// tryManifest has the API server check a manifest as strictly as kubectl would, and throw it
-// away.
+// tryManifest creates an object in dry-run mode, with kubectl's strict validation.
 func tryManifest(ctx context.Context, text []byte) error {
 	json, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {

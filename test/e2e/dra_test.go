@@ -15,12 +15,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-var _ = Describe("What a claim asks for", func() {
+var _ = Describe("What a claim requests", func() {
 	var f *fixture
 
 	BeforeEach(func(ctx context.Context) { f = newFixture(ctx) })
 
-	It("adds up over requests and claims, the same class twice included", func(ctx context.Context) {
+	It("adds up over requests and claims, also of the same class", func(ctx context.Context) {
 		big, small := f.model(ctx, "big"), f.model(ctx, "small")
 		f.node(ctx, "n", append(devices(4, "big", nil), devices(4, "small", nil)...)...)
 		queue := f.queue(ctx, "team", "root", limits(capability(big, 4), capability(small, 3)))
@@ -35,7 +35,7 @@ var _ = Describe("What a claim asks for", func() {
 		expectAllocated(ctx, queue)
 	})
 
-	It("is all devices of a node at their true number", func(ctx context.Context) {
+	It("is the actual number of devices for a request for all devices of a node", func(ctx context.Context) {
 		class := f.model(ctx, "gpu")
 		f.node(ctx, "a", devices(3, "gpu", nil)...)
 		f.node(ctx, "b", devices(3, "gpu", nil)...)
@@ -43,14 +43,14 @@ var _ = Describe("What a claim asks for", func() {
 		f.template(ctx, "all", all(class))
 		f.submit(ctx, elastic("whole", queue, 2, "all"))
 		f.expectRunning(ctx, "whole", 1)
-		f.expectTold(ctx, "whole", 1, "InsufficientScalarQuota", insufficient(queue, class, 3, 6, 5))
+		f.expectPodWarnings(ctx, "whole", 1, "InsufficientScalarQuota", insufficient(queue, class, 3, 6, 5))
 		expectAllocated(ctx, queue, class+"/count", 3)
 		setQuota(ctx, queue, limit(class, 6))
 		f.expectRunning(ctx, "whole", 2)
 		expectAllocated(ctx, queue, class+"/count", 6)
 	})
 
-	It("falls to the next alternative when the quota of the first is spent, and is charged for what it got", func(ctx context.Context) {
+	It("is the next alternative if the quota of the first is full, and the pod is charged for that one", func(ctx context.Context) {
 		big, small := f.model(ctx, "big"), f.model(ctx, "small")
 		f.node(ctx, "n", append(devices(4, "big", nil), devices(4, "small", nil)...)...)
 		parent := f.queue(ctx, "ml", "root", limits(capability(big, 1), capability(small, 4)))
@@ -60,10 +60,10 @@ var _ = Describe("What a claim asks for", func() {
 		f.expectRunning(ctx, "choosy", 3)
 		expectAllocated(ctx, queue, big+"/count", 1, small+"/count", 4)
 		expectAllocated(ctx, parent, big+"/count", 1, small+"/count", 4)
-		f.expectTold(ctx, "choosy", 1, "InsufficientScalarQuota", insufficient(parent, big, 1, 2, 1))
+		f.expectPodWarnings(ctx, "choosy", 1, "InsufficientScalarQuota", insufficient(parent, big, 1, 2, 1))
 	})
 
-	It("keeps a job out whose pods cannot all have one of their alternatives", func(ctx context.Context) {
+	It("keeps a job from being enqueued if not every pod can have one of its alternatives", func(ctx context.Context) {
 		big, small := f.model(ctx, "big"), f.model(ctx, "small")
 		f.node(ctx, "n", append(devices(4, "big", nil), devices(8, "small", nil)...)...)
 		queue := f.queue(ctx, "team", "root", limits(capability(big, 2), capability(small, 5)))
@@ -75,7 +75,7 @@ var _ = Describe("What a claim asks for", func() {
 		expectAllocated(ctx, queue, big+"/count", 2, small+"/count", 4)
 	})
 
-	It("falls to the next alternative when the devices of the first are taken", func(ctx context.Context) {
+	It("is the next alternative if the devices of the first are in use", func(ctx context.Context) {
 		big, small := f.model(ctx, "big"), f.model(ctx, "small")
 		f.node(ctx, "n", append(devices(1, "big", nil), devices(1, "small", nil)...)...)
 		queue := f.queue(ctx, "team", "root", limits(capability(big, 8), capability(small, 8)))
@@ -85,7 +85,7 @@ var _ = Describe("What a claim asks for", func() {
 		expectAllocated(ctx, queue, big+"/count", 1, small+"/count", 1)
 	})
 
-	It("is nothing with access for administration", func(ctx context.Context) {
+	It("is free of charge with administrative access", func(ctx context.Context) {
 		class := f.model(ctx, "gpu")
 		f.node(ctx, "n", devices(2, "gpu", nil)...)
 		_, err := kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType,
@@ -104,7 +104,7 @@ var _ = Describe("What a claim asks for", func() {
 		expectAllocated(ctx, user, class+"/count", 2)
 	})
 
-	It("may be a number as large as there is", func(ctx context.Context) {
+	It("may be the largest possible number", func(ctx context.Context) {
 		class := f.model(ctx, "gpu")
 		queue := f.queue(ctx, "team", "root", limit(class, 8))
 		f.template(ctx, "vast", exactly(class, math.MaxInt64))
@@ -113,19 +113,19 @@ var _ = Describe("What a claim asks for", func() {
 			"Queue <%s> has insufficient <%s> quota: requested <18446744073709551614>, total would be <18446744073709551614>, but capability is <8>", queue, class))
 	})
 
-	It("counts whole devices with all their capacity", func(ctx context.Context) {
+	It("is all capacity of devices that are not shared", func(ctx context.Context) {
 		class := f.model(ctx, "gpu")
 		f.node(ctx, "n", devices(4, "gpu", bytes("80Gi"))...)
 		queue := f.queue(ctx, "team", "root", limit(class, 4, "memory", "200Gi"))
 		f.template(ctx, "gpu", exactly(class, 1))
 		f.submit(ctx, elastic("pods", queue, 3, "gpu"))
 		f.expectRunning(ctx, "pods", 2)
-		f.expectTold(ctx, "pods", 1, "InsufficientScalarQuota", fmt.Sprintf(
+		f.expectPodWarnings(ctx, "pods", 1, "InsufficientScalarQuota", fmt.Sprintf(
 			"Queue <%s> has insufficient <%s/memory> quota: requested <80GiB>, total would be <240GiB>, but capability is <200GiB>", queue, class))
 		expectAllocated(ctx, queue, class+"/count", 2, class+"/memory", "160Gi")
 	})
 
-	It("counts what is consumed of a shared device, as its policy rounds it", func(ctx context.Context) {
+	It("is the consumed capacity of a shared device, rounded by its policy", func(ctx context.Context) {
 		class := f.model(ctx, "gpu")
 		shared := device("gpu", "gpu", capacities{"memory": {Value: resource.MustParse("80Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{
 			Default:    ptr.To(resource.MustParse("10Gi")),
@@ -142,11 +142,11 @@ var _ = Describe("What a claim asks for", func() {
 		f.submit(ctx, elastic("default", queue, 2, "default"))
 		f.expectRunning(ctx, "default", 1)
 		expectAllocated(ctx, queue, class+"/count", 2, class+"/memory", "50Gi")
-		f.expectTold(ctx, "default", 1, "InsufficientScalarQuota", fmt.Sprintf(
+		f.expectPodWarnings(ctx, "default", 1, "InsufficientScalarQuota", fmt.Sprintf(
 			"Queue <%s> has insufficient <%s/memory> quota: requested <10GiB>, total would be <60GiB>, but capability is <55GiB>", queue, class))
 	})
 
-	It("counts each partition of a device with its own capacity", func(ctx context.Context) {
+	It("is the capacity of the partition for partitions of a device", func(ctx context.Context) {
 		class := f.model(ctx, "mig")
 		partition := func(name, size string) resourcev1.Device {
 			d := device(name, "mig", bytes(size))
@@ -170,11 +170,11 @@ var _ = Describe("What a claim asks for", func() {
 		f.submit(ctx, elastic("eighth", queue, 3, "eighth"))
 		f.expectRunning(ctx, "eighth", 2)
 		expectAllocated(ctx, queue, class+"/count", 3, class+"/memory", "60Gi")
-		f.expectTold(ctx, "eighth", 1, "InsufficientScalarQuota", fmt.Sprintf(
+		f.expectPodWarnings(ctx, "eighth", 1, "InsufficientScalarQuota", fmt.Sprintf(
 			"Queue <%s> has insufficient <%s/memory> quota: requested <10GiB>, total would be <70GiB>, but capability is <60GiB>", queue, class))
 	})
 
-	It("counts as cards of the model that its class names, whatever the class", func(ctx context.Context) {
+	It("counts as cards of the name in the annotation of its class", func(ctx context.Context) {
 		model := func(c *resourcev1.DeviceClass) {
 			c.Annotations = map[string]string{"volcano.sh/card.name": "NVIDIA-H100-80GB"}
 		}
@@ -188,9 +188,9 @@ var _ = Describe("What a claim asks for", func() {
 		f.expectRunning(ctx, "first", 2)
 		f.submit(ctx, elastic("second", queue, 2, "part"))
 		f.expectRunning(ctx, "second", 1)
-		f.expectTold(ctx, "second", 1, "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H100-80GB", 1, 4, 3))
+		f.expectPodWarnings(ctx, "second", 1, "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H100-80GB", 1, 4, 3))
 
-		By("a card that is not on the list")
+		By("refusing a card that is not listed")
 		other := f.model(ctx, "other", func(c *resourcev1.DeviceClass) {
 			c.Annotations = map[string]string{"volcano.sh/card.name": "NVIDIA-H200"}
 		})
@@ -199,14 +199,14 @@ var _ = Describe("What a claim asks for", func() {
 		f.expectNotEnqueued(ctx, "third", "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H200", 1, 1, 0))
 		f.deleteJob(ctx, "third")
 
-		By("a quota that cannot be read: nobody gets more until it is put right")
+		By("admitting no further pod while the quota is invalid")
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": "4"}`)
-		expectTold(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: the value of NVIDIA-H100-80GB is not a number")
+		expectWarning(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: the value of NVIDIA-H100-80GB is not a number")
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": 4}`)
 		f.expectRunning(ctx, "second", 2)
 	})
 
-	It("is counted for extended resources that a class offers, and their pods are told that Volcano does not place them", func(ctx context.Context) {
+	It("is counted for extended resources that a class offers, and an event says that Volcano cannot place their pods", func(ctx context.Context) {
 		name := f.namespace + ".example.com/gpu"
 		class := f.model(ctx, "gpu", func(c *resourcev1.DeviceClass) { c.Spec.ExtendedResourceName = ptr.To(name) })
 		f.node(ctx, "n", devices(4, "gpu", nil)...)

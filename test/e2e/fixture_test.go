@@ -20,16 +20,16 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// scene is what one case has to itself.
+// fixture is what belongs to one case only.
 type fixture struct {
 	namespace string
-	// class is a DeviceClass that all devices belong to.
+	// class is a DeviceClass with all devices of config/samples/cluster.
 	class string
-	// kube is a client of the cluster that the case is in.
+	// kube is a client of the cluster of the case.
 	kube kubernetes.Interface
 }
 
-// sampleDriver is an expression for the devices of config/samples/cluster.
+// sampleDriver is a CEL expression that selects the devices of config/samples/cluster.
 const sampleDriver = `device.driver == "gpu.example.com"`
 
 func newFixture(ctx context.Context) *fixture {
@@ -42,8 +42,8 @@ func newFixture(ctx context.Context) *fixture {
 	return f
 }
 
-// deleteNamespace waits until its pods and claims, and with them the devices, are gone. The
-// namespace itself takes longer, and nobody needs to wait for that.
+// deleteNamespace deletes a namespace and waits until its pods and claims are gone, so that their devices
+// are free. The deletion of the namespace itself takes longer.
 func deleteNamespace(ctx context.Context, name string) {
 	all, now := metav1.ListOptions{}, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 	Expect(vc.BatchV1alpha1().Jobs(name).DeleteCollection(ctx, metav1.DeleteOptions{}, all)).To(Succeed())
@@ -60,7 +60,7 @@ func deleteNamespace(ctx context.Context, name string) {
 	Expect(kube.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 }
 
-// createClass creates a DeviceClass of the devices that an expression is true of.
+// createClass creates a DeviceClass with the devices for which a CEL expression is true.
 func createClass(ctx context.Context, name, expression string, change ...func(*resourcev1.DeviceClass)) {
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
@@ -74,7 +74,7 @@ func createClass(ctx context.Context, name, expression string, change ...func(*r
 	})
 }
 
-// queue creates a queue below parent; name is made unique. A nil quota is none.
+// queue creates a queue below parent. The case's namespace makes the name unique. Dra may be nil.
 func (f *fixture) queue(ctx context.Context, name, parent string, dra *schedulingv1beta1.DRAQuota) string {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}}
 	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, dra
@@ -92,7 +92,7 @@ func getQueue(ctx context.Context, name string) *schedulingv1beta1.Queue {
 	return q
 }
 
-// changeQueue changes a queue, whoever else writes to it meanwhile.
+// changeQueue changes a queue, and retries on conflicts.
 func changeQueue(ctx context.Context, name string, change func(*schedulingv1beta1.QueueSpec)) {
 	Eventually(func() error {
 		q := getQueue(ctx, name)
@@ -106,16 +106,16 @@ func setQuota(ctx context.Context, name string, dra *schedulingv1beta1.DRAQuota)
 	changeQueue(ctx, name, func(spec *schedulingv1beta1.QueueSpec) { spec.DRA = dra })
 }
 
-// job is a Volcano Job in the making: a gang of pods that run until they are deleted, with
-// a claim for one device each.
+// job describes a Volcano Job of pods that use one claim each.
 type job struct {
 	name, queue  string
 	pods         int32
 	minAvailable int32
-	runFor       time.Duration
-	// template and claim say where the pods' claims come from; at most one is set.
+	// runFor is how long pods run; zero means until they are deleted.
+	runFor time.Duration
+	// template is the template of the pods' claims, claim a claim that they share. One of them is set.
 	template, claim string
-	// bestEffort pods request no cpu: the backfill action places them.
+	// bestEffort pods request no cpu. The backfill action places them.
 	bestEffort bool
 	priority   string
 }
@@ -173,7 +173,7 @@ func (f *fixture) pods(ctx context.Context, name string) []corev1.Pod {
 	return list.Items
 }
 
-// phase counts the pods of a job in that phase.
+// phase returns the number of pods of a job in a phase.
 func (f *fixture) phase(ctx context.Context, name string, phase corev1.PodPhase) int {
 	n := 0
 	for _, pod := range f.pods(ctx, name) {
@@ -194,45 +194,46 @@ func (f *fixture) expectSucceeded(ctx context.Context, name string, n int) {
 	Eventually(func() int { return f.phase(ctx, name, corev1.PodSucceeded) }).WithContext(ctx).Should(Equal(n), "succeeded pods of job %s", name)
 }
 
-// expectHeld waits until the PodGroup of a job has an event of that reason and message, and makes
-// sure that the job has no pods.
+// expectNotEnqueued waits until the PodGroup of a job has an event with a reason and message, and checks
+// that the job has no pods.
 func (f *fixture) expectNotEnqueued(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()
-	expectTold(ctx, f.namespace, "PodGroup", f.podGroup(ctx, name), reason, message)
-	Expect(f.pods(ctx, name)).To(BeEmpty(), "a job that is not let in has no pods")
+	expectWarning(ctx, f.namespace, "PodGroup", f.podGroup(ctx, name), reason, message)
+	Expect(f.pods(ctx, name)).To(BeEmpty(), "a job that is not enqueued has no pods")
 }
 
-// expectRefused waits until a pod of the job says why it waits, and no pod of it has a node.
+// expectRefused waits until a pod of the job has an event with a reason and message, and checks that no
+// pod of the job has a node.
 func (f *fixture) expectRefused(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()
-	f.expectTold(ctx, name, 1, reason, message)
+	f.expectPodWarnings(ctx, name, 1, reason, message)
 	for _, pod := range f.pods(ctx, name) {
-		Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s was placed", pod.Name)
+		Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s was bound", pod.Name)
 	}
 }
 
-// expectTold waits until n pods of the job or more have an event of that reason and message, and
-// a PodScheduled condition that says the same.
-func (f *fixture) expectTold(ctx context.Context, name string, n int, reason, message string) {
+// expectPodWarnings waits until at least n pods of the job have an event with a reason and message, and a
+// PodScheduled condition with the same message.
+func (f *fixture) expectPodWarnings(ctx context.Context, name string, n int, reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
-		told := map[string]string{}
+		messages := map[string]string{}
 		for _, event := range events.Items {
 			if event.Reason == reason && event.Type == corev1.EventTypeWarning {
-				told[event.InvolvedObject.Name] += event.Message + "\n"
+				messages[event.InvolvedObject.Name] += event.Message + "\n"
 			}
 		}
 		explained := 0
 		for _, pod := range f.pods(ctx, name) {
 			for _, condition := range pod.Status.Conditions {
-				if condition.Type == corev1.PodScheduled && strings.Contains(condition.Message, message) && strings.Contains(told[pod.Name], message) {
+				if condition.Type == corev1.PodScheduled && strings.Contains(condition.Message, message) && strings.Contains(messages[pod.Name], message) {
 					explained++
 				}
 			}
 		}
-		g.Expect(explained).To(BeNumerically(">=", n), "pods of job %s that say %q; events: %v", name, message, told)
+		g.Expect(explained).To(BeNumerically(">=", n), "pods of job %s that say %q; events: %v", name, message, messages)
 	}).WithContext(ctx).Should(Succeed())
 }
 

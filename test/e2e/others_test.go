@@ -11,9 +11,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// What other schedulers, drivers and controllers would do.
+// Actions of other schedulers, drivers and controllers.
 
-// allocate does what a scheduler does: it gives a claim devices of a node.
+// allocate allocates devices of a node to a claim, as a scheduler does.
 func (f *fixture) allocate(ctx context.Context, claim *resourcev1.ResourceClaim, node string, names ...string) {
 	f.allocateFrom(ctx, claim, f.driver(), node, names...)
 }
@@ -35,7 +35,7 @@ func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceCl
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// boundVolume makes a PersistentVolumeClaim that is bound to a volume, which a controller would do.
+// boundVolume creates a PersistentVolumeClaim that is bound to a volume, as a controller does.
 func (f *fixture) boundVolume(ctx context.Context, name string) {
 	size, modes := amount(corev1.ResourceStorage, "1Gi"), []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	claim, err := kube.CoreV1().PersistentVolumeClaims(f.namespace).Create(ctx, &corev1.PersistentVolumeClaim{
@@ -59,7 +59,7 @@ func (f *fixture) boundVolume(ctx context.Context, name string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// nodeOf is node for devices of another driver than the scene's.
+// nodeOf publishes devices of any driver, which all nodes can reach.
 func (f *fixture) nodeOf(ctx context.Context, driver, name string, all ...resourcev1.Device) {
 	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: f.name(name)},

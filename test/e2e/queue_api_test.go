@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// tryQueue asks the API server what it thinks of a queue with that spec.dra, in YAML.
+// tryQueue creates a queue with a spec.dra in YAML in dry-run mode.
 func tryQueue(ctx context.Context, dra string) error {
 	json, err := yaml.YAMLToJSON(fmt.Appendf(nil, `
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -29,7 +29,7 @@ spec: {parent: root, dra: %s}`, dra))
 	return err
 }
 
-var _ = DescribeTable("The API server takes a queue whose dra",
+var _ = DescribeTable("The API server accepts a queue whose dra",
 	func(ctx context.Context, dra string) { Expect(tryQueue(ctx, dra)).To(Succeed()) },
 	Entry("is empty", `{}`),
 	Entry("has all three limits", `{capability: {h100: {count: 8}}, deserved: {h100: {count: 4}}, guarantee: {h100: {count: 4}}}`),
@@ -41,7 +41,7 @@ var _ = DescribeTable("The API server takes a queue whose dra",
 	Entry("guarantees a dimension that has no capability", `{capability: {h100: {count: 1}}, guarantee: {h100: {count: 1, capacity: {memory: 1Gi}}}}`),
 )
 
-var _ = DescribeTable("The API server refuses a queue whose dra",
+var _ = DescribeTable("The API server rejects a queue whose dra",
 	func(ctx context.Context, dra, message string) {
 		Expect(tryQueue(ctx, dra)).To(MatchError(ContainSubstring(message)))
 	},
@@ -50,10 +50,10 @@ var _ = DescribeTable("The API server refuses a queue whose dra",
 	Entry("has a fractional count", `{guarantee: {h100: {count: 1.5}}}`, `spec.dra.guarantee.h100.count: Invalid value`),
 	Entry("has a negative quantity", `{capability: {h100: {count: 1, capacity: {memory: -1Gi}}}}`, `spec.dra.capability[h100].capacity: Invalid value: "object": negative quantity for memory`),
 	Entry("has a negative number as quantity", `{capability: {h100: {count: 1, capacity: {memory: -1}}}}`, `spec.dra.capability[h100].capacity: Invalid value: "object": negative quantity for memory`),
-	Entry("has a quantity that is none", `{capability: {h100: {count: 1, capacity: {memory: lots}}}}`, `spec.dra.capability.h100.capacity.memory: Invalid value: "lots"`),
-	Entry("has a class name that is none", `{capability: {NVIDIA_H100: {count: 1}}}`, `spec.dra.capability: Invalid value: "object": not the name of a DeviceClass (a DNS subdomain): NVIDIA_H100`),
+	Entry("has an invalid quantity", `{capability: {h100: {count: 1, capacity: {memory: lots}}}}`, `spec.dra.capability.h100.capacity.memory: Invalid value: "lots"`),
+	Entry("has an invalid class name", `{capability: {NVIDIA_H100: {count: 1}}}`, `spec.dra.capability: Invalid value: "object": not the name of a DeviceClass (a DNS subdomain): NVIDIA_H100`),
 	Entry("has an empty class name", `{capability: {"": {count: 1}}}`, `spec.dra.capability: Invalid value: "object": not the name of a DeviceClass`),
-	Entry("has a dimension name that is none", `{capability: {h100: {count: 1, capacity: {gpu-memory: 1Gi}}}}`, `spec.dra.capability[h100].capacity: Invalid value: "object": not the name of a capacity dimension (an identifier, which a domain and a slash may precede): gpu-memory`),
+	Entry("has an invalid dimension name", `{capability: {h100: {count: 1, capacity: {gpu-memory: 1Gi}}}}`, `spec.dra.capability[h100].capacity: Invalid value: "object": not the name of a capacity dimension (an identifier, which a domain and a slash may precede): gpu-memory`),
 	Entry("deserves more than its capability", `{capability: {a100: {count: 9}, h100: {count: 1}}, deserved: {a100: {count: 9}, h100: {count: 2}}}`, `spec.dra.deserved: Invalid value: "object": deserved count exceeds capability count of class h100`),
 	Entry("guarantees more than it deserves", `{deserved: {h100: {count: 1}}, guarantee: {h100: {count: 2}}}`, `spec.dra.guarantee: Invalid value: "object": guarantee count exceeds deserved count of class h100`),
 	Entry("guarantees more than its capability", `{capability: {h100: {count: 1}}, guarantee: {h100: {count: 2}}}`, `spec.dra.guarantee: Invalid value: "object": guarantee count exceeds capability count of class h100`),

@@ -14,7 +14,7 @@ var _ = Describe("A queue's count of devices", func() {
 
 	BeforeEach(func(ctx context.Context) { f = newFixture(ctx) })
 
-	It("lets a second job wait until the first gives its devices back", func(ctx context.Context) {
+	It("makes a second job wait until the first releases its devices", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", f.queue(ctx, "ml", "root", nil), limit(f.class, 8))
 		devices := f.watchDevices()
 
@@ -28,7 +28,7 @@ var _ = Describe("A queue's count of devices", func() {
 		Expect(devices.most()).To(BeNumerically("<=", 8))
 	})
 
-	It("gives devices back when pods succeed", func(ctx context.Context) {
+	It("is released when pods succeed", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
 		devices := f.watchDevices()
 		f.submit(ctx, gang("short", queue, 2).runningFor(time.Second))
@@ -38,7 +38,7 @@ var _ = Describe("A queue's count of devices", func() {
 		Expect(devices.most()).To(Equal(2))
 	})
 
-	It("hands out the last device and not one more", func(ctx context.Context) {
+	It("admits the last device and no further one", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 3))
 		f.submit(ctx, gang("fits", queue, 3))
 		f.expectRunning(ctx, "fits", 3)
@@ -46,16 +46,16 @@ var _ = Describe("A queue's count of devices", func() {
 		f.expectNotEnqueued(ctx, "excess", "InsufficientScalarQuota", insufficient(queue, f.class, 1, 4, 3))
 	})
 
-	It("counts a job that may start with some of its pods", func(ctx context.Context) {
+	It("counts the pods of a job that starts with some of them", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 5))
 		devices := f.watchDevices()
 		f.submit(ctx, gang("elastic", queue, 8).startingWith(2))
 		f.expectRunning(ctx, "elastic", 5)
-		f.expectTold(ctx, "elastic", 3, "InsufficientScalarQuota", insufficient(queue, f.class, 1, 6, 5))
+		f.expectPodWarnings(ctx, "elastic", 3, "InsufficientScalarQuota", insufficient(queue, f.class, 1, 6, 5))
 		Expect(devices.most()).To(Equal(5))
 	})
 
-	It("holds for claims that pods name", func(ctx context.Context) {
+	It("applies to claims that pods name", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 5))
 		f.claim(ctx, "four", exactly(f.class, 4))
 		f.claim(ctx, "two", exactly(f.class, 2))
@@ -76,7 +76,7 @@ var _ = Describe("A queue's count of devices", func() {
 		f.expectNotEnqueued(ctx, "other", "InsufficientScalarQuota", insufficient(queue, f.class, 1, 5, 4))
 	})
 
-	It("adds up in the parent, which refuses what its children would allow", func(ctx context.Context) {
+	It("adds up in the parent, which may refuse what its children admit", func(ctx context.Context) {
 		parent := f.queue(ctx, "ml", "root", limit(f.class, 6))
 		left := f.queue(ctx, "left", parent, limit(f.class, 4))
 		right := f.queue(ctx, "right", parent, limit(f.class, 4))
@@ -92,12 +92,12 @@ var _ = Describe("A queue's count of devices", func() {
 		Expect(devices.most()).To(BeNumerically("<=", 6))
 	})
 
-	It("does not exist for a queue without dra", func(ctx context.Context) {
+	It("is unlimited for a queue without dra", func(ctx context.Context) {
 		f.submit(ctx, gang("free", f.queue(ctx, "team", "root", nil), 12))
 		f.expectRunning(ctx, "free", 12)
 	})
 
-	It("does not exist for a class that is not listed", func(ctx context.Context) {
+	It("is unlimited for a class that is not listed", func(ctx context.Context) {
 		f.submit(ctx, gang("free", f.queue(ctx, "team", "root", limit("another-class", 0)), 12))
 		f.expectRunning(ctx, "free", 12)
 	})
@@ -110,7 +110,7 @@ var _ = Describe("A queue's count of devices", func() {
 		f.expectRunning(ctx, "never", 1)
 	})
 
-	It("evicts nobody and starts nobody when it is lowered below what is in use", func(ctx context.Context) {
+	It("evicts no pod and admits no pod if it is lowered below what is in use", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 8))
 		f.submit(ctx, gang("running", queue, 6))
 		f.expectRunning(ctx, "running", 6)
@@ -124,18 +124,18 @@ var _ = Describe("A queue's count of devices", func() {
 		f.expectRunning(ctx, "new", 1)
 	})
 
-	It("holds for pods that request nothing but claims, which backfill places", func(ctx context.Context) {
+	It("applies to pods that request only claims, which the backfill action places", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
 		devices := f.watchDevices()
 		f.submit(ctx, gang("fill", queue, 3).startingWith(1).withoutRequests())
 		f.expectRunning(ctx, "fill", 2)
-		f.expectTold(ctx, "fill", 1, "InsufficientScalarQuota", insufficient(queue, f.class, 1, 3, 2))
+		f.expectPodWarnings(ctx, "fill", 1, "InsufficientScalarQuota", insufficient(queue, f.class, 1, 3, 2))
 		setQuota(ctx, queue, limit(f.class, 3))
 		f.expectRunning(ctx, "fill", 3)
 		Expect(devices.most()).To(Equal(3))
 	})
 
-	It("names a claim template that does not exist, and runs the pod when it does", func(ctx context.Context) {
+	It("names a claim template that does not exist, and admits the job once it does", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
 		f.submit(ctx, gang("early", queue, 1).fromTemplate("late"))
 		f.expectNotEnqueued(ctx, "early", "GetTaskRequestResourceFailed", "task worker: ResourceClaimTemplate "+f.namespace+"/late does not exist: create it or correct the name")
@@ -145,8 +145,8 @@ var _ = Describe("A queue's count of devices", func() {
 		f.expectRunning(ctx, "early", 1)
 	})
 
-	It("frees the devices that a gang only hoped for", func(ctx context.Context) {
-		// The gang half fits: the scheduler reserves devices for it and never binds it.
+	It("is released by a gang that was never bound", func(ctx context.Context) {
+		// Only half of the gang fits: the scheduler allocates devices in memory and then discards them.
 		queue := f.queue(ctx, "team", "root", limit(f.class, 24))
 		f.submit(ctx, gang("holder", queue, 12))
 		f.expectRunning(ctx, "holder", 12)

@@ -21,8 +21,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// plainNode is a node of its own for a case: eight cores, 32 GiB and eight pieces of a scalar
-// resource. The case's pods select it.
+// plainNode creates a node for the case's pods only: eight cores, 32 GiB and eight units of a scalar
+// resource.
 func (f *fixture) plainNode(ctx context.Context) {
 	Expect(controlPlane.ApplyYAML(ctx, "plain node", fmt.Appendf(nil, `
 apiVersion: v1
@@ -37,7 +37,7 @@ status:
 	})
 }
 
-// limitedQueue creates a queue with limits for ordinary resources.
+// limitedQueue creates a queue with limits of resources such as cpu.
 func (f *fixture) limitedQueue(ctx context.Context, name, parent string, limit func(*upstreamv1beta1.QueueSpec)) string {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}}
 	q.Spec.Parent, q.Spec.Weight = parent, 1
@@ -54,9 +54,9 @@ func amount(name corev1.ResourceName, quantity string) corev1.ResourceList {
 	return corev1.ResourceList{name: resource.MustParse(quantity)}
 }
 
-// plain submits a job without claims, on the scene's own node. A pod needs all of requests.
+// plain submits a job without claims for the fixture's own node. Requests are those of one pod.
 func (f *fixture) plain(ctx context.Context, name, queue string, pods, available int32, requests corev1.ResourceList, priorityClass string) {
-	limits := requests.DeepCopy() // scalar resources need them
+	limits := requests.DeepCopy() // required for scalar resources
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
 		NodeSelector: map[string]string{"fixture": f.namespace}, PriorityClassName: priorityClass,
@@ -84,23 +84,23 @@ func (f *fixture) priorityClass(ctx context.Context, name string, value int32) s
 	return class.Name
 }
 
-// expectTold waits for a warning about an object that is no pod.
-func expectTold(ctx context.Context, namespace, kind, name, reason, message string) {
+// expectWarning waits for a warning about an object.
+func expectWarning(ctx context.Context, namespace, kind, name, reason, message string) {
 	GinkgoHelper()
 	Eventually(func() []string {
 		events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
 		Expect(err).NotTo(HaveOccurred())
-		var told []string
+		var warnings []string
 		for _, e := range events.Items {
 			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning {
-				told = append(told, e.Reason+": "+e.Message)
+				warnings = append(warnings, e.Reason+": "+e.Message)
 			}
 		}
-		return told
+		return warnings
 	}).WithContext(ctx).Should(ContainElement(SatisfyAll(HavePrefix(reason+": "), ContainSubstring(message))))
 }
 
-// The sum of two queues' deserved amounts is what the node has; each pod takes a quarter of it.
+// The deserved amounts of two queues add up to the node's allocatable; each pod requests a quarter of it.
 var _ = DescribeTable("A queue takes back what it deserves, within its subtree, of", func(ctx context.Context, name corev1.ResourceName, half, quarter string) {
 	f := newFixture(ctx)
 	f.plainNode(ctx)
@@ -127,7 +127,7 @@ var _ = DescribeTable("A queue takes back what it deserves, within its subtree, 
 	Entry("a scalar resource", corev1.ResourceName("example.com/npu"), "4", "2"),
 )
 
-var _ = DescribeTable("A pod of higher priority takes the place of another in a queue that has no more", func(ctx context.Context, name corev1.ResourceName, all, half, reason string) {
+var _ = DescribeTable("A pod of higher priority preempts another one in a queue that is full of", func(ctx context.Context, name corev1.ResourceName, all, half, reason string) {
 	f := newFixture(ctx)
 	f.plainNode(ctx)
 	org := f.limitedQueue(ctx, "org", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(name, all) })
@@ -137,11 +137,11 @@ var _ = DescribeTable("A pod of higher priority takes the place of another in a 
 	f.plain(ctx, "low", queue, 2, 1, amount(name, half), low)
 	f.expectRunning(ctx, "low", 2)
 	f.plain(ctx, "large", queue, 3, 3, amount(name, half), low)
-	expectTold(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "large"), reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
-	Expect(f.pods(ctx, "large")).To(BeEmpty(), "a job that is not let in has no pods")
+	expectWarning(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "large"), reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
+	Expect(f.pods(ctx, "large")).To(BeEmpty(), "a job that is not enqueued has no pods")
 	f.plain(ctx, "equal", queue, 1, 1, amount(name, half), low)
 	f.expectRefused(ctx, "equal", reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
-	f.deleteJob(ctx, "equal") // or it keeps the room that can be had by preemption
+	f.deleteJob(ctx, "equal") // otherwise it gets the resources that preemption frees
 
 	f.plain(ctx, "high", queue, 1, 1, amount(name, half), high)
 	f.expectRunning(ctx, "high", 1)
@@ -153,7 +153,7 @@ var _ = DescribeTable("A pod of higher priority takes the place of another in a 
 )
 
 var _ = Describe("A Deployment", func() {
-	It("is told why it waits, and runs when there is room", func(ctx context.Context) {
+	It("has pods that say why they wait, and runs once there is quota", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.plainNode(ctx)
 		queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(corev1.ResourceCPU, "3") })
@@ -175,18 +175,18 @@ var _ = Describe("A Deployment", func() {
 		Eventually(func(g Gomega) {
 			pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
-			running, told := 0, 0
+			running, explained := 0, 0
 			for _, pod := range pods.Items {
 				if pod.Status.Phase == corev1.PodRunning {
 					running++
 				}
 				for _, condition := range pod.Status.Conditions {
 					if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Message == message {
-						told++
+						explained++
 					}
 				}
 			}
-			g.Expect([]int{running, told}).To(Equal([]int{1, 1}), "pods that run, and pods that say why they do not")
+			g.Expect([]int{running, explained}).To(Equal([]int{1, 1}), "running pods, and pods whose condition has the reason")
 		}).WithContext(ctx).Should(Succeed())
 
 		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = amount(corev1.ResourceCPU, "4") })
@@ -212,8 +212,8 @@ func (f *fixture) podGroup(ctx context.Context, job string) string {
 	return name
 }
 
-var _ = Describe("A queue that is wrong", func() {
-	It("is told on the queue and counted, and harms nobody else", func(ctx context.Context) {
+var _ = Describe("An invalid queue", func() {
+	It("is reported by an event and a metric, and affects no other queue", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.plainNode(ctx)
 		lost := f.queue(ctx, "lost", f.namespace+"-gone", nil)
@@ -222,13 +222,13 @@ var _ = Describe("A queue that is wrong", func() {
 		f.plain(ctx, "bad", lost, 1, 1, amount(corev1.ResourceCPU, "1"), "")
 		f.plain(ctx, "good", good, 1, 1, amount(corev1.ResourceCPU, "1"), "")
 		f.expectRunning(ctx, "good", 1)
-		expectTold(ctx, "default", "Queue", lost, "QueueMisplaced", "its parent "+f.namespace+"-gone does not exist: create that queue or change spec.parent")
-		expectTold(ctx, "default", "Queue", tail, "QueueMisplaced", "it is its own ancestor")
-		expectTold(ctx, "default", "Queue", head, "QueueMisplaced", "it is its own ancestor")
-		expectTold(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "bad"), "Unschedulable", "Queue <"+lost+"> takes no pods")
+		expectWarning(ctx, "default", "Queue", lost, "QueueMisplaced", "its parent "+f.namespace+"-gone does not exist: create that queue or change spec.parent")
+		expectWarning(ctx, "default", "Queue", tail, "QueueMisplaced", "it is its own ancestor")
+		expectWarning(ctx, "default", "Queue", head, "QueueMisplaced", "it is its own ancestor")
+		expectWarning(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "bad"), "Unschedulable", "Queue <"+lost+"> takes no pods")
 		Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(`volcano_queue_problems{reason="QueueMisplaced"} 3`))
 
-		By("working once it is put right")
+		By("working once it is corrected")
 		f.queue(ctx, "gone", "root", nil)
 		f.expectRunning(ctx, "bad", 1)
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("A scheduler that is killed", func() {
-	It("never lets a queue hold more devices than its count, in a burst of jobs", func(ctx context.Context) {
+	It("never exceeds the quota of a queue during a burst of jobs", func(ctx context.Context) {
 		const jobs, kills = 24, 4
 		f := newFixture(ctx)
 		parent := f.queue(ctx, "ml", "root", limit(f.class, 7))
@@ -29,7 +29,7 @@ var _ = Describe("A scheduler that is killed", func() {
 			before := f.finished(ctx, jobs)
 			Eventually(func() bool {
 				return devices.current() > 0 && f.finished(ctx, jobs) > before || f.finished(ctx, jobs) == jobs
-			}).WithContext(ctx).Should(BeTrue(), "the burst goes on")
+			}).WithContext(ctx).Should(BeTrue(), "progress of the burst")
 			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 			Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 		}
@@ -37,11 +37,11 @@ var _ = Describe("A scheduler that is killed", func() {
 		Eventually(func() int { return f.finished(ctx, jobs) }).WithContext(ctx).Should(Equal(jobs))
 		Eventually(devices.current).WithContext(ctx).Should(BeZero())
 		Expect(devices.most()).To(BeNumerically("<=", 7))
-		Expect(devices.most()).To(BeNumerically(">", 3), "the burst did not fill the quota, so that nothing was tested")
+		Expect(devices.most()).To(BeNumerically(">", 3), "the burst did not fill the quota, so the test proves nothing")
 	})
 })
 
-// finished counts the burst's jobs whose pods have all succeeded.
+// finished returns the number of jobs of the burst whose pods have all succeeded.
 func (f *fixture) finished(ctx context.Context, jobs int) int {
 	n := 0
 	for i := range jobs {

@@ -9,12 +9,11 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// rootLimited is a class that the root queue limits to three devices from the start of the
-// suite on.
+// rootLimited is a class that the suite's root queue limits to three devices.
 const rootLimited = "root-limited"
 
 var _ = Describe("The root queue", func() {
-	It("enforces its count in every queue below it", func(ctx context.Context) {
+	It("enforces its quota in every queue below it", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.class = rootLimited
 		createClass(ctx, rootLimited, sampleDriver)
@@ -26,10 +25,10 @@ var _ = Describe("The root queue", func() {
 		f.expectNotEnqueued(ctx, "excess", "InsufficientScalarQuota", insufficient("root", rootLimited, 1, 4, 3))
 	})
 
-	It("keeps its dra through as many cycles as the scheduler has in an hour", func(ctx context.Context) {
-		const hour = 3600 // cycles of a second, the scheduler's default
+	It("keeps its dra for as many cycles as the scheduler has in an hour", func(ctx context.Context) {
+		const hour = 3600 // the scheduler's default period is one second
 		before := getQueue(ctx, "root")
-		// Something must run, because upstream writes root when what is allocated changes.
+		// Upstream writes the status of root when its allocated resources change, so a job must run.
 		f := newFixture(ctx)
 		f.submit(ctx, gang("running", f.queue(ctx, "team", "root", nil), 2))
 		f.expectRunning(ctx, "running", 2)
@@ -37,12 +36,12 @@ var _ = Describe("The root queue", func() {
 
 		after := getQueue(ctx, "root")
 		Expect(after.Spec.DRA).To(Equal(limit(rootLimited, 3)))
-		Expect(after.Generation).To(Equal(before.Generation), "somebody wrote the spec of root")
-		Expect(after.Status.Allocated.Cpu().IsZero()).To(BeFalse(), "the status of root is written")
+		Expect(after.Generation).To(Equal(before.Generation), "the spec of root was written")
+		Expect(after.Status.Allocated.Cpu().IsZero()).To(BeFalse(), "the status of root was not written")
 	})
 })
 
-// cycles is how many scheduling cycles this scheduler has done, by its own metrics.
+// cycles returns the number of scheduling cycles so far, from the scheduler's metrics.
 func cycles(ctx context.Context) int {
 	for line := range strings.Lines(schedulerMetrics(ctx)) {
 		if count, found := strings.CutPrefix(line, "volcano_e2e_scheduling_latency_milliseconds_count "); found {

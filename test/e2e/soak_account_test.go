@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watch keeps the books of what every queue holds, from now on.
+// watch starts to keep an account of every queue.
 func (k *soak) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
@@ -34,8 +34,8 @@ func (k *soak) watch() {
 	factory.WaitForCacheSync(ctx.Done())
 }
 
-// see takes note of what a claim holds, and of queues that have got more than they may hold. A
-// queue whose quota was lowered keeps what it has.
+// see updates the accounts for a changed claim, and records violations. A queue whose quota was lowered
+// may keep what it has, but not get more.
 func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,16 +57,17 @@ func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {
 			k.allocated[name][dimension] += amount
 		}
 		for dimension, limit := range k.capability[name] {
-			held := k.allocated[name][dimension]
-			k.most[name][dimension] = max(k.most[name][dimension], held)
-			if held > max(limit, before[dimension]) {
-				k.broken = append(k.broken, fmt.Sprintf("%s: queue %s holds %g of %s, more than %g", claim.Name, name, held, dimension, limit))
+			allocated := k.allocated[name][dimension]
+			k.most[name][dimension] = max(k.most[name][dimension], allocated)
+			if allocated > max(limit, before[dimension]) {
+				k.broken = append(k.broken, fmt.Sprintf("%s: queue %s uses %g of %s, more than %g", claim.Name, name, allocated, dimension, limit))
 			}
 		}
 	}
 }
 
-// queueOf is the queue that a claim is charged to, by the name of its pod or its own.
+// queueOf returns the queue that a claim is charged to. The name of the claim's pod, or of the claim if it
+// has none, begins with it.
 func queueOf(claim *resourcev1.ResourceClaim) string {
 	owner := claim.Name
 	if len(claim.OwnerReferences) > 0 {

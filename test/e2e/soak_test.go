@@ -22,7 +22,7 @@ import (
 )
 
 var _ = Describe("A soak", func() {
-	It("never lets a queue hold more than its capability, leaves nothing waiting that fits, and ends at zero", func(ctx context.Context) {
+	It("never exceeds a capability, leaves no pod pending that fits, and ends with empty accounts", func(ctx context.Context) {
 		const batches, perBatch, kills = 20, 15, 3
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
 		s := newSoak(ctx, newFixture(ctx))
@@ -35,27 +35,27 @@ var _ = Describe("A soak", func() {
 				Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 				Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 			}
-			// The cluster must be busy, but pods need not pile up.
+			// The cluster must stay busy without too many pending pods.
 			Eventually(func() int { return s.unfinished(ctx) }).WithContext(ctx).Should(BeNumerically("<", 4*perBatch))
 		}
 		s.setCapability(ctx, s.full)
-		Eventually(func() int { return s.unfinished(ctx) }, 2*time.Minute).WithContext(ctx).Should(BeZero(), "pods that wait or run")
+		Eventually(func() int { return s.unfinished(ctx) }, 2*time.Minute).WithContext(ctx).Should(BeZero(), "pods that are pending or running")
 		for _, queue := range s.queues {
 			expectAllocated(ctx, queue)
 		}
 		Expect(s.violations()).To(BeEmpty())
 		for queue, most := range s.most {
-			AddReportEntry("most held by "+queue, fmt.Sprint(most), ReportEntryVisibilityFailureOrVerbose)
+			AddReportEntry("maximum of queue "+queue, fmt.Sprint(most), ReportEntryVisibilityFailureOrVerbose)
 		}
-		Expect(s.most["ml"]["big/count"]).To(BeNumerically(">=", 4), "the quota was never filled, so that nothing was tested")
+		Expect(s.most["ml"]["big/count"]).To(BeNumerically(">=", 4), "the quota was never filled, so the test proves nothing")
 	}, NodeTimeout(8*time.Minute))
 })
 
-// holdings are amounts by class and dimension.
+// holdings are amounts by model and dimension.
 type holdings map[string]float64
 
-// soak watches what every queue holds. Names begin with the short name of the queue that they
-// belong to; what several queues share begins with ml, the queue above them.
+// soak keeps an account of every queue. The names of pods and claims begin with the short name of their
+// queue. Claims that several queues share begin with ml, the queue above them.
 type soak struct {
 	*fixture
 	queues map[string]string
@@ -126,7 +126,7 @@ func (k *soak) shapes() []string {
 	return []string{"big", "two-big", "small", "all-small", "both", "either", "part", "default-part"}
 }
 
-// add adds a pod, or now and then a gang, of a random shape to a random queue.
+// add submits a pod or, in one of ten cases, a gang of a random shape to a random queue.
 func (k *soak) add(ctx context.Context, random *rand.Rand, name string) {
 	queue := []string{"a", "b", "c"}[random.IntN(3)]
 	runFor := time.Duration(100+random.IntN(400)) * time.Millisecond
@@ -160,7 +160,7 @@ func (k *soak) run(ctx context.Context, queue, name string, runFor time.Duration
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// disturb deletes some pods in whatever state they are, and changes the quotas.
+// disturb deletes some pods, in any state, and changes the quotas.
 func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
 	pods, err := kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -184,8 +184,8 @@ func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
 	k.setCapability(ctx, changed)
 }
 
-// setCapability changes quotas. What the scheduler decides before it has seen a change is bound by
-// the quota before.
+// setCapability changes quotas. Until the scheduler has read a change, the previous quota applies, so the
+// accounts use the higher of the two meanwhile.
 func (k *soak) setCapability(ctx context.Context, quotas map[string]*schedulingv1beta1.DRAQuota) {
 	for name, dra := range quotas {
 		if dra == nil {
@@ -204,7 +204,7 @@ func (k *soak) setCapability(ctx context.Context, quotas map[string]*schedulingv
 	}
 }
 
-// capabilityOf is a quota by models, as holdings are.
+// capabilityOf returns a quota as holdings.
 func (k *soak) capabilityOf(dra *schedulingv1beta1.DRAQuota) holdings {
 	h := holdings{}
 	if dra == nil {

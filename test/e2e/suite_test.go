@@ -19,8 +19,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// timeout is how long anything may take that should happen soon. It is generous, because
-// only a failing test waits for it.
+// timeout bounds every wait for a condition. It is generous, because only a failing test waits so long.
 const timeout = time.Minute
 
 var (
@@ -42,7 +41,7 @@ func TestEndToEnd(t *testing.T) {
 var _ = BeforeSuite(func(ctx context.Context) {
 	shared, err := cluster.Start(context.Background(), cluster.Options{
 		Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")},
-		// Cycles in quick succession make the suite quick and faults that need many likely.
+		// A short period makes the suite fast, and faults that need many cycles likely.
 		SchedulerArgs: []string{"--schedule-period=20ms"},
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -58,7 +57,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(2*time.Minute))
 
-// ownCluster runs another cluster, which everything is about until the calling container is done.
+// ownCluster runs another cluster. The package's variables refer to it until the calling container ends.
 func ownCluster(options cluster.Options) {
 	options.SchedulerArgs = append(options.SchedulerArgs, "--schedule-period=20ms")
 	own, err := cluster.Start(context.Background(), options)
@@ -101,8 +100,8 @@ func schedulerLog() string {
 	return string(log)
 }
 
-// checkSchedulerLog looks for rights that config/rbac does not give although the scheduler
-// uses them, for panics that something recovered from, and for charges that went wrong.
+// checkSchedulerLog fails if the log shows missing permissions in config/rbac, panics that were recovered,
+// or charges that failed.
 func checkSchedulerLog() {
 	for line := range strings.Lines(schedulerLog()) {
 		Expect(line).NotTo(SatisfyAny(

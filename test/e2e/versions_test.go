@@ -20,8 +20,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// Kubernetes 1.33 has v1beta2 of resource.k8s.io, 1.32 has v1beta1. Volcano itself reads v1 alone;
-// with its feature gate off it leaves the group alone, and devicequota does what there is to do.
+// Kubernetes 1.33 serves v1beta2 of resource.k8s.io, and 1.32 serves v1beta1. Volcano itself reads only v1;
+// with its feature gate off it does not use the group, and devicequota does everything.
 var _ = DescribeTable("A cluster that serves only an older version of resource.k8s.io", func(ctx context.Context, served string) {
 	versions := []string{}
 	for _, v := range []string{"v1", "v1beta1", "v1beta2"} {

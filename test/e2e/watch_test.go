@@ -17,8 +17,8 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// claimWatch adds up, at every change that the API server tells of, the devices of a class
-// that the claims of a namespace hold.
+// claimWatch sums up, at every change of a claim, the devices of a class that are allocated to the claims
+// of a namespace.
 type claimWatch struct {
 	cancel context.CancelFunc
 
@@ -28,7 +28,7 @@ type claimWatch struct {
 	highest   int
 }
 
-// watchDevices watches the scene's class from now on.
+// watchDevices starts to watch the claims of the fixture's class.
 func (f *fixture) watchDevices() *claimWatch {
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
@@ -69,22 +69,22 @@ func (w *claimWatch) change(uid types.UID, devices int) {
 	w.highest = max(w.highest, w.now)
 }
 
-// most is the highest number of devices that were held at the same time.
+// most returns the highest sum so far.
 func (w *claimWatch) most() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.highest
 }
 
-// current is the number of devices held now.
+// current returns the present sum.
 func (w *claimWatch) current() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-// podWatch looks for pods of Volcano's that run although a claim of theirs is not allocated, or not
-// reserved for them. A kubelet would not start those; kwok does not look.
+// podWatch finds Volcano's pods that run although one of their claims is not allocated or not reserved for
+// them. A kubelet does not start such pods; kwok does.
 type podWatch struct {
 	kube   kubernetes.Interface
 	cancel context.CancelFunc
@@ -125,7 +125,7 @@ func (w *podWatch) check(ctx context.Context, pod *corev1.Pod) {
 		if err == nil && resourceclaim.IsReservedForPod(pod, claim) && claim.Status.Allocation != nil {
 			continue
 		}
-		// The pod may have ended while we looked; then so has its claim.
+		// The pod, and with it its claim, may have been deleted in the meantime.
 		now, getErr := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		if getErr == nil && now.UID == pod.UID && now.Status.Phase == corev1.PodRunning && now.DeletionTimestamp == nil {
 			w.report("pod %s/%s runs, but claim %s is not allocated to it (%v)", pod.Namespace, pod.Name, *name, err)
