@@ -7,8 +7,8 @@ SHELL := bash
 version := k8s.io/component-base/version
 controlplane_flags := -s -w -X $(version).gitVersion=v1.34.1 -X $(version).gitMajor=1 -X $(version).gitMinor=34
 unit_packages = $$(go list ./... | grep -v /test/)
-# Packages with several goroutines, or that several goroutines call.
-race_packages := ./pkg/allocation ./pkg/ledger ./pkg/plugins/...
+# Packages that several goroutines call. The tests of the others run in one goroutine.
+race_packages := ./pkg/allocation ./pkg/plugins/...
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12

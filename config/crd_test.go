@@ -16,8 +16,8 @@ import (
 
 type object = map[string]any
 
-// TestQueueCRDIsASupersetOfUpstreams compares our CRD with the one that comes with Volcano:
-// spec.dra is all that we add, and nothing is taken away or changed.
+// TestQueueCRDIsASupersetOfUpstreams compares our CRD with Volcano's: it adds spec.dra, and nothing else
+// differs.
 func TestQueueCRDIsASupersetOfUpstreams(t *testing.T) {
 	const file = "scheduling.volcano.sh_queues.yaml"
 	oursYAML, err := config.FS.ReadFile("crd/" + file)
@@ -47,8 +47,8 @@ func TestQueueCRDIsASupersetOfUpstreams(t *testing.T) {
 	}
 }
 
-// TestCRDForOlderKubernetes: it is the CRD without the rules that read quantities, and with all
-// the others.
+// TestCRDForOlderKubernetes checks that the CRD for older versions of Kubernetes lacks exactly the rules that
+// read quantities.
 func TestCRDForOlderKubernetes(t *testing.T) {
 	current, err := os.ReadFile("crd/scheduling.volcano.sh_queues.yaml")
 	if err != nil {
@@ -63,11 +63,11 @@ func TestCRDForOlderKubernetes(t *testing.T) {
 		t.Errorf("the CRD for older versions of Kubernetes (-want +got):\n%s", diff)
 	}
 	if left == 0 {
-		t.Error("there is no rule that reads quantities, so that one CRD would do")
+		t.Error("no rule reads quantities, so one CRD is enough")
 	}
 }
 
-// withoutQuantities leaves out the rules that read quantities, and says how many those are.
+// withoutQuantities removes the rules that read quantities, and returns their number.
 func withoutQuantities(value any) (any, int) {
 	left := 0
 	switch value := value.(type) {
@@ -92,7 +92,7 @@ func withoutQuantities(value any) (any, int) {
 	return value, left
 }
 
-// TestEveryFieldOfDRAIsDescribed holds the CRD to what kubectl explain shows of spec.dra.
+// TestEveryFieldOfDRAIsDescribed checks the descriptions that kubectl explain shows for spec.dra.
 func TestEveryFieldOfDRAIsDescribed(t *testing.T) {
 	data, err := config.FS.ReadFile("crd/scheduling.volcano.sh_queues.yaml")
 	if err != nil {
@@ -100,14 +100,14 @@ func TestEveryFieldOfDRAIsDescribed(t *testing.T) {
 	}
 	dra := at(t, parse(t, data), "spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "properties", "dra").(object)
 	if fields := checkDescribed(t, "dra", dra); fields != 1+3+3*2 {
-		t.Errorf("looked at %d fields, want dra, its three limits, and count and capacity of each", fields)
+		t.Errorf("checked %d fields, want dra, its three limits, and count and capacity of each", fields)
 	}
 }
 
-// checkDescribed returns how many named fields there are from schema downwards.
+// checkDescribed returns the number of named fields in a schema and below.
 func checkDescribed(t *testing.T, name string, schema object) int {
 	if d, _ := schema["description"].(string); len(d) < 20 {
-		t.Errorf("%s has no description to speak of: %q", name, d)
+		t.Errorf("%s has no useful description: %q", name, d)
 	}
 	fields := 1
 	for of := schema; of != nil; of, _ = of["additionalProperties"].(object) {
@@ -140,12 +140,12 @@ func at(t *testing.T, value any, path ...any) any {
 		}
 	}
 	if value == nil {
-		t.Fatalf("there is nothing at %v", path)
+		t.Fatalf("no value at %v", path)
 	}
 	return value
 }
 
-// withoutDescriptions drops texts, but not a property that is called description.
+// withoutDescriptions removes descriptions, but not a property of that name.
 func withoutDescriptions(value any) any {
 	switch value := value.(type) {
 	case object:

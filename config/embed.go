@@ -1,9 +1,9 @@
-// Package config embeds what users install into their cluster.
+// Package config embeds the manifests and the scheduler configuration that users install into their cluster.
 package config
 
 import "embed"
 
-// FS has the folders crd, rbac, scheduler and samples of this package.
+// FS has the folders crd, rbac, scheduler and samples.
 //
 //go:embed crd/*.yaml rbac/*.yaml scheduler/*.conf samples
 var FS embed.FS

@@ -16,7 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
 )
 
-// repetitions is what -count is elsewhere: that would build all clusters again each time.
+// repetitions replaces the flag -count, which would build all clusters again for each repetition.
 var repetitions = flag.Int("repetitions", 1, "how often each benchmark is run on a cluster")
 
 // bench is one session with one of the plugins.
@@ -25,7 +25,7 @@ type bench struct {
 	builder framework.PluginBuilder
 }
 
-// operations are what is measured, in an order in which none disturbs the next.
+// operations are the measured operations. In this order none affects the next one.
 var operations = []struct {
 	name string
 	run  func(*testing.B, bench)
@@ -36,7 +36,7 @@ var operations = []struct {
 	{"SessionOpen", sessionOpen},
 }
 
-// BenchmarkCapacity runs both plugins side by side on clusters of all shapes.
+// BenchmarkCapacity runs both plugins on clusters of all shapes.
 func BenchmarkCapacity(b *testing.B) {
 	for _, s := range shapes() {
 		b.Run(s.String(), func(b *testing.B) {
@@ -67,15 +67,14 @@ func open(sc *cache.SchedulerCache, builder framework.PluginBuilder) bench {
 	}}}}, nil)}
 }
 
-// sessionOpen is what the plugin does when a session opens in which nothing has changed since
-// the last one.
+// sessionOpen opens a session in which nothing has changed since the last one.
 func sessionOpen(b *testing.B, ssn bench) {
 	for b.Loop() {
 		ssn.builder(nil).OnSessionOpen(ssn.Session)
 	}
 }
 
-// allocatable asks whether a pod fits its queue and all above it.
+// allocatable checks whether a pod fits its queue and all queues above it.
 func allocatable(b *testing.B, ssn bench) {
 	task := taskOf(b, ssn, api.Pending)
 	queue := ssn.Queues[ssn.Jobs[task.Job].Queue]
@@ -86,8 +85,8 @@ func allocatable(b *testing.B, ssn bench) {
 	}
 }
 
-// preemption is what the plugin does for a pod that may preempt others, and for one victim
-// that is considered: PrePredicate, and the simulation of its removal and return.
+// preemption runs PrePredicate for a pod that may preempt others, and simulates the removal and return of
+// one victim.
 func preemption(b *testing.B, ssn bench) {
 	preemptor, victim, ctx := taskOf(b, ssn, api.Pending), taskOf(b, ssn, api.Running), context.Background()
 	queue := ssn.Queues[ssn.Jobs[preemptor.Job].Queue]
@@ -108,12 +107,12 @@ func preemption(b *testing.B, ssn bench) {
 	}
 }
 
-// enqueue lets a small job into its queue, again and again.
+// enqueue enqueues a small job repeatedly.
 func enqueue(b *testing.B, ssn bench) {
 	job := ssn.Jobs["ns/small"]
 	for b.Loop() {
 		if !ssn.JobEnqueueable(job) {
-			b.Fatal("the job is not let in")
+			b.Fatal("the job is not enqueued")
 		}
 		ssn.JobEnqueued(job)
 	}

@@ -1,6 +1,5 @@
-// Package benchmark compares the costs of the capacity plugin with those of upstream's, side by
-// side: both are driven through Volcano's own session on the same generated cluster. Run it
-// with `make bench`, which writes docs/performance.md.
+// Package benchmark compares the cost of the capacity plugin with upstream's. Both run in Volcano's own
+// session on the same generated cluster. `make bench` runs it and writes docs/performance.md.
 package benchmark
 
 import (
@@ -37,7 +36,7 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// shape is what a generated cluster looks like.
+// shape is the size of a generated cluster.
 type shape struct {
 	queues int // leaf queues
 	depth  int // queues above a leaf, root included
@@ -53,7 +52,7 @@ func (s shape) String() string {
 	return fmt.Sprintf("queues=%d/depth=%d/pods=%d", s.queues, s.depth, s.pods)
 }
 
-// shapes vary one number at a time around a middle.
+// shapes returns a medium shape and variations of it in one number each.
 func shapes() []shape {
 	middle := shape{queues: 100, depth: 2, pods: 20_000}
 	all := []shape{middle}
@@ -74,7 +73,7 @@ var plugins = map[string]func() framework.PluginBuilder{
 	"ours":     func() framework.PluginBuilder { return capacity.NewBuilders()[capacity.Name] },
 }
 
-// build makes a cluster in which nine in ten jobs run and the others wait.
+// build returns a cluster in which nine of ten jobs run and the others wait.
 func build(s shape) *cache.SchedulerCache {
 	sc := cache.NewCustomMockSchedulerCache("benchmark", util.NewFakeBinder(0), util.NewFakeEvictor(0), &util.FakeStatusUpdater{}, nil, &record.FakeRecorder{})
 	sc.Run(context.Background().Done())
@@ -107,7 +106,7 @@ func build(s shape) *cache.SchedulerCache {
 
 func leaf(i int) string { return fmt.Sprint("leaf-", i) }
 
-// tree has one chain of queues from root down, with all leaves at its end.
+// tree returns a chain of queues from root down, with all leaves at its end.
 func tree(s shape) []*schedulingv1beta1.Queue {
 	all := []*schedulingv1beta1.Queue{util.BuildQueue("root", 1, nil)}
 	parent := "root"

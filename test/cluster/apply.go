@@ -16,7 +16,7 @@ import (
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// applier applies manifests on the server's side.
+// applier applies manifests with server-side apply.
 type applier struct {
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
@@ -30,8 +30,8 @@ func newApplier(config *rest.Config, client dynamic.Interface) (*applier, error)
 	return &applier{client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))}, nil
 }
 
-// apply applies the manifests in an order that works, and gives nodes the status that is
-// written in them: other kinds get theirs from controllers.
+// apply applies the manifests so that each object comes after those it depends on. It also writes the
+// status of nodes. The status of other kinds is up to controllers.
 func (a *applier) apply(ctx context.Context, manifests []manifest) error {
 	for _, m := range sortManifests(manifests) {
 		if err := a.applyOne(ctx, m); err != nil {

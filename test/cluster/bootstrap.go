@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// crdFolder has copies of Volcano's CRDs, beside the binaries.
+	// crdFolder is the folder with copies of Volcano's CRDs beside the binaries.
 	crdFolder  = "crds"
 	stagesFile = "stages.yaml"
 )
 
-// stages tell kwok how nodes and pods live.
+// stages are kwok's rules for the lifecycle of nodes and pods.
 //
 //go:embed stages.yaml
 var stages []byte
 
-// rbac has the rights of components that are not the product's.
+// rbac has the permissions of components other than the scheduler.
 //
 //go:embed rbac.yaml
 var rbac []byte
 
-// bootstrap creates what Volcano needs before it starts: its CRDs, with the product's
-// queue CRD in place of its own, its namespace, and the rights of its components.
+// bootstrap creates what Volcano needs before it starts: its CRDs, with this project's Queue CRD in place
+// of Volcano's, its namespace, and the permissions of its components.
 func (c *Cluster) bootstrap(ctx context.Context) error {
 	crds, err := c.crds()
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Cluster) bootstrap(ctx context.Context) error {
 	return c.waitForCRDs(ctx, crds)
 }
 
-// crds returns Volcano's CRDs; one of the same name from config/crd replaces Volcano's.
+// crds returns Volcano's CRDs. Those in config/crd replace Volcano's CRDs of the same name.
 func (c *Cluster) crds() ([]manifest, error) {
 	theirs, err := readManifests(filepath.Join(c.bin, crdFolder))
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 const (
 	// readyTimeout bounds how long one component may take to get ready.
 	readyTimeout = 2 * time.Minute
-	// readyPoll is how often a starting component is asked.
+	// readyPoll is the interval at which a starting component is probed.
 	readyPoll = 50 * time.Millisecond
-	// portAttempts is how often a component is started anew when its port is lost to
-	// another program between choosing it and listening on it.
+	// portAttempts is how often a component is started if another program takes its port before the
+	// component listens on it.
 	portAttempts = 3
 
 	lockName = "lock"
@@ -42,7 +42,7 @@ type Cluster struct {
 	lock              *os.File
 	janitor           *process
 
-	// These are set while the cluster starts and read-only afterwards.
+	// These fields are set while the cluster starts, and read-only afterwards.
 	ports   map[string][]string
 	probe   *http.Client
 	config  *rest.Config
@@ -59,9 +59,8 @@ type Cluster struct {
 	stopped    bool
 }
 
-// Start runs a control plane and returns when it is ready for work and the manifests are
-// applied. The cluster stops when ctx ends or Stop is called. The error names the component
-// or the file that is at fault.
+// Start runs a control plane. It returns once the control plane is ready and the manifests are applied. The
+// cluster stops when ctx ends or Stop is called. The error names the component or the file that failed.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c := &Cluster{
 		options: o, ports: map[string][]string{}, components: map[string]component{}, processes: map[string]*process{},
@@ -174,7 +173,7 @@ func (c *Cluster) launch(ctx context.Context, comp component) (*process, error) 
 	}
 }
 
-// watch reports a process that ends although nobody asked it to.
+// watch reports a process that ends unexpectedly.
 func (c *Cluster) watch(p *process) {
 	<-p.done
 	c.mu.Lock()
@@ -184,33 +183,33 @@ func (c *Cluster) watch(p *process) {
 	}
 	select {
 	case c.failed <- p.failure():
-	default: // one failure is enough
+	default: // Failed delivers one error only
 	}
 }
 
-// Kill ends a component as a crash would, with SIGKILL. It stays dead until Restart, and
-// is not reported as failed.
+// Kill ends a component with SIGKILL, as in a crash. The component stays down until Restart, and is not
+// reported as failed.
 func (c *Cluster) Kill(name string) error {
 	c.mu.Lock()
 	p := c.processes[name]
 	delete(c.processes, name)
 	c.mu.Unlock()
 	if p == nil {
-		return fmt.Errorf("component %s does not run", name)
+		return fmt.Errorf("component %s is not running", name)
 	}
 	p.kill()
 	return nil
 }
 
-// Restart starts a component again, killing it first if it runs, and waits until it is
-// ready. It keeps its ports.
+// Restart starts a component again and waits until it is ready. If the component is running, Restart kills
+// it first. The component keeps its ports.
 func (c *Cluster) Restart(ctx context.Context, name string) error {
 	c.mu.Lock()
-	comp, known := c.components[name]
+	comp, found := c.components[name]
 	running := c.processes[name] != nil
 	c.mu.Unlock()
-	if !known {
-		return fmt.Errorf("there is no component %s", name)
+	if !found {
+		return fmt.Errorf("component %s does not exist", name)
 	}
 	if running {
 		if err := c.Kill(name); err != nil {
@@ -221,35 +220,35 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 	return err
 }
 
-// Failed delivers at most one error: the first component that ended by itself, with the
-// end of its log.
+// Failed delivers at most one error, about the first component that ended unexpectedly, with the end of its
+// log.
 func (c *Cluster) Failed() <-chan error {
 	return c.failed
 }
 
-// Config is the administrator's client configuration, without a client-side rate limit.
+// Config returns the administrator's client configuration, without a client-side rate limit.
 func (c *Cluster) Config() *rest.Config {
 	return rest.CopyConfig(c.config)
 }
 
-// Kubeconfig is the file with the administrator's kubeconfig.
+// Kubeconfig returns the file with the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string {
 	return c.kubeconfig(admin)
 }
 
-// State is the folder of the cluster's state; the logs are in its folder logs.
+// State returns the folder of the cluster's state. Its folder logs has the logs.
 func (c *Cluster) State() string {
 	return c.state
 }
 
-// SchedulerMetricsURL is where the scheduler serves its Prometheus metrics.
+// SchedulerMetricsURL returns the URL of the scheduler's Prometheus metrics.
 func (c *Cluster) SchedulerMetricsURL() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return "http://" + local(c.ports[VolcanoScheduler][0]) + "/metrics"
 }
 
-// Apply applies files and folders of manifests.
+// Apply applies manifests in files and folders.
 func (c *Cluster) Apply(ctx context.Context, paths ...string) error {
 	manifests, err := readManifests(paths...)
 	if err != nil {
@@ -258,7 +257,7 @@ func (c *Cluster) Apply(ctx context.Context, paths ...string) error {
 	return c.applier.apply(ctx, manifests)
 }
 
-// ApplyYAML applies documents; source is what errors call them.
+// ApplyYAML applies YAML documents. Source is their name in errors.
 func (c *Cluster) ApplyYAML(ctx context.Context, source string, data []byte) error {
 	manifests, err := parseManifests(source, data)
 	if err != nil {
@@ -267,8 +266,8 @@ func (c *Cluster) ApplyYAML(ctx context.Context, source string, data []byte) err
 	return c.applier.apply(ctx, manifests)
 }
 
-// Stop ends all components, the last to start first, and removes a temporary state folder.
-// It may be called more than once; every call returns when all is done.
+// Stop ends all components in reverse order of their start, and removes a temporary state folder. It may be
+// called more than once; every call returns after the cluster has stopped.
 func (c *Cluster) Stop() error {
 	return c.stop()
 }

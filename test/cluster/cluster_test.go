@@ -27,7 +27,7 @@ status:
   capacity: {cpu: "4", memory: 8Gi, pods: "10"}
 `
 
-// pod is on the node from the start, so that no scheduler is needed.
+// pod has a node from the start, so that it needs no scheduler.
 func pod(name, runFor string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -41,7 +41,7 @@ spec:
 `, name, runFor)
 }
 
-// TestCluster goes through the life of one control plane.
+// TestCluster runs the life of one control plane.
 func TestCluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -55,72 +55,88 @@ func TestCluster(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := os.Stat(c.State()); !os.IsNotExist(err) {
-			t.Errorf("the temporary state folder is still there: %v", err)
+			t.Errorf("the temporary state folder still exists: %v", err)
 		}
 	})
-	client := kubernetes.NewForConfigOrDie(c.Config())
 	if _, err := os.Stat(kubeconfig); err != nil {
 		t.Error(err)
 	}
+	client := kubernetes.NewForConfigOrDie(c.Config())
+	for _, step := range []struct {
+		name string
+		run  func(context.Context, *testing.T, *cluster.Cluster, kubernetes.Interface)
+	}{
+		{"a node is ready and has the status in its manifest", nodeIsReady},
+		{"pods run for the time in their annotation", podsRun},
+		{"a component that is killed can be restarted and is not reported", componentsRestart},
+		{"an error names the manifest that the API server rejects", manifestIsRejected},
+		{"a component that ends unexpectedly is reported with the end of its log", failureIsReported},
+	} {
+		t.Run(step.name, func(t *testing.T) { step.run(ctx, t, c, client) })
+	}
+}
 
-	t.Run("a node is ready with the status that is written down", func(t *testing.T) {
-		apply(ctx, t, c, node)
-		eventually(ctx, t, func() error {
-			n, err := client.CoreV1().Nodes().Get(ctx, "plain", metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			for _, condition := range n.Status.Conditions {
-				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && n.Status.Allocatable.Cpu().Value() == 4 {
-					return nil
-				}
-			}
-			return fmt.Errorf("node: %v", n.Status)
-		})
-	})
-	t.Run("pods run, for the time that they ask for", func(t *testing.T) {
-		apply(ctx, t, c, pod("short", "200ms")+"---"+pod("endless", "a while"))
-		eventually(ctx, t, phase(ctx, client, "short", corev1.PodSucceeded))
-		eventually(ctx, t, phase(ctx, client, "endless", corev1.PodRunning))
-	})
-	t.Run("a component that is killed can be restarted and is not reported", func(t *testing.T) {
-		for _, name := range []string{cluster.Kwok, cluster.VolcanoScheduler, cluster.APIServer} {
-			if err := c.Kill(name); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Restart(ctx, name); err != nil {
-				t.Fatal(err)
+func nodeIsReady(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {
+	apply(ctx, t, c, node)
+	eventually(ctx, t, func() error {
+		n, err := client.CoreV1().Nodes().Get(ctx, "plain", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, condition := range n.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && n.Status.Allocatable.Cpu().Value() == 4 {
+				return nil
 			}
 		}
-		apply(ctx, t, c, pod("later", "100ms"))
-		eventually(ctx, t, phase(ctx, client, "later", corev1.PodSucceeded))
-		select {
-		case err := <-c.Failed():
-			t.Errorf("reported: %v", err)
-		default:
-		}
+		return fmt.Errorf("node: %v", n.Status)
 	})
-	t.Run("a manifest that the API server refuses is named", func(t *testing.T) {
-		err := c.ApplyYAML(ctx, "bad.yaml", []byte("{apiVersion: v1, kind: Nonsense, metadata: {name: a}}"))
-		if err == nil || !strings.HasPrefix(err.Error(), "bad.yaml, document 1: Nonsense a: ") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("a component that dies is reported with the end of its log", func(t *testing.T) {
-		pid := processOf(t, filepath.Join(c.State(), "kubeconfigs", cluster.VolcanoControllers))
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+}
+
+func podsRun(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {
+	apply(ctx, t, c, pod("short", "200ms")+"---"+pod("endless", "a while"))
+	eventually(ctx, t, phase(ctx, client, "short", corev1.PodSucceeded))
+	eventually(ctx, t, phase(ctx, client, "endless", corev1.PodRunning))
+}
+
+func componentsRestart(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {
+	for _, name := range []string{cluster.Kwok, cluster.VolcanoScheduler, cluster.APIServer} {
+		if err := c.Kill(name); err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case err := <-c.Failed():
-			log := filepath.Join(c.State(), "logs", "vc-controller-manager.log")
-			if !strings.HasPrefix(err.Error(), "vc-controller-manager: signal: killed; the end of "+log+":\n") {
-				t.Errorf("got %v", err)
-			}
-		case <-ctx.Done():
-			t.Error("not reported")
+		if err := c.Restart(ctx, name); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
+	apply(ctx, t, c, pod("later", "100ms"))
+	eventually(ctx, t, phase(ctx, client, "later", corev1.PodSucceeded))
+	select {
+	case err := <-c.Failed():
+		t.Errorf("reported: %v", err)
+	default:
+	}
+}
+
+func manifestIsRejected(ctx context.Context, t *testing.T, c *cluster.Cluster, _ kubernetes.Interface) {
+	err := c.ApplyYAML(ctx, "bad.yaml", []byte("{apiVersion: v1, kind: Nonsense, metadata: {name: a}}"))
+	if err == nil || !strings.HasPrefix(err.Error(), "bad.yaml, document 1: Nonsense a: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func failureIsReported(ctx context.Context, t *testing.T, c *cluster.Cluster, _ kubernetes.Interface) {
+	pid := processOf(t, filepath.Join(c.State(), "kubeconfigs", cluster.VolcanoControllers))
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-c.Failed():
+		log := filepath.Join(c.State(), "logs", "vc-controller-manager.log")
+		if !strings.HasPrefix(err.Error(), "vc-controller-manager: signal: killed; the end of "+log+":\n") {
+			t.Errorf("got %v", err)
+		}
+	case <-ctx.Done():
+		t.Error("not reported")
+	}
 }
 
 func apply(ctx context.Context, t *testing.T, c *cluster.Cluster, yaml string) {
@@ -152,7 +168,7 @@ func eventually(ctx context.Context, t *testing.T, condition func() error) {
 	}
 }
 
-// processOf finds the process that has the text in its command line.
+// processOf returns the process whose command line contains a text.
 func processOf(t *testing.T, text string) int {
 	t.Helper()
 	pids := processesWith(t, text)

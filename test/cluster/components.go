@@ -23,7 +23,7 @@ var gates = strings.Join([]string{
 	"DRAPrioritizedList=true",
 }, ",")
 
-// controllers are those that jobs, deployments, quotas, garbage and claims need.
+// controllers are the controllers for jobs, deployments, quotas, garbage collection and claims.
 var controllers = strings.Join([]string{
 	"clusterrole-aggregation-controller", "deployment-controller", "disruption-controller",
 	"garbage-collector-controller", "job-controller", "namespace-controller",
@@ -32,7 +32,7 @@ var controllers = strings.Join([]string{
 	"serviceaccount-controller", "statefulset-controller", "ttl-after-finished-controller",
 }, ",")
 
-// identities are who the components, and the administrator, are to the API server.
+// identities are the users of the components and of the administrator.
 var identities = map[string]identity{
 	admin:              {user: "devcluster-admin", groups: []string{"system:masters"}},
 	Etcd:               {user: "etcd"},
@@ -48,14 +48,14 @@ var identities = map[string]identity{
 
 const admin = "admin"
 
-// component is how to run one part of the control plane.
+// component describes how to run one part of the control plane.
 type component struct {
 	name string
-	// ports is how many free ports it needs.
+	// ports is the number of ports that it needs.
 	ports int
-	// command returns the program and its arguments.
+	// command returns the command line.
 	command func(ports []string) []string
-	// ready is nil once the component works.
+	// ready returns nil once the component is ready.
 	ready func(ctx context.Context, ports []string) error
 }
 
@@ -89,7 +89,7 @@ func (c *Cluster) apiServer() component {
 				"--service-account-key-file=" + c.serviceAccountKey, "--service-account-signing-key-file=" + c.serviceAccountKey,
 				"--feature-gates=" + gates,
 				"--runtime-config=resource.k8s.io/v1=true,resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
-				// No controller takes the taint away that this plugin gives to new nodes.
+				// The plugin taints new nodes, and no controller of this cluster removes the taint.
 				"--disable-admission-plugins=TaintNodesByCondition",
 			}
 			return c.role(APIServer, append(args, c.options.APIServerArgs...)...)
@@ -134,7 +134,7 @@ func (c *Cluster) volcanoControllers() component {
 				"--kube-api-qps=2000", "--kube-api-burst=4000", "--worker-threads=8", "--worker-threads-for-podgroup=8",
 				"--enable-healthz=true", "--healthz-address="+local(ports[0]))
 		},
-		// The scheduler creates the queue, the controllers open it.
+		// The scheduler creates the queue, and the controllers open it.
 		ready: func(ctx context.Context, _ []string) error {
 			queue, err := c.dynamic.Resource(queueResource).Get(ctx, "default", metav1.GetOptions{})
 			if err != nil {
@@ -165,8 +165,8 @@ func (c *Cluster) volcanoScheduler() component {
 			}
 			return c.role("guard", append([]string{filepath.Join(c.bin, VolcanoScheduler)}, args...)...)
 		},
-		// It serves metrics before it has started to schedule; its first session has closed
-		// once the first plugin's latency is among them.
+		// The scheduler serves metrics before it schedules. The latency of plugins is among them after the
+		// first session.
 		ready: func(ctx context.Context, ports []string) error {
 			return c.getContaining(ctx, "http://"+local(ports[0])+"/metrics", "volcano_plugin_scheduling_latency")
 		},
@@ -188,7 +188,7 @@ func (c *Cluster) kwok() component {
 	}
 }
 
-// role is the command line of a component that is part of the controlplane program.
+// role returns the command line of a component of the controlplane program.
 func (c *Cluster) role(name string, args ...string) []string {
 	return append([]string{filepath.Join(c.bin, controlplaneProgram), name}, args...)
 }
@@ -197,7 +197,7 @@ func local(port string) string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// freePorts returns ports that nobody listens on just now.
+// freePorts returns n ports that are free at the moment.
 func freePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {

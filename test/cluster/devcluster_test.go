@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// devcluster is the command that users run. Its temporary folders are below dir.
+// devcluster returns the command that users run, with its temporary folders below dir.
 func devcluster(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, filepath.Join("..", "..", "bin", "devcluster"), args...)
 	command.Env = append(os.Environ(), "TMPDIR="+dir)
 	return command
 }
 
-// up starts a control plane and returns when it says that it is ready.
+// up starts a control plane and returns once it is ready.
 func up(ctx context.Context, t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	command := devcluster(ctx, dir, append([]string{"up"}, args...)...)
@@ -33,36 +33,36 @@ func up(ctx context.Context, t *testing.T, dir string, args ...string) *exec.Cmd
 	}
 	t.Cleanup(func() { _ = command.Process.Kill() })
 	lines := bufio.NewScanner(out)
-	var said []string
+	var printed []string
 	for lines.Scan() {
-		said = append(said, lines.Text())
+		printed = append(printed, lines.Text())
 		if kubeconfig, ready := strings.CutPrefix(lines.Text(), "ready: KUBECONFIG="); ready {
 			if _, err := os.Stat(kubeconfig); err != nil {
 				t.Error(err)
 			}
-			if len(said) != 7 {
-				t.Errorf("want a line for each of 6 components and one at the end, got:\n%s", strings.Join(said, "\n"))
+			if len(printed) != 7 {
+				t.Errorf("want a line for each of 6 components and one at the end, got:\n%s", strings.Join(printed, "\n"))
 			}
 			return command
 		}
 	}
-	t.Fatalf("devcluster ended before it was ready:\n%s", strings.Join(said, "\n"))
+	t.Fatalf("devcluster ended before it was ready:\n%s", strings.Join(printed, "\n"))
 	return nil
 }
 
-func TestNothingOutlivesDevcluster(t *testing.T) {
+func TestNoProcessOutlivesDevcluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for _, c := range []struct {
 		name string
 		end  func(t *testing.T, dir string, command *exec.Cmd)
 	}{
-		{"that is killed", func(t *testing.T, _ string, command *exec.Cmd) {
+		{"after it is killed", func(t *testing.T, _ string, command *exec.Cmd) {
 			if err := command.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"that is told to go down", func(t *testing.T, dir string, _ *exec.Cmd) {
+		{"after devcluster down", func(t *testing.T, dir string, _ *exec.Cmd) {
 			if out, err := devcluster(ctx, dir, "down").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -95,7 +95,7 @@ func TestNothingOutlivesDevcluster(t *testing.T) {
 	}
 }
 
-func TestDevclusterSaysWhatIsWrong(t *testing.T) {
+func TestErrorsOfDevcluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	dir := t.TempDir()
@@ -109,14 +109,14 @@ func TestDevclusterSaysWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		{"a manifest that does not parse", []string{"up", "--manifests", file}, "manifests: " + file + ", document 1: "},
-		{"a manifest that is not there", []string{"up", "--manifests", "nowhere"}, "nowhere"},
-		{"a state folder that cannot be made", []string{"up", "--state", filepath.Join(file, "state")}, "state folder: "},
+		{"a manifest that does not exist", []string{"up", "--manifests", "nowhere"}, "nowhere"},
+		{"a state folder that cannot be created", []string{"up", "--state", filepath.Join(file, "state")}, "state folder: "},
 		{"a kubeconfig that cannot be written", []string{"up", "--kubeconfig", filepath.Join(file, "config")}, "kubeconfig: "},
-		{"a scheduler configuration that is not there", []string{"up", "--scheduler-config", "nowhere"}, "scheduler configuration: "},
-		{"binaries that are not there", []string{"up", "--bin", dir}, "the control plane's binaries are missing: "},
+		{"a scheduler configuration that does not exist", []string{"up", "--scheduler-config", "nowhere"}, "scheduler configuration: "},
+		{"binaries that do not exist", []string{"up", "--bin", dir}, "the control plane's binaries are missing: "},
 		{"an unknown flag", []string{"up", "--nonsense"}, "unknown flag: --nonsense"},
-		{"nothing to end", []string{"down"}, "no devcluster is running"},
-		{"nothing to end there", []string{"down", "--state", dir}, "no devcluster is running with state folder " + dir},
+		{"no devcluster to stop", []string{"down"}, "no devcluster is running"},
+		{"no devcluster with that state folder", []string{"down", "--state", dir}, "no devcluster is running with state folder " + dir},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			command := devcluster(ctx, dir, c.args...)
@@ -126,9 +126,9 @@ func TestDevclusterSaysWhatIsWrong(t *testing.T) {
 			if command.ProcessState == nil || command.ProcessState.ExitCode() != 1 {
 				t.Fatalf("ended with %v, want exit status 1; run `make build` if it is missing", err)
 			}
-			said := strings.TrimSpace(stderr.String())
-			if !strings.HasPrefix(said, "devcluster: ") || !strings.Contains(said, c.want) || strings.Contains(said, "\n") {
-				t.Errorf("said %q, want one line with %q", said, c.want)
+			message := strings.TrimSpace(stderr.String())
+			if !strings.HasPrefix(message, "devcluster: ") || !strings.Contains(message, c.want) || strings.Contains(message, "\n") {
+				t.Errorf("the message is %q, want one line with %q", message, c.want)
 			}
 		})
 	}
@@ -137,7 +137,7 @@ func TestDevclusterSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestStateFolderIsForOneAtATimeAndKept(t *testing.T) {
+func TestAStateFolderIsLockedAndKept(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")

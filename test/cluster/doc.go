@@ -1,10 +1,9 @@
 // Package cluster runs a real control plane on this machine: etcd, kube-apiserver,
-// kube-controller-manager, Volcano's controllers, a Volcano scheduler, and kwok in the
-// place of kubelets. Nothing is downloaded and nothing needs a container: [Start] executes
-// binaries that `make build` makes from Go modules.
+// kube-controller-manager, Volcano's controllers, a Volcano scheduler, and kwok in place of
+// kubelets. There are no downloads and no containers: [Start] runs binaries that `make build` builds from Go
+// modules.
 //
-// Everything listens on the loopback interface only, with TLS, and each component has an
-// identity of its own with no more rights than it needs; the scheduler has exactly those of
-// config/rbac. All state is in one folder. When the process that called Start ends, however
-// it ends, the control plane ends with it.
+// All components listen on the loopback interface only, with TLS, and each has an identity of its own. The
+// scheduler has exactly the permissions in config/rbac. All state is in one folder. The control plane ends
+// with the process that called Start, even if that process is killed.
 package cluster

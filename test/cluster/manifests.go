@@ -17,14 +17,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is one object and where it was written.
+// manifest is an object and its source, for errors.
 type manifest struct {
 	source string
 	object *unstructured.Unstructured
 }
 
-// readManifests reads files, and of folders all files that end in .yaml, .yml or .json, in
-// the order of their names. An error names the file, and the document in it.
+// readManifests reads files, and all files in folders that end in .yaml, .yml or .json, in the order of
+// their names. The error names the file and the document.
 func readManifests(paths ...string) ([]manifest, error) {
 	var all []manifest
 	for _, path := range paths {
@@ -47,7 +47,7 @@ func readManifests(paths ...string) ([]manifest, error) {
 	return all, nil
 }
 
-// parseManifests splits YAML documents. Empty ones are skipped, lists are taken apart.
+// parseManifests parses YAML documents. It skips empty documents and splits lists into their items.
 func parseManifests(source string, data []byte) ([]manifest, error) {
 	var all []manifest
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
@@ -88,8 +88,7 @@ func parseManifests(source string, data []byte) ([]manifest, error) {
 	}
 }
 
-// ranks order kinds so that each comes after those it needs. Kinds that are not listed come
-// last.
+// ranks order kinds so that each comes after those it depends on. Kinds that are not listed come last.
 var ranks = map[string]int{
 	"Namespace":                1,
 	"CustomResourceDefinition": 2,
@@ -110,10 +109,10 @@ var ranks = map[string]int{
 	"ResourceClaim":            9,
 }
 
-// sortManifests returns the manifests in an order that works, else as they were written.
+// sortManifests returns the manifests sorted by rank, and otherwise in their original order.
 func sortManifests(manifests []manifest) []manifest {
 	rank := func(m manifest) int {
-		if r, known := ranks[m.object.GetKind()]; known {
+		if r, listed := ranks[m.object.GetKind()]; listed {
 			return r
 		}
 		return len(ranks)

@@ -12,15 +12,15 @@ func TestParseManifests(t *testing.T) {
 	for _, c := range []struct {
 		name, yaml, want, wantErr string
 	}{
-		{name: "nothing", yaml: "# a comment\n---\n---\n"},
+		{name: "empty documents", yaml: "# a comment\n---\n---\n"},
 		{
 			name: "several documents and a list",
 			yaml: "{apiVersion: v1, kind: Node, metadata: {name: a}}\n---\n" +
 				"{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: b}}]}\n",
 			want: "Node/a Pod/b",
 		},
-		{name: "no YAML", yaml: "{apiVersion: v1, kind: Node, metadata: {name: a}}\n---\na: [", wantErr: "file, document 2: "},
-		{name: "no object", yaml: "- a list\n", wantErr: "file, document 1: "},
+		{name: "invalid YAML", yaml: "{apiVersion: v1, kind: Node, metadata: {name: a}}\n---\na: [", wantErr: "file, document 2: "},
+		{name: "not an object", yaml: "- a list\n", wantErr: "file, document 1: "},
 		{name: "no name", yaml: "{apiVersion: v1, kind: Node}", wantErr: "file, document 1: an object needs apiVersion, kind and metadata.name"},
 		{name: "a key twice", yaml: "{apiVersion: v1, kind: Node, kind: Pod, metadata: {name: a}}", wantErr: `file, document 1: `},
 	} {
@@ -44,7 +44,7 @@ func describe(manifests []manifest) string {
 	return strings.Join(names, " ")
 }
 
-func TestLargeNumbersSurvive(t *testing.T) {
+func TestLargeNumbersAreExact(t *testing.T) {
 	manifests, err := parseManifests("file", []byte("{apiVersion: v1, kind: X, metadata: {name: a}, number: 9223372036854775807}"))
 	if err != nil {
 		t.Fatal(err)

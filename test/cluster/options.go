@@ -19,34 +19,33 @@ const (
 	controlplaneProgram = "controlplane"
 )
 
-// Options says how to run a cluster. The zero value is a cluster with this project's
-// scheduler, in a temporary folder.
+// Options are the options of a cluster. The zero value is a cluster with this project's scheduler in a
+// temporary folder.
 type Options struct {
-	// Bin is the folder of the binaries that `make build` makes. Empty means the folder of
-	// the running program if they are there, else the folder bin beside the nearest go.mod
-	// above the working folder.
+	// Bin is the folder of the binaries that `make build` builds. If it is empty, it is the folder of the
+	// running program if that has the binaries, else the folder bin beside the nearest go.mod in the
+	// working directory or above.
 	Bin string
-	// State is the folder for all state; it is created if need be and kept. Empty means a
-	// temporary one that goes with the cluster.
+	// State is the folder for all state. It is created if it does not exist, and kept. If it is empty, the
+	// state is in a temporary folder that is removed when the cluster stops.
 	State string
-	// Kubeconfig is a file that the administrator's kubeconfig is written to as well;
-	// empty for none.
+	// Kubeconfig is a further file for the administrator's kubeconfig; none if empty.
 	Kubeconfig string
 	// Manifests are files or folders that are applied before Start returns.
 	Manifests []string
-	// SchedulerConfig is the file with the scheduler's configuration; empty means the one
-	// in config/scheduler.
+	// SchedulerConfig is the file with the scheduler's configuration. If it is empty, the configuration in
+	// config/scheduler is used.
 	SchedulerConfig string
-	// UpstreamScheduler runs Volcano's own scheduler and plugins, for comparison.
+	// UpstreamScheduler runs Volcano's own scheduler and plugins instead of this project's.
 	UpstreamScheduler bool
-	// SchedulerArgs and APIServerArgs are further flags; they win over the defaults.
+	// SchedulerArgs and APIServerArgs are further flags, which override the defaults.
 	SchedulerArgs, APIServerArgs []string
-	// OnReady, if not nil, is called when a component is ready, with the time it took. Calls
-	// may come from several goroutines, one at a time.
+	// OnReady, if not nil, is called when a component is ready, with the time that it took. Several
+	// goroutines may call it, but not at the same time.
 	OnReady func(component string, took time.Duration)
 }
 
-// findBin returns the folder of the binaries, after checking that they are there.
+// findBin returns the folder of the binaries. It returns an error if a binary does not exist.
 func (o Options) findBin() (string, error) {
 	candidates := []string{o.Bin}
 	if o.Bin == "" {
@@ -81,7 +80,7 @@ func defaultBins() []string {
 
 func (o Options) checkBin(bin string) error {
 	if bin == "" {
-		return errors.New("no folder to look in")
+		return errors.New("the folder is not set")
 	}
 	needed := []string{controlplaneProgram, Kwok, crdFolder}
 	if !o.UpstreamScheduler {

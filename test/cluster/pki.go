@@ -18,17 +18,17 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// certLifetime is longer than any development cluster lives.
+// certLifetime is longer than any development cluster runs.
 const certLifetime = 365 * 24 * time.Hour
 
-// pki is a certificate authority of the cluster's own, made anew at every start.
+// pki is the cluster's certificate authority. It is created at every start.
 type pki struct {
 	dir  string
 	key  crypto.Signer
 	cert *x509.Certificate
 }
 
-// identity is who a client is to the API server.
+// identity is the user and the groups of a client.
 type identity struct {
 	user   string
 	groups []string
@@ -61,8 +61,7 @@ func (p *pki) caPEM() []byte {
 	return encodeCert(p.cert.Raw)
 }
 
-// issue makes a certificate that serves on the loopback interface and identifies a client,
-// and returns both halves.
+// issue returns a certificate and its key, for a server on the loopback interface and for a client.
 func (p *pki) issue(who identity) (certPEM, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -91,7 +90,7 @@ func (p *pki) issue(who identity) (certPEM, keyPEM []byte, err error) {
 	return encodeCert(der), keyPEM, err
 }
 
-// issueFiles writes what issue makes into files of that name.
+// issueFiles writes a certificate and its key into files of that name.
 func (p *pki) issueFiles(name string, who identity) error {
 	certPEM, keyPEM, err := p.issue(who)
 	if err != nil {
@@ -103,8 +102,9 @@ func (p *pki) issueFiles(name string, who identity) error {
 	return os.WriteFile(p.keyFile(name), keyPEM, 0o600)
 }
 
-// serviceAccountKey writes the key that signs the tokens of service accounts. One from an
-// earlier run is kept, so that tokens in a kept state folder stay good.
+// serviceAccountKey returns the file with the key that signs the tokens of service accounts. It creates
+// the file if it does not exist: a key of an earlier run is kept, so that tokens in the state folder stay
+// valid.
 func (p *pki) serviceAccountKey() (string, error) {
 	file := p.keyFile("service-account")
 	if _, err := os.Stat(file); err == nil {
@@ -120,7 +120,7 @@ func (p *pki) serviceAccountKey() (string, error) {
 func encodeCert(der []byte) []byte {
 	pem, err := cert.EncodeCertificates(&x509.Certificate{Raw: der})
 	if err != nil {
-		panic(err) // only writing to memory can fail
+		panic(err) // unreachable: writing to memory does not fail
 	}
 	return pem
 }

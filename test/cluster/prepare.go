@@ -15,7 +15,7 @@ import (
 
 const defaultSchedulerConfig = "scheduler/volcano-scheduler.conf"
 
-// prepare makes everything on disk that the components need.
+// prepare creates the files that the components need.
 func (c *Cluster) prepare() error {
 	var err error
 	if c.bin, err = c.options.findBin(); err != nil {
@@ -44,8 +44,8 @@ func (c *Cluster) prepare() error {
 	return c.writeSchedulerConfig()
 }
 
-// openState makes the state folder and takes its lock. A temporary folder gets a janitor,
-// which removes it should this process be killed.
+// openState creates and locks the state folder. For a temporary folder it starts a janitor, which removes
+// the folder if this process is killed.
 func (c *Cluster) openState() error {
 	var err error
 	c.state = c.options.State
@@ -77,8 +77,8 @@ func (c *Cluster) openState() error {
 	return err
 }
 
-// writeSchedulerConfig puts the configuration into a folder of its own, because the
-// scheduler watches the folder that it is in.
+// writeSchedulerConfig writes the configuration into a folder of its own, because the scheduler watches
+// the whole folder.
 func (c *Cluster) writeSchedulerConfig() error {
 	var data []byte
 	var err error
@@ -94,8 +94,8 @@ func (c *Cluster) writeSchedulerConfig() error {
 	return os.WriteFile(c.schedulerConfig, data, 0o600)
 }
 
-// connect writes the kubeconfig of every identity, and makes the administrator's clients,
-// for an API server on that port.
+// connect writes the kubeconfigs of all identities and creates the administrator's clients for an API
+// server on a port.
 func (c *Cluster) connect(port string) error {
 	for name := range identities {
 		if err := c.writeKubeconfig(name, port, c.kubeconfig(name)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// newProbeClient returns a client that is the administrator to whoever asks.
+// newProbeClient returns an HTTP client with the administrator's certificate.
 func (p *pki) newProbeClient() (*http.Client, error) {
 	certificate, err := tls.LoadX509KeyPair(p.certFile(admin), p.keyFile(admin))
 	if err != nil {
@@ -23,12 +23,12 @@ func (p *pki) newProbeClient() (*http.Client, error) {
 	return &http.Client{Transport: transport, Timeout: 5 * time.Second}, nil
 }
 
-// get is nil when the address answers with success.
+// get returns an error unless a URL responds with status 200.
 func (c *Cluster) get(ctx context.Context, url string) error {
 	return c.getContaining(ctx, url, "")
 }
 
-// getContaining is nil when the address answers with success and with the text.
+// getContaining returns an error unless a URL responds with status 200 and a body that contains text.
 func (c *Cluster) getContaining(ctx context.Context, url, text string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Cluster) getContaining(ctx context.Context, url, text string) error {
 		return fmt.Errorf("%s: %s", url, response.Status)
 	}
 	if !bytes.Contains(body, []byte(text)) {
-		return fmt.Errorf("%s does not show %s yet", url, text)
+		return fmt.Errorf("%s does not contain %s yet", url, text)
 	}
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// logTail is how much of a log a failure quotes.
+	// logTail is the number of bytes of a log in an error.
 	logTail = 2000
-	// stopGrace is how long a process may take to end when asked to.
+	// stopGrace is how long a process may take to end before it is killed.
 	stopGrace = 5 * time.Second
 )
 
-// process is one run of a component. It leads a process group of its own, so that a key
-// pressed at the terminal does not reach it and that it can be killed with its children.
+// process is one run of a component. It leads a process group of its own, so that it gets no signals from
+// the terminal and can be killed with its children.
 type process struct {
 	name  string
 	log   string
@@ -30,8 +30,9 @@ type process struct {
 	err   error
 }
 
-// startProcess runs a program that ends when its standard input does. Its output goes to
-// the log. The lock is inherited, so that it is held as long as any process lives.
+// startProcess runs a program that ends when its standard input is closed. Its output is appended to the
+// log. The program inherits the lock, so that the lock lasts until all processes have ended. Lock may be
+// nil.
 func startProcess(name, log string, lock *os.File, argv ...string) (*process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -68,7 +69,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// stop asks the process to end, insists after a while, and waits.
+// stop closes the standard input of the process, kills it after stopGrace, and waits until it has ended.
 func (p *process) stop() {
 	_ = p.stdin.Close()
 	select {
@@ -78,7 +79,7 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the process and its children at once, and waits.
+// kill kills the process and its children, and waits until it has ended.
 func (p *process) kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.done
@@ -93,7 +94,7 @@ func (p *process) failure() error {
 	return fmt.Errorf("%s: %s; the end of %s:\n%s", p.name, how, p.log, tail(p.log))
 }
 
-// lostPort reports whether the process ended because somebody else took its port.
+// lostPort reports whether the process ended because another program has its port.
 func (p *process) lostPort() bool {
 	return !p.alive() && strings.Contains(tail(p.log), "address already in use")
 }
@@ -125,7 +126,8 @@ func tail(path string) string {
 
 var errInUse = errors.New("in use")
 
-// lockFile locks a file for this process and for all that inherit it.
+// lockFile locks a file for this process and for the processes that inherit the file. It returns errInUse
+// if the file is locked already.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

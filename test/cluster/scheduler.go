@@ -2,8 +2,8 @@ package cluster
 
 import "context"
 
-// UseScheduler restarts the scheduler as Volcano's own one or this project's, with another
-// configuration; empty means the one in config/scheduler.
+// UseScheduler restarts the scheduler with another configuration file: Volcano's own scheduler if upstream
+// is true, else this project's. If config is empty, the configuration in config/scheduler is used.
 func (c *Cluster) UseScheduler(ctx context.Context, upstream bool, config string) error {
 	c.mu.Lock()
 	c.options.UpstreamScheduler, c.options.SchedulerConfig = upstream, config

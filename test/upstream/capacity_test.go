@@ -1,6 +1,5 @@
-// Package upstream runs tests of Volcano's own against this project's plugins. They are not
-// copied: they are read from the module cache, and only what constructs the plugin is
-// exchanged.
+// Package upstream runs Volcano's own tests of the capacity plugin against this project's plugin. The tests
+// are not copied: they are read from the module cache, and only the constructor of the plugin is replaced.
 package upstream
 
 import (
@@ -19,7 +18,7 @@ import (
 	"testing"
 )
 
-// looksInside are tests that are about upstream's own types.
+// looksInside are tests of upstream's internal types.
 var looksInside = []string{"Test_updateQueueAttrShare"}
 
 const constructor = `package borrowed
@@ -32,7 +31,7 @@ import (
 
 const PluginName = capacity.Name
 
-// New makes a plugin with a memory of its own, as if the process had just started.
+// New returns a plugin with an empty cache, as if the process had just started.
 func New(arguments framework.Arguments) framework.Plugin {
 	return capacity.NewBuilders()[capacity.Name](arguments)
 }
@@ -60,8 +59,8 @@ func TestCapacityBehavesAsUpstreams(t *testing.T) {
 	if passed+len(failed) < 30 {
 		t.Errorf("only %d of upstream's cases ran", passed+len(failed))
 	}
-	// Upstream's harness gives a binding 0.3 s to happen, which a busy machine may not manage:
-	// what failed has two more chances.
+	// Upstream's harness waits only 0.3 s for a binding, which may be too short on a busy machine. So tests
+	// that fail are run up to two more times.
 	for range 2 {
 		if len(failed) > 0 {
 			_, failed = run(t, binary, "^("+strings.Join(roots(failed), "|")+")$")
@@ -72,8 +71,8 @@ func TestCapacityBehavesAsUpstreams(t *testing.T) {
 	}
 }
 
-// run executes the tests that match, and returns how many cases passed, and what those said
-// that did not.
+// run runs the tests that match. It returns the number of cases that passed, and the output of those that
+// failed.
 func run(t *testing.T, binary, tests string) (int, map[string]string) {
 	t.Helper()
 	command := exec.Command("go", "tool", "test2json", binary, "-test.v=test2json", "-test.run", tests)
@@ -86,7 +85,7 @@ func run(t *testing.T, binary, tests string) (int, map[string]string) {
 	return passed, failed
 }
 
-// roots are the functions that cases belong to.
+// roots returns the test functions of cases.
 func roots(cases map[string]string) []string {
 	var names []string
 	for name := range cases {
@@ -110,7 +109,7 @@ func goList(t *testing.T, module string) string {
 	return strings.TrimSpace(string(dir))
 }
 
-// rewrite puts a test file into the package of the constructor.
+// rewrite moves a test file into the package of the constructor.
 func rewrite(t *testing.T, file string) []byte {
 	t.Helper()
 	set := token.NewFileSet()
@@ -129,7 +128,7 @@ func rewrite(t *testing.T, file string) []byte {
 		return inside
 	})
 	if left != 0 {
-		t.Fatalf("%s has not all of %v", file, looksInside)
+		t.Fatalf("%s does not have all of %v", file, looksInside)
 	}
 	var out bytes.Buffer
 	if err := format.Node(&out, set, parsed); err != nil {
@@ -147,7 +146,7 @@ func write(t *testing.T, dir, name string, data []byte) string {
 	return file
 }
 
-// results reads what test2json prints.
+// results parses the output of test2json.
 func results(t *testing.T, output []byte) (passed int, failed map[string]string) {
 	t.Helper()
 	said, failed := map[string]string{}, map[string]string{}

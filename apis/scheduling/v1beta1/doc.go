@@ -1,6 +1,6 @@
-// Package v1beta1 is the Queue of scheduling.volcano.sh/v1beta1 with quotas for the devices
-// that Dynamic Resource Allocation hands out. It is upstream's Queue and spec.dra: objects
-// of either type are objects of the same resource in the API server.
+// Package v1beta1 has the Queue type of scheduling.volcano.sh/v1beta1 with quotas for devices of Dynamic
+// Resource Allocation (DRA). The type is upstream's Queue plus spec.dra. In the API server both types are
+// the same resource.
 //
 // +k8s:deepcopy-gen=package
 // +groupName=scheduling.volcano.sh

@@ -15,11 +15,11 @@ var schemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error 
 	return nil
 })
 
-// AddToScheme adds the types of this package to a scheme. They and upstream's types of the
-// same names cannot be in one scheme.
+// AddToScheme adds the types of this package to a scheme. The scheme must not have upstream's types, which
+// have the same names.
 var AddToScheme = schemeBuilder.AddToScheme
 
-// Resource returns the group resource of that name, for errors.
+// Resource returns the group resource of a name, for errors.
 func Resource(resource string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(resource).GroupResource()
 }

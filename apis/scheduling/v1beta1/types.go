@@ -15,18 +15,18 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="PARENT",type=string,JSONPath=`.spec.parent`
 
-// Queue is a queue of PodGroups, with a share of the cluster that they may use.
+// Queue is a queue of PodGroups with the share of the cluster that they may use.
 type Queue struct {
 	metav1.TypeMeta `json:",inline"`
 
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the administrator wants of the queue.
+	// spec is the desired state of the queue.
 	// +optional
 	Spec QueueSpec `json:"spec,omitempty"`
 
-	// status is what Volcano reports of the queue.
+	// status is the observed state of the queue. Volcano writes it.
 	// +optional
 	Status upstream.QueueStatus `json:"status,omitempty"`
 }
@@ -48,9 +48,9 @@ type QueueList struct {
 type QueueSpec struct {
 	upstream.QueueSpec `json:",inline"`
 
-	// dra is the queue's quota for devices that Dynamic Resource Allocation (DRA) hands out
-	// through ResourceClaims. A queue without it limits no devices. A pod gets its devices
-	// only if they fit the quota of its queue and of every queue above it.
+	// dra is the queue's quota for devices that Dynamic Resource Allocation (DRA) allocates to
+	// ResourceClaims. A queue without it does not limit devices. A pod gets its devices only
+	// if they fit the quota of its queue and of every queue above it.
 	// +optional
 	DRA *DRAQuota `json:"dra,omitempty"`
 }
@@ -65,24 +65,24 @@ type QueueSpec struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.guarantee) || !has(self.capability) || self.guarantee.all(c, !(c in self.capability && self.guarantee[c].count > self.capability[c].count))",messageExpression="'guarantee count exceeds capability count of class ' + self.guarantee.filter(c, c in self.capability && self.guarantee[c].count > self.capability[c].count)[0]",fieldPath=".guarantee"
 // +kubebuilder:validation:XValidation:rule="!has(self.guarantee) || !has(self.capability) || self.guarantee.all(c, !(c in self.capability && has(self.guarantee[c].capacity) && has(self.capability[c].capacity) && self.guarantee[c].capacity.exists(d, d in self.capability[c].capacity && quantity(string(self.guarantee[c].capacity[d])).isGreaterThan(quantity(string(self.capability[c].capacity[d]))))))",messageExpression="'guarantee capacity exceeds capability capacity of class ' + self.guarantee.filter(c, c in self.capability && has(self.guarantee[c].capacity) && has(self.capability[c].capacity) && self.guarantee[c].capacity.exists(d, d in self.capability[c].capacity && quantity(string(self.guarantee[c].capacity[d])).isGreaterThan(quantity(string(self.capability[c].capacity[d]))))).map(c, c + ', dimension ' + self.guarantee[c].capacity.filter(d, d in self.capability[c].capacity && quantity(string(self.guarantee[c].capacity[d])).isGreaterThan(quantity(string(self.capability[c].capacity[d]))))[0])[0]",fieldPath=".guarantee"
 type DRAQuota struct {
-	// capability is the most that all pods of the queue and of the queues below it may hold
-	// at the same time. Lowering it below what is in use takes devices from nobody; it only
-	// keeps further pods waiting.
+	// capability is the maximum that all pods of the queue and of the queues below it may use
+	// at the same time. If it is lowered below what is in use, pods keep their devices, but
+	// further pods wait.
 	// +optional
 	Capability DeviceQuotas `json:"capability,omitempty"`
 
-	// deserved is the fair share of the queue: what it may hold before others have a claim
-	// to it. No value may exceed the value of the same name in capability.
+	// deserved is the fair share of the queue: what it may use before other queues have a
+	// claim to it. No value may exceed the value of the same name in capability.
 	// +optional
 	Deserved DeviceQuotas `json:"deserved,omitempty"`
 
-	// guarantee is reserved for the queue, whether it uses it or not. No value may exceed the
-	// value of the same name in deserved or capability.
+	// guarantee is reserved for the queue, even if the queue does not use it. No value may
+	// exceed the value of the same name in deserved or capability.
 	// +optional
 	Guarantee DeviceQuotas `json:"guarantee,omitempty"`
 }
 
-// DeviceQuotas maps names of DeviceClasses to amounts, for at most 64 classes.
+// DeviceQuotas maps names of at most 64 DeviceClasses to amounts.
 //
 // +kubebuilder:validation:MaxProperties=64
 // +kubebuilder:validation:XValidation:rule="self.all(c, size(c) <= 253 && c.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'))",messageExpression="'not the name of a DeviceClass (a DNS subdomain): ' + self.filter(c, size(c) > 253 || !c.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'))[0]"
@@ -90,22 +90,22 @@ type DeviceQuotas map[string]DeviceQuota
 
 // DeviceQuota is an amount of devices of one class.
 type DeviceQuota struct {
-	// count is a number of devices. It is required; zero means none, which as a capability
+	// count is a number of devices. It is required. Zero means none: as a capability it
 	// forbids the class.
 	// +kubebuilder:validation:Minimum=0
 	// +required
 	Count int64 `json:"count"`
 
 	// capacity is an amount in capacity dimensions of the devices, such as memory or cores,
-	// summed over all devices held: of a device that can be shared, what is consumed of it;
-	// of any other device, all that it has. Keys are names as they stand in the capacity of
-	// devices in ResourceSlices. A dimension that is not listed is not limited by this queue.
+	// summed over all devices in use. A device that can be shared counts with the capacity
+	// that is consumed, any other device with all its capacity. Keys are the names of
+	// capacities in ResourceSlices. A dimension that is not listed is not limited by this
+	// queue.
 	// +optional
 	Capacity DeviceCapacities `json:"capacity,omitempty"`
 }
 
-// DeviceCapacities maps names of capacity dimensions to quantities, for at most 16
-// dimensions.
+// DeviceCapacities maps names of at most 16 capacity dimensions to quantities.
 //
 // +kubebuilder:validation:MaxProperties=16
 // +kubebuilder:validation:XValidation:rule="self.all(d, size(d) <= 96 && d.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z_][A-Za-z0-9_]*$'))",messageExpression="'not the name of a capacity dimension (an identifier, which a domain and a slash may precede): ' + self.filter(d, !(size(d) <= 96 && d.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z_][A-Za-z0-9_]*$')))[0]"

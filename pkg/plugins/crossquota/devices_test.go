@@ -2,6 +2,7 @@ package crossquota
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -192,14 +193,20 @@ func TestPodsWithClaims(t *testing.T) {
 	}
 }
 
-func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
+// withDevices is a cluster in which node n1 has a device of class h100, n2 a device of no GPU class, and n3
+// none.
+func withDevices() *fixture {
 	f := newFixture(draArgs).node("n1", "cpu=8").node("n2", "cpu=8").node("n3", "cpu=8")
 	f.DeviceClasses = []*resourceapi.DeviceClass{class("h100", isH100), class("nic")}
 	f.ResourceSlices = []*resourceapi.ResourceSlice{slice("s1", "gpu.example.com", onNode("n1"), "H100"), slice("s2", "gpu.example.com", onNode("n2"), "A100")}
 	f.ResourceClaims = []*resourceapi.ResourceClaim{claim("gpu", claimSpec("h100"))}
+	return f
+}
+
+func TestNodesWithDRADevicesAreGPUNodes(t *testing.T) {
 	train := newPod("train", "", "cpu=5")
 	train.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("gpu")}}
-	f.job("job", 0, newPod("web", "", "cpu=5"), train).open(t)
+	f := withDevices().job("job", 0, newPod("web", "", "cpu=5"), train).open(t)
 	for node, refused := range map[string]bool{"n1": true, "n2": false, "n3": false} {
 		if got := f.refusal("web", node); (got != "") != refused {
 			t.Errorf("on %s the pod without GPU is refused: %q", node, got)
@@ -208,74 +215,79 @@ func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
 			t.Errorf("on %s the pod with a GPU is refused: %s", node, got)
 		}
 	}
+}
 
-	// Later sessions see changes.
-	cache := f.cache
-	changed := func(what string, n int) {
-		t.Helper()
+// eventually begins sessions until a condition holds.
+func (f *fixture) eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		f.cache.begin(f.session)
+		return condition(), nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// expectGPUNodes waits until a new session has n GPU nodes.
+func (f *fixture) expectGPUNodes(t *testing.T, after string, n int) {
+	t.Helper()
+	f.eventually(t, fmt.Sprintf("after %s there are %d GPU nodes", after, n), func() bool {
 		found := 0
-		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-			cache.begin(f.session)
-			found = 0
-			for _, node := range f.session.NodeList {
-				if cache.node(node.Node).gpu {
-					found++
-				}
+		for _, node := range f.session.NodeList {
+			if f.cache.node(node.Node).gpu {
+				found++
 			}
-			return found == n, nil
-		})
-		if err != nil {
-			t.Fatalf("%s: %d nodes are GPU nodes, want %d", what, found, n)
+		}
+		return found == n
+	})
+}
+
+// expectRead waits until a new session has read a slice.
+func (f *fixture) expectRead(t *testing.T, name string) {
+	t.Helper()
+	f.eventually(t, "slice "+name+" is read", func() bool {
+		_, err := f.cache.devices.slices.Get(name)
+		return err == nil && !f.cache.devices.changed.Load()
+	})
+}
+
+func TestSessionsFollowChangesOfDevices(t *testing.T) {
+	f := withDevices().open(t)
+	api := f.session.KubeClient().ResourceV1()
+	create := func(s *resourceapi.ResourceSlice) {
+		t.Helper()
+		if _, err := api.ResourceSlices().Create(t.Context(), s, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	api := f.session.KubeClient().ResourceV1()
-	before := cache.version
-	changed("nothing", 1)
-	if cache.version != before {
+	before := f.cache.version
+	if f.expectGPUNodes(t, "no change", 1); f.cache.version != before {
 		t.Error("all nodes are read again although nothing has changed")
 	}
-	if _, err := api.ResourceSlices().Create(t.Context(), slice("s3", "gpu.example.com", onNode("n3"), "H100"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	changed("another slice", 2)
-	inZone := slice("zone", "gpu.example.com", func(spec *resourceapi.ResourceSliceSpec) { spec.NodeSelector = zone("none") }, "H100")
-	if _, err := api.ResourceSlices().Create(t.Context(), inZone, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	synced := func(name string) func(context.Context) (bool, error) {
-		return func(context.Context) (bool, error) {
-			cache.begin(f.session)
-			_, err := cache.devices.slices.Get(name)
-			return err == nil && !cache.devices.changed.Load(), nil
-		}
-	}
-	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, synced("zone")); err != nil {
-		t.Fatal(err)
-	}
-	changed("a slice for a zone without nodes", 2)
-	before = cache.version
-	if _, err := api.ResourceSlices().Create(t.Context(), slice("nic", "nic.example.com", onNode("n2"), "A100"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, synced("nic")); err != nil {
-		t.Fatal(err)
-	}
-	changed("a slice of other devices", 2)
-	if cache.version != before {
+	create(slice("s3", "gpu.example.com", onNode("n3"), "H100"))
+	f.expectGPUNodes(t, "a new slice", 2)
+	create(slice("zone", "gpu.example.com", func(spec *resourceapi.ResourceSliceSpec) { spec.NodeSelector = zone("none") }, "H100"))
+	f.expectRead(t, "zone")
+	f.expectGPUNodes(t, "a slice for a zone without nodes", 2)
+	before = f.cache.version
+	create(slice("nic", "nic.example.com", onNode("n2"), "A100"))
+	f.expectRead(t, "nic")
+	if f.expectGPUNodes(t, "a slice of other devices", 2); f.cache.version != before {
 		t.Error("all nodes are read again because of a slice without GPUs")
 	}
 	if err := api.ResourceSlices().Delete(t.Context(), "s1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	changed("a deleted slice", 1)
+	f.expectGPUNodes(t, "the deletion of a slice", 1)
 	if _, err := api.DeviceClasses().Update(t.Context(), class("h100"), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	changed("a class of all devices", 2)
+	f.expectGPUNodes(t, "the class has all devices", 2)
 	if err := api.DeviceClasses().Delete(t.Context(), "h100", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	changed("a deleted class", 0)
-	cache.configure(framework.Arguments{argGPUDeviceClasses: "nic"})
-	changed("another class", 2)
+	f.expectGPUNodes(t, "the deletion of the class", 0)
+	f.cache.configure(framework.Arguments{argGPUDeviceClasses: "nic"})
+	f.expectGPUNodes(t, "the configuration of another class", 2)
 }

@@ -10,15 +10,15 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// runEtcd serves one member with a client certificate required. It does not flush to the
-// disk after each write: a development cluster can lose its last second in a power cut.
+// runEtcd runs a single member that requires client certificates. It does not flush every write to disk: a
+// development cluster may lose its last writes in a power failure.
 func runEtcd(args []string) error {
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
 	dir := flags.String("data-dir", "", "folder of the data")
 	listen := flags.String("listen", "", "host:port for clients")
-	peer := flags.String("listen-peer", "", "host:port for peers, of which there are none")
+	peer := flags.String("listen-peer", "", "host:port for peers (there are none)")
 	cert := flags.String("cert-file", "", "server certificate")
-	key := flags.String("key-file", "", "its key")
+	key := flags.String("key-file", "", "key of the server certificate")
 	ca := flags.String("trusted-ca-file", "", "certificate authority of clients")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// runGuard runs a program that does not watch its standard input. The program is killed
-// when guard's parent is gone, and, by the kernel, when guard itself is.
+// runGuard runs a program that does not watch its standard input. Guard kills the program when guard's
+// parent ends; the kernel kills it when guard itself ends.
 func runGuard(args []string) error {
 	if len(args) == 0 {
-		return errors.New("needs a program to run")
+		return errors.New("usage: guard PROGRAM [ARGUMENT ...]")
 	}
 	// The kernel sends the death signal when the thread that started the child ends.
 	runtime.LockOSThread()

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// runJanitor waits for the parent to end and then for all processes that hold the lock on
-// a file, and removes a folder.
+// runJanitor waits for the end of its parent, then for the release of the lock on a file, and removes a
+// folder.
 func runJanitor(args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: janitor LOCKFILE FOLDER")

@@ -1,10 +1,10 @@
-// Command controlplane is every component of a Kubernetes and Volcano control plane in one
-// binary: its first argument names the component to be, the others are that component's
-// own. Two are helpers: guard runs another program and ends it with its parent, janitor
-// tidies up when the parent is gone.
+// Command controlplane has all components of a Kubernetes and Volcano control plane in one binary. Its first
+// argument is the name of the component, the others are the component's own. Two of them are helpers: guard
+// runs another program that ends with guard's parent, and janitor removes the state folder after its parent
+// has ended.
 //
-// A component ends when its standard input does, so that nothing outlives the process that
-// holds the other end of the pipe, however that process ends.
+// A component ends when its standard input is closed, so that it never outlives the process at the other end
+// of the pipe.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// waitForParent returns when the parent has closed its end of the standard input.
+// waitForParent returns when the parent closes its end of the standard input, at the latest when it ends.
 func waitForParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }

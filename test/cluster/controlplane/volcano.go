@@ -33,12 +33,12 @@ import (
 
 func runVolcanoControllers([]string) error {
 	options := controlleroptions.NewServerOption()
-	var known []string
-	framework.ForeachController(func(c framework.Controller) { known = append(known, c.Name()) })
-	slices.Sort(known)
+	var names []string
+	framework.ForeachController(func(c framework.Controller) { names = append(names, c.Name()) })
+	slices.Sort(names)
 
 	startFlags()
-	options.AddFlags(pflag.CommandLine, known)
+	options.AddFlags(pflag.CommandLine, names)
 	volcanoutil.LeaderElectionDefault(&options.LeaderElection)
 	options.LeaderElection.ResourceName = "vc-controller-manager"
 	componentbaseoptions.BindLeaderElectionFlags(&options.LeaderElection, pflag.CommandLine)
@@ -65,9 +65,8 @@ func runVolcanoScheduler([]string) error {
 	return scheduler.Run(options)
 }
 
-// startFlags makes the global flag set, which both of Volcano's programs parse, as it would
-// be in a program of their own: packages of other components have registered flags of the
-// same names in it.
+// startFlags resets the global flag set, which both of Volcano's programs parse. Packages of other
+// components have registered flags of the same names.
 func startFlags() {
 	pflag.CommandLine = pflag.NewFlagSet(os.Args[0], pflag.ExitOnError)
 	if flag.Lookup("v") == nil {
