@@ -36,10 +36,16 @@ func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
 	return Amount{}
 }
 
-// Post adds amounts, which must not be negative, to an account of a queue and of its
-// ancestors. Allocated is not posted to but charged. On error (ErrOverflow) nothing is
-// changed.
-func (l *Ledger) Post(q QueueID, account Account, as Amounts) error {
+// Add adds amounts, which must not be negative, to an account of a queue and of its ancestors. On
+// error nothing is changed: ErrOverflow, ErrAllocated for the account that only charges change, or
+// ErrView in a view.
+func (l *Ledger) Add(q QueueID, account Account, as Amounts) error {
+	if account == Allocated {
+		return ErrAllocated
+	}
+	if l.overlay != nil {
+		return ErrView
+	}
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range as {
 			if _, err := l.Balance(id, account, e.Dimension).Add(e.Amount); err != nil {

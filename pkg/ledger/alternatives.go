@@ -16,11 +16,6 @@ var ErrOpen = errors.New("an alternative must be chosen before it is charged")
 // alternatives each, the most that one request may have, need 72 tries at most, four need 4,680.
 const mostTries = 10_000
 
-// open reports whether a part has alternatives to choose from.
-func (l *Ledger) open(p *Part) bool {
-	return len(p.Alternatives) > 0 && !l.Charged(p)
-}
-
 // Choose returns for each part of a demand the index of the alternative with which the whole
 // demand fits the queue and its ancestors, -1 for parts that have none to choose from. Where
 // several choices fit, it is the first one, by the first part's preference, then the second
@@ -58,18 +53,18 @@ func (s *search) from(i int) (bool, error) {
 		return true, nil
 	}
 	part := s.demand[i]
-	if !s.ledger.open(part) {
+	if !part.open() {
 		return s.with(part, -1)
 	}
 	if before := slices.Index(s.demand[:i], part); before >= 0 {
 		return s.with(s.chosen[before], s.choice[before])
 	}
-	for a, alternative := range part.Alternatives {
-		sum, err := append(Amounts(nil), part.Amounts...).PlusAll(alternative)
+	for a, alternative := range part.alternatives {
+		sum, err := part.Amounts().PlusAll(alternative)
 		if err != nil {
 			return false, err
 		}
-		if fits, err := s.with(&Part{Amounts: sum}, a); err != nil || fits {
+		if fits, err := s.with(&Part{amounts: sum}, a); err != nil || fits {
 			return fits, err
 		}
 	}

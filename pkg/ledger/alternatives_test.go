@@ -9,11 +9,11 @@ import (
 
 // either is a part that takes one of several amounts of the two dimensions of the model.
 func either(alternatives ...pair) *Part {
-	p := &Part{}
+	var lists []Amounts
 	for _, a := range alternatives {
-		p.Alternatives = append(p.Alternatives, amountsOf(a))
+		lists = append(lists, amountsOf(a))
 	}
-	return p
+	return NewPart(nil, lists...)
 }
 
 func TestChoose(t *testing.T) {
@@ -35,9 +35,9 @@ func TestChoose(t *testing.T) {
 		{name: "each alone would fit, both do not", capability: pair{4, 0}, demand: Demand{either(cpu4), either(cpu4)},
 			refused: "Queue <q> has insufficient <cpu> quota: requested <8>, total would be <8>, but capability is <4>"},
 		{name: "a part that is named twice is one choice", capability: pair{4, 4}, demand: Demand{same, same}, want: []int{0, 0}},
-		{name: "parts without a choice", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), {Amounts: amountsOf(pair{1, 0})}}, want: []int{1, -1}},
+		{name: "parts without a choice", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), NewPart(amountsOf(pair{1, 0}))}, want: []int{1, -1}},
 		{name: "what a part takes in any case", capability: pair{4, 4}, want: []int{1},
-			demand: Demand{{Amounts: amountsOf(pair{1, 0}), Alternatives: []Amounts{amountsOf(cpu4), amountsOf(gpu4)}}}},
+			demand: Demand{NewPart(amountsOf(pair{1, 0}), amountsOf(cpu4), amountsOf(gpu4))}},
 		{name: "more combinations than can be tried", capability: pair{8, 0}, demand: hopeless(40), wantErr: ErrTooManyAlternatives},
 	} {
 		t.Run(c.name, func(t *testing.T) {

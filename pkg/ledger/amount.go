@@ -131,10 +131,15 @@ func FromFloat(v float64, billionths uint64) (Amount, error) {
 // Shares returns how many shares of so many whole units, which must be more than zero, the amount
 // has, at most that many.
 func (a Amount) Shares(each, most int64) int64 {
+	return a.dividedBy(Units(each), most)
+}
+
+// dividedBy returns how often a positive amount is contained in a, between 0 and most.
+func (a Amount) dividedBy(each Amount, most int64) int64 {
 	if a.Sign() <= 0 {
 		return 0
 	}
-	shares := new(big.Int).Quo(a.Nano(), Units(each).Nano())
+	shares := new(big.Int).Quo(a.Nano(), each.Nano())
 	if !shares.IsInt64() {
 		return most
 	}

@@ -36,7 +36,7 @@ func TestListsOfCards(t *testing.T) {
 	} {
 		q, _ := l.Queue(c.queue)
 		asked := Amounts{{c.card, Units(c.asked)}}
-		refusal, err := l.Fits(q, Demand{{Amounts: asked}})
+		refusal, err := l.Fits(q, Demand{NewPart(asked)})
 		if got := text(refusal); err != nil || got != c.want {
 			t.Errorf("%d of %s in %s: %q (%v), want %q", c.asked, dimensions.Dimension(c.card), c.queue, got, err, c.want)
 		}

@@ -10,14 +10,20 @@ import (
 // release, which is a bug of the caller and is never hidden.
 var ErrNotHeld = errors.New("released what is not held")
 
+// ErrView says that a view was asked for a change that only its base supports.
+var ErrView = errors.New("a view supports charges and releases only")
+
+// ErrAllocated says that amounts were added to the account allocated, which only charges change.
+var ErrAllocated = errors.New("only charges change the account allocated")
+
 // Charged reports whether somebody holds the part.
 func (l *Ledger) Charged(p *Part) bool {
 	return len(l.holds(p)) > 0
 }
 
-// Carrier returns the queue in which the part is charged and the holder that it is charged for;
-// false when it is not charged.
-func (l *Ledger) Carrier(p *Part) (QueueID, Holder, bool) {
+// Payer returns the queue that the part is charged to and the holder that the charge stands for;
+// false if the part is not charged.
+func (l *Ledger) Payer(p *Part) (QueueID, Holder, bool) {
 	holds := l.holds(p)
 	if len(holds) == 0 {
 		return none, "", false
@@ -40,7 +46,7 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 // limits: what is in use is in use. On error (ErrOverflow, or ErrOpen for a part with
 // alternatives) nothing is changed.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
-	if slices.ContainsFunc(d, l.open) {
+	if slices.ContainsFunc(d, (*Part).open) {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, ErrOpen)
 	}
 	if err := l.checkOverflow(q, d); err != nil {
@@ -48,7 +54,7 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	}
 	for _, p := range d {
 		if !l.Charged(p) {
-			l.shift(q, Allocated, p.Amounts, false)
+			l.shift(q, Allocated, p.amounts, false)
 		} else if l.Holds(p, holder) {
 			continue
 		}
@@ -60,8 +66,8 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 // checkOverflow reports whether the demand can be charged to q and its ancestors at all.
 func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
 	for i, p := range d {
-		for j := range p.Amounts {
-			e := &p.Amounts[j]
+		for j := range p.amounts {
+			e := &p.amounts[j]
 			requested, first, err := l.requested(d, i, e)
 			if err != nil {
 				return err
@@ -85,56 +91,70 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 	if i < 0 {
 		return fmt.Errorf("holder %s: %w", holder, ErrNotHeld)
 	}
-	holds := l.holds(p)
-	from := holds[0].queue
-	if i > 0 || len(holds) > 1 && holds[1].queue == from {
+	c := l.charge(p)
+	from := c.holds[0].queue
+	if i > 0 || len(c.holds) > 1 && c.holds[1].queue == from {
 		l.dropHold(p, i)
 		return nil
 	}
-	if len(holds) == 1 {
-		l.shift(from, Allocated, p.Amounts, true)
-		l.dropHold(p, 0)
-		return nil
-	}
-	to := holds[1].queue
-	l.shift(from, Allocated, p.Amounts, true)
-	if err := l.checkOverflow(to, Demand{{Amounts: p.Amounts}}); err != nil {
-		l.shift(from, Allocated, p.Amounts, false)
-		return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
+	l.shift(from, Allocated, c.amounts, true)
+	if len(c.holds) > 1 {
+		to := c.holds[1].queue
+		if err := l.checkSum(to, c.amounts); err != nil {
+			l.shift(from, Allocated, c.amounts, false)
+			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
+		}
+		l.shift(to, Allocated, c.amounts, false)
 	}
 	l.dropHold(p, 0)
-	l.shift(to, Allocated, p.Amounts, false)
 	return nil
 }
 
-// Amend changes what a part comes to, in the account of its queue, too, if it is charged. It does
-// not check limits. On error (ErrOverflow) nothing is changed. Amending in a view is not
-// supported.
+// checkSum reports whether amounts can be added to what q and its ancestors have allocated.
+func (l *Ledger) checkSum(q QueueID, as Amounts) error {
+	part := Part{amounts: as}
+	return l.checkOverflow(q, Demand{&part})
+}
+
+// Amend changes what a part asks for and, if the part is charged, the charge as well. Amend copies
+// the list. It does not check limits. On error nothing is changed: ErrOverflow, ErrOpen for a part
+// with alternatives, or ErrView in a view.
 func (l *Ledger) Amend(p *Part, to Amounts) error {
-	carrier, _, charged := l.Carrier(p)
-	if !charged {
-		p.Amounts = to
+	if l.overlay != nil {
+		return fmt.Errorf("amend a part: %w", ErrView)
+	}
+	if p.open() {
+		return fmt.Errorf("amend a part: %w", ErrOpen)
+	}
+	payer, _, charged := l.Payer(p)
+	if p.Is(to) && (!charged || p.charge.amounts.is(to)) {
 		return nil
 	}
-	l.shift(carrier, Allocated, p.Amounts, true)
-	if err := l.checkOverflow(carrier, Demand{{Amounts: to}}); err != nil {
-		l.shift(carrier, Allocated, p.Amounts, false)
-		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[carrier].name, err)
+	to = to.copied()
+	if !charged {
+		p.amounts = to
+		return nil
 	}
-	p.Amounts = to
-	l.shift(carrier, Allocated, to, false)
+	l.shift(payer, Allocated, p.charge.amounts, true)
+	if err := l.checkSum(payer, to); err != nil {
+		l.shift(payer, Allocated, p.charge.amounts, false)
+		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[payer].name, err)
+	}
+	p.amounts, p.charge.amounts = to, to
+	l.shift(payer, Allocated, to, false)
 	return nil
 }
 
-// Frees returns what would be given back if the holder released the whole demand: the
-// parts that nobody else holds. An overflow counts as nothing.
+// Frees returns what the release of the whole demand by the holder would give back: the parts
+// that nobody else holds. An overflow counts as nothing.
 func (l *Ledger) Frees(holder Holder, d Demand) Amounts {
 	var freed Amounts
 	for i, p := range d {
-		if holds := l.holds(p); len(holds) != 1 || holds[0].holder != holder || slices.Contains(d[:i], p) {
+		c := l.charge(p)
+		if len(c.holds) != 1 || c.holds[0].holder != holder || slices.Contains(d[:i], p) {
 			continue
 		}
-		sum, err := freed.PlusAll(p.Amounts)
+		sum, err := freed.PlusAll(c.amounts)
 		if err != nil {
 			return nil
 		}

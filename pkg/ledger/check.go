@@ -10,7 +10,7 @@ import "slices"
 // alternatives, Fits does not allocate.
 func (l *Ledger) Fits(q QueueID, d Demand) (*Refusal, error) {
 	for _, p := range d {
-		if l.open(p) {
+		if p.open() {
 			_, r, err := l.Choose(q, d)
 			return r, err
 		}
@@ -48,8 +48,8 @@ func (l *Ledger) lacks(q QueueID, d Demand, alone bool) (*Entry, error) {
 		if l.Charged(p) {
 			continue
 		}
-		for j := range p.Amounts {
-			e := &p.Amounts[j]
+		for j := range p.amounts {
+			e := &p.amounts[j]
 			limit := &unlimited
 			if int(e.Dimension) < len(limits) {
 				limit = &limits[e.Dimension]
@@ -98,7 +98,7 @@ func (l *Ledger) refuse(q QueueID, d Demand, short *Entry) *Refusal {
 			continue
 		}
 		total, _ := l.Balance(q, Allocated, short.Dimension).Add(requested)
-		return l.refusal(q, short.Dimension, requested, total, l.limitAt(q, short.Dimension))
+		return l.refusal(q, short.Dimension, requested, total)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (l *Ledger) cannotExist(q QueueID, o Ordinal, alone bool) bool {
 	if d.Kind == Card {
 		return l.forbidden(q, o)
 	}
-	if !l.closed || !alone && l.queues[q].parent != none {
+	if l.total == nil || !alone && l.queues[q].parent != none {
 		return false
 	}
 	return d.Kind == Resource && !d.uncapped()
@@ -145,7 +145,7 @@ func (l *Ledger) requested(d Demand, i int, e *Entry) (sum Amount, first bool, e
 		if l.Charged(p) || slices.Contains(d[:j], p) {
 			continue
 		}
-		a := p.Amounts.Of(e.Dimension)
+		a := p.amounts.Of(e.Dimension)
 		if a == (Amount{}) {
 			continue
 		}
@@ -159,77 +159,35 @@ func (l *Ledger) requested(d Demand, i int, e *Entry) (sum Amount, first bool, e
 	return sum, true, nil
 }
 
-// FitsInqueue is nil when a job that needs at least these amounts can be let into the queue:
-// on top of what the queue and each of its ancestors have allocated or let in already, less
-// what jobs hold beyond their need. Refusal and error are those of Fits.
-func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
-	for id := q; id != none; id = l.queues[id].parent {
-		for _, e := range minimum {
-			limit := l.limitAt(id, e.Dimension)
-			if !limit.Set || e.Amount.Sign() <= 0 {
-				continue
-			}
-			total, err := l.committed(id, e.Dimension)
-			if err == nil {
-				total, err = total.Add(e.Amount)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if limit.exceededBy(total) {
-				return l.refusal(id, e.Dimension, e.Amount, total, limit), nil
-			}
-		}
-	}
-	return nil, nil
-}
-
-// FitsInqueueTimes is FitsInqueue for a minimum and n times some other amounts.
-func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*Refusal, error) {
-	total := append(Amounts(nil), minimum...)
-	for _, e := range each {
-		all, err := e.Amount.Times(n)
-		if err != nil {
-			return nil, err
-		}
-		if total, err = total.Plus(e.Dimension, all); err != nil {
-			return nil, err
-		}
-	}
-	return l.FitsInqueue(q, total)
-}
-
-// RoomInqueue returns for how many of some like amounts, at most that many, there is room besides a
-// minimum, by the rules of FitsInqueue.
-func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int64, error) {
-	fits := int64(0)
-	for fits < most {
-		n := most - (most-fits)/2
-		refusal, err := l.FitsInqueueTimes(q, minimum, each, n)
-		switch {
-		case err != nil:
-			return 0, err
-		case refusal != nil:
-			most = n - 1
-		default:
-			fits = n
-		}
-	}
-	return fits, nil
-}
-
-// committed is what cannot be given to a further job.
-func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
-	sum, err := l.Balance(q, Allocated, o).Add(l.Balance(q, Inqueue, o))
-	if err != nil {
-		return Amount{}, err
-	}
-	return sum.Sub(l.Balance(q, Elastic, o))
-}
-
-func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount, limit *Limit) *Refusal {
+func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount) *Refusal {
+	capability, guaranteed := l.origin(q, o)
 	return &Refusal{
 		Queue: l.queues[q].name, Dimension: l.dimensions.Dimension(o),
-		Requested: requested, WouldBe: total, Limit: limit.Amount,
+		Requested: requested, WouldBe: total, Limit: capability, Guaranteed: guaranteed,
 	}
+}
+
+// origin returns the capability that the limit of a queue comes from, and how much of that
+// capability is guaranteed to other queues; the difference is the limit, which must be set. The
+// capability is the queue's own, that of the nearest ancestor that has one, or the cluster's total.
+func (l *Ledger) origin(q QueueID, o Ordinal) (capability, guaranteed Amount) {
+	limit := l.limitAt(q, o).Amount
+	if l.forbidden(q, o) {
+		return limit, Amount{}
+	}
+	id := q
+	for id != none && l.Capability(id, o) != l.Limit(id, o) {
+		id = l.queues[id].parent
+	}
+	if id != none {
+		capability = l.queues[id].capability[o].Amount
+	} else {
+		capability = l.total.Of(o)
+	}
+	guaranteed, err := capability.Sub(limit)
+	if err != nil || guaranteed.Sign() < 0 {
+		// The queue's own guarantee is more than its ancestors have.
+		return limit, Amount{}
+	}
+	return capability, guaranteed
 }

@@ -41,7 +41,7 @@ func (b book) part(name string, n int64) *Part {
 	if p, known := b.parts[name]; known {
 		return p
 	}
-	b.parts[name] = &Part{Amounts: Amounts{{Dimension: 0, Amount: Units(n)}}}
+	b.parts[name] = NewPart(Amounts{{Dimension: 0, Amount: Units(n)}})
 	return b.parts[name]
 }
 
@@ -137,7 +137,7 @@ func TestCapabilityOfZeroForbids(t *testing.T) {
 func TestDimensionThatNoQueueLimits(t *testing.T) {
 	l := newLedger(t, spec("q", "", 1))
 	b200 := l.dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "nvidia-b200"})
-	part := &Part{Amounts: Amounts{{Dimension: b200, Amount: Units(math.MaxInt64)}}}
+	part := NewPart(Amounts{{Dimension: b200, Amount: Units(math.MaxInt64)}})
 	if refusal, err := l.Fits(l.id(t, "q"), Demand{part}); refusal != nil || err != nil {
 		t.Fatalf("refused %v, %v", refusal, err)
 	}
@@ -186,7 +186,7 @@ func TestDoubleReleaseIsAnError(t *testing.T) {
 }
 
 func TestOverflowChangesNothing(t *testing.T) {
-	huge := &Part{Amounts: Amounts{{Dimension: 0, Amount: largest}}}
+	huge := NewPart(Amounts{{Dimension: 0, Amount: largest}})
 	l := newLedger(t, spec("root", "", -1), spec("q", "root", -1))
 	q := l.id(t, "q")
 	if err := l.Charge(q, "pod", Demand{l.part("x", 1), huge}); !errors.Is(err, ErrOverflow) {

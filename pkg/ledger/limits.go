@@ -5,17 +5,17 @@ import "slices"
 // deriveLimits computes, from the top down, what each queue's limits come to: no more than
 // its own capability, and no more than what its parent has left beside the guarantees of
 // the queue's siblings. Parents come before children in l.queues.
-func (l *Ledger) deriveLimits(total Amounts) {
+func (l *Ledger) deriveLimits() {
 	reserved := make([]Amounts, len(l.queues)+1) // what children are guaranteed; the last is the cluster
 	for i := range l.queues {
 		slot := l.slot(QueueID(i))
-		reserved[slot] = reserve(reserved[slot], l.queues[i].guarantee)
+		reserved[slot] = addGuarantee(reserved[slot], l.queues[i].guarantee)
 	}
 	for i := range l.queues {
 		q := &l.queues[i]
 		q.limits, q.binding = make([]Limit, len(l.dimensions.names)), make([]Limit, len(l.dimensions.names))
 		for o := range q.limits {
-			limit := l.leftFor(q, Ordinal(o), total, reserved[l.slot(QueueID(i))])
+			limit := l.leftFor(q, Ordinal(o), reserved[l.slot(QueueID(i))])
 			if own := at(q.capability, Ordinal(o)); own.Set && (!limit.Set || limit.Amount.Cmp(own.Amount) > 0) {
 				limit = own
 			}
@@ -30,7 +30,7 @@ func (l *Ledger) deriveLimits(total Amounts) {
 		q.free = q.lister == none && q.parent != none && !slices.ContainsFunc(q.binding, func(limit Limit) bool { return limit.Set })
 		q.deserved = l.effectiveDeserved(q)
 	}
-	l.findUncovered(total, reserved)
+	l.findUncovered(reserved)
 }
 
 // forbidden reports whether a queue that takes pods must not use a card, because it is not on the
@@ -55,10 +55,10 @@ func (l *Ledger) Uncovered() []Uncovered {
 	return l.uncovered
 }
 
-func (l *Ledger) findUncovered(total Amounts, reserved []Amounts) {
+func (l *Ledger) findUncovered(reserved []Amounts) {
 	for i := range l.queues {
 		for _, e := range l.queues[i].guarantee {
-			above, sum := l.above(&l.queues[i], e.Dimension, total), reserved[l.slot(QueueID(i))].Of(e.Dimension)
+			above, sum := l.above(&l.queues[i], e.Dimension), reserved[l.slot(QueueID(i))].Of(e.Dimension)
 			if e.Amount.Sign() > 0 && above.exceededBy(sum) {
 				l.uncovered = append(l.uncovered, Uncovered{
 					Queue: QueueID(i), Dimension: l.dimensions.Dimension(e.Dimension), Sum: sum, Limit: above.Amount,
@@ -76,9 +76,9 @@ func (l *Ledger) slot(q QueueID) int {
 	return len(l.queues)
 }
 
-// reserve adds a guarantee. Guarantees that overflow are more than any cluster has: what
+// addGuarantee adds a guarantee. Guarantees that overflow are more than any cluster has: what
 // is left beside them is nothing, which the largest amount says as well.
-func reserve(sum, guarantee Amounts) Amounts {
+func addGuarantee(sum, guarantee Amounts) Amounts {
 	for _, e := range guarantee {
 		if more, err := sum.Plus(e.Dimension, e.Amount); err == nil {
 			sum = more
@@ -92,8 +92,8 @@ func reserve(sum, guarantee Amounts) Amounts {
 
 // leftFor is what a queue's parent, or the cluster, leaves for it beside what is reserved
 // for its siblings; with reservations beyond what there is, its own guarantee.
-func (l *Ledger) leftFor(q *queue, o Ordinal, total, reserved Amounts) Limit {
-	above := l.above(q, o, total)
+func (l *Ledger) leftFor(q *queue, o Ordinal, reserved Amounts) Limit {
+	above := l.above(q, o)
 	if !above.Set {
 		return Limit{}
 	}
@@ -108,15 +108,15 @@ func (l *Ledger) leftFor(q *queue, o Ordinal, total, reserved Amounts) Limit {
 }
 
 // above is the limit of a queue's parent, or the cluster's.
-func (l *Ledger) above(q *queue, o Ordinal, total Amounts) Limit {
+func (l *Ledger) above(q *queue, o Ordinal) Limit {
 	if q.parent != none {
 		return l.queues[q.parent].limits[o]
 	}
 	d := l.dimensions.names[o]
-	if total == nil || d.Kind != Resource || d.uncapped() {
+	if l.total == nil || d.Kind != Resource || d.uncapped() {
 		return Limit{}
 	}
-	return AtMost(total.Of(o))
+	return AtMost(l.total.Of(o))
 }
 
 // effectiveDeserved is what the queue wants as its fair target, but never more than it can

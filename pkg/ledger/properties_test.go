@@ -120,7 +120,7 @@ func set(t *testing.T, s *script) game {
 	for i := range 8 {
 		name := fmt.Sprint("part", i)
 		m.parts[name] = pair{int64(s.below(5)), int64(s.below(5))}
-		g.parts[name] = &Part{Amounts: amountsOf(m.parts[name])}
+		g.parts[name] = NewPart(amountsOf(m.parts[name]))
 	}
 	var aside []SetAside
 	if g.Ledger, aside = New(&dimensions, Amounts{{0, Units(m.total)}}, specs); len(aside) > 0 {
@@ -160,7 +160,7 @@ func (g game) step(t *testing.T, s *script, mayPost bool) {
 	case action == 1 && mayPost:
 		post := modelPost{queue, Account(1 + s.below(accounts-1)), pair{int64(s.below(4)), int64(s.below(4))}}
 		g.model.posted = append(g.model.posted, post)
-		if err := g.Post(g.ids[queue], post.account, amountsOf(post.amounts)); err != nil {
+		if err := g.Add(g.ids[queue], post.account, amountsOf(post.amounts)); err != nil {
 			t.Fatal(err)
 		}
 	case action == 2:
@@ -216,7 +216,7 @@ func (g game) compare(t *testing.T, what, queue string, r *Refusal, err error, w
 	if err != nil || (r == nil) != (want == "") || r != nil && r.Queue != want {
 		t.Fatalf("%s %s: %v, error %v; the model says %q", what, queue, r, err, want)
 	}
-	if r != nil && (r.Requested.Sign() <= 0 || r.WouldBe.Cmp(r.Limit) <= 0) {
+	if r != nil && (r.Requested.Sign() <= 0 || r.WouldBe.Cmp(mustSub(t, r.Limit, r.Guaranteed)) <= 0) {
 		t.Fatalf("a refusal that is none: %s", r)
 	}
 }

@@ -15,16 +15,25 @@ type Refusal struct {
 	Requested Amount
 	// WouldBe is what the queue would hold in all.
 	WouldBe Amount
-	// Limit is the queue's capability, which WouldBe exceeds.
+	// Limit is the capability that the refusal comes from: the queue's own, that of its nearest
+	// ancestor that has one, or the cluster's total.
 	Limit Amount
+	// Guaranteed is how much of Limit is guaranteed to other queues; never negative. The queue may
+	// use Limit - Guaranteed, which WouldBe exceeds unless the request is for indivisible shares.
+	Guaranteed Amount
 }
 
 // String is the sentence that people see in events and conditions.
 func (r Refusal) String() string {
 	sentence := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <%s>",
 		r.Queue, r.Dimension, r.Dimension.Format(r.Requested), r.Dimension.Format(r.WouldBe), r.Dimension.Format(r.Limit))
-	if r.WouldBe.Cmp(r.Limit) <= 0 {
-		sentence += ", which is enough in sum but not for shares of the size that is asked for"
+	verb := "is"
+	if r.Guaranteed.Sign() > 0 {
+		sentence += fmt.Sprintf(", of which <%s> is guaranteed to others", r.Dimension.Format(r.Guaranteed))
+		verb = "leaves"
+	}
+	if usable, err := r.Limit.Sub(r.Guaranteed); err == nil && r.WouldBe.Cmp(usable) <= 0 {
+		sentence += fmt.Sprintf(", which %s enough in sum but not for shares of the size that is asked for", verb)
 	}
 	return sentence
 }

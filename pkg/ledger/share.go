@@ -55,8 +55,8 @@ func (l *Ledger) Branches(a, b QueueID) (QueueID, QueueID) {
 // one of the dimensions asked for it would still hold no more than it deserves.
 func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
 	for i, p := range d {
-		for j := range p.Amounts {
-			e := &p.Amounts[j]
+		for j := range p.amounts {
+			e := &p.amounts[j]
 			deserved := l.Deserved(q, e.Dimension)
 			if !deserved.Set || l.dimensions.names[e.Dimension].uncapped() {
 				continue

@@ -76,67 +76,6 @@ func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*divis
 	return d, nil
 }
 
-// refuseSplit names the lowest queue that has not enough room for the groups that are short, the
-// queue itself, with what its ancestors leave it, if it takes several to refuse.
-func (l *Ledger) refuseSplit(q QueueID, minimum Amounts, d *division, short []int) (*Refusal, error) {
-	var among []int
-	requested := int64(0)
-	for _, g := range short {
-		requested += d.groups[g].shares * d.groups[g].each
-		for _, c := range d.groups[g].among {
-			if !slices.Contains(among, c) {
-				among = append(among, c)
-			}
-		}
-	}
-	r := Refusal{Dimension: d.name(l, among), Requested: Units(requested)}
-	for id := q; id != none; id = l.queues[id].parent {
-		held, limit, err := l.together(id, minimum, d, among)
-		if err == nil {
-			r.Queue, r.Limit = l.queues[id].name, limit.Amount
-			r.WouldBe, err = held.Add(r.Requested)
-		}
-		if err != nil || limit.exceededBy(r.WouldBe) {
-			return &r, err
-		}
-	}
-	held, _, err := l.together(q, minimum, d, among)
-	if err == nil {
-		r.Queue, r.Limit = l.queues[q].name, held
-		r.WouldBe, err = held.Add(r.Requested)
-	}
-	for _, c := range among {
-		if err == nil {
-			r.Limit, err = r.Limit.Add(Units(d.rooms[c]))
-		}
-	}
-	return &r, err
-}
-
-// together is what cannot be given to others of some dimensions, and the limit of all of them if each
-// has one.
-func (l *Ledger) together(q QueueID, minimum Amounts, d *division, among []int) (held Amount, limit Limit, err error) {
-	limit = AtMost(Amount{})
-	for _, c := range among {
-		o := d.dimensions[c]
-		committed, e := l.committed(q, o)
-		if e == nil {
-			committed, e = committed.Add(minimum.Of(o))
-		}
-		if e == nil {
-			held, e = held.Add(committed)
-		}
-		own := l.limitAt(q, o)
-		if limit.Set = limit.Set && own.Set; e == nil {
-			limit.Amount, e = limit.Amount.Add(own.Amount)
-		}
-		if e != nil {
-			return Amount{}, Limit{}, e
-		}
-	}
-	return held, limit, nil
-}
-
 // name is what people see of several dimensions of one kind.
 func (d *division) name(l *Ledger, among []int) Dimension {
 	var names []string

@@ -76,7 +76,7 @@ func TestFitsInqueueSplit(t *testing.T) {
 			}
 			l, _ := New(dimensions, nil, append(specs, q))
 			id, _ := l.Queue("q")
-			if err := l.Charge(id, "pod", Demand{{Amounts: cards(dimensions, c.allocated)}}); err != nil {
+			if err := l.Charge(id, "pod", Demand{NewPart(cards(dimensions, c.allocated))}); err != nil {
 				t.Fatal(err)
 			}
 			got, refusal, err := l.FitsInqueueSplit(id, cards(dimensions, c.minimum), splits(dimensions, c.splits))

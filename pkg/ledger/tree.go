@@ -62,8 +62,8 @@ type Ledger struct {
 	dimensions *Dimensions
 	queues     []queue
 	ids        map[string]QueueID
-	// closed says that the cluster's total is known.
-	closed    bool
+	// total is what the cluster has of every resource; nil if that is not known.
+	total     Amounts
 	uncovered []Uncovered
 	// overlay has what a view changes; it is nil in a ledger that is none.
 	overlay *overlay
@@ -79,13 +79,16 @@ var lastID atomic.Uint64
 // does not exist. Of cards and devices no total is known. A nil total knows nothing of
 // resources either.
 func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []SetAside) {
-	l := &Ledger{id: lastID.Add(1), dimensions: dimensions, closed: total != nil, ids: make(map[string]QueueID, len(specs))}
+	l := &Ledger{id: lastID.Add(1), dimensions: dimensions, ids: make(map[string]QueueID, len(specs))}
 	placement := place(specs)
 	l.queues = make([]queue, 0, len(placement.order))
 	for _, i := range placement.order {
 		l.add(&specs[i])
 	}
-	l.deriveLimits(total)
+	if total != nil {
+		l.total = append(Amounts{}, total...)
+	}
+	l.deriveLimits()
 	return l, placement.setAside()
 }
 
@@ -96,7 +99,7 @@ func Misplaced(specs []QueueSpec) []SetAside {
 
 // add appends a queue whose parent, if any, is there already.
 func (l *Ledger) add(spec *QueueSpec) {
-	q := queue{name: spec.Name, parent: none, lister: none, guarantee: spec.Guarantee}
+	q := queue{name: spec.Name, parent: none, lister: none, guarantee: spec.Guarantee.copied()}
 	if spec.Parent != "" {
 		q.parent = l.ids[spec.Parent]
 		parent := &l.queues[q.parent]
