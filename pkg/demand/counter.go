@@ -55,15 +55,19 @@ func NewCounter(fleet *card.Fleet, ignored func(corev1.ResourceName) bool) *Coun
 }
 
 // Configure sets the options, and the function that returns which DeviceClass offers an extended resource
-// (KEP-5004), empty for none. If an answer has changed, the counter forgets all pods, because
-// their demand may be another one.
+// (KEP-5004), empty for none. If an answer has changed, pods are counted anew.
 func (c *Counter) Configure(options Options, classOf func(corev1.ResourceName) string) {
 	changed := options != c.options
 	c.options, c.Resources.basicOnly = options, options.CapacityCardMode
 	if c.Resources.reclassify(classOf) || changed {
-		clear(c.pods)
-		c.last = nil
+		c.Reset()
 	}
+}
+
+// Reset forgets the demand of all pods, so that it is counted anew. Cards that are assigned stay assigned.
+func (c *Counter) Reset() {
+	clear(c.pods)
+	c.last = nil
 }
 
 // Options returns the options that are in force.

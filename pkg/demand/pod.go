@@ -107,7 +107,7 @@ func (p *Pod) compose(resources *Resources, cardUnlimitedCPUMemory bool) {
 	p.Checked = p.Demand
 	if cardUnlimitedCPUMemory && (p.Cards != nil || p.UnnamedCards != "" || p.HasClaims) {
 		p.Checked = slices.Clone(p.Demand)
-		p.Checked[0] = ledger.NewPart(resources.withoutBasics(p.Resources.Amounts()))
+		p.Checked[0] = ledger.NewPart(resources.WithoutCPUMemory(p.Resources.Amounts()))
 	}
 	if p.Cards != nil {
 		p.Cards.asked = append(slices.Clip(p.Checked), p.Cards.Choices...)

@@ -17,6 +17,8 @@ type PodCards struct {
 	// Choices has a part for each request, with an alternative for each card that it may be. These parts are
 	// for checks only.
 	Choices []*ledger.Part
+	// Placed says that the pod had a node when the session began. Whoever takes the snapshot of a session sets it.
+	Placed bool
 
 	dimensions *ledger.Dimensions
 	// asked is all that is checked while no cards are assigned. It is made before anybody asks, because

@@ -37,6 +37,8 @@ type Resources struct {
 	byName     map[corev1.ResourceName]*resourceInfo
 	// all lists the resources in the order in which they were first seen.
 	all []*resourceInfo
+	// ordinals are the dimensions of all.
+	ordinals []ledger.Ordinal
 	// basicOnly says that cpu, memory, and pods are the only resources that count.
 	basicOnly bool
 	// ignored reports whether a resource never counts.
@@ -87,7 +89,7 @@ func (r *Resources) of(name corev1.ResourceName) *resourceInfo {
 		added.counted = !strings.HasPrefix(string(name), "count/") && schedutil.IsScalarResourceName(name)
 	}
 	added.class = r.classOf(name)
-	r.byName[name], r.all = added, append(r.all, added)
+	r.byName[name], r.all, r.ordinals = added, append(r.all, added), append(r.ordinals, added.ordinal)
 	return added
 }
 
@@ -147,20 +149,11 @@ func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledge
 	return amounts
 }
 
-// Each calls yield with the dimension of every resource that has been seen so far. The order stays
-// the same, and new resources come last.
-func (r *Resources) Each(yield func(int, ledger.Ordinal) bool) {
-	for i, known := range r.all {
-		if !yield(i, known.ordinal) {
-			return
-		}
-	}
-}
+// Ordinals returns the dimension of every resource that has been seen so far, which must not be changed.
+// The order stays the same, and new resources come last.
+func (r *Resources) Ordinals() []ledger.Ordinal { return r.ordinals }
 
-// Len is the number of resources that Each calls yield with.
-func (r *Resources) Len() int { return len(r.all) }
-
-// Values translates amounts, which are in the order of Each, into Volcano's units.
+// Values translates amounts, which are in the order of Ordinals, into Volcano's units.
 func (r *Resources) Values(amounts []ledger.Amount) Values {
 	values := Values{Scalars: map[corev1.ResourceName]float64{}}
 	for i, amount := range amounts {
@@ -178,8 +171,8 @@ func (r *Resources) Values(amounts []ledger.Amount) Values {
 	return values
 }
 
-// withoutBasics returns a copy of the amounts without cpu and memory.
-func (r *Resources) withoutBasics(amounts ledger.Amounts) ledger.Amounts {
+// WithoutCPUMemory returns a copy of the amounts without cpu and memory.
+func (r *Resources) WithoutCPUMemory(amounts ledger.Amounts) ledger.Amounts {
 	return slices.DeleteFunc(slices.Clone(amounts), func(e ledger.Entry) bool {
 		return e.Dimension == r.CPU || e.Dimension == r.Memory
 	})
