@@ -66,6 +66,9 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 // checkOverflow reports whether the demand can be charged to q and its ancestors at all.
 func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
 	for i, p := range d {
+		if l.Charged(p) {
+			continue
+		}
 		for j := range p.amounts {
 			e := &p.amounts[j]
 			requested, first, err := l.requested(d, i, e)

@@ -99,7 +99,3 @@ func copiedAll(lists []Amounts) []Amounts {
 	}
 	return all
 }
-
-// Demand is all that one pod asks for. An empty demand asks for nothing and always fits. A part
-// that is listed twice counts once.
-type Demand []*Part
