@@ -49,7 +49,12 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	if slices.ContainsFunc(d, (*Part).open) {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, ErrOpen)
 	}
-	if err := l.checkOverflow(q, d); err != nil {
+	var buffer [maxDimensions]Entry
+	asked, err := l.asked(d, &buffer)
+	if err == nil {
+		err = l.checkOverflow(q, asked)
+	}
+	if err != nil {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, err)
 	}
 	for _, p := range d {
@@ -59,28 +64,6 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 			continue
 		}
 		l.addHold(p, hold{holder: holder, queue: q})
-	}
-	return nil
-}
-
-// checkOverflow reports whether the demand can be charged to q and its ancestors at all.
-func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
-	for i, p := range d {
-		if l.Charged(p) {
-			continue
-		}
-		for j := range p.amounts {
-			e := &p.amounts[j]
-			requested, first, err := l.requested(d, i, e)
-			if err != nil {
-				return err
-			}
-			for id := q; first && id != none; id = l.queues[id].parent {
-				if _, err := l.Balance(id, Allocated, e.Dimension).Add(requested); err != nil {
-					return err
-				}
-			}
-		}
 	}
 	return nil
 }
@@ -103,7 +86,7 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 	l.shift(from, Allocated, c.amounts, true)
 	if len(c.holds) > 1 {
 		to := c.holds[1].queue
-		if err := l.checkSum(to, c.amounts); err != nil {
+		if err := l.checkOverflow(to, c.amounts); err != nil {
 			l.shift(from, Allocated, c.amounts, false)
 			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
 		}
@@ -113,10 +96,17 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 	return nil
 }
 
-// checkSum reports whether amounts can be added to what q and its ancestors have allocated.
-func (l *Ledger) checkSum(q QueueID, as Amounts) error {
-	part := Part{amounts: as}
-	return l.checkOverflow(q, Demand{&part})
+// checkOverflow returns ErrOverflow if amounts cannot be added to what q and its ancestors have
+// allocated.
+func (l *Ledger) checkOverflow(q QueueID, as Amounts) error {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range as {
+			if _, err := l.Balance(id, Allocated, e.Dimension).Add(e.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Amend changes what a part asks for and, if the part is charged, the charge as well. Amend copies
@@ -139,7 +129,7 @@ func (l *Ledger) Amend(p *Part, to Amounts) error {
 		return nil
 	}
 	l.shift(payer, Allocated, p.charge.amounts, true)
-	if err := l.checkSum(payer, to); err != nil {
+	if err := l.checkOverflow(payer, to); err != nil {
 		l.shift(payer, Allocated, p.charge.amounts, false)
 		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[payer].name, err)
 	}

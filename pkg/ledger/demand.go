@@ -6,31 +6,29 @@ import "slices"
 // that is listed twice counts once.
 type Demand []*Part
 
-// requested returns what the uncharged parts of a demand ask for in the dimension of e, an entry of
-// part i, which must not be charged. To visit each dimension once, callers skip entries for which
-// first is false: a part before part i asks for the same dimension.
-func (l *Ledger) requested(d Demand, i int, e *Entry) (sum Amount, first bool, err error) {
-	if len(d) == 1 {
-		return e.Amount, true, nil // for speed alone: most demands have one part
+// maxDimensions is how many dimensions a demand of several parts may have without an allocation.
+const maxDimensions = 16
+
+// asked returns what a demand asks for: the sum of the parts that are not charged. Alternatives do
+// not count. The list is read-only; it may use the buffer.
+func (l *Ledger) asked(d Demand, buffer *[maxDimensions]Entry) (Amounts, error) {
+	sum := Amounts(buffer[:0])
+	for i, p := range d {
+		if l.Charged(p) || slices.Contains(d[:i], p) {
+			continue
+		}
+		var err error
+		if sum, err = sum.PlusAll(p.amounts); err != nil {
+			return nil, err
+		}
 	}
-	return l.requestedTogether(d, i, e.Dimension)
+	return sum, nil
 }
 
-func (l *Ledger) requestedTogether(d Demand, i int, o Ordinal) (sum Amount, first bool, err error) {
-	for j, p := range d {
-		if l.Charged(p) || slices.Contains(d[:j], p) {
-			continue
-		}
-		a := p.amounts.Of(o)
-		if a == (Amount{}) {
-			continue
-		}
-		if j < i {
-			return Amount{}, false, nil
-		}
-		if sum, err = sum.Add(a); err != nil {
-			return Amount{}, false, err
-		}
+// askedAlone is asked for a demand of one part. It does not copy.
+func (l *Ledger) askedAlone(p *Part) Amounts {
+	if l.Charged(p) {
+		return nil
 	}
-	return sum, true, nil
+	return p.amounts
 }

@@ -6,7 +6,7 @@ package ledger
 func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range minimum {
-			limit := l.limitAt(id, e.Dimension)
+			limit := l.limitAt(id, e.Dimension, withAncestors)
 			if !limit.Set || e.Amount.Sign() <= 0 {
 				continue
 			}
@@ -18,7 +18,7 @@ func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 				return nil, err
 			}
 			if limit.exceededBy(total) {
-				return l.refusal(id, e.Dimension, e.Amount, total), nil
+				return l.refusal(id, e, total), nil
 			}
 		}
 	}

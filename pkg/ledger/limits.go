@@ -116,28 +116,44 @@ func (q *quota) adaptDeserved() {
 	}
 }
 
-// limitAt returns the limit that the queue enforces beside its ancestors: its binding limit.
-func (l *Ledger) limitAt(q QueueID, o Ordinal) *Limit {
-	if binding := l.queues[q].binding; int(o) < len(binding) {
-		return &binding[o]
-	}
-	return l.lateLimit(q, o, l.queues[q].parent == none)
+// scope says whose limits a check applies to a queue.
+type scope bool
+
+const (
+	// withAncestors is the scope of a check that asks the ancestors, too: binding limits.
+	withAncestors scope = false
+	// alone is the scope of a check that asks this queue only: all limits.
+	alone scope = true
+)
+
+// limitAt returns the limit that checks of one scope apply to a dimension.
+func (l *Ledger) limitAt(q QueueID, o Ordinal, s scope) *Limit {
+	return l.limitIn(l.limits(q, s), q, o, s)
 }
 
-// limitAlone returns the limit that the queue enforces, whatever its ancestors do.
-func (l *Ledger) limitAlone(q QueueID, o Ordinal) *Limit {
-	if limit := l.queues[q].limit; int(o) < len(limit) {
-		return &limit[o]
+// limits returns the limits of the dimensions that were known when the ledger was made.
+func (l *Ledger) limits(q QueueID, s scope) []Limit {
+	if s == alone {
+		return l.queues[q].limit
 	}
-	return l.lateLimit(q, o, true)
+	return l.queues[q].binding
+}
+
+// limitIn is limitAt for callers that ask for many dimensions of one list.
+func (l *Ledger) limitIn(list []Limit, q QueueID, o Ordinal, s scope) *Limit {
+	if int(o) < len(list) {
+		return &list[o]
+	}
+	return l.lateLimit(q, o, s)
 }
 
 // lateLimit returns the limit of a dimension that was not known when the ledger was made. Such a
-// card is not on any list. Such a resource does not exist in a cluster whose total is known; a queue
-// that speaks for the cluster refuses it.
-func (l *Ledger) lateLimit(q QueueID, o Ordinal, forCluster bool) *Limit {
+// card is not on any list. Such a resource does not exist in a cluster whose total is known; where
+// ancestors are asked, too, the topmost queue refuses it.
+func (l *Ledger) lateLimit(q QueueID, o Ordinal, s scope) *Limit {
 	d := l.dimensions.names[o]
-	if l.forbidden(q, o) || forCluster && l.total != nil && d.Kind == Resource && !d.uncapped() {
+	missing := l.total != nil && d.Kind == Resource && !d.uncapped()
+	if l.forbidden(q, o) || missing && (s == alone || l.queues[q].parent == none) {
 		return &nothing
 	}
 	return &unlimited

@@ -3,24 +3,19 @@ package ledger
 // MayReclaim reports whether the queue may take resources back from other queues for the demand: in
 // at least one dimension that the demand asks for, the queue would hold no more than it deserves.
 func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
-	for i, p := range d {
-		if l.Charged(p) {
+	var buffer [maxDimensions]Entry
+	asked, err := l.asked(d, &buffer)
+	if err != nil {
+		return false
+	}
+	for _, e := range asked {
+		deserved := l.Deserved(q, e.Dimension)
+		if !deserved.Set || e.Amount.Sign() <= 0 || l.dimensions.names[e.Dimension].uncapped() {
 			continue
 		}
-		for j := range p.amounts {
-			e := &p.amounts[j]
-			deserved := l.Deserved(q, e.Dimension)
-			if !deserved.Set || l.dimensions.names[e.Dimension].uncapped() {
-				continue
-			}
-			requested, first, err := l.requested(d, i, e)
-			if err != nil || !first || requested.Sign() <= 0 {
-				continue
-			}
-			total, err := l.Balance(q, Allocated, e.Dimension).Add(requested)
-			if err == nil && !deserved.exceededBy(total) {
-				return true
-			}
+		total, err := l.Balance(q, Allocated, e.Dimension).Add(e.Amount)
+		if err == nil && !deserved.exceededBy(total) {
+			return true
 		}
 	}
 	return false

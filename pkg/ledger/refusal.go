@@ -38,28 +38,18 @@ func (r Refusal) String() string {
 	return sentence
 }
 
-// refuse returns the refusal of a queue that lacks room for an entry of the demand. Checks return the
-// entry only, so that a demand that fits costs no more than the comparison.
-func (l *Ledger) refuse(q QueueID, d Demand, short *Entry) *Refusal {
-	for i, p := range d {
-		if l.Charged(p) {
-			continue
-		}
-		requested, first, err := l.requested(d, i, short)
-		if err != nil || !first || requested.Sign() <= 0 {
-			continue
-		}
-		total, _ := l.Balance(q, Allocated, short.Dimension).Add(requested)
-		return l.refusal(q, short.Dimension, requested, total)
-	}
-	return nil
+// refuse returns the refusal of a queue that has no room for an entry. The check itself does not look
+// for the numbers, which takes longer than the comparison.
+func (l *Ledger) refuse(q QueueID, short *Entry) *Refusal {
+	total, _ := l.Balance(q, Allocated, short.Dimension).Add(short.Amount)
+	return l.refusal(q, *short, total)
 }
 
-func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount) *Refusal {
-	capability, guaranteed := l.origin(q, o)
+func (l *Ledger) refusal(q QueueID, short Entry, total Amount) *Refusal {
+	capability, guaranteed := l.origin(q, short.Dimension)
 	return &Refusal{
-		Queue: l.queues[q].name, Dimension: l.dimensions.Dimension(o),
-		Requested: requested, WouldBe: total, Limit: capability, Guaranteed: guaranteed,
+		Queue: l.queues[q].name, Dimension: l.dimensions.Dimension(short.Dimension),
+		Requested: short.Amount, WouldBe: total, Limit: capability, Guaranteed: guaranteed,
 	}
 }
 
@@ -67,7 +57,7 @@ func (l *Ledger) refusal(q QueueID, o Ordinal, requested, total Amount) *Refusal
 // guaranteed to other queues. The difference is the limit, which must be set. The capability is the
 // queue's own, that of the nearest ancestor whose capability is its limit, or the cluster's total.
 func (l *Ledger) origin(q QueueID, o Ordinal) (capability, guaranteed Amount) {
-	limit := l.limitAt(q, o).Amount
+	limit := l.limitAt(q, o, withAncestors).Amount
 	if l.forbidden(q, o) {
 		return limit, Amount{} // no list has the card
 	}

@@ -14,7 +14,7 @@ func (l *Ledger) Available(q QueueID, o Ordinal) (Limit, error) {
 func (l *Ledger) tightest(q QueueID, o Ordinal) (QueueID, Limit, error) {
 	by, available := none, Limit{}
 	for id := q; id != none; id = l.queues[id].parent {
-		limit := l.limitAt(id, o)
+		limit := l.limitAt(id, o, withAncestors)
 		if !limit.Set {
 			continue
 		}
