@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// ErrNotHeld says that something was released that its holder did not hold: a double
-// release, which is a bug of the caller and is never hidden.
-var ErrNotHeld = errors.New("released what is not held")
+// ErrNotHeld says that a part was released by a holder that does not hold it. A double release is a
+// bug of the caller, so it is always reported.
+var ErrNotHeld = errors.New("the holder does not hold the part")
 
 // ErrView says that a view was asked for a change that only its base supports.
 var ErrView = errors.New("a view supports charges and releases only")
@@ -16,7 +16,7 @@ var ErrView = errors.New("a view supports charges and releases only")
 // ErrAllocated says that amounts were added to the account allocated, which only charges change.
 var ErrAllocated = errors.New("only charges change the account allocated")
 
-// Charged reports whether somebody holds the part.
+// Charged reports whether the part has a holder.
 func (l *Ledger) Charged(p *Part) bool {
 	return len(l.holds(p)) > 0
 }
@@ -40,11 +40,11 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 	return slices.IndexFunc(l.holds(p), func(h hold) bool { return h.holder == holder })
 }
 
-// Charge makes holder, of queue q, a holder of every part of the demand. A part that
-// nobody held is charged to q and its ancestors; a part that others hold already stays
-// where it stands. Holding the same part twice is holding it once. Charge does not check
-// limits: what is in use is in use. On error (ErrOverflow, or ErrOpen for a part with
-// alternatives) nothing is changed.
+// Charge makes holder, which belongs to queue q, a holder of every part of the demand. A part that
+// has no other holder is charged to q and its ancestors. A part that has other holders stays charged
+// to its payer. A holder holds a part once, however often it is charged. Charge does not check limits,
+// because it also records what is in use already. On error nothing is changed: ErrOverflow, or
+// ErrOpen for a part with alternatives.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	if slices.ContainsFunc(d, (*Part).open) {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, ErrOpen)
@@ -68,14 +68,14 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	return nil
 }
 
-// Release ends the holder's hold on the part. When it was the first of several, the charge
-// moves to the queue of the next one, whatever that queue's limits; when it was the last,
-// the charge is refunded. What is refunded is exactly what was charged. On error
-// (ErrNotHeld, or ErrOverflow in a move) nothing is changed.
+// Release removes the holder from the holders of the part. If the holder is the payer and the part
+// has other holders, the next holder becomes the payer and the charge moves to its queue, whatever
+// the limits of that queue. If the part has no other holders, exactly what was charged is given back.
+// On error nothing is changed: ErrNotHeld, or ErrOverflow if the charge cannot move.
 func (l *Ledger) Release(p *Part, holder Holder) error {
 	i := l.indexOf(p, holder)
 	if i < 0 {
-		return fmt.Errorf("holder %s: %w", holder, ErrNotHeld)
+		return fmt.Errorf("release by holder %s: %w", holder, ErrNotHeld)
 	}
 	c := l.charge(p)
 	from := c.holds[0].queue
