@@ -233,23 +233,3 @@ func TestNearest(t *testing.T) {
 		t.Error("Limits does not tell kinds apart")
 	}
 }
-
-func TestRefusalUsesUnitsOfPeople(t *testing.T) {
-	for _, c := range []struct {
-		dimension Dimension
-		limit     int64
-		want      string
-	}{
-		{h100, 1024, "<1024>"},
-		{Dimension{Kind: Resource, Name: "memory"}, 80 << 30, "<80GiB>"},
-		{Dimension{Kind: DeviceCapacity, Name: "gpu", Capacity: "memory"}, 1536 << 20, "<1.5GiB>"},
-		{Dimension{Kind: DeviceCapacity, Name: "gpu", Capacity: "memory"}, 1<<30 + 1<<20, "<1025MiB>"},
-		{Dimension{Kind: DeviceCapacity, Name: "gpu", Capacity: "cores"}, 800, "<800>"},
-		{Dimension{Kind: Resource, Name: "memory"}, 1001, "<1001>"},
-		{Dimension{Kind: Resource, Name: "memory"}, 0, "<0>"},
-	} {
-		if got := (Refusal{Dimension: c.dimension, WouldBe: Units(c.limit + 1), Limit: Units(c.limit)}).String(); !strings.HasSuffix(got, "capability is "+c.want) {
-			t.Errorf("%s: %q, want %s at the end", c.dimension, got, c.want)
-		}
-	}
-}

@@ -34,8 +34,8 @@ func (l *Ledger) tightest(q QueueID, o Ordinal) (QueueID, Limit, error) {
 }
 
 // RoomInqueue returns how many of some like amounts, at most that many, fit in the queue in addition
-// to a minimum, by the rule of FitsInqueue. It is 0 if the minimum does not fit. The error is
-// ErrOverflow.
+// to a minimum, by the rule of FitsInqueue. It is zero if the minimum does not fit. Entries of each
+// that are zero or negative need no room. The error is ErrOverflow.
 func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int64, error) {
 	if most <= 0 {
 		return 0, nil
@@ -51,17 +51,22 @@ func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int6
 		if err != nil {
 			return 0, err
 		}
-		if !available.Set {
-			available.Amount = largest // what cannot be counted does not fit
-		}
-		if available.Amount.Sign() < 0 {
-			available.Amount = Amount{}
-		}
-		room, err := available.Amount.Sub(minimum.Of(e.Dimension))
-		if err != nil {
-			return 0, err
-		}
-		most = room.dividedBy(e.Amount, most)
+		most = roomBeside(minimum.Of(e.Dimension), available).dividedBy(e.Amount, most)
 	}
 	return most, nil
+}
+
+// roomBeside returns what a minimum, which fits, leaves of what is available.
+func roomBeside(minimum Amount, available Limit) Amount {
+	if !available.Set {
+		available.Amount = largest // what cannot be counted does not fit
+	}
+	if available.Amount.Sign() < 0 {
+		available.Amount = Amount{} // a queue that exceeds its limit has room for nothing
+	}
+	room, err := available.Amount.Sub(minimum)
+	if err != nil {
+		return largest // the minimum is negative
+	}
+	return room
 }
