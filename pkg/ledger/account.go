@@ -17,6 +17,11 @@ const (
 	accounts = 4
 )
 
+// String returns the name of the account.
+func (a Account) String() string {
+	return [accounts]string{"allocated", "inqueue", "elastic", "request"}[a]
+}
+
 // cell identifies the account of a queue in one dimension.
 type cell struct {
 	queue     QueueID

@@ -10,7 +10,7 @@ import (
 var ErrTooManyAlternatives = errors.New("too many combinations of alternatives: ask for fewer in one pod")
 
 // ErrOpen says that a part with alternatives was charged or amended. Such a part can only be checked.
-var ErrOpen = errors.New("a part with alternatives cannot be charged: choose an alternative first")
+var ErrOpen = errors.New("a part with alternatives can only be checked: choose an alternative first")
 
 // maxTries bounds the search for alternatives that fit together. A request has at most eight
 // alternatives. Two requests with eight alternatives each need at most 72 tries, four need 4,680.
