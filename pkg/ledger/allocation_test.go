@@ -2,7 +2,7 @@ package ledger
 
 import "testing"
 
-// TestChecksAndChargesDoNotAllocate: they run for every pod at every level.
+// TestChecksAndChargesDoNotAllocate covers the calls that run for every pod.
 func TestChecksAndChargesDoNotAllocate(t *testing.T) {
 	l := newLedger(t, spec("root", "", 100), spec("ml", "root", 50), spec("team", "ml", 20))
 	team := l.id(t, "team")

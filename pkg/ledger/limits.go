@@ -8,9 +8,9 @@ import "slices"
 //
 //   - capability, deserved and guarantee are what the administrator wrote; deserved is then adapted
 //     as described below.
-//   - limit is the capability or what the parent leaves, whichever is less. It is not set only if
-//     there is neither. The parent leaves its own limit, less what all its children are guaranteed
-//     but not less than zero, plus what this queue is guaranteed.
+//   - limit is the capability or what the parent leaves, whichever is less, and not set if there is
+//     neither. The parent leaves its own limit, less what all its children are guaranteed but not
+//     less than zero, plus what this queue is guaranteed.
 //   - A limit exceeds the parent's only if the guarantees below the parent exceed what the parent
 //     has. [Ledger.Uncovered] then reports them.
 //   - A card that the queue must not use has a limit of zero (see forbidden).

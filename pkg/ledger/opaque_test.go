@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// newBooks is a ledger with queues a and b below root, and one dimension.
+// newBooks returns a ledger with queues a and b below root, and one dimension.
 func newBooks(t *testing.T) (*ledger.Ledger, map[string]ledger.QueueID, ledger.Ordinal) {
 	t.Helper()
 	var dimensions ledger.Dimensions
@@ -30,7 +30,7 @@ func newBooks(t *testing.T) (*ledger.Ledger, map[string]ledger.QueueID, ledger.O
 	return l, queues, device
 }
 
-// TestNothingOutsideChangesACharge changes everything that a caller can get hold of between the
+// TestNothingOutsideChangesACharge changes everything that a caller has access to between the
 // charge and the release.
 func TestNothingOutsideChangesACharge(t *testing.T) {
 	nine := ledger.Units(9)
@@ -108,7 +108,7 @@ func TestNothingOutsideChangesACharge(t *testing.T) {
 	}
 }
 
-// TestAViewGivesBackWhatWasCharged: a change of the base does not reach a charge in a view.
+// TestAViewGivesBackWhatWasCharged checks that a change of the base does not reach a charge in a view.
 func TestAViewGivesBackWhatWasCharged(t *testing.T) {
 	l, queues, device := newBooks(t)
 	part := ledger.NewPart(ledger.Amounts{{Dimension: device, Amount: ledger.Units(2)}})
@@ -167,7 +167,7 @@ func TestPart(t *testing.T) {
 		t.Errorf("made %v, twin %v", made.Amounts(), twin.Amounts())
 	}
 	if !zero.Is(nil) || zero.Amounts() != nil || zero.Alternatives() != nil || zero.Is(two) {
-		t.Error("the zero value asks for something")
+		t.Error("the zero value is not empty")
 	}
 }
 

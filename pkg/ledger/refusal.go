@@ -14,7 +14,8 @@ type Refusal struct {
 	// WouldBe is what the queue would hold in all.
 	WouldBe Amount
 	// Limit is the capability that the refusal comes from: the queue's own, that of its nearest
-	// ancestor that has one, or the cluster's total.
+	// ancestor whose capability is its limit, or the cluster's total. If a [Split] is refused, it is
+	// the sum over its dimensions.
 	Limit Amount
 	// Guaranteed is how much of Limit is guaranteed to other queues. It is never negative. The queue
 	// may have Limit - Guaranteed. WouldBe exceeds that, unless the refusal is about the size of

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRefusalNamesTheNumberThatRefuses: where guarantees of others take from a capability, the refusal
-// says how much.
+// TestRefusalNamesTheNumberThatRefuses checks that a refusal says how much of a capability is
+// guaranteed to others.
 func TestRefusalNamesTheNumberThatRefuses(t *testing.T) {
 	var dimensions Dimensions
 	cpu := dimensions.Ordinal(Dimension{Kind: Resource, Name: "cpu"})
@@ -75,7 +75,7 @@ func TestRefusalNamesTheNumberThatRefuses(t *testing.T) {
 	}
 }
 
-// TestRefusalOfASplitBesideGuarantees: the sums over several dimensions are told apart in the same way.
+// TestRefusalOfASplitBesideGuarantees checks the same for sums over several dimensions.
 func TestRefusalOfASplitBesideGuarantees(t *testing.T) {
 	for _, c := range []struct{ name, parent, queue, guarantee, splits, want string }{
 		{name: "one queue refuses", parent: "A=4 B=4", guarantee: "A=1 B=2", splits: "6*1:A|B",
@@ -101,8 +101,8 @@ func TestRefusalOfASplitBesideGuarantees(t *testing.T) {
 	}
 }
 
-// TestRefusalOfADimensionThatIsNewToTheLedger: what the cluster did not have when the ledger was made
-// does not exist.
+// TestRefusalOfADimensionThatIsNewToTheLedger checks that a resource that is interned later does not
+// exist in a cluster whose total is known.
 func TestRefusalOfADimensionThatIsNewToTheLedger(t *testing.T) {
 	var dimensions Dimensions
 	l, _ := New(&dimensions, Amounts{}, []QueueSpec{{Name: "root"}, {Name: "q", Parent: "root"}})
@@ -114,7 +114,7 @@ func TestRefusalOfADimensionThatIsNewToTheLedger(t *testing.T) {
 		t.Errorf("%q (%v), want %q", got, err, want)
 	}
 	if l.FitsAlone(q, Demand{NewPart(Amounts{{late, Units(1)}})}) {
-		t.Error("the queue alone lets it in")
+		t.Error("the queue alone has room")
 	}
 }
 

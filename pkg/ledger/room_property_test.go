@@ -24,9 +24,10 @@ func searchRoom(l *Ledger, q QueueID, minimum, each Amounts, most int64) (int64,
 	return fits, nil
 }
 
-// TestRoomInqueueAgreesWithASearch asks random questions to random trees. Limits may be lower than what
-// is in use, and amounts zero, negative or smaller than a unit. An amount of each that is negative makes
-// room, so that the search has an answer only if the minimum fits.
+// TestRoomInqueueAgreesWithASearch compares answers about random trees. Limits may be lower than what is
+// in use. Amounts may be zero, negative or fractions of a unit. A search has a well-defined answer only
+// if what fits n times fits fewer times, too. If the minimum does not fit, a negative entry of each
+// would break that rule.
 func TestRoomInqueueAgreesWithASearch(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -86,7 +87,7 @@ func checkAvailable(t *testing.T, l *Ledger, q QueueID) {
 	}
 }
 
-// randomPath is a queue with up to three ancestors, random limits and random accounts.
+// randomPath returns a queue with up to three ancestors, random limits and random accounts.
 func randomPath(t *testing.T, random *rand.Rand) (*Ledger, QueueID) {
 	t.Helper()
 	var dimensions Dimensions
@@ -118,8 +119,8 @@ func randomPath(t *testing.T, random *rand.Rand) (*Ledger, QueueID) {
 	return l, q
 }
 
-// randomAmounts are amounts between two numbers of units in some of three dimensions, in fractions of
-// a unit.
+// randomAmounts returns amounts between two numbers of units in some of three dimensions, in fractions
+// of a unit.
 func randomAmounts(random *rand.Rand, low, high int64, fraction int64) Amounts {
 	var as Amounts
 	for _, o := range random.Perm(3)[:random.IntN(4)] {
@@ -128,7 +129,7 @@ func randomAmounts(random *rand.Rand, low, high int64, fraction int64) Amounts {
 	return as
 }
 
-// TestRoomInqueueAtTheEdges: what leaves the range of an Amount does not fit.
+// TestRoomInqueueAtTheEdges checks that what leaves the range of an Amount does not fit.
 func TestRoomInqueueAtTheEdges(t *testing.T) {
 	var dimensions Dimensions
 	a := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "a"})
