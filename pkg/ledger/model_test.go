@@ -23,8 +23,8 @@ type model struct {
 	// capability, deserved and guarantee are what the administrator wrote.
 	capability, deserved, guarantee map[string]pair
 
-	parts  map[string]pair
-	holds  []modelHold
+	parts map[string]pair
+	holds []modelHold
 	added []modelAddition
 }
 
