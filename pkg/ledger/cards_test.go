@@ -2,7 +2,8 @@ package ledger
 
 import "testing"
 
-// TestListsOfCards: the nearest list decides which cards may be used, and all lists above how many.
+// TestListsOfCards checks that the nearest list decides which cards may be used, and every list how
+// many.
 func TestListsOfCards(t *testing.T) {
 	var dimensions Dimensions
 	card := func(name string) Ordinal { return dimensions.Ordinal(Dimension{Kind: Card, Name: name}) }

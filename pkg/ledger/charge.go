@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// ErrNotHeld says that something was released that its holder did not hold: a double
-// release, which is a bug of the caller and is never hidden.
-var ErrNotHeld = errors.New("released what is not held")
+// ErrNotHeld says that a part was released by a holder that does not hold it. A double release is a
+// bug of the caller, so it is always reported.
+var ErrNotHeld = errors.New("the holder does not hold the part")
 
 // ErrView says that a view was asked for a change that only its base supports.
 var ErrView = errors.New("a view supports charges and releases only")
@@ -16,7 +16,7 @@ var ErrView = errors.New("a view supports charges and releases only")
 // ErrAllocated says that amounts were added to the account allocated, which only charges change.
 var ErrAllocated = errors.New("only charges change the account allocated")
 
-// Charged reports whether somebody holds the part.
+// Charged reports whether the part has a holder.
 func (l *Ledger) Charged(p *Part) bool {
 	return len(l.holds(p)) > 0
 }
@@ -40,16 +40,21 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 	return slices.IndexFunc(l.holds(p), func(h hold) bool { return h.holder == holder })
 }
 
-// Charge makes holder, of queue q, a holder of every part of the demand. A part that
-// nobody held is charged to q and its ancestors; a part that others hold already stays
-// where it stands. Holding the same part twice is holding it once. Charge does not check
-// limits: what is in use is in use. On error (ErrOverflow, or ErrOpen for a part with
-// alternatives) nothing is changed.
+// Charge makes holder, which belongs to queue q, a holder of every part of the demand. A part that
+// has no other holder is charged to q and its ancestors. A part that has other holders stays charged
+// to its payer. A holder holds a part once, however often it is charged. Charge does not check limits,
+// because it also records what is in use already. On error nothing is changed: ErrOverflow, or
+// ErrOpen for a part with alternatives.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	if slices.ContainsFunc(d, (*Part).open) {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, ErrOpen)
 	}
-	if err := l.checkOverflow(q, d); err != nil {
+	var buffer [maxDimensions]Entry
+	asked, err := l.asked(d, &buffer)
+	if err == nil {
+		err = l.checkOverflow(q, asked)
+	}
+	if err != nil {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, err)
 	}
 	for _, p := range d {
@@ -63,33 +68,14 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	return nil
 }
 
-// checkOverflow reports whether the demand can be charged to q and its ancestors at all.
-func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
-	for i, p := range d {
-		for j := range p.amounts {
-			e := &p.amounts[j]
-			requested, first, err := l.requested(d, i, e)
-			if err != nil {
-				return err
-			}
-			for id := q; first && id != none; id = l.queues[id].parent {
-				if _, err := l.Balance(id, Allocated, e.Dimension).Add(requested); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// Release ends the holder's hold on the part. When it was the first of several, the charge
-// moves to the queue of the next one, whatever that queue's limits; when it was the last,
-// the charge is refunded. What is refunded is exactly what was charged. On error
-// (ErrNotHeld, or ErrOverflow in a move) nothing is changed.
+// Release removes the holder from the holders of the part. If the holder is the payer and the part
+// has other holders, the next holder becomes the payer and the charge moves to its queue, whatever
+// the limits of that queue. If the part has no other holders, exactly what was charged is given back.
+// On error nothing is changed: ErrNotHeld, or ErrOverflow if the charge cannot move.
 func (l *Ledger) Release(p *Part, holder Holder) error {
 	i := l.indexOf(p, holder)
 	if i < 0 {
-		return fmt.Errorf("holder %s: %w", holder, ErrNotHeld)
+		return fmt.Errorf("release by holder %s: %w", holder, ErrNotHeld)
 	}
 	c := l.charge(p)
 	from := c.holds[0].queue
@@ -100,7 +86,7 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 	l.shift(from, Allocated, c.amounts, true)
 	if len(c.holds) > 1 {
 		to := c.holds[1].queue
-		if err := l.checkSum(to, c.amounts); err != nil {
+		if err := l.checkOverflow(to, c.amounts); err != nil {
 			l.shift(from, Allocated, c.amounts, false)
 			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
 		}
@@ -110,10 +96,17 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 	return nil
 }
 
-// checkSum reports whether amounts can be added to what q and its ancestors have allocated.
-func (l *Ledger) checkSum(q QueueID, as Amounts) error {
-	part := Part{amounts: as}
-	return l.checkOverflow(q, Demand{&part})
+// checkOverflow returns ErrOverflow if amounts cannot be added to what q and its ancestors have
+// allocated.
+func (l *Ledger) checkOverflow(q QueueID, as Amounts) error {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range as {
+			if _, err := l.Balance(id, Allocated, e.Dimension).Add(e.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Amend changes what a part asks for and, if the part is charged, the charge as well. Amend copies
@@ -136,7 +129,7 @@ func (l *Ledger) Amend(p *Part, to Amounts) error {
 		return nil
 	}
 	l.shift(payer, Allocated, p.charge.amounts, true)
-	if err := l.checkSum(payer, to); err != nil {
+	if err := l.checkOverflow(payer, to); err != nil {
 		l.shift(payer, Allocated, p.charge.amounts, false)
 		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[payer].name, err)
 	}

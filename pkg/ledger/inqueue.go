@@ -1,12 +1,12 @@
 package ledger
 
-// FitsInqueue is nil when a job that needs at least these amounts can be let into the queue:
-// on top of what the queue and each of its ancestors have allocated or let in already, less
-// what jobs hold beyond their need. Refusal and error are those of Fits.
+// FitsInqueue returns nil if a job that needs at least these amounts can enter the queue. For each
+// amount, allocated + inqueue - elastic + amount <= limit, at the queue and at each of its
+// ancestors. Refusal and error are those of Fits.
 func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range minimum {
-			limit := l.limitAt(id, e.Dimension)
+			limit := l.limitAt(id, e.Dimension, withAncestors)
 			if !limit.Set || e.Amount.Sign() <= 0 {
 				continue
 			}
@@ -18,14 +18,14 @@ func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 				return nil, err
 			}
 			if limit.exceededBy(total) {
-				return l.refusal(id, e.Dimension, e.Amount, total), nil
+				return l.refusal(id, e, total), nil
 			}
 		}
 	}
 	return nil, nil
 }
 
-// FitsInqueueTimes is FitsInqueue for a minimum and n times some other amounts.
+// FitsInqueueTimes is FitsInqueue for a minimum and n times each of some other amounts.
 func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*Refusal, error) {
 	total := append(Amounts(nil), minimum...)
 	for _, e := range each {
@@ -40,73 +40,7 @@ func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*R
 	return l.FitsInqueue(q, total)
 }
 
-// RoomInqueue returns how many of some like amounts, at most that many, fit in the queue in addition
-// to a minimum, by the rule of FitsInqueue. It is 0 if the minimum does not fit. The error is
-// ErrOverflow.
-func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int64, error) {
-	if most <= 0 {
-		return 0, nil
-	}
-	if refusal, err := l.FitsInqueue(q, minimum); refusal != nil || err != nil {
-		return 0, err
-	}
-	for _, e := range each {
-		if e.Amount.Sign() <= 0 {
-			continue
-		}
-		available, err := l.Available(q, e.Dimension)
-		if err != nil {
-			return 0, err
-		}
-		if !available.Set {
-			available.Amount = largest // what cannot be counted does not fit
-		}
-		if available.Amount.Sign() < 0 {
-			available.Amount = Amount{}
-		}
-		room, err := available.Amount.Sub(minimum.Of(e.Dimension))
-		if err != nil {
-			return 0, err
-		}
-		most = room.dividedBy(e.Amount, most)
-	}
-	return most, nil
-}
-
-// Available returns how much of one dimension the queue and all its ancestors leave for a further
-// job, by the rule of FitsInqueue: the smallest of limit - (allocated + inqueue - elastic). It is
-// negative if a limit was lowered below what is in use, and not set if nothing limits the
-// dimension. The error is ErrOverflow.
-func (l *Ledger) Available(q QueueID, o Ordinal) (Limit, error) {
-	_, available, err := l.tightest(q, o)
-	return available, err
-}
-
-// tightest returns the queue that leaves the least to a further job, and what it leaves. If several
-// leave the same, it is the lowest one.
-func (l *Ledger) tightest(q QueueID, o Ordinal) (QueueID, Limit, error) {
-	by, available := none, Limit{}
-	for id := q; id != none; id = l.queues[id].parent {
-		limit := l.limitAt(id, o)
-		if !limit.Set {
-			continue
-		}
-		committed, err := l.committed(id, o)
-		if err != nil {
-			return none, Limit{}, err
-		}
-		left, err := limit.Amount.Sub(committed)
-		if err != nil {
-			return none, Limit{}, err
-		}
-		if !available.Set || left.Cmp(available.Amount) < 0 {
-			by, available = id, AtMost(left)
-		}
-	}
-	return by, available, nil
-}
-
-// committed is what cannot be given to a further job.
+// committed returns what the queue cannot give to a further job.
 func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 	sum, err := l.Balance(q, Allocated, o).Add(l.Balance(q, Inqueue, o))
 	if err != nil {

@@ -14,7 +14,8 @@ type hold struct {
 //
 // The identity of a part is its address. Keep a part as long as its pod or claim lives, from one
 // ledger to the next. At any time, one ledger and the views of it may use a part: a charge in a
-// new ledger forgets all charges in older ledgers.
+// new ledger forgets all charges in older ledgers. Do not assign a new value to a part that is charged:
+// its charge would be lost.
 //
 // Nothing outside this package can change what a part asks for. All lists are copied on their way
 // in and out, and [Ledger.Amend] corrects the charge together with the part.
@@ -99,7 +100,3 @@ func copiedAll(lists []Amounts) []Amounts {
 	}
 	return all
 }
-
-// Demand is all that one pod asks for. An empty demand asks for nothing and always fits. A part
-// that is listed twice counts once.
-type Demand []*Part

@@ -2,7 +2,7 @@ package ledger
 
 import "testing"
 
-// TestRoomInqueue compares with trying one after the other.
+// TestRoomInqueue compares with trying one number after the other.
 func TestRoomInqueue(t *testing.T) {
 	var dimensions Dimensions
 	a := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "a"})

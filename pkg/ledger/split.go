@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Split is an amount that may be divided: so many shares, each of them of one of several
-// dimensions.
+// Split is an amount that may be divided among several dimensions, in shares that may not be divided.
 type Split struct {
-	// Shares is how many there are, Each how many whole units one is; both are more than zero.
+	// Shares is the number of shares. Each is the size of a share in whole units. Both are greater
+	// than zero.
 	Shares, Each int64
-	// Among are the dimensions, each once, the preferred one first.
+	// Among lists the dimensions that a share may be of, the preferred one first and each once.
 	Among []Ordinal
 }
 
-// FitsInqueueSplit is FitsInqueue for a job that needs at least a minimum, which must fit, and some
-// splits. They fit if all of them can be divided together so that no dimension has more than there is
-// room for, at the queue and at each of its ancestors. It returns how much of each dimension that
-// takes, of the preferred ones where there is a choice.
+// FitsInqueueSplit is FitsInqueue for a job that needs a minimum, which must fit, and some splits. The
+// splits fit if they can be divided together so that each dimension has enough room, at the queue and
+// at each of its ancestors. FitsInqueueSplit returns how much of each dimension the division takes.
+// Among several divisions it chooses one that uses the preferred dimensions.
 //
-// The answer is exact unless splits have shares of different sizes in so many combinations that
-// trying them all would take too long; then what fits in sum is taken to fit.
+// The answer is exact unless shares of different sizes can be combined in too many ways to try them
+// all. FitsInqueueSplit then assumes that what fits in sum fits.
 func (l *Ledger) FitsInqueueSplit(q QueueID, minimum Amounts, splits []Split) (Amounts, *Refusal, error) {
 	d, err := l.newDivision(q, minimum, splits)
 	if err != nil || len(splits) == 0 {
@@ -42,7 +42,7 @@ func (l *Ledger) FitsInqueueSplit(q QueueID, minimum Amounts, splits []Split) (A
 	return amounts, nil, nil
 }
 
-// newDivision finds out how much room there is for each dimension of the splits.
+// newDivision computes how much room there is in each dimension of the splits.
 func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*division, error) {
 	d := &division{}
 	var most []int64
@@ -64,7 +64,7 @@ func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*divis
 		}
 		d.groups = append(d.groups, g)
 	}
-	// Those with large shares have the fewest ways to be divided.
+	// Groups of large shares can be divided in the fewest ways.
 	slices.SortStableFunc(d.groups, func(a, b group) int { return cmp.Compare(b.each, a.each) })
 	d.rooms = make([]int64, len(d.dimensions))
 	for c, o := range d.dimensions {
@@ -76,7 +76,7 @@ func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*divis
 	return d, nil
 }
 
-// name is what people see of several dimensions of one kind.
+// name joins several dimensions of one kind for a refusal.
 func (d *division) name(l *Ledger, among []int) Dimension {
 	var names []string
 	for _, c := range among {

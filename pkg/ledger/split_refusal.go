@@ -53,7 +53,7 @@ func (t *together) limits(q QueueID) (bool, error) {
 	t.held, t.usable, t.guaranteed = Amount{}, Amount{}, Amount{}
 	for _, c := range t.among {
 		o := t.division.dimensions[c]
-		limit := l.limitAt(q, o)
+		limit := l.limitAt(q, o, withAncestors)
 		if !limit.Set {
 			return false, nil
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// overlay is what a view has changed: nothing is copied before it is written.
+// overlay holds the changes of a view: everything else is read from the base.
 type overlay struct {
 	allocated map[cell]Amount
 	charges   map[*Part]charge
@@ -25,11 +25,12 @@ func (v *overlay) setAllocated(c cell, a Amount) {
 	v.allocated[c] = a
 }
 
-// View returns a ledger that begins as this one is and goes its own way: charges and
-// releases in it change nothing here. It costs next to nothing until it is written to. A
-// view of a view is a copy of it. While a view is in use its base must not be changed; one
-// view is for one goroutine, different views of one base may be used at the same time.
-// Other changes of a view are errors (ErrView).
+// View returns a ledger that starts with the state of this one. Charges and releases in the view do
+// not change this ledger. All other changes of a view are errors (ErrView). The view copies nothing
+// until it is changed; a view of a view copies its changes.
+//
+// While a view is in use, its base must not be changed. One goroutine may use a view at a time.
+// Different views of one base may be used at the same time.
 func (l *Ledger) View() *Ledger {
 	view := *l
 	view.overlay = &overlay{}

@@ -1,0 +1,34 @@
+package ledger
+
+import "slices"
+
+// Demand is all that one pod asks for. An empty demand asks for nothing and always fits. A part
+// that is listed twice counts once.
+type Demand []*Part
+
+// maxDimensions is how many dimensions a demand of several parts may have without an allocation.
+const maxDimensions = 16
+
+// asked returns what a demand asks for: the sum of the parts that are not charged. Alternatives do
+// not count. The list is read-only; it may use the buffer.
+func (l *Ledger) asked(d Demand, buffer *[maxDimensions]Entry) (Amounts, error) {
+	sum := Amounts(buffer[:0])
+	for i, p := range d {
+		if l.Charged(p) || slices.Contains(d[:i], p) {
+			continue
+		}
+		var err error
+		if sum, err = sum.PlusAll(p.amounts); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// askedAlone is asked for a demand of one part. It does not copy.
+func (l *Ledger) askedAlone(p *Part) Amounts {
+	if l.Charged(p) {
+		return nil
+	}
+	return p.amounts
+}
