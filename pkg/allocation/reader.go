@@ -26,9 +26,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Reader knows the objects of resource.k8s.io, in whatever version the API server serves them.
-// It lives as long as the process.
+// Reader reads the objects of resource.k8s.io, in whichever version the API server serves them,
+// and keeps them up to date until the context that it was made with ends. Ready and Catalog must be
+// called by one goroutine at a time. The other methods may be called by several.
 type Reader struct {
+	factory   informers.SharedInformerFactory
+	published *tracker.Tracker
 	client    *client.Client
 	manager   k8sframework.SharedDRAManager
 	claims    resourcelisters.ResourceClaimLister
@@ -37,17 +40,18 @@ type Reader struct {
 	synced    []cache.InformerSynced
 	// served is the version that the API server had at the start, in the client's spelling.
 	served string
-	// caughtUp is set once the manager, which handlers fill, has all that the informers had at first.
+	// caughtUp is set once the manager, which event handlers fill, has every claim that the
+	// informers have.
 	caughtUp bool
 
-	// stale says that classes or slices have changed since the catalog was made.
+	// stale says that a DeviceClass or a ResourceSlice has changed since the catalog was made.
 	stale    atomic.Bool
 	catalog  *dra.Catalog
 	celCache *cel.Cache
 }
 
-// anyVersion is a client whose resource.k8s.io/v1 is also served by API servers that have but
-// v1beta2 or v1beta1 of it, which are Kubernetes 1.33 and 1.32.
+// anyVersion is a client that reads and writes resource.k8s.io/v1 even where the API server serves
+// only v1beta2 (Kubernetes 1.33) or v1beta1 (Kubernetes 1.32).
 type anyVersion struct {
 	kubernetes.Interface
 	resource *client.Client
@@ -56,14 +60,14 @@ type anyVersion struct {
 // ResourceV1 implements kubernetes.Interface.
 func (c anyVersion) ResourceV1() typedresourcev1.ResourceV1Interface { return c.resource }
 
-// NewReader starts to read. It waits for nothing, see Ready. Feature gates must have been set.
-func NewReader(kube kubernetes.Interface) (*Reader, error) {
-	ctx := context.Background()
+// NewReader starts to read, and reads until ctx ends; Shutdown waits for that. It does not wait for
+// the first objects, see Ready. Feature gates must be set before.
+func NewReader(ctx context.Context, kube kubernetes.Interface) (*Reader, error) {
 	group := client.New(kube)
 	factory := informers.NewSharedInformerFactory(anyVersion{Interface: kube, resource: group}, 0)
 	resources := factory.Resource().V1()
-	claims, classes, slices := resources.ResourceClaims(), resources.DeviceClasses(), resources.ResourceSlices()
-	options := tracker.Options{SliceInformer: slices, KubeClient: kube}
+	claims, templates, classes := resources.ResourceClaims(), resources.ResourceClaimTemplates(), resources.DeviceClasses()
+	options := tracker.Options{SliceInformer: resources.ResourceSlices(), KubeClient: kube}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaints) {
 		options.EnableDeviceTaints = true
 		options.TaintInformer, options.ClassInformer = factory.Resource().V1alpha3().DeviceTaintRules(), classes
@@ -74,29 +78,45 @@ func NewReader(kube kubernetes.Interface) (*Reader, error) {
 	}
 	assumed := assumecache.NewAssumeCache(klog.FromContext(ctx), claims.Informer(), "ResourceClaim", "", nil)
 	r := &Reader{
+		factory:   factory,
+		published: published,
 		client:    group,
 		manager:   dynamicresources.NewDRAManager(ctx, assumed, published, factory),
 		claims:    claims.Lister(),
-		templates: resources.ResourceClaimTemplates().Lister(),
+		templates: templates.Lister(),
 		classes:   classes.Lister(),
-		synced: []cache.InformerSynced{
-			claims.Informer().HasSynced, resources.ResourceClaimTemplates().Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced,
-		},
-		celCache: cel.NewCache(100, cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}),
+		synced:    []cache.InformerSynced{claims.Informer().HasSynced, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
+		celCache:  cel.NewCache(100, cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}),
 	}
-	outdate := func(any) { r.stale.Store(true) }
-	handler := cache.ResourceEventHandlerFuncs{AddFunc: outdate, UpdateFunc: func(any, any) { r.stale.Store(true) }, DeleteFunc: outdate}
-	if _, err := published.AddEventHandler(handler); err != nil {
-		return nil, fmt.Errorf("start to read ResourceSlices: %w", err)
-	}
-	if _, err := classes.Informer().AddEventHandler(handler); err != nil {
-		return nil, fmt.Errorf("start to read DeviceClasses: %w", err)
+	if err := r.watchCatalog(classes.Informer()); err != nil {
+		published.Stop()
+		return nil, err
 	}
 	factory.Start(ctx.Done())
 	return r, nil
 }
 
-// Ready reports whether all has been read that was there at the start.
+// watchCatalog marks the catalog as stale whenever a DeviceClass or a ResourceSlice changes.
+func (r *Reader) watchCatalog(classes cache.SharedIndexInformer) error {
+	outdate := func(any) { r.stale.Store(true) }
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: outdate, UpdateFunc: func(any, any) { r.stale.Store(true) }, DeleteFunc: outdate}
+	if _, err := r.published.AddEventHandler(handler); err != nil {
+		return fmt.Errorf("start to read ResourceSlices: %w", err)
+	}
+	if _, err := classes.AddEventHandler(handler); err != nil {
+		return fmt.Errorf("start to read DeviceClasses: %w", err)
+	}
+	return nil
+}
+
+// Shutdown blocks until every goroutine of the reader has ended. They end when the context that
+// was given to NewReader does.
+func (r *Reader) Shutdown() {
+	r.factory.Shutdown()
+	r.published.Stop()
+}
+
+// Ready reports whether the reader has every object that existed when it started.
 func (r *Reader) Ready() bool {
 	if r.caughtUp {
 		return true
@@ -119,32 +139,35 @@ func (r *Reader) Ready() bool {
 	return true
 }
 
-// Served is the version of resource.k8s.io that is in use: V1, V1beta2 or V1beta1. It is not known
-// before the reader is ready.
+// Served returns the version of resource.k8s.io that the API server serves: V1, V1beta2 or V1beta1.
+// It is empty before the reader is ready.
 func (r *Reader) Served() string { return r.served }
 
-// Claims returns all claims.
+// Claims returns all claims, in no particular order.
 func (r *Reader) Claims() ([]*resourceapi.ResourceClaim, error) {
 	return r.manager.ResourceClaims().List()
 }
 
-// Claim returns a claim, with an allocation by this scheduler that the API server has confirmed
-// but not told of yet.
+// Claim returns a claim. An allocation that this scheduler has written is included before the
+// watch delivers it. If there is no such claim, the error is one that apierrors.IsNotFound
+// recognizes.
 func (r *Reader) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
 	claim, err := r.manager.ResourceClaims().Get(namespace, name)
 	if err != nil {
-		// The manager's errors for what it does not have are its own.
+		// The manager does not return the API's NotFound errors; the lister does.
 		return r.claims.ResourceClaims(namespace).Get(name)
 	}
 	return claim, nil
 }
 
-// ClaimTemplate returns a template.
+// ClaimTemplate returns a template. If there is no such template, the error is one that
+// apierrors.IsNotFound recognizes.
 func (r *Reader) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
 	return r.templates.ResourceClaimTemplates(namespace).Get(name)
 }
 
-// Catalog returns what is published of devices: the same catalog as long as nothing changes.
+// Catalog returns the DeviceClasses and ResourceSlices as they are now: the same catalog as long as
+// none of them changes. It is nil if they have never been listed.
 func (r *Reader) Catalog() *dra.Catalog {
 	if !r.stale.Swap(false) && r.catalog != nil {
 		return r.catalog
@@ -152,7 +175,7 @@ func (r *Reader) Catalog() *dra.Catalog {
 	slices, err := r.manager.ResourceSlices().ListWithDeviceTaintRules()
 	classes, classesErr := r.classes.List(labels.Everything())
 	if err != nil || classesErr != nil {
-		klog.ErrorS(err, "Failed to list what is published of devices", "classes", classesErr)
+		klog.ErrorS(err, "Failed to list ResourceSlices or DeviceClasses", "classesError", classesErr)
 		r.stale.Store(true)
 		return r.catalog
 	}
@@ -160,11 +183,12 @@ func (r *Reader) Catalog() *dra.Catalog {
 	return r.catalog
 }
 
-// allocator is Pending.Allocator, which sees to it that nothing is overlooked.
+// allocator returns an allocator that knows the allocations of the claim manager. Pending.Allocator
+// adds those that are not there yet.
 func (r *Reader) allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	taken, err := r.manager.ResourceClaims().GatherAllocatedState()
 	if err != nil {
-		return nil, fmt.Errorf("find out which devices are in use: %w", err)
+		return nil, fmt.Errorf("list the devices in use: %w", err)
 	}
 	enabled := utilfeature.DefaultFeatureGate.Enabled
 	return dra.NewAllocator(structured.Features{

@@ -1,0 +1,31 @@
+package allocation
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestPending(t *testing.T) {
+	f := newFixture(t, claim("c"))
+	first, second := given(claim("c"), "gpu-0"), given(claim("c"), "gpu-1")
+	for _, pod := range []types.UID{"a", "b"} {
+		if err := f.pending.Add(first, pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.pending.Add(second, "c"); err != nil || f.pending.Of("c-uid") != first {
+		t.Errorf("a later allocation replaces the one that others rely on: %v", err)
+	}
+	if !f.taken("gpu-0") || f.taken("gpu-1") {
+		t.Error("the device that is pending is not taken, or another is")
+	}
+	for _, pod := range []types.UID{"a", "a", "c"} {
+		if f.pending.Drop("c-uid", pod) != nil {
+			t.Error("the device is free although a pod needs it")
+		}
+	}
+	if got := f.pending.Drop("c-uid", "b"); got != first.Status.Allocation || f.taken("gpu-0") || f.pending.Of("c-uid") != nil {
+		t.Error("the device is not free when the last pod is gone")
+	}
+}

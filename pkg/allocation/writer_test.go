@@ -1,0 +1,129 @@
+package allocation
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func TestReserve(t *testing.T) {
+	f := newFixture(t, claim("c"))
+	wanted := given(claim("c"), "gpu-0")
+	for _, name := range []string{"a", "b"} {
+		if err := f.pending.Add(wanted, types.UID(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := f.writer.Reserve(t.Context(), pod(name), []*resourceapi.ResourceClaim{wanted}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written := f.claim("c")
+	if consumers(written) != "a b" || written.Status.Allocation == nil || !slices.Contains(written.Finalizers, resourceapi.Finalizer) {
+		t.Errorf("written: used by %q, allocation %v, finalizers %v", consumers(written), written.Status.Allocation, written.Finalizers)
+	}
+	if f.pending.Of("c-uid") != nil || !f.taken("gpu-0") {
+		t.Error("what is written is still pending, or free")
+	}
+	f.writer.Release(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted})
+	if written = f.claim("c"); consumers(written) != "b" || written.Status.Allocation == nil {
+		t.Errorf("after a release it is used by %q", consumers(written))
+	}
+}
+
+func TestReserveAgainAfterAConflict(t *testing.T) {
+	f := newFixture(t, claim("c"))
+	wanted := given(claim("c"), "gpu-0")
+	if err := f.pending.Add(wanted, "a"); err != nil {
+		t.Fatal(err)
+	}
+	conflicts := 0
+	f.kube.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if conflicts++; conflicts > 2 {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewConflict(resourceapi.Resource("resourceclaims"), "c", nil)
+	})
+	if err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}); err != nil || consumers(f.claim("c")) != "a" {
+		t.Errorf("used by %q: %v", consumers(f.claim("c")), err)
+	}
+}
+
+func TestReserveAllOrNothing(t *testing.T) {
+	taken := given(claim("taken"), "gpu-9")
+	going := claim("going")
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"example.com/keep"}
+	replaced := claim("replaced")
+	replaced.UID = "another"
+	for _, c := range []struct {
+		name  string
+		claim *resourceapi.ResourceClaim
+		want  string
+	}{
+		{"given other devices", taken, "reserve ResourceClaim ns/taken for pod a: it was given other devices meanwhile"},
+		{"being deleted", going, "reserve ResourceClaim ns/going for pod a: it was deleted meanwhile"},
+		{"deleted and made again", replaced, "reserve ResourceClaim ns/replaced for pod a: it was deleted meanwhile"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t, claim("good"), c.claim)
+			good, bad := given(claim("good"), "gpu-0"), given(claim(c.claim.Name), "gpu-1")
+			for _, wanted := range []*resourceapi.ResourceClaim{good, bad} {
+				if err := f.pending.Add(wanted, "a"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{good, bad})
+			if err == nil || err.Error() != c.want {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+			if got := consumers(f.claim("good")); got != "" {
+				t.Errorf("the other claim is used by %q", got)
+			}
+			if f.pending.Of(bad.UID) != nil || f.taken("gpu-1") {
+				t.Error("the device is still reserved")
+			}
+		})
+	}
+}
+
+func TestDeallocate(t *testing.T) {
+	used := func(names ...string) *resourceapi.ResourceClaim {
+		c := given(claim("c"), "gpu-0")
+		for _, name := range names {
+			c.Status.ReservedFor = append(c.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: name, UID: types.UID(name)})
+		}
+		return c
+	}
+	for _, c := range []struct {
+		name  string
+		claim *resourceapi.ResourceClaim
+		node  string
+		freed bool
+	}{
+		{"nobody uses it", used(), "", true},
+		{"the pod that waits uses it", used("a"), "", true},
+		{"another pod uses it", used("a", "b"), "", false},
+		{"the pod was bound meanwhile", used("a"), "n1", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t, c.claim)
+			waiting, now := pod("a"), pod("a")
+			now.Spec.NodeName = c.node
+			if _, err := f.kube.CoreV1().Pods("ns").Create(t.Context(), now, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			f.writer.Deallocate(t.Context(), waiting, c.claim)
+			if got := f.claim("c"); (got.Status.Allocation == nil) != c.freed || c.freed && len(got.Status.ReservedFor) > 0 {
+				t.Errorf("freed: %t, want %t; used by %q", got.Status.Allocation == nil, c.freed, consumers(got))
+			}
+		})
+	}
+}
