@@ -216,3 +216,6 @@ func Sum(sum, more ledger.Amounts) ledger.Amounts {
 	}
 	return total
 }
+
+// Assigned is the number of pods whose assigned cards are remembered.
+func (c *Counter) Assigned() int { return len(c.assigned) }

@@ -109,6 +109,20 @@ func (l *Ledger) checkOverflow(q QueueID, as Amounts) error {
 	return nil
 }
 
+// ReleaseHeld releases the parts of the demand that the holder holds, and leaves the others alone. Errors
+// are those of Release.
+func (l *Ledger) ReleaseHeld(holder Holder, d Demand) error {
+	for _, p := range d {
+		if !l.Holds(p, holder) {
+			continue
+		}
+		if err := l.Release(p, holder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Amend changes what a part asks for and, if the part is charged, the charge as well. Amend copies
 // the list. It does not check limits. On error nothing is changed: ErrOverflow, ErrOpen for a part
 // with alternatives, or ErrView in a view.

@@ -71,7 +71,7 @@ func shapes() []shape {
 
 var plugins = map[string]func() framework.PluginBuilder{
 	"upstream": func() framework.PluginBuilder { return upstream.New },
-	"ours":     func() framework.PluginBuilder { return capacity.NewBuilders()[capacity.Name] },
+	"ours":     func() framework.PluginBuilder { return capacity.New(context.Background()).Builders()[capacity.Name] },
 }
 
 // build makes a cluster in which nine in ten jobs run and the others wait.

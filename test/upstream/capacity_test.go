@@ -25,6 +25,8 @@ var looksInside = []string{"Test_updateQueueAttrShare"}
 const constructor = `package borrowed
 
 import (
+	"context"
+
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
@@ -34,7 +36,7 @@ const PluginName = capacity.Name
 
 // New makes a plugin with a memory of its own, as if the process had just started.
 func New(arguments framework.Arguments) framework.Plugin {
-	return capacity.NewBuilders()[capacity.Name](arguments)
+	return capacity.New(context.Background()).Builders()[capacity.Name](arguments)
 }
 `
 

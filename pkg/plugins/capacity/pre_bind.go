@@ -7,7 +7,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"volcano.sh/volcano/pkg/scheduler/cache"
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
@@ -25,7 +25,7 @@ type binding struct {
 
 // SetupBindContextExtension implements framework.BindContextHandler. Volcano calls it when it has decided to bind the
 // pod.
-func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *cache.BindContext) {
+func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *schedulercache.BindContext) {
 	pod := p.snapshot.Known(bind.TaskInfo.Pod)
 	if pod == nil {
 		return
@@ -50,10 +50,10 @@ type preBinder struct {
 	cache *devices.Cache
 }
 
-var _ cache.PreBinder = preBinder{}
+var _ schedulercache.PreBinder = preBinder{}
 
-// PreBind implements cache.PreBinder.
-func (b preBinder) PreBind(ctx context.Context, bind *cache.BindContext) error {
+// PreBind implements schedulercache.PreBinder.
+func (b preBinder) PreBind(ctx context.Context, bind *schedulercache.BindContext) error {
 	decided, ok := bind.Extensions[Name].(*binding)
 	switch {
 	case !ok:
@@ -67,8 +67,8 @@ func (b preBinder) PreBind(ctx context.Context, bind *cache.BindContext) error {
 	}
 }
 
-// PreBindRollBack implements cache.PreBinder.
-func (b preBinder) PreBindRollBack(ctx context.Context, bind *cache.BindContext) {
+// PreBindRollBack implements schedulercache.PreBinder.
+func (b preBinder) PreBindRollBack(ctx context.Context, bind *schedulercache.BindContext) {
 	if decided, ok := bind.Extensions[Name].(*binding); ok && decided.err == nil && b.cache != nil {
 		b.cache.UndoPreBind(ctx, bind.TaskInfo.Pod, decided.claims)
 	}

@@ -7,6 +7,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/reclaim"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
 // reclaimable is Volcano's ReclaimableFn: which pods of a node can be evicted, so that the reclaimer gets what its
@@ -26,7 +27,7 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 	for _, task := range reclaimees {
 		if candidate, err := p.snapshot.PodOf(task); err == nil {
 			tasks = append(tasks, task)
-			candidates = append(candidates, reclaim.Candidate{Pod: candidate, Task: task})
+			candidates = append(candidates, reclaim.Candidate{Pod: candidate, Holder: snapshot.HolderOf(task)})
 		}
 	}
 	var victims []*api.TaskInfo

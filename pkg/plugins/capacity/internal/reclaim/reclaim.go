@@ -50,6 +50,11 @@ func (r *Reclaimer) asked() (ledger.Demand, bool) {
 	return d, r.Ledger.FitsAlone(r.Queue, d)
 }
 
+// CanCarry reports whether the queue can carry a part, even if its ancestors cannot.
+func (r *Reclaimer) CanCarry(part *ledger.Part) bool {
+	return r.Ledger.FitsAlone(r.Queue, ledger.Demand{part})
+}
+
 // Candidate is a pod that may become a victim.
 type Candidate struct {
 	*demand.Pod
@@ -72,7 +77,7 @@ func (r *Reclaimer) Victims(candidates []Candidate, wanted ledger.Amounts, pods 
 			klog.V(5).InfoS("Pod is no victim", "pod", klog.KObj(c.Object), "queue", r.Ledger.Name(c.Queue), "reclaimer", klog.KObj(r.Pod.Object))
 			continue
 		}
-		if err := release(books, c.Holder, c.Demand); err != nil {
+		if err := books.ReleaseHeld(c.Holder, c.Demand); err != nil {
 			klog.ErrorS(err, "Failed to simulate the release of a pod", "pod", klog.KObj(c.Object))
 			continue
 		}
@@ -90,17 +95,4 @@ func helps(freed, wanted ledger.Amounts, pods ledger.Ordinal) bool {
 		}
 	}
 	return false
-}
-
-// release releases the parts of a demand that the holder holds.
-func release(books *ledger.Ledger, holder ledger.Holder, d ledger.Demand) error {
-	for _, part := range d {
-		if !books.Holds(part, holder) {
-			continue
-		}
-		if err := books.Release(part, holder); err != nil {
-			return err
-		}
-	}
-	return nil
 }

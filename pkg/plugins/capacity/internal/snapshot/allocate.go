@@ -110,11 +110,11 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 		}
 	}
 	s.releaseCards(pod, task)
-	if err := Release(s.Ledger, holder, pipelined); err != nil {
+	if err := s.Ledger.ReleaseHeld(holder, pipelined); err != nil {
 		klog.ErrorS(err, "Failed to refund a pod that was pipelined", "pod", klog.KObj(task.Pod))
 	}
 	for _, claim := range pod.Claims {
-		if err := Release(s.Ledger, holder, ledger.Demand{claim.Part}); err != nil {
+		if err := s.Ledger.ReleaseHeld(holder, ledger.Demand{claim.Part}); err != nil {
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
 		if dra.HeldBy(task.Pod, claim.Object) {
@@ -133,17 +133,4 @@ func (s *Snapshot) releaseCards(pod *demand.Pod, task *api.TaskInfo) {
 	case s.Ledger.ListsCards(pod.Queue):
 		s.release(&pod.Cards.Part, releasing{queue: pod.Queue, holder: HolderOf(task)})
 	}
-}
-
-// Release releases the parts of a demand that the holder holds.
-func Release(books *ledger.Ledger, holder ledger.Holder, d ledger.Demand) error {
-	for _, part := range d {
-		if !books.Holds(part, holder) {
-			continue
-		}
-		if err := books.Release(part, holder); err != nil {
-			return err
-		}
-	}
-	return nil
 }

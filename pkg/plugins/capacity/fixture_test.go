@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -27,9 +28,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
-	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+	upstreampredicates "volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 	"volcano.sh/volcano/pkg/scheduler/uthelper"
 	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
 )
 
 func TestMain(m *testing.M) {
@@ -37,13 +40,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scene is a cluster in which one session takes place.
-type scene struct {
+// fixture is a cluster in which one session takes place.
+type fixture struct {
 	uthelper.TestCommonStruct
 	extra []conf.PluginOption
 	flat  bool
-	// process is the plugin's memory; nil for a new one.
-	process *process
+	// cache is what outlives sessions; nil for a new one.
+	cache *cache
 	// name is the plugin's name, capacity if empty.
 	name      string
 	arguments framework.Arguments
@@ -51,9 +54,9 @@ type scene struct {
 	strays []*corev1.Pod
 }
 
-// newScene has nodes with so many cores each, in GiB as many again, and eight GPUs.
-func newScene(cores ...int) *scene {
-	s := &scene{}
+// newFixture has nodes with so many cores each, in GiB as many again, and eight GPUs.
+func newFixture(cores ...int) *fixture {
+	s := &fixture{}
 	for i, n := range cores {
 		s.Nodes = append(s.Nodes, util.BuildNode(fmt.Sprint("n", i+1), api.BuildResourceList(fmt.Sprint(n), fmt.Sprint(n, "Gi"),
 			api.ScalarResource{Name: "pods", Value: "50"}, api.ScalarResource{Name: "nvidia.com/gpu", Value: "8"}), nil))
@@ -71,7 +74,7 @@ func gpu(n int) corev1.ResourceList {
 }
 
 // queue adds an open queue.
-func (s *scene) queue(name, parent string, change func(*schedulingv1beta1.QueueSpec)) *scene {
+func (s *fixture) queue(name, parent string, change func(*schedulingv1beta1.QueueSpec)) *fixture {
 	q := util.BuildQueue(name, 1, nil)
 	q.Spec.Parent = parent
 	if change != nil {
@@ -83,7 +86,7 @@ func (s *scene) queue(name, parent string, change func(*schedulingv1beta1.QueueS
 
 // job adds a PodGroup of that phase, which needs all its pods, with minResources when they
 // are not nil.
-func (s *scene) job(name, queue string, phase schedulingv1beta1.PodGroupPhase, minimum corev1.ResourceList, pods ...*corev1.Pod) *scene {
+func (s *fixture) job(name, queue string, phase schedulingv1beta1.PodGroupPhase, minimum corev1.ResourceList, pods ...*corev1.Pod) *fixture {
 	group := util.BuildPodGroup(name, "ns", queue, int32(len(pods)), nil, phase)
 	if minimum != nil {
 		group.Spec.MinResources = &minimum
@@ -140,16 +143,16 @@ func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, str
 // readFirst is the plugin after it has read all that there is of devices and cards.
 type readFirst struct {
 	*plugin
-	scene *scene
+	fixture *fixture
 }
 
 func (p readFirst) OnSessionOpen(ssn *framework.Session) {
-	for _, pod := range p.scene.strays {
+	for _, pod := range p.fixture.strays {
 		if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
 			panic(err)
 		}
 	}
-	for _, node := range p.scene.Nodes {
+	for _, node := range p.fixture.Nodes {
 		if len(node.Labels) == 0 {
 			continue
 		}
@@ -164,10 +167,10 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 			panic(err)
 		}
 	}
-	if handsOutDevices(ssn) {
-		p.process.startDevices(ssn)
+	if predicates.LeavesDevicesTo(ssn, Name, CardName) {
+		p.cache.startDevices(ssn)
 		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-			return p.process.devices.Ready(), nil
+			return p.cache.devices.Ready(), nil
 		})
 		if err != nil {
 			panic(err)
@@ -176,27 +179,30 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 	p.plugin.OnSessionOpen(ssn)
 }
 
+// newTestCache is the cache of a scheduler that starts.
+func newTestCache() *cache { return newCache(context.Background(), clock.RealClock{}) }
+
 // open opens a session with the plugin, and closes it when the test ends.
-func (s *scene) open(t testing.TB) *framework.Session {
+func (s *fixture) open(t testing.TB) *framework.Session {
 	t.Helper()
 	if s.Plugins == nil {
 		s.Plugins = map[string]framework.PluginBuilder{}
 	}
-	if s.process == nil {
-		s.process = newProcess()
+	if s.cache == nil {
+		s.cache = newTestCache()
 	}
 	name := cmp.Or(s.name, Name)
 	s.Plugins[name] = func(framework.Arguments) framework.Plugin {
-		opened = &plugin{process: s.process, settings: readSettings(name, s.arguments)}
+		opened = &plugin{cache: s.cache, arguments: readArguments(name, s.arguments)}
 		return readFirst{opened, s}
 	}
-	s.Plugins[gang.PluginName], s.Plugins[predicates.PluginName] = gang.New, NewPredicates
+	s.Plugins[gang.PluginName], s.Plugins[predicates.Name] = gang.New, predicates.NewBuilder(Name, CardName)
 	on := ptr.To(true)
 	options := []conf.PluginOption{
 		{Name: name, EnabledNodeOrder: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on,
 			EnabledQueueOrder: on, EnabledPredicate: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
 		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
-		{Name: predicates.PluginName, EnabledPredicate: on, Arguments: map[string]any{predicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
+		{Name: predicates.Name, EnabledPredicate: on, Arguments: map[string]any{upstreampredicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
 	}
 	ssn := s.RegisterSession([]conf.Tier{{Plugins: append(options, s.extra...)}}, nil)
 	t.Cleanup(framework.CleanupPluginBuilders)
@@ -204,7 +210,7 @@ func (s *scene) open(t testing.TB) *framework.Session {
 }
 
 // run opens a session and executes enqueue, allocate and reclaim.
-func (s *scene) run(t *testing.T) *framework.Session {
+func (s *fixture) run(t *testing.T) *framework.Session {
 	t.Helper()
 	ssn := s.open(t)
 	s.Run([]framework.Action{enqueue.New(), allocate.New(), reclaim.New()})
