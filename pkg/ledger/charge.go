@@ -138,8 +138,8 @@ func (l *Ledger) Amend(p *Part, to Amounts) error {
 	return nil
 }
 
-// Frees returns what the release of the whole demand by the holder would give back: the parts
-// that nobody else holds. An overflow counts as nothing.
+// Frees returns what the release of the whole demand by the holder would give back: the parts that
+// have no other holder. If the sum overflows, Frees returns nothing.
 func (l *Ledger) Frees(holder Holder, d Demand) Amounts {
 	var freed Amounts
 	for i, p := range d {
