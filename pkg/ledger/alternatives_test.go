@@ -38,7 +38,7 @@ func TestChoose(t *testing.T) {
 		{name: "parts without a choice", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), NewPart(amountsOf(pair{1, 0}))}, want: []int{1, -1}},
 		{name: "what a part takes besides its alternatives", capability: pair{4, 4}, want: []int{1},
 			demand: Demand{NewPart(amountsOf(pair{1, 0}), amountsOf(cpu4), amountsOf(gpu4))}},
-		{name: "more combinations than can be tried", capability: pair{8, 0}, demand: hopeless(40), wantErr: ErrTooManyAlternatives},
+		{name: "more combinations than can be tried", capability: pair{8, 0}, demand: unsatisfiable(40), wantErr: ErrTooManyAlternatives},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := twoDimensions(t, c.capability)
@@ -59,8 +59,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// hopeless returns a demand in which every choice of the first parts fits and the last part does not.
-func hopeless(parts int) Demand {
+// unsatisfiable returns a demand in which every choice of the first parts fits and the last part does not.
+func unsatisfiable(parts int) Demand {
 	var d Demand
 	for range parts {
 		d = append(d, either(pair{0, 0}, pair{0, 0}))

@@ -40,7 +40,10 @@ func TestInvariantsOfLimits(t *testing.T) {
 			invariants.checkQueue()
 		}
 	}
-	for _, kind := range []string{"capability", "left by the parent", "no limit", "guaranteed to others", "not covered", "forbidden", "free", "not binding", "deserved is cut", "deserved is the guarantee"} {
+	for _, kind := range []string{
+		"capability", "left by the parent", "no limit", "guaranteed to others", "not covered", "forbidden", "free",
+		"not binding", "deserved is cut", "deserved is the guarantee",
+	} {
 		if seen[kind] < 20 {
 			t.Errorf("%q occurred %d times, which is too rare for a test", kind, seen[kind])
 		}

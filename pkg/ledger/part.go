@@ -14,11 +14,11 @@ type hold struct {
 //
 // The identity of a part is its address. Keep a part as long as its pod or claim lives, from one
 // ledger to the next. At any time, one ledger and the views of it may use a part: a charge in a
-// new ledger forgets all charges in older ledgers. Do not assign a new value to a part that is charged:
-// its charge would be lost.
+// new ledger forgets all charges in older ledgers. Do not assign a new value to a part that is
+// charged: its charge would be lost.
 //
-// Nothing outside this package can change what a part asks for. All lists are copied on their way
-// in and out, and [Ledger.Amend] corrects the charge together with the part.
+// Callers cannot change the lists of a part: all lists are copied on their way in and out, and
+// [Ledger.Amend] corrects the charge together with the part.
 type Part struct {
 	_ noCopy
 	// amounts and what it points to never change: Amend replaces the list. Parts and charges may
