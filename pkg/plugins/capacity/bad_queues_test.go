@@ -62,7 +62,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 			bad: func(s *fixture) {
 				s.queue("parent", "root", nil).queue("child", "parent", nil).job("bad", "parent", inqueue, nil, newPod("bad", "", cpu(1)))
 			},
-			queue: "parent", reason: report.QueueNotLeafReason, message: "move the jobs to one of those",
+			queue: "parent", reason: report.QueueNotLeafReason, message: "move the jobs to a queue that has no children",
 			want: "bad:Pending good:Binding",
 		},
 		{
@@ -72,7 +72,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 				s.job("bad", "greedy", inqueue, nil, newPod("bad", "", gpu(1)))
 			},
 			queue: "greedy", reason: report.GuaranteeNotCoveredReason,
-			message: "The queue's guarantee of nvidia.com/gpu cannot be kept: it and the queues beside it are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
+			message: "The queue's guarantee of nvidia.com/gpu cannot be kept: the queue and its siblings are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
 			want:    "bad:Binding good:Binding",
 		},
 	} {

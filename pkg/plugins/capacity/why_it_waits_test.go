@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"volcano.sh/volcano/pkg/scheduler/framework"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
 // TestWhyItWaits holds both places where a job can be stopped to the wording that people read.

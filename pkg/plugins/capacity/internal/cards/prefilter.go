@@ -47,17 +47,19 @@ func (s State) Explain(pod *demand.Pod, refused *ledger.Refusal) (*ledger.Refusa
 	return refused, nil
 }
 
-// best returns the first refusal of a request that names a capability above zero, or else the first
-// refusal. It is nil if the quota allows a card, or refuses something else than a card.
+// best returns the refusal of the first card of which the queue may use any, or else the first refusal. It is nil if the quota allows a card, or refuses something else than a card.
 func (s State) best(request int) *ledger.Refusal {
 	var best *ledger.Refusal
 	for _, refusal := range s[request] {
 		if refusal == nil || refusal.Dimension.Kind != ledger.Card {
 			return nil
 		}
-		if best == nil || best.Limit.Sign() == 0 && refusal.Limit.Sign() > 0 {
+		if best == nil || !mayUseAny(best) && mayUseAny(refusal) {
 			best = refusal
 		}
 	}
 	return best
 }
+
+// mayUseAny reports whether the queue that refused may use any of what was asked for.
+func mayUseAny(refusal *ledger.Refusal) bool { return refusal.Limit.Cmp(refusal.Guaranteed) > 0 }
