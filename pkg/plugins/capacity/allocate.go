@@ -21,48 +21,59 @@ func (p *plugin) allocate(event *framework.Event) {
 		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
 		return
 	}
-	state := p.stateOf(task)
-	p.snapshot.AssignCards(pod, task)
-	switch {
-	case task.Status == api.Allocated && (pod.HasClaims || pod.Cards != nil):
-		err = p.reserve(state, pod, task)
-	case task.Status == api.Pipelined:
-		err = p.snapshot.FitsCards(pod)
-	}
-	if state.unbindable = err; err != nil {
-		event.Err = err
-		p.snapshot.UnassignCards(pod)
-		return
-	}
-	if pod.HasClaims && task.Status == api.Pipelined {
-		state.pipelined = append(state.pipelined, p.snapshot.Pipeline(pod, task)...)
+	if pod.HasClaims || pod.Cards != nil {
+		event.Err = p.place(pod, task)
 		return
 	}
 	p.snapshot.Allocate(pod, task)
 }
 
-// reserve reserves devices for a pod, if the quota still allows the pod.
-func (p *plugin) reserve(state *podState, pod *demand.Pod, task *api.TaskInfo) error {
-	err := p.reserveDevices(state, task)
-	if err == nil {
-		err = p.snapshot.FitsHeld(pod)
+// place charges a pod that asks for devices or cards, and reserves its devices.
+func (p *plugin) place(pod *demand.Pod, task *api.TaskInfo) error {
+	placement := p.placementOf(task, pod)
+	p.snapshot.AssignCards(pod, task)
+	placement.unbindable = p.reserve(placement, task)
+	switch {
+	case placement.unbindable != nil:
+		p.snapshot.UnassignCards(pod)
+	case pod.HasClaims && task.Status == api.Pipelined:
+		placement.pipelined = append(placement.pipelined, p.snapshot.Pipeline(pod, task)...)
+	default:
+		p.snapshot.Allocate(pod, task)
 	}
-	if err != nil && p.devices != nil {
-		p.devices.Unreserve(pod)
-	}
-	return err
+	return placement.unbindable
 }
 
-func (p *plugin) reserveDevices(state *podState, task *api.TaskInfo) error {
-	if !state.filtering {
+// reserve makes sure that a pod can have its devices and cards, if the quota still allows the pod: for good if the pod is
+// allocated, when other pods are gone if it is pipelined.
+func (p *plugin) reserve(placement *placement, task *api.TaskInfo) error {
+	switch task.Status {
+	case api.Allocated:
+		err := p.reserveDevices(placement, task)
+		if err == nil {
+			err = p.snapshot.FitsHeld(placement.pod)
+		}
+		if err != nil && p.devices != nil {
+			p.devices.Unreserve(placement.pod)
+		}
+		return err
+	case api.Pipelined:
+		return p.snapshot.FitsCards(placement.pod)
+	default:
+		return nil // the pod runs, and its eviction was undone
+	}
+}
+
+func (p *plugin) reserveDevices(placement *placement, task *api.TaskInfo) error {
+	if !placement.begun {
 		return nil
 	}
 	node, found := p.session.Nodes[task.NodeName]
 	if !found {
 		return fmt.Errorf("node %s is not in this session", task.NodeName)
 	}
-	if state.devices == nil {
+	if placement.devices == nil {
 		return nil
 	}
-	return p.devices.Reserve(state.devices, node.Node)
+	return p.devices.Reserve(placement.devices, node.Node)
 }

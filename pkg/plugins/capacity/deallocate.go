@@ -19,11 +19,11 @@ func (p *plugin) deallocate(event *framework.Event) {
 		return
 	}
 	var pipelined ledger.Demand
-	if state := p.existingState(task); state != nil {
-		if state.unbindable != nil {
-			return // it was not charged
+	if placement := p.existingPlacement(task); placement != nil {
+		if placement.unbindable != nil {
+			return // the pod was not charged
 		}
-		pipelined, state.pipelined = state.pipelined, nil
+		pipelined, placement.pipelined = placement.pipelined, nil
 	}
 	p.snapshot.Deallocate(pod, task, pipelined)
 	if p.devices != nil {
@@ -33,13 +33,13 @@ func (p *plugin) deallocate(event *framework.Event) {
 
 // deallocateUnusable takes devices away from claims whose pods could not use them in this session.
 func (p *plugin) deallocateUnusable() {
-	for _, state := range p.filtered {
-		id, job := state.task.UID, p.jobOf(state.task)
-		if job == nil || state.devices == nil || state.exceeded != nil {
+	for _, placement := range p.filtered {
+		id, job := placement.task.UID, p.jobOf(placement.task)
+		if job == nil || placement.devices == nil || placement.exceeded != nil {
 			continue
 		}
 		if job.TaskStatusIndex[api.Pending][id] != nil && job.NodesFitErrors[id] != nil {
-			p.devices.Deallocate(state.devices)
+			p.devices.Deallocate(placement.devices)
 		}
 	}
 }

@@ -60,8 +60,11 @@ type plugin struct {
 	// devicesNotReady and cardsNotReady say why no device, or no limited card, can be allocated in this session.
 	// They are nil if they can be allocated.
 	devicesNotReady, cardsNotReady *report.NotReady
-	// filtered has the states of pods whose nodes are filtered in this session.
-	filtered []*podState
+	// current is the pod whose PrePredicate ran last. It is here for speed alone: Volcano filters the nodes of one pod at
+	// a time.
+	current currentPod
+	// filtered has the placements of pods whose nodes are filtered in this session.
+	filtered []*placement
 }
 
 var _ framework.Plugin = &plugin{}

@@ -85,8 +85,8 @@ func (p *plugin) refusePod(books *ledger.Ledger, info *api.QueueInfo, task *api.
 		return refusal
 	}
 	ask := podAsk{pod: pod, queue: queue, books: books}
-	for i := range checksOf[kindOf(pod)] {
-		if refusal := checksOf[kindOf(pod)][i].refuse(p, ask); refusal != nil {
+	for _, check := range checksOf[kindOf(pod)] {
+		if refusal := check.refuse(p, ask); refusal != nil {
 			return refusal
 		}
 	}

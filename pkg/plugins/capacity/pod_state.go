@@ -1,8 +1,9 @@
 package capacity
 
 import (
-	"fmt"
+	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -20,15 +21,22 @@ const stateKey fwk.StateKey = "devicequota/" + Name
 // podState is all that a scheduling cycle knows of one pod. Volcano keeps it in the CycleState of the pod, and clones it
 // for simulations of preemption, which run at the same time on several nodes.
 type podState struct {
-	task *api.TaskInfo
-	pod  *demand.Pod
-
 	// simulated is the ledger as a simulation has changed it. It is nil while the simulation has changed nothing.
 	// Each clone has its own.
 	simulated *ledger.Ledger
+	// placement is shared by all clones, because simulations do not change it. It is nil for a pod that asks for neither
+	// devices nor cards.
+	placement *placement
+}
 
-	// filtering says that the fields below are set, so that Predicate filters nodes.
-	filtering bool
+// placement is what a cycle knows of the devices and cards of one pod.
+type placement struct {
+	// task identifies the pod. Its status may be out of date, because Volcano works on copies of tasks, too.
+	task *api.TaskInfo
+	pod  *demand.Pod
+
+	// begun says that the fields below are set, so that Predicate filters nodes.
+	begun bool
 	// held is the ledger, with what releasing pods still hold, when filtering began.
 	held *ledger.Ledger
 	// exceeded is why the quota allows no node until other pods have gone. It is nil if the quota allows some.
@@ -44,8 +52,7 @@ type podState struct {
 	pipelined ledger.Demand
 }
 
-// Clone implements fwk.StateData. What was found out about cards and devices is shared, because simulations do not
-// change it.
+// Clone implements fwk.StateData.
 func (s *podState) Clone() fwk.StateData {
 	clone := *s
 	if s.simulated != nil {
@@ -56,17 +63,18 @@ func (s *podState) Clone() fwk.StateData {
 
 // stateOf returns the state of a pod in this session, a new one if it has none.
 func (p *plugin) stateOf(task *api.TaskInfo) *podState {
-	if state := p.existingState(task); state != nil {
+	cycle := p.session.GetCycleState(task.UID)
+	if state := stateIn(cycle); state != nil {
 		return state
 	}
-	state := &podState{task: task}
-	p.session.GetCycleState(task.UID).Write(stateKey, state)
+	state := &podState{}
+	cycle.Write(stateKey, state)
 	return state
 }
 
-// existingState returns the state of a pod in this session, nil if it has none.
-func (p *plugin) existingState(task *api.TaskInfo) *podState {
-	data, err := p.session.GetCycleState(task.UID).Read(stateKey)
+// stateIn returns the state of a pod that a CycleState has, nil if it has none.
+func stateIn(cycle fwk.CycleState) *podState {
+	data, err := cycle.Read(stateKey)
 	if err != nil {
 		return nil
 	}
@@ -74,15 +82,34 @@ func (p *plugin) existingState(task *api.TaskInfo) *podState {
 	return state
 }
 
+// placementOf returns the placement of a pod that asks for devices or cards, a new one if it has none.
+func (p *plugin) placementOf(task *api.TaskInfo, pod *demand.Pod) *placement {
+	state := p.stateOf(task)
+	if state.placement == nil {
+		state.placement = &placement{task: task, pod: pod}
+	}
+	return state.placement
+}
+
+// currentPod is a pod and its placement, nil if the pod asks for neither devices nor cards.
+type currentPod struct {
+	pod       *corev1.Pod
+	placement *placement
+}
+
+// existingPlacement returns the placement of a pod, nil if it has none.
+func (p *plugin) existingPlacement(task *api.TaskInfo) *placement {
+	if state := stateIn(p.session.GetCycleState(task.UID)); state != nil {
+		return state.placement
+	}
+	return nil
+}
+
 // simulation returns the ledger of a simulation, to be changed.
 func (p *plugin) simulation(cycle fwk.CycleState) (*ledger.Ledger, error) {
-	data, err := cycle.Read(stateKey)
-	if err != nil {
-		return nil, fmt.Errorf("PrePredicate of the pod has not run: %w", err)
-	}
-	state, ok := data.(*podState)
-	if !ok {
-		return nil, fmt.Errorf("the CycleState has a %T under %s", data, stateKey)
+	state := stateIn(cycle)
+	if state == nil {
+		return nil, errors.New("PrePredicate of the pod has not run")
 	}
 	if state.simulated == nil {
 		state.simulated = p.snapshot.Ledger.View()

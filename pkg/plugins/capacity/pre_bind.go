@@ -31,8 +31,8 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *sch
 		return
 	}
 	var b binding
-	if state := p.existingState(bind.TaskInfo); state != nil {
-		b.err = state.unbindable
+	if placement := p.existingPlacement(bind.TaskInfo); placement != nil {
+		b.err = placement.unbindable
 	}
 	switch {
 	case b.err != nil:

@@ -17,6 +17,7 @@ import (
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	state := p.stateOf(task)
 	state.simulated = nil
+	p.current = currentPod{pod: task.Pod, placement: state.placement}
 	pod := p.snapshot.Known(task.Pod)
 	filters := pod != nil && (pod.Cards != nil || pod.HasClaims && p.devices != nil)
 	if !task.BestEffort && !filters {
@@ -38,12 +39,13 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	if !filters {
 		return nil
 	}
-	return p.preFilter(task, pod, state)
+	return p.preFilter(task, pod)
 }
 
-// preFilter prepares the state of a pod that asks for devices or cards.
-func (p *plugin) preFilter(task *api.TaskInfo, pod *demand.Pod, state *podState) error {
-	state.unbindable = nil
+// preFilter prepares the placement of a pod that asks for devices or cards.
+func (p *plugin) preFilter(task *api.TaskInfo, pod *demand.Pod) error {
+	placement := p.placementOf(task, pod)
+	placement.unbindable, p.current.placement = nil, placement
 	switch {
 	case p.devicesNotReady != nil && pod.HasClaims:
 		return errors.New(p.devicesNotReady.Message())
@@ -52,15 +54,15 @@ func (p *plugin) preFilter(task *api.TaskInfo, pod *demand.Pod, state *podState)
 	case pod.Err != nil:
 		return p.refuseNodes(task, report.Uncountable{Err: pod.Err})
 	}
-	if refusal := p.beginFiltering(pod, state); refusal != nil {
+	if refusal := p.beginFiltering(placement); refusal != nil {
 		return p.refuseNodes(task, refusal)
 	}
 	return nil
 }
 
 // beginFiltering finds out what does not depend on the node. The refusal says why no node is suitable.
-func (p *plugin) beginFiltering(pod *demand.Pod, state *podState) report.Refusal {
-	held := p.snapshot.Held()
+func (p *plugin) beginFiltering(placement *placement) report.Refusal {
+	pod, held := placement.pod, p.snapshot.Held()
 	var ofDevices *devices.State
 	if pod.HasClaims && p.devices != nil {
 		var refusal report.Refusal
@@ -80,11 +82,11 @@ func (p *plugin) beginFiltering(pod *demand.Pod, state *podState) report.Refusal
 	if refused != nil {
 		exceeded = p.exceeded(pod.Queue, pod, refused, ofCards)
 	}
-	if !state.filtering {
-		p.filtered = append(p.filtered, state)
+	if !placement.begun {
+		p.filtered = append(p.filtered, placement)
 	}
-	state.pod, state.filtering, state.held = pod, true, held
-	state.exceeded, state.cards, state.devices = exceeded, ofCards, ofDevices
+	placement.begun, placement.held = true, held
+	placement.exceeded, placement.cards, placement.devices = exceeded, ofCards, ofDevices
 	return nil
 }
 

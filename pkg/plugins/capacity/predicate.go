@@ -9,11 +9,14 @@ import (
 // predicate is Volcano's PredicateFn: does the node have the cards and devices that the pod asks for, and does the
 // quota allow just these? Volcano calls it for several nodes at the same time.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	state := p.existingState(task)
-	if state == nil || !state.filtering {
+	placement := p.current.placement
+	if p.current.pod != task.Pod {
+		placement = p.existingPlacement(task)
+	}
+	if placement == nil || !placement.begun {
 		return nil
 	}
-	refusal := p.filter(state, node)
+	refusal := p.filter(placement, node)
 	if refusal == nil {
 		return nil
 	}
@@ -24,17 +27,17 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: refusal.Message, Plugin: Name})
 }
 
-func (p *plugin) filter(state *podState, node *api.NodeInfo) *report.NodeRefusal {
-	if state.pod.Cards != nil {
-		if refusal := p.cards.Filter(state.held, state.cards, state.pod, node); refusal != nil {
+func (p *plugin) filter(placement *placement, node *api.NodeInfo) *report.NodeRefusal {
+	if placement.pod.Cards != nil {
+		if refusal := p.cards.Filter(placement.held, placement.cards, placement.pod, node); refusal != nil {
 			return refusal
 		}
 	}
-	if state.exceeded != nil {
-		return &report.NodeRefusal{Message: state.exceeded.Message()}
+	if placement.exceeded != nil {
+		return &report.NodeRefusal{Message: placement.exceeded.Message()}
 	}
-	if state.devices != nil {
-		return p.devices.Filter(state.devices, node.Node)
+	if placement.devices != nil {
+		return p.devices.Filter(placement.devices, node.Node)
 	}
 	return nil
 }

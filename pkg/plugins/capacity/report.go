@@ -7,12 +7,12 @@ import (
 // report tells people why the pods and jobs wait that were refused in this session, and which queues have
 // problems.
 func (p *plugin) report() {
-	for _, state := range p.filtered {
-		if p.cache.report.Refused(state.task.UID) {
+	for _, placement := range p.filtered {
+		if p.cache.report.Refused(placement.task.UID) {
 			continue
 		}
-		if refusal := p.refusalOfNodes(state); refusal != nil {
-			p.cache.report.RefusePod(nil, state.task, refusal)
+		if refusal := p.refusalOfNodes(placement); refusal != nil {
+			p.cache.report.RefusePod(nil, placement.task, refusal)
 		}
 	}
 	p.cache.report.Refusals(p.session.Jobs)
@@ -21,18 +21,18 @@ func (p *plugin) report() {
 
 // refusalOfNodes says why filtering found no node: the quota refused the pod or what was picked for it, or no node has
 // the devices. It is nil if it was something else.
-func (p *plugin) refusalOfNodes(state *podState) report.Refusal {
+func (p *plugin) refusalOfNodes(placement *placement) report.Refusal {
 	switch {
-	case state.exceeded != nil:
-		return state.exceeded
-	case state.devices == nil:
+	case placement.exceeded != nil:
+		return placement.exceeded
+	case placement.devices == nil:
 		return nil
 	}
-	if refusal := state.devices.Refusal(); refusal != nil {
+	if refusal := placement.devices.Refusal(); refusal != nil {
 		return refusal
 	}
-	if state.devices.Insufficient() && report.Waits(p.session.Jobs, state.task.Job, state.task.UID) {
-		return p.devices.Insufficient(state.devices)
+	if placement.devices.Insufficient() && report.Waits(p.session.Jobs, placement.task.Job, placement.task.UID) {
+		return p.devices.Insufficient(placement.devices)
 	}
 	return nil
 }
