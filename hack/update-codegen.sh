@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Generates deepcopy functions, clients and the Queue CRD from apis/. With a folder as
-# argument it works on the copy of the repository in there.
+# Generates deepcopy functions, clients and the Queue CRD from apis/. The argument, if there is one, is
+# the folder of a copy of the repository to work on.
 set -euo pipefail
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/tools" && pwd)
@@ -34,9 +34,9 @@ rm -rf "$client" "$api"/zz_generated.*.go
   --versioned-clientset-package "$module/$client/clientset/versioned" --listers-package "$module/$client/listers" "./$api"
 "$bin/controller-gen" crd paths="./$api" output:crd:dir=config/crd
 
-# A quantity in spec.dra gets a maximum length, for which controller-gen has no marker on the
-# values of a map. Without one the API server takes quantities for strings of megabytes and
-# refuses rules that read them as too costly.
+# Quantities in spec.dra get a maximum length; controller-gen has no marker for the values of a map.
+# Without a maximum the API server assumes strings of megabytes and rejects the rules that read
+# quantities as too costly.
 awk '
   match($0, /^ *dra:$/)                { indent = RLENGTH - 4; inside = 1; print; next }
   inside && match($0, /^ */) && RLENGTH <= indent { inside = 0 }
@@ -45,9 +45,8 @@ awk '
 ' config/crd/scheduling.volcano.sh_queues.yaml > "$bin/crd.yaml"
 mv "$bin/crd.yaml" config/crd/scheduling.volcano.sh_queues.yaml
 
-# The rules that compare quantities are too costly for API servers before Kubernetes 1.34, which
-# have no estimate of what quantities cost. For those there is a CRD without them; the scheduler
-# looks at the numbers itself.
+# API servers before Kubernetes 1.34 cannot estimate the cost of rules that compare quantities and reject
+# them. For those there is a CRD without these rules; the scheduler validates the quantities itself.
 mkdir -p config/crd-before-1.34
 awk '
   function flush() { if (item != "" && item !~ /quantity\(/) printf "%s", item; item = "" }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails, with the difference, when generated code or the CRD is not what apis/ says. The work
-# tree stays as it is.
+# Fails and prints the difference if generated code or the CRD is out of date. It does not change the
+# work tree.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

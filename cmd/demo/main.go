@@ -1,7 +1,7 @@
-// Command demo shows quotas at work: on a control plane of its own, a job that
-// fits its queue's quota runs, and one that does not waits, with the reason on its PodGroup,
-// until the first gives its devices back; first with devices of DRA, then with those and cards of a device
-// plugin. It exits with 0 only if that is what happened.
+// Command demo shows quotas at work on a control plane of its own: a job that fits its queue's quota
+// runs; one that does not waits until the first job ends, and an event on its PodGroup says why. The
+// first act has DRA devices, the second one also cards of a device plugin. The exit code is 0 only if
+// everything happened as described.
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// patience bounds the whole demo once the control plane is ready.
-const patience = 2 * time.Minute
+// timeout bounds the whole demo once the control plane is ready.
+const timeout = 2 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -28,7 +28,7 @@ func main() {
 		out.line(red, "The demo failed: %v", err)
 		os.Exit(1)
 	}
-	out.line(green, "As it should be: the quotas held, the jobs that waited were told why, and they ran when their turn came.")
+	out.line(green, "Success: no queue exceeded its quota, the waiting jobs said why, and they ran as soon as there was quota.")
 }
 
 func run(ctx context.Context, out *screen) (err error) {
@@ -44,7 +44,7 @@ func run(ctx context.Context, out *screen) (err error) {
 			err = stopErr
 		}
 	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not finished within %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not finished within %s", timeout))
 	defer cancel()
 	for i := range acts {
 		if err := acts[i].play(ctx, c, out); err != nil {

@@ -16,7 +16,7 @@ const (
 	reset       = "\x1b[0m"
 )
 
-// screen writes lines, in colour where that is wanted.
+// screen writes lines, in colour if enabled.
 type screen struct {
 	w      io.Writer
 	colour bool

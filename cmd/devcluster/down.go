@@ -20,7 +20,7 @@ func downCommand() *cobra.Command {
 	var state string
 	command := &cobra.Command{
 		Use:   "down",
-		Short: "Stop the control planes that `devcluster up` runs",
+		Short: "Stop the control planes that `devcluster up` started",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return down(cmd.Context(), state)
@@ -36,10 +36,10 @@ func down(ctx context.Context, state string) error {
 		return err
 	}
 	if len(pids) == 0 && state != "" {
-		return fmt.Errorf("no devcluster runs with state folder %s", state)
+		return fmt.Errorf("no devcluster is running with state folder %s", state)
 	}
 	if len(pids) == 0 {
-		return errors.New("no devcluster runs")
+		return errors.New("no devcluster is running")
 	}
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
@@ -49,7 +49,7 @@ func down(ctx context.Context, state string) error {
 	return waitForEnd(ctx, pids)
 }
 
-// running returns the processes that run a cluster, and forgets those that were killed.
+// running returns the processes that run a cluster, and removes the files of processes that were killed.
 func running(state string) ([]int, error) {
 	if state != "" {
 		var err error
@@ -84,8 +84,8 @@ func running(state string) ([]int, error) {
 	return pids, nil
 }
 
-// isDevcluster reports whether the process is alive and runs this program: it may have
-// ended, and its number may have been given to another since.
+// isDevcluster reports whether the process is alive and runs this program. The process may have ended,
+// and another one may have its number now.
 func isDevcluster(pid int) bool {
 	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	self, selfErr := os.Executable()

@@ -1,5 +1,5 @@
-// Command devcluster runs a real Kubernetes and Volcano control plane on this machine, for
-// trying and testing devicequota.
+// Command devcluster runs a Kubernetes and Volcano control plane on this machine, to try and to test
+// devicequota.
 package main
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// runFile has the process that runs a cluster and its state folder. There is one for each
-// user and running devcluster.
+// runFile returns the file for a process that runs a cluster. Its content is the state folder. Every user
+// has a folder with one file for each running devcluster.
 func runFile(pid int) string {
 	return filepath.Join(runFolder(), strconv.Itoa(pid))
 }

@@ -1,6 +1,6 @@
-// Command vc-scheduler is upstream's Volcano scheduler, with upstream's flags, actions and
-// plugins, in which the plugin named capacity is devicequota's, and hands out devices in place of
-// the one named predicates.
+// Command vc-scheduler is Volcano's scheduler with upstream's flags, actions and plugins, in which the
+// plugin capacity is devicequota's. It also allocates DRA devices, which the plugin predicates does
+// upstream. The plugin crossquota is added.
 package main
 
 import (
@@ -30,8 +30,7 @@ import (
 )
 
 func main() {
-	// Upstream's plugins register themselves when their package is initialized, which is
-	// before this: the later registration wins.
+	// Upstream's plugins register themselves in init functions. The later registration wins.
 	ctx, cancel := context.WithCancel(context.Background())
 	plugins := capacity.New(ctx)
 	for name, builder := range plugins.Builders() {
@@ -55,7 +54,7 @@ func main() {
 	}
 }
 
-// parseFlags takes the flags of upstream's vc-scheduler.
+// parseFlags parses the flags of upstream's vc-scheduler.
 func parseFlags() (*options.ServerOption, time.Duration) {
 	klog.InitFlags(nil)
 	flags := pflag.CommandLine

@@ -1,6 +1,6 @@
-// Command benchreport reads what `go test -bench` printed of the capacity plugin and of
-// upstream's, and writes docs/performance.md and its plot. It works in the root of the
-// repository and runs benchstat from the folder that is its argument.
+// Command benchreport reads the output of `go test -bench` for the capacity plugin and for upstream's,
+// and writes docs/performance.md and its plot. Its working directory is the root of the repository; its
+// argument is the folder of the benchstat binary.
 package main
 
 import (
@@ -19,7 +19,7 @@ const (
 	plotFile   = "docs/performance.svg"
 )
 
-// repeated is what testing appends to the names of benchmarks that run more than once.
+// repeated is the suffix of the names of benchmarks that run more than once.
 var repeated = regexp.MustCompile(`(?m)#\d+(-\d+\s)`)
 
 func main() {
@@ -49,7 +49,7 @@ func run(tools string) error {
 	return os.WriteFile(reportFile, report(results, tables), 0o644)
 }
 
-// benchstat compares the plugins with the field's own tool.
+// benchstat compares the plugins with golang.org/x/perf/cmd/benchstat.
 func benchstat(tools string, printed []byte) (string, error) {
 	file, err := os.CreateTemp("", "bench-*.txt")
 	if err != nil {
@@ -104,7 +104,7 @@ memory it allocates on the heap:
 	return out.Bytes()
 }
 
-// cards is the head of the table of what upstream does not do.
+// cards is the header of the table of benchmarks without a counterpart upstream.
 const cards = `
 ## Cards
 
@@ -119,7 +119,7 @@ Upstream does not tell cards apart. These benchmarks show what that costs:
 | --- | ---: | ---: |
 `
 
-// times is how many times as much a is as b.
+// times returns the ratio of a to b.
 func times(a, b float64) string {
 	switch {
 	case b == 0 && a == 0:

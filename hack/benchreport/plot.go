@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// panel is one small plot: the costs of an operation against one number of the cluster.
+// panel is a plot of the cost of an operation against one number of the cluster.
 type panel struct {
 	op, against string
 	size        func(row) int
@@ -29,7 +29,7 @@ const (
 
 var colours = map[string]string{"upstream": "#c0392b", "ours": "#1f6fb2"}
 
-// plot draws the panels, two in a row, with logarithmic scales.
+// plot draws the panels with logarithmic scales, two in a row.
 func plot(r results) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", 2*width, 2*height)
@@ -43,8 +43,7 @@ func plot(r results) []byte {
 	return out.Bytes()
 }
 
-// line returns the rows in which nothing but the panel's own number differs: the longest such
-// series.
+// line returns the longest series of rows that differ only in the panel's number.
 func (p panel) line(r results) []row {
 	series := map[row][]row{}
 	for _, candidate := range r.rows() {

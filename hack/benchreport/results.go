@@ -22,12 +22,11 @@ type cost struct {
 	nanoseconds, bytes float64
 }
 
-// results has what was measured, by row and plugin.
+// results has the measurements by row and plugin.
 type results struct {
 	machine string
 	costs   map[row]map[string][]cost
-	// alone are those of benchmarks that upstream has nothing to compare with, by name, and names
-	// has their order.
+	// alone has the measurements of benchmarks without a counterpart upstream by name, names their order.
 	alone map[string][]cost
 	names []string
 }
@@ -48,7 +47,7 @@ func parse(in io.Reader) (results, error) {
 		return results{}, err
 	}
 	if len(r.costs) == 0 {
-		return results{}, errors.New("there are no results on standard input")
+		return results{}, errors.New("standard input has no benchmark results")
 	}
 	return r, nil
 }
@@ -92,7 +91,7 @@ func (r *results) add(result *benchfmt.Result) error {
 	return nil
 }
 
-// procs is the number that testing appends to names.
+// procs returns the number of CPUs that testing appends to names.
 func procs(name string) int {
 	n, err := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
 	if err != nil {

@@ -38,7 +38,7 @@ func TestReport(t *testing.T) {
 func TestNothingMeasuredIsAnError(t *testing.T) {
 	for _, in := range []string{"", "PASS\n", "BenchmarkCapacity/op=x/plugin=ours-2 1 5 ns/op\n"} {
 		if _, err := parse(strings.NewReader(in)); err == nil {
-			t.Errorf("%q is taken for results", in)
+			t.Errorf("%q is accepted as results", in)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func claim(name string) *resourceapi.ResourceClaim {
 	return &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name + "-uid"), ResourceVersion: "1"}}
 }
 
-// given is a copy of a claim with a device.
+// given returns a copy of a claim that is allocated one device.
 func given(c *resourceapi.ResourceClaim, device string) *resourceapi.ResourceClaim {
 	c = c.DeepCopy()
 	c.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{

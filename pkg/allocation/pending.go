@@ -10,41 +10,41 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Pending has the allocations that have been decided on but not been written to the API server
-// yet, and the pods that need them. Pods that share such a claim get the same devices. It may
-// be used from many goroutines: pods are bound while the next session runs.
+// Pending has the allocations that are decided but not yet written to the API server, and the pods that
+// need them. Pods that share such a claim get the same devices. Several goroutines may use it: pods are
+// bound while the next session runs.
 type Pending struct {
 	reader *Reader
 
 	mu     sync.Mutex
 	claims map[types.UID]*pendingClaim
-	// written and writtenBefore are claims that were written since the last allocator was made, and
-	// since the one before.
+	// written has the claims that were written since the last call of Allocator, writtenBefore those
+	// that were written between that call and the one before.
 	written, writtenBefore []*resourceapi.ResourceClaim
 }
 
 type pendingClaim struct {
 	claim *resourceapi.ResourceClaim
-	// pods are those that need it. True says that the claim is being written for the pod.
+	// pods are the pods that need the claim. The value is true while the claim is written for the pod.
 	pods map[types.UID]bool
 }
 
-// NewPending returns an empty set.
+// NewPending returns an empty set for the claims of a reader.
 func NewPending(reader *Reader) *Pending {
 	return &Pending{reader: reader, claims: map[types.UID]*pendingClaim{}}
 }
 
-// Allocator returns an allocator of the devices in a catalog that are not in use now and are not
-// about to be.
+// Allocator returns an allocator for the devices in a catalog. Devices of allocated and of pending claims
+// are in use.
 func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
-	// No claim may go from pending to written while the two are put together.
+	// A claim must not change from pending to written between the two reads.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	allocator, err := p.reader.allocator(catalog)
 	if err != nil {
 		return nil, err
 	}
-	// What was written just now may still be on its way through the handlers of the cache.
+	// The manager's event handlers may not have processed the latest writes yet.
 	for _, claims := range [][]*resourceapi.ResourceClaim{p.written, p.writtenBefore} {
 		for _, claim := range claims {
 			if now, err := p.reader.Claim(claim.Namespace, claim.Name); err == nil && now.UID == claim.UID && now.Status.Allocation != nil {
@@ -56,8 +56,7 @@ func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	return allocator, nil
 }
 
-// Of returns the claim with the allocation that has been decided on, always the same object;
-// nil when there is none.
+// Of returns the claim with its pending allocation, always the same object; nil if there is none.
 func (p *Pending) Of(claim types.UID) *resourceapi.ResourceClaim {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,8 +66,8 @@ func (p *Pending) Of(claim types.UID) *resourceapi.ResourceClaim {
 	return nil
 }
 
-// Add says that a pod needs the allocation that a claim has, although the API server may not have
-// it yet.
+// Add records that a pod needs the allocation in a claim, which the API server may not have yet. If the
+// claim is pending already, its allocation stays as it is.
 func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,15 +79,15 @@ func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) error {
 		pending = &pendingClaim{claim: claim, pods: map[types.UID]bool{}}
 		p.claims[claim.UID] = pending
 	}
-	if _, known := pending.pods[pod]; !known {
+	if _, needs := pending.pods[pod]; !needs {
 		pending.pods[pod] = false
 	}
 	return nil
 }
 
-// Drop says that a pod needs a claim's allocation no more, unless it is being written for the pod.
-// It returns the allocation if that was the last pod, so that the devices are free again; else
-// nil.
+// Drop records that a pod no longer needs a claim's allocation. It does nothing while the claim is written
+// for the pod. If no other pod needs the allocation, Drop returns it, and the devices are free; otherwise
+// it returns nil.
 func (p *Pending) Drop(claim, pod types.UID) *resourceapi.AllocationResult {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +101,7 @@ func (p *Pending) Drop(claim, pod types.UID) *resourceapi.AllocationResult {
 	return p.drop(pending, pod)
 }
 
-// Keep drops all pods that keep is false for, as Drop does.
+// Keep drops, as Drop does, all pods for which keep returns false.
 func (p *Pending) Keep(keep func(pod types.UID) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +114,7 @@ func (p *Pending) Keep(keep func(pod types.UID) bool) {
 	}
 }
 
-// begin says that a claim is being written for a pod, if it is still pending for it.
+// begin records that a claim is being written for a pod, if the pod still needs the pending claim.
 func (p *Pending) begin(claim, pod types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +125,7 @@ func (p *Pending) begin(claim, pod types.UID) {
 	}
 }
 
-// failed says that a claim could not be written for a pod.
+// failed records that a claim could not be written for a pod.
 func (p *Pending) failed(claim, pod types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +134,7 @@ func (p *Pending) failed(claim, pod types.UID) {
 	}
 }
 
-// succeeded says that the API server has a claim with its allocation now.
+// succeeded records that the API server has a claim with its allocation.
 func (p *Pending) succeeded(claim *resourceapi.ResourceClaim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,17 +15,17 @@ func TestPending(t *testing.T) {
 		}
 	}
 	if err := f.pending.Add(second, "c"); err != nil || f.pending.Of("c-uid") != first {
-		t.Errorf("a later allocation replaces the one that others rely on: %v", err)
+		t.Errorf("a later allocation replaces the first one: %v", err)
 	}
 	if !f.taken("gpu-0") || f.taken("gpu-1") {
-		t.Error("the device that is pending is not taken, or another is")
+		t.Error("the pending device is free, or the other one is not")
 	}
 	for _, pod := range []types.UID{"a", "a", "c"} {
 		if f.pending.Drop("c-uid", pod) != nil {
-			t.Error("the device is free although a pod needs it")
+			t.Error("the allocation is dropped although another pod needs it")
 		}
 	}
 	if got := f.pending.Drop("c-uid", "b"); got != first.Status.Allocation || f.taken("gpu-0") || f.pending.Of("c-uid") != nil {
-		t.Error("the device is not free when the last pod is gone")
+		t.Error("the device is not free although the last pod was dropped")
 	}
 }

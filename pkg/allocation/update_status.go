@@ -21,9 +21,9 @@ func init() {
 	utilruntime.Must(draapiv1beta2.AddToScheme(conversions))
 }
 
-// updateStatus writes the status of a claim. The client of k8s.io/dynamic-resource-allocation
-// v0.34.1 must not be asked to: when a claim is not found in v1 it tries v1beta2, for which it asks
-// its client for v1beta1, and panics.
+// updateStatus writes the status of a claim in the version that the API server serves. It does not use
+// the client of k8s.io/dynamic-resource-allocation v0.34.1, which panics in UpdateStatus: if a claim is
+// not found in v1, it tries v1beta2 with the client for v1beta1.
 func (w *Writer) updateStatus(ctx context.Context, claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	options := metav1.UpdateOptions{}
 	switch w.reader.Served() {
@@ -40,7 +40,7 @@ func (w *Writer) updateStatus(ctx context.Context, claim *resourceapi.ResourceCl
 	}
 }
 
-// convertedTo calls with a claim in another version, and returns the answer in this one.
+// convertedTo converts a claim to another version, passes it to call, and converts the result back.
 func convertedTo[T any](claim *resourceapi.ResourceClaim, call func(*T) (*T, error)) (*resourceapi.ResourceClaim, error) {
 	out := new(T)
 	if err := conversions.Convert(claim, out, nil); err != nil {

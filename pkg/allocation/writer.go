@@ -17,8 +17,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Writer writes allocations and reservations to the API server. It does so with updates, because
-// the client for all versions of the API has no patches.
+// Writer writes allocations and reservations to the API server. It uses updates, because the client for
+// all versions of the API does not support patches. Several goroutines may use it.
 type Writer struct {
 	kube    kubernetes.Interface
 	client  *client.Client
@@ -26,14 +26,14 @@ type Writer struct {
 	pending *Pending
 }
 
-// NewWriter returns a writer of what is pending.
+// NewWriter returns a writer for pending allocations.
 func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending) *Writer {
 	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending}
 }
 
-// Reserve writes the allocations of claims, each of which must have one by now, as far as the API
-// server does not have them, and that the pod uses them. After an error the pod has none of
-// them reserved, and none of what it alone needed is pending any more.
+// Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet.
+// Every claim must have an allocation. After an error no claim is reserved for the pod, and allocations
+// that no other pod needs are no longer pending.
 func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) error {
 	for _, claim := range claims {
 		w.pending.begin(claim.UID, pod.UID)
@@ -48,7 +48,7 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			return err
 		}
 		if err := w.reader.manager.ResourceClaims().AssumeClaimAfterAPICall(written); err != nil {
-			// The informer knows of it already, or it is gone; either is news that is newer.
+			// The informer has a newer version, or the claim is deleted. Both supersede this one.
 			klog.V(5).InfoS("Claim not assumed", "claim", klog.KObj(claim), "reason", err.Error())
 		}
 		w.pending.succeeded(written)
@@ -58,7 +58,7 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 
 func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	var written *resourceapi.ResourceClaim
-	read := w.known
+	read := w.cached
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		claim, err := read(ctx, wanted)
 		read = w.get
@@ -66,16 +66,16 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 		case err != nil:
 			return err
 		case claim.UID != wanted.UID || claim.DeletionTimestamp != nil:
-			return fmt.Errorf("it was deleted meanwhile")
+			return fmt.Errorf("it was deleted in the meantime")
 		case claim.Status.Allocation == nil && w.pending.Of(wanted.UID) == nil:
-			return fmt.Errorf("its devices were given up meanwhile")
+			return fmt.Errorf("its devices were released in the meantime")
 		case claim.Status.Allocation == nil:
 			if claim, err = w.addFinalizer(ctx, claim); err != nil {
 				return err
 			}
 			claim.Status.Allocation = wanted.Status.Allocation
 		case !apiequality.Semantic.DeepEqual(claim.Status.Allocation.Devices.Results, wanted.Status.Allocation.Devices.Results):
-			return fmt.Errorf("it was given other devices meanwhile")
+			return fmt.Errorf("it was allocated other devices in the meantime")
 		}
 		if !resourceclaim.IsReservedForPod(pod, claim) {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
@@ -89,8 +89,8 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 	return written, nil
 }
 
-// known returns the claim as it was last read, which mostly saves a call.
-func (w *Writer) known(_ context.Context, wanted *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
+// cached returns a copy of the claim from the reader, which usually saves a call.
+func (w *Writer) cached(_ context.Context, wanted *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	claim, err := w.reader.Claim(wanted.Namespace, wanted.Name)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (w *Writer) get(ctx context.Context, wanted *resourceapi.ResourceClaim) (*r
 	return w.client.ResourceClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
 }
 
-// addFinalizer makes sure that a claim is not deleted while it is allocated.
+// addFinalizer adds the finalizer that keeps a claim from being deleted while it is allocated.
 func (w *Writer) addFinalizer(ctx context.Context, claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	if slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
 		return claim, nil
@@ -111,18 +111,18 @@ func (w *Writer) addFinalizer(ctx context.Context, claim *resourceapi.ResourceCl
 	return w.client.ResourceClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
 }
 
-// Release takes back that a pod uses claims, for a pod that is not bound after all. A claim that
-// was made for the pod loses its devices, which may be elsewhere the next time. Others stay
-// allocated.
+// Release removes the reservations of a pod that is not bound after all. A claim that was created for the
+// pod is also deallocated, so that the pod can get devices of another node. Other claims stay allocated.
+// Errors are logged.
 func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
-	for _, held := range claims {
-		if resourceclaim.IsForPod(pod, held) == nil {
-			w.Deallocate(ctx, pod, held)
+	for _, reserved := range claims {
+		if resourceclaim.IsForPod(pod, reserved) == nil {
+			w.Deallocate(ctx, pod, reserved)
 			continue
 		}
 		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-			claim, err := w.get(ctx, held)
-			if err != nil || claim.UID != held.UID || !resourceclaim.IsReservedForPod(pod, claim) {
+			claim, err := w.get(ctx, reserved)
+			if err != nil || claim.UID != reserved.UID || !resourceclaim.IsReservedForPod(pod, claim) {
 				return err
 			}
 			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
@@ -130,17 +130,17 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			return err
 		})
 		if err != nil {
-			klog.ErrorS(err, "Failed to take back the reservation of a claim", "claim", klog.KObj(held), "pod", klog.KObj(pod))
+			klog.ErrorS(err, "Failed to remove the reservation of a claim", "claim", klog.KObj(reserved), "pod", klog.KObj(pod))
 		}
 	}
 }
 
-// Deallocate takes the devices of a claim back from a pod that is not bound, unless somebody else
-// uses the claim by now or the pod was bound meanwhile.
-func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, held *resourceapi.ResourceClaim) {
+// Deallocate deallocates a claim of a pod that is not bound. It does nothing if another pod uses the claim
+// or the pod was bound in the meantime. Errors are logged.
+func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *resourceapi.ResourceClaim) {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		claim, err := w.get(ctx, held)
-		if err != nil || claim.UID != held.UID || claim.Status.Allocation == nil {
+		claim, err := w.get(ctx, allocated)
+		if err != nil || claim.UID != allocated.UID || claim.Status.Allocation == nil {
 			return err
 		}
 		now, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
@@ -152,11 +152,11 @@ func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, held *resource
 			return nil
 		}
 		claim.Status = resourceapi.ResourceClaimStatus{}
-		klog.V(3).InfoS("Taking devices back that no node can use for their pod", "claim", klog.KObj(held), "pod", klog.KObj(pod))
+		klog.V(3).InfoS("Deallocating a claim whose devices its pod cannot use", "claim", klog.KObj(allocated), "pod", klog.KObj(pod))
 		_, err = w.updateStatus(ctx, claim)
 		return err
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		klog.ErrorS(err, "Failed to take back the devices of a claim", "claim", klog.KObj(held), "pod", klog.KObj(pod))
+		klog.ErrorS(err, "Failed to deallocate a claim", "claim", klog.KObj(allocated), "pod", klog.KObj(pod))
 	}
 }

@@ -31,7 +31,7 @@ func TestReserve(t *testing.T) {
 		t.Errorf("written: used by %q, allocation %v, finalizers %v", consumers(written), written.Status.Allocation, written.Finalizers)
 	}
 	if f.pending.Of("c-uid") != nil || !f.taken("gpu-0") {
-		t.Error("what is written is still pending, or free")
+		t.Error("the written claim is still pending, or its device is free")
 	}
 	f.writer.Release(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted})
 	if written = f.claim("c"); consumers(written) != "b" || written.Status.Allocation == nil {
@@ -68,9 +68,9 @@ func TestReserveAllOrNothing(t *testing.T) {
 		claim *resourceapi.ResourceClaim
 		want  string
 	}{
-		{"given other devices", taken, "reserve ResourceClaim ns/taken for pod a: it was given other devices meanwhile"},
-		{"being deleted", going, "reserve ResourceClaim ns/going for pod a: it was deleted meanwhile"},
-		{"deleted and made again", replaced, "reserve ResourceClaim ns/replaced for pod a: it was deleted meanwhile"},
+		{"allocated other devices", taken, "reserve ResourceClaim ns/taken for pod a: it was allocated other devices in the meantime"},
+		{"being deleted", going, "reserve ResourceClaim ns/going for pod a: it was deleted in the meantime"},
+		{"deleted and created again", replaced, "reserve ResourceClaim ns/replaced for pod a: it was deleted in the meantime"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, claim("good"), c.claim)
@@ -88,7 +88,7 @@ func TestReserveAllOrNothing(t *testing.T) {
 				t.Errorf("the other claim is used by %q", got)
 			}
 			if f.pending.Of(bad.UID) != nil || f.taken("gpu-1") {
-				t.Error("the device is still reserved")
+				t.Error("the device is still in use")
 			}
 		})
 	}
@@ -108,10 +108,10 @@ func TestDeallocate(t *testing.T) {
 		node  string
 		freed bool
 	}{
-		{"nobody uses it", used(), "", true},
-		{"the pod that waits uses it", used("a"), "", true},
+		{"no pod uses it", used(), "", true},
+		{"only the pending pod uses it", used("a"), "", true},
 		{"another pod uses it", used("a", "b"), "", false},
-		{"the pod was bound meanwhile", used("a"), "n1", false},
+		{"the pod was bound in the meantime", used("a"), "n1", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, c.claim)

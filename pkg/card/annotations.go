@@ -10,25 +10,26 @@ import (
 )
 
 const (
-	// NameAnnotation on a pod says which cards it may get, the preferred one first: A|B|C. It may
-	// also stand on a DeviceClass, whose devices then are cards of that name.
+	// NameAnnotation on a pod lists the cards that the pod may get, the preferred one first: A|B|C. On a
+	// DeviceClass it is the card name of the class's devices.
 	NameAnnotation = "volcano.sh/card.name"
-	// RequestAnnotation on a PodGroup says how many cards a job needs at least, for jobs whose pods do
-	// not exist yet: a JSON object of card names, or of names with | between them, and whole numbers.
-	// Volcano copies it from a Job to the PodGroup.
+	// RequestAnnotation on a PodGroup is the minimum number of cards of a job whose pods do not exist yet:
+	// a JSON object of card names, or of alternatives separated by |, and whole numbers. Volcano copies
+	// the annotation from a Job to its PodGroup.
 	RequestAnnotation = "volcano.sh/card.request"
 )
 
-// alternativeSeparator stands between the names of cards of which one will do.
+// alternativeSeparator separates the names of cards that are alternatives.
 const alternativeSeparator = "|"
 
-// Names reads what a pod may get, each name once. The error says where the text is wrong.
+// Names parses a NameAnnotation. It returns every name once, in the order of the text. The error says at
+// which character the text is wrong.
 func Names(text string) ([]string, error) {
 	var names []string
 	position := 0
 	for name := range strings.SplitSeq(text, alternativeSeparator) {
 		if name == "" || strings.ContainsFunc(name, isSpace) {
-			return nil, fmt.Errorf("at character %d: %q is no card name; write one name, or several with | between them and no spaces, such as NVIDIA-H100-80GB|NVIDIA-H20",
+			return nil, fmt.Errorf("at character %d: %q is not a card name; write one name, or several with | between them and no spaces, such as NVIDIA-H100-80GB|NVIDIA-H20",
 				position, name)
 		}
 		if !slices.Contains(names, name) {
@@ -43,15 +44,17 @@ func isSpace(r rune) bool {
 	return strings.ContainsRune(" \t\r\n", r)
 }
 
-// Number is what somebody wrote down for a card.
+// Number is an entry of a JSON object of cards: a quota or a request.
 type Number struct {
-	// Card is a name; in requests also several, with | between them.
-	Card  string
+	// Card is a card name; in requests also several alternatives, separated by |.
+	Card string
+	// Count is a number of cards, zero or more.
 	Count int64
 }
 
-// Numbers reads a JSON object of card names and whole numbers from zero to the largest int64, in
-// the order in which they are written. The error says where the text is wrong.
+// Numbers parses a JSON object of card names and whole numbers from zero to the largest int64. It returns
+// the entries in the order of the text; an empty object is not nil. The error says at which character the
+// text is wrong.
 func Numbers(text string) ([]Number, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -62,20 +65,20 @@ func Numbers(text string) ([]Number, error) {
 	return numbers, nil
 }
 
-// readNumbers reads token by token, because the package json takes a key that occurs twice.
+// readNumbers reads token by token, because encoding/json accepts duplicate keys.
 func readNumbers(d *json.Decoder) ([]Number, error) {
 	numbers := []Number{}
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
-		return nil, errors.Join(notJSON(err), errors.New("it is no object"))
+		return nil, errors.Join(notJSON(err), errors.New("it is not an object"))
 	}
 	for d.More() {
 		token, err := d.Token()
 		if err != nil {
 			return nil, notJSON(err)
 		}
-		card := token.(string) // the decoder takes nothing else for a key
+		card := token.(string) // keys of a JSON object are strings
 		if card == "" || strings.ContainsFunc(card, isSpace) {
-			return nil, fmt.Errorf("%q is no card name", card)
+			return nil, fmt.Errorf("%q is not a card name", card)
 		}
 		if slices.ContainsFunc(numbers, func(n Number) bool { return n.Card == card }) {
 			return nil, fmt.Errorf("%s is listed twice", card)
@@ -90,7 +93,7 @@ func readNumbers(d *json.Decoder) ([]Number, error) {
 		return nil, notJSON(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
+		return nil, errors.New("there is text after the object")
 	}
 	return numbers, nil
 }
@@ -102,11 +105,11 @@ func readCount(d *json.Decoder, card string) (int64, error) {
 	}
 	value, isNumber := token.(json.Number)
 	if !isNumber {
-		return 0, fmt.Errorf("what is written for %s is no number", card)
+		return 0, fmt.Errorf("the value of %s is not a number", card)
 	}
 	count, err := value.Int64()
 	if err != nil || count < 0 {
-		return 0, fmt.Errorf("%s for %s is no whole number from 0 to 9223372036854775807", value, card)
+		return 0, fmt.Errorf("%s for %s is not a whole number from 0 to 9223372036854775807", value, card)
 	}
 	return count, nil
 }
@@ -115,5 +118,5 @@ func notJSON(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("it is no JSON: %w", err)
+	return fmt.Errorf("it is not JSON: %w", err)
 }

@@ -10,11 +10,11 @@ func TestNames(t *testing.T) {
 	for _, c := range []struct{ name, text, want, wantErr string }{
 		{name: "one card", text: "NVIDIA-H20/mps-96g*1/2", want: "NVIDIA-H20/mps-96g*1/2"},
 		{name: "several, the preferred one first", text: "B|A|C", want: "B A C"},
-		{name: "the same again is nothing new", text: "B|A|B", want: "B A"},
-		{name: "empty", text: "", wantErr: `at character 0: "" is no card name; write one name, or several with | between them and no spaces, such as NVIDIA-H100-80GB|NVIDIA-H20`},
-		{name: "nothing between", text: "A||B", wantErr: `at character 2: "" is no card name`},
-		{name: "nothing at the end", text: "A|", wantErr: `at character 2: "" is no card name`},
-		{name: "a space", text: "A| B", wantErr: `at character 2: " B" is no card name`},
+		{name: "a repeated name counts once", text: "B|A|B", want: "B A"},
+		{name: "empty", text: "", wantErr: `at character 0: "" is not a card name; write one name, or several with | between them and no spaces, such as NVIDIA-H100-80GB|NVIDIA-H20`},
+		{name: "an empty name in the middle", text: "A||B", wantErr: `at character 2: "" is not a card name`},
+		{name: "an empty name at the end", text: "A|", wantErr: `at character 2: "" is not a card name`},
+		{name: "a space", text: "A| B", wantErr: `at character 2: " B" is not a card name`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names, err := Names(c.text)
@@ -31,21 +31,21 @@ func TestNames(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ name, text, want, wantErr string }{
 		{name: "an empty object", text: "{}"},
-		{name: "models and shares, in their order", text: `{"NVIDIA-H800/mps-80g*1/2": 0, "A|B": 6}`, want: "NVIDIA-H800/mps-80g*1/2:0 A|B:6"},
+		{name: "models and shares, in the order of the text", text: `{"NVIDIA-H800/mps-80g*1/2": 0, "A|B": 6}`, want: "NVIDIA-H800/mps-80g*1/2:0 A|B:6"},
 		{name: "the largest number", text: `{"A": 9223372036854775807}`, want: "A:9223372036854775807"},
-		{name: "nothing", text: "", wantErr: "at character 0: it is no JSON: EOF"},
-		{name: "no JSON", text: "H200=8", wantErr: "at character 0: it is no JSON"},
-		{name: "cut off", text: `{"A": 8`, wantErr: "at character 7: it is no JSON: EOF"},
-		{name: "no object", text: `["A"]`, wantErr: "at character 1: it is no object"},
-		{name: "negative", text: `{"A": -1}`, wantErr: "at character 8: -1 for A is no whole number from 0 to 9223372036854775807; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}"},
-		{name: "a fraction", text: `{"A": 1.5}`, wantErr: "at character 9: 1.5 for A is no whole number"},
-		{name: "a string", text: `{"A": "8"}`, wantErr: "at character 9: what is written for A is no number"},
-		{name: "an object inside", text: `{"A": {}}`, wantErr: "at character 7: what is written for A is no number"},
-		{name: "too large", text: `{"A": 9223372036854775808}`, wantErr: "at character 25: 9223372036854775808 for A is no whole number"},
-		{name: "twice", text: `{"A": 1, "A": 2}`, wantErr: "at character 12: A is listed twice"},
-		{name: "no name", text: `{"": 1}`, wantErr: `at character 3: "" is no card name`},
-		{name: "a space", text: `{"A B": 1}`, wantErr: `at character 6: "A B" is no card name`},
-		{name: "something after it", text: `{"A": 1} x`, wantErr: "at character 9: something follows the object"},
+		{name: "an empty text", text: "", wantErr: "at character 0: it is not JSON: EOF"},
+		{name: "not JSON", text: "H200=8", wantErr: "at character 0: it is not JSON"},
+		{name: "cut off", text: `{"A": 8`, wantErr: "at character 7: it is not JSON: EOF"},
+		{name: "not an object", text: `["A"]`, wantErr: "at character 1: it is not an object"},
+		{name: "negative", text: `{"A": -1}`, wantErr: "at character 8: -1 for A is not a whole number from 0 to 9223372036854775807; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}"},
+		{name: "a fraction", text: `{"A": 1.5}`, wantErr: "at character 9: 1.5 for A is not a whole number"},
+		{name: "a string", text: `{"A": "8"}`, wantErr: "at character 9: the value of A is not a number"},
+		{name: "an object inside", text: `{"A": {}}`, wantErr: "at character 7: the value of A is not a number"},
+		{name: "too large", text: `{"A": 9223372036854775808}`, wantErr: "at character 25: 9223372036854775808 for A is not a whole number"},
+		{name: "a name twice", text: `{"A": 1, "A": 2}`, wantErr: "at character 12: A is listed twice"},
+		{name: "an empty name", text: `{"": 1}`, wantErr: `at character 3: "" is not a card name`},
+		{name: "a space", text: `{"A B": 1}`, wantErr: `at character 6: "A B" is not a card name`},
+		{name: "text after the object", text: `{"A": 1} x`, wantErr: "at character 9: there is text after the object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			numbers, err := Numbers(c.text)
@@ -63,8 +63,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// FuzzAnnotations: whatever people write is either read or refused with a position, and reading never
-// makes up a card.
+// FuzzAnnotations checks that every text is either parsed or refused with a position, and that parsing
+// returns only cards that are in the text.
 func FuzzAnnotations(f *testing.F) {
 	for _, text := range []string{"", "A|B", `{"A": 1}`, `{"A|B": 2, "C": 0}`, `{"A": 1e3}`, "{}{}", "\x00|\xff"} {
 		f.Add(text)

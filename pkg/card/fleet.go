@@ -8,24 +8,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Fleet is what all nodes of a cluster offer, kept up to date node by node: a change costs what that
-// node has, whatever the others are. It is not safe for concurrent use while it is written. The zero
-// value has no nodes.
+// Fleet sums up the cards that all nodes of a cluster offer. The cost of an update depends on the changed
+// node only. Concurrent reads are safe, but not during a write. The zero value has no nodes.
 type Fleet struct {
-	// Given are the names that nodes were read with, see [Read].
+	// Given are the resource names that nodes were read with, see [Read]; nil if there are none.
 	Given ResourceNames
 
 	nodes map[string]*Node
-	// cards has the cards of each resource, and of each the number of nodes that offer it so.
+	// cards has the cards of each resource, with the number of nodes that offer them under that resource.
 	cards   map[corev1.ResourceName]map[string]int
 	models  map[string]int
 	totals  map[string]*big.Int
 	edition int
-	// seen are resources that have stood for cards at some time.
+	// seen are the resources that have been cards on any node so far.
 	seen map[corev1.ResourceName]bool
 }
 
-// Set says what a node offers now.
+// Set adds a node or replaces what it offers.
 func (f *Fleet) Set(name string, node Node) {
 	before := f.nodes[name]
 	if before != nil && before.same(&node) {
@@ -42,7 +41,7 @@ func (f *Fleet) Set(name string, node Node) {
 	}
 }
 
-// Remove forgets a node, if there is one of that name.
+// Remove removes a node. It does nothing if there is no node of that name.
 func (f *Fleet) Remove(name string) {
 	if node := f.nodes[name]; node != nil {
 		delete(f.nodes, name)
@@ -50,7 +49,7 @@ func (f *Fleet) Remove(name string) {
 	}
 }
 
-// count adds a node to the sums, or takes it out of them.
+// count adds a node to the sums if sign is 1, and subtracts it if sign is -1.
 func (f *Fleet) count(node *Node, sign int) {
 	if node.Model != "" {
 		f.add(f.models, node.Model, sign)
@@ -80,18 +79,19 @@ func (f *Fleet) add(counts map[string]int, key string, sign int) {
 	}
 }
 
-// Node returns what a node offers; nil for a node that is not known. It must not be changed.
+// Node returns what a node offers, or nil if there is no such node. The caller must not change it.
 func (f *Fleet) Node(name string) *Node {
 	return f.nodes[name]
 }
 
-// Edition is another number whenever a card is new, or gone, or other resources stand for it.
+// Edition returns a number that changes whenever a card appears or disappears, or is offered under other
+// resources.
 func (f *Fleet) Edition() int {
 	return f.edition
 }
 
-// IsCard reports whether a resource stands for cards, even if at present no node's labels say for
-// which: it has done so on some node, or it has one of the names that cards have.
+// IsCard reports whether a resource is cards: it matches Given or, if Given is nil, it has been cards on
+// some node or has a name that is usual for cards. No node needs to have a label that tells the model.
 func (f *Fleet) IsCard(resource corev1.ResourceName) bool {
 	if f.Given != nil {
 		return f.Given.match(resource)
@@ -99,13 +99,14 @@ func (f *Fleet) IsCard(resource corev1.ResourceName) bool {
 	return f.seen[resource] || usual.match(resource)
 }
 
-// CardsOf returns the cards that a resource stands for, sorted by name; none if no node's labels say.
+// CardsOf returns the cards that nodes offer under a resource, sorted by name. It is empty if no node's
+// labels tell the model.
 func (f *Fleet) CardsOf(resource corev1.ResourceName) []string {
 	return slices.Sorted(maps.Keys(f.cards[resource]))
 }
 
-// ResourcesOf returns the resources that stand for a card, sorted by name; none for a card that no
-// node offers.
+// ResourcesOf returns the resources under which nodes offer a card, sorted by name. It is empty if no node
+// offers the card.
 func (f *Fleet) ResourcesOf(card string) []corev1.ResourceName {
 	var resources []corev1.ResourceName
 	for resource, cards := range f.cards {
@@ -117,7 +118,7 @@ func (f *Fleet) ResourcesOf(card string) []corev1.ResourceName {
 	return resources
 }
 
-// Known reports whether some node is of that model or offers that card.
+// Known reports whether any node has that model or offers that card.
 func (f *Fleet) Known(card string) bool {
 	return f.models[card] > 0 || len(f.ResourcesOf(card)) > 0
 }
@@ -132,7 +133,8 @@ func (f *Fleet) Names() []string {
 	return slices.Compact(names)
 }
 
-// Totals calls yield with every card that nodes offer and how many all of them offer together.
+// Totals calls yield with every card that nodes offer and the sum over all nodes. The caller must not
+// change the sum.
 func (f *Fleet) Totals(yield func(string, *big.Int) bool) {
 	for _, card := range f.Names() {
 		if !yield(card, f.totals[card]) {

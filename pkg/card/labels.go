@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What follows the type of card in the labels of a node.
+// Suffixes of the labels that describe a node's cards.
 const (
 	productLabel  = ".product"
 	countLabel    = ".count"
@@ -15,22 +15,23 @@ const (
 	replicasLabel = ".replicas"
 )
 
-// labels is what the labels of a node say of its cards, as <vendor>/<kind>.product and its
-// companions.
+// labels are the values of the labels that describe a node's cards: <vendor>/<kind>.product, .memory,
+// .replicas and .count.
 type labels struct {
 	vendor, kind string
 	model        string
-	// memory is that of a card in MiB, replicas how many share a card; zero where no label says so.
+	// memory is the memory of a card in MiB, replicas the number of shares of a card; zero without a
+	// label.
 	memory, replicas int64
 }
 
-// key is the label with that ending.
+// key returns the label with a suffix.
 func (l labels) key(ending string) string {
 	return l.vendor + "/" + l.kind + ending
 }
 
-// readLabels returns a model of "" for a node that has no cards, or whose model cannot be told. The
-// problems say what is wrong.
+// readLabels returns no model if the node has no cards or its labels are ambiguous. The problems say what
+// is wrong with the labels.
 func readLabels(all map[string]string) (labels, []string) {
 	var products []string
 	for key, value := range all {
@@ -45,7 +46,7 @@ func readLabels(all map[string]string) (labels, []string) {
 	slices.Sort(products)
 	for _, key := range products[1:] {
 		if all[key] != all[products[0]] {
-			return labels{}, []string{fmt.Sprintf("it carries two card models, %s (label %s) and %s (label %s): remove one of the labels",
+			return labels{}, []string{fmt.Sprintf("it has two card models, %s (label %s) and %s (label %s): remove one of the labels",
 				all[products[0]], products[0], all[key], key)}
 		}
 	}
@@ -75,7 +76,7 @@ var unitOf = map[string]string{
 	countLabel:    " of cards, such as 8",
 }
 
-// product takes a label apart that says which product a card is.
+// product splits a label <vendor>/<kind>.product.
 func product(key string) (vendor, kind string, ok bool) {
 	vendor, rest, found := strings.Cut(key, "/")
 	kind, ok = strings.CutSuffix(rest, productLabel)

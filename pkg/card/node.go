@@ -8,30 +8,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Node is what device plugins offer on a node.
+// Node is the cards that device plugins offer on a node.
 type Node struct {
-	// Model is the node's card model; empty if it has none, or if it cannot be told.
+	// Model is the node's card model; empty if the node has no cards or its labels are ambiguous.
 	Model string
-	// Offers are sorted by resource. Every resource occurs once at most.
+	// Offers are sorted by resource. Every resource occurs at most once.
 	Offers []Offer
-	// Problems say what is wrong with the node, and what to change; cards that they are about are not
-	// among the offers.
+	// Problems say what is wrong with the node's labels and how to correct them. Cards with a problem are
+	// not among the offers.
 	Problems []string
 }
 
-// Offer is an amount of cards of one name.
+// Offer is a number of cards that a node offers under one resource.
 type Offer struct {
 	Resource corev1.ResourceName
-	Card     string
-	// Count is what the node has allocatable, zero included.
+	// Card is a card name.
+	Card string
+	// Count is the allocatable number of cards. It may be zero.
 	Count int64
 }
 
-// Read finds out which cards a node offers. Its model is what a label <vendor>/<kind>.product says.
-// Of the vendor's resources in status.allocatable those are cards that are named like a way of
-// sharing cards (see schemes), and one that stands for whole cards: <vendor>/<kind> or else the
-// one whose name, but for case and punctuation, the model's begins with. With resource names given,
-// it is those that match, of any vendor, and every one that is no share stands for whole cards.
+// Read returns the cards that a node offers. The model is the value of the label <vendor>/<kind>.product.
+//
+// If names is nil, the cards are resources of that vendor in status.allocatable: every resource whose
+// name denotes shares of cards (see schemes), and one resource for whole cards. That one is
+// <vendor>/<kind>; if the node does not have it, it is the resource whose name is a prefix of the model,
+// apart from case and punctuation. If names is not nil, the cards are the resources of any vendor that
+// match names. Each of them is shares of cards if its name says so, else whole cards.
 func Read(node *corev1.Node, names ResourceNames) Node {
 	l, problems := readLabels(node.Labels)
 	n := Node{Model: l.model, Problems: problems}
@@ -61,8 +64,8 @@ func Read(node *corev1.Node, names ResourceNames) Node {
 	return n
 }
 
-// wholeOf is the resource that stands for whole cards, so that other things that a vendor's device
-// plugins hand out, such as RDMA devices, are not taken for cards.
+// wholeOf returns the resource for whole cards. A vendor's device plugins offer other resources, too, such
+// as RDMA devices.
 func wholeOf(l labels, allocatable corev1.ResourceList) corev1.ResourceName {
 	exact := corev1.ResourceName(l.vendor + "/" + l.kind)
 	if _, offered := allocatable[exact]; offered {
@@ -78,7 +81,7 @@ func wholeOf(l labels, allocatable corev1.ResourceList) corev1.ResourceName {
 	return best
 }
 
-// plain leaves letters and digits, in lower case.
+// plain returns the letters and digits of a name in lower case.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -88,8 +91,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// Of returns the card that a resource stands for on the node; false if it stands for none. The node may
-// be nil.
+// Of returns the card that the node offers under a resource; false if the resource is not a card there.
+// The node may be nil.
 func (n *Node) Of(resource corev1.ResourceName) (string, bool) {
 	if n == nil {
 		return "", false
@@ -102,7 +105,7 @@ func (n *Node) Of(resource corev1.ResourceName) (string, bool) {
 	return "", false
 }
 
-// Has reports whether the node is of that model or offers that card. The node may be nil.
+// Has reports whether the node has that model or offers that card. The node may be nil.
 func (n *Node) Has(card string) bool {
 	if n == nil {
 		return false

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// node has labels and allocatable resources as "name=value" words.
+// node returns a node with labels and allocatable resources, given as "name=value" words.
 func node(labels, allocatable string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: words(labels)}}
 	n.Status.Allocatable = corev1.ResourceList{}
@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	}{
 		{name: "a node without labels has no cards", allocatable: "cpu=8 nvidia.com/gpu=8"},
 		{name: "whole cards", labels: h20, allocatable: "cpu=8 nvidia.com/gpu=8", want: "NVIDIA-H20=8(nvidia.com/gpu)"},
-		{name: "no cards left are cards still", labels: h20, allocatable: "nvidia.com/gpu=0", want: "NVIDIA-H20=0(nvidia.com/gpu)"},
+		{name: "zero allocatable cards", labels: h20, allocatable: "nvidia.com/gpu=0", want: "NVIDIA-H20=0(nvidia.com/gpu)"},
 		{name: "shares by MPS are named by memory, rounded, and replicas", labels: h20 + "nvidia.com/gpu.replicas=2", allocatable: "nvidia.com/gpu.shared=16",
 			want: "NVIDIA-H20/mps-96g*1/2=16(nvidia.com/gpu.shared)"},
 		{name: "memory is rounded to the nearest", labels: "nvidia.com/gpu.product=A nvidia.com/gpu.memory=81407 nvidia.com/gpu.replicas=4", allocatable: "nvidia.com/gpu.shared=4",
@@ -58,25 +58,25 @@ func TestRead(t *testing.T) {
 			want: "NVIDIA-H20/mig-1g.18gb-mixed=7(nvidia.com/mig-1g.18gb) NVIDIA-H20/mig-3g.71gb-mixed=2(nvidia.com/mig-3g.71gb)"},
 		{name: "whole cards, MPS and MIG on one node", labels: h20 + "nvidia.com/gpu.replicas=2", allocatable: "nvidia.com/gpu=4 nvidia.com/gpu.shared=4 nvidia.com/mig-1g.18gb=7",
 			want: "NVIDIA-H20=4(nvidia.com/gpu) NVIDIA-H20/mps-96g*1/2=4(nvidia.com/gpu.shared) NVIDIA-H20/mig-1g.18gb-mixed=7(nvidia.com/mig-1g.18gb)"},
-		{name: "what else a vendor hands out is no card", labels: h20, allocatable: "nvidia.com/gpu=8 nvidia.com/rdma_shared_device_a=63 nvidia.com/hostdev=8 nvidia.com/ib=8 example.com/gpu=2",
+		{name: "other resources of a vendor are not cards", labels: h20, allocatable: "nvidia.com/gpu=8 nvidia.com/rdma_shared_device_a=63 nvidia.com/hostdev=8 nvidia.com/ib=8 example.com/gpu=2",
 			want: "NVIDIA-H20=8(nvidia.com/gpu)"},
-		{name: "a card that is named by its model", labels: "huawei.com/npu.product=Ascend-910B huawei.com/npu.count=8", allocatable: "huawei.com/Ascend910=8 huawei.com/Ascend310P=1 huawei.com/roce=8",
+		{name: "a resource that is named after the model", labels: "huawei.com/npu.product=Ascend-910B huawei.com/npu.count=8", allocatable: "huawei.com/Ascend910=8 huawei.com/Ascend310P=1 huawei.com/roce=8",
 			want: "Ascend-910B=8(huawei.com/Ascend910)"},
-		{name: "of those the one that is named by the most of it", labels: "huawei.com/npu.product=Ascend-910B3", allocatable: "huawei.com/Ascend910=8 huawei.com/Ascend910B=8",
+		{name: "the longest name of several that the model begins with", labels: "huawei.com/npu.product=Ascend-910B3", allocatable: "huawei.com/Ascend910=8 huawei.com/Ascend910B=8",
 			want: "Ascend-910B3=8(huawei.com/Ascend910B)"},
-		{name: "a card that is named by its kind goes first", labels: "huawei.com/npu.product=Ascend-910B", allocatable: "huawei.com/npu=8 huawei.com/Ascend910=8", want: "Ascend-910B=8(huawei.com/npu)"},
-		{name: "names that are given count, and no others", labels: h20 + "nvidia.com/gpu.replicas=2", allocatable: "nvidia.com/gpu=4 nvidia.com/gpu.shared=4 nvidia.com/mig-1g.18gb=7 example.com/accelerator-x=3",
+		{name: "a resource that is named after the kind goes first", labels: "huawei.com/npu.product=Ascend-910B", allocatable: "huawei.com/npu=8 huawei.com/Ascend910=8", want: "Ascend-910B=8(huawei.com/npu)"},
+		{name: "only resources that match the given names", labels: h20 + "nvidia.com/gpu.replicas=2", allocatable: "nvidia.com/gpu=4 nvidia.com/gpu.shared=4 nvidia.com/mig-1g.18gb=7 example.com/accelerator-x=3",
 			names: ResourceNames{"nvidia.com/mig-*", "example.com/*"},
 			want:  "NVIDIA-H20=3(example.com/accelerator-x) NVIDIA-H20/mig-1g.18gb-mixed=7(nvidia.com/mig-1g.18gb)"},
 		{name: "two models", labels: h20 + "huawei.com/npu.product=Ascend-910B", allocatable: "nvidia.com/gpu=8",
-			wantProblem: "it carries two card models, Ascend-910B (label huawei.com/npu.product) and NVIDIA-H20 (label nvidia.com/gpu.product): remove one of the labels"},
-		{name: "memory that is no number harms shares only", labels: "nvidia.com/gpu.product=A nvidia.com/gpu.memory=80GB nvidia.com/gpu.replicas=2", allocatable: "nvidia.com/gpu=4 nvidia.com/gpu.shared=8",
+			wantProblem: "it has two card models, Ascend-910B (label huawei.com/npu.product) and NVIDIA-H20 (label nvidia.com/gpu.product): remove one of the labels"},
+		{name: "invalid memory affects shares only", labels: "nvidia.com/gpu.product=A nvidia.com/gpu.memory=80GB nvidia.com/gpu.replicas=2", allocatable: "nvidia.com/gpu=4 nvidia.com/gpu.shared=8",
 			want: "A=4(nvidia.com/gpu)", wantProblem: `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB, such as 81559`},
-		{name: "no replicas", labels: h20 + "nvidia.com/gpu.replicas=0", allocatable: "nvidia.com/gpu=1 nvidia.com/gpu.shared=8",
+		{name: "zero replicas", labels: h20 + "nvidia.com/gpu.replicas=0", allocatable: "nvidia.com/gpu=1 nvidia.com/gpu.shared=8",
 			want: "NVIDIA-H20=1(nvidia.com/gpu)", wantProblem: `its label nvidia.com/gpu.replicas is "0": write a whole number of shares of a card, such as 2`},
 		{name: "shares without the label that names them", labels: "nvidia.com/gpu.product=A nvidia.com/gpu.memory=81559", allocatable: "nvidia.com/gpu.shared=8",
-			wantProblem: "it offers nvidia.com/gpu.shared, but nobody can tell the name of such cards without its label nvidia.com/gpu.replicas"},
-		{name: "a count that is no number", labels: "nvidia.com/gpu.product=A nvidia.com/gpu.count=many", allocatable: "nvidia.com/gpu=8",
+			wantProblem: "it offers nvidia.com/gpu.shared, but the names of these cards need its label nvidia.com/gpu.replicas: set the label"},
+		{name: "an invalid count", labels: "nvidia.com/gpu.product=A nvidia.com/gpu.count=many", allocatable: "nvidia.com/gpu=8",
 			want: "A=8(nvidia.com/gpu)", wantProblem: `its label nvidia.com/gpu.count is "many": write a whole number of cards, such as 8`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,37 +91,41 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestNothingIsCountedTwice: whatever a node's labels and resources are, each resource stands for one
-// card at most, in just its amount, and all nodes together offer what each one does.
+func randomNode(random *rand.Rand) *corev1.Node {
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	var labels, allocatable []string
+	for range random.IntN(7) {
+		labels = append(labels, pick("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "huawei.com/npu", "amd.com/gpu")+
+			pick(".product=A", ".product=Ascend-910B", ".memory=40960", ".memory=x", ".replicas=2", ".replicas=0", ".count=8"))
+		allocatable = append(allocatable, pick("nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb", "nvidia.com/rdma", "nvidia.com/a",
+			"huawei.com/npu", "huawei.com/Ascend910", "amd.com/gpu", "cpu")+fmt.Sprint("=", random.IntN(9)))
+	}
+	return node(strings.Join(labels, " "), strings.Join(allocatable, " "))
+}
+
+// TestNothingIsCountedTwice checks random nodes: each resource is at most one card, with its exact amount,
+// and the fleet's totals are the sums over all nodes.
 func TestNothingIsCountedTwice(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	pick := func(from ...string) string { return from[random.IntN(len(from))] }
 	var fleet Fleet
 	nodes := map[string]Node{}
 	for range 5_000 {
-		var labels, allocatable []string
-		for range random.IntN(7) {
-			labels = append(labels, pick("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "huawei.com/npu", "amd.com/gpu")+
-				pick(".product=A", ".product=Ascend-910B", ".memory=40960", ".memory=x", ".replicas=2", ".replicas=0", ".count=8"))
-			allocatable = append(allocatable, pick("nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb", "nvidia.com/rdma", "nvidia.com/a",
-				"huawei.com/npu", "huawei.com/Ascend910", "amd.com/gpu", "cpu")+fmt.Sprint("=", random.IntN(9)))
-		}
-		object := node(strings.Join(labels, " "), strings.Join(allocatable, " "))
+		object := randomNode(random)
 		read := Read(object, nil)
 		seen := map[corev1.ResourceName]bool{}
 		whole := 0
 		for _, o := range read.Offers {
 			if offered := object.Status.Allocatable[o.Resource]; seen[o.Resource] || offered.Value() != o.Count {
-				t.Fatalf("labels %v, resources %v: %s", labels, allocatable, read.text())
+				t.Fatalf("labels %v, resources %v: %s", object.Labels, object.Status.Allocatable, read.text())
 			}
 			if seen[o.Resource] = true; o.Card == read.Model {
 				whole++
 			}
 		}
 		if whole > 1 {
-			t.Fatalf("labels %v, resources %v: whole cards are counted twice: %s", labels, allocatable, read.text())
+			t.Fatalf("labels %v, resources %v: two resources are whole cards: %s", object.Labels, object.Status.Allocatable, read.text())
 		}
 		name := fmt.Sprint("n", random.IntN(20))
 		if random.IntN(4) == 0 {
@@ -150,7 +154,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 func TestFleet(t *testing.T) {
 	var f Fleet
 	if f.Node("a") != nil || f.IsCard("amd.com/gpu") || !f.IsCard("nvidia.com/gpu") || len(f.Names()) != 0 {
-		t.Error("an empty fleet has something")
+		t.Error("an empty fleet has cards")
 	}
 	a := Read(node("nvidia.com/gpu.product=A", "nvidia.com/gpu=8"), nil)
 	f.Remove("a")
@@ -160,7 +164,7 @@ func TestFleet(t *testing.T) {
 	f.Set("a2", a)
 	f.Set("a", Read(node("nvidia.com/gpu.product=A", "nvidia.com/gpu=4"), nil))
 	if f.Edition() != edition {
-		t.Error("more cards of the same name are no other cards")
+		t.Error("another amount of the same card changes the edition")
 	}
 	f.Set("b", Read(node("nvidia.com/gpu.product=B", "nvidia.com/gpu=8"), nil))
 	f.Set("labelled", Read(node("nvidia.com/gpu.product=C", ""), nil))
@@ -168,25 +172,25 @@ func TestFleet(t *testing.T) {
 		t.Errorf("cards are %v, B is %v", f.CardsOf("nvidia.com/gpu"), f.ResourcesOf("B"))
 	}
 	if !f.Known("C") || f.Known("D") || !f.Known("A") {
-		t.Error("a model is known as soon as a node carries it")
+		t.Error("a model must be known as soon as a node has it")
 	}
 	f.Set("amd", Read(node("amd.com/gpu.product=M", "amd.com/gpu=8"), nil))
 	edition = f.Edition()
 	f.Set("amd", Read(node("amd.com/gpu.product=M", "amd.com/gpu=7"), nil))
 	if f.Edition() != edition || !f.IsCard("amd.com/gpu") {
-		t.Error("another amount on the only node of a model is no other card")
+		t.Error("another amount on the only node of a model changes the edition")
 	}
 	f.Set("amd", Read(node("", "amd.com/gpu=7"), nil))
 	if f.Edition() == edition || !f.IsCard("amd.com/gpu") || len(f.CardsOf("amd.com/gpu")) != 0 {
-		t.Error("without its label nobody knows which card it is, but it is one")
+		t.Error("without its label the resource must still be a card, of no known model")
 	}
 	if f.Given = (ResourceNames{"example.com/*"}); f.IsCard("amd.com/gpu") || !f.IsCard("example.com/x") {
-		t.Error("names that are given are all there are")
+		t.Error("only given names must be cards")
 	}
 	f.Given = nil
 	edition = f.Edition()
 	f.Remove("b")
 	if f.Edition() == edition || f.Known("B") || !slices.Equal(f.CardsOf("nvidia.com/gpu"), []string{"A"}) {
-		t.Errorf("after the only node with B is gone: %v", f.CardsOf("nvidia.com/gpu"))
+		t.Errorf("after the removal of the only node with B: %v", f.CardsOf("nvidia.com/gpu"))
 	}
 }

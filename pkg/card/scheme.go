@@ -8,29 +8,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scheme is a way in which a vendor shares cards. To add one, add an entry to schemes.
+// scheme is a way to share cards. To support another one, add an entry to schemes.
 type scheme struct {
 	vendor string
-	// resource is a pattern, as path.Match has it, of what follows the vendor in resource names,
-	// and in labels that describe the share.
+	// resource is a path.Match pattern for the part of a resource name after the vendor. Labels that
+	// describe the share have the same part.
 	resource string
-	// share is what follows the model in card names. {resource} is the name that matched;
-	// {memory} is the card's memory in GiB and {replicas} the number of shares of a card, both as the
-	// node's labels have them.
+	// share is the part of card names after the model. {resource} stands for the part of the resource
+	// name that matched, {memory} for the card's memory in GiB and {replicas} for the number of shares of
+	// a card; the last two come from the node's labels.
 	share string
 }
 
 var schemes = []scheme{
-	// NVIDIA's device plugin renames what it shares by MPS. Its labels say how many share a card.
+	// NVIDIA's device plugin renames cards that it shares by MPS. A label has the number of shares.
 	{vendor: "nvidia.com", resource: "gpu.shared", share: "mps-{memory}g*1/{replicas}"},
-	// With the strategy "mixed" every MIG profile is a resource of its own.
+	// With the MIG strategy "mixed" every MIG profile is a resource of its own.
 	{vendor: "nvidia.com", resource: "mig-*", share: "{resource}-mixed"},
 }
 
-// usual are resources that are taken for cards even where no node's labels say which cards they are.
+// usual are resources that count as cards even if no node's labels tell the model.
 var usual = ResourceNames{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "huawei.com/npu", "huawei.com/Ascend*"}
 
-// schemeOf returns how a vendor shares what is under a name; false if the name is no share.
+// schemeOf returns the scheme for a resource of a vendor; false if the resource is not shares of cards.
 func schemeOf(vendor, name string) (scheme, bool) {
 	for _, s := range schemes {
 		if matched, _ := path.Match(s.resource, name); matched && s.vendor == vendor {
@@ -40,7 +40,7 @@ func schemeOf(vendor, name string) (scheme, bool) {
 	return scheme{}, false
 }
 
-// cardName is the name of a share of a model. The error says which label is missing.
+// cardName returns the card name of a share of a model. The error names the label that is missing.
 func (s scheme) cardName(model, resource string, l labels) (string, error) {
 	name := strings.ReplaceAll(s.share, "{resource}", resource)
 	for _, number := range []struct {
@@ -54,22 +54,22 @@ func (s scheme) cardName(model, resource string, l labels) (string, error) {
 			continue
 		}
 		if number.value == 0 {
-			return "", fmt.Errorf("it offers %s/%s, but nobody can tell the name of such cards without its label %s", s.vendor, resource, number.label)
+			return "", fmt.Errorf("it offers %s/%s, but the names of these cards need its label %s: set the label", s.vendor, resource, number.label)
 		}
 		name = strings.ReplaceAll(name, number.placeholder, fmt.Sprint(number.value))
 	}
 	return model + "/" + name, nil
 }
 
-// ResourceNames are patterns of resource names, as path.Match has them: a * stands for anything but
-// a slash. Nil is the rule of [Read].
+// ResourceNames are patterns of resource names in the syntax of path.Match: a * matches any characters
+// but a slash. Nil selects the rule that [Read] describes.
 type ResourceNames []string
 
-// Check returns an error for the first pattern that is none.
+// Check returns an error for the first pattern that is malformed or empty.
 func (names ResourceNames) Check() error {
 	for _, pattern := range names {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return fmt.Errorf("%q is no pattern of resource names: write for example nvidia.com/gpu or nvidia.com/mig-*", pattern)
+			return fmt.Errorf("%q is not a pattern of resource names: write for example nvidia.com/gpu or nvidia.com/mig-*", pattern)
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func TestCardsOf(t *testing.T) {
 		{name: "what is no card is none", names: "A", spec: cardPod("nvidia.com/gpu=1 example.com/rdma=1"), want: "names=A nvidia.com/gpu:1:A"},
 		{name: "init and sidecar containers count", names: "A", spec: sidecar, want: "names=A nvidia.com/gpu:6:A"},
 		{name: "claims say what they get", names: "X", spec: claiming},
-		{name: "a name that is none", names: "A|", spec: cardPod("nvidia.com/gpu=1"), wantErr: `its annotation volcano.sh/card.name is wrong at character 2: "" is no card name`},
+		{name: "a name that is none", names: "A|", spec: cardPod("nvidia.com/gpu=1"), wantErr: `its annotation volcano.sh/card.name is wrong at character 2: "" is not a card name`},
 		{name: "cards of different resources", names: "B|N", spec: cardPod("nvidia.com/gpu=1 huawei.com/npu=1"),
 			wantErr: "its annotation volcano.sh/card.name is wrong: B and N are cards of different resources, nvidia.com/gpu and huawei.com/npu"},
 		{name: "a whole card and a share", names: "A|A/mig-1g-mixed", spec: cardPod("nvidia.com/gpu=1"), wantErr: "its annotation volcano.sh/card.name is wrong: A and A/mig-1g-mixed are cards of different resources"},
@@ -211,8 +211,8 @@ func TestOfRequest(t *testing.T) {
 		{name: "cards that nobody knows", text: `{"A|X": 3, "Y": 1}`, want: "A:3"},
 		{name: "the same names again add up", text: `{"A|B": 2, "A|B|A": 3}`, want: "5*1:A|B"},
 		{name: "the largest numbers", text: `{"A|B": 9223372036854775807, "A|B|A": 1}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A|B|A": `},
-		{name: "no JSON", text: "A: 2", wantErr: "its annotation volcano.sh/card.request is wrong at character 0: it is no JSON"},
-		{name: "no name", text: `{"A||B": 2}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A||B": at character 2: "" is no card name`},
+		{name: "no JSON", text: "A: 2", wantErr: "its annotation volcano.sh/card.request is wrong at character 0: it is not JSON"},
+		{name: "no name", text: `{"A||B": 2}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A||B": at character 2: "" is not a card name`},
 		{name: "cards of different resources", text: `{"A|N": 2}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A|N": A and N are cards of different resources`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

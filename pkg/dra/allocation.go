@@ -8,9 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Allocated returns what an allocation that was made for a claim's spec holds: each device by
-// the class of the request that it came from, with what is consumed of it where it is shared
-// (KEP-5075) and with all its capacity where it is not.
+// Allocated returns the usage of an allocation: each device, with the class of the request that it was
+// allocated for. A shared device (KEP-5075) has the capacity that the claim consumes, any other device
+// all its capacity. Devices for administrative access are left out. The error names a result whose
+// request is not in the spec.
 func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.AllocationResult, catalog *Catalog) (Usage, error) {
 	var usage Usage
 	for i := range allocation.Devices.Results {
@@ -24,8 +25,8 @@ func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.Allo
 		}
 		devices := Devices{Class: class, Count: 1, Capacity: result.ConsumedCapacity}
 		if devices.Capacity == nil {
-			device, known := catalog.Device(idOf(result))
-			if !known {
+			device, published := catalog.Device(idOf(result))
+			if !published {
 				usage.Gone = append(usage.Gone, idOf(result))
 			}
 			devices.Capacity = full(device)
@@ -39,7 +40,7 @@ func idOf(result *resourceapi.DeviceRequestAllocationResult) DeviceID {
 	return DeviceID{Driver: result.Driver, Pool: result.Pool, Device: result.Device}
 }
 
-// full is all the capacity that a device has; nothing for nil.
+// full returns all capacity of a device, or nil if the device is nil.
 func full(device *resourceapi.Device) map[resourceapi.QualifiedName]resource.Quantity {
 	if device == nil {
 		return nil
@@ -51,8 +52,8 @@ func full(device *resourceapi.Device) map[resourceapi.QualifiedName]resource.Qua
 	return capacity
 }
 
-// classOf finds the class of a request by the name that an allocation result uses: the
-// request's own, or request/alternative for firstAvailable.
+// classOf returns the class of a request by its name in an allocation result, which is request or, for
+// firstAvailable, request/alternative.
 func classOf(requests []resourceapi.DeviceRequest, name string) (string, bool) {
 	main, sub, _ := strings.Cut(name, "/")
 	for _, request := range requests {

@@ -13,35 +13,37 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// mostPicks bounds how many combinations of alternatives are tried on one node. Two requests
-// with eight alternatives each, the most that one may have, have 64.
+// mostPicks bounds the combinations of alternatives that are tried on one node. Two requests with eight
+// alternatives each, the maximum in the API, have 64.
 const mostPicks = 100
 
-// Allocator picks devices for claims, on one node at a time, by Kubernetes' own algorithm. Picks
-// may be made from several goroutines, as long as nothing is taken or put back meanwhile.
+// Allocator picks devices for claims, one node at a time, with Kubernetes' structured allocator. Several
+// goroutines may call Pick at the same time, but not during Take or PutBack.
 type Allocator struct {
 	features structured.Features
 	catalog  *Catalog
 	taken    structured.AllocatedState
 	celCache *cel.Cache
-	// changes counts how often devices were taken or put back.
+	// changes counts the calls of Take and PutBack.
 	changes uint64
 }
 
-// NewAllocator returns an allocator of the devices in a catalog. Taken is what is in use at
-// first; it belongs to the allocator from now on.
+// NewAllocator returns an allocator for the devices in a catalog, which must not be nil. Taken is the
+// state of devices in use; the allocator changes it, so the caller must not use it afterwards.
 func NewAllocator(features structured.Features, catalog *Catalog, taken structured.AllocatedState, celCache *cel.Cache) *Allocator {
 	return &Allocator{features: features, catalog: catalog, taken: taken, celCache: celCache}
 }
 
-// Changes is a number that stays the same as long as picks that were made can still be taken.
+// Changes returns a number that changes with every Take and PutBack. While it stays the same, earlier
+// picks are valid.
 func (a *Allocator) Changes() uint64 { return a.changes }
 
-// Pick returns for each claim, none of which may be allocated, an allocation on a node that
-// accept, which may be called several times, returns true for. Where it does not, other
-// alternatives of firstAvailable requests are tried, in the order of preference from the last
-// request to the first. The result is nil when no combination can be had and is accepted; an
-// error says why the claims cannot be allocated on this node whatever is free there.
+// Pick returns an allocation on a node for each claim. No claim may be allocated already. Accept may
+// reject a result; Pick then tries other alternatives of firstAvailable requests, those of the last
+// request first, each in its order of preference. Accept may be called several times.
+//
+// The result is nil if no combination of alternatives is both available and accepted. An error means
+// that the claims cannot be allocated on this node whichever devices are free.
 func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim,
 	accept func([]resourceapi.AllocationResult) bool,
 ) ([]resourceapi.AllocationResult, error) {
@@ -53,7 +55,7 @@ func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resou
 	return p.from(claims)
 }
 
-// picking is a search through the alternatives of claims.
+// picking is one search through the alternatives of claims.
 type picking struct {
 	ctx       context.Context
 	allocator structured.Allocator
@@ -62,12 +64,12 @@ type picking struct {
 	picks     int
 }
 
-// from picks for claims and, when that is not accepted, splits all other combinations: those
-// that leave out what was chosen for the last request; those that keep that but leave out what
-// was chosen for the one before; and so on.
+// from picks devices for claims. If the result is not accepted, it partitions the other combinations:
+// those without the alternative chosen for the last request; those with that one but without the
+// alternative chosen for the request before; and so on.
 func (p *picking) from(claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
 	if p.picks++; p.picks > mostPicks {
-		return nil, fmt.Errorf("too many combinations of alternatives: ask for fewer in one pod")
+		return nil, fmt.Errorf("the claims have more than %d combinations of alternatives: ask for fewer in one pod", mostPicks)
 	}
 	results, err := p.allocator.Allocate(p.ctx, p.node, claims)
 	if err != nil || len(results) != len(claims) {
@@ -96,8 +98,8 @@ func (p *picking) from(claims []*resourceapi.ResourceClaim) ([]resourceapi.Alloc
 	return nil, nil
 }
 
-// chosenOf is the index of the alternative that was picked for a request; -1 for a request
-// without alternatives.
+// chosenOf returns the index of the alternative that was picked for a request; -1 if the request has no
+// alternatives.
 func chosenOf(request *resourceapi.DeviceRequest, result *resourceapi.AllocationResult) int {
 	for i := range result.Devices.Results {
 		main, sub, _ := strings.Cut(result.Devices.Results[i].Request, "/")
@@ -108,8 +110,8 @@ func chosenOf(request *resourceapi.DeviceRequest, result *resourceapi.Allocation
 	return -1
 }
 
-// with returns the claims with other alternatives of one request. What is not replaced is
-// shared.
+// with returns a copy of the claims in which one request has other alternatives. The copy shares all
+// other parts.
 func with(claims []*resourceapi.ResourceClaim, claim, request int, alternatives []resourceapi.DeviceSubRequest) []*resourceapi.ResourceClaim {
 	changed := *claims[claim]
 	changed.Spec.Devices.Requests = slices.Clone(changed.Spec.Devices.Requests)
@@ -119,7 +121,7 @@ func with(claims []*resourceapi.ResourceClaim, claim, request int, alternatives 
 	return claims
 }
 
-// Take takes the devices of an allocation, as far as they are not taken for it already.
+// Take marks the devices of an allocation as in use. Taking the same allocation again has no effect.
 func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
 	a.changes++
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Insert(id) },
@@ -131,7 +133,7 @@ func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
 		})
 }
 
-// PutBack puts back the devices of an allocation that were taken.
+// PutBack undoes Take.
 func (a *Allocator) PutBack(allocation *resourceapi.AllocationResult) {
 	a.changes++
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Delete(id) },
@@ -141,7 +143,7 @@ func (a *Allocator) PutBack(allocation *resourceapi.AllocationResult) {
 		})
 }
 
-// each goes through the devices of an allocation; access for administration takes none.
+// each calls whole or shared for every device of an allocation. Administrative access uses no device.
 func (a *Allocator) each(allocation *resourceapi.AllocationResult, whole func(structured.DeviceID),
 	shared func(structured.SharedDeviceID, structured.DeviceConsumedCapacity),
 ) {
@@ -159,7 +161,7 @@ func (a *Allocator) each(allocation *resourceapi.AllocationResult, whole func(st
 	}
 }
 
-// classes is a catalog as Kubernetes' allocator reads it.
+// classes adapts a catalog to structured.DeviceClassLister.
 type classes struct{ *Catalog }
 
 // List implements structured.DeviceClassLister.

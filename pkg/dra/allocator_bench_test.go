@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// BenchmarkPick picks one device on one node of many, from the slices of that node as the
-// scheduler does, and from those of all nodes as Kubernetes' own plugin does.
+// BenchmarkPick picks one device on one of many nodes: from the slices of that node, as this project
+// does, and from the slices of all nodes, as Kubernetes' own plugin does.
 func BenchmarkPick(b *testing.B) {
 	for _, nodes := range []int{100, 5000} {
 		var all []*resourceapi.ResourceSlice

@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// stock is an allocator of so many devices of each class on node n1; a device's name begins with
-// its class.
+// stock returns an allocator with the given number of devices of each class on node n1. Names of devices
+// begin with their class.
 func stock(counts map[string]int) *Allocator {
 	var classes []*resourceapi.DeviceClass
 	spec := resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
@@ -47,7 +47,7 @@ func onNode(name string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// got lists the requests that have devices, each as often as it has some.
+// got lists the request of every allocated device.
 func got(results []resourceapi.AllocationResult) string {
 	var requests []string
 	for _, result := range results {
@@ -58,7 +58,7 @@ func got(results []resourceapi.AllocationResult) string {
 	return strings.Join(requests, " ")
 }
 
-// atMost accepts so many devices of each class, by the names of the devices.
+// atMost accepts up to the given number of devices of each class.
 func atMost(limits map[string]int) func([]resourceapi.AllocationResult) bool {
 	return func(results []resourceapi.AllocationResult) bool {
 		counts := map[string]int{}
@@ -94,30 +94,30 @@ func TestPick(t *testing.T) {
 		want     string
 	}{
 		{name: "a count", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{exactly("r", "a", 2)}, want: "r r"},
-		{name: "more than there are", stock: map[string]int{"a": 1}, requests: []resourceapi.DeviceRequest{exactly("r", "a", 2)}},
+		{name: "more than exist", stock: map[string]int{"a": 1}, requests: []resourceapi.DeviceRequest{exactly("r", "a", 2)}},
 		{name: "on another node", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{exactly("r", "a", 2)}, node: "n2"},
-		{name: "all there are", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{all("r", "a")}, want: "r r r"},
-		{name: "all, where that is refused", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{all("r", "a")}, limits: map[string]int{"a": 2}},
+		{name: "all of a class", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{all("r", "a")}, want: "r r r"},
+		{name: "all of a class, if that is not accepted", stock: map[string]int{"a": 3}, requests: []resourceapi.DeviceRequest{all("r", "a")}, limits: map[string]int{"a": 2}},
 		{name: "the preferred alternative", stock: map[string]int{"a": 1, "b": 1}, requests: []resourceapi.DeviceRequest{either("r", "a", "b")}, want: "r/a"},
-		{name: "the one that is there", stock: map[string]int{"a": 0, "b": 1}, requests: []resourceapi.DeviceRequest{either("r", "a", "b")}, want: "r/b"},
+		{name: "the alternative that exists", stock: map[string]int{"a": 0, "b": 1}, requests: []resourceapi.DeviceRequest{either("r", "a", "b")}, want: "r/b"},
 		{
-			name: "the one that is accepted", stock: map[string]int{"a": 1, "b": 1, "c": 1},
+			name: "the alternative that is accepted", stock: map[string]int{"a": 1, "b": 1, "c": 1},
 			requests: []resourceapi.DeviceRequest{either("r", "a", "b", "c")}, limits: map[string]int{"a": 0, "b": 0}, want: "r/c",
 		},
 		{
-			name: "none that is accepted", stock: map[string]int{"a": 1, "b": 1},
+			name: "no alternative is accepted", stock: map[string]int{"a": 1, "b": 1},
 			requests: []resourceapi.DeviceRequest{either("r", "a", "b")}, limits: map[string]int{"a": 0, "b": 0},
 		},
 		{
-			name: "the first request keeps its preference, the last gives way", stock: map[string]int{"a": 2, "b": 2},
+			name: "the first request keeps its preference, the last one changes", stock: map[string]int{"a": 2, "b": 2},
 			requests: []resourceapi.DeviceRequest{either("r", "a", "b"), either("s", "a", "b")}, limits: map[string]int{"a": 1}, want: "r/a s/b",
 		},
 		{
-			name: "the first gives way where the last cannot", stock: map[string]int{"a": 2, "b": 1},
+			name: "the first request changes if the last one cannot", stock: map[string]int{"a": 2, "b": 1},
 			requests: []resourceapi.DeviceRequest{either("r", "a", "b"), either("s", "a")}, limits: map[string]int{"a": 1}, want: "r/b s/a",
 		},
 		{
-			name: "both give way", stock: map[string]int{"a": 2, "b": 2},
+			name: "both requests change", stock: map[string]int{"a": 2, "b": 2},
 			requests: []resourceapi.DeviceRequest{either("r", "a", "b"), either("s", "a", "b")}, limits: map[string]int{"a": 0}, want: "r/b s/b",
 		},
 	} {
@@ -136,8 +136,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// TestPickTriesEveryCombination: with three requests among three classes each, whatever single
-// combination is accepted is found, and no combination is tried twice.
+// TestPickTriesEveryCombination has three requests with three classes each: whichever combination is
+// accepted is found, and no combination is tried twice.
 func TestPickTriesEveryCombination(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	var requests []resourceapi.DeviceRequest
@@ -168,7 +168,7 @@ func TestPickGivesUp(t *testing.T) {
 	}
 	never := func([]resourceapi.AllocationResult) bool { return false }
 	_, err := stock(map[string]int{"a": 5, "b": 5, "c": 5}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, never)
-	if err == nil || !strings.Contains(err.Error(), "too many combinations") {
+	if err == nil || err.Error() != "the claims have more than 100 combinations of alternatives: ask for fewer in one pod" {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -187,10 +187,10 @@ func TestTakeAndPutBack(t *testing.T) {
 	first, changes := pick(), allocator.Changes()
 	allocator.Take(&first[0])
 	if allocator.Changes() == changes {
-		t.Error("a change is not seen")
+		t.Error("Take does not count as a change")
 	}
 	if got := pick(); got != nil {
-		t.Errorf("devices that are taken are picked again: %v", got)
+		t.Errorf("devices in use are picked again: %v", got)
 	}
 	allocator.PutBack(&first[0])
 	if pick() == nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 )
 
-// DeviceID names a device in the cluster.
+// DeviceID identifies a device in the cluster.
 type DeviceID struct {
 	Driver, Pool, Device string
 }
 
-// String is how people see it.
+// String returns driver/pool/device, for messages.
 func (id DeviceID) String() string {
 	return id.Driver + "/" + id.Pool + "/" + id.Device
 }
@@ -26,24 +26,23 @@ type poolID struct {
 	driver, name string
 }
 
-// Catalog is what DeviceClasses and ResourceSlices said at one time. It never changes: make
-// another one when they do. A nil Catalog is empty.
+// Catalog is a snapshot of DeviceClasses and ResourceSlices. It is immutable. A nil Catalog is empty.
 type Catalog struct {
 	classes map[string]*resourceapi.DeviceClass
-	// cards has the card model of each class that names one.
+	// cards has the card name of each class that has the annotation.
 	cards map[string]string
-	// extended has the class for each name of an extended resource.
+	// extended has the class that offers each extended resource.
 	extended map[corev1.ResourceName]string
 	pools    map[poolID][]*resourceapi.ResourceSlice
 	drivers  map[string]bool
-	// capacities has the names of all capacities that any device has.
+	// capacities has the names of all capacities of all devices.
 	capacities map[resourceapi.QualifiedName]bool
-	// ofNode has the slices that belong to one node, anywhere those that may serve several.
+	// ofNode has the slices of a single node, anywhere the slices that several nodes may reach.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
 }
 
-// NewCatalog returns a catalog of classes and slices, which must not be changed any more.
+// NewCatalog returns a catalog of classes and slices. The caller must not change them afterwards.
 func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
 	c := &Catalog{
 		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{},
@@ -68,8 +67,8 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 	return c
 }
 
-// addClasses follows KEP-5004: of several classes that offer one extended resource the newest
-// counts, and of equally old ones the first by name.
+// addClasses follows KEP-5004: if several classes offer the same extended resource, the newest one wins;
+// if they are equally old, the first by name wins.
 func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 	ordered := slices.SortedFunc(slices.Values(classes), func(a, b *resourceapi.DeviceClass) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
@@ -93,19 +92,19 @@ func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 // addToPool keeps the slices of a pool's latest generation.
 func (c *Catalog) addToPool(slice *resourceapi.ResourceSlice) {
 	id := poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
-	known := c.pools[id]
-	if len(known) > 0 {
-		switch generation := known[0].Spec.Pool.Generation; {
+	pool := c.pools[id]
+	if len(pool) > 0 {
+		switch generation := pool[0].Spec.Pool.Generation; {
 		case slice.Spec.Pool.Generation < generation:
 			return
 		case slice.Spec.Pool.Generation > generation:
-			known = nil
+			pool = nil
 		}
 	}
-	c.pools[id] = append(known, slice)
+	c.pools[id] = append(pool, slice)
 }
 
-// Class returns the DeviceClass of that name; false when there is none.
+// Class returns the DeviceClass of that name; false if there is none.
 func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
 	if c == nil {
 		return nil, false
@@ -114,7 +113,7 @@ func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
 	return class, found
 }
 
-// Card returns the card model of a class's devices; empty when it names none.
+// Card returns the card name of a class's devices; empty if the class has no such annotation.
 func (c *Catalog) Card(class string) string {
 	if c == nil {
 		return ""
@@ -122,12 +121,13 @@ func (c *Catalog) Card(class string) string {
 	return c.cards[class]
 }
 
-// SameCards reports whether two catalogs have the same card models for all classes.
+// SameCards reports whether two catalogs have the same card names for all classes. It is false if either
+// is nil.
 func (c *Catalog) SameCards(other *Catalog) bool {
 	return c != nil && other != nil && maps.Equal(c.cards, other.cards)
 }
 
-// Extended returns the class that offers an extended resource (KEP-5004); false when none does.
+// Extended returns the class that offers an extended resource (KEP-5004); false if there is none.
 func (c *Catalog) Extended(name corev1.ResourceName) (string, bool) {
 	if c == nil {
 		return "", false
@@ -136,7 +136,7 @@ func (c *Catalog) Extended(name corev1.ResourceName) (string, bool) {
 	return class, found
 }
 
-// Device returns what is published of a device; false when it is not published (any more).
+// Device returns a device as its ResourceSlice describes it; false if no slice has it.
 func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 	if c == nil {
 		return nil, false
@@ -151,7 +151,7 @@ func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 	return nil, false
 }
 
-// HasDriver reports whether a driver publishes any devices.
+// HasDriver reports whether a driver publishes any ResourceSlice.
 func (c *Catalog) HasDriver(name string) bool {
 	return c != nil && c.drivers[name]
 }
@@ -161,8 +161,8 @@ func (c *Catalog) HasCapacity(name resourceapi.QualifiedName) bool {
 	return c != nil && c.capacities[name]
 }
 
-// slicesFor returns the slices whose devices a node may be able to reach, and no node but it or
-// those of nodes in general.
+// slicesFor returns the slices whose devices a node may be able to reach: its own, and those that are not
+// bound to a single node.
 func (c *Catalog) slicesFor(node string) []*resourceapi.ResourceSlice {
 	if len(c.anywhere) == 0 {
 		return c.ofNode[node]

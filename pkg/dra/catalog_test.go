@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 )
 
-func TestNoCatalogIsAnEmptyOne(t *testing.T) {
+func TestANilCatalogIsEmpty(t *testing.T) {
 	var c *Catalog
 	if _, found := c.Class("h100"); found {
 		t.Error("it has a class")
@@ -25,7 +25,7 @@ func TestNoCatalogIsAnEmptyOne(t *testing.T) {
 	}
 }
 
-// offering is a class of that age that offers an extended resource.
+// offering returns a class of an age that offers an extended resource.
 func offering(name string, age time.Duration, resource string) *resourceapi.DeviceClass {
 	c := class(name)
 	c.CreationTimestamp = metav1.NewTime(time.Unix(1_000_000, 0).Add(-age))
@@ -53,7 +53,7 @@ func TestExtendedResources(t *testing.T) {
 func TestHasCapacity(t *testing.T) {
 	var none *Catalog
 	if c := published(); !c.HasCapacity("memory") || c.HasCapacity("flavour") || none.HasCapacity("memory") {
-		t.Error("capacities are not those of the devices")
+		t.Error("the capacities differ from those of the devices")
 	}
 }
 
@@ -65,7 +65,7 @@ func TestSameCards(t *testing.T) {
 	}
 	var none *Catalog
 	if !card("H100").SameCards(card("H100")) || card("H100").SameCards(card("H200")) || card("H100").SameCards(none) || none.SameCards(card("H100")) {
-		t.Error("catalogs are compared wrongly")
+		t.Error("wrong comparison of catalogs")
 	}
 }
 

@@ -1,9 +1,8 @@
-// Package dra turns ResourceClaims into numbers of devices per DeviceClass and their capacity:
-// what a claim asks for, what would be picked for it on a node, and once it is allocated, what it
-// holds.
+// Package dra turns ResourceClaims into numbers of devices per DeviceClass, with their capacity: what a
+// claim requests ([Requested]), which devices an [Allocator] picks for it on a node, and what an allocated
+// claim uses ([Allocated]).
 //
-// Claims and templates come in through [ClaimReader], classes and slices as a [Catalog]; usages go out
-// as plain numbers, and picks of an [Allocator] as allocations. The package knows
-// nothing of queues or of the scheduler. "Cannot be counted" is always an error that
-// names the object, never a guess.
+// Claims and templates are read through a [ClaimReader]; classes and slices are a [Catalog]. The package
+// does not depend on queues or on the scheduler. If a claim cannot be counted, the error names the object
+// and the remedy.
 package dra

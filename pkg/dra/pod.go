@@ -12,25 +12,27 @@ import (
 // ClaimReader reads the claims and templates that pods refer to. Each method returns an error that
 // apierrors.IsNotFound recognizes when there is no such object.
 type ClaimReader interface {
-	// Claim returns a claim as this scheduler knows it, its own allocations included
-	// before the watch delivers them.
+	// Claim returns a claim. Allocations by this scheduler are included before the watch delivers them.
 	Claim(namespace, name string) (*resourceapi.ResourceClaim, error)
-	// ClaimTemplate returns a template that claims are made from.
+	// ClaimTemplate returns a template from which claims are created.
 	ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error)
 }
 
-// NotCreatedError says that a claim has not been made from its template yet. That is a
-// matter of moments and nobody's fault.
+// NotCreatedError means that a claim has not been created from its template yet. Kubernetes' controller
+// usually creates it within seconds, so users need no event about it.
 type NotCreatedError struct {
-	PodClaim, Namespace, Template string
+	// PodClaim is the name of the entry in pod.spec.resourceClaims.
+	PodClaim string
+	// Namespace and Template identify the ResourceClaimTemplate.
+	Namespace, Template string
 }
 
 func (e *NotCreatedError) Error() string {
 	return fmt.Sprintf("the ResourceClaim for %s has not been created from ResourceClaimTemplate %s/%s yet", e.PodClaim, e.Namespace, e.Template)
 }
 
-// ClaimOf returns the claim behind one entry of pod.spec.resourceClaims; nil without an
-// error where the pod needs no claim after all.
+// ClaimOf returns the claim for one entry of pod.spec.resourceClaims. It is nil without an error if the
+// entry needs no claim. An error says why the pod cannot use the claim, or is a [NotCreatedError].
 func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
 	name, ownedByPod, err := resourceclaim.Name(pod, podClaim)
 	if err != nil {
@@ -45,14 +47,14 @@ func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimRea
 	}
 	if ownedByPod {
 		if err := resourceclaim.IsForPod(pod, claim); err != nil {
-			return nil, fmt.Errorf("ResourceClaim %s/%s belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod: %w",
+			return nil, fmt.Errorf("ResourceClaim %s/%s has the name of this pod's claim but belongs to another pod: delete that claim or this pod: %w",
 				claim.Namespace, claim.Name, err)
 		}
 	}
 	return claim, checkUsable(pod, claim)
 }
 
-// ClaimNamed returns a claim; the error says what to do when there is none.
+// ClaimNamed returns a claim. If it does not exist, the error says what to do.
 func ClaimNamed(namespace, name string, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
 	claim, err := claims.Claim(namespace, name)
 	if err != nil {
@@ -61,7 +63,7 @@ func ClaimNamed(namespace, name string, claims ClaimReader) (*resourceapi.Resour
 	return claim, nil
 }
 
-// TemplateNamed returns a claim template; the error says what to do when there is none.
+// TemplateNamed returns a claim template. If it does not exist, the error says what to do.
 func TemplateNamed(namespace, name string, claims ClaimReader) (*resourceapi.ResourceClaimTemplate, error) {
 	template, err := claims.ClaimTemplate(namespace, name)
 	if err != nil {
@@ -70,8 +72,8 @@ func TemplateNamed(namespace, name string, claims ClaimReader) (*resourceapi.Res
 	return template, nil
 }
 
-// ExtendedClaimOf returns the claim that a scheduler made for the extended resources of a pod,
-// which pod.status.extendedResourceClaimStatus names (KEP-5004).
+// ExtendedClaimOf returns the claim that a scheduler created for the extended resources of a pod
+// (KEP-5004). The field pod.status.extendedResourceClaimStatus, which must not be nil, names it.
 func ExtendedClaimOf(pod *corev1.Pod, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
 	claim, err := ClaimNamed(pod.Namespace, pod.Status.ExtendedResourceClaimStatus.ResourceClaimName, claims)
 	if err != nil {
@@ -83,8 +85,8 @@ func ExtendedClaimOf(pod *corev1.Pod, claims ClaimReader) (*resourceapi.Resource
 	return claim, nil
 }
 
-// missingClaim finds out why a pod has no claim: its template is missing, or the claim is
-// on its way.
+// missingClaim returns the reason why a pod has no claim yet: the template does not exist, or the claim
+// has not been created from it.
 func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader, cause error) error {
 	if podClaim.ResourceClaimTemplateName == nil {
 		return cause
@@ -96,7 +98,7 @@ func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims Cla
 	return &NotCreatedError{PodClaim: podClaim.Name, Namespace: pod.Namespace, Template: template}
 }
 
-// checkUsable refuses claims that are about to go, unless the pod has its devices already.
+// checkUsable returns an error if the claim is being deleted, unless the pod uses its devices already.
 func checkUsable(pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
 	if claim.DeletionTimestamp == nil || HeldBy(pod, claim) {
 		return nil
@@ -104,8 +106,8 @@ func checkUsable(pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
 	return fmt.Errorf("ResourceClaim %s/%s is being deleted: wait until it is gone and create it again, or use another one", claim.Namespace, claim.Name)
 }
 
-// Check looks whether what the claim needs is there: the classes that it asks for, and once it
-// is allocated the drivers of its devices. The error names what is missing.
+// Check returns an error if an object that the claim depends on does not exist: a class that it requests
+// or, if it is allocated, the driver of a device. Usage is the claim's own.
 func Check(claim *resourceapi.ResourceClaim, usage *Usage, catalog *Catalog) error {
 	if claim.Status.Allocation != nil {
 		return checkDrivers(claim, catalog)
@@ -113,8 +115,8 @@ func Check(claim *resourceapi.ResourceClaim, usage *Usage, catalog *Catalog) err
 	return CheckClasses("ResourceClaim "+claim.Namespace+"/"+claim.Name, usage, catalog)
 }
 
-// CheckClasses looks whether the classes of a usage exist. The error names the object that asks
-// for them.
+// CheckClasses returns an error if a class of a usage does not exist. Object is the claim or template in
+// the error text.
 func CheckClasses(object string, usage *Usage, catalog *Catalog) error {
 	for class := range usage.Classes {
 		if _, found := catalog.Class(class); !found {
@@ -127,7 +129,7 @@ func CheckClasses(object string, usage *Usage, catalog *Catalog) error {
 func checkDrivers(claim *resourceapi.ResourceClaim, catalog *Catalog) error {
 	for i := range claim.Status.Allocation.Devices.Results {
 		if result := &claim.Status.Allocation.Devices.Results[i]; !catalog.HasDriver(result.Driver) {
-			return fmt.Errorf("ResourceClaim %s/%s holds device %s, but driver %s publishes no ResourceSlices any more: start the driver again, or delete the claim",
+			return fmt.Errorf("ResourceClaim %s/%s holds device %s, but driver %s no longer publishes ResourceSlices: start the driver again or delete the claim",
 				claim.Namespace, claim.Name, idOf(result), result.Driver)
 		}
 	}
@@ -141,15 +143,15 @@ func notFound(err error, object string) error {
 	return fmt.Errorf("%s cannot be read: %w", object, err)
 }
 
-// HeldBy reports whether the pod is a consumer of the claim's allocation: the claim is
-// reserved for the pod, or was made for it alone.
+// HeldBy reports whether the pod uses the claim's allocation: the claim is allocated, and is reserved for
+// the pod or was created for it.
 func HeldBy(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return claim.Status.Allocation != nil &&
 		(resourceclaim.IsReservedForPod(pod, claim) || resourceclaim.IsForPod(pod, claim) == nil)
 }
 
-// PlaceOf is the pod's place among those that the claim is reserved for, in the order in which
-// they came; the number of all of them for a pod that is not among them.
+// PlaceOf returns the index of the pod in the claim's status.reservedFor, which is in the order of
+// reservation. If the pod is not there, it returns the number of entries.
 func PlaceOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) int {
 	for i, consumer := range claim.Status.ReservedFor {
 		if consumer.UID == pod.UID {

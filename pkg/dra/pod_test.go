@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// objects is a ClaimReader of what a test put there.
+// objects is a ClaimReader of a test's claims and templates.
 type objects struct {
 	claims    map[string]*resourceapi.ResourceClaim
 	templates []string
@@ -36,8 +36,8 @@ func missing(resource, name string) error {
 	return apierrors.NewNotFound(resourceapi.Resource(resource), name)
 }
 
-// pod refers to claims: "=x" to the claim named x, "x" to one made from template x under
-// the name that statuses give, if they do.
+// pod refers to claims: "=x" refers to the claim named x, "x" to a claim from template x. Statuses has the
+// names of claims that were created from templates; an empty name means that no claim is needed.
 func pod(statuses map[string]string, refs ...string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "pod-uid"}}
 	for _, ref := range refs {
@@ -79,20 +79,20 @@ func TestClaimOf(t *testing.T) {
 		{name: "a named claim", pod: pod(nil, "=claim"), claims: named, want: 1},
 		{name: "the same claim twice", pod: pod(nil, "=claim", "=claim"), claims: named, want: 1},
 		{
-			name: "a named claim that is missing", pod: pod(nil, "=lost"), claims: named,
+			name: "a named claim that does not exist", pod: pod(nil, "=lost"), claims: named,
 			wantErr: "ResourceClaim ns/lost does not exist: create it or correct the name",
 		},
 		{
-			name: "a claim made from a template", pod: pod(map[string]string{"tmpl": "claim"}, "tmpl"),
+			name: "a claim from a template", pod: pod(map[string]string{"tmpl": "claim"}, "tmpl"),
 			claims: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("pod-uid", claim())}}, want: 1,
 		},
 		{
-			name: "a template that turned out to need no claim", pod: pod(map[string]string{"tmpl": ""}, "tmpl"),
+			name: "a template from which no claim is needed", pod: pod(map[string]string{"tmpl": ""}, "tmpl"),
 		},
 		{
-			name: "a claim made from a template for somebody else", pod: pod(map[string]string{"tmpl": "claim"}, "tmpl"),
+			name: "a claim from a template that belongs to another pod", pod: pod(map[string]string{"tmpl": "claim"}, "tmpl"),
 			claims:  objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("stranger", claim())}},
-			wantErr: "ResourceClaim ns/claim belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod: ResourceClaim ns/claim was not created for pod ns/pod (pod is not owner)",
+			wantErr: "ResourceClaim ns/claim has the name of this pod's claim but belongs to another pod: delete that claim or this pod: ResourceClaim ns/claim was not created for pod ns/pod (pod is not owner)",
 		},
 		{
 			name: "a claim that is being deleted", pod: pod(nil, "=claim"),
@@ -100,17 +100,17 @@ func TestClaimOf(t *testing.T) {
 			wantErr: "ResourceClaim ns/claim is being deleted: wait until it is gone and create it again, or use another one",
 		},
 		{
-			name: "a claim that is being deleted while the pod has its devices", pod: pod(nil, "=claim"),
+			name: "a claim that is being deleted while the pod uses its devices", pod: pod(nil, "=claim"),
 			claims: objects{claims: map[string]*resourceapi.ResourceClaim{
 				"claim": deleted(reservedFor("pod-uid", allocatedTo(claim(exactly("r", "h100", 1)), "r"))),
 			}}, want: 1,
 		},
 		{
-			name: "a claim on its way", pod: pod(nil, "tmpl"), claims: objects{templates: []string{"tmpl"}},
+			name: "a claim that has not been created yet", pod: pod(nil, "tmpl"), claims: objects{templates: []string{"tmpl"}},
 			wantErr: "the ResourceClaim for gpu has not been created from ResourceClaimTemplate ns/tmpl yet",
 		},
 		{
-			name: "a template that is missing", pod: pod(nil, "lost"),
+			name: "a template that does not exist", pod: pod(nil, "lost"),
 			wantErr: "ResourceClaimTemplate ns/lost does not exist: create it or correct the name",
 		},
 	} {
@@ -148,15 +148,15 @@ func TestCheck(t *testing.T) {
 		want  string
 	}{
 		{"the class exists", claim(exactly("r", "h100", 1)), ""},
-		{"the class is missing", claim(exactly("r", "h100", 1), all("s", "gone")), "ResourceClaim ns/claim: DeviceClass gone does not exist: create it or correct the name"},
+		{"the class does not exist", claim(exactly("r", "h100", 1), all("s", "gone")), "ResourceClaim ns/claim: DeviceClass gone does not exist: create it or correct the name"},
 		{
-			"the class of an alternative is missing", claim(firstAvailable("r", exactly("a", "h100", 1), exactly("b", "gone", 1))),
+			"the class of an alternative does not exist", claim(firstAvailable("r", exactly("a", "h100", 1), exactly("b", "gone", 1))),
 			"ResourceClaim ns/claim: DeviceClass gone does not exist: create it or correct the name",
 		},
-		{"an allocated claim needs its class no more", allocatedTo(claim(exactly("r", "gone", 1)), "r"), ""},
+		{"an allocated claim no longer needs its class", allocatedTo(claim(exactly("r", "gone", 1)), "r"), ""},
 		{
 			"the driver of an allocated claim is gone", lost,
-			"ResourceClaim ns/claim holds device lost/pool/dev, but driver lost publishes no ResourceSlices any more: start the driver again, or delete the claim",
+			"ResourceClaim ns/claim holds device lost/pool/dev, but driver lost no longer publishes ResourceSlices: start the driver again or delete the claim",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestHeldBy(t *testing.T) {
 		{"not allocated", ownedBy("pod-uid", asked()), false},
 		{"reserved for the pod", reservedFor("pod-uid", given()), true},
 		{"reserved for another pod", reservedFor("stranger", given()), false},
-		{"allocated and made for the pod", ownedBy("pod-uid", given()), true},
-		{"allocated in advance, reserved for nobody", given(), false},
+		{"allocated and created for the pod", ownedBy("pod-uid", given()), true},
+		{"allocated in advance, not reserved", given(), false},
 	} {
 		if got := HeldBy(pod(nil, "=claim"), c.claim); got != c.want {
 			t.Errorf("%s: %t", c.name, got)

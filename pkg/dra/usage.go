@@ -13,30 +13,29 @@ import (
 // Devices is a number of devices of one class.
 type Devices struct {
 	Class string
-	// Count may be as large as an int64 holds: it is what a user wrote.
+	// Count is the number of devices, up to the largest int64: users may write any number.
 	Count int64
-	// Capacity is what each of them takes in the capacity dimensions of the class; nil for
-	// nothing that is known.
+	// Capacity is the capacity that each device takes, by the names in ResourceSlices; nil if it is not
+	// known.
 	Capacity map[resourceapi.QualifiedName]resource.Quantity
 }
 
-// Usage is what a claim asks for or holds. Requests with adminAccess are free of charge
-// and do not appear. The same class may occur several times: the numbers add up, which is
-// left to arithmetic that cannot overflow.
+// Usage is what a claim requests or, once it is allocated, uses. Requests with adminAccess are left out:
+// they are free of charge. The same class may occur several times; the caller adds up the counts with
+// arithmetic that cannot overflow.
 type Usage struct {
 	Devices []Devices
-	// Choices has the alternatives of each firstAvailable request (KEP-4816), in order: one of
-	// each is used besides Devices.
+	// Choices has the alternatives of each firstAvailable request (KEP-4816), in order of preference. One
+	// alternative of each is used in addition to Devices.
 	Choices [][]Devices
-	// Least says that the numbers are the least that can come out: a request for all devices of
-	// a class counts as one before it is allocated.
+	// Least says that the allocation may have more devices: a request for all devices of a class counts
+	// as one until it is allocated.
 	Least bool
-	// Gone lists allocated devices that no ResourceSlice has any more, so that nothing is known
-	// of their capacity.
+	// Gone lists allocated devices that are no longer in any ResourceSlice. Their capacity is not known.
 	Gone []DeviceID
 }
 
-// Classes calls yield for every class that occurs.
+// Classes calls yield for every class, alternatives included. A class may occur several times.
 func (u *Usage) Classes(yield func(string) bool) {
 	for _, d := range u.Devices {
 		if !yield(d.Class) {
@@ -52,8 +51,8 @@ func (u *Usage) Classes(yield func(string) bool) {
 	}
 }
 
-// Capacities returns the names of the capacities that devices must have, sorted. Those that only
-// an alternative asks for are left out.
+// Capacities returns the names of the capacities that the requested devices must have, sorted. Those of
+// alternatives are left out.
 func (u *Usage) Capacities() []resourceapi.QualifiedName {
 	names := map[resourceapi.QualifiedName]bool{}
 	for _, d := range u.Devices {
@@ -64,9 +63,8 @@ func (u *Usage) Capacities() []resourceapi.QualifiedName {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Requested returns what a claim asks for before it is allocated. Of capacity it has what the
-// claim names; the devices may have to give more, see KEP-5075. An error says what cannot be
-// counted.
+// Requested returns what a claim requests before it is allocated. It has the capacity that the claim
+// names; a device may round it up, see KEP-5075. The error names the request that cannot be counted.
 func Requested(spec *resourceapi.ResourceClaimSpec) (Usage, error) {
 	var usage Usage
 	for i := range spec.Devices.Requests {

@@ -45,7 +45,7 @@ func firstAvailable(name string, alternatives ...resourceapi.DeviceRequest) reso
 	return r
 }
 
-// allocatedTo gives the claim one device for each request named.
+// allocatedTo allocates one device to the claim for each request named.
 func allocatedTo(c *resourceapi.ResourceClaim, requests ...string) *resourceapi.ResourceClaim {
 	c.Status.Allocation = &resourceapi.AllocationResult{}
 	for _, r := range requests {
@@ -55,8 +55,8 @@ func allocatedTo(c *resourceapi.ResourceClaim, requests ...string) *resourceapi.
 	return c
 }
 
-// published is a catalog of classes h100, a100 and b200 and of a driver with devices dev, which
-// has 80Gi of memory, and part, which has 10Gi.
+// published is a catalog with the classes h100, a100 and b200, and with the devices dev (80Gi of memory)
+// and part (10Gi) of a driver.
 func published() *Catalog {
 	device := func(name, memory string) resourceapi.Device {
 		return resourceapi.Device{Name: name, Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse(memory)}}}
@@ -95,9 +95,9 @@ func TestRequested(t *testing.T) {
 			want:  Usage{Devices: []Devices{{Class: "h100", Count: 2}, {Class: "a100", Count: 1}, {Class: "h100", Count: 3}}},
 		},
 		{name: "the largest count", claim: claim(exactly("a", "h100", math.MaxInt64)), want: Usage{Devices: []Devices{{Class: "h100", Count: math.MaxInt64}}}},
-		{name: "admin access is free", claim: claim(admin(exactly("a", "h100", 8)), admin(all("b", "h100")))},
-		{name: "all devices of a class are one at least", claim: claim(all("a", "h100")), want: Usage{Devices: []Devices{{Class: "h100", Count: 1}}, Least: true}},
-		{name: "capacity is that of each device", claim: claim(sized), want: Usage{Devices: []Devices{{Class: "h100", Count: 3, Capacity: memory("10Gi")}}}},
+		{name: "administrative access is free", claim: claim(admin(exactly("a", "h100", 8)), admin(all("b", "h100")))},
+		{name: "all devices of a class count as at least one", claim: claim(all("a", "h100")), want: Usage{Devices: []Devices{{Class: "h100", Count: 1}}, Least: true}},
+		{name: "capacity is per device", claim: claim(sized), want: Usage{Devices: []Devices{{Class: "h100", Count: 3, Capacity: memory("10Gi")}}}},
 		{
 			name:  "alternatives are a choice",
 			claim: claim(exactly("a", "b200", 1), firstAvailable("r", exactly("big", "h100", 2), exactly("small", "a100", 8))),
@@ -145,14 +145,14 @@ func TestAllocated(t *testing.T) {
 			name: "each device by its request's class, with all its capacity", claim: allocatedTo(claim(either, all("rest", "b200")), "r/small", "rest", "rest"),
 			want: Usage{Devices: []Devices{{"a100", 1, memory("80Gi")}, {"b200", 1, memory("80Gi")}, {"b200", 1, memory("80Gi")}}},
 		},
-		{name: "for admin access is free", claim: adminResult},
-		{name: "of a part of a device, what is consumed", claim: shared, want: Usage{Devices: []Devices{{"h100", 1, memory("40Gi")}}}},
+		{name: "devices for administrative access are free", claim: adminResult},
+		{name: "of a shared device, the consumed capacity", claim: shared, want: Usage{Devices: []Devices{{"h100", 1, memory("40Gi")}}}},
 		{
-			name: "of a device that is published no more", claim: gone,
+			name: "a device that is no longer published", claim: gone,
 			want: Usage{Devices: []Devices{{Class: "h100", Count: 1}}, Gone: []DeviceID{{"driver", "pool", "gone"}}},
 		},
 		{
-			name: "for a request that is not there", claim: allocatedTo(claim(exactly("r", "h100", 1)), "other"),
+			name: "a device for a request that is not in the spec", claim: allocatedTo(claim(exactly("r", "h100", 1)), "other"),
 			wantErr: "device driver/pool/dev is allocated for request other, which is not in its spec",
 		},
 	} {

@@ -10,12 +10,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Cards returns the most cards of each name that a queue may use, as its annotation
-// volcano.sh/card.quota lists them; nil without that annotation. The error says where the
-// annotation is wrong.
+// Cards returns the card quota of a queue: the number of cards of each name in its annotation
+// volcano.sh/card.quota. It is nil if the queue has no such annotation, and not nil if the annotation
+// lists no card. The error says where the annotation is wrong.
 func Cards(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
-	text, carries := queue.Annotations[schedulingv1beta1.CardQuotaAnnotation]
-	if !carries {
+	text, exists := queue.Annotations[schedulingv1beta1.CardQuotaAnnotation]
+	if !exists {
 		return nil, nil
 	}
 	numbers, err := card.Numbers(text)
@@ -25,7 +25,7 @@ func Cards(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (ledge
 	cards := make(ledger.Amounts, 0, len(numbers))
 	for _, n := range numbers {
 		if strings.Contains(n.Card, "|") {
-			return nil, fmt.Errorf("its annotation %s lists %q, which are several cards: give each one a number of its own", schedulingv1beta1.CardQuotaAnnotation, n.Card)
+			return nil, fmt.Errorf("its annotation %s lists %q, which names several cards: give each card a number of its own", schedulingv1beta1.CardQuotaAnnotation, n.Card)
 		}
 		o := dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: n.Card})
 		cards = append(cards, ledger.Entry{Dimension: o, Amount: ledger.Units(n.Count)})

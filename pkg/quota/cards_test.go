@@ -17,9 +17,9 @@ func TestCards(t *testing.T) {
 		{name: "an empty object", text: "{}"},
 		{name: "models and shares of models", text: `{"NVIDIA-H200": 8, "NVIDIA-H800/mps-80g*1/2": 0}`, want: "NVIDIA-H200:8 NVIDIA-H800/mps-80g*1/2:0"},
 		{name: "the largest number", text: `{"A": 9223372036854775807}`, want: "A:9223372036854775807"},
-		{name: "nothing", text: "", wantErr: "its annotation volcano.sh/card.quota is wrong at character 0: it is no JSON: EOF"},
-		{name: "negative", text: `{"A": -1}`, wantErr: "at character 8: -1 for A is no whole number from 0 to 9223372036854775807; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}"},
-		{name: "alternatives", text: `{"A": 1, "A|B": 2}`, wantErr: `its annotation volcano.sh/card.quota lists "A|B", which are several cards: give each one a number of its own`},
+		{name: "an empty annotation", text: "", wantErr: "its annotation volcano.sh/card.quota is wrong at character 0: it is not JSON: EOF"},
+		{name: "negative", text: `{"A": -1}`, wantErr: "at character 8: -1 for A is not a whole number from 0 to 9223372036854775807; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}"},
+		{name: "alternatives", text: `{"A": 1, "A|B": 2}`, wantErr: `its annotation volcano.sh/card.quota lists "A|B", which names several cards: give each card a number of its own`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var dimensions ledger.Dimensions

@@ -10,14 +10,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Limits are the limits that a queue sets itself. A dimension that is not listed is not
-// limited.
+// Limits are the limits in a queue's own spec. A dimension that is not listed is not limited.
 type Limits struct {
 	Capability, Deserved, Guarantee ledger.Amounts
 }
 
-// Devices returns what spec.dra of the queue says. The error names the field that makes no
-// sense; the API server lets none such in with the Queue CRD of this project.
+// Devices returns the limits in spec.dra of a queue; none if the queue has no spec.dra. The error names the
+// invalid field. With the Queue CRD of this project the API server rejects such queues.
 func Devices(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Limits, error) {
 	if queue.Spec.DRA == nil {
 		return Limits{}, nil

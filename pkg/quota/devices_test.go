@@ -71,8 +71,8 @@ func TestCapacityOfDevices(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "hami", Capacity: c.name}
-		o, known := dimensions.Known(d)
-		if got := d.Format(limits.Capability.Of(o)); !known || got != c.want {
+		o, found := dimensions.Known(d)
+		if got := d.Format(limits.Capability.Of(o)); !found || got != c.want {
 			t.Errorf("%s of %s is %s, want %s", c.quantity, c.name, got, c.want)
 		}
 	}

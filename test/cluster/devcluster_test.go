@@ -115,8 +115,8 @@ func TestDevclusterSaysWhatIsWrong(t *testing.T) {
 		{"a scheduler configuration that is not there", []string{"up", "--scheduler-config", "nowhere"}, "scheduler configuration: "},
 		{"binaries that are not there", []string{"up", "--bin", dir}, "the control plane's binaries are missing: "},
 		{"an unknown flag", []string{"up", "--nonsense"}, "unknown flag: --nonsense"},
-		{"nothing to end", []string{"down"}, "no devcluster runs"},
-		{"nothing to end there", []string{"down", "--state", dir}, "no devcluster runs with state folder " + dir},
+		{"nothing to end", []string{"down"}, "no devcluster is running"},
+		{"nothing to end there", []string{"down", "--state", dir}, "no devcluster is running with state folder " + dir},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			command := devcluster(ctx, dir, c.args...)

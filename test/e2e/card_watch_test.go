@@ -18,17 +18,17 @@ type cardWatch struct {
 	resource corev1.ResourceName
 
 	mu      sync.Mutex
-	held    map[types.UID]int
+	holding map[types.UID]int
 	nodes   map[string]int
 	highest map[string]int
 }
 
 // watchCards watches the scene's namespace from now on.
-func (s *scene) watchCards(name corev1.ResourceName) *cardWatch {
+func (f *fixture) watchCards(name corev1.ResourceName) *cardWatch {
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
-	w := &cardWatch{resource: name, held: map[types.UID]int{}, nodes: map[string]int{}, highest: map[string]int{}}
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(s.namespace))
+	w := &cardWatch{resource: name, holding: map[types.UID]int{}, nodes: map[string]int{}, highest: map[string]int{}}
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(f.namespace))
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { w.set(obj.(*corev1.Pod), false) },
 		UpdateFunc: func(_, obj any) { w.set(obj.(*corev1.Pod), false) },
@@ -54,13 +54,13 @@ func (w *cardWatch) set(pod *corev1.Pod, gone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, where := range []string{pod.Spec.NodeName, ""} {
-		w.nodes[where] += holds - w.held[pod.UID]
+		w.nodes[where] += holds - w.holding[pod.UID]
 		w.highest[where] = max(w.highest[where], w.nodes[where])
 		if pod.Spec.NodeName == "" {
 			break
 		}
 	}
-	w.held[pod.UID] = holds
+	w.holding[pod.UID] = holds
 }
 
 // most is the highest number that was held at the same time.

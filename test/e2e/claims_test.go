@@ -16,30 +16,30 @@ import (
 
 var _ = Describe("A claim", func() {
 	var (
-		s     *scene
+		f     *fixture
 		class string
 	)
 
 	BeforeEach(func(ctx context.Context) {
-		s = newScene(ctx)
-		class = s.model(ctx, "gpu")
-		s.node(ctx, "n", devices(4, "gpu", nil)...)
+		f = newFixture(ctx)
+		class = f.model(ctx, "gpu")
+		f.node(ctx, "n", devices(4, "gpu", nil)...)
 	})
 
 	deletePod := func(ctx context.Context, name string) {
-		Expect(kube.CoreV1().Pods(s.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+		Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 	}
 
 	It("that pods of several queues share is charged to one after the other, and to their ancestor once", func(ctx context.Context) {
-		parent := s.queue(ctx, "ml", "root", limit(class, 3))
-		left, right := s.queue(ctx, "left", parent, limit(class, 3)), s.queue(ctx, "right", parent, limit(class, 3))
-		s.claim(ctx, "shared", exactly(class, 3))
-		s.pod(ctx, "first", left, using("shared"))
-		s.expectPodRuns(ctx, "first")
-		s.pod(ctx, "second", right, using("shared"))
-		s.expectPodRuns(ctx, "second")
-		s.pod(ctx, "third", left, using("shared"))
-		s.expectPodRuns(ctx, "third")
+		parent := f.queue(ctx, "ml", "root", limit(class, 3))
+		left, right := f.queue(ctx, "left", parent, limit(class, 3)), f.queue(ctx, "right", parent, limit(class, 3))
+		f.claim(ctx, "shared", exactly(class, 3))
+		f.pod(ctx, "first", left, using("shared"))
+		f.expectPodRuns(ctx, "first")
+		f.pod(ctx, "second", right, using("shared"))
+		f.expectPodRuns(ctx, "second")
+		f.pod(ctx, "third", left, using("shared"))
+		f.expectPodRuns(ctx, "third")
 		expectAllocated(ctx, left, class+"/count", 3)
 		expectAllocated(ctx, right)
 		expectAllocated(ctx, parent, class+"/count", 3)
@@ -59,181 +59,181 @@ var _ = Describe("A claim", func() {
 	It("that a whole gang shares is allocated for all of it", func(ctx context.Context) {
 		// Kubernetes issue 137617: with upstream's plugin the second pod waits for the first one's
 		// allocation to be written, and the first is not bound before the second has a node.
-		queue := s.queue(ctx, "team", "root", limit(class, 2))
-		s.claim(ctx, "shared", exactly(class, 2))
-		s.submit(ctx, gang("sharers", queue, 3).usingClaim("shared"))
-		s.expectRunning(ctx, "sharers", 3)
+		queue := f.queue(ctx, "team", "root", limit(class, 2))
+		f.claim(ctx, "shared", exactly(class, 2))
+		f.submit(ctx, gang("sharers", queue, 3).usingClaim("shared"))
+		f.expectRunning(ctx, "sharers", 3)
 		expectAllocated(ctx, queue, class+"/count", 2)
 	})
 
 	It("that is allocated already counts as what it has, where it has it", func(ctx context.Context) {
-		s.node(ctx, "other", devices(4, "gpu", nil)...)
-		queue := s.queue(ctx, "team", "root", limit(class, 3))
-		claim := s.claim(ctx, "early", all(class))
-		s.allocate(ctx, claim, "n", "gpu-1", "gpu-2")
-		s.pod(ctx, "user", queue, using("early"))
-		s.expectPodRuns(ctx, "user")
-		pod, err := kube.CoreV1().Pods(s.namespace).Get(ctx, "user", metav1.GetOptions{})
+		f.node(ctx, "other", devices(4, "gpu", nil)...)
+		queue := f.queue(ctx, "team", "root", limit(class, 3))
+		claim := f.claim(ctx, "early", all(class))
+		f.allocate(ctx, claim, "n", "gpu-1", "gpu-2")
+		f.pod(ctx, "user", queue, using("early"))
+		f.expectPodRuns(ctx, "user")
+		pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "user", metav1.GetOptions{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(pod.Spec.NodeName).To(Equal(s.name("n")))
+		Expect(pod.Spec.NodeName).To(Equal(f.name("n")))
 		expectAllocated(ctx, queue, class+"/count", 2)
 	})
 
 	It("that is deleted while its pod waits is asked for, and serves when it is back", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", limit(class, 2))
-		s.claim(ctx, "large", exactly(class, 3))
-		s.pod(ctx, "user", queue, using("large"))
+		queue := f.queue(ctx, "team", "root", limit(class, 2))
+		f.claim(ctx, "large", exactly(class, 3))
+		f.pod(ctx, "user", queue, using("large"))
 		Eventually(func() bool {
-			return warned(ctx, s.namespace, "InsufficientScalarQuota", insufficient(queue, class, 3, 3, 2))
+			return warned(ctx, f.namespace, "InsufficientScalarQuota", insufficient(queue, class, 3, 3, 2))
 		}).WithContext(ctx).Should(BeTrue())
-		Expect(kube.ResourceV1().ResourceClaims(s.namespace).Delete(ctx, "large", metav1.DeleteOptions{})).To(Succeed())
-		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/large does not exist: create it or correct the name")
-		s.claim(ctx, "large", exactly(class, 2))
-		s.expectPodRuns(ctx, "user")
+		Expect(kube.ResourceV1().ResourceClaims(f.namespace).Delete(ctx, "large", metav1.DeleteOptions{})).To(Succeed())
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/large does not exist: create it or correct the name")
+		f.claim(ctx, "large", exactly(class, 2))
+		f.expectPodRuns(ctx, "user")
 	})
 
 	It("that a pod of another scheduler holds is nobody's charge, but named to those who wait for its devices", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", limit(class, 8))
-		stranger := s.claim(ctx, "theirs", exactly(class, 3))
-		s.allocate(ctx, stranger, "n", "gpu-0", "gpu-1", "gpu-2")
-		s.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
+		queue := f.queue(ctx, "team", "root", limit(class, 8))
+		stranger := f.claim(ctx, "theirs", exactly(class, 3))
+		f.allocate(ctx, stranger, "n", "gpu-0", "gpu-1", "gpu-2")
+		f.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
 			using("theirs")(spec)
-			spec.SchedulerName, spec.NodeName = "another-scheduler", s.name("n")
+			spec.SchedulerName, spec.NodeName = "another-scheduler", f.name("n")
 		})
 		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller does that for pods with a node
-			claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, "theirs", metav1.GetOptions{})
+			claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{})
 			Expect(err).NotTo(HaveOccurred())
 			return claim.Status.ReservedFor
 		}).WithContext(ctx).Should(HaveLen(1))
-		s.claim(ctx, "ours", exactly(class, 2))
-		s.pod(ctx, "user", queue, using("ours"))
+		f.claim(ctx, "ours", exactly(class, 2))
+		f.pod(ctx, "user", queue, using("ours"))
 		expectAllocated(ctx, queue)
-		s.expectWarned(ctx, "Devices held outside of Volcano's queues: 3 of "+class+" by pod "+s.namespace+"/stranger of another-scheduler")
+		f.expectWarned(ctx, "Devices held outside of Volcano's queues: 3 of "+class+" by pod "+f.namespace+"/stranger of another-scheduler")
 		deletePod(ctx, "stranger")
-		s.expectPodRuns(ctx, "user")
+		f.expectPodRuns(ctx, "user")
 		expectAllocated(ctx, queue, class+"/count", 2)
 	})
 
 	It("that cannot be used is told why, harms nobody, and serves as soon as it can", func(ctx context.Context) {
-		queue, strict := s.queue(ctx, "team", "root", limit(class, 8)), s.queue(ctx, "strict", "root", limit(class, 8, "speed", "1"))
+		queue, strict := f.queue(ctx, "team", "root", limit(class, 8)), f.queue(ctx, "strict", "root", limit(class, 8, "speed", "1"))
 
 		By("asking for a class that does not exist")
-		s.claim(ctx, "unknown", exactly(s.name("later"), 1))
-		s.pod(ctx, "unknown", queue, using("unknown"))
-		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/unknown: DeviceClass "+s.name("later")+" does not exist: create it or correct the name")
+		f.claim(ctx, "unknown", exactly(f.name("later"), 1))
+		f.pod(ctx, "unknown", queue, using("unknown"))
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/unknown: DeviceClass "+f.name("later")+" does not exist: create it or correct the name")
 
 		By("belonging to another pod")
-		s.template(ctx, "one-gpu", exactly(class, 1))
-		s.pod(ctx, "owner", queue, fromTemplate("one-gpu"))
-		s.expectPodRuns(ctx, "owner")
-		owner, err := kube.CoreV1().Pods(s.namespace).Get(ctx, "owner", metav1.GetOptions{})
+		f.template(ctx, "one-gpu", exactly(class, 1))
+		f.pod(ctx, "owner", queue, fromTemplate("one-gpu"))
+		f.expectPodRuns(ctx, "owner")
+		owner, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "owner", metav1.GetOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		theirs := *owner.Status.ResourceClaimStatuses[0].ResourceClaimName
-		s.pod(ctx, "thief", queue, fromTemplate("not-made-yet"))
+		f.pod(ctx, "thief", queue, fromTemplate("not-made-yet"))
 		Eventually(func() error {
-			_, err := kube.CoreV1().Pods(s.namespace).Patch(ctx, "thief", types.StrategicMergePatchType,
+			_, err := kube.CoreV1().Pods(f.namespace).Patch(ctx, "thief", types.StrategicMergePatchType,
 				fmt.Appendf(nil, `{"status":{"resourceClaimStatuses":[{"name":"not-made-yet","resourceClaimName":%q}]}}`, theirs), metav1.PatchOptions{}, "status")
 			return err
 		}).WithContext(ctx).Should(Succeed())
-		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/"+theirs+" belongs to another pod, although it has the name of the one for this pod: delete that claim, or this pod")
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/"+theirs+" has the name of this pod's claim but belongs to another pod: delete that claim or this pod")
 
 		By("being limited in a capacity that its devices do not have")
-		s.claim(ctx, "slow", exactly(class, 1))
-		s.pod(ctx, "slow", strict, using("slow"))
-		s.expectWarned(ctx, "queue "+strict+" limits "+class+"/speed, a capacity that device "+s.driver()+"/"+s.name("n")+"/gpu-")
+		f.claim(ctx, "slow", exactly(class, 1))
+		f.pod(ctx, "slow", strict, using("slow"))
+		f.expectWarned(ctx, "queue "+strict+" limits "+class+"/speed, a capacity that device "+f.driver()+"/"+f.name("n")+"/gpu-")
 
 		By("asking for a capacity that no device has")
-		s.claim(ctx, "strange", sized(exactly(class, 1), "flavour", "1"))
-		s.pod(ctx, "strange", queue, using("strange"))
-		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/strange asks for a capacity flavour, which no device has: correct the name")
+		f.claim(ctx, "strange", sized(exactly(class, 1), "flavour", "1"))
+		f.pod(ctx, "strange", queue, using("strange"))
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/strange asks for a capacity flavour, which no device has: correct the name")
 
 		By("having devices of a driver that is gone")
-		lost := s.claim(ctx, "lost", exactly(class, 1))
-		s.allocateFrom(ctx, lost, "gone."+s.driver(), "n", "gpu-9")
-		s.pod(ctx, "lost", queue, using("lost"))
-		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/lost holds device gone."+s.driver()+"/"+s.name("n")+"/gpu-9, but driver gone."+s.driver()+" publishes no ResourceSlices any more")
+		lost := f.claim(ctx, "lost", exactly(class, 1))
+		f.allocateFrom(ctx, lost, "gone."+f.driver(), "n", "gpu-9")
+		f.pod(ctx, "lost", queue, using("lost"))
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/lost holds device gone."+f.driver()+"/"+f.name("n")+"/gpu-9, but driver gone."+f.driver()+" no longer publishes ResourceSlices")
 
 		By("harming nobody else")
-		s.pod(ctx, "bystander", queue, fromTemplate("one-gpu"))
-		s.expectPodRuns(ctx, "bystander")
+		f.pod(ctx, "bystander", queue, fromTemplate("one-gpu"))
+		f.expectPodRuns(ctx, "bystander")
 
 		By("being put right")
 		setQuota(ctx, strict, limit(class, 8))
-		s.expectPodRuns(ctx, "slow")
-		s.model(ctx, "later")
-		s.nodeOf(ctx, "gone."+s.driver(), "spare", device("gpu-9", "later", nil))
-		s.node(ctx, "late", devices(1, "later", nil)...)
-		s.expectPodRuns(ctx, "unknown")
-		s.expectPodRuns(ctx, "lost")
+		f.expectPodRuns(ctx, "slow")
+		f.model(ctx, "later")
+		f.nodeOf(ctx, "gone."+f.driver(), "spare", device("gpu-9", "later", nil))
+		f.node(ctx, "late", devices(1, "later", nil)...)
+		f.expectPodRuns(ctx, "unknown")
+		f.expectPodRuns(ctx, "lost")
 	})
 
 	It("of a pod that was not bound after all, with devices where the pod cannot be, is given others", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", limit(class, 0))
-		s.template(ctx, "one-gpu", exactly(class, 1))
-		s.pod(ctx, "user", queue, fromTemplate("one-gpu"))
+		queue := f.queue(ctx, "team", "root", limit(class, 0))
+		f.template(ctx, "one-gpu", exactly(class, 1))
+		f.pod(ctx, "user", queue, fromTemplate("one-gpu"))
 		var claim *resourcev1.ResourceClaim
 		Eventually(func(g Gomega) {
-			pod, err := kube.CoreV1().Pods(s.namespace).Get(ctx, "user", metav1.GetOptions{})
+			pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "user", metav1.GetOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(pod.Status.ResourceClaimStatuses).To(HaveLen(1))
-			claim, err = kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, *pod.Status.ResourceClaimStatuses[0].ResourceClaimName, metav1.GetOptions{})
+			claim, err = kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, *pod.Status.ResourceClaimStatuses[0].ResourceClaimName, metav1.GetOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
 		}).WithContext(ctx).Should(Succeed())
-		s.allocate(ctx, claim, "gone", "gpu-0")
+		f.allocate(ctx, claim, "gone", "gpu-0")
 		setQuota(ctx, queue, limit(class, 1))
-		s.expectPodRuns(ctx, "user")
+		f.expectPodRuns(ctx, "user")
 		expectAllocated(ctx, queue, class+"/count", 1)
 	})
 
 	It("of a pod that has a volume besides is given together with that", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", limit(class, 1))
-		s.boundVolume(ctx, "data")
-		s.claim(ctx, "one", exactly(class, 1))
-		s.pod(ctx, "user", queue, func(spec *corev1.PodSpec) {
+		queue := f.queue(ctx, "team", "root", limit(class, 1))
+		f.boundVolume(ctx, "data")
+		f.claim(ctx, "one", exactly(class, 1))
+		f.pod(ctx, "user", queue, func(spec *corev1.PodSpec) {
 			using("one")(spec)
 			spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 		})
-		s.expectPodRuns(ctx, "user")
+		f.expectPodRuns(ctx, "user")
 		expectAllocated(ctx, queue, class+"/count", 1)
 	})
 
 	It("with the finalizer of somebody who keeps it from going is waited for", func(ctx context.Context) {
-		queue := s.queue(ctx, "team", "root", limit(class, 8))
-		claim := s.claim(ctx, "going", exactly(class, 1))
+		queue := f.queue(ctx, "team", "root", limit(class, 8))
+		claim := f.claim(ctx, "going", exactly(class, 1))
 		claim.Finalizers = []string{"example.com/keep"}
-		claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.ResourceV1().ResourceClaims(s.namespace).Delete(ctx, "going", metav1.DeleteOptions{})).To(Succeed())
-		s.pod(ctx, "user", queue, using("going"))
-		s.expectWarned(ctx, "ResourceClaim "+s.namespace+"/going is being deleted: wait until it is gone and create it again, or use another one")
+		Expect(kube.ResourceV1().ResourceClaims(f.namespace).Delete(ctx, "going", metav1.DeleteOptions{})).To(Succeed())
+		f.pod(ctx, "user", queue, using("going"))
+		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/going is being deleted: wait until it is gone and create it again, or use another one")
 		Eventually(func() error {
-			claim, err = kube.ResourceV1().ResourceClaims(s.namespace).Get(ctx, "going", metav1.GetOptions{})
+			claim, err = kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "going", metav1.GetOptions{})
 			Expect(err).NotTo(HaveOccurred())
 			claim.Finalizers = nil
-			_, err = kube.ResourceV1().ResourceClaims(s.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+			_, err = kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
 			return err
 		}).WithContext(ctx).Should(Succeed())
 		Eventually(func() error {
-			_, err := kube.ResourceV1().ResourceClaims(s.namespace).Create(ctx, &resourcev1.ResourceClaim{
+			_, err := kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 				ObjectMeta: metav1.ObjectMeta{Name: "going"}, Spec: asking(exactly(class, 1)),
 			}, metav1.CreateOptions{})
 			return err
 		}).WithContext(ctx).Should(Succeed())
-		s.expectPodRuns(ctx, "user")
+		f.expectPodRuns(ctx, "user")
 	})
 
 	It("of a pod that preempts another takes the devices that one gives back", func(ctx context.Context) {
 		// With upstream's plugin a pod that is only pipelined fails to reserve its devices,
 		// because its node is not in its spec yet (volcano pull request 5884).
-		queue := s.queue(ctx, "team", "root", limit(class, 4))
-		low, high := s.priorityClass(ctx, "low", 1), s.priorityClass(ctx, "high", 1000)
-		s.template(ctx, "two", exactly(class, 2))
-		s.submit(ctx, elastic("low", queue, 2, "two").withPriority(low))
-		s.expectRunning(ctx, "low", 2)
-		s.submit(ctx, gang("high", queue, 1).fromTemplate("two").withPriority(high))
-		s.expectRunning(ctx, "high", 1)
-		s.expectRunning(ctx, "low", 1)
+		queue := f.queue(ctx, "team", "root", limit(class, 4))
+		low, high := f.priorityClass(ctx, "low", 1), f.priorityClass(ctx, "high", 1000)
+		f.template(ctx, "two", exactly(class, 2))
+		f.submit(ctx, elastic("low", queue, 2, "two").withPriority(low))
+		f.expectRunning(ctx, "low", 2)
+		f.submit(ctx, gang("high", queue, 1).fromTemplate("two").withPriority(high))
+		f.expectRunning(ctx, "high", 1)
+		f.expectRunning(ctx, "low", 1)
 		expectAllocated(ctx, queue, class+"/count", 4)
 	})
 })
@@ -246,10 +246,10 @@ func fromTemplate(template string) func(*corev1.PodSpec) {
 }
 
 // expectWarned waits for a warning that something cannot be counted or placed.
-func (s *scene) expectWarned(ctx context.Context, message string) {
+func (f *fixture) expectWarned(ctx context.Context, message string) {
 	GinkgoHelper()
 	Eventually(func() string {
-		events, err := kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
+		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
 		Expect(err).NotTo(HaveOccurred())
 		all := ""
 		for _, event := range events.Items {

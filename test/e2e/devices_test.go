@@ -20,34 +20,34 @@ import (
 )
 
 // driver is one that only this case's devices have.
-func (s *scene) driver() string { return s.namespace + ".example.com" }
+func (f *fixture) driver() string { return f.namespace + ".example.com" }
 
 // name makes the name of something that has no namespace.
-func (s *scene) name(name string) string { return s.namespace + "-" + name }
+func (f *fixture) name(name string) string { return f.namespace + "-" + name }
 
 // node adds a node with devices.
-func (s *scene) node(ctx context.Context, name string, devices ...resourcev1.Device) {
-	s.nodeWith(ctx, name, nil, devices...)
+func (f *fixture) node(ctx context.Context, name string, devices ...resourcev1.Device) {
+	f.nodeWith(ctx, name, nil, devices...)
 }
 
 // nodeWith is node for devices that share counters.
-func (s *scene) nodeWith(ctx context.Context, name string, counters []resourcev1.CounterSet, devices ...resourcev1.Device) {
-	name = s.name(name)
+func (f *fixture) nodeWith(ctx context.Context, name string, counters []resourcev1.CounterSet, devices ...resourcev1.Device) {
+	name = f.name(name)
 	Expect(controlPlane.ApplyYAML(ctx, "node", fmt.Appendf(nil, `
 apiVersion: v1
 kind: Node
-metadata: {name: %s, labels: {scene: %s}}
+metadata: {name: %s, labels: {fixture: %s}}
 status:
   allocatable: &all {cpu: "64", memory: 256Gi, pods: "100"}
   capacity: *all
-`, name, s.namespace))).To(Succeed())
+`, name, f.namespace))).To(Succeed())
 	DeferCleanup(func(ctx context.Context) error {
 		return kube.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
 	})
 	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: resourcev1.ResourceSliceSpec{
-			Driver: s.driver(), NodeName: ptr.To(name), SharedCounters: counters,
+			Driver: f.driver(), NodeName: ptr.To(name), SharedCounters: counters,
 			Pool: resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1}, Devices: devices,
 		},
 	}, metav1.CreateOptions{})
@@ -78,9 +78,9 @@ func devices(n int, model string, capacity capacities) []resourcev1.Device {
 }
 
 // model creates the DeviceClass of a model's devices and returns its name.
-func (s *scene) model(ctx context.Context, model string, change ...func(*resourcev1.DeviceClass)) string {
-	name := s.name(model)
-	createClass(ctx, name, fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, s.driver(), model), change...)
+func (f *fixture) model(ctx context.Context, model string, change ...func(*resourcev1.DeviceClass)) string {
+	name := f.name(model)
+	createClass(ctx, name, fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, f.driver(), model), change...)
 	return name
 }
 
@@ -154,15 +154,15 @@ func asking(requests ...resourcev1.DeviceRequest) resourcev1.ResourceClaimSpec {
 	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: requests}}
 }
 
-func (s *scene) template(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) {
-	_, err := kube.ResourceV1().ResourceClaimTemplates(s.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
+func (f *fixture) template(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) {
+	_, err := kube.ResourceV1().ResourceClaimTemplates(f.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: asking(requests...)},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
-func (s *scene) claim(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
-	claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Create(ctx, &resourcev1.ResourceClaim{
+func (f *fixture) claim(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
+	claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(requests...),
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -214,13 +214,13 @@ func elastic(name, queue string, pods int32, template string) job {
 
 // settle waits until the scheduler has had many cycles in which nothing stood in the way of
 // those that could go on.
-func settle(ctx context.Context) {
+func waitForCycles(ctx context.Context) {
 	before := cycles(ctx)
 	Eventually(func() int { return cycles(ctx) }).WithContext(ctx).Should(BeNumerically(">", before+20))
 }
 
 // pod creates a pod without a job, to which Volcano gives a PodGroup.
-func (s *scene) pod(ctx context.Context, name, queue string, change func(*corev1.PodSpec)) *corev1.Pod {
+func (f *fixture) pod(ctx context.Context, name, queue string, change func(*corev1.PodSpec)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"scheduling.volcano.sh/queue-name": queue}},
 		Spec: corev1.PodSpec{
@@ -229,7 +229,7 @@ func (s *scene) pod(ctx context.Context, name, queue string, change func(*corev1
 		},
 	}
 	change(&pod.Spec)
-	pod, err := s.kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	pod, err := f.kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	return pod
 }
@@ -241,19 +241,19 @@ func using(claim string) func(*corev1.PodSpec) {
 	}
 }
 
-func (s *scene) expectPodRuns(ctx context.Context, name string) {
+func (f *fixture) expectPodRuns(ctx context.Context, name string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		pod, err := s.kube.CoreV1().Pods(s.namespace).Get(ctx, name, metav1.GetOptions{})
+		pod, err := f.kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(pod.Status.Phase).To(Equal(corev1.PodRunning), "phase of pod %s, conditions %v", name, pod.Status.Conditions)
 	}).WithContext(ctx).Should(Succeed())
 }
 
 // expectPodWaits waits until a pod says why it waits, in an event.
-func (s *scene) expectPodWaits(ctx context.Context, name, message string) {
+func (f *fixture) expectPodWaits(ctx context.Context, name, message string) {
 	GinkgoHelper()
-	expectTold(ctx, s.namespace, "Pod", name, "GetTaskRequestResourceFailed", message)
+	expectTold(ctx, f.namespace, "Pod", name, "GetTaskRequestResourceFailed", message)
 }
 
 // warned reports whether there is a warning of that reason and message about anything.

@@ -16,161 +16,161 @@ import (
 )
 
 var _ = Describe("What a claim asks for", func() {
-	var s *scene
+	var f *fixture
 
-	BeforeEach(func(ctx context.Context) { s = newScene(ctx) })
+	BeforeEach(func(ctx context.Context) { f = newFixture(ctx) })
 
 	It("adds up over requests and claims, the same class twice included", func(ctx context.Context) {
-		big, small := s.model(ctx, "big"), s.model(ctx, "small")
-		s.node(ctx, "n", append(devices(4, "big", nil), devices(4, "small", nil)...)...)
-		queue := s.queue(ctx, "team", "root", limits(capability(big, 4), capability(small, 3)))
-		s.claim(ctx, "first", named("a", exactly(big, 1)), named("b", exactly(small, 1)), named("c", exactly(big, 2)))
-		s.claim(ctx, "second", exactly(small, 2), named("admin", exactly(big, 1)))
-		s.pod(ctx, "both", queue, func(spec *corev1.PodSpec) { using("first")(spec); using("second")(spec) })
-		s.expectPodRuns(ctx, "both")
+		big, small := f.model(ctx, "big"), f.model(ctx, "small")
+		f.node(ctx, "n", append(devices(4, "big", nil), devices(4, "small", nil)...)...)
+		queue := f.queue(ctx, "team", "root", limits(capability(big, 4), capability(small, 3)))
+		f.claim(ctx, "first", named("a", exactly(big, 1)), named("b", exactly(small, 1)), named("c", exactly(big, 2)))
+		f.claim(ctx, "second", exactly(small, 2), named("admin", exactly(big, 1)))
+		f.pod(ctx, "both", queue, func(spec *corev1.PodSpec) { using("first")(spec); using("second")(spec) })
+		f.expectPodRuns(ctx, "both")
 		expectAllocated(ctx, queue, big+"/count", 4, small+"/count", 3)
 		Expect(account(ctx, queue, "capability")).To(Equal(map[string]float64{big + "/count": 4, small + "/count": 3}))
 		Expect(account(ctx, queue, "request")).To(Equal(map[string]float64{big + "/count": 4, small + "/count": 3}))
-		Expect(kube.CoreV1().Pods(s.namespace).Delete(ctx, "both", metav1.DeleteOptions{})).To(Succeed())
+		Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, "both", metav1.DeleteOptions{})).To(Succeed())
 		expectAllocated(ctx, queue)
 	})
 
 	It("is all devices of a node at their true number", func(ctx context.Context) {
-		class := s.model(ctx, "gpu")
-		s.node(ctx, "a", devices(3, "gpu", nil)...)
-		s.node(ctx, "b", devices(3, "gpu", nil)...)
-		queue := s.queue(ctx, "team", "root", limit(class, 5))
-		s.template(ctx, "all", all(class))
-		s.submit(ctx, elastic("whole", queue, 2, "all"))
-		s.expectRunning(ctx, "whole", 1)
-		s.expectTold(ctx, "whole", 1, "InsufficientScalarQuota", insufficient(queue, class, 3, 6, 5))
+		class := f.model(ctx, "gpu")
+		f.node(ctx, "a", devices(3, "gpu", nil)...)
+		f.node(ctx, "b", devices(3, "gpu", nil)...)
+		queue := f.queue(ctx, "team", "root", limit(class, 5))
+		f.template(ctx, "all", all(class))
+		f.submit(ctx, elastic("whole", queue, 2, "all"))
+		f.expectRunning(ctx, "whole", 1)
+		f.expectTold(ctx, "whole", 1, "InsufficientScalarQuota", insufficient(queue, class, 3, 6, 5))
 		expectAllocated(ctx, queue, class+"/count", 3)
 		setQuota(ctx, queue, limit(class, 6))
-		s.expectRunning(ctx, "whole", 2)
+		f.expectRunning(ctx, "whole", 2)
 		expectAllocated(ctx, queue, class+"/count", 6)
 	})
 
 	It("falls to the next alternative when the quota of the first is spent, and is charged for what it got", func(ctx context.Context) {
-		big, small := s.model(ctx, "big"), s.model(ctx, "small")
-		s.node(ctx, "n", append(devices(4, "big", nil), devices(4, "small", nil)...)...)
-		parent := s.queue(ctx, "ml", "root", limits(capability(big, 1), capability(small, 4)))
-		queue := s.queue(ctx, "team", parent, nil)
-		s.template(ctx, "either", firstAvailable(exactly(big, 1), exactly(small, 2)))
-		s.submit(ctx, elastic("choosy", queue, 4, "either"))
-		s.expectRunning(ctx, "choosy", 3)
+		big, small := f.model(ctx, "big"), f.model(ctx, "small")
+		f.node(ctx, "n", append(devices(4, "big", nil), devices(4, "small", nil)...)...)
+		parent := f.queue(ctx, "ml", "root", limits(capability(big, 1), capability(small, 4)))
+		queue := f.queue(ctx, "team", parent, nil)
+		f.template(ctx, "either", firstAvailable(exactly(big, 1), exactly(small, 2)))
+		f.submit(ctx, elastic("choosy", queue, 4, "either"))
+		f.expectRunning(ctx, "choosy", 3)
 		expectAllocated(ctx, queue, big+"/count", 1, small+"/count", 4)
 		expectAllocated(ctx, parent, big+"/count", 1, small+"/count", 4)
-		s.expectTold(ctx, "choosy", 1, "InsufficientScalarQuota", insufficient(parent, big, 1, 2, 1))
+		f.expectTold(ctx, "choosy", 1, "InsufficientScalarQuota", insufficient(parent, big, 1, 2, 1))
 	})
 
 	It("keeps a job out whose pods cannot all have one of their alternatives", func(ctx context.Context) {
-		big, small := s.model(ctx, "big"), s.model(ctx, "small")
-		s.node(ctx, "n", append(devices(4, "big", nil), devices(8, "small", nil)...)...)
-		queue := s.queue(ctx, "team", "root", limits(capability(big, 2), capability(small, 5)))
-		s.template(ctx, "either", firstAvailable(exactly(big, 1), exactly(small, 2)))
-		s.submit(ctx, gang("large", queue, 5).fromTemplate("either"))
-		s.expectHeld(ctx, "large", "InsufficientScalarQuota", insufficient(queue, small, 6, 6, 5))
-		s.submit(ctx, gang("fits", queue, 4).fromTemplate("either"))
-		s.expectRunning(ctx, "fits", 4)
+		big, small := f.model(ctx, "big"), f.model(ctx, "small")
+		f.node(ctx, "n", append(devices(4, "big", nil), devices(8, "small", nil)...)...)
+		queue := f.queue(ctx, "team", "root", limits(capability(big, 2), capability(small, 5)))
+		f.template(ctx, "either", firstAvailable(exactly(big, 1), exactly(small, 2)))
+		f.submit(ctx, gang("large", queue, 5).fromTemplate("either"))
+		f.expectNotEnqueued(ctx, "large", "InsufficientScalarQuota", insufficient(queue, small, 6, 6, 5))
+		f.submit(ctx, gang("fits", queue, 4).fromTemplate("either"))
+		f.expectRunning(ctx, "fits", 4)
 		expectAllocated(ctx, queue, big+"/count", 2, small+"/count", 4)
 	})
 
 	It("falls to the next alternative when the devices of the first are taken", func(ctx context.Context) {
-		big, small := s.model(ctx, "big"), s.model(ctx, "small")
-		s.node(ctx, "n", append(devices(1, "big", nil), devices(1, "small", nil)...)...)
-		queue := s.queue(ctx, "team", "root", limits(capability(big, 8), capability(small, 8)))
-		s.template(ctx, "either", firstAvailable(exactly(big, 1), exactly(small, 1)))
-		s.submit(ctx, gang("choosy", queue, 2).fromTemplate("either"))
-		s.expectRunning(ctx, "choosy", 2)
+		big, small := f.model(ctx, "big"), f.model(ctx, "small")
+		f.node(ctx, "n", append(devices(1, "big", nil), devices(1, "small", nil)...)...)
+		queue := f.queue(ctx, "team", "root", limits(capability(big, 8), capability(small, 8)))
+		f.template(ctx, "either", firstAvailable(exactly(big, 1), exactly(small, 1)))
+		f.submit(ctx, gang("choosy", queue, 2).fromTemplate("either"))
+		f.expectRunning(ctx, "choosy", 2)
 		expectAllocated(ctx, queue, big+"/count", 1, small+"/count", 1)
 	})
 
 	It("is nothing with access for administration", func(ctx context.Context) {
-		class := s.model(ctx, "gpu")
-		s.node(ctx, "n", devices(2, "gpu", nil)...)
-		_, err := kube.CoreV1().Namespaces().Patch(ctx, s.namespace, types.MergePatchType,
+		class := f.model(ctx, "gpu")
+		f.node(ctx, "n", devices(2, "gpu", nil)...)
+		_, err := kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType,
 			[]byte(`{"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}}`), metav1.PatchOptions{})
 		Expect(err).NotTo(HaveOccurred())
-		user, observer := s.queue(ctx, "user", "root", limit(class, 2)), s.queue(ctx, "observer", "root", limit(class, 0))
-		s.template(ctx, "two", exactly(class, 2))
-		s.submit(ctx, gang("user", user, 1).fromTemplate("two"))
-		s.expectRunning(ctx, "user", 1)
+		user, observer := f.queue(ctx, "user", "root", limit(class, 2)), f.queue(ctx, "observer", "root", limit(class, 0))
+		f.template(ctx, "two", exactly(class, 2))
+		f.submit(ctx, gang("user", user, 1).fromTemplate("two"))
+		f.expectRunning(ctx, "user", 1)
 		watching := all(class)
 		watching.Exactly.AdminAccess = ptr.To(true)
-		s.template(ctx, "admin", watching)
-		s.submit(ctx, gang("observer", observer, 1).fromTemplate("admin"))
-		s.expectRunning(ctx, "observer", 1)
+		f.template(ctx, "admin", watching)
+		f.submit(ctx, gang("observer", observer, 1).fromTemplate("admin"))
+		f.expectRunning(ctx, "observer", 1)
 		expectAllocated(ctx, observer)
 		expectAllocated(ctx, user, class+"/count", 2)
 	})
 
 	It("may be a number as large as there is", func(ctx context.Context) {
-		class := s.model(ctx, "gpu")
-		queue := s.queue(ctx, "team", "root", limit(class, 8))
-		s.template(ctx, "vast", exactly(class, math.MaxInt64))
-		s.submit(ctx, gang("vast", queue, 2).fromTemplate("vast"))
-		s.expectHeld(ctx, "vast", "InsufficientScalarQuota", fmt.Sprintf(
+		class := f.model(ctx, "gpu")
+		queue := f.queue(ctx, "team", "root", limit(class, 8))
+		f.template(ctx, "vast", exactly(class, math.MaxInt64))
+		f.submit(ctx, gang("vast", queue, 2).fromTemplate("vast"))
+		f.expectNotEnqueued(ctx, "vast", "InsufficientScalarQuota", fmt.Sprintf(
 			"Queue <%s> has insufficient <%s> quota: requested <18446744073709551614>, total would be <18446744073709551614>, but capability is <8>", queue, class))
 	})
 
 	It("counts whole devices with all their capacity", func(ctx context.Context) {
-		class := s.model(ctx, "gpu")
-		s.node(ctx, "n", devices(4, "gpu", bytes("80Gi"))...)
-		queue := s.queue(ctx, "team", "root", limit(class, 4, "memory", "200Gi"))
-		s.template(ctx, "gpu", exactly(class, 1))
-		s.submit(ctx, elastic("pods", queue, 3, "gpu"))
-		s.expectRunning(ctx, "pods", 2)
-		s.expectTold(ctx, "pods", 1, "InsufficientScalarQuota", fmt.Sprintf(
+		class := f.model(ctx, "gpu")
+		f.node(ctx, "n", devices(4, "gpu", bytes("80Gi"))...)
+		queue := f.queue(ctx, "team", "root", limit(class, 4, "memory", "200Gi"))
+		f.template(ctx, "gpu", exactly(class, 1))
+		f.submit(ctx, elastic("pods", queue, 3, "gpu"))
+		f.expectRunning(ctx, "pods", 2)
+		f.expectTold(ctx, "pods", 1, "InsufficientScalarQuota", fmt.Sprintf(
 			"Queue <%s> has insufficient <%s/memory> quota: requested <80GiB>, total would be <240GiB>, but capability is <200GiB>", queue, class))
 		expectAllocated(ctx, queue, class+"/count", 2, class+"/memory", "160Gi")
 	})
 
 	It("counts what is consumed of a shared device, as its policy rounds it", func(ctx context.Context) {
-		class := s.model(ctx, "gpu")
+		class := f.model(ctx, "gpu")
 		shared := device("gpu", "gpu", capacities{"memory": {Value: resource.MustParse("80Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{
 			Default:    ptr.To(resource.MustParse("10Gi")),
 			ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: ptr.To(resource.MustParse("5Gi")), Step: ptr.To(resource.MustParse("5Gi"))},
 		}}})
 		shared.AllowMultipleAllocations = ptr.To(true)
-		s.node(ctx, "n", shared)
-		queue := s.queue(ctx, "team", "root", limit(class, 8, "memory", "55Gi"))
-		s.template(ctx, "some", sized(exactly(class, 1), "memory", "37Gi"))
-		s.template(ctx, "default", exactly(class, 1))
-		s.submit(ctx, gang("some", queue, 1).fromTemplate("some"))
-		s.expectRunning(ctx, "some", 1)
+		f.node(ctx, "n", shared)
+		queue := f.queue(ctx, "team", "root", limit(class, 8, "memory", "55Gi"))
+		f.template(ctx, "some", sized(exactly(class, 1), "memory", "37Gi"))
+		f.template(ctx, "default", exactly(class, 1))
+		f.submit(ctx, gang("some", queue, 1).fromTemplate("some"))
+		f.expectRunning(ctx, "some", 1)
 		expectAllocated(ctx, queue, class+"/count", 1, class+"/memory", "40Gi")
-		s.submit(ctx, elastic("default", queue, 2, "default"))
-		s.expectRunning(ctx, "default", 1)
+		f.submit(ctx, elastic("default", queue, 2, "default"))
+		f.expectRunning(ctx, "default", 1)
 		expectAllocated(ctx, queue, class+"/count", 2, class+"/memory", "50Gi")
-		s.expectTold(ctx, "default", 1, "InsufficientScalarQuota", fmt.Sprintf(
+		f.expectTold(ctx, "default", 1, "InsufficientScalarQuota", fmt.Sprintf(
 			"Queue <%s> has insufficient <%s/memory> quota: requested <10GiB>, total would be <60GiB>, but capability is <55GiB>", queue, class))
 	})
 
 	It("counts each partition of a device with its own capacity", func(ctx context.Context) {
-		class := s.model(ctx, "mig")
+		class := f.model(ctx, "mig")
 		partition := func(name, size string) resourcev1.Device {
 			d := device(name, "mig", bytes(size))
 			d.Attributes["size"] = resourcev1.DeviceAttribute{StringValue: ptr.To(size)}
 			d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "card", Counters: map[string]resourcev1.Counter{"memory": {Value: resource.MustParse(size)}}}}
 			return d
 		}
-		s.nodeWith(ctx, "n", []resourcev1.CounterSet{{Name: "card", Counters: map[string]resourcev1.Counter{"memory": {Value: resource.MustParse("80Gi")}}}},
+		f.nodeWith(ctx, "n", []resourcev1.CounterSet{{Name: "card", Counters: map[string]resourcev1.Counter{"memory": {Value: resource.MustParse("80Gi")}}}},
 			partition("half-0", "40Gi"), partition("half-1", "40Gi"), partition("eighth-0", "10Gi"), partition("eighth-1", "10Gi"), partition("eighth-2", "10Gi"))
-		queue := s.queue(ctx, "team", "root", limit(class, 8, "memory", "60Gi"))
+		queue := f.queue(ctx, "team", "root", limit(class, 8, "memory", "60Gi"))
 		profile := func(size string) resourcev1.DeviceRequest {
 			r := exactly(class, 1)
 			r.Exactly.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
-				Expression: fmt.Sprintf("device.attributes[%q].size == %q", s.driver(), size)}}}
+				Expression: fmt.Sprintf("device.attributes[%q].size == %q", f.driver(), size)}}}
 			return r
 		}
-		s.template(ctx, "half", profile("40Gi"))
-		s.template(ctx, "eighth", profile("10Gi"))
-		s.submit(ctx, elastic("half", queue, 2, "half"))
-		s.expectRunning(ctx, "half", 1)
-		s.submit(ctx, elastic("eighth", queue, 3, "eighth"))
-		s.expectRunning(ctx, "eighth", 2)
+		f.template(ctx, "half", profile("40Gi"))
+		f.template(ctx, "eighth", profile("10Gi"))
+		f.submit(ctx, elastic("half", queue, 2, "half"))
+		f.expectRunning(ctx, "half", 1)
+		f.submit(ctx, elastic("eighth", queue, 3, "eighth"))
+		f.expectRunning(ctx, "eighth", 2)
 		expectAllocated(ctx, queue, class+"/count", 3, class+"/memory", "60Gi")
-		s.expectTold(ctx, "eighth", 1, "InsufficientScalarQuota", fmt.Sprintf(
+		f.expectTold(ctx, "eighth", 1, "InsufficientScalarQuota", fmt.Sprintf(
 			"Queue <%s> has insufficient <%s/memory> quota: requested <10GiB>, total would be <70GiB>, but capability is <60GiB>", queue, class))
 	})
 
@@ -178,53 +178,53 @@ var _ = Describe("What a claim asks for", func() {
 		model := func(c *resourcev1.DeviceClass) {
 			c.Annotations = map[string]string{"volcano.sh/card.name": "NVIDIA-H100-80GB"}
 		}
-		whole, part := s.model(ctx, "whole", model), s.model(ctx, "part", model)
-		s.node(ctx, "n", append(devices(4, "whole", nil), devices(4, "part", nil)...)...)
-		queue := s.queue(ctx, "team", "root", nil)
+		whole, part := f.model(ctx, "whole", model), f.model(ctx, "part", model)
+		f.node(ctx, "n", append(devices(4, "whole", nil), devices(4, "part", nil)...)...)
+		queue := f.queue(ctx, "team", "root", nil)
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": 3}`)
-		s.template(ctx, "whole", exactly(whole, 1))
-		s.template(ctx, "part", exactly(part, 1))
-		s.submit(ctx, gang("first", queue, 2).fromTemplate("whole"))
-		s.expectRunning(ctx, "first", 2)
-		s.submit(ctx, elastic("second", queue, 2, "part"))
-		s.expectRunning(ctx, "second", 1)
-		s.expectTold(ctx, "second", 1, "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H100-80GB", 1, 4, 3))
+		f.template(ctx, "whole", exactly(whole, 1))
+		f.template(ctx, "part", exactly(part, 1))
+		f.submit(ctx, gang("first", queue, 2).fromTemplate("whole"))
+		f.expectRunning(ctx, "first", 2)
+		f.submit(ctx, elastic("second", queue, 2, "part"))
+		f.expectRunning(ctx, "second", 1)
+		f.expectTold(ctx, "second", 1, "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H100-80GB", 1, 4, 3))
 
 		By("a card that is not on the list")
-		other := s.model(ctx, "other", func(c *resourcev1.DeviceClass) {
+		other := f.model(ctx, "other", func(c *resourcev1.DeviceClass) {
 			c.Annotations = map[string]string{"volcano.sh/card.name": "NVIDIA-H200"}
 		})
-		s.template(ctx, "other", exactly(other, 1))
-		s.submit(ctx, gang("third", queue, 1).fromTemplate("other"))
-		s.expectHeld(ctx, "third", "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H200", 1, 1, 0))
-		s.deleteJob(ctx, "third")
+		f.template(ctx, "other", exactly(other, 1))
+		f.submit(ctx, gang("third", queue, 1).fromTemplate("other"))
+		f.expectNotEnqueued(ctx, "third", "InsufficientScalarQuota", insufficient(queue, "NVIDIA-H200", 1, 1, 0))
+		f.deleteJob(ctx, "third")
 
 		By("a quota that cannot be read: nobody gets more until it is put right")
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": "4"}`)
-		expectTold(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: what is written for NVIDIA-H100-80GB is no number")
+		expectTold(ctx, "default", "Queue", queue, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 24: the value of NVIDIA-H100-80GB is not a number")
 		setCards(ctx, queue, `{"NVIDIA-H100-80GB": 4}`)
-		s.expectRunning(ctx, "second", 2)
+		f.expectRunning(ctx, "second", 2)
 	})
 
 	It("is counted for extended resources that a class offers, and their pods are told that Volcano does not place them", func(ctx context.Context) {
-		name := s.namespace + ".example.com/gpu"
-		class := s.model(ctx, "gpu", func(c *resourcev1.DeviceClass) { c.Spec.ExtendedResourceName = ptr.To(name) })
-		s.node(ctx, "n", devices(4, "gpu", nil)...)
-		queue := s.queue(ctx, "team", "root", limit(class, 5))
+		name := f.namespace + ".example.com/gpu"
+		class := f.model(ctx, "gpu", func(c *resourcev1.DeviceClass) { c.Spec.ExtendedResourceName = ptr.To(name) })
+		f.node(ctx, "n", devices(4, "gpu", nil)...)
+		queue := f.queue(ctx, "team", "root", limit(class, 5))
 		for pod, resourceName := range map[string]string{"explicit": name, "implicit": "deviceclass.resource.kubernetes.io/" + class} {
-			s.pod(ctx, pod, queue, func(spec *corev1.PodSpec) {
+			f.pod(ctx, pod, queue, func(spec *corev1.PodSpec) {
 				two := amount(corev1.ResourceName(resourceName), "2")
 				spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: two, Limits: two}
 			})
-			s.expectPodWaits(ctx, pod, fmt.Sprintf("It requests <%s>, which no node has and DeviceClass %s offers by dynamic resource allocation, where Volcano cannot place it: ask for the devices with a ResourceClaim of that class instead", resourceName, class))
+			f.expectPodWaits(ctx, pod, fmt.Sprintf("It requests <%s>, which no node has and DeviceClass %s offers by dynamic resource allocation, where Volcano cannot place it: ask for the devices with a ResourceClaim of that class instead", resourceName, class))
 		}
 		Eventually(func() map[string]float64 { return account(ctx, queue, "request") }).WithContext(ctx).Should(Equal(map[string]float64{class + "/count": 4}))
-		s.pod(ctx, "large", queue, func(spec *corev1.PodSpec) {
+		f.pod(ctx, "large", queue, func(spec *corev1.PodSpec) {
 			six := amount(corev1.ResourceName(name), "6")
 			spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: six, Limits: six}
 		})
 		Eventually(func() bool {
-			return warned(ctx, s.namespace, "InsufficientScalarQuota", fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <6>", queue, class))
+			return warned(ctx, f.namespace, "InsufficientScalarQuota", fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <6>", queue, class))
 		}).WithContext(ctx).Should(BeTrue())
 	})
 })

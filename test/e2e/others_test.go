@@ -14,58 +14,58 @@ import (
 // What other schedulers, drivers and controllers would do.
 
 // allocate does what a scheduler does: it gives a claim devices of a node.
-func (s *scene) allocate(ctx context.Context, claim *resourcev1.ResourceClaim, node string, names ...string) {
-	s.allocateFrom(ctx, claim, s.driver(), node, names...)
+func (f *fixture) allocate(ctx context.Context, claim *resourcev1.ResourceClaim, node string, names ...string) {
+	f.allocateFrom(ctx, claim, f.driver(), node, names...)
 }
 
-func (s *scene) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClaim, driver, node string, names ...string) {
+func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClaim, driver, node string, names ...string) {
 	claim = claim.DeepCopy()
 	claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
-	claim, err := kube.ResourceV1().ResourceClaims(s.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+	claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{s.name(node)}}},
+		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{f.name(node)}}},
 	}}}}
 	for _, name := range names {
 		claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourcev1.DeviceRequestAllocationResult{
-			Request: "r", Driver: driver, Pool: s.name(node), Device: name,
+			Request: "r", Driver: driver, Pool: f.name(node), Device: name,
 		})
 	}
-	_, err = kube.ResourceV1().ResourceClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	_, err = kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
 // boundVolume makes a PersistentVolumeClaim that is bound to a volume, which a controller would do.
-func (s *scene) boundVolume(ctx context.Context, name string) {
+func (f *fixture) boundVolume(ctx context.Context, name string) {
 	size, modes := amount(corev1.ResourceStorage, "1Gi"), []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-	claim, err := kube.CoreV1().PersistentVolumeClaims(s.namespace).Create(ctx, &corev1.PersistentVolumeClaim{
+	claim, err := kube.CoreV1().PersistentVolumeClaims(f.namespace).Create(ctx, &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
-		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, VolumeName: s.name(name), StorageClassName: ptr.To(""),
+		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, VolumeName: f.name(name), StorageClassName: ptr.To(""),
 			Resources: corev1.VolumeResourceRequirements{Requests: size}},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	volume, err := kube.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: s.name(name)},
+		ObjectMeta: metav1.ObjectMeta{Name: f.name(name)},
 		Spec: corev1.PersistentVolumeSpec{AccessModes: modes, Capacity: size,
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}},
-			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: s.namespace, Name: name, UID: claim.UID}},
+			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: f.namespace, Name: name, UID: claim.UID}},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) error {
 		return kube.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{})
 	})
 	claim.Status.Phase = corev1.ClaimBound
-	_, err = kube.CoreV1().PersistentVolumeClaims(s.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	_, err = kube.CoreV1().PersistentVolumeClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
 // nodeOf is node for devices of another driver than the scene's.
-func (s *scene) nodeOf(ctx context.Context, driver, name string, all ...resourcev1.Device) {
+func (f *fixture) nodeOf(ctx context.Context, driver, name string, all ...resourcev1.Device) {
 	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: s.name(name)},
+		ObjectMeta: metav1.ObjectMeta{Name: f.name(name)},
 		Spec: resourcev1.ResourceSliceSpec{Driver: driver, AllNodes: ptr.To(true),
-			Pool: resourcev1.ResourcePool{Name: s.name(name), Generation: 1, ResourceSliceCount: 1}, Devices: all},
+			Pool: resourcev1.ResourcePool{Name: f.name(name), Generation: 1, ResourceSliceCount: 1}, Devices: all},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + s.name(name)})
+	DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + f.name(name)})
 }

@@ -23,23 +23,23 @@ import (
 
 // plainNode is a node of its own for a case: eight cores, 32 GiB and eight pieces of a scalar
 // resource. The case's pods select it.
-func (s *scene) plainNode(ctx context.Context) {
+func (f *fixture) plainNode(ctx context.Context) {
 	Expect(controlPlane.ApplyYAML(ctx, "plain node", fmt.Appendf(nil, `
 apiVersion: v1
 kind: Node
-metadata: {name: %[1]s, labels: {scene: %[1]s}}
+metadata: {name: %[1]s, labels: {fixture: %[1]s}}
 status:
   allocatable: &all {cpu: "8", memory: 32Gi, example.com/npu: "8", pods: "50"}
   capacity: *all
-`, s.namespace))).To(Succeed())
+`, f.namespace))).To(Succeed())
 	DeferCleanup(func(ctx context.Context) error {
-		return kube.CoreV1().Nodes().Delete(ctx, s.namespace, metav1.DeleteOptions{})
+		return kube.CoreV1().Nodes().Delete(ctx, f.namespace, metav1.DeleteOptions{})
 	})
 }
 
 // limitedQueue creates a queue with limits for ordinary resources.
-func (s *scene) limitedQueue(ctx context.Context, name, parent string, limit func(*upstreamv1beta1.QueueSpec)) string {
-	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-" + name}}
+func (f *fixture) limitedQueue(ctx context.Context, name, parent string, limit func(*upstreamv1beta1.QueueSpec)) string {
+	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}}
 	q.Spec.Parent, q.Spec.Weight = parent, 1
 	limit(&q.Spec.QueueSpec)
 	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
@@ -55,16 +55,16 @@ func amount(name corev1.ResourceName, quantity string) corev1.ResourceList {
 }
 
 // plain submits a job without claims, on the scene's own node. A pod needs all of requests.
-func (s *scene) plain(ctx context.Context, name, queue string, pods, available int32, requests corev1.ResourceList, priorityClass string) {
+func (f *fixture) plain(ctx context.Context, name, queue string, pods, available int32, requests corev1.ResourceList, priorityClass string) {
 	limits := requests.DeepCopy() // scalar resources need them
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
-		NodeSelector: map[string]string{"scene": s.namespace}, PriorityClassName: priorityClass,
+		NodeSelector: map[string]string{"fixture": f.namespace}, PriorityClassName: priorityClass,
 		Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1",
 			Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}},
 	}}
 	template.Annotations = map[string]string{upstreamv1beta1.PodPreemptable: "true"}
-	_, err := vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, &batchv1alpha1.Job{
+	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, &batchv1alpha1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: batchv1alpha1.JobSpec{
 			SchedulerName: "volcano", Queue: queue, MinAvailable: available, PriorityClassName: priorityClass,
@@ -74,8 +74,8 @@ func (s *scene) plain(ctx context.Context, name, queue string, pods, available i
 	Expect(err).NotTo(HaveOccurred())
 }
 
-func (s *scene) priorityClass(ctx context.Context, name string, value int32) string {
-	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-" + name}, Value: value}
+func (f *fixture) priorityClass(ctx context.Context, name string, value int32) string {
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}, Value: value}
 	_, err := kube.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) error {
@@ -102,25 +102,25 @@ func expectTold(ctx context.Context, namespace, kind, name, reason, message stri
 
 // The sum of two queues' deserved amounts is what the node has; each pod takes a quarter of it.
 var _ = DescribeTable("A queue takes back what it deserves, within its subtree, of", func(ctx context.Context, name corev1.ResourceName, half, quarter string) {
-	s := newScene(ctx)
-	s.plainNode(ctx)
+	f := newFixture(ctx)
+	f.plainNode(ctx)
 	deserves := func(q *upstreamv1beta1.QueueSpec) { q.Deserved = amount(name, half) }
-	org := s.queue(ctx, "org", "root", nil)
-	lender, borrower := s.limitedQueue(ctx, "lender", org, deserves), s.limitedQueue(ctx, "borrower", org, deserves)
+	org := f.queue(ctx, "org", "root", nil)
+	lender, borrower := f.limitedQueue(ctx, "lender", org, deserves), f.limitedQueue(ctx, "borrower", org, deserves)
 
-	s.plain(ctx, "borrows", borrower, 4, 1, amount(name, quarter), "")
-	s.expectRunning(ctx, "borrows", 4)
-	s.plain(ctx, "owns", lender, 2, 2, amount(name, quarter), "")
-	s.expectRunning(ctx, "owns", 2)
-	s.expectRunning(ctx, "borrows", 2)
+	f.plain(ctx, "borrows", borrower, 4, 1, amount(name, quarter), "")
+	f.expectRunning(ctx, "borrows", 4)
+	f.plain(ctx, "owns", lender, 2, 2, amount(name, quarter), "")
+	f.expectRunning(ctx, "owns", 2)
+	f.expectRunning(ctx, "borrows", 2)
 
 	By("leaving the other queue what it deserves")
-	s.plain(ctx, "more", lender, 1, 1, amount(name, quarter), "")
-	Eventually(func() int { return s.phase(ctx, "more", corev1.PodPending) }).WithContext(ctx).Should(Equal(1))
+	f.plain(ctx, "more", lender, 1, 1, amount(name, quarter), "")
+	Eventually(func() int { return f.phase(ctx, "more", corev1.PodPending) }).WithContext(ctx).Should(Equal(1))
 	before := cycles(ctx)
 	Eventually(func() int { return cycles(ctx) }).WithContext(ctx).Should(BeNumerically(">", before+20))
-	Expect(s.phase(ctx, "borrows", corev1.PodRunning)).To(Equal(2))
-	Expect(s.phase(ctx, "more", corev1.PodPending)).To(Equal(1))
+	Expect(f.phase(ctx, "borrows", corev1.PodRunning)).To(Equal(2))
+	Expect(f.phase(ctx, "more", corev1.PodPending)).To(Equal(1))
 },
 	Entry("cpu", corev1.ResourceCPU, "4", "2"),
 	Entry("memory", corev1.ResourceMemory, "16Gi", "8Gi"),
@@ -128,24 +128,24 @@ var _ = DescribeTable("A queue takes back what it deserves, within its subtree, 
 )
 
 var _ = DescribeTable("A pod of higher priority takes the place of another in a queue that has no more", func(ctx context.Context, name corev1.ResourceName, all, half, reason string) {
-	s := newScene(ctx)
-	s.plainNode(ctx)
-	org := s.limitedQueue(ctx, "org", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(name, all) })
-	queue := s.queue(ctx, "team", org, nil)
-	low, high := s.priorityClass(ctx, "low", 1), s.priorityClass(ctx, "high", 1000)
+	f := newFixture(ctx)
+	f.plainNode(ctx)
+	org := f.limitedQueue(ctx, "org", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(name, all) })
+	queue := f.queue(ctx, "team", org, nil)
+	low, high := f.priorityClass(ctx, "low", 1), f.priorityClass(ctx, "high", 1000)
 
-	s.plain(ctx, "low", queue, 2, 1, amount(name, half), low)
-	s.expectRunning(ctx, "low", 2)
-	s.plain(ctx, "large", queue, 3, 3, amount(name, half), low)
-	expectTold(ctx, s.namespace, "PodGroup", s.podGroup(ctx, "large"), reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
-	Expect(s.pods(ctx, "large")).To(BeEmpty(), "a job that is not let in has no pods")
-	s.plain(ctx, "equal", queue, 1, 1, amount(name, half), low)
-	s.expectRefused(ctx, "equal", reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
-	s.deleteJob(ctx, "equal") // or it keeps the room that can be had by preemption
+	f.plain(ctx, "low", queue, 2, 1, amount(name, half), low)
+	f.expectRunning(ctx, "low", 2)
+	f.plain(ctx, "large", queue, 3, 3, amount(name, half), low)
+	expectTold(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "large"), reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
+	Expect(f.pods(ctx, "large")).To(BeEmpty(), "a job that is not let in has no pods")
+	f.plain(ctx, "equal", queue, 1, 1, amount(name, half), low)
+	f.expectRefused(ctx, "equal", reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
+	f.deleteJob(ctx, "equal") // or it keeps the room that can be had by preemption
 
-	s.plain(ctx, "high", queue, 1, 1, amount(name, half), high)
-	s.expectRunning(ctx, "high", 1)
-	s.expectRunning(ctx, "low", 1)
+	f.plain(ctx, "high", queue, 1, 1, amount(name, half), high)
+	f.expectRunning(ctx, "high", 1)
+	f.expectRunning(ctx, "low", 1)
 },
 	Entry("cpu", corev1.ResourceCPU, "4", "2", "InsufficientCPUQuota"),
 	Entry("memory", corev1.ResourceMemory, "8Gi", "4Gi", "InsufficientMemoryQuota"),
@@ -154,17 +154,17 @@ var _ = DescribeTable("A pod of higher priority takes the place of another in a 
 
 var _ = Describe("A Deployment", func() {
 	It("is told why it waits, and runs when there is room", func(ctx context.Context) {
-		s := newScene(ctx)
-		s.plainNode(ctx)
-		queue := s.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(corev1.ResourceCPU, "3") })
+		f := newFixture(ctx)
+		f.plainNode(ctx)
+		queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(corev1.ResourceCPU, "3") })
 		labels := map[string]string{"app": "web"}
-		_, err := kube.AppsV1().Deployments(s.namespace).Create(ctx, &appsv1.Deployment{
+		_, err := kube.AppsV1().Deployments(f.namespace).Create(ctx, &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Name: "web"},
 			Spec: appsv1.DeploymentSpec{
 				Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: labels},
 				Template: corev1.PodTemplateSpec{
 					ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{upstreamv1beta1.QueueNameAnnotationKey: queue}},
-					Spec: corev1.PodSpec{SchedulerName: "volcano", TerminationGracePeriodSeconds: ptr.To[int64](0), NodeSelector: map[string]string{"scene": s.namespace},
+					Spec: corev1.PodSpec{SchedulerName: "volcano", TerminationGracePeriodSeconds: ptr.To[int64](0), NodeSelector: map[string]string{"fixture": f.namespace},
 						Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1",
 							Resources: corev1.ResourceRequirements{Requests: amount(corev1.ResourceCPU, "2")}}}},
 				},
@@ -173,7 +173,7 @@ var _ = Describe("A Deployment", func() {
 		Expect(err).NotTo(HaveOccurred())
 		message := fmt.Sprintf("Queue <%s> has insufficient <cpu> quota: requested <2>, total would be <4>, but capability is <3>", queue)
 		Eventually(func(g Gomega) {
-			pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+			pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
 			running, told := 0, 0
 			for _, pod := range pods.Items {
@@ -191,7 +191,7 @@ var _ = Describe("A Deployment", func() {
 
 		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = amount(corev1.ResourceCPU, "4") })
 		Eventually(func() int32 {
-			deployment, err := kube.AppsV1().Deployments(s.namespace).Get(ctx, "web", metav1.GetOptions{})
+			deployment, err := kube.AppsV1().Deployments(f.namespace).Get(ctx, "web", metav1.GetOptions{})
 			Expect(err).NotTo(HaveOccurred())
 			return deployment.Status.ReadyReplicas
 		}).WithContext(ctx).Should(BeEquivalentTo(2))
@@ -199,14 +199,14 @@ var _ = Describe("A Deployment", func() {
 })
 
 // podGroup waits for the PodGroup of a job and returns its name.
-func (s *scene) podGroup(ctx context.Context, job string) string {
+func (f *fixture) podGroup(ctx context.Context, job string) string {
 	GinkgoHelper()
 	var name string
 	Eventually(func(g Gomega) {
-		object, err := vc.BatchV1alpha1().Jobs(s.namespace).Get(ctx, job, metav1.GetOptions{})
+		object, err := vc.BatchV1alpha1().Jobs(f.namespace).Get(ctx, job, metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 		name = fmt.Sprintf("%s-%s", job, object.UID)
-		_, err = vc.SchedulingV1beta1().PodGroups(s.namespace).Get(ctx, name, metav1.GetOptions{})
+		_, err = vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, name, metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 	}).WithContext(ctx).Should(Succeed())
 	return name
@@ -214,23 +214,23 @@ func (s *scene) podGroup(ctx context.Context, job string) string {
 
 var _ = Describe("A queue that is wrong", func() {
 	It("is told on the queue and counted, and harms nobody else", func(ctx context.Context) {
-		s := newScene(ctx)
-		s.plainNode(ctx)
-		lost := s.queue(ctx, "lost", s.namespace+"-gone", nil)
-		tail, head := s.queue(ctx, "tail", s.namespace+"-head", nil), s.queue(ctx, "head", s.namespace+"-tail", nil)
-		good := s.queue(ctx, "good", "root", nil)
-		s.plain(ctx, "bad", lost, 1, 1, amount(corev1.ResourceCPU, "1"), "")
-		s.plain(ctx, "good", good, 1, 1, amount(corev1.ResourceCPU, "1"), "")
-		s.expectRunning(ctx, "good", 1)
-		expectTold(ctx, "default", "Queue", lost, "QueueMisplaced", "its parent "+s.namespace+"-gone does not exist: create that queue or change spec.parent")
+		f := newFixture(ctx)
+		f.plainNode(ctx)
+		lost := f.queue(ctx, "lost", f.namespace+"-gone", nil)
+		tail, head := f.queue(ctx, "tail", f.namespace+"-head", nil), f.queue(ctx, "head", f.namespace+"-tail", nil)
+		good := f.queue(ctx, "good", "root", nil)
+		f.plain(ctx, "bad", lost, 1, 1, amount(corev1.ResourceCPU, "1"), "")
+		f.plain(ctx, "good", good, 1, 1, amount(corev1.ResourceCPU, "1"), "")
+		f.expectRunning(ctx, "good", 1)
+		expectTold(ctx, "default", "Queue", lost, "QueueMisplaced", "its parent "+f.namespace+"-gone does not exist: create that queue or change spec.parent")
 		expectTold(ctx, "default", "Queue", tail, "QueueMisplaced", "it is its own ancestor")
 		expectTold(ctx, "default", "Queue", head, "QueueMisplaced", "it is its own ancestor")
-		expectTold(ctx, s.namespace, "PodGroup", s.podGroup(ctx, "bad"), "Unschedulable", "Queue <"+lost+"> takes no pods")
+		expectTold(ctx, f.namespace, "PodGroup", f.podGroup(ctx, "bad"), "Unschedulable", "Queue <"+lost+"> takes no pods")
 		Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(`volcano_queue_problems{reason="QueueMisplaced"} 3`))
 
 		By("working once it is put right")
-		s.queue(ctx, "gone", "root", nil)
-		s.expectRunning(ctx, "bad", 1)
+		f.queue(ctx, "gone", "root", nil)
+		f.expectRunning(ctx, "bad", 1)
 	})
 })
 

@@ -15,26 +15,26 @@ import (
 var _ = Describe("A scheduler that is killed", func() {
 	It("never lets a queue hold more devices than its count, in a burst of jobs", func(ctx context.Context) {
 		const jobs, kills = 24, 4
-		s := newScene(ctx)
-		parent := s.queue(ctx, "ml", "root", limit(s.class, 7))
-		left := s.queue(ctx, "left", parent, limit(s.class, 5))
-		right := s.queue(ctx, "right", parent, nil)
-		devices := s.watchDevices()
+		f := newFixture(ctx)
+		parent := f.queue(ctx, "ml", "root", limit(f.class, 7))
+		left := f.queue(ctx, "left", parent, limit(f.class, 5))
+		right := f.queue(ctx, "right", parent, nil)
+		devices := f.watchDevices()
 		for i := range jobs {
 			queue := []string{left, right}[i%2]
-			s.submit(ctx, gang(fmt.Sprint("burst-", i), queue, int32(1+i%3)).runningFor(500*time.Millisecond))
+			f.submit(ctx, gang(fmt.Sprint("burst-", i), queue, int32(1+i%3)).runningFor(500*time.Millisecond))
 		}
 
 		for range kills {
-			before := s.finished(ctx, jobs)
+			before := f.finished(ctx, jobs)
 			Eventually(func() bool {
-				return devices.current() > 0 && s.finished(ctx, jobs) > before || s.finished(ctx, jobs) == jobs
+				return devices.current() > 0 && f.finished(ctx, jobs) > before || f.finished(ctx, jobs) == jobs
 			}).WithContext(ctx).Should(BeTrue(), "the burst goes on")
 			Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 			Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 		}
 
-		Eventually(func() int { return s.finished(ctx, jobs) }).WithContext(ctx).Should(Equal(jobs))
+		Eventually(func() int { return f.finished(ctx, jobs) }).WithContext(ctx).Should(Equal(jobs))
 		Eventually(devices.current).WithContext(ctx).Should(BeZero())
 		Expect(devices.most()).To(BeNumerically("<=", 7))
 		Expect(devices.most()).To(BeNumerically(">", 3), "the burst did not fill the quota, so that nothing was tested")
@@ -42,10 +42,10 @@ var _ = Describe("A scheduler that is killed", func() {
 })
 
 // finished counts the burst's jobs whose pods have all succeeded.
-func (s *scene) finished(ctx context.Context, jobs int) int {
+func (f *fixture) finished(ctx context.Context, jobs int) int {
 	n := 0
 	for i := range jobs {
-		if s.phase(ctx, fmt.Sprint("burst-", i), corev1.PodSucceeded) == 1+i%3 {
+		if f.phase(ctx, fmt.Sprint("burst-", i), corev1.PodSucceeded) == 1+i%3 {
 			n++
 		}
 	}

@@ -15,24 +15,24 @@ const rootLimited = "root-limited"
 
 var _ = Describe("The root queue", func() {
 	It("enforces its count in every queue below it", func(ctx context.Context) {
-		s := newScene(ctx)
-		s.class = rootLimited
+		f := newFixture(ctx)
+		f.class = rootLimited
 		createClass(ctx, rootLimited, sampleDriver)
-		s.template(ctx, "limited", exactly(s.class, 1))
-		queue := s.queue(ctx, "team", "root", nil)
-		s.submit(ctx, gang("fits", queue, 3).fromTemplate("limited"))
-		s.expectRunning(ctx, "fits", 3)
-		s.submit(ctx, gang("excess", queue, 1).fromTemplate("limited"))
-		s.expectHeld(ctx, "excess", "InsufficientScalarQuota", insufficient("root", rootLimited, 1, 4, 3))
+		f.template(ctx, "limited", exactly(f.class, 1))
+		queue := f.queue(ctx, "team", "root", nil)
+		f.submit(ctx, gang("fits", queue, 3).fromTemplate("limited"))
+		f.expectRunning(ctx, "fits", 3)
+		f.submit(ctx, gang("excess", queue, 1).fromTemplate("limited"))
+		f.expectNotEnqueued(ctx, "excess", "InsufficientScalarQuota", insufficient("root", rootLimited, 1, 4, 3))
 	})
 
 	It("keeps its dra through as many cycles as the scheduler has in an hour", func(ctx context.Context) {
 		const hour = 3600 // cycles of a second, the scheduler's default
 		before := getQueue(ctx, "root")
 		// Something must run, because upstream writes root when what is allocated changes.
-		s := newScene(ctx)
-		s.submit(ctx, gang("running", s.queue(ctx, "team", "root", nil), 2))
-		s.expectRunning(ctx, "running", 2)
+		f := newFixture(ctx)
+		f.submit(ctx, gang("running", f.queue(ctx, "team", "root", nil), 2))
+		f.expectRunning(ctx, "running", 2)
 		Eventually(func() int { return cycles(ctx) }).WithContext(ctx).WithTimeout(4 * timeout).Should(BeNumerically(">=", hour))
 
 		after := getQueue(ctx, "root")

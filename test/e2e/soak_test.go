@@ -25,7 +25,7 @@ var _ = Describe("A soak", func() {
 	It("never lets a queue hold more than its capability, leaves nothing waiting that fits, and ends at zero", func(ctx context.Context) {
 		const batches, perBatch, kills = 20, 15, 3
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
-		s := newSoak(ctx, newScene(ctx))
+		s := newSoak(ctx, newFixture(ctx))
 		for batch := range batches {
 			for i := range perBatch {
 				s.add(ctx, random, fmt.Sprintf("%d-%d", batch, i))
@@ -57,14 +57,14 @@ type holdings map[string]float64
 // soak watches what every queue holds. Names begin with the short name of the queue that they
 // belong to; what several queues share begins with ml, the queue above them.
 type soak struct {
-	*scene
+	*fixture
 	queues map[string]string
 	models map[string]string // class to model
 	full   map[string]*schedulingv1beta1.DRAQuota
 
 	mu         sync.Mutex
 	claims     map[types.UID]claimHoldings
-	held       map[string]holdings
+	allocated  map[string]holdings
 	most       map[string]holdings
 	capability map[string]holdings
 	broken     []string
@@ -77,19 +77,19 @@ type claimHoldings struct {
 
 var memoryOf = map[string]float64{"big": 80 << 30, "small": 40 << 30}
 
-func newSoak(ctx context.Context, s *scene) *soak {
+func newSoak(ctx context.Context, f *fixture) *soak {
 	k := &soak{
-		scene: s, models: map[string]string{}, claims: map[types.UID]claimHoldings{},
-		held: map[string]holdings{}, most: map[string]holdings{}, capability: map[string]holdings{},
+		fixture: f, models: map[string]string{}, claims: map[types.UID]claimHoldings{},
+		allocated: map[string]holdings{}, most: map[string]holdings{}, capability: map[string]holdings{},
 	}
 	shared := device("shared", "shared", capacities{"memory": {Value: resource.MustParse("80Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{
 		Default: ptr.To(resource.MustParse("10Gi")), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: ptr.To(resource.MustParse("5Gi")), Step: ptr.To(resource.MustParse("5Gi"))},
 	}}})
 	shared.AllowMultipleAllocations = ptr.To(true)
 	for i := range 3 {
-		s.node(ctx, fmt.Sprint("n", i), slices.Concat(devices(3, "big", bytes("80Gi")), devices(3, "small", bytes("40Gi")), []resourcev1.Device{shared})...)
+		f.node(ctx, fmt.Sprint("n", i), slices.Concat(devices(3, "big", bytes("80Gi")), devices(3, "small", bytes("40Gi")), []resourcev1.Device{shared})...)
 	}
-	big, small, part := s.model(ctx, "big"), s.model(ctx, "small"), s.model(ctx, "shared")
+	big, small, part := f.model(ctx, "big"), f.model(ctx, "small"), f.model(ctx, "shared")
 	k.models = map[string]string{big: "big", small: "small", part: "shared"}
 	k.full = map[string]*schedulingv1beta1.DRAQuota{
 		"ml": limits(capability(big, 5), capability(small, 7), capability(part, 9, "memory", "120Gi")),
@@ -97,26 +97,26 @@ func newSoak(ctx context.Context, s *scene) *soak {
 		"b":  limits(capability(small, 4), capability(part, 6, "memory", "70Gi")),
 		"c":  nil,
 	}
-	ml := s.queue(ctx, "ml", "root", k.full["ml"])
+	ml := f.queue(ctx, "ml", "root", k.full["ml"])
 	k.queues = map[string]string{"ml": ml}
 	for _, name := range []string{"a", "b", "c"} {
-		k.queues[name] = s.queue(ctx, name, ml, k.full[name])
+		k.queues[name] = f.queue(ctx, name, ml, k.full[name])
 	}
 	for name, requests := range map[string][]resourcev1.DeviceRequest{
 		"big": {exactly(big, 1)}, "two-big": {exactly(big, 2)}, "small": {exactly(small, 1)}, "all-small": {all(small)},
 		"both": {named("x", exactly(big, 1)), named("y", exactly(small, 1))}, "either": {firstAvailable(exactly(big, 1), exactly(small, 2))},
 		"part": {sized(exactly(part, 1), "memory", "17Gi")}, "default-part": {exactly(part, 1)},
 	} {
-		s.template(ctx, name, requests...)
+		f.template(ctx, name, requests...)
 	}
 	for _, owner := range []string{"a", "b", "ml"} {
 		for i := range 2 {
-			s.claim(ctx, fmt.Sprintf("%s-shared-%d", owner, i), exactly(big, 1))
+			f.claim(ctx, fmt.Sprintf("%s-shared-%d", owner, i), exactly(big, 1))
 		}
 	}
 	for name := range k.queues {
 		k.capability[name] = k.capabilityOf(k.full[name])
-		k.held[name], k.most[name] = holdings{}, holdings{}
+		k.allocated[name], k.most[name] = holdings{}, holdings{}
 	}
 	k.watch()
 	return k
@@ -194,7 +194,7 @@ func (k *soak) setCapability(ctx context.Context, quotas map[string]*schedulingv
 		k.raise(name, k.capabilityOf(dra))
 		setQuota(ctx, k.queues[name], dra)
 	}
-	settle(ctx)
+	waitForCycles(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for name, dra := range quotas {

@@ -51,25 +51,25 @@ var _ = DescribeTable("A cluster that serves only an older version of resource.k
 	_, err = versioned.NewForConfigOrDie(old.Config()).SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 
-	s := &scene{namespace: "default", kube: kube}
+	f := &fixture{namespace: "default", kube: kube}
 	for _, name := range []string{"first", "second"} {
-		_, err = group.ResourceClaims(s.namespace).Create(ctx, &resourcev1.ResourceClaim{
+		_, err = group.ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(exactly("gpu", 2)),
 		}, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
 	}
-	s.pod(ctx, "first", "team", using("first"))
-	s.expectPodRuns(ctx, "first")
-	claim, err := group.ResourceClaims(s.namespace).Get(ctx, "first", metav1.GetOptions{})
+	f.pod(ctx, "first", "team", using("first"))
+	f.expectPodRuns(ctx, "first")
+	claim, err := group.ResourceClaims(f.namespace).Get(ctx, "first", metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(claim.Status.Allocation.Devices.Results).To(HaveLen(2))
 	Expect(claim.Status.ReservedFor).To(HaveLen(1))
 	Eventually(func() map[string]float64 { return accountIn(ctx, old, "team", "allocated") }).WithContext(ctx).Should(
 		Equal(map[string]float64{"gpu/count": 2, "gpu/memory": 160 << 30}))
 
-	s.pod(ctx, "second", "team", using("second"))
+	f.pod(ctx, "second", "team", using("second"))
 	Eventually(func() []corev1.Event {
-		events, err := kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientScalarQuota"})
+		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientScalarQuota"})
 		Expect(err).NotTo(HaveOccurred())
 		return events.Items
 	}).WithContext(ctx).Should(ContainElement(HaveField("Message", insufficient("team", "gpu", 2, 4, 3))))

@@ -22,22 +22,22 @@ import (
 type claimWatch struct {
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	held    map[types.UID]int
-	now     int
-	highest int
+	mu        sync.Mutex
+	allocated map[types.UID]int
+	now       int
+	highest   int
 }
 
 // watchDevices watches the scene's class from now on.
-func (s *scene) watchDevices() *claimWatch {
+func (f *fixture) watchDevices() *claimWatch {
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
-	w := &claimWatch{cancel: cancel, held: map[types.UID]int{}}
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(s.namespace))
+	w := &claimWatch{cancel: cancel, allocated: map[types.UID]int{}}
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(f.namespace))
 	informer := factory.Resource().V1().ResourceClaims().Informer()
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.set(obj.(*resourcev1.ResourceClaim), s.class) },
-		UpdateFunc: func(_, obj any) { w.set(obj.(*resourcev1.ResourceClaim), s.class) },
+		AddFunc:    func(obj any) { w.set(obj.(*resourcev1.ResourceClaim), f.class) },
+		UpdateFunc: func(_, obj any) { w.set(obj.(*resourcev1.ResourceClaim), f.class) },
 		DeleteFunc: func(obj any) { w.delete(obj) },
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -64,8 +64,8 @@ func (w *claimWatch) delete(obj any) {
 func (w *claimWatch) change(uid types.UID, devices int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.now += devices - w.held[uid]
-	w.held[uid] = devices
+	w.now += devices - w.allocated[uid]
+	w.allocated[uid] = devices
 	w.highest = max(w.highest, w.now)
 }
 

@@ -34,8 +34,8 @@ func TestJobsWithCardsAreLetIn(t *testing.T) {
 		{name: "pods count, not what the job says", request: `{"A100": 5}`, pods: []*corev1.Pod{gpuPod("p", "", 4, "A100")}, want: "Inqueue"},
 		{name: "all pods that are needed", pods: []*corev1.Pod{gpuPod("p", "", 2, "H100|A100"), gpuPod("r", "", 2, "H100|A100"), gpuPod("s", "", 3, "H100|A100")}, want: "Pending",
 			message: "Queue <q> has insufficient <H100|A100> quota: requested <7>, total would be <7>, but capability is <6>"},
-		{name: "a request that makes no sense", request: `{"A100": 1.5}`, want: "Pending", message: "its annotation volcano.sh/card.request is wrong at character 12: 1.5 for A100 is no whole number"},
-		{name: "a name in it that makes no sense", request: `{"A100|": 1}`, want: "Pending", message: `its annotation volcano.sh/card.request is wrong in "A100|": at character 5: "" is no card name`},
+		{name: "a request that makes no sense", request: `{"A100": 1.5}`, want: "Pending", message: "its annotation volcano.sh/card.request is wrong at character 12: 1.5 for A100 is not a whole number"},
+		{name: "a name in it that makes no sense", request: `{"A100|": 1}`, want: "Pending", message: `its annotation volcano.sh/card.request is wrong in "A100|": at character 5: "" is not a card name`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)

@@ -97,7 +97,7 @@ func TestCardsAreAllocated(t *testing.T) {
 		{name: "neither fits", quota: both, pods: []*corev1.Pod{gpuPod("p", "", 5, "H100|A100")}, want: "p@",
 			wantEvent: "Queue <q> has insufficient <H100> quota: requested <5>, total would be <5>, but capability is <2>; nor is there quota for another card that the pod may get: A100"},
 		{name: "a name that makes no sense", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100||A100")}, want: "p@", reason: report.TaskRequestFailedReason,
-			wantEvent: `its annotation volcano.sh/card.name is wrong at character 5: "" is no card name`},
+			wantEvent: `its annotation volcano.sh/card.name is wrong at character 5: "" is not a card name`},
 		{name: "a card that no node has", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "B200")}, want: "p@", reason: report.TaskRequestFailedReason,
 			wantEvent: "no node has a card B200: it waits for one, or correct its annotation volcano.sh/card.name; the nodes have A100, H100"},
 		{name: "one of the names is enough", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "B200|A100")}, want: "p@n2", charged: "A100:1"},

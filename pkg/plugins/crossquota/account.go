@@ -2,90 +2,90 @@ package crossquota
 
 import "volcano.sh/volcano/pkg/scheduler/api"
 
-// account is what the pods that the quota is about hold on one GPU node. It may be read by many
-// at a time, but not while it changes.
+// account sums up what the pods that are subject to the quota use on one GPU node. Several goroutines
+// may read it at the same time, but not while it changes.
 type account struct {
 	facts *nodeFacts
-	// used is what all holders hold together.
+	// used is the sum of all charges.
 	used []amount
-	// leaving is the part of it that is held by pods that are being evicted.
-	leaving []amount
-	holders map[api.TaskID]holding
+	// leaving is the part of used that belongs to pods that are being evicted.
+	releasing []amount
+	charges   map[api.TaskID]charge
 }
 
-// holding is what one pod holds.
-type holding struct {
+// charge is what one pod uses.
+type charge struct {
 	requests []amount
 	holder
-	leaving bool
+	releasing bool
 }
 
-// holder is what decides who may evict a pod.
+// holder describes the pod of a charge as far as evictions depend on it.
 type holder struct {
-	// job is nil for pods that no job of the session has.
+	// job is nil if the pod belongs to no job of the session.
 	job      *api.JobInfo
 	priority int32
-	// bound says that the pod has its node for good; running that it runs there, too.
+	// bound pods are bound to their node; running pods also run.
 	bound, running bool
-	// fixed pods cannot be evicted by anybody.
+	// fixed pods cannot be evicted.
 	fixed bool
-	// bestEffort pods request nothing that Volcano counts.
+	// bestEffort pods request no resource that Volcano counts.
 	bestEffort bool
 }
 
-// newAccount makes an account for about so many pods.
+// newAccount returns an empty account. It has room for the given number of pods and grows if needed.
 func newAccount(facts *nodeFacts, pods int) *account {
 	n := len(facts.quotas)
 	sums := make([]amount, 2*n)
-	return &account{facts: facts, used: sums[:n:n], leaving: sums[n:], holders: make(map[api.TaskID]holding, pods)}
+	return &account{facts: facts, used: sums[:n:n], releasing: sums[n:], charges: make(map[api.TaskID]charge, pods)}
 }
 
-// hold counts a pod, once; a pod that was about to leave stays. Its amounts are those of the
-// first time until it is released.
-func (a *account) hold(id api.TaskID, requests []amount, by holder) {
-	h, found := a.holders[id]
+// charge counts a pod. If the pod is already counted, its amounts stay as they are, and it is no longer
+// releasing.
+func (a *account) charge(id api.TaskID, requests []amount, by holder) {
+	h, found := a.charges[id]
 	switch {
 	case !found:
-		h = holding{requests: requests, holder: by}
+		h = charge{requests: requests, holder: by}
 		add(a.used, requests)
-	case h.leaving:
-		h.leaving = false
-		subtract(a.leaving, h.requests)
+	case h.releasing:
+		h.releasing = false
+		subtract(a.releasing, h.requests)
 	}
-	a.holders[id] = h
+	a.charges[id] = h
 }
 
-// leave notes that a pod is being evicted. It holds what it holds until it is gone.
-func (a *account) leave(id api.TaskID) {
-	h, found := a.holders[id]
-	if !found || h.leaving {
+// markReleasing records that a pod is being evicted. The pod stays counted until it is released.
+func (a *account) markReleasing(id api.TaskID) {
+	h, found := a.charges[id]
+	if !found || h.releasing {
 		return
 	}
-	h.leaving = true
-	a.holders[id] = h
-	add(a.leaving, h.requests)
+	h.releasing = true
+	a.charges[id] = h
+	add(a.releasing, h.requests)
 }
 
-// release forgets a pod.
+// release removes a pod from the account.
 func (a *account) release(id api.TaskID) {
-	h, found := a.holders[id]
+	h, found := a.charges[id]
 	if !found {
 		return
 	}
-	delete(a.holders, id)
+	delete(a.charges, id)
 	subtract(a.used, h.requests)
-	if h.leaving {
-		subtract(a.leaving, h.requests)
+	if h.releasing {
+		subtract(a.releasing, h.requests)
 	}
 }
 
-// exceeds reports whether a request is too much of the i-th controlled resource. A pod that
-// requests nothing of it does no harm, even where it is over already.
+// exceeds reports whether a request exceeds the quota of the i-th controlled resource. A pod that does
+// not request the resource never exceeds its quota, even if the quota is already exceeded.
 func (a *account) exceeds(i int, requests []amount) bool {
 	return requests[i] > 0 && a.used[i]+requests[i] > a.facts.quotas[i]
 }
 
-// fits reports whether there is room for a request.
+// fits reports whether a request fits the quota now.
 func (a *account) fits(requests []amount) bool {
 	for i := range requests {
 		if a.exceeds(i, requests) {
@@ -95,11 +95,11 @@ func (a *account) fits(requests []amount) bool {
 	return true
 }
 
-// fitsWithout reports whether there is room for a request once all that leave have left, and
-// further amounts are freed; freed may be nil.
-func (a *account) fitsWithout(freed, requests []amount) bool {
+// fitsAfter reports whether a request fits the quota once all releasing pods are gone and further
+// amounts are freed. Freed may be nil.
+func (a *account) fitsAfter(freed, requests []amount) bool {
 	for i, requested := range requests {
-		future := a.used[i] - a.leaving[i] + requested
+		future := a.used[i] - a.releasing[i] + requested
 		if freed != nil {
 			future -= freed[i]
 		}
@@ -110,8 +110,8 @@ func (a *account) fitsWithout(freed, requests []amount) bool {
 	return true
 }
 
-// beyond reports whether a request would not fit even if the node were empty.
-func (a *account) beyond(requests []amount) bool {
+// neverFits reports whether a request exceeds the quota even if the node is empty.
+func (a *account) neverFits(requests []amount) bool {
 	for i, requested := range requests {
 		if requested > 0 && requested > a.facts.quotas[i] {
 			return true
@@ -120,14 +120,14 @@ func (a *account) beyond(requests []amount) bool {
 	return false
 }
 
-// helps reports whether a pod, if it were evicted, would free something of what a request lacks
-// once all that leave have left.
-func (a *account) helps(h *holding, requests []amount) bool {
-	if h.leaving {
+// helps reports whether the eviction of a pod frees some of a resource that a request lacks once all
+// releasing pods are gone.
+func (a *account) helps(h *charge, requests []amount) bool {
+	if h.releasing {
 		return false
 	}
 	for i, requested := range requests {
-		if requested > 0 && h.requests[i] > 0 && a.used[i]-a.leaving[i]+requested > a.facts.quotas[i] {
+		if requested > 0 && h.requests[i] > 0 && a.used[i]-a.releasing[i]+requested > a.facts.quotas[i] {
 			return true
 		}
 	}

@@ -6,45 +6,46 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// action is what Volcano may do for a pod that a node has no room for.
+// action is one of Volcano's scheduling actions.
 type action int
 
 const (
-	// preempting is what an action does that the plugin has had no sign of.
+	// preempting stands for every action that the plugin cannot tell from preempt.
 	preempting action = iota
-	// allocating evicts nobody. What it is told of nodes is what preempt and reclaim begin with.
+	// allocating evicts no pods, but preempt and reclaim reuse the answers that it gets about nodes.
 	allocating
 	reclaiming
 )
 
-// actions tells which action is at work. Volcano does not say, but some of its questions are asked
-// by one action only, right before PrePredicate: Preemptive by reclaim, and Allocatable by allocate.
-// The preempt action asks Allocatable, too, but not without having asked for victims.
+// actions finds out which action is running. Volcano does not tell plugins, but one action only calls
+// Preemptive (reclaim) or Allocatable (allocate) right before PrePredicate. The preempt action also
+// calls Allocatable, but only after it has asked for victims.
 type actions struct {
-	// at is the action that tries the pod of the last PrePredicate.
-	at action
-	// next is the action that is about to try a pod.
+	// current is the action that called PrePredicate last.
+	current action
+	// next is the action that is about to call PrePredicate for nextPod.
 	next    action
 	nextPod api.TaskID
 	// tight and easing say that there are GPU nodes whose quota refuses the pod until others are
 	// evicted, or until those are gone that leave anyway.
-	tight, easing atomic.Bool
-	// voting is set while the plugin asks all plugins, and so itself.
+	full, releasing atomic.Bool
+	// voting is set while the plugin asks all plugins, itself included.
 	voting bool
 }
 
-// begin is called when an action begins to try a pod.
+// begin is called when an action starts to look for a node for a pod.
 func (s *actions) begin(task *api.TaskInfo) {
-	s.at = preempting
+	s.current = preempting
 	if s.nextPod == task.UID {
-		s.at = s.next
+		s.current = s.next
 	}
 	s.nextPod = ""
-	s.tight.Store(false)
-	s.easing.Store(false)
+	s.full.Store(false)
+	s.releasing.Store(false)
 }
 
-// expect notes that an action is about to try a pod, unless another plugin votes against it.
+// expect records that an action is about to call PrePredicate for a pod, unless another plugin votes
+// against that.
 func (s *actions) expect(next action, task *api.TaskInfo, vote func() bool) {
 	if s.voting {
 		return
@@ -57,8 +58,8 @@ func (s *actions) expect(next action, task *api.TaskInfo, vote func() bool) {
 	}
 }
 
-// preemptive is Volcano's PreemptiveFn, asked by the reclaim action. All plugins must agree, so
-// the plugin, which does not care, does.
+// preemptive is Volcano's PreemptiveFn, which the reclaim action calls. The plugin always agrees; it
+// only learns from the call which action is running.
 func (p *plugin) preemptive(queue, candidate any) bool {
 	q, isQueue := queue.(*api.QueueInfo)
 	task, isTask := candidate.(*api.TaskInfo)
@@ -68,48 +69,46 @@ func (p *plugin) preemptive(queue, candidate any) bool {
 	return true
 }
 
-// resolvable reports whether evictions that the action can do make room for a request. Candidates
-// are those that the action takes for such; whether they may be evicted is only known when all
-// plugins are asked.
+// resolvable reports whether the current action can make room for a request by evictions. It looks
+// at the pods that the action considers as candidates. Whether a candidate may be evicted is up to all
+// plugins together.
 //
-// It keeps the actions from nodes where the quota is held by what they cannot evict. They try nodes
-// in an order of their own, and some ways to fail on one end the search: a node that offers no
-// candidates is taken for one that needs no victims.
-func (p *plugin) resolvable(task *api.TaskInfo, a *account, requests []amount) bool {
-	if a.fitsWithout(nil, requests) {
+// Nodes where eviction does not help must be kept from the actions: the actions take a node without
+// candidates for one that needs no victims, and end their search there.
+func (p *plugin) evictionsHelp(task *api.TaskInfo, a *account, requests []amount) bool {
+	if a.fitsAfter(nil, requests) {
 		return true
 	}
 	job := p.session.Jobs[task.Job]
-	if job == nil || a.beyond(requests) {
+	if job == nil || a.neverFits(requests) {
 		return false
 	}
-	return p.at != reclaiming && preemptResolves(task, job, a, requests) ||
-		p.at != preempting && p.reclaimResolves(job.Queue, a, requests)
+	return p.current != reclaiming && preemptResolves(task, job, a, requests) ||
+		p.current != preempting && p.reclaimResolves(job.Queue, a, requests)
 }
 
-// preemptResolves looks at what pods of the same queue hold. Siblings that are not less important
-// are no candidates: evicting them for their like makes no sense, and where the priority plugin is
-// there it sees to that.
+// preemptResolves looks at the pods of the same queue. Pods of the same job are candidates only if
+// their priority is lower; the priority plugin has the same rule.
 func preemptResolves(task *api.TaskInfo, job *api.JobInfo, a *account, requests []amount) bool {
 	freed := make([]amount, len(requests))
-	for _, h := range a.holders {
+	for _, h := range a.charges {
 		switch {
-		case !h.bound, h.fixed, h.leaving, h.job.Queue != job.Queue:
+		case !h.bound, h.fixed, h.releasing, h.job.Queue != job.Queue:
 		case task.BestEffort && !h.bestEffort:
 		case h.job == job && h.priority >= task.Priority:
 		default:
 			add(freed, h.requests)
 		}
 	}
-	return a.fitsWithout(freed, requests)
+	return a.fitsAfter(freed, requests)
 }
 
-// reclaimResolves looks for one pod of another queue that is enough. The reclaim action evicts one
-// after the other until the node has the resources that are needed, and asks nobody whether these
-// are enough; so it cannot be made to evict two for the quota.
+// reclaimResolves looks for a pod of another queue whose eviction alone makes room. The reclaim action
+// evicts pods until the node has the requested resources, and does not ask plugins whether to go on. So
+// it cannot be relied upon to evict two pods for the quota.
 func (p *plugin) reclaimResolves(queue api.QueueID, a *account, requests []amount) bool {
-	for _, h := range a.holders {
-		if !h.running || h.fixed || h.leaving || h.job.Queue == queue || !a.fitsWithout(h.requests, requests) {
+	for _, h := range a.charges {
+		if !h.running || h.fixed || h.releasing || h.job.Queue == queue || !a.fitsAfter(h.requests, requests) {
 			continue
 		}
 		if q := p.session.Queues[h.job.Queue]; q != nil && q.Reclaimable() {
@@ -119,7 +118,7 @@ func (p *plugin) reclaimResolves(queue api.QueueID, a *account, requests []amoun
 	return false
 }
 
-// holder says who may evict a pod.
+// holder describes a pod for evictions.
 func (p *plugin) holder(task *api.TaskInfo) holder {
 	job := p.session.Jobs[task.Job]
 	return holder{

@@ -9,67 +9,67 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 )
 
-func TestThePluginKnowsWhichActionTriesAPod(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-	s.job("low", 1, newPod("low-0", "gpu", "cpu=4")).job("high", 10, newPod("high-0", "", "cpu=2"), newPod("high-1", "", "cpu=2")).open(t)
-	s.session.Tiers[0].Plugins = append(s.session.Tiers[0].Plugins, conf.PluginOption{Name: "against", EnablePreemptive: ptr.To(true)})
-	pod, other, queue := s.task("high-0"), s.task("high-1"), s.session.Queues["default"]
+func TestThePluginFindsOutWhichActionIsRunning(t *testing.T) {
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	f.job("low", 1, newPod("low-0", "gpu", "cpu=4")).job("high", 10, newPod("high-0", "", "cpu=2"), newPod("high-1", "", "cpu=2")).open(t)
+	f.session.Tiers[0].Plugins = append(f.session.Tiers[0].Plugins, conf.PluginOption{Name: "against", EnablePreemptive: ptr.To(true)})
+	pod, other, queue := f.task("high-0"), f.task("high-1"), f.session.Queues["default"]
 	votes := true
-	s.session.AddPreemptiveFn("against", func(any, any) bool { return votes })
+	f.session.AddPreemptiveFn("against", func(any, any) bool { return votes })
 
 	for _, c := range []struct {
 		name string
 		do   func()
 		want action
 	}{
-		{"nothing was asked", func() {}, preempting},
-		{"allocate asked", func() { s.session.Allocatable(queue, pod) }, allocating},
-		{"nothing was asked again", func() {}, preempting},
-		{"reclaim asked", func() { s.session.Preemptive(queue, pod) }, reclaiming},
-		{"allocate asked of another pod", func() { s.session.Allocatable(queue, other) }, preempting},
-		{"reclaim asked, and was told no", func() { votes = false; s.session.Preemptive(queue, pod) }, preempting},
-		{"preempt asked for victims", func() {
-			s.session.Preemptable(pod, s.tasks("low-0"))
-			s.session.Allocatable(queue, pod)
+		{"no call came before", func() {}, preempting},
+		{"allocate called Allocatable", func() { f.session.Allocatable(queue, pod) }, allocating},
+		{"no further call came before", func() {}, preempting},
+		{"reclaim called Preemptive", func() { f.session.Preemptive(queue, pod) }, reclaiming},
+		{"allocate called Allocatable for another pod", func() { f.session.Allocatable(queue, other) }, preempting},
+		{"reclaim called Preemptive and another plugin voted against it", func() { votes = false; f.session.Preemptive(queue, pod) }, preempting},
+		{"preempt called Preemptable", func() {
+			f.session.Preemptable(pod, f.tasks("low-0"))
+			f.session.Allocatable(queue, pod)
 		}, preempting},
-		{"allocate follows preempt", func() {
-			s.session.Preemptable(pod, s.tasks("low-0"))
-			s.session.Overused(queue)
-			s.session.Allocatable(queue, pod)
+		{"allocate runs after preempt", func() {
+			f.session.Preemptable(pod, f.tasks("low-0"))
+			f.session.Overused(queue)
+			f.session.Allocatable(queue, pod)
 		}, allocating},
 	} {
 		c.do()
-		if err := s.session.PrePredicateFn(pod); err != nil || s.opened.at != c.want {
-			t.Errorf("when %s: action %d is at work, want %d (%v)", c.name, s.opened.at, c.want, err)
+		if err := f.session.PrePredicateFn(pod); err != nil || f.opened.current != c.want {
+			t.Errorf("when %s: the action is %d, want %d (%v)", c.name, f.opened.current, c.want, err)
 		}
 	}
 }
 
-// What allocate says of a node, preempt and reclaim believe.
+// The preempt and reclaim actions reuse what the allocate action was told about nodes.
 func TestARefusalLeavesNodesToTheActionsThatCanEvictThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		queue                         string
 		pods                          string
 		allocate, preempt, reclaiming bool
 	}{
-		"pods of the pod's queue hold the quota":              {queue: "default", pods: "cpu=4", allocate: true, preempt: true},
-		"a pod of another queue holds it":                     {queue: "other", pods: "cpu=4", allocate: true, reclaiming: true},
-		"no pod of another queue holds enough of it":          {queue: "other", pods: "cpu=1 cpu=1 cpu=1 cpu=1"},
-		"many pods of the pod's own queue hold little of it":  {queue: "default", pods: "cpu=1 cpu=1 cpu=1 cpu=1", allocate: true, preempt: true},
-		"nobody holds it but GPU pods, and it is not lacking": {queue: "other", pods: "nvidia.com/gpu=8", allocate: true, preempt: true, reclaiming: true},
+		"pods of the same queue use the quota":              {queue: "default", pods: "cpu=4", allocate: true, preempt: true},
+		"a pod of another queue uses the quota":             {queue: "other", pods: "cpu=4", allocate: true, reclaiming: true},
+		"no pod of another queue uses enough of it":         {queue: "other", pods: "cpu=1 cpu=1 cpu=1 cpu=1"},
+		"many pods of the same queue use little of it each": {queue: "default", pods: "cpu=1 cpu=1 cpu=1 cpu=1", allocate: true, preempt: true},
+		"the quota is free because only GPU pods run":       {queue: "other", pods: "nvidia.com/gpu=8", allocate: true, preempt: true, reclaiming: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).queue("other").job("web", 10, newPod("web-0", "", "cpu=2"))
+			f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).queue("other").job("web", 10, newPod("web-0", "", "cpu=2"))
 			var i int
 			for requests := range strings.FieldsSeq(c.pods) {
-				s.jobIn(c.queue, "held-"+string(rune('a'+i)), 1, newPod("held-"+string(rune('a'+i)), "gpu", requests))
+				f.jobIn(c.queue, "existing-"+string(rune('a'+i)), 1, newPod("existing-"+string(rune('a'+i)), "gpu", requests))
 				i++
 			}
-			s.open(t)
-			task := s.task("web-0")
+			f.open(t)
+			task := f.task("web-0")
 			for at, want := range map[action]bool{allocating: c.allocate, preempting: c.preempt, reclaiming: c.reclaiming} {
-				s.opened.at = at
-				if got := s.opened.resolvable(task, s.opened.accounts["gpu"], s.process.facts(task.Pod).requests); got != want {
+				f.opened.current = at
+				if got := f.opened.evictionsHelp(task, f.opened.accounts["gpu"], f.cache.facts(task.Pod).requests); got != want {
 					t.Errorf("action %d can make room: %t, want %t", at, got, want)
 				}
 			}

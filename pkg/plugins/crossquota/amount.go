@@ -8,20 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// amount is how much there is of a resource: thousandths of a core for cpu, bytes or pieces of
-// anything else. Volcano's own Resource has floats, which are not exact for large disks.
+// amount is a quantity of a resource: thousandths of a core for cpu, bytes or pieces of any other
+// resource. Volcano's own Resource uses floats, which are not exact for large disks.
 type amount int64
 
-// maxAmount is more than any node has, and small enough that the amounts of 2000 pods, which is
-// more than any node runs, do not overflow when they are added up.
+// maxAmount is larger than what any node has, and small enough that the sum of 2000 of them, more pods
+// than any node runs, does not overflow.
 const maxAmount amount = 1 << 52
 
 const milli = 1000
 
-// atLeast is the smallest amount that covers a quantity: what a request takes.
+// atLeast returns the smallest amount that covers a quantity. It is used for requests.
 //
-// How large it is, is asked of its approximation first: the API server lets 1e999999 pass, exact
-// arithmetic with which takes long, and Value makes nothing of it.
+// Large quantities are detected by their approximation first: the API server accepts 1e999999, exact
+// arithmetic with such a quantity takes long, and its Value is wrong.
 func atLeast(name corev1.ResourceName, q resource.Quantity) amount {
 	units := q.AsApproximateFloat64()
 	if name == corev1.ResourceCPU {
@@ -39,7 +39,7 @@ func atLeast(name corev1.ResourceName, q resource.Quantity) amount {
 	}
 }
 
-// atMost is the largest amount that a quantity covers: what a limit allows.
+// atMost returns the largest amount that a quantity covers. It is used for limits.
 func atMost(name corev1.ResourceName, q resource.Quantity) amount {
 	a := atLeast(name, q)
 	if exact := a.quantity(name); a > 0 && a < maxAmount && exact.Cmp(q) > 0 {
@@ -55,7 +55,7 @@ func (a amount) quantity(name corev1.ResourceName) *resource.Quantity {
 	return resource.NewQuantity(int64(a), resource.BinarySI)
 }
 
-// base is the amount in the units of metrics: cores, bytes or pieces.
+// base returns the amount in the units of metrics: cores, bytes or pieces.
 func (a amount) base(name corev1.ResourceName) float64 {
 	if name == corev1.ResourceCPU {
 		return float64(a) / milli
@@ -63,7 +63,7 @@ func (a amount) base(name corev1.ResourceName) float64 {
 	return float64(a)
 }
 
-// byteUnits are those that people read sizes in, the largest first.
+// byteUnits are the units of sizes in messages, the largest first.
 var byteUnits = []struct {
 	name string
 	size amount
@@ -71,7 +71,7 @@ var byteUnits = []struct {
 	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3},
 }
 
-// human is the amount as people say it, and exact: two amounts that differ read differently.
+// human returns the exact amount for messages: different amounts have different texts.
 func (a amount) human(name corev1.ResourceName) string {
 	switch {
 	case name == corev1.ResourceCPU && a == milli:

@@ -13,31 +13,31 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// config is what the arguments say. It never changes.
+// config holds the plugin's arguments. It is immutable.
 type config struct {
 	gpuNames []pattern
-	// gpuClasses are the DeviceClasses whose devices are GPUs.
+	// gpuClasses are the DeviceClasses whose devices count as GPUs.
 	gpuClasses map[string]bool
-	// resources are the controlled ones; all amounts of nodes and pods are in this order.
+	// resources are the controlled resources. All amounts of nodes and pods are in this order.
 	resources []resourceConfig
 	selector  labels.Selector
-	// weight is the highest score; 0 when nodes are not ranked.
+	// weight is the highest score. If it is 0, the plugin does not score nodes.
 	weight      float64
 	preferPlain bool
 }
 
-// resourceConfig is what the arguments say of a controlled resource.
+// resourceConfig holds the arguments for one controlled resource.
 type resourceConfig struct {
 	name corev1.ResourceName
-	// keys are the annotations of nodes, in the order of sources.
+	// keys are the keys of node annotations, in the order of sources.
 	keys [len(sources)]string
-	// limit is nil where the arguments set none.
+	// limit is nil if the arguments set none.
 	limit *limit
-	// weight is that in the score.
+	// weight is the resource's weight in the score.
 	weight float64
 }
 
-// newConfig reads the arguments. What it cannot read it leaves out, and reports.
+// newConfig reads the arguments. It ignores arguments that are wrong, and returns an error for each.
 func newConfig(args framework.Arguments) (*config, []error) {
 	r := &argumentReader{args: args, read: map[string]bool{}}
 	c := &config{gpuClasses: map[string]bool{}}
@@ -60,10 +60,10 @@ func newConfig(args framework.Arguments) (*config, []error) {
 	return c, r.problems
 }
 
-// idle reports that no node can be a GPU node.
+// idle reports whether no node can be a GPU node.
 func (c *config) idle() bool { return len(c.gpuNames) == 0 && len(c.gpuClasses) == 0 }
 
-// argumentReader reads arguments and collects what is wrong with them.
+// argumentReader reads arguments and collects their errors.
 type argumentReader struct {
 	args     framework.Arguments
 	read     map[string]bool
@@ -74,13 +74,13 @@ func (r *argumentReader) report(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("argument "+format, args...))
 }
 
-// value returns an argument; nil when it is not there.
+// value returns an argument, or nil if it is not set.
 func (r *argumentReader) value(key string) any {
 	r.read[key] = true
 	return r.args[key]
 }
 
-// scalar returns a string or number as it is written; false when there is none.
+// scalar returns a string or a number as text; false if the argument is not set.
 func (r *argumentReader) scalar(key string) (string, bool) {
 	switch v := r.value(key).(type) {
 	case nil:
@@ -97,7 +97,7 @@ func (r *argumentReader) scalar(key string) (string, bool) {
 	}
 }
 
-// list returns the parts between commas.
+// list splits an argument at its commas.
 func (r *argumentReader) list(key string) []string {
 	text, _ := r.scalar(key)
 	var parts []string
@@ -115,8 +115,8 @@ func (r *argumentReader) weight(key string, otherwise float64) float64 {
 		return otherwise
 	}
 	weight, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(weight >= 0 && weight <= maxWeight) { // nor is NaN a weight
-		r.report("%s is %q, which is no number from 0 to %d: %v is used", key, text, maxWeight, otherwise)
+	if err != nil || !(weight >= 0 && weight <= maxWeight) { // false for NaN, too
+		r.report("%s is %q, which is not a number from 0 to %d: %v is used", key, text, maxWeight, otherwise)
 		return otherwise
 	}
 	return weight
@@ -141,8 +141,8 @@ func (r *argumentReader) selector() labels.Selector {
 	}
 	selector, err := parseSelector(value)
 	if err != nil {
-		// About all pods it would be about some that nobody meant.
-		r.report("%s cannot be read, so the quota is about no pods until it is corrected: %w", argLabelSelector, err)
+		// A quota for all pods would refuse pods that the administrator meant to exempt.
+		r.report("%s cannot be read, so the quota applies to no pods until it is corrected: %w", argLabelSelector, err)
 		return labels.Nothing()
 	}
 	return selector
@@ -186,8 +186,8 @@ func (r *argumentReader) limit(name corev1.ResourceName, s source) *limit {
 	return &l
 }
 
-// reportUnread reports arguments that nothing has asked for: they are misspelled, or about a
-// resource that is not controlled.
+// reportUnread reports arguments that were not read: they are misspelled, or belong to a resource that
+// is not controlled.
 func (r *argumentReader) reportUnread() {
 	var unread []string
 	for key := range r.args {
@@ -197,6 +197,6 @@ func (r *argumentReader) reportUnread() {
 	}
 	slices.Sort(unread)
 	for _, key := range unread {
-		r.problems = append(r.problems, errors.New("argument "+key+" is ignored: there is none of that name, or "+argQuotaResources+" does not list its resource"))
+		r.problems = append(r.problems, errors.New("argument "+key+" is ignored: the plugin has no argument of that name, or "+argQuotaResources+" does not list its resource"))
 	}
 }

@@ -16,50 +16,50 @@ import (
 func TestArguments(t *testing.T) {
 	for name, c := range map[string]struct {
 		args framework.Arguments
-		// show is what to show of the configuration, and want how it should look.
+		// show selects a part of the configuration, want is its text.
 		show func(*config) any
 		want string
-		// problems are parts of what is reported, in order.
+		// problems are substrings of the errors, in order.
 		problems []string
 	}{
 		"cpu is controlled by default": {show: resourceNames, want: "[cpu]"},
 		"resources are listed with commas": {args: framework.Arguments{argQuotaResources: " cpu, memory ,,hugepages-2Mi,cpu,nvidia.com/mig-1g.5gb "}, show: resourceNames,
 			want: "[cpu memory hugepages-2Mi nvidia.com/mig-1g.5gb]"},
 		"resources that cannot be limited are ignored": {args: framework.Arguments{argQuotaResources: "cpu,pods,hugepages-*,a/b/c,hugepages-"}, show: resourceNames, want: "[cpu]",
-			problems: []string{`"pods" is ignored: pods do not request it`, `"hugepages-*" is ignored: it is no name`, `"a/b/c" is ignored: it is no name`, `"hugepages-" is ignored: it is no name`}},
-		"a page size takes no time to read": {args: framework.Arguments{argQuotaResources: "hugepages-1e999999999"}, show: resourceNames, want: "[]",
+			problems: []string{`"pods" is ignored: pods do not request it`, `"hugepages-*" is ignored: it is not a resource name`, `"a/b/c" is ignored: it is not a resource name`, `"hugepages-" is ignored: it is not a resource name`}},
+		"a page size with a large exponent is rejected quickly": {args: framework.Arguments{argQuotaResources: "hugepages-1e999999999"}, show: resourceNames, want: "[]",
 			problems: []string{`"hugepages-1e999999999" is ignored: it has no page size`}},
-		"a page size must be one": {args: framework.Arguments{argQuotaResources: "hugepages-big"}, show: resourceNames, want: "[]",
+		"a page size must be a quantity": {args: framework.Arguments{argQuotaResources: "hugepages-big"}, show: resourceNames, want: "[]",
 			problems: []string{`"hugepages-big" is ignored: it has no page size`}},
-		"a list that is no string is ignored": {args: framework.Arguments{argQuotaResources: []any{"cpu"}}, show: resourceNames, want: "[cpu]",
+		"a list that is not a string is ignored": {args: framework.Arguments{argQuotaResources: []any{"cpu"}}, show: resourceNames, want: "[cpu]",
 			problems: []string{"quota-resources is ignored: it is neither a string nor a number"}},
 		"a pattern that does not compile is ignored": {args: framework.Arguments{argGPUResourceNames: `nvidia.com/gpu,(,.*\.com/npu,a)|(b`}, show: func(c *config) any { return len(c.gpuNames) }, want: "2",
 			problems: []string{`pattern "(" is ignored: error parsing regexp`, `pattern "a)|(b" is ignored: error parsing regexp`}},
 		"classes are listed with commas": {args: framework.Arguments{argGPUDeviceClasses: "h100, a100"}, show: func(c *config) any { return c.gpuClasses }, want: "map[a100:true h100:true]"},
 		"weights have defaults":          {args: framework.Arguments{argQuotaResources: "cpu,memory,example.com/fpga"}, show: weights, want: "[10 10 1 1]"},
-		"weights are numbers of all kinds": {args: framework.Arguments{argQuotaResources: "cpu,memory", argPluginWeight: "0.5", "weight.cpu": 2.5, "weight.memory": 0}, show: weights,
+		"weights are integers, fractions and strings": {args: framework.Arguments{argQuotaResources: "cpu,memory", argPluginWeight: "0.5", "weight.cpu": 2.5, "weight.memory": 0}, show: weights,
 			want: "[0.5 2.5 0]"},
-		"weights that are none are the defaults": {args: framework.Arguments{argQuotaResources: "cpu,memory", argPluginWeight: "NaN", "weight.cpu": -1, "weight.memory": 1e300}, show: weights, want: "[10 10 1]",
-			problems: []string{`weight.cpu is "-1", which is no number from 0 to 1000000: 10 is used`, "weight.memory is", `crossQuotaWeight is "NaN"`}},
+		"invalid weights are the defaults": {args: framework.Arguments{argQuotaResources: "cpu,memory", argPluginWeight: "NaN", "weight.cpu": -1, "weight.memory": 1e300}, show: weights, want: "[10 10 1]",
+			problems: []string{`weight.cpu is "-1", which is not a number from 0 to 1000000: 10 is used`, "weight.memory is", `crossQuotaWeight is "NaN"`}},
 		"plain nodes are not preferred by default": {show: func(c *config) any { return c.preferPlain }, want: "false"},
 		"plain nodes are preferred":                {args: framework.Arguments{argPreferPlain: true}, show: func(c *config) any { return c.preferPlain }, want: "true"},
 		"a preference may be a string":             {args: framework.Arguments{argPreferPlain: "true"}, show: func(c *config) any { return c.preferPlain }, want: "true"},
-		"a preference that is none is ignored": {args: framework.Arguments{argPreferPlain: "rather"}, show: func(c *config) any { return c.preferPlain }, want: "false",
+		"an invalid preference is ignored": {args: framework.Arguments{argPreferPlain: "rather"}, show: func(c *config) any { return c.preferPlain }, want: "false",
 			problems: []string{"prefer-non-gpu-nodes is ignored: it is neither true nor false"}},
 		"quotas are strings and numbers": {args: framework.Arguments{argQuotaResources: "cpu,memory,ephemeral-storage", "quota.cpu": 4, "quota.memory": "1Gi", "quota.ephemeral-storage": 1.5e12}, show: limits,
 			want: "[4000 1073741824 1500000000000]"},
-		"a quota that is none falls to the percentage": {args: framework.Arguments{"quota.cpu": "four", "quota-percentage.cpu": 25}, show: limits, want: "[25/1%]",
-			problems: []string{`argument quota.cpu is "four": it is no quantity such as 32, 500m or 64Gi; the next in the order of precedence counts`}},
+		"an invalid quota falls back to the percentage": {args: framework.Arguments{"quota.cpu": "four", "quota-percentage.cpu": 25}, show: limits, want: "[25/1%]",
+			problems: []string{`argument quota.cpu is "four": it is not a quantity such as 32, 500m or 64Gi; the next source in the order of precedence applies`}},
 		"a percentage out of range is refused": {args: framework.Arguments{"quota-percentage.cpu": 100.5}, show: limits, want: "[-]",
 			problems: []string{`argument quota-percentage.cpu is "100.5": it is not between 0 and 100`}},
 		"a quota that is a mapping is ignored": {args: framework.Arguments{"quota.cpu": map[any]any{"a": "b"}}, show: limits, want: "[-]",
 			problems: []string{"quota.cpu is ignored: it is neither a string nor a number"}},
-		"an argument without value is none": {args: framework.Arguments{"quota.cpu": nil, argLabelSelector: nil}, show: limits, want: "[-]"},
-		"what nobody asks for is reported": {args: framework.Arguments{"quota.memory": "1Gi", "gpu-resource-name": "x"}, show: limits, want: "[-]",
-			problems: []string{"argument gpu-resource-name is ignored: there is none of that name", "argument quota.memory is ignored"}},
-		"a selector that is wrong selects nothing": {args: framework.Arguments{argLabelSelector: "tier=batch"}, show: func(c *config) any {
+		"an argument without a value is not set": {args: framework.Arguments{"quota.cpu": nil, argLabelSelector: nil}, show: limits, want: "[-]"},
+		"unknown arguments are reported": {args: framework.Arguments{"quota.memory": "1Gi", "gpu-resource-name": "x"}, show: limits, want: "[-]",
+			problems: []string{"argument gpu-resource-name is ignored: the plugin has no argument of that name", "argument quota.memory is ignored"}},
+		"an invalid selector selects no pods": {args: framework.Arguments{argLabelSelector: "tier=batch"}, show: func(c *config) any {
 			return c.selector.Empty() || c.selector.Matches(labels.Set{"tier": "batch"})
-		}, want: "false", problems: []string{"label-selector cannot be read, so the quota is about no pods until it is corrected: it is no mapping"}},
+		}, want: "false", problems: []string{"label-selector cannot be read, so the quota applies to no pods until it is corrected: it is not a mapping"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config, problems := newConfig(c.args)
@@ -146,28 +146,28 @@ func TestSelectors(t *testing.T) {
 		want    bool
 		problem string
 	}{
-		"labels that match":          {yaml: "{matchLabels: {tier: batch}}", labels: labels.Set{"tier": "batch"}, want: true},
-		"labels that do not":         {yaml: "{matchLabels: {tier: batch}}", labels: labels.Set{"tier": "web"}},
-		"an expression":              {yaml: "{matchExpressions: [{key: tier, operator: In, values: [batch, web]}]}", labels: labels.Set{"tier": "web"}, want: true},
-		"an expression about a key":  {yaml: "{matchExpressions: [{key: tier, operator: DoesNotExist}]}", labels: labels.Set{"tier": "web"}},
-		"both":                       {yaml: "{matchLabels: {a: b}, matchExpressions: [{key: tier, operator: Exists}]}", labels: labels.Set{"tier": "web"}},
-		"an empty one selects all":   {yaml: "{}", want: true},
-		"an operator that is none":   {yaml: "{matchExpressions: [{key: tier, operator: Is}]}", problem: "is not a valid label selector operator"},
-		"a field that is none":       {yaml: "{matchLabel: {tier: batch}}", problem: `unknown field "matchLabel"`},
-		"a label that is a number":   {yaml: "{matchLabels: {tier: 1}}", labels: labels.Set{"tier": "1"}, want: true},
-		"a label that is true":       {yaml: "{matchLabels: {tier: true}}", labels: labels.Set{"tier": "true"}, want: true},
-		"a label that YAML has true": {yaml: "{matchLabels: {tier: yes}}", labels: labels.Set{"tier": "yes"}},
-		"a label that is a decimal":  {yaml: "{matchLabels: {tier: 1.10}}", problem: "label tier has the value 1.1: write it in quotes"},
-		"a label that is missing":    {yaml: "{matchLabels: {tier: }}", problem: "label tier has the value <nil>: write it in quotes"},
-		"a key that is a number":     {yaml: "{matchLabels: {1: a}}", labels: labels.Set{"1": "a"}, want: true},
-		"a key that YAML has true":   {yaml: "{matchLabels: {on: a}}", problem: "a key has the value true: write it in quotes"},
-		"values that are no strings": {yaml: "{matchExpressions: [{key: tier, operator: In, values: [1, false]}]}", labels: labels.Set{"tier": "false"}, want: true},
-		"a number that is excluded":  {yaml: "{matchExpressions: [{key: tier, operator: NotIn, values: [1]}]}", labels: labels.Set{"tier": "1"}},
-		"a truth that is excluded":   {yaml: "{matchExpressions: [{key: tier, operator: NotIn, values: [yes]}]}", problem: "label tier has the value true: write it in quotes"},
-		"a key that cannot be one":   {yaml: "{matchLabels: {'a b': c}}", problem: "name part must consist of"},
-		"a list":                     {yaml: "[a]", problem: "it is no mapping"},
-		"a number":                   {yaml: "1", problem: "it is no mapping"},
-		"values without an operator": {yaml: "{matchExpressions: [{key: tier, values: [a]}]}", problem: "is not a valid label selector operator"},
+		"labels that match":                {yaml: "{matchLabels: {tier: batch}}", labels: labels.Set{"tier": "batch"}, want: true},
+		"labels that do not":               {yaml: "{matchLabels: {tier: batch}}", labels: labels.Set{"tier": "web"}},
+		"an expression":                    {yaml: "{matchExpressions: [{key: tier, operator: In, values: [batch, web]}]}", labels: labels.Set{"tier": "web"}, want: true},
+		"an expression about a key":        {yaml: "{matchExpressions: [{key: tier, operator: DoesNotExist}]}", labels: labels.Set{"tier": "web"}},
+		"both":                             {yaml: "{matchLabels: {a: b}, matchExpressions: [{key: tier, operator: Exists}]}", labels: labels.Set{"tier": "web"}},
+		"an empty one selects all":         {yaml: "{}", want: true},
+		"an unknown operator":              {yaml: "{matchExpressions: [{key: tier, operator: Is}]}", problem: "is not a valid label selector operator"},
+		"an unknown field":                 {yaml: "{matchLabel: {tier: batch}}", problem: `unknown field "matchLabel"`},
+		"a label that is a number":         {yaml: "{matchLabels: {tier: 1}}", labels: labels.Set{"tier": "1"}, want: true},
+		"a label that is true":             {yaml: "{matchLabels: {tier: true}}", labels: labels.Set{"tier": "true"}, want: true},
+		"a label that YAML parses as true": {yaml: "{matchLabels: {tier: yes}}", labels: labels.Set{"tier": "yes"}},
+		"a label that is a decimal":        {yaml: "{matchLabels: {tier: 1.10}}", problem: "label tier has the value 1.1: write it in quotes"},
+		"a label that is missing":          {yaml: "{matchLabels: {tier: }}", problem: "label tier has the value <nil>: write it in quotes"},
+		"a key that is a number":           {yaml: "{matchLabels: {1: a}}", labels: labels.Set{"1": "a"}, want: true},
+		"a key that YAML parses as true":   {yaml: "{matchLabels: {on: a}}", problem: "a key has the value true: write it in quotes"},
+		"values that are not strings":      {yaml: "{matchExpressions: [{key: tier, operator: In, values: [1, false]}]}", labels: labels.Set{"tier": "false"}, want: true},
+		"a number that is excluded":        {yaml: "{matchExpressions: [{key: tier, operator: NotIn, values: [1]}]}", labels: labels.Set{"tier": "1"}},
+		"a boolean that is excluded":       {yaml: "{matchExpressions: [{key: tier, operator: NotIn, values: [yes]}]}", problem: "label tier has the value true: write it in quotes"},
+		"an invalid key":                   {yaml: "{matchLabels: {'a b': c}}", problem: "name part must consist of"},
+		"a list":                           {yaml: "[a]", problem: "it is not a mapping"},
+		"a number":                         {yaml: "1", problem: "it is not a mapping"},
+		"values without an operator":       {yaml: "{matchExpressions: [{key: tier, values: [a]}]}", problem: "is not a valid label selector operator"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			selector, err := parseSelector(argumentsIn(t, "        label-selector: "+c.yaml)[argLabelSelector])

@@ -12,38 +12,38 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
-	"k8s.io/client-go/tools/cache"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 )
 
-// syncTimeout bounds how long the first session waits for what is published of devices. A server
-// that does not have the API must not hold up everybody else.
+// syncTimeout bounds how long the first session waits for ResourceSlices and DeviceClasses. An API
+// server that does not serve them must not block the scheduler.
 const syncTimeout = 10 * time.Second
 
-// celCacheSize is more than the expressions of the classes that count as GPU.
+// celCacheSize is larger than the number of expressions of the classes that count as GPU.
 const celCacheSize = 100
 
-// devices reads resource.k8s.io.
+// devices reads the objects of resource.k8s.io.
 type devices struct {
 	slices    resourcelisters.ResourceSliceLister
 	classes   resourcelisters.DeviceClassLister
 	claims    resourcelisters.ResourceClaimLister
 	templates resourcelisters.ResourceClaimTemplateLister
 	celCache  *cel.Cache
-	// changed is set by informers when offers may not hold any more.
+	// changed is set by informers when offers may be out of date.
 	changed atomic.Bool
-	// names are those of the classes that offers are about, and found those of them that there are.
+	// names are the names of the classes that offers was made for, found those classes that exist.
 	names  map[string]bool
 	found  []*resourceapi.DeviceClass
 	offers *offers
-	// reaches has those of all slices; a slice that changes is another object.
+	// reaches has the reach of every slice. A slice that changes is a new object.
 	reaches map[*resourceapi.ResourceSlice]*reach
 }
 
-// startDevices shares the informers of the scheduler, and starts those that do not run yet.
+// startDevices uses the informers of the scheduler's factory and starts those that do not run yet.
 func startDevices(factory informers.SharedInformerFactory) *devices {
 	api := factory.Resource().V1()
 	d := &devices{
@@ -53,14 +53,14 @@ func startDevices(factory informers.SharedInformerFactory) *devices {
 	}
 	d.changed.Store(true)
 	mark := func() { d.changed.Store(true) }
-	handler := cache.ResourceEventHandlerFuncs{
+	handler := toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { mark() }, UpdateFunc: func(any, any) { mark() }, DeleteFunc: func(any) { mark() },
 	}
-	synced := []cache.InformerSynced{api.ResourceClaims().Informer().HasSynced, api.ResourceClaimTemplates().Informer().HasSynced}
-	for _, informer := range []cache.SharedIndexInformer{api.ResourceSlices().Informer(), api.DeviceClasses().Informer()} {
+	synced := []toolscache.InformerSynced{api.ResourceClaims().Informer().HasSynced, api.ResourceClaimTemplates().Informer().HasSynced}
+	for _, informer := range []toolscache.SharedIndexInformer{api.ResourceSlices().Informer(), api.DeviceClasses().Informer()} {
 		registration, err := informer.AddEventHandler(handler)
 		if err != nil {
-			klog.ErrorS(err, "Failed to watch devices, nodes with devices of DRA do not count as GPU nodes", "plugin", Name)
+			klog.ErrorS(err, "Failed to watch devices, nodes with DRA devices do not count as GPU nodes", "plugin", Name)
 			continue
 		}
 		synced = append(synced, registration.HasSynced)
@@ -68,14 +68,14 @@ func startDevices(factory informers.SharedInformerFactory) *devices {
 	factory.Start(context.Background().Done())
 	ctx, cancel := context.WithTimeout(context.Background(), syncTimeout)
 	defer cancel()
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		klog.ErrorS(nil, "Nothing is known of devices of DRA yet: until it is, nodes and pods with such devices do not count as having GPUs. "+
-			"See whether the API server serves resource.k8s.io/v1", "plugin", Name)
+	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
+		klog.ErrorS(nil, "DRA objects are not synced yet: until they are, nodes and pods with DRA devices do not count as having GPUs. "+
+			"Check that the API server serves resource.k8s.io/v1", "plugin", Name)
 	}
 	return d
 }
 
-// refresh reads again what is offered, if it may have changed, and reports whether it has.
+// refresh updates offers if they may be out of date, and reports whether they have changed.
 func (d *devices) refresh(names map[string]bool) bool {
 	sameNames := maps.Equal(names, d.names)
 	if !d.changed.Swap(false) && sameNames {
@@ -109,13 +109,13 @@ func (d *devices) refresh(names map[string]bool) bool {
 	return true
 }
 
-// find returns those of the classes that there are, ordered by name.
+// find returns those of the named classes that exist, sorted by name.
 func (d *devices) find(names map[string]bool) []*resourceapi.DeviceClass {
 	var found []*resourceapi.DeviceClass
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		class, err := d.classes.Get(name)
 		if err != nil {
-			klog.V(3).InfoS("A DeviceClass is not there", "plugin", Name, "class", name, "reason", err.Error())
+			klog.V(3).InfoS("DeviceClass not found", "plugin", Name, "class", name, "reason", err.Error())
 			continue
 		}
 		found = append(found, class)
@@ -123,19 +123,19 @@ func (d *devices) find(names map[string]bool) []*resourceapi.DeviceClass {
 	return found
 }
 
-// classesOf returns the DeviceClasses that a pod's claims ask for. A claim that has not been made
-// yet asks for what its template does.
+// classesOf returns the DeviceClasses that a pod's claims ask for. If a claim does not exist yet, its
+// template is used.
 func (d *devices) classesOf(pod *corev1.Pod) []string {
 	var classes []string
 	for i := range pod.Spec.ResourceClaims {
-		source := &pod.Spec.ResourceClaims[i]
-		if name, _, err := resourceclaim.Name(pod, source); err == nil && name != nil {
+		reference := &pod.Spec.ResourceClaims[i]
+		if name, _, err := resourceclaim.Name(pod, reference); err == nil && name != nil {
 			if claim, err := d.claims.ResourceClaims(pod.Namespace).Get(*name); err == nil {
 				classes = append(classes, classesIn(&claim.Spec)...)
 				continue
 			}
 		}
-		template := ptr.Deref(source.ResourceClaimTemplateName, "")
+		template := ptr.Deref(reference.ResourceClaimTemplateName, "")
 		if template == "" {
 			continue
 		}

@@ -21,7 +21,7 @@ import (
 
 var draArgs = framework.Arguments{argGPUDeviceClasses: "h100,gone", "quota.cpu": 4}
 
-// class has the devices for which all expressions hold.
+// class has the devices for which all expressions are true.
 func class(name string, expressions ...string) *resourceapi.DeviceClass {
 	c := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for _, e := range expressions {
@@ -66,18 +66,18 @@ func TestNodesWithDevices(t *testing.T) {
 		slice *resourceapi.ResourceSlice
 		want  string // n1 is in zone a, n2 in zone b
 	}{
-		"one of its devices is of the class": {class("h100", isH100), slice("s", driver, onNode("n1"), "A100", "H100"), "n1"},
-		"none is":                            {class("h100", isH100), slice("s", driver, onNode("n1"), "A100"), ""},
-		"another driver's are not":           {class("h100", `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"all selectors must hold":            {class("h100", isH100, `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"a class without selectors has all":  {class("h100"), slice("s", driver, onNode("n2"), "A100"), "n2"},
-		"a selector that fails":              {class("h100", `device.attributes["gpu.example.com"].size == "big"`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"a selector that is no expression":   {class("h100", `device.`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"a slice without devices":            {class("h100"), slice("s", driver, onNode("n1")), ""},
-		"nodes that are selected":            {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.NodeSelector = zone("a") }, "H100"), "n1"},
-		"all nodes":                          {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.AllNodes = ptr.To(true) }, "H100"), "n1 n2"},
-		"each device on a node of its own":   {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "H100"), "n1 n2"},
-		"only that of another kind on it":    {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "A100"), "n1"},
+		"one of its devices is in the class":         {class("h100", isH100), slice("s", driver, onNode("n1"), "A100", "H100"), "n1"},
+		"no device is in the class":                  {class("h100", isH100), slice("s", driver, onNode("n1"), "A100"), ""},
+		"a device of another driver":                 {class("h100", `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"all selectors must be true":                 {class("h100", isH100, `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"a class without selectors has all devices":  {class("h100"), slice("s", driver, onNode("n2"), "A100"), "n2"},
+		"a selector whose evaluation fails":          {class("h100", `device.attributes["gpu.example.com"].size == "big"`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"a selector that does not compile":           {class("h100", `device.`), slice("s", driver, onNode("n1"), "H100"), ""},
+		"a slice without devices":                    {class("h100"), slice("s", driver, onNode("n1")), ""},
+		"nodes that a selector matches":              {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.NodeSelector = zone("a") }, "H100"), "n1"},
+		"all nodes":                                  {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.AllNodes = ptr.To(true) }, "H100"), "n1 n2"},
+		"each device on a node of its own":           {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "H100"), "n1 n2"},
+		"a node with a device of another class only": {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "A100"), "n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			matcher := classMatcher{classes: []*resourceapi.DeviceClass{c.class}, cache: cel.NewCache(10, cel.Features{})}
@@ -97,8 +97,8 @@ func TestNodesWithDevices(t *testing.T) {
 	}
 }
 
-// A slice that changes makes all nodes be looked at again only if it changes which nodes have GPUs.
-func TestOffersThatSayTheSame(t *testing.T) {
+// Nodes are read again only if a changed slice changes which nodes have GPUs.
+func TestEqualOffers(t *testing.T) {
 	inZone := func(name string) func(*resourceapi.ResourceSliceSpec) {
 		return func(spec *resourceapi.ResourceSliceSpec) { spec.NodeSelector = zone(name) }
 	}
@@ -116,17 +116,17 @@ func TestOffersThatSayTheSame(t *testing.T) {
 	}{
 		"the same node":                    {of(onNode("n1")), of(onNode("n1")), true},
 		"another node":                     {of(onNode("n1")), of(onNode("n2")), false},
-		"the same selector, read again":    {of(inZone("a"), onNode("n1")), of(onNode("n1"), inZone("a")), true},
+		"the same selector, parsed again":  {of(inZone("a"), onNode("n1")), of(onNode("n1"), inZone("a")), true},
 		"the same selector in two slices":  {of(inZone("a")), of(inZone("a"), inZone("a")), true},
 		"another selector":                 {of(inZone("a")), of(inZone("b")), false},
 		"one selector more":                {of(inZone("a")), of(inZone("a"), inZone("b")), false},
 		"a node besides the same selector": {of(inZone("a")), of(inZone("a"), onNode("n1")), false},
 		"all nodes":                        {of(onNode("n1")), of(onNode("n1"), everywhere), false},
-		"nothing and nothing":              {of(), of(), true},
-		"the first time":                   {of(), nil, false},
+		"both empty":                       {of(), of(), true},
+		"no offers before":                 {of(), nil, false},
 	} {
 		if got := c.one.same(c.other); got != c.want {
-			t.Errorf("%s: they say the same: %t, want %t", name, got, c.want)
+			t.Errorf("%s: equal: %t, want %t", name, got, c.want)
 		}
 	}
 }
@@ -166,59 +166,59 @@ func TestPodsWithClaims(t *testing.T) {
 		made   []corev1.PodResourceClaimStatus
 		gpu    bool
 	}{
-		"no claim":                          {},
-		"a claim with a GPU":                {claims: []corev1.PodResourceClaim{named("gpu")}, gpu: true},
-		"a claim without":                   {claims: []corev1.PodResourceClaim{named("nic")}},
-		"a second claim with a GPU":         {claims: []corev1.PodResourceClaim{named("nic"), named("gpu")}, gpu: true},
-		"a GPU as an alternative":           {claims: []corev1.PodResourceClaim{named("either")}, gpu: true},
-		"a template with a GPU":             {claims: []corev1.PodResourceClaim{from("gpu")}, gpu: true},
-		"a template without":                {claims: []corev1.PodResourceClaim{from("nic")}},
-		"a template with a GPU to choose":   {claims: []corev1.PodResourceClaim{from("either")}, gpu: true},
-		"a claim made from a template gone": {claims: []corev1.PodResourceClaim{from("lost")}, made: []corev1.PodResourceClaimStatus{{Name: "lost", ResourceClaimName: ptr.To("made-7x")}}, gpu: true},
-		"a template that made no claim":     {claims: []corev1.PodResourceClaim{from("gpu")}, made: []corev1.PodResourceClaimStatus{{Name: "gpu"}}, gpu: true},
-		"a claim that is not there":         {claims: []corev1.PodResourceClaim{named("lost")}},
+		"no claim":                                   {},
+		"a claim with a GPU":                         {claims: []corev1.PodResourceClaim{named("gpu")}, gpu: true},
+		"a claim without a GPU":                      {claims: []corev1.PodResourceClaim{named("nic")}},
+		"a second claim with a GPU":                  {claims: []corev1.PodResourceClaim{named("nic"), named("gpu")}, gpu: true},
+		"a GPU as an alternative":                    {claims: []corev1.PodResourceClaim{named("either")}, gpu: true},
+		"a template with a GPU":                      {claims: []corev1.PodResourceClaim{from("gpu")}, gpu: true},
+		"a template without a GPU":                   {claims: []corev1.PodResourceClaim{from("nic")}},
+		"a template with a GPU as an alternative":    {claims: []corev1.PodResourceClaim{from("either")}, gpu: true},
+		"a claim whose template was deleted":         {claims: []corev1.PodResourceClaim{from("lost")}, made: []corev1.PodResourceClaimStatus{{Name: "lost", ResourceClaimName: ptr.To("made-7x")}}, gpu: true},
+		"a template from which no claim was created": {claims: []corev1.PodResourceClaim{from("gpu")}, made: []corev1.PodResourceClaimStatus{{Name: "gpu"}}, gpu: true},
+		"a claim that does not exist":                {claims: []corev1.PodResourceClaim{named("lost")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := newPod("p", "", "cpu=1")
 			pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses = c.claims, c.made
 			facts := config.newPodFacts(pod, d.classesOf)
 			if facts.counted == c.gpu {
-				t.Errorf("the pod counts as one without GPU: %t", facts.counted)
+				t.Errorf("the pod counts as a pod without GPU: %t", facts.counted)
 			}
 			if facts.lasting != (len(c.claims) == 0) {
-				t.Error("what is known of claims is not looked at again, or what needs none is")
+				t.Error("facts that depend on claims are lasting, or others are not")
 			}
 		})
 	}
 }
 
 func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
-	s := newScene(draArgs).node("n1", "cpu=8").node("n2", "cpu=8").node("n3", "cpu=8")
-	s.DeviceClasses = []*resourceapi.DeviceClass{class("h100", isH100), class("nic")}
-	s.ResourceSlices = []*resourceapi.ResourceSlice{slice("s1", "gpu.example.com", onNode("n1"), "H100"), slice("s2", "gpu.example.com", onNode("n2"), "A100")}
-	s.ResourceClaims = []*resourceapi.ResourceClaim{claim("gpu", claimSpec("h100"))}
+	f := newFixture(draArgs).node("n1", "cpu=8").node("n2", "cpu=8").node("n3", "cpu=8")
+	f.DeviceClasses = []*resourceapi.DeviceClass{class("h100", isH100), class("nic")}
+	f.ResourceSlices = []*resourceapi.ResourceSlice{slice("s1", "gpu.example.com", onNode("n1"), "H100"), slice("s2", "gpu.example.com", onNode("n2"), "A100")}
+	f.ResourceClaims = []*resourceapi.ResourceClaim{claim("gpu", claimSpec("h100"))}
 	train := newPod("train", "", "cpu=5")
 	train.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("gpu")}}
-	s.job("job", 0, newPod("web", "", "cpu=5"), train).open(t)
+	f.job("job", 0, newPod("web", "", "cpu=5"), train).open(t)
 	for node, refused := range map[string]bool{"n1": true, "n2": false, "n3": false} {
-		if got := s.why("web", node); (got != "") != refused {
+		if got := f.refusal("web", node); (got != "") != refused {
 			t.Errorf("on %s the pod without GPU is refused: %q", node, got)
 		}
-		if got := s.why("train", node); got != "" {
+		if got := f.refusal("train", node); got != "" {
 			t.Errorf("on %s the pod with a GPU is refused: %s", node, got)
 		}
 	}
 
-	// Sessions that come later see what has changed.
-	process := s.process
+	// Later sessions see changes.
+	cache := f.cache
 	changed := func(what string, n int) {
 		t.Helper()
 		found := 0
 		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-			process.begin(s.session)
+			cache.begin(f.session)
 			found = 0
-			for _, node := range s.session.NodeList {
-				if process.node(node.Node).gpu {
+			for _, node := range f.session.NodeList {
+				if cache.node(node.Node).gpu {
 					found++
 				}
 			}
@@ -228,11 +228,11 @@ func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
 			t.Fatalf("%s: %d nodes are GPU nodes, want %d", what, found, n)
 		}
 	}
-	api := s.session.KubeClient().ResourceV1()
-	before := process.version
+	api := f.session.KubeClient().ResourceV1()
+	before := cache.version
 	changed("nothing", 1)
-	if process.version != before {
-		t.Error("all nodes are looked at again although nothing has changed")
+	if cache.version != before {
+		t.Error("all nodes are read again although nothing has changed")
 	}
 	if _, err := api.ResourceSlices().Create(t.Context(), slice("s3", "gpu.example.com", onNode("n3"), "H100"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -242,32 +242,32 @@ func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
 	if _, err := api.ResourceSlices().Create(t.Context(), inZone, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	known := func(name string) func(context.Context) (bool, error) {
+	synced := func(name string) func(context.Context) (bool, error) {
 		return func(context.Context) (bool, error) {
-			process.begin(s.session)
-			_, err := process.devices.slices.Get(name)
-			return err == nil && !process.devices.changed.Load(), nil
+			cache.begin(f.session)
+			_, err := cache.devices.slices.Get(name)
+			return err == nil && !cache.devices.changed.Load(), nil
 		}
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, known("zone")); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, synced("zone")); err != nil {
 		t.Fatal(err)
 	}
 	changed("a slice for a zone without nodes", 2)
-	before = process.version
+	before = cache.version
 	if _, err := api.ResourceSlices().Create(t.Context(), slice("nic", "nic.example.com", onNode("n2"), "A100"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, known("nic")); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, synced("nic")); err != nil {
 		t.Fatal(err)
 	}
 	changed("a slice of other devices", 2)
-	if process.version != before {
-		t.Error("all nodes are looked at again because of a slice without GPUs")
+	if cache.version != before {
+		t.Error("all nodes are read again because of a slice without GPUs")
 	}
 	if err := api.ResourceSlices().Delete(t.Context(), "s1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	changed("one slice less", 1)
+	changed("a deleted slice", 1)
 	if _, err := api.DeviceClasses().Update(t.Context(), class("h100"), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestNodesWithDevicesOfDRAAreGPUNodes(t *testing.T) {
 	if err := api.DeviceClasses().Delete(t.Context(), "h100", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	changed("no class", 0)
-	process.configure(framework.Arguments{argGPUDeviceClasses: "nic"})
+	changed("a deleted class", 0)
+	cache.configure(framework.Arguments{argGPUDeviceClasses: "nic"})
 	changed("another class", 2)
 }

@@ -39,7 +39,7 @@ func argumentsIn(t *testing.T, text string) framework.Arguments {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// heading is the last one before a place in the manual.
+// heading returns the last heading in a text.
 func heading(text string) string {
 	_, last, found := strings.Cut(text[strings.LastIndex(text, "\n#"):], " ")
 	if title, _, ends := strings.Cut(last, "\n"); found && ends {
@@ -48,7 +48,7 @@ func heading(text string) string {
 	return text
 }
 
-// examplesOfTheManual are the plugin's arguments in them, by the heading that they stand under.
+// examplesOfTheManual returns the plugin's arguments in each example, by the heading above it.
 func examplesOfTheManual(t *testing.T) map[string]framework.Arguments {
 	t.Helper()
 	content, err := os.ReadFile("../../../docs/crossquota.md")
@@ -73,7 +73,7 @@ func examplesOfTheManual(t *testing.T) map[string]framework.Arguments {
 const firstExample = "crossquota: what pods without GPU may take of GPU nodes"
 
 // What the configurations of the manual allow on a node with 64 cores, 256 GiB of memory, 1 TiB of
-// disk and 4 FPGAs. Of two pods, the first is allowed, the second is a little too much.
+// disk and 4 FPGAs. The first pod of each pair fits, the second exceeds the quota by little.
 func TestTheConfigurationsOfTheManual(t *testing.T) {
 	examples := examplesOfTheManual(t)
 	for title, pods := range map[string][][2]string{
@@ -89,7 +89,7 @@ func TestTheConfigurationsOfTheManual(t *testing.T) {
 			if !found {
 				t.Fatal("docs/crossquota.md has no such example")
 			}
-			s := manualScene(args)
+			f := manualFixture(args)
 			var all []*corev1.Pod
 			for _, pair := range pods {
 				for _, requests := range pair {
@@ -98,12 +98,12 @@ func TestTheConfigurationsOfTheManual(t *testing.T) {
 					}
 				}
 			}
-			s.job("job", 0, all...).open(t)
+			f.job("job", 0, all...).open(t)
 			for _, pair := range pods {
-				if reason := s.why(strings.ReplaceAll(pair[0], "=", "-"), "gpu"); reason != "" {
+				if reason := f.refusal(strings.ReplaceAll(pair[0], "=", "-"), "gpu"); reason != "" {
 					t.Errorf("%s is refused: %s", pair[0], reason)
 				}
-				if pair[1] != "" && s.why(strings.ReplaceAll(pair[1], "=", "-"), "gpu") == "" {
+				if pair[1] != "" && f.refusal(strings.ReplaceAll(pair[1], "=", "-"), "gpu") == "" {
 					t.Errorf("%s is not refused", pair[1])
 				}
 			}
@@ -111,16 +111,16 @@ func TestTheConfigurationsOfTheManual(t *testing.T) {
 		delete(examples, title)
 	}
 	if len(examples) > 0 {
-		t.Errorf("nothing is tested of %v", examples)
+		t.Errorf("no test covers the examples %v", examples)
 	}
 }
 
-func manualScene(args framework.Arguments) *scene {
-	return newScene(args).node("gpu", "cpu=64 memory=256Gi ephemeral-storage=1Ti example.com/fpga=4 hugepages-2Mi=1Gi nvidia.com/gpu=8").node("plain", "cpu=64").
+func manualFixture(args framework.Arguments) *fixture {
+	return newFixture(args).node("gpu", "cpu=64 memory=256Gi ephemeral-storage=1Ti example.com/fpga=4 hugepages-2Mi=1Gi nvidia.com/gpu=8").node("plain", "cpu=64").
 		node("vendor", "cpu=64 amd.com/gpu=8").node("dra", "cpu=64")
 }
 
-// How the configurations of the manual rank: a pod on the empty GPU node, and on the plain one.
+// The scores of the configurations of the manual for a pod on an empty GPU node and on a plain node.
 func TestWeightsOfTheConfigurationsOfTheManual(t *testing.T) {
 	examples := examplesOfTheManual(t)
 	for title, c := range map[string]struct {
@@ -134,9 +134,9 @@ func TestWeightsOfTheConfigurationsOfTheManual(t *testing.T) {
 		"Custom resources":  {"cpu=8 example.com/fpga=2 hugepages-2Mi=256Mi", 10 * (10*8./32 + 1*256./512) / 11, 0},
 		"cpu only":          {"cpu=8 memory=1Gi", 10 * 8. / 32, 0},
 	} {
-		s := manualScene(examples[title]).job("job", 0, newPod("new", "", c.requests)).open(t)
+		f := manualFixture(examples[title]).job("job", 0, newPod("new", "", c.requests)).open(t)
 		for node, want := range map[string]float64{"gpu": c.gpu, "plain": c.plain} {
-			if got, err := s.opened.nodeOrder(s.task("new"), s.session.Nodes[node]); err != nil || math.Abs(got-want) > 1e-9 {
+			if got, err := f.opened.nodeOrder(f.task("new"), f.session.Nodes[node]); err != nil || math.Abs(got-want) > 1e-9 {
 				t.Errorf("%s: node %s scores %v (%v), want %v", title, node, got, err, want)
 			}
 		}
@@ -151,7 +151,7 @@ func TestNodesAndPodsOfTheConfigurationsOfTheManual(t *testing.T) {
 	system.Labels = map[string]string{"example.com/kind": "system"}
 	train := newPod("train", "", "cpu=63")
 	train.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("gpu")}}
-	for title, want := range map[string]string{ // where which pods are refused
+	for title, want := range map[string]string{ // the refused pods, each with its node
 		firstExample:        "huge@gpu system@gpu train@gpu",
 		"Several resources": "huge@gpu system@gpu train@gpu",
 		"Percentages":       "huge@gpu huge@vendor system@gpu system@vendor train@gpu train@vendor",
@@ -159,15 +159,15 @@ func TestNodesAndPodsOfTheConfigurationsOfTheManual(t *testing.T) {
 		"Custom resources":  "huge@dra huge@gpu",
 		"cpu only":          "huge@gpu system@gpu train@gpu",
 	} {
-		s := manualScene(examples[title])
-		s.DeviceClasses = []*resourceapi.DeviceClass{class("nvidia-a100")}
-		s.ResourceSlices = []*resourceapi.ResourceSlice{slice("s", "gpu.nvidia.com", onNode("dra"), "A100")}
-		s.ResourceClaims = []*resourceapi.ResourceClaim{claim("gpu", claimSpec("nvidia-a100"))}
-		s.job("job", 0, huge.DeepCopy(), system.DeepCopy(), train.DeepCopy()).open(t)
+		f := manualFixture(examples[title])
+		f.DeviceClasses = []*resourceapi.DeviceClass{class("nvidia-a100")}
+		f.ResourceSlices = []*resourceapi.ResourceSlice{slice("s", "gpu.nvidia.com", onNode("dra"), "A100")}
+		f.ResourceClaims = []*resourceapi.ResourceClaim{claim("gpu", claimSpec("nvidia-a100"))}
+		f.job("job", 0, huge.DeepCopy(), system.DeepCopy(), train.DeepCopy()).open(t)
 		var refused []string
 		for _, pod := range []string{"huge", "system", "train"} {
 			for _, node := range []string{"dra", "gpu", "plain", "vendor"} {
-				if s.why(pod, node) != "" {
+				if f.refusal(pod, node) != "" {
 					refused = append(refused, pod+"@"+node)
 				}
 			}
@@ -179,7 +179,7 @@ func TestNodesAndPodsOfTheConfigurationsOfTheManual(t *testing.T) {
 	}
 }
 
-// The manual names all that the plugin reads and writes.
+// The manual names every argument, annotation, event and metric.
 func TestTheManualIsComplete(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/crossquota.md")
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// limit is how much non-GPU pods may take of one resource of a node, before it is known how much
-// the node has.
+// limit is how much of one resource non-GPU pods may use on a node: an amount, or a share of what the
+// node has.
 type limit struct {
 	absolute amount
-	// percentage is of what the node has; nil when the limit is absolute.
+	// percentage is a percentage of what is allocatable; nil if the limit is absolute.
 	percentage *big.Rat
 }
 
-// of is the limit on a node that has so much; never more than it has.
+// of returns the limit on a node with that allocatable amount. It never exceeds the amount.
 func (l limit) of(allocatable amount) amount {
 	if l.percentage == nil {
 		return min(l.absolute, allocatable)
@@ -27,7 +27,7 @@ func (l limit) of(allocatable amount) amount {
 	return amount(part.Int64())
 }
 
-// parseQuota reads an amount in any form that Kubernetes reads.
+// parseQuota parses a quantity.
 func parseQuota(name corev1.ResourceName, text string) (limit, error) {
 	q, err := parseQuantity(text)
 	if err != nil {
@@ -39,13 +39,13 @@ func parseQuota(name corev1.ResourceName, text string) (limit, error) {
 	return limit{absolute: atMost(name, q)}, nil
 }
 
-// percentageFormat is a decimal number. The bounds on its length keep arithmetic with it cheap.
+// percentageFormat matches decimal numbers. It bounds their length to keep arithmetic cheap.
 var percentageFormat = regexp.MustCompile(`^-?[0-9]{1,20}(\.[0-9]{1,20})?$`)
 
-// parsePercentage reads a number from 0 to 100.
+// parsePercentage parses a number from 0 to 100.
 func parsePercentage(_ corev1.ResourceName, text string) (limit, error) {
 	if !percentageFormat.MatchString(text) {
-		return limit{}, errors.New("it is no decimal number such as 25 or 12.5")
+		return limit{}, errors.New("it is not a decimal number such as 25 or 12.5")
 	}
 	percentage, _ := new(big.Rat).SetString(text)
 	if percentage.Sign() < 0 || percentage.Cmp(big.NewRat(100, 1)) > 0 {
@@ -54,24 +54,24 @@ func parsePercentage(_ corev1.ResourceName, text string) (limit, error) {
 	return limit{percentage: percentage}, nil
 }
 
-// source is a place where the quota of a resource may be written.
+// source is a place where the quota of a resource may be set.
 type source struct {
-	// annotation and argument are what the name of the resource follows.
+	// annotation and argument are prefixes that the name of the resource follows.
 	annotation, argument string
 	parse                func(corev1.ResourceName, string) (limit, error)
 }
 
-// sources are ordered: what nodes say in the first counts for more than in the second, and
-// either for more than the arguments, which are ordered alike.
+// sources are in the order of precedence. Annotations of a node take precedence over arguments; the
+// order is the same for both.
 var sources = [...]source{
 	{quotaAnnotation, argQuota, parseQuota},
 	{percentageAnnotation, argQuotaPercentage, parsePercentage},
 }
 
-// fallsBack says what is wrong with a quota, and that the next one counts.
+// fallsBack returns the error about a quota that cannot be read. The next source applies instead.
 func fallsBack(kind, key, value string, err error) error {
-	if len(value) > maxQuantityText { // more than an event has room for, maybe
+	if len(value) > maxQuantityText { // keeps the message below the limit of events
 		value = value[:maxQuantityText] + "..."
 	}
-	return fmt.Errorf("%s %s is %q: %w; the next in the order of precedence counts, until it is corrected", kind, key, value, err)
+	return fmt.Errorf("%s %s is %q: %w; the next source in the order of precedence applies until it is corrected", kind, key, value, err)
 }

@@ -12,7 +12,7 @@ import (
 func TestQuotas(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		// want is of 8 cores; -1 if the text is no quota.
+		// want is the limit on a node with 8 cores; -1 if the text is not a quota.
 		want amount
 	}{
 		{"4", 4000}, {"4.5", 4500}, {"4500m", 4500}, {"0", 0}, {"4e0", 4000}, {"0.004k", 4000}, {"+4", 4000}, {"8", 8000},
@@ -34,7 +34,7 @@ func TestPercentages(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		of   amount
-		want amount // -1 if the text is no percentage
+		want amount // -1 if the text is not a percentage
 	}{
 		{"0", 8000, 0}, {"100", 8000, 8000}, {"100.000", 8000, 8000}, {"50", 8000, 4000}, {"12.5", 8000, 1000}, {"33.3", 1000, 333},
 		{"12.3", 1000, 123}, {"29", 100, 29}, {"0.0001", 8000, 0}, {"99.999", 8000, 7999}, {"100", maxAmount, maxAmount}, {"50", 0, 0},
@@ -51,9 +51,9 @@ func TestPercentages(t *testing.T) {
 	}
 }
 
-// Each source of a quota is missing, right or wrong, in all combinations. Each that is right says
-// something of its own.
-func TestTheFirstQuotaThatIsRightCounts(t *testing.T) {
+// Each source of a quota is missing, valid or invalid, in all combinations. Every valid source has a
+// value of its own.
+func TestTheFirstValidQuotaApplies(t *testing.T) {
 	keys := []string{"volcano.sh/crossquota-cpu", "volcano.sh/crossquota-percentage-cpu", "quota.cpu", "quota-percentage.cpu"}
 	right := []string{"7", "75", "5", "50"}
 	amounts := []amount{7000, 6000, 5000, 4000}
@@ -110,26 +110,26 @@ func TestEachResourceHasItsOwnQuota(t *testing.T) {
 	}
 }
 
-func TestAProblemNamesWhatCounts(t *testing.T) {
+func TestAProblemSaysWhatAppliesInstead(t *testing.T) {
 	config, _ := newConfig(gpuArgs())
 	facts := config.newNodeFacts(newNode("gpu", eightCores, "volcano.sh/crossquota-cpu", "lots", "volcano.sh/crossquota-percentage-cpu", "150"), offersNothing)
-	const want = `annotation volcano.sh/crossquota-percentage-cpu is "150": it is not between 0 and 100; the next in the order of precedence counts, until it is corrected; ` +
-		`annotation volcano.sh/crossquota-cpu is "lots": it is no quantity such as 32, 500m or 64Gi; the next in the order of precedence counts, until it is corrected`
+	const want = `annotation volcano.sh/crossquota-percentage-cpu is "150": it is not between 0 and 100; the next source in the order of precedence applies until it is corrected; ` +
+		`annotation volcano.sh/crossquota-cpu is "lots": it is not a quantity such as 32, 500m or 64Gi; the next source in the order of precedence applies until it is corrected`
 	if facts.problems != want {
 		t.Errorf("the problems are\n%s, want\n%s", facts.problems, want)
 	}
 }
 
-func TestWhatIsWrongWithAQuantityIsSaid(t *testing.T) {
+func TestAnInvalidQuantityIsExplained(t *testing.T) {
 	for text, want := range map[string]string{
 		"1e999999999":             "its exponent has more than two digits",
 		strings.Repeat("1", 65):   "it is longer than 64 characters",
 		strings.Repeat("x", 1000): "it is longer than 64 characters",
-		"lots":                    "it is no quantity such as 32, 500m or 64Gi",
+		"lots":                    "it is not a quantity such as 32, 500m or 64Gi",
 	} {
 		_, err := parseQuota("cpu", text)
 		if err == nil || err.Error() != want {
-			t.Errorf("of %.70q it says %v, want %s", text, err, want)
+			t.Errorf("the error for %.70q is %v, want %s", text, err, want)
 		}
 		if message := fallsBack("annotation", "key", text, err).Error(); len(message) > 300 {
 			t.Errorf("the message has %d characters", len(message))
@@ -151,8 +151,8 @@ func FuzzAnnotations(f *testing.F) {
 		if facts.quotas[0] < 0 || facts.quotas[0] > 8000 || facts.quotas[1] < 0 || facts.quotas[1] > 32<<30 {
 			t.Errorf("quotas are %v of a node with 8 cores and 32Gi", facts.quotas)
 		}
-		if known, unknown := parseStrategy(strategy); unknown != "" && (unknown != strategy || known != mostAllocated) {
-			t.Errorf("strategy %q is %d, unknown %q", strategy, known, unknown)
+		if parsed, unknown := parseStrategy(strategy); unknown != "" && (unknown != strategy || parsed != mostAllocated) {
+			t.Errorf("strategy %q is %d, unknown %q", strategy, parsed, unknown)
 		}
 	})
 }

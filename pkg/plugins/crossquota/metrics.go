@@ -17,17 +17,17 @@ func gauge(name, help string) *prometheus.GaugeVec {
 	return promauto.NewGaugeVec(prometheus.GaugeOpts{Namespace: "volcano", Subsystem: Name, Name: name, Help: help}, []string{"node", "resource"})
 }
 
-// published is what the metrics say of a resource of a node.
+// published holds the values of the metrics for one resource of a node.
 type published struct{ quota, used amount }
 
-// publish updates the metrics that have changed, and removes those of nodes that are gone or are
-// GPU nodes no more.
+// publish updates the metrics that have changed, and removes those of nodes that are no longer GPU
+// nodes.
 func (p *plugin) publish() {
 	for name, a := range p.accounts {
-		last, found := p.process.published[name]
+		last, found := p.cache.published[name]
 		if !found {
 			last = make([]published, len(p.config.resources))
-			p.process.published[name] = last
+			p.cache.published[name] = last
 		}
 		for i, r := range p.config.resources {
 			now := published{quota: a.facts.quotas[i], used: a.used[i]}
@@ -39,14 +39,14 @@ func (p *plugin) publish() {
 			usedMetric.WithLabelValues(name, string(r.name)).Set(now.used.base(r.name))
 		}
 	}
-	if len(p.process.published) > len(p.accounts) {
+	if len(p.cache.published) > len(p.accounts) {
 		gone := func(name string, _ []published) bool { return p.accounts[name] == nil }
-		for name := range p.process.published {
+		for name := range p.cache.published {
 			if gone(name, nil) {
 				unpublish(name)
 			}
 		}
-		maps.DeleteFunc(p.process.published, gone)
+		maps.DeleteFunc(p.cache.published, gone)
 	}
 }
 
@@ -55,10 +55,10 @@ func unpublish(node string) {
 	usedMetric.DeletePartialMatch(prometheus.Labels{"node": node})
 }
 
-// unpublishAll removes all metrics, because the controlled resources may be others now.
-func (p *process) unpublishAll() {
-	for _, name := range slices.Collect(maps.Keys(p.published)) {
+// unpublishAll removes all metrics. The controlled resources may have changed.
+func (c *cache) unpublishAll() {
+	for _, name := range slices.Collect(maps.Keys(c.published)) {
 		unpublish(name)
 	}
-	clear(p.published)
+	clear(c.published)
 }

@@ -9,7 +9,7 @@ import (
 // Name is the plugin's name in the scheduler's configuration.
 const Name = "crossquota"
 
-// Arguments of the plugin. Those that end in a dot are followed by the name of a resource.
+// Arguments of the plugin. The name of a resource follows those that end in a dot.
 const (
 	argGPUResourceNames = "gpu-resource-names"
 	argGPUDeviceClasses = "gpu-device-classes"
@@ -22,7 +22,7 @@ const (
 	argPreferPlain      = "prefer-non-gpu-nodes"
 )
 
-// Annotations. Those of nodes are followed by the name of a resource, see annotationSuffix.
+// Annotations. The name of a resource follows those of nodes, see annotationSuffix.
 const (
 	quotaAnnotation      = "volcano.sh/crossquota-"
 	percentageAnnotation = "volcano.sh/crossquota-percentage-"
@@ -41,7 +41,7 @@ const (
 	maxWeight = 1_000_000
 )
 
-// defaultWeight is the weight of a resource in the score.
+// defaultWeight returns the weight of a resource in the score if the arguments set none.
 func defaultWeight(name corev1.ResourceName) float64 {
 	if name == corev1.ResourceCPU {
 		return 10
@@ -49,8 +49,8 @@ func defaultWeight(name corev1.ResourceName) float64 {
 	return 1
 }
 
-// annotationSuffix is how the name of a resource is written in the key of an annotation, which
-// has room for one slash, and that is taken.
+// annotationSuffix returns the name of a resource for the key of an annotation. Keys have one slash,
+// which follows the domain, so a slash in the name is replaced.
 func annotationSuffix(name corev1.ResourceName) string {
 	return strings.ReplaceAll(string(name), "/", "_")
 }

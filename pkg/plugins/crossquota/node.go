@@ -6,21 +6,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// nodeFacts is what is remembered of a node until it changes.
+// nodeFacts is what the plugin keeps about a node until the node changes.
 type nodeFacts struct {
-	// object is the node that they are about; a node that changes is another object.
+	// object is the node that the facts were read from. A node that changes is a new object.
 	object *corev1.Node
-	// version is that of the configuration and the devices that they are made with.
+	// version is the version of the configuration and of the devices that the facts depend on.
 	version uint64
 	gpu     bool
-	// quotas are what non-GPU pods may take; nil of other nodes.
+	// quotas are the amounts that non-GPU pods may use; nil if the node has no GPU.
 	quotas []amount
-	// problems says what is wrong with the node's annotations.
+	// problems lists the errors in the node's annotations.
 	problems string
 }
 
-// newNodeFacts looks at a node. offered says of any node whether it has devices of a class that
-// counts as GPU.
+// newNodeFacts reads a node. Offered reports whether a node can reach devices of a class that counts as
+// GPU.
 func (c *config) newNodeFacts(node *corev1.Node, offered func(*corev1.Node) bool) *nodeFacts {
 	facts := &nodeFacts{object: node, gpu: anyMatches(c.gpuNames, node.Status.Allocatable) || offered(node)}
 	if !facts.gpu {
@@ -39,14 +39,14 @@ func (c *config) newNodeFacts(node *corev1.Node, offered func(*corev1.Node) bool
 	return facts
 }
 
-// quotaOn is what non-GPU pods may take of the resource on a node. Annotations that are wrong do
-// not count.
+// quotaOn returns how much of the resource non-GPU pods may use on a node. It ignores annotations that
+// are wrong, and returns an error for each.
 func (r *resourceConfig) quotaOn(node *corev1.Node) (amount, []error) {
 	allocatable := atMost(r.name, node.Status.Allocatable[r.name])
 	counts := r.limit
 	var problems []error
-	// From the last to the first, so that the first that is right stays. All are read, because one
-	// that is wrong is worth knowing before it is needed.
+	// From the last source to the first, so that the first valid one wins. All are read, so that every
+	// error is reported, even in a source that is not used.
 	for i := len(sources) - 1; i >= 0; i-- {
 		text, found := node.Annotations[r.keys[i]]
 		if !found {

@@ -6,13 +6,13 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// nodeOrder is Volcano's NodeOrderFn. It is called from several goroutines at a time.
+// nodeOrder is Volcano's NodeOrderFn. Several goroutines call it at the same time.
 func (p *plugin) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 	a := p.accounts[node.Name]
 	if a == nil && !p.config.preferPlain {
 		return 0, nil
 	}
-	facts := p.process.facts(task.Pod)
+	facts := p.cache.facts(task.Pod)
 	if !facts.counted {
 		return 0, nil
 	}
@@ -21,7 +21,7 @@ func (p *plugin) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, err
 		score *= p.config.score(facts.strategy, a, facts.requests)
 	}
 	if logger := klog.V(5); logger.Enabled() {
-		logger.InfoS("Ranked a node for a pod without GPU", "plugin", Name, "pod", klog.KObj(task.Pod), "node", node.Name, "score", score)
+		logger.InfoS("Scored a node for a pod without GPU", "plugin", Name, "pod", klog.KObj(task.Pod), "node", node.Name, "score", score)
 	}
 	return score, nil
 }

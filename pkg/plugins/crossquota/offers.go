@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// selectors are keyed by what they say, so that it can be seen whether others say the same.
+// selectors are keyed by their text, so that two sets can be compared.
 type selectors map[string]*nodeaffinity.NodeSelector
 
 func (all selectors) match(node *corev1.Node) bool {
@@ -23,11 +23,11 @@ func (all selectors) match(node *corev1.Node) bool {
 	return false
 }
 
-// offers says which nodes have devices that count as GPUs. Nil offers have none.
+// offers is the set of nodes that can reach devices that count as GPUs. Nil is the empty set.
 type offers struct {
 	nodes     map[string]bool
 	selectors selectors
-	// everywhere is set when every node can reach one.
+	// everywhere is set if every node can reach such a device.
 	everywhere bool
 }
 
@@ -38,7 +38,7 @@ func (o *offers) on(node *corev1.Node) bool {
 	return o.everywhere || o.nodes[node.Name] || o.selectors.match(node)
 }
 
-// same reports whether two offers say the same, so that no node needs to be looked at again.
+// same reports whether two offers are equal, so that facts about nodes need no update.
 func (o *offers) same(other *offers) bool {
 	sameText := func(*nodeaffinity.NodeSelector, *nodeaffinity.NodeSelector) bool { return true }
 	return other != nil && o.everywhere == other.everywhere && maps.Equal(o.nodes, other.nodes) &&
@@ -55,14 +55,14 @@ func (o *offers) add(r *reach) {
 	o.everywhere = o.everywhere || r.everywhere
 }
 
-// reach is from where the devices of one ResourceSlice that count as GPUs can be reached.
+// reach is the set of nodes that can reach those devices of one ResourceSlice that count as GPUs.
 type reach struct {
 	nodes      []string
 	selectors  selectors
 	everywhere bool
 }
 
-// newReach reads a slice. matches says whether a device of a driver counts as GPU.
+// newReach reads a slice. Matches reports whether a device of a driver counts as GPU.
 func newReach(spec *resourceapi.ResourceSliceSpec, matches func(driver string, device *resourceapi.Device) bool) *reach {
 	r := &reach{selectors: selectors{}}
 	perDevice := spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
@@ -73,22 +73,22 @@ func newReach(spec *resourceapi.ResourceSliceSpec, matches func(driver string, d
 		}
 		if !perDevice {
 			r.from(spec.NodeName, spec.NodeSelector, spec.AllNodes)
-			break // the others are on the same nodes
+			break // all devices of the slice have the same nodes
 		}
 		r.from(device.NodeName, device.NodeSelector, device.AllNodes)
 	}
 	return r
 }
 
-// from adds the nodes that can reach a device: one, those selected, or all.
+// from adds the nodes that can reach a device: one node, those that a selector matches, or all.
 func (r *reach) from(name *string, selected *corev1.NodeSelector, all *bool) {
 	switch {
 	case name != nil && *name != "":
 		r.nodes = append(r.nodes, *name)
 	case selected != nil:
 		selector, err := nodeaffinity.NewNodeSelector(selected)
-		if err != nil { // the API server refuses these
-			klog.ErrorS(err, "The node selector of a ResourceSlice cannot be read", "plugin", Name)
+		if err != nil { // unexpected: the API server validates selectors
+			klog.ErrorS(err, "Failed to parse the node selector of a ResourceSlice", "plugin", Name)
 			return
 		}
 		r.selectors[selected.String()] = selector
@@ -114,16 +114,16 @@ func (m *classMatcher) matches(driver string, device *resourceapi.Device) bool {
 	return false
 }
 
-// inClass follows the DeviceClass API: all selectors must hold, and one that fails on a device does
-// not hold.
+// inClass follows the DeviceClass API: all selectors must be true, and a selector whose evaluation
+// fails is not.
 func (m *classMatcher) inClass(class *resourceapi.DeviceClass, device cel.Device) bool {
 	for _, selector := range class.Spec.Selectors {
 		if selector.CEL == nil {
-			return false // of a kind that is not known yet
+			return false // a kind of selector that this version does not support
 		}
 		compiled := m.cache.GetOrCompile(selector.CEL.Expression)
 		if compiled.Error != nil {
-			klog.ErrorS(compiled.Error, "A selector of a DeviceClass cannot be read", "plugin", Name, "class", class.Name)
+			klog.ErrorS(compiled.Error, "Failed to compile a selector of a DeviceClass", "plugin", Name, "class", class.Name)
 			return false
 		}
 		if holds, _, err := compiled.DeviceMatches(context.Background(), device); err != nil || !holds {

@@ -10,27 +10,27 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// NewBuilder returns what framework.RegisterPluginBuilder takes. All plugins that one builder
-// makes, one for each session, share the memory of the process, so register one builder once.
+// NewBuilder returns a builder for framework.RegisterPluginBuilder. Volcano builds a plugin for every
+// session; all plugins of one builder share its cache. Register a builder once only.
 func NewBuilder() framework.PluginBuilder {
-	p := newProcess()
+	c := newCache()
 	return func(args framework.Arguments) framework.Plugin {
-		p.configure(args)
-		return &plugin{process: p, config: p.config}
+		c.configure(args)
+		return &plugin{cache: c, config: c.config}
 	}
 }
 
 // plugin lives for one session.
 type plugin struct {
-	process *process
+	cache   *cache
 	config  *config
 	session *framework.Session
-	// accounts are those of GPU nodes, by name.
+	// accounts has the accounts of GPU nodes by name.
 	accounts map[string]*account
 	actions
-	// contest is the preemption that is being tried; nil when none is, see there.
-	contest atomic.Pointer[contest]
-	// asked has the questions that the plugin has put to all plugins, and so to itself, see ask.
+	// preemption is the preemption that the preempt action is trying; nil if there is none.
+	preemption atomic.Pointer[preemption]
+	// asked has the questions that the plugin is asking all plugins, itself included, see ask.
 	asked sync.Map
 }
 
@@ -39,13 +39,13 @@ var _ framework.Plugin = &plugin{}
 // Name implements framework.Plugin.
 func (p *plugin) Name() string { return Name }
 
-// OnSessionOpen implements framework.Plugin. Where there are no GPU nodes, the plugin takes no
-// part in the session.
+// OnSessionOpen implements framework.Plugin. If there are no GPU nodes, the plugin takes no part in the
+// session.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	klog.V(5).InfoS("Enter plugin", "plugin", Name)
 	defer klog.V(5).InfoS("Leaving plugin", "plugin", Name)
 	p.session = ssn
-	p.process.begin(ssn)
+	p.cache.begin(ssn)
 	p.openAccounts()
 	p.publish()
 	if len(p.accounts) == 0 {
@@ -68,37 +68,37 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 // OnSessionClose implements framework.Plugin.
 func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.publish()
-	p.process.forget(ssn)
+	p.cache.forget(ssn)
 }
 
-// openAccounts counts what pods hold on GPU nodes. Of other nodes it sees that they are still
-// the same.
+// openAccounts makes an account for every GPU node. For other nodes it only checks that they have not
+// changed.
 func (p *plugin) openAccounts() {
 	p.accounts = map[string]*account{}
 	if p.config.idle() {
 		return
 	}
 	for i, node := range p.session.NodeList {
-		if facts := p.process.nodeAt(i, node.Node); facts.gpu {
+		if facts := p.cache.nodeAt(i, node.Node); facts.gpu {
 			p.accounts[node.Name] = p.openAccount(node, facts)
 		}
 	}
-	p.process.forgetNodes(p.session)
+	p.cache.forgetNodes(p.session)
 }
 
-// openAccount counts the pods that Volcano knows of on a node: all that are bound to it, by
-// whichever scheduler, and have not ended.
+// openAccount charges the pods of a node: all pods that are bound to it by any scheduler and have not
+// ended.
 func (p *plugin) openAccount(node *api.NodeInfo, facts *nodeFacts) *account {
 	a := newAccount(facts, len(node.Tasks))
 	for _, task := range node.Tasks {
-		known := p.process.remember(task.Pod)
-		if !known.counted || api.CompletedStatus(task.Status) {
+		pod := p.cache.remember(task.Pod)
+		if !pod.counted || api.CompletedStatus(task.Status) {
 			continue
 		}
 		id := api.TaskID(task.Pod.UID)
-		a.hold(id, known.requests, p.holder(task))
+		a.charge(id, pod.requests, p.holder(task))
 		if task.Status == api.Releasing {
-			a.leave(id)
+			a.markReleasing(id)
 		}
 	}
 	return a

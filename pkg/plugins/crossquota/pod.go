@@ -8,22 +8,22 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 )
 
-// podFacts is what is remembered of a pod.
+// podFacts is what the plugin keeps about a pod.
 type podFacts struct {
-	// counted says that the quota is about the pod: it uses no GPU, and label-selector has it.
+	// counted says that the quota applies to the pod: it uses no GPU, and label-selector selects it.
 	counted bool
 	// requests are in the order of the controlled resources.
 	requests []amount
 	strategy strategy
-	// unknownStrategy is what the pod's annotation says when it is no strategy.
+	// unknownStrategy is the value of the pod's annotation if it is not a strategy.
 	unknownStrategy string
-	// lasting facts do not depend on anything but the pod.
+	// lasting facts depend on nothing but the pod.
 	lasting bool
-	// session is the number of the session in which they were needed last.
+	// session is the number of the last session that needed the facts.
 	session uint64
 }
 
-// newPodFacts looks at a pod. classes returns the DeviceClasses that the pod's claims ask for.
+// newPodFacts reads a pod. Classes returns the DeviceClasses that the pod's claims ask for.
 func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) []string) *podFacts {
 	facts := &podFacts{lasting: len(c.gpuClasses) == 0 || len(pod.Spec.ResourceClaims) == 0}
 	if !c.selector.Matches(labels.Set(pod.Labels)) {
@@ -49,10 +49,9 @@ func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) []string
 	return facts
 }
 
-// requestsOf is what Kubernetes' own scheduler and the kubelet count: containers and sidecars
-// together, or the largest of the other init containers if that is more, and the overhead. Volcano
-// counts the same in both Resreq and InitResreq, except for resources of the pod as a whole, which
-// it does not know, and with floats.
+// requestsOf returns the pod's effective requests as kube-scheduler and the kubelet count them:
+// containers and sidecars together, or the largest init container if that is more, and the overhead.
+// Volcano's Resreq and InitResreq have the same values, but as floats and without pod-level resources.
 func requestsOf(pod *corev1.Pod) corev1.ResourceList {
 	return podresource.PodRequests(pod, podresource.PodResourcesOptions{
 		UseStatusResources:    utilfeature.DefaultFeatureGate.Enabled(features.InPlacePodVerticalScaling),

@@ -8,25 +8,24 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// prePredicate is Volcano's PrePredicateFn. It is called for a pod before anything else, and never
-// from several goroutines.
+// prePredicate is Volcano's PrePredicateFn. It is the first call for a pod, and not concurrent.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
-	p.contest.Store(nil)
+	p.preemption.Store(nil)
 	p.begin(task)
-	facts := p.process.remember(task.Pod)
+	facts := p.cache.remember(task.Pod)
 	if facts.counted && facts.unknownStrategy != "" && p.config.weight > 0 {
-		p.process.reportStrategy(task, facts.unknownStrategy)
+		p.cache.reportStrategy(task, facts.unknownStrategy)
 	}
 	return nil
 }
 
-// predicate is Volcano's PredicateFn. It is called from several goroutines at a time.
+// predicate is Volcano's PredicateFn. Several goroutines call it at the same time.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	a := p.accounts[node.Name]
 	if a == nil {
 		return nil
 	}
-	facts := p.process.facts(task.Pod)
+	facts := p.cache.facts(task.Pod)
 	if !facts.counted || a.fits(facts.requests) {
 		return nil
 	}
@@ -34,15 +33,15 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if _, again := p.asked.Load(question); again {
 		return nil
 	}
-	if a.fitsWithout(nil, facts.requests) {
-		p.easing.Store(true)
+	if a.fitsAfter(nil, facts.requests) {
+		p.releasing.Store(true)
 	} else {
-		p.tight.Store(true)
+		p.full.Store(true)
 	}
-	if !p.resolvable(task, a, facts.requests) {
+	if !p.evictionsHelp(task, a, facts.requests) {
 		return p.refuse(task, node, a, facts.requests, api.UnschedulableAndUnresolvable)
 	}
-	if p.at != allocating {
+	if p.current != allocating {
 		if err := p.othersRefuse(question, task, node); err != nil {
 			return err
 		}
@@ -55,18 +54,18 @@ type predicateQuestion struct {
 	node string
 }
 
-// othersRefuse returns why a pod cannot be on a node even after evictions, if another plugin says
-// so. Volcano does not ask the others any more where one refuses, and a refusal that evictions can
-// resolve does not keep the actions from the node: they would evict pods of nodes that the pod
-// cannot be on for its affinity, say, for nothing and in every cycle again.
+// othersRefuse returns an error if another plugin refuses the node even after evictions. Volcano asks no
+// further plugins once one has refused, and a refusal that evictions can resolve does not keep the
+// actions from the node. Without this check they would evict pods in every cycle on nodes that, for
+// example, the pod's affinity excludes.
 func (p *plugin) othersRefuse(question predicateQuestion, task *api.TaskInfo, node *api.NodeInfo) error {
 	p.asked.Store(question, nil)
 	defer p.asked.Delete(question)
 	return p.session.PredicateForPreemptAction(task, node)
 }
 
-// refuse says of each resource that there is no room in why not; the code says whether evictions
-// may help.
+// refuse returns an error with a reason for each resource whose quota the requests exceed. The code says
+// whether evictions may help.
 func (p *plugin) refuse(task *api.TaskInfo, node *api.NodeInfo, a *account, requests []amount, code int) error {
 	var all []*api.Status
 	for i := range requests {
@@ -83,6 +82,6 @@ func (r *resourceConfig) refusal(node string, quota, used, requested amount) str
 	if requested <= quota {
 		remedy = "wait, " + remedy
 	}
-	return fmt.Sprintf("node %s has a quota of %s of %s for pods without GPU, they use %s, and %s more requested is too much: %s",
+	return fmt.Sprintf("node %s has a quota of %s of %s for pods without GPU, they use %s, and %s more would exceed it: %s",
 		node, quota.human(r.name), r.name, used.human(r.name), requested.human(r.name), remedy)
 }

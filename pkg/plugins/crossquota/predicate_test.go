@@ -18,19 +18,19 @@ import (
 const eightCores = "cpu=8 memory=32Gi nvidia.com/gpu=8"
 
 func TestANodeTakesPodsWithoutGPUUpToItsQuota(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
 	var pods []*corev1.Pod
 	for i := range 6 {
 		pods = append(pods, newPod(fmt.Sprint("p", i), "", "cpu=1"))
 	}
-	s.job("web", 0, pods...).open(t).allocate()
-	if got := strings.Count(s.places(), "@gpu"); got != 4 {
-		t.Errorf("%d pods were placed, want 4: %s", got, s.places())
+	f.job("web", 0, pods...).open(t).allocate()
+	if got := strings.Count(f.places(), "@gpu"); got != 4 {
+		t.Errorf("%d pods were placed, want 4: %s", got, f.places())
 	}
-	for _, task := range s.session.Jobs["ns/web"].TaskStatusIndex[api.Pending] {
-		const want = "node gpu has a quota of 4 cores of cpu for pods without GPU, they use 4 cores, and 1 core more requested is too much: " +
+	for _, task := range f.session.Jobs["ns/web"].TaskStatusIndex[api.Pending] {
+		const want = "node gpu has a quota of 4 cores of cpu for pods without GPU, they use 4 cores, and 1 core more would exceed it: " +
 			"wait, request less, or raise annotation volcano.sh/crossquota-cpu of the node"
-		if got := s.why(task.Name, "gpu"); got != want {
+		if got := f.refusal(task.Name, "gpu"); got != want {
 			t.Errorf("the refusal is\n%s, want\n%s", got, want)
 		}
 	}
@@ -42,45 +42,45 @@ func TestPredicate(t *testing.T) {
 	labelled := newPod("new", "", "cpu=5")
 	labelled.Labels = map[string]string{"tier": "batch"}
 	onlyBatch := map[any]any{"matchLabels": map[any]any{"tier": "batch"}}
-	gone := newPod("held", "gpu", "cpu=4")
+	gone := newPod("existing", "gpu", "cpu=4")
 	gone.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
-	done := newPod("held", "gpu", "cpu=4")
+	done := newPod("existing", "gpu", "cpu=4")
 	done.Status.Phase = corev1.PodSucceeded
-	bound := newPod("held", "gpu", "cpu=4")
+	bound := newPod("existing", "gpu", "cpu=4")
 	bound.Status.Phase = corev1.PodPending
 
 	for name, c := range map[string]struct {
-		args  framework.Arguments
-		node  string
-		held  *corev1.Pod
-		newer *corev1.Pod
-		// want is a part of the reason; empty when there is none.
+		args     framework.Arguments
+		node     string
+		existing *corev1.Pod
+		incoming *corev1.Pod
+		// want is a substring of the reason; empty if the pod fits.
 		want string
 	}{
-		"lets the last core go":                                 {newer: newPod("new", "", "cpu=1"), held: newPod("held", "gpu", "cpu=3")},
-		"refuses a thousandth of a core over":                   {newer: newPod("new", "", "cpu=1001m"), held: newPod("held", "gpu", "cpu=3"), want: "quota of 4 cores of cpu for pods without GPU, they use 3 cores, and 1.001 cores more"},
-		"says that waiting does not help":                       {newer: newPod("new", "", "cpu=5"), want: "is too much: request less, or raise annotation volcano.sh/crossquota-cpu of the node"},
-		"leaves GPU pods alone":                                 {newer: newPod("new", "", "cpu=5 nvidia.com/gpu=1")},
-		"does not count GPU pods":                               {newer: newPod("new", "", "cpu=4"), held: newPod("held", "gpu", "cpu=4 nvidia.com/gpu=1")},
-		"leaves other nodes alone":                              {newer: newPod("new", "", "cpu=5"), node: "cpu=8 memory=32Gi"},
-		"leaves nodes alone that have no GPU left":              {newer: newPod("new", "", "cpu=5"), node: "cpu=8 nvidia.com/gpu=0"},
-		"lets pods that request nothing of what is over be":     {newer: newPod("new", "", "memory=1Gi"), held: newPod("held", "gpu", "cpu=8")},
-		"counts init containers":                                {newer: init, want: "5 cores more"},
-		"counts pods that are bound":                            {newer: newPod("new", "", "cpu=1"), held: bound, want: "they use 4 cores"},
-		"counts pods that run":                                  {newer: newPod("new", "", "cpu=1"), held: newPod("held", "gpu", "cpu=4"), want: "they use 4 cores"},
-		"counts pods that are being deleted":                    {newer: newPod("new", "", "cpu=1"), held: gone, want: "they use 4 cores"},
-		"does not count pods that have ended":                   {newer: newPod("new", "", "cpu=1"), held: done},
-		"refuses pods that the selector selects":                {args: gpuArgs("quota.cpu", 4, argLabelSelector, onlyBatch), newer: labelled, want: "5 cores more"},
-		"leaves pods alone that it does not select":             {args: gpuArgs("quota.cpu", 4, argLabelSelector, onlyBatch), newer: newPod("new", "", "cpu=5")},
-		"does not count pods that it does not select":           {args: gpuArgs("quota.cpu", 6, argLabelSelector, onlyBatch), newer: labelled, held: newPod("held", "gpu", "cpu=4")},
-		"does nothing without a name of a GPU":                  {args: framework.Arguments{"quota.cpu": 4}, newer: newPod("new", "", "cpu=5")},
-		"limits by default to what the node has":                {args: gpuArgs(), newer: newPod("new", "", "cpu=9"), want: "quota of 8 cores"},
-		"names every resource that there is too little of":      {args: gpuArgs(argQuotaResources, "cpu,memory", "quota.cpu", 4, "quota.memory", "1Gi"), newer: newPod("new", "", "cpu=5 memory=1.5Gi"), want: "they use 0 bytes, and 1.5 GiB more"},
-		"limits any extended resource":                          {args: gpuArgs(argQuotaResources, "example.com/fpga", "quota.example.com/fpga", 1), node: eightCores + " example.com/fpga=4", newer: newPod("new", "", "example.com/fpga=2"), want: "raise annotation volcano.sh/crossquota-example.com_fpga of the node"},
-		"limits huge pages":                                     {args: gpuArgs(argQuotaResources, "hugepages-2Mi", "quota-percentage.hugepages-2Mi", 50), node: eightCores + " hugepages-2Mi=64Mi", newer: newPod("new", "", "hugepages-2Mi=34Mi"), want: "quota of 32 MiB of hugepages-2Mi"},
-		"limits ephemeral storage too large for exact floats":   {args: gpuArgs(argQuotaResources, "ephemeral-storage", "quota.ephemeral-storage", "3Pi"), node: eightCores + " ephemeral-storage=4Pi", held: newPod("held", "gpu", "ephemeral-storage=3377699720527871"), newer: newPod("new", "", "ephemeral-storage=2"), want: "2 bytes more"},
-		"lets the last byte of it go":                           {args: gpuArgs(argQuotaResources, "ephemeral-storage", "quota.ephemeral-storage", "3Pi"), node: eightCores + " ephemeral-storage=4Pi", held: newPod("held", "gpu", "ephemeral-storage=3377699720527871"), newer: newPod("new", "", "ephemeral-storage=1")},
-		"lets pods be where only a resource without quota ends": {newer: newPod("new", "", "memory=64Gi")},
+		"admits a pod that takes the last core":                          {incoming: newPod("new", "", "cpu=1"), existing: newPod("existing", "gpu", "cpu=3")},
+		"refuses a pod that exceeds the quota by a thousandth of a core": {incoming: newPod("new", "", "cpu=1001m"), existing: newPod("existing", "gpu", "cpu=3"), want: "quota of 4 cores of cpu for pods without GPU, they use 3 cores, and 1.001 cores more"},
+		"says that waiting does not help":                                {incoming: newPod("new", "", "cpu=5"), want: "would exceed it: request less, or raise annotation volcano.sh/crossquota-cpu of the node"},
+		"admits GPU pods":                                                {incoming: newPod("new", "", "cpu=5 nvidia.com/gpu=1")},
+		"does not count GPU pods":                                        {incoming: newPod("new", "", "cpu=4"), existing: newPod("existing", "gpu", "cpu=4 nvidia.com/gpu=1")},
+		"admits pods on other nodes":                                     {incoming: newPod("new", "", "cpu=5"), node: "cpu=8 memory=32Gi"},
+		"admits pods on nodes without an allocatable GPU":                {incoming: newPod("new", "", "cpu=5"), node: "cpu=8 nvidia.com/gpu=0"},
+		"admits pods that do not request the exceeded resource":          {incoming: newPod("new", "", "memory=1Gi"), existing: newPod("existing", "gpu", "cpu=8")},
+		"counts init containers":                                         {incoming: init, want: "5 cores more"},
+		"counts pods that are bound":                                     {incoming: newPod("new", "", "cpu=1"), existing: bound, want: "they use 4 cores"},
+		"counts pods that run":                                           {incoming: newPod("new", "", "cpu=1"), existing: newPod("existing", "gpu", "cpu=4"), want: "they use 4 cores"},
+		"counts pods that are being deleted":                             {incoming: newPod("new", "", "cpu=1"), existing: gone, want: "they use 4 cores"},
+		"does not count pods that have ended":                            {incoming: newPod("new", "", "cpu=1"), existing: done},
+		"refuses pods that the selector selects":                         {args: gpuArgs("quota.cpu", 4, argLabelSelector, onlyBatch), incoming: labelled, want: "5 cores more"},
+		"admits pods that the selector does not select":                  {args: gpuArgs("quota.cpu", 4, argLabelSelector, onlyBatch), incoming: newPod("new", "", "cpu=5")},
+		"does not count pods that the selector does not select":          {args: gpuArgs("quota.cpu", 6, argLabelSelector, onlyBatch), incoming: labelled, existing: newPod("existing", "gpu", "cpu=4")},
+		"admits all pods if no argument names a GPU":                     {args: framework.Arguments{"quota.cpu": 4}, incoming: newPod("new", "", "cpu=5")},
+		"limits by default to what the node has":                         {args: gpuArgs(), incoming: newPod("new", "", "cpu=9"), want: "quota of 8 cores"},
+		"names every resource whose quota is exceeded":                   {args: gpuArgs(argQuotaResources, "cpu,memory", "quota.cpu", 4, "quota.memory", "1Gi"), incoming: newPod("new", "", "cpu=5 memory=1.5Gi"), want: "they use 0 bytes, and 1.5 GiB more"},
+		"limits any extended resource":                                   {args: gpuArgs(argQuotaResources, "example.com/fpga", "quota.example.com/fpga", 1), node: eightCores + " example.com/fpga=4", incoming: newPod("new", "", "example.com/fpga=2"), want: "raise annotation volcano.sh/crossquota-example.com_fpga of the node"},
+		"limits huge pages":                                              {args: gpuArgs(argQuotaResources, "hugepages-2Mi", "quota-percentage.hugepages-2Mi", 50), node: eightCores + " hugepages-2Mi=64Mi", incoming: newPod("new", "", "hugepages-2Mi=34Mi"), want: "quota of 32 MiB of hugepages-2Mi"},
+		"limits ephemeral storage too large for exact floats":            {args: gpuArgs(argQuotaResources, "ephemeral-storage", "quota.ephemeral-storage", "3Pi"), node: eightCores + " ephemeral-storage=4Pi", existing: newPod("existing", "gpu", "ephemeral-storage=3377699720527871"), incoming: newPod("new", "", "ephemeral-storage=2"), want: "2 bytes more"},
+		"admits a pod that takes the last byte of it":                    {args: gpuArgs(argQuotaResources, "ephemeral-storage", "quota.ephemeral-storage", "3Pi"), node: eightCores + " ephemeral-storage=4Pi", existing: newPod("existing", "gpu", "ephemeral-storage=3377699720527871"), incoming: newPod("new", "", "ephemeral-storage=1")},
+		"admits pods that exceed only a resource without quota":          {incoming: newPod("new", "", "memory=64Gi")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.args == nil {
@@ -89,11 +89,11 @@ func TestPredicate(t *testing.T) {
 			if c.node == "" {
 				c.node = eightCores
 			}
-			s := newScene(c.args).node("gpu", c.node).job("job", 0, c.newer)
-			if c.held != nil {
-				s.outside(c.held)
+			f := newFixture(c.args).node("gpu", c.node).job("job", 0, c.incoming)
+			if c.existing != nil {
+				f.outside(c.existing)
 			}
-			got := s.open(t).why("new", "gpu")
+			got := f.open(t).refusal("new", "gpu")
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("the reason is %q, want %q", got, c.want)
 			}
@@ -103,27 +103,27 @@ func TestPredicate(t *testing.T) {
 
 func TestARefusalSaysWhetherPreemptionMayHelp(t *testing.T) {
 	for name, c := range map[string]struct {
-		args framework.Arguments
-		held func(*scene)
-		want int
+		args     framework.Arguments
+		existing func(*fixture)
+		want     int
 	}{
-		"it may where pods of jobs hold the quota":      {held: func(s *scene) { s.job("low", 0, newPod("held", "gpu", "cpu=4")) }, want: api.Unschedulable},
-		"it does not where pods without a job hold it":  {held: func(s *scene) { s.outside(newPod("held", "gpu", "cpu=4")) }, want: api.UnschedulableAndUnresolvable},
-		"it does not where the request is more than it": {args: gpuArgs("quota.cpu", 0), held: func(*scene) {}, want: api.UnschedulableAndUnresolvable},
-		"it does not where holders cannot be preempted": {held: func(s *scene) {
-			pod := newPod("held", "gpu", "cpu=4")
+		"it may help if pods of jobs use the quota":               {existing: func(f *fixture) { f.job("low", 0, newPod("existing", "gpu", "cpu=4")) }, want: api.Unschedulable},
+		"it does not help if pods without a job use it":           {existing: func(f *fixture) { f.outside(newPod("existing", "gpu", "cpu=4")) }, want: api.UnschedulableAndUnresolvable},
+		"it does not help if the request exceeds the whole quota": {args: gpuArgs("quota.cpu", 0), existing: func(*fixture) {}, want: api.UnschedulableAndUnresolvable},
+		"it does not help if the pods cannot be preempted": {existing: func(f *fixture) {
+			pod := newPod("existing", "gpu", "cpu=4")
 			pod.Annotations["volcano.sh/preemptable"] = "false"
-			s.job("low", 0, pod)
+			f.job("low", 0, pod)
 		}, want: api.UnschedulableAndUnresolvable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.args == nil {
 				c.args = gpuArgs("quota.cpu", 4)
 			}
-			s := newScene(c.args).node("gpu", eightCores).job("high", 10, newPod("new", "", "cpu=2"))
-			c.held(s)
-			s.open(t)
-			err := s.opened.predicate(s.task("new"), s.session.Nodes["gpu"])
+			f := newFixture(c.args).node("gpu", eightCores).job("high", 10, newPod("new", "", "cpu=2"))
+			c.existing(f)
+			f.open(t)
+			err := f.opened.predicate(f.task("new"), f.session.Nodes["gpu"])
 			fit, ok := err.(*api.FitError)
 			if !ok || len(fit.Status) != 1 || fit.Status[0].Code != c.want {
 				t.Errorf("the predicate says %+v, want code %d", err, c.want)
@@ -132,17 +132,17 @@ func TestARefusalSaysWhetherPreemptionMayHelp(t *testing.T) {
 	}
 }
 
-func TestPredicatesMayBeAskedAllAtOnce(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8")
-	s.job("job", 0, newPod("small", "", "cpu=1"), newPod("large", "", "cpu=5")).open(t)
+func TestPredicatesAreSafeForConcurrentUse(t *testing.T) {
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8")
+	f.job("job", 0, newPod("small", "", "cpu=1"), newPod("large", "", "cpu=5")).open(t)
 	var wait sync.WaitGroup
 	for range 16 {
 		wait.Go(func() {
 			for range 100 {
-				if s.why("small", "gpu") != "" || s.why("large", "plain") != "" || s.why("large", "gpu") == "" {
+				if f.refusal("small", "gpu") != "" || f.refusal("large", "plain") != "" || f.refusal("large", "gpu") == "" {
 					t.Error("the answers differ")
 				}
-				if score, err := s.opened.nodeOrder(s.task("small"), s.session.Nodes["gpu"]); err != nil || score != 2.5 {
+				if score, err := f.opened.nodeOrder(f.task("small"), f.session.Nodes["gpu"]); err != nil || score != 2.5 {
 					t.Errorf("the score is %v, %v", score, err)
 				}
 			}
@@ -151,18 +151,18 @@ func TestPredicatesMayBeAskedAllAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
-func TestAPredicateThatHoldsAllocatesNothing(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8").job("job", 0, newPod("new", "", "cpu=1")).open(t)
-	task := s.task("new")
-	if err := s.opened.prePredicate(task); err != nil {
+func TestAPredicateThatSucceedsAllocatesNoMemory(t *testing.T) {
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8").job("job", 0, newPod("new", "", "cpu=1")).open(t)
+	task := f.task("new")
+	if err := f.opened.prePredicate(task); err != nil {
 		t.Fatal(err)
 	}
-	for _, node := range []*api.NodeInfo{s.session.Nodes["gpu"], s.session.Nodes["plain"]} {
+	for _, node := range []*api.NodeInfo{f.session.Nodes["gpu"], f.session.Nodes["plain"]} {
 		allocations := testing.AllocsPerRun(100, func() {
-			if err := s.opened.predicate(task, node); err != nil {
+			if err := f.opened.predicate(task, node); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.opened.nodeOrder(task, node); err != nil {
+			if _, err := f.opened.nodeOrder(task, node); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -186,17 +186,17 @@ func TestWhatAPodRequests(t *testing.T) {
 		want amount
 		gpu  bool
 	}{
-		"containers add up":                                {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1"), container("cpu=2")}}, want: 3000},
-		"an init container counts once":                    {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("cpu=2"), container("cpu=4")}, Containers: []corev1.Container{container("cpu=3")}}, want: 4000},
-		"a sidecar counts all the time":                    {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu=2")}, Containers: []corev1.Container{container("cpu=3")}}, want: 5000},
-		"overhead counts":                                  {spec: corev1.PodSpec{Overhead: list("cpu=250m"), Containers: []corev1.Container{container("cpu=3")}}, want: 3250},
-		"a fraction of a thousandth is rounded up":         {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=100u")}}, want: 1},
-		"a GPU in an init container makes it a GPU pod":    {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("nvidia.com/gpu=1")}}, gpu: true},
-		"a GPU in a sidecar makes it one":                  {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("nvidia.com/gpu=1")}, Containers: []corev1.Container{container("cpu=1")}}, gpu: true},
-		"a request for no GPU does not":                    {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1 nvidia.com/gpu=0")}}, want: 1000},
-		"another extended resource does not":               {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1 example.com/fpga=1")}}, want: 1000},
-		"a request beyond all nodes is as much as can be":  {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=9223372036854775807")}}, want: maxAmount},
-		"what requests nothing is no GPU pod all the same": {spec: corev1.PodSpec{Containers: []corev1.Container{container("")}}, want: 0},
+		"containers add up":                                        {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1"), container("cpu=2")}}, want: 3000},
+		"an init container counts once":                            {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("cpu=2"), container("cpu=4")}, Containers: []corev1.Container{container("cpu=3")}}, want: 4000},
+		"a sidecar counts all the time":                            {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu=2")}, Containers: []corev1.Container{container("cpu=3")}}, want: 5000},
+		"overhead counts":                                          {spec: corev1.PodSpec{Overhead: list("cpu=250m"), Containers: []corev1.Container{container("cpu=3")}}, want: 3250},
+		"a fraction of a thousandth is rounded up":                 {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=100u")}}, want: 1},
+		"a GPU in an init container makes it a GPU pod":            {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("nvidia.com/gpu=1")}}, gpu: true},
+		"a GPU in a sidecar makes it a GPU pod":                    {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("nvidia.com/gpu=1")}, Containers: []corev1.Container{container("cpu=1")}}, gpu: true},
+		"a request for zero GPUs does not make it a GPU pod":       {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1 nvidia.com/gpu=0")}}, want: 1000},
+		"another extended resource does not make it a GPU pod":     {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1 example.com/fpga=1")}}, want: 1000},
+		"a request that no node can satisfy is the largest amount": {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=9223372036854775807")}}, want: maxAmount},
+		"a pod without requests is not a GPU pod":                  {spec: corev1.PodSpec{Containers: []corev1.Container{container("")}}, want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config, problems := newConfig(gpuArgs())

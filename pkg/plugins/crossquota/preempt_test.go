@@ -14,72 +14,72 @@ var topologyAware = []conf.Configuration{{Name: "preempt", Arguments: map[string
 
 func TestPreemption(t *testing.T) {
 	for name, c := range map[string]struct {
-		build func(*scene)
+		build func(*fixture)
 		want  string
 	}{
-		"takes just what makes room in the quota, although the node has resources to spare": {
-			build: func(s *scene) {
-				s.job("low", 1, newPod("low-0", "gpu", "cpu=4"))
-				s.job("high", 10, newPod("high-0", "", "cpu=2"))
+		"evicts only what makes room in the quota, although the node has free resources": {
+			build: func(f *fixture) {
+				f.job("low", 1, newPod("low-0", "gpu", "cpu=4"))
+				f.job("high", 10, newPod("high-0", "", "cpu=2"))
 			},
 			want: "high-0:Pipelined@gpu low-0:Releasing@gpu",
 		},
-		"takes nothing while there is room": {
-			build: func(s *scene) {
-				s.job("low", 1, newPod("low-0", "gpu", "cpu=2"))
-				s.job("high", 10, newPod("high-0", "", "cpu=2"))
+		"evicts no pod while there is room": {
+			build: func(f *fixture) {
+				f.job("low", 1, newPod("low-0", "gpu", "cpu=2"))
+				f.job("high", 10, newPod("high-0", "", "cpu=2"))
 			},
 			want: "high-0:Binding@gpu low-0:Running@gpu",
 		},
-		"takes nothing more while a victim is leaving": {
-			build: func(s *scene) {
+		"evicts no further pod while one is releasing": {
+			build: func(f *fixture) {
 				leaving := newPod("low-0", "gpu", "cpu=2")
 				leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
-				s.job("low", 1, leaving, newPod("low-1", "gpu", "cpu=2"))
-				s.job("high", 10, newPod("high-0", "", "cpu=2"))
+				f.job("low", 1, leaving, newPod("low-1", "gpu", "cpu=2"))
+				f.job("high", 10, newPod("high-0", "", "cpu=2"))
 			},
 			want: "high-0:Pipelined@gpu low-0:Releasing@gpu low-1:Running@gpu",
 		},
-		"takes nothing where the request is more than the quota": {
-			build: func(s *scene) {
-				s.job("low", 1, newPod("low-0", "gpu", "cpu=4"))
-				s.job("high", 10, newPod("high-0", "", "cpu=5"))
+		"evicts no pod if the request exceeds the whole quota": {
+			build: func(f *fixture) {
+				f.job("low", 1, newPod("low-0", "gpu", "cpu=4"))
+				f.job("high", 10, newPod("high-0", "", "cpu=5"))
 			},
 			want: "high-0:Pending low-0:Running@gpu",
 		},
-		"takes nothing where others hold too much of the quota": {
-			build: func(s *scene) {
-				s.outside(newPod("daemon", "gpu", "cpu=3"))
-				s.job("low", 1, newPod("low-0", "gpu", "cpu=1"))
-				s.job("high", 10, newPod("high-0", "", "cpu=2"))
+		"evicts no pod if other pods use too much of the quota": {
+			build: func(f *fixture) {
+				f.outside(newPod("daemon", "gpu", "cpu=3"))
+				f.job("low", 1, newPod("low-0", "gpu", "cpu=1"))
+				f.job("high", 10, newPod("high-0", "", "cpu=2"))
 			},
 			want: "high-0:Pending low-0:Running@gpu",
 		},
-		"takes nothing of pods that are no less important": {
-			build: func(s *scene) {
-				s.job("equal", 10, newPod("equal-0", "gpu", "cpu=4"))
-				s.job("high", 10, newPod("high-0", "", "cpu=2"))
+		"evicts no pod with the same priority": {
+			build: func(f *fixture) {
+				f.job("equal", 10, newPod("equal-0", "gpu", "cpu=4"))
+				f.job("high", 10, newPod("high-0", "", "cpu=2"))
 			},
 			want: "equal-0:Running@gpu high-0:Pending",
 		},
-		"is not about GPU pods": {
-			build: func(s *scene) {
-				s.job("low", 1, newPod("low-0", "gpu", "cpu=8"))
-				s.job("high", 10, newPod("high-0", "", "cpu=8 nvidia.com/gpu=1"))
+		"ignores the quota for GPU pods": {
+			build: func(f *fixture) {
+				f.job("low", 1, newPod("low-0", "gpu", "cpu=8"))
+				f.job("high", 10, newPod("high-0", "", "cpu=8 nvidia.com/gpu=1"))
 			},
 			want: "high-0:Pipelined@gpu low-0:Releasing@gpu",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for mode, actions := range map[string][]conf.Configuration{"by resources": nil, "with topology awareness": topologyAware} {
-				if actions != nil && name == "takes nothing more while a victim is leaving" {
-					continue // it takes one victim at least, whatever plugins say: expected at least one victim pod
+				if actions != nil && name == "evicts no further pod while one is releasing" {
+					continue // this mode always evicts at least one pod
 				}
 				t.Run(mode, func(t *testing.T) {
-					s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-					s.actions = actions
-					c.build(s)
-					s.open(t).preempt().expectPlaces(t, c.want)
+					f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+					f.actions = actions
+					c.build(f)
+					f.open(t).preempt().expectPlaces(t, c.want)
 				})
 			}
 		})
@@ -87,62 +87,62 @@ func TestPreemption(t *testing.T) {
 }
 
 func TestTopologyAwarePreemptionSparesPodsThatDoNotHelp(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-	s.actions = topologyAware
-	s.job("train", 1, newPod("train-0", "gpu", "cpu=2 nvidia.com/gpu=8"))
-	s.job("low", 2, newPod("low-0", "gpu", "cpu=4"))
-	s.job("high", 10, newPod("high-0", "", "cpu=2"))
-	s.open(t).preempt().expectPlaces(t, "high-0:Pipelined@gpu low-0:Releasing@gpu train-0:Running@gpu")
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	f.actions = topologyAware
+	f.job("train", 1, newPod("train-0", "gpu", "cpu=2 nvidia.com/gpu=8"))
+	f.job("low", 2, newPod("low-0", "gpu", "cpu=4"))
+	f.job("high", 10, newPod("high-0", "", "cpu=2"))
+	f.open(t).preempt().expectPlaces(t, "high-0:Pipelined@gpu low-0:Releasing@gpu train-0:Running@gpu")
 }
 
 func TestReclaimTakesNothingThatDoesNotHelp(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).queue("other")
-	s.jobIn("other", "train", 0, newPod("train-0", "gpu", "cpu=4 nvidia.com/gpu=8"))
-	s.job("mine", 0, newPod("mine-0", "gpu", "cpu=4"))
-	s.job("web", 0, newPod("web-0", "", "cpu=2"))
-	s.open(t).reclaim().expectPlaces(t, "mine-0:Running@gpu train-0:Running@gpu web-0:Pending")
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).queue("other")
+	f.jobIn("other", "train", 0, newPod("train-0", "gpu", "cpu=4 nvidia.com/gpu=8"))
+	f.job("mine", 0, newPod("mine-0", "gpu", "cpu=4"))
+	f.job("web", 0, newPod("web-0", "", "cpu=2"))
+	f.open(t).reclaim().expectPlaces(t, "mine-0:Running@gpu train-0:Running@gpu web-0:Pending")
 }
 
 func TestReclaimTakesWhatHelps(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", "cpu=4 nvidia.com/gpu=8").queue("other")
-	s.jobIn("other", "batch", 0, newPod("batch-0", "gpu", "cpu=2"), newPod("batch-1", "gpu", "cpu=2"))
-	s.job("web", 0, newPod("web-0", "", "cpu=2"))
-	s.open(t).reclaim()
-	if got := s.task("web-0").Status; got != api.Pipelined {
-		t.Errorf("the pod is %s: %s", got, s.places())
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", "cpu=4 nvidia.com/gpu=8").queue("other")
+	f.jobIn("other", "batch", 0, newPod("batch-0", "gpu", "cpu=2"), newPod("batch-1", "gpu", "cpu=2"))
+	f.job("web", 0, newPod("web-0", "", "cpu=2"))
+	f.open(t).reclaim()
+	if got := f.task("web-0").Status; got != api.Pipelined {
+		t.Errorf("the pod is %s: %s", got, f.places())
 	}
 }
 
-func TestNobodyIsPromisedAPlaceThatTheQuotaDenies(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-	s.job("low", 1, newPod("low-0", "gpu", "cpu=4")).job("high", 10, newPod("high-0", "", "cpu=2")).open(t)
-	statement := s.session.Statement()
-	if err := statement.Pipeline(s.task("high-0"), "gpu", false); err == nil {
+func TestNoPodIsPipelinedBeyondTheQuota(t *testing.T) {
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	f.job("low", 1, newPod("low-0", "gpu", "cpu=4")).job("high", 10, newPod("high-0", "", "cpu=2")).open(t)
+	statement := f.session.Statement()
+	if err := statement.Pipeline(f.task("high-0"), "gpu", false); err == nil {
 		t.Error("the pod is pipelined beyond the quota")
 	}
-	if err := statement.UnPipeline(s.task("high-0")); err != nil {
+	if err := statement.UnPipeline(f.task("high-0")); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.opened.accounts["gpu"].used[0]; got != 4000 {
-		t.Errorf("%d is used after it was taken back, want 4000", got)
+	if got := f.opened.accounts["gpu"].used[0]; got != 4000 {
+		t.Errorf("%d is used after the pod was unpipelined, want 4000", got)
 	}
 }
 
-func TestAContestEndsWithThePreemption(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-	s.job("low", 1, newPod("low-0", "gpu", "cpu=4")).job("high", 10, newPod("high-0", "", "cpu=2")).open(t)
-	high, queue := s.task("high-0"), s.session.Queues["default"]
-	if !s.session.Allocatable(queue, high) {
-		t.Error("the plugin objects to a pod before it is known where")
+func TestAllocatableRefusesOnlyDuringAPreemption(t *testing.T) {
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	f.job("low", 1, newPod("low-0", "gpu", "cpu=4")).job("high", 10, newPod("high-0", "", "cpu=2")).open(t)
+	high, queue := f.task("high-0"), f.session.Queues["default"]
+	if !f.session.Allocatable(queue, high) {
+		t.Error("the plugin refuses a pod before any node is tried")
 	}
-	s.session.Preemptable(high, []*api.TaskInfo{s.task("low-0")})
-	if s.session.Allocatable(queue, high) {
-		t.Error("the plugin agrees although nobody has left")
+	f.session.Preemptable(high, []*api.TaskInfo{f.task("low-0")})
+	if f.session.Allocatable(queue, high) {
+		t.Error("the plugin agrees although no pod was evicted")
 	}
-	if !s.session.Allocatable(queue, s.task("low-0")) {
-		t.Error("the plugin objects to another pod")
+	if !f.session.Allocatable(queue, f.task("low-0")) {
+		t.Error("the plugin refuses another pod")
 	}
-	if err := s.session.PrePredicateFn(high); err != nil || !s.session.Allocatable(queue, high) {
-		t.Errorf("the plugin still objects when the pod is tried again, %v", err)
+	if err := f.session.PrePredicateFn(high); err != nil || !f.session.Allocatable(queue, high) {
+		t.Errorf("the plugin still refuses when the pod is tried again, %v", err)
 	}
 }

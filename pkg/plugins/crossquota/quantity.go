@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// maxQuantityText is more than any amount needs that a node can have.
+// maxQuantityText is longer than any realistic amount.
 const maxQuantityText = 64
 
 var longExponent = regexp.MustCompile(`[[:alpha:]][+-]?[0-9]{3,}`)
 
-// parseQuantity reads an amount that people wrote. Kubernetes computes with quantities digit by
-// digit: comparing 1e999999999 with anything takes minutes, and so do longer exponents to be
-// read. None may hold up the scheduler.
+// parseQuantity parses a quantity that a user wrote. Kubernetes computes with quantities digit by digit:
+// a comparison with 1e999999999 takes minutes, and so does parsing a longer exponent. Such a quantity
+// must not block the scheduler.
 func parseQuantity(text string) (resource.Quantity, error) {
 	if len(text) > maxQuantityText {
 		return resource.Quantity{}, fmt.Errorf("it is longer than %d characters", maxQuantityText)
@@ -25,7 +25,7 @@ func parseQuantity(text string) (resource.Quantity, error) {
 	}
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
-		return resource.Quantity{}, errors.New("it is no quantity such as 32, 500m or 64Gi")
+		return resource.Quantity{}, errors.New("it is not a quantity such as 32, 500m or 64Gi")
 	}
 	return q, nil
 }

@@ -11,41 +11,41 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// toldStrategy is what an event on a pod said last.
-type toldStrategy struct {
+// reportedStrategy is the subject of the last event on a pod.
+type reportedStrategy struct {
 	job     api.JobID
 	unknown string
 }
 
 // reportNode writes an event on a node.
-func (p *process) reportNode(node *corev1.Node, problems string) {
-	klog.V(3).InfoS("Something is wrong with a node's quota", "plugin", Name, "node", node.Name, "problems", problems)
+func (c *cache) reportNode(node *corev1.Node, problems string) {
+	klog.V(3).InfoS("Invalid quota annotations on a node", "plugin", Name, "node", node.Name, "problems", problems)
 	reference := &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
-	p.recorder.Event(reference, corev1.EventTypeWarning, reasonInvalidQuota, fmt.Sprintf("Node <%s>: %s", node.Name, problems))
+	c.recorder.Event(reference, corev1.EventTypeWarning, reasonInvalidQuota, fmt.Sprintf("Node <%s>: %s", node.Name, problems))
 }
 
-// reportStrategy writes an event on a pod that names a strategy that there is not, once.
-func (p *process) reportStrategy(task *api.TaskInfo, unknown string) {
-	now := toldStrategy{job: task.Job, unknown: unknown}
-	if p.told[task.Pod.UID] == now {
+// reportStrategy writes an event on a pod whose annotation names an unknown strategy, once per value.
+func (c *cache) reportStrategy(task *api.TaskInfo, unknown string) {
+	now := reportedStrategy{job: task.Job, unknown: unknown}
+	if c.reported[task.Pod.UID] == now {
 		return
 	}
-	p.told[task.Pod.UID] = now
-	p.recorder.Eventf(task.Pod, corev1.EventTypeWarning, reasonUnknownStrategy,
-		"Annotation %s is %q, which is no strategy, so the default counts: make it most-allocated or least-allocated", strategyAnnotation, unknown)
+	c.reported[task.Pod.UID] = now
+	c.recorder.Eventf(task.Pod, corev1.EventTypeWarning, reasonUnknownStrategy,
+		"Annotation %s is %q, which is not a strategy, so the default applies: set it to most-allocated or least-allocated", strategyAnnotation, unknown)
 }
 
-// forgetTold drops pods that wait no more.
-func (p *process) forgetTold(ssn *framework.Session) {
-	for uid, last := range p.told {
+// forgetReported drops pods that are in no job of the session.
+func (c *cache) forgetReported(ssn *framework.Session) {
+	for uid, last := range c.reported {
 		job := ssn.Jobs[last.job]
 		if job == nil || job.Tasks[api.TaskID(uid)] == nil {
-			delete(p.told, uid)
+			delete(c.reported, uid)
 		}
 	}
 }
 
-// quotasOf is how logs show the quotas of a node.
+// quotasOf returns the quotas of a node for logs.
 func (c *config) quotasOf(facts *nodeFacts) string {
 	var all []string
 	for i, r := range c.resources {

@@ -16,13 +16,13 @@ type pattern struct {
 	expression *regexp.Regexp
 }
 
-// parsePattern takes whatever can be the name of a resource for a plain name, so that the dots
-// in nvidia.com/gpu are dots.
+// parsePattern takes a text that is a valid resource name literally, so that the dots in nvidia.com/gpu
+// match dots only. Any other text is a regular expression.
 func parsePattern(text string) (pattern, error) {
 	if isResourceName(text) {
 		return pattern{plain: corev1.ResourceName(text)}, nil
 	}
-	// Compiled once by itself, because a stray parenthesis may match the one that is added.
+	// The text is also compiled alone: an unbalanced parenthesis may match one that is added below.
 	if _, err := regexp.Compile(text); err != nil {
 		return pattern{}, err
 	}
@@ -60,19 +60,19 @@ func isHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// checkLimitable says why the plugin cannot limit a resource.
+// checkLimitable returns an error if the plugin cannot limit a resource.
 func checkLimitable(text string) error {
 	name := corev1.ResourceName(text)
 	switch {
 	case !isResourceName(text):
-		return fmt.Errorf("it is no name of a resource")
+		return fmt.Errorf("it is not a resource name")
 	case isHugePages(name):
 		if _, err := parseQuantity(strings.TrimPrefix(text, corev1.ResourceHugePagesPrefix)); err != nil {
 			return fmt.Errorf("it has no page size: write one name for each size, such as hugepages-2Mi")
 		}
 	case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage:
 	case !strings.Contains(text, "/"):
-		return fmt.Errorf("pods do not request it: it is none of cpu, memory, ephemeral-storage, hugepages-<size> and has no domain")
+		return fmt.Errorf("pods do not request it: it is not cpu, memory, ephemeral-storage or hugepages-<size>, and has no domain")
 	}
 	return nil
 }

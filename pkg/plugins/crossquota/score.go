@@ -1,18 +1,18 @@
 package crossquota
 
-// strategy is how GPU nodes are ranked for a pod.
+// strategy is how GPU nodes are scored for a pod.
 type strategy int
 
 const (
 	// mostAllocated prefers nodes whose quota is nearly used up.
 	mostAllocated strategy = iota
-	// leastAllocated prefers nodes whose quota has most room.
+	// leastAllocated prefers nodes whose quota has the most room.
 	leastAllocated
 )
 
 var strategies = map[string]strategy{"most-allocated": mostAllocated, "least-allocated": leastAllocated}
 
-// parseStrategy returns the strategy of that name, or the default and the name when there is none.
+// parseStrategy returns the strategy of that name. If there is none, it returns the default and the name.
 func parseStrategy(name string) (s strategy, unknown string) {
 	s, found := strategies[name]
 	if !found {
@@ -21,8 +21,7 @@ func parseStrategy(name string) (s strategy, unknown string) {
 	return s, ""
 }
 
-// score ranks a node from 0 to 1 for a request: the weighted mean of what it says of each resource
-// that is requested.
+// score returns a number from 0 to 1: the weighted mean of the ranks of all requested resources.
 func (c *config) score(s strategy, a *account, requests []amount) float64 {
 	sum, weights := 0.0, 0.0
 	for i, requested := range requests {
@@ -39,8 +38,8 @@ func (c *config) score(s strategy, a *account, requests []amount) float64 {
 	return sum / weights
 }
 
-// rank is the part of a quota that is used or, for leastAllocated, free. A node that is beyond
-// its quota is as full as can be; only preemption asks for its rank.
+// rank returns the fraction of a quota that is used or, for leastAllocated, free. An exceeded quota
+// counts as full; only preemption asks for its rank.
 func (s strategy) rank(used, quota amount) float64 {
 	full := 1.0
 	if used < quota {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// parseSelector reads a LabelSelector as the scheduler's YAML parser leaves it.
+// parseSelector converts a LabelSelector from the form that the scheduler's YAML parser returns.
 func parseSelector(value any) (labels.Selector, error) {
 	converted, err := withStringKeys(value)
 	if err != nil {
@@ -19,7 +19,7 @@ func parseSelector(value any) (labels.Selector, error) {
 	}
 	mapping, isMapping := converted.(map[string]any)
 	if !isMapping {
-		return nil, errors.New("it is no mapping with matchLabels or matchExpressions")
+		return nil, errors.New("it is not a mapping with matchLabels or matchExpressions")
 	}
 	if err := labelsAsText(mapping); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func parseSelector(value any) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(&selector)
 }
 
-// labelsAsText makes strings of values that YAML takes for numbers or truth values. The values of
-// labels are strings, and people leave out the quotes.
+// labelsAsText converts values to strings that YAML parses as numbers or booleans. Values of labels are
+// strings, but users often leave out the quotes.
 func labelsAsText(selector map[string]any) error {
 	if wanted, found := selector["matchLabels"].(map[string]any); found {
 		for key, value := range wanted {
@@ -64,9 +64,9 @@ func labelsAsText(selector map[string]any) error {
 	return nil
 }
 
-// labelText is what a value was written as, as far as YAML lets one know. It takes yes and on for
-// true: to want true instead selects too few pods, but to exclude true instead would select too
-// many. What decimals and dates looked like, cannot be known.
+// labelText returns the text of a value in YAML. YAML parses yes and on as true, too. If the value is
+// wanted, "true" then selects too few pods, which is safe. If it is excluded, "true" would select too
+// many, which is an error. The text of decimals and dates is lost.
 func labelText(value any, wanted bool) (string, error) {
 	switch v := value.(type) {
 	case string:
@@ -81,14 +81,14 @@ func labelText(value any, wanted bool) (string, error) {
 	return "", fmt.Errorf("has the value %v: write it in quotes", value)
 }
 
-// withStringKeys makes nested mappings what encoding/json takes. Volcano reads its configuration
-// with yaml.v2, which makes the keys of nested mappings interfaces.
+// withStringKeys converts nested mappings for encoding/json. Volcano parses its configuration with
+// yaml.v2, where the keys of nested mappings are interfaces.
 func withStringKeys(value any) (any, error) {
 	switch v := value.(type) {
 	case map[any]any:
 		converted := make(map[string]any, len(v))
 		for key, nested := range v {
-			text, err := labelText(key, false) // "on" is a truth value
+			text, err := labelText(key, false) // YAML parses "on" as a boolean
 			if err != nil {
 				return nil, fmt.Errorf("a key %w", err)
 			}

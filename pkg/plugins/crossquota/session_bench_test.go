@@ -17,9 +17,9 @@ func BenchmarkPlainNodes(b *testing.B) { benchmarkOpen(b, "cpu=96 memory=1Ti") }
 func BenchmarkGPUNodes(b *testing.B) { benchmarkOpen(b, "cpu=96 memory=1Ti nvidia.com/gpu=8") }
 
 func benchmarkOpen(b *testing.B, amounts string) {
-	p := newProcess()
-	p.recorder = &notes{}
-	p.configure(gpuArgs(argQuotaResources, "cpu,memory", "quota-percentage.cpu", 50))
+	c := newCache()
+	c.recorder = &notes{}
+	c.configure(gpuArgs(argQuotaResources, "cpu,memory", "quota-percentage.cpu", 50))
 	session := &framework.Session{Nodes: map[string]*api.NodeInfo{}}
 	for i := range benchNodes {
 		node := api.NewNodeInfo(newNode(fmt.Sprint("node-", i), amounts))
@@ -34,10 +34,10 @@ func benchmarkOpen(b *testing.B, amounts string) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		p.session++
-		plugin := &plugin{process: p, config: p.config, session: session}
+		c.session++
+		plugin := &plugin{cache: c, config: c.config, session: session}
 		plugin.openAccounts()
 		plugin.publish()
-		p.forget(session)
+		c.forget(session)
 	}
 }

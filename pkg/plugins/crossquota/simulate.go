@@ -8,27 +8,26 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// simulatePredicate is Volcano's SimulatePredicateFn. Topology-aware preemption removes pods from
-// a copy of a node and puts them back, on several copies at the same time, and asks after each
-// step. All that the quota depends on is in that copy: counting it anew needs no record of the
-// steps, and so there is neither a SimulateAddTaskFn nor a SimulateRemoveTaskFn.
+// simulatePredicate is Volcano's SimulatePredicateFn. Topology-aware preemption removes pods from copies
+// of nodes and adds them again, on several copies at the same time, and calls this function after each
+// step. The copy has all that the quota depends on, so the account is computed from it each time, and
+// the plugin needs neither a SimulateAddTaskFn nor a SimulateRemoveTaskFn.
 //
-// Pods that are being evicted already count as gone, or each cycle until they are would take
-// further victims.
+// Releasing pods count as gone. Otherwise each cycle until they are gone would evict further pods.
 func (p *plugin) simulatePredicate(_ context.Context, _ fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
 	a := p.accounts[node.Name]
 	if a == nil {
 		return nil
 	}
-	facts := p.process.facts(task.Pod)
+	facts := p.cache.facts(task.Pod)
 	if !facts.counted {
 		return nil
 	}
 	future := newAccount(a.facts, len(node.Tasks))
 	for _, other := range node.Tasks {
-		known := p.process.facts(other.Pod)
-		if known.counted && other.Status != api.Releasing {
-			future.hold(api.TaskID(other.Pod.UID), known.requests, holder{})
+		pod := p.cache.facts(other.Pod)
+		if pod.counted && other.Status != api.Releasing {
+			future.charge(api.TaskID(other.Pod.UID), pod.requests, holder{})
 		}
 	}
 	if future.fits(facts.requests) {

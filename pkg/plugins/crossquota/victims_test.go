@@ -11,11 +11,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 )
 
-// tasks are pods by their names, with blanks between.
-func (s *scene) tasks(names string) []*api.TaskInfo {
+// tasks returns pods by their names, which spaces separate.
+func (f *fixture) tasks(names string) []*api.TaskInfo {
 	var all []*api.TaskInfo
 	for name := range strings.FieldsSeq(names) {
-		all = append(all, s.task(name))
+		all = append(all, f.task(name))
 	}
 	return all
 }
@@ -28,11 +28,10 @@ func namesOf(tasks []*api.TaskInfo) string {
 	return strings.Join(all, " ")
 }
 
-// guard adds a plugin to the plugin's own tier that protects pods, and one to a tier of its own
-// below that protects none.
-func (s *scene) guard(protected string) *scene {
+// guard adds a plugin to the tier of this one that protects pods from eviction.
+func (f *fixture) guard(protected string) *fixture {
 	on := ptr.To(true)
-	s.session.Tiers[0].Plugins = append(s.session.Tiers[0].Plugins, conf.PluginOption{Name: "guard", EnabledPreemptable: on, EnabledReclaimable: on, EnabledPredicate: on})
+	f.session.Tiers[0].Plugins = append(f.session.Tiers[0].Plugins, conf.PluginOption{Name: "guard", EnabledPreemptable: on, EnabledReclaimable: on, EnabledPredicate: on})
 	guard := func(_ *api.TaskInfo, candidates []*api.TaskInfo) ([]*api.TaskInfo, int) {
 		var victims []*api.TaskInfo
 		for _, candidate := range candidates {
@@ -42,17 +41,17 @@ func (s *scene) guard(protected string) *scene {
 		}
 		return victims, permit
 	}
-	s.session.AddPreemptableFn("guard", guard)
-	s.session.AddReclaimableFn("guard", guard)
-	return s
+	f.session.AddPreemptableFn("guard", guard)
+	f.session.AddReclaimableFn("guard", guard)
+	return f
 }
 
 func TestVictims(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8").node("free", eightCores)
-	s.job("low", 1, newPod("low-0", "gpu", "cpu=2"), newPod("low-1", "gpu", "cpu=1"), newPod("low-2", "gpu", "cpu=1"), newPod("plain-0", "plain", "cpu=1"), newPod("free-0", "free", "cpu=1"))
-	s.job("train", 1, newPod("train-0", "gpu", "cpu=1 nvidia.com/gpu=4"), newPod("train-1", "gpu", "cpu=2 nvidia.com/gpu=4"))
-	s.job("safe", 1, newPod("safe-0", "plain", "cpu=1"))
-	s.job("high", 10, newPod("high-0", "", "cpu=2"), newPod("large-0", "", "cpu=4"), newPod("gpu-0", "", "cpu=8 nvidia.com/gpu=1")).open(t).guard("low-2")
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8").node("free", eightCores)
+	f.job("low", 1, newPod("low-0", "gpu", "cpu=2"), newPod("low-1", "gpu", "cpu=1"), newPod("low-2", "gpu", "cpu=1"), newPod("plain-0", "plain", "cpu=1"), newPod("free-0", "free", "cpu=1"))
+	f.job("train", 1, newPod("train-0", "gpu", "cpu=1 nvidia.com/gpu=4"), newPod("train-1", "gpu", "cpu=2 nvidia.com/gpu=4"))
+	f.job("safe", 1, newPod("safe-0", "plain", "cpu=1"))
+	f.job("high", 10, newPod("high-0", "", "cpu=2"), newPod("large-0", "", "cpu=4"), newPod("gpu-0", "", "cpu=8 nvidia.com/gpu=1")).open(t).guard("low-2")
 	type verdict struct {
 		victims string
 		answer  int
@@ -61,63 +60,63 @@ func TestVictims(t *testing.T) {
 		pod, candidates  string
 		preempt, reclaim verdict
 	}{
-		"of which one is enough":                        {"high-0", "low-0", verdict{"low-0", permit}, verdict{"low-0", permit}},
-		"that are enough together":                      {"high-0", "low-0 low-1", verdict{"low-0 low-1", permit}, verdict{"low-0", permit}},
-		"that hold too little":                          {"high-0", "low-1", verdict{"", reject}, verdict{"", reject}},
-		"of which another plugin protects one":          {"high-0", "low-1 low-2", verdict{"", reject}, verdict{"", reject}},
-		"and GPU pods that would not help":              {"high-0", "train-0 low-0", verdict{"low-0", permit}, verdict{"low-0", permit}},
-		"that hold nothing of the quota":                {"high-0", "train-0", verdict{"", reject}, verdict{"", reject}},
-		"on a node without GPU":                         {"high-0", "plain-0", verdict{"", abstain}, verdict{"", abstain}},
-		"on a node with room in its quota":              {"high-0", "free-0", verdict{"", abstain}, verdict{"", abstain}},
-		"of which there are none":                       {"high-0", "", verdict{"", abstain}, verdict{"", abstain}},
-		"for a pod that uses a GPU":                     {"gpu-0", "low-1", verdict{"", abstain}, verdict{"", abstain}},
-		"for a pod that needs more than is not guarded": {"large-0", "low-0 low-1 low-2", verdict{"", reject}, verdict{"", reject}},
+		"one of which is enough":                 {"high-0", "low-0", verdict{"low-0", permit}, verdict{"low-0", permit}},
+		"that are enough together":               {"high-0", "low-0 low-1", verdict{"low-0 low-1", permit}, verdict{"low-0", permit}},
+		"that use too little":                    {"high-0", "low-1", verdict{"", reject}, verdict{"", reject}},
+		"one of which another plugin protects":   {"high-0", "low-1 low-2", verdict{"", reject}, verdict{"", reject}},
+		"and GPU pods that would not help":       {"high-0", "train-0 low-0", verdict{"low-0", permit}, verdict{"low-0", permit}},
+		"that do not use the quota":              {"high-0", "train-0", verdict{"", reject}, verdict{"", reject}},
+		"on a node without GPU":                  {"high-0", "plain-0", verdict{"", abstain}, verdict{"", abstain}},
+		"on a node with room in its quota":       {"high-0", "free-0", verdict{"", abstain}, verdict{"", abstain}},
+		"none at all":                            {"high-0", "", verdict{"", abstain}, verdict{"", abstain}},
+		"for a pod that uses a GPU":              {"gpu-0", "low-1", verdict{"", abstain}, verdict{"", abstain}},
+		"for a pod that needs protected victims": {"large-0", "low-0 low-1 low-2", verdict{"", reject}, verdict{"", reject}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod, candidates := s.task(c.pod), s.tasks(c.candidates)
-			victims, answer := s.opened.preemptable(pod, candidates)
+			pod, candidates := f.task(c.pod), f.tasks(c.candidates)
+			victims, answer := f.opened.preemptable(pod, candidates)
 			if got := (verdict{namesOf(victims), answer}); got != c.preempt {
 				t.Errorf("preemptable says %v, want %v", got, c.preempt)
 			}
-			victims, answer = s.opened.reclaimable(pod, candidates)
+			victims, answer = f.opened.reclaimable(pod, candidates)
 			if got := (verdict{namesOf(victims), answer}); got != c.reclaim {
 				t.Errorf("reclaimable says %v, want %v", got, c.reclaim)
 			}
-			if contest := s.opened.contest.Load(); (contest.account != nil) != (c.preempt.answer != abstain) {
+			if contest := f.opened.preemption.Load(); (contest.account != nil) != (c.preempt.answer != abstain) {
 				t.Errorf("the contest is %+v", contest)
 			}
 		})
 	}
 }
 
-// A node that lacks memory, too, cannot do with the pods that hold the quota.
-func TestWhereTheNodeLacksResourcesAllVictimsMayBeTaken(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-	s.job("low", 1, newPod("low-0", "gpu", "cpu=4 memory=1Gi")).job("train", 1, newPod("train-0", "gpu", "cpu=1 memory=30Gi nvidia.com/gpu=8"))
-	s.job("high", 10, newPod("high-0", "", "cpu=2 memory=8Gi")).open(t)
-	victims, answer := s.opened.preemptable(s.task("high-0"), s.tasks("low-0 train-0"))
+// If the node also lacks memory, pods that do not use the quota may be victims.
+func TestAllVictimsArePermittedIfTheNodeLacksResources(t *testing.T) {
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	f.job("low", 1, newPod("low-0", "gpu", "cpu=4 memory=1Gi")).job("train", 1, newPod("train-0", "gpu", "cpu=1 memory=30Gi nvidia.com/gpu=8"))
+	f.job("high", 10, newPod("high-0", "", "cpu=2 memory=8Gi")).open(t)
+	victims, answer := f.opened.preemptable(f.task("high-0"), f.tasks("low-0 train-0"))
 	if got := namesOf(victims); got != "low-0 train-0" || answer != permit {
 		t.Errorf("preemptable says %s, %d", got, answer)
 	}
 }
 
-func TestAllPluginsMayBeAskedAllAtOnce(t *testing.T) {
-	s := newScene(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-	s.job("low", 1, newPod("low-0", "gpu", "cpu=2"), newPod("low-1", "gpu", "cpu=2"), newPod("train-0", "gpu", "cpu=1 nvidia.com/gpu=8"))
-	s.job("high", 10, newPod("high-0", "", "cpu=2")).open(t).guard("low-1")
+func TestAskingAllPluginsIsSafeForConcurrentUse(t *testing.T) {
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+	f.job("low", 1, newPod("low-0", "gpu", "cpu=2"), newPod("low-1", "gpu", "cpu=2"), newPod("train-0", "gpu", "cpu=1 nvidia.com/gpu=8"))
+	f.job("high", 10, newPod("high-0", "", "cpu=2")).open(t).guard("low-1")
 	var wait sync.WaitGroup
 	for range 16 {
-		candidates := s.tasks("train-0 low-1 low-0")
+		candidates := f.tasks("train-0 low-1 low-0")
 		wait.Go(func() {
 			for range 100 {
-				if got := namesOf(s.session.Preemptable(s.task("high-0"), candidates)); got != "low-0" {
+				if got := namesOf(f.session.Preemptable(f.task("high-0"), candidates)); got != "low-0" {
 					t.Errorf("victims are %q", got)
 				}
 			}
 		})
 	}
 	wait.Wait()
-	s.opened.asked.Range(func(question, _ any) bool {
+	f.opened.asked.Range(func(question, _ any) bool {
 		t.Errorf("%v is still asked", question)
 		return true
 	})

@@ -22,9 +22,9 @@ func TestQuotasThatCannotBeRead(t *testing.T) {
 		name, quota, want, problem string
 		none                       bool
 	}{
-		{name: "never a good one", quota: "8 H100", problem: "is wrong at character 1: it is no object; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}; until then, none of its pods may use a card"},
+		{name: "never a good one", quota: "8 H100", problem: "is wrong at character 1: it is not an object; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}; until then, none of its pods may use a card"},
 		{name: "a good one", quota: `{"H100": 8}`, want: "H100:8"},
-		{name: "a bad one", quota: `{"H100": -8}`, want: "H100:8", problem: "-8 for H100 is no whole number from 0 to 9223372036854775807"},
+		{name: "a bad one", quota: `{"H100": -8}`, want: "H100:8", problem: "-8 for H100 is not a whole number from 0 to 9223372036854775807"},
 		{name: "still a bad one", quota: `{"H100": 8`, want: "H100:8", problem: "until then, its last valid quota holds"},
 		{name: "taken away", none: true},
 		{name: "and then a bad one", quota: `[]`, problem: "none of its pods may use a card"},

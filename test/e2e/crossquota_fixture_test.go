@@ -14,30 +14,30 @@ import (
 )
 
 // site is what one case has to itself of a cluster with crossquota.
-type site struct{ *scene }
+type crossquotaFixture struct{ *fixture }
 
 // node makes a node with eight cores and 32Gi, and what more is said.
-func (s *site) node(ctx context.Context, name, more string) string {
-	name = s.namespace + "-" + name
+func (f *crossquotaFixture) node(ctx context.Context, name, more string) string {
+	name = f.namespace + "-" + name
 	Expect(controlPlane.ApplyYAML(ctx, "node", fmt.Appendf(nil, `
 apiVersion: v1
 kind: Node
-metadata: {name: %[1]s, labels: {site: %[2]s, node: %[1]s}}
+metadata: {name: %[1]s, labels: {fixture: %[2]s, node: %[1]s}}
 status:
   allocatable: &all {cpu: "8", memory: 32Gi, pods: "50", %[3]s}
   capacity: *all
-`, name, s.namespace, more))).To(Succeed())
+`, name, f.namespace, more))).To(Succeed())
 	return name
 }
 
 // create creates a pod that must be on that node, or on any of the site's if it is empty.
-func (s *site) create(ctx context.Context, name, node, cpu string, changes ...func(*corev1.Pod)) {
+func (f *crossquotaFixture) create(ctx context.Context, name, node, cpu string, changes ...func(*corev1.Pod)) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{}},
 		Spec: corev1.PodSpec{
 			SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
 			Containers:   []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1"}},
-			NodeSelector: map[string]string{"site": s.namespace},
+			NodeSelector: map[string]string{"fixture": f.namespace},
 		},
 	}
 	if node != "" {
@@ -47,20 +47,20 @@ func (s *site) create(ctx context.Context, name, node, cpu string, changes ...fu
 	for _, change := range changes {
 		change(pod)
 	}
-	_, err := s.kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	_, err := f.kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
 // run creates a pod and waits until it runs.
-func (s *site) run(ctx context.Context, name, node, cpu string, changes ...func(*corev1.Pod)) {
+func (f *crossquotaFixture) run(ctx context.Context, name, node, cpu string, changes ...func(*corev1.Pod)) {
 	GinkgoHelper()
-	s.create(ctx, name, node, cpu, changes...)
-	s.expectPodRuns(ctx, name)
+	f.create(ctx, name, node, cpu, changes...)
+	f.expectPodRuns(ctx, name)
 }
 
-func (s *site) remove(ctx context.Context, name string) {
+func (f *crossquotaFixture) remove(ctx context.Context, name string) {
 	GinkgoHelper()
-	Expect(s.kube.CoreV1().Pods(s.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+	Expect(f.kube.CoreV1().Pods(f.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 }
 
 func requesting(name corev1.ResourceName) func(*corev1.Pod) {
@@ -82,18 +82,18 @@ func labelled(key string) func(*corev1.Pod) {
 }
 
 // annotate sets the quota that a node's annotation says.
-func (s *site) annotate(ctx context.Context, node, suffix, value string) {
+func (f *crossquotaFixture) annotate(ctx context.Context, node, suffix, value string) {
 	GinkgoHelper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"volcano.sh/crossquota-%s":%q}}}`, suffix, value)
-	_, err := s.kube.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := f.kube.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
 // expectWaits waits until a pod's condition says why it has no node.
-func (s *site) expectWaits(ctx context.Context, name, message string) {
+func (f *crossquotaFixture) expectWaits(ctx context.Context, name, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		pod, err := s.kube.CoreV1().Pods(s.namespace).Get(ctx, name, metav1.GetOptions{})
+		pod, err := f.kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(pod.Spec.NodeName).To(BeEmpty(), "node of pod %s", name)
 		g.Expect(pod.Status.Conditions).To(ContainElement(SatisfyAll(HaveField("Type", corev1.PodScheduled), HaveField("Status", corev1.ConditionFalse),
@@ -102,14 +102,14 @@ func (s *site) expectWaits(ctx context.Context, name, message string) {
 }
 
 // expectEvents waits until an object has had just these warnings of one reason, each once.
-func (s *site) expectEvents(ctx context.Context, namespace, kind, name, reason string, messages ...string) {
+func (f *crossquotaFixture) expectEvents(ctx context.Context, namespace, kind, name, reason string, messages ...string) {
 	GinkgoHelper()
 	wanted := make([]any, 0, len(messages))
 	for _, message := range messages {
 		wanted = append(wanted, ContainSubstring(message))
 	}
 	Eventually(func() []string {
-		events, err := s.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
+		events, err := f.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
 		Expect(err).NotTo(HaveOccurred())
 		var told []string
 		for _, e := range events.Items {
@@ -123,7 +123,7 @@ func (s *site) expectEvents(ctx context.Context, namespace, kind, name, reason s
 	}).WithContext(ctx).Should(ConsistOf(wanted...))
 }
 
-func (s *site) expectMetric(ctx context.Context, name, node, resource string, value float64) {
+func (f *crossquotaFixture) expectMetric(ctx context.Context, name, node, resource string, value float64) {
 	GinkgoHelper()
 	want := fmt.Sprintf("volcano_crossquota_%s{node=%q,resource=%q} %v\n", name, node, resource, value)
 	Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).WithPolling(100 * time.Millisecond).Should(ContainSubstring(want))

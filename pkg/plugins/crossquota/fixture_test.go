@@ -31,11 +31,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scene is a cluster in which one session takes place.
-type scene struct {
+// fixture is a cluster for one session.
+type fixture struct {
 	uthelper.TestCommonStruct
-	// process is the plugin's memory, which later scenes may share.
-	process *process
+	// cache is the plugin's, which later fixtures may share.
+	cache   *cache
 	args    framework.Arguments
 	actions []conf.Configuration
 	opened  *plugin
@@ -51,23 +51,23 @@ func gpuArgs(further ...any) framework.Arguments {
 	return args
 }
 
-func newScene(args framework.Arguments) *scene {
-	s := &scene{process: newProcess(), args: args}
-	s.process.recorder = &notes{}
-	return s.queue("default")
+func newFixture(args framework.Arguments) *fixture {
+	f := &fixture{cache: newCache(), args: args}
+	f.cache.recorder = &notes{}
+	return f.queue("default")
 }
 
-func (s *scene) queue(name string) *scene {
+func (f *fixture) queue(name string) *fixture {
 	q := util.BuildQueue(name, 1, nil)
 	q.Spec.Reclaimable = ptr.To(true)
-	s.Queues = append(s.Queues, q)
-	return s
+	f.Queues = append(f.Queues, q)
+	return f
 }
 
 // node adds a node with amounts as "cpu=8 memory=32Gi", and annotations as keys and values by turns.
-func (s *scene) node(name, amounts string, annotations ...string) *scene {
-	s.Nodes = append(s.Nodes, newNode(name, amounts, annotations...))
-	return s
+func (f *fixture) node(name, amounts string, annotations ...string) *fixture {
+	f.Nodes = append(f.Nodes, newNode(name, amounts, annotations...))
+	return f
 }
 
 func newNode(name, amounts string, annotations ...string) *corev1.Node {
@@ -88,7 +88,7 @@ func list(amounts string) corev1.ResourceList {
 	return all
 }
 
-// newPod runs on its node, or waits for one when it has none.
+// newPod returns a pod that runs on a node, or is pending if node is empty.
 func newPod(name, node, amounts string) *corev1.Pod {
 	phase := corev1.PodRunning
 	if node == "" {
@@ -97,74 +97,74 @@ func newPod(name, node, amounts string) *corev1.Pod {
 	return util.BuildPod("ns", name, node, phase, list(amounts), "", nil, nil)
 }
 
-// outside adds pods that no job of Volcano has.
-func (s *scene) outside(pods ...*corev1.Pod) *scene {
+// outside adds pods that belong to no job of Volcano.
+func (f *fixture) outside(pods ...*corev1.Pod) *fixture {
 	for _, pod := range pods {
 		delete(pod.Annotations, schedulingv1beta1.KubeGroupNameAnnotationKey)
 	}
-	s.Pods = append(s.Pods, pods...)
-	return s
+	f.Pods = append(f.Pods, pods...)
+	return f
 }
 
 // job adds a job that may start with one of its pods.
-func (s *scene) job(name string, value int32, pods ...*corev1.Pod) *scene {
-	return s.jobIn("default", name, value, pods...)
+func (f *fixture) job(name string, value int32, pods ...*corev1.Pod) *fixture {
+	return f.jobIn("default", name, value, pods...)
 }
 
-func (s *scene) jobIn(queue, name string, value int32, pods ...*corev1.Pod) *scene {
+func (f *fixture) jobIn(queue, name string, value int32, pods ...*corev1.Pod) *fixture {
 	class := util.BuildPriorityClass(fmt.Sprint("p", value), value)
-	s.PriClass = append(s.PriClass, class)
+	f.PriClass = append(f.PriClass, class)
 	group := util.BuildPodGroup(name, "ns", queue, 1, nil, schedulingv1beta1.PodGroupInqueue)
 	group.Spec.PriorityClassName = class.Name
-	s.PodGroups = append(s.PodGroups, group)
+	f.PodGroups = append(f.PodGroups, group)
 	for _, pod := range pods {
 		pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] = name
 		pod.Spec.Priority = &value
 	}
-	s.Pods = append(s.Pods, pods...)
-	return s
+	f.Pods = append(f.Pods, pods...)
+	return f
 }
 
 // open opens a session.
-func (s *scene) open(t *testing.T) *scene {
+func (f *fixture) open(t *testing.T) *fixture {
 	t.Helper()
 	builder := func(args framework.Arguments) framework.Plugin {
-		s.process.configure(args)
-		s.opened = &plugin{process: s.process, config: s.process.config}
-		return s.opened
+		f.cache.configure(args)
+		f.opened = &plugin{cache: f.cache, config: f.cache.config}
+		return f.opened
 	}
-	s.Plugins = map[string]framework.PluginBuilder{Name: builder, gang.PluginName: gang.New, priority.PluginName: priority.New}
+	f.Plugins = map[string]framework.PluginBuilder{Name: builder, gang.PluginName: gang.New, priority.PluginName: priority.New}
 	on := ptr.To(true)
 	tier := conf.Tier{Plugins: []conf.PluginOption{
-		{Name: Name, EnabledPredicate: on, EnabledNodeOrder: on, EnabledPreemptable: on, EnabledReclaimable: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledOverused: on, Arguments: s.args},
+		{Name: Name, EnabledPredicate: on, EnabledNodeOrder: on, EnabledPreemptable: on, EnabledReclaimable: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledOverused: on, Arguments: f.args},
 		{Name: priority.PluginName, EnabledTaskOrder: on, EnabledJobOrder: on, EnabledPreemptable: on, EnabledJobStarving: on},
 		{Name: gang.PluginName, EnabledJobReady: on, EnabledJobPipelined: on, EnabledJobStarving: on, EnabledReclaimable: on},
 	}}
-	s.session = s.RegisterSession([]conf.Tier{tier}, s.actions)
+	f.session = f.RegisterSession([]conf.Tier{tier}, f.actions)
 	t.Cleanup(framework.CleanupPluginBuilders)
-	return s
+	return f
 }
 
-// close ends the session as the scheduler does; the scene's process goes on.
-func (s *scene) close() { framework.CloseSession(s.session) }
+// close closes the session as the scheduler does. The fixture's cache stays.
+func (f *fixture) close() { framework.CloseSession(f.session) }
 
-func (s *scene) allocate() *scene {
-	s.Run([]framework.Action{allocate.New()})
-	return s
+func (f *fixture) allocate() *fixture {
+	f.Run([]framework.Action{allocate.New()})
+	return f
 }
 
-func (s *scene) preempt() *scene {
-	s.Run([]framework.Action{allocate.New(), preempt.New()})
-	return s
+func (f *fixture) preempt() *fixture {
+	f.Run([]framework.Action{allocate.New(), preempt.New()})
+	return f
 }
 
-func (s *scene) reclaim() *scene {
-	s.Run([]framework.Action{allocate.New(), reclaim.New()})
-	return s
+func (f *fixture) reclaim() *fixture {
+	f.Run([]framework.Action{allocate.New(), reclaim.New()})
+	return f
 }
 
-func (s *scene) task(name string) *api.TaskInfo {
-	for _, job := range s.session.Jobs {
+func (f *fixture) task(name string) *api.TaskInfo {
+	for _, job := range f.session.Jobs {
 		for _, task := range job.Tasks {
 			if task.Name == name {
 				return task
@@ -174,10 +174,10 @@ func (s *scene) task(name string) *api.TaskInfo {
 	panic("no pod " + name)
 }
 
-// places are the pods that jobs have, as the session sees them, sorted.
-func (s *scene) places() string {
+// places lists the pods of jobs with status and node in the session, sorted.
+func (f *fixture) places() string {
 	var all []string
-	for _, job := range s.session.Jobs {
+	for _, job := range f.session.Jobs {
 		for _, task := range job.Tasks {
 			place := task.Name + ":" + task.Status.String()
 			if task.NodeName != "" {
@@ -190,23 +190,23 @@ func (s *scene) places() string {
 	return strings.Join(all, " ")
 }
 
-func (s *scene) expectPlaces(t *testing.T, want string) {
+func (f *fixture) expectPlaces(t *testing.T, want string) {
 	t.Helper()
-	if got := s.places(); got != want {
+	if got := f.places(); got != want {
 		t.Errorf("pods are\n%s, want\n%s", got, want)
 	}
 }
 
-// why is the reason for which a pod may not be on a node; empty if it may.
-func (s *scene) why(pod, node string) string {
-	err := s.opened.predicate(s.task(pod), s.session.Nodes[node])
+// refusal returns the predicate's reasons for a pod and a node; empty if the pod fits.
+func (f *fixture) refusal(pod, node string) string {
+	err := f.opened.predicate(f.task(pod), f.session.Nodes[node])
 	if err == nil {
 		return ""
 	}
 	return strings.Join(err.(*api.FitError).Reasons(), "; ")
 }
 
-// notes is an event recorder that remembers.
+// notes is an event recorder that keeps events.
 type notes struct{ all []string }
 
 func (n *notes) Event(object runtime.Object, _, reason, message string) {
@@ -228,9 +228,9 @@ func (n *notes) AnnotatedEventf(object runtime.Object, _ map[string]string, kind
 	n.Eventf(object, kind, reason, format, args...)
 }
 
-// taken returns what was noted since the last time.
-func (s *scene) taken() []string {
-	n := s.process.recorder.(*notes)
+// events returns the events since the last call.
+func (f *fixture) events() []string {
+	n := f.cache.recorder.(*notes)
 	all := n.all
 	n.all = nil
 	return all

@@ -49,15 +49,15 @@ func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {
 	}
 	k.claims[claim.UID] = now
 	for _, name := range slices.Compact([]string{now.queue, "ml"}) {
-		before := maps.Clone(k.held[name])
+		before := maps.Clone(k.allocated[name])
 		for dimension, amount := range was.holdings {
-			k.held[name][dimension] -= amount
+			k.allocated[name][dimension] -= amount
 		}
 		for dimension, amount := range now.holdings {
-			k.held[name][dimension] += amount
+			k.allocated[name][dimension] += amount
 		}
 		for dimension, limit := range k.capability[name] {
-			held := k.held[name][dimension]
+			held := k.allocated[name][dimension]
 			k.most[name][dimension] = max(k.most[name][dimension], held)
 			if held > max(limit, before[dimension]) {
 				k.broken = append(k.broken, fmt.Sprintf("%s: queue %s holds %g of %s, more than %g", claim.Name, name, held, dimension, limit))

@@ -21,7 +21,7 @@ import (
 )
 
 // scene is what one case has to itself.
-type scene struct {
+type fixture struct {
 	namespace string
 	// class is a DeviceClass that all devices belong to.
 	class string
@@ -32,14 +32,14 @@ type scene struct {
 // sampleDriver is an expression for the devices of config/samples/cluster.
 const sampleDriver = `device.driver == "gpu.example.com"`
 
-func newScene(ctx context.Context) *scene {
+func newFixture(ctx context.Context) *fixture {
 	ns, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(deleteNamespace, ns.Name)
-	s := &scene{namespace: ns.Name, class: ns.Name + "-h100", kube: kube}
-	createClass(ctx, s.class, sampleDriver)
-	s.template(ctx, "one", exactly(s.class, 1))
-	return s
+	f := &fixture{namespace: ns.Name, class: ns.Name + "-h100", kube: kube}
+	createClass(ctx, f.class, sampleDriver)
+	f.template(ctx, "one", exactly(f.class, 1))
+	return f
 }
 
 // deleteNamespace waits until its pods and claims, and with them the devices, are gone. The
@@ -75,8 +75,8 @@ func createClass(ctx context.Context, name, expression string, change ...func(*r
 }
 
 // queue creates a queue below parent; name is made unique. A nil quota is none.
-func (s *scene) queue(ctx context.Context, name, parent string, dra *schedulingv1beta1.DRAQuota) string {
-	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-" + name}}
+func (f *fixture) queue(ctx context.Context, name, parent string, dra *schedulingv1beta1.DRAQuota) string {
+	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}}
 	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, dra
 	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -131,7 +131,7 @@ func (j job) withoutRequests() job             { j.bestEffort = true; return j }
 func (j job) withPriority(class string) job    { j.priority = class; return j }
 func (j job) startingWith(available int32) job { j.minAvailable = available; return j }
 
-func (s *scene) submit(ctx context.Context, j job) {
+func (f *fixture) submit(ctx context.Context, j job) {
 	container := corev1.Container{Name: "main", Image: "registry.example.com/main:v1"}
 	container.Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 	if !j.bestEffort {
@@ -152,7 +152,7 @@ func (s *scene) submit(ctx context.Context, j job) {
 	if j.runFor > 0 {
 		template.Annotations["devicequota.io/run-for"] = j.runFor.String()
 	}
-	_, err := vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, &batchv1alpha1.Job{
+	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, &batchv1alpha1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: j.name},
 		Spec: batchv1alpha1.JobSpec{
 			SchedulerName: "volcano", Queue: j.queue, MinAvailable: j.minAvailable, PriorityClassName: j.priority,
@@ -162,21 +162,21 @@ func (s *scene) submit(ctx context.Context, j job) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-func (s *scene) deleteJob(ctx context.Context, name string) {
-	Expect(vc.BatchV1alpha1().Jobs(s.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+func (f *fixture) deleteJob(ctx context.Context, name string) {
+	Expect(vc.BatchV1alpha1().Jobs(f.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 }
 
 // pods returns the pods of a job.
-func (s *scene) pods(ctx context.Context, name string) []corev1.Pod {
-	list, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1alpha1.JobNameKey + "=" + name})
+func (f *fixture) pods(ctx context.Context, name string) []corev1.Pod {
+	list, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1alpha1.JobNameKey + "=" + name})
 	Expect(err).NotTo(HaveOccurred())
 	return list.Items
 }
 
 // phase counts the pods of a job in that phase.
-func (s *scene) phase(ctx context.Context, name string, phase corev1.PodPhase) int {
+func (f *fixture) phase(ctx context.Context, name string, phase corev1.PodPhase) int {
 	n := 0
-	for _, pod := range s.pods(ctx, name) {
+	for _, pod := range f.pods(ctx, name) {
 		if pod.Status.Phase == phase {
 			n++
 		}
@@ -184,39 +184,39 @@ func (s *scene) phase(ctx context.Context, name string, phase corev1.PodPhase) i
 	return n
 }
 
-func (s *scene) expectRunning(ctx context.Context, name string, n int) {
+func (f *fixture) expectRunning(ctx context.Context, name string, n int) {
 	GinkgoHelper()
-	Eventually(func() int { return s.phase(ctx, name, corev1.PodRunning) }).WithContext(ctx).Should(Equal(n), "running pods of job %s", name)
+	Eventually(func() int { return f.phase(ctx, name, corev1.PodRunning) }).WithContext(ctx).Should(Equal(n), "running pods of job %s", name)
 }
 
-func (s *scene) expectSucceeded(ctx context.Context, name string, n int) {
+func (f *fixture) expectSucceeded(ctx context.Context, name string, n int) {
 	GinkgoHelper()
-	Eventually(func() int { return s.phase(ctx, name, corev1.PodSucceeded) }).WithContext(ctx).Should(Equal(n), "succeeded pods of job %s", name)
+	Eventually(func() int { return f.phase(ctx, name, corev1.PodSucceeded) }).WithContext(ctx).Should(Equal(n), "succeeded pods of job %s", name)
 }
 
 // expectHeld waits until the PodGroup of a job has an event of that reason and message, and makes
 // sure that the job has no pods.
-func (s *scene) expectHeld(ctx context.Context, name, reason, message string) {
+func (f *fixture) expectNotEnqueued(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()
-	expectTold(ctx, s.namespace, "PodGroup", s.podGroup(ctx, name), reason, message)
-	Expect(s.pods(ctx, name)).To(BeEmpty(), "a job that is not let in has no pods")
+	expectTold(ctx, f.namespace, "PodGroup", f.podGroup(ctx, name), reason, message)
+	Expect(f.pods(ctx, name)).To(BeEmpty(), "a job that is not let in has no pods")
 }
 
 // expectRefused waits until a pod of the job says why it waits, and no pod of it has a node.
-func (s *scene) expectRefused(ctx context.Context, name, reason, message string) {
+func (f *fixture) expectRefused(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()
-	s.expectTold(ctx, name, 1, reason, message)
-	for _, pod := range s.pods(ctx, name) {
+	f.expectTold(ctx, name, 1, reason, message)
+	for _, pod := range f.pods(ctx, name) {
 		Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s was placed", pod.Name)
 	}
 }
 
 // expectTold waits until n pods of the job or more have an event of that reason and message, and
 // a PodScheduled condition that says the same.
-func (s *scene) expectTold(ctx context.Context, name string, n int, reason, message string) {
+func (f *fixture) expectTold(ctx context.Context, name string, n int, reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		events, err := kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{})
+		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 		told := map[string]string{}
 		for _, event := range events.Items {
@@ -225,7 +225,7 @@ func (s *scene) expectTold(ctx context.Context, name string, n int, reason, mess
 			}
 		}
 		explained := 0
-		for _, pod := range s.pods(ctx, name) {
+		for _, pod := range f.pods(ctx, name) {
 			for _, condition := range pod.Status.Conditions {
 				if condition.Type == corev1.PodScheduled && strings.Contains(condition.Message, message) && strings.Contains(told[pod.Name], message) {
 					explained++

@@ -32,8 +32,8 @@ const (
 )
 
 // cardNode adds a node with labels and resources in YAML.
-func (s *scene) cardNode(ctx context.Context, name, labels, resources string) string {
-	name = s.name(name)
+func (f *fixture) cardNode(ctx context.Context, name, labels, resources string) string {
+	name = f.name(name)
 	Expect(controlPlane.ApplyYAML(ctx, "node "+name, fmt.Appendf(nil, `
 apiVersion: v1
 kind: Node
@@ -49,24 +49,24 @@ status:
 }
 
 // gpuNode adds a node with whole GPUs of a model.
-func (s *scene) gpuNode(ctx context.Context, name, model string, count int) string {
-	return s.cardNode(ctx, name, "nvidia.com/gpu.product: "+model, fmt.Sprintf(`nvidia.com/gpu: "%d"`, count))
+func (f *fixture) gpuNode(ctx context.Context, name, model string, count int) string {
+	return f.cardNode(ctx, name, "nvidia.com/gpu.product: "+model, fmt.Sprintf(`nvidia.com/gpu: "%d"`, count))
 }
 
 // fiveModels adds a node of each model, with eight whole cards each, and MPS and MIG beside four
 // whole ones on the H20.
-func (s *scene) fiveModels(ctx context.Context) {
-	s.gpuNode(ctx, "a100", a100, 8)
-	s.gpuNode(ctx, "h100", h100, 8)
-	s.gpuNode(ctx, "rtx", rtx, 8)
-	s.cardNode(ctx, "h20", `nvidia.com/gpu.product: NVIDIA-H20, nvidia.com/gpu.memory: "97871", nvidia.com/gpu.replicas: "2"`,
+func (f *fixture) fiveModels(ctx context.Context) {
+	f.gpuNode(ctx, "a100", a100, 8)
+	f.gpuNode(ctx, "h100", h100, 8)
+	f.gpuNode(ctx, "rtx", rtx, 8)
+	f.cardNode(ctx, "h20", `nvidia.com/gpu.product: NVIDIA-H20, nvidia.com/gpu.memory: "97871", nvidia.com/gpu.replicas: "2"`,
 		`nvidia.com/gpu: "4", nvidia.com/gpu.shared: "4", nvidia.com/mig-1g.18gb: "7"`)
-	s.cardNode(ctx, "ascend", "huawei.com/npu.product: Ascend-910B", `huawei.com/Ascend910: "8"`)
+	f.cardNode(ctx, "ascend", "huawei.com/npu.product: Ascend-910B", `huawei.com/Ascend910: "8"`)
 }
 
 // cardQueue creates a queue with a card quota; no quota if that is empty.
-func (s *scene) cardQueue(ctx context.Context, name, parent, quota string) string {
-	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.name(name)}}
+func (f *fixture) cardQueue(ctx context.Context, name, parent, quota string) string {
+	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}
 	q.Spec.Parent, q.Spec.Weight = parent, 1
 	if quota != "" {
 		q.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: quota}
@@ -116,11 +116,11 @@ func (t cardTask) template() corev1.PodTemplateSpec {
 }
 
 // cardJob creates a job whose pods start together.
-func (s *scene) cardJob(ctx context.Context, name, queue string, tasks ...cardTask) {
-	s.cardJobWith(ctx, name, queue, func(*batchv1alpha1.Job) {}, tasks...)
+func (f *fixture) cardJob(ctx context.Context, name, queue string, tasks ...cardTask) {
+	f.cardJobWith(ctx, name, queue, func(*batchv1alpha1.Job) {}, tasks...)
 }
 
-func (s *scene) cardJobWith(ctx context.Context, name, queue string, change func(*batchv1alpha1.Job), tasks ...cardTask) {
+func (f *fixture) cardJobWith(ctx context.Context, name, queue string, change func(*batchv1alpha1.Job), tasks ...cardTask) {
 	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1alpha1.JobSpec{SchedulerName: "volcano", Queue: queue}}
 	for i, t := range tasks {
 		t.pods = max(1, t.pods)
@@ -128,7 +128,7 @@ func (s *scene) cardJobWith(ctx context.Context, name, queue string, change func
 		job.Spec.Tasks = append(job.Spec.Tasks, batchv1alpha1.TaskSpec{Name: fmt.Sprint("task-", i), Replicas: int32(t.pods), Template: t.template()})
 	}
 	change(job)
-	_, err := vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, job, metav1.CreateOptions{})
+	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
@@ -141,12 +141,12 @@ func startingWith(pods int32) func(*batchv1alpha1.Job) {
 }
 
 // expectOn waits until so many pods of a job run on a node.
-func (s *scene) expectOn(ctx context.Context, job, node string, n int) {
+func (f *fixture) expectOn(ctx context.Context, job, node string, n int) {
 	GinkgoHelper()
 	Eventually(func() int {
 		running := 0
-		for _, pod := range s.pods(ctx, job) {
-			if pod.Spec.NodeName == s.name(node) && pod.Status.Phase == corev1.PodRunning {
+		for _, pod := range f.pods(ctx, job) {
+			if pod.Spec.NodeName == f.name(node) && pod.Status.Phase == corev1.PodRunning {
 				running++
 			}
 		}
@@ -182,16 +182,16 @@ func expectCardsIn(ctx context.Context, card string, n int) {
 }
 
 // setNodeLabel sets a label of a node; no value takes it away.
-func (s *scene) setNodeLabel(ctx context.Context, node, label, value string) {
+func (f *fixture) setNodeLabel(ctx context.Context, node, label, value string) {
 	quoted := "null"
 	if value != "" {
 		quoted = strconv.Quote(value)
 	}
-	s.patchNode(ctx, node, fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, label, quoted))
+	f.patchNode(ctx, node, fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, label, quoted))
 }
 
-func (s *scene) patchNode(ctx context.Context, node, patch string) {
-	_, err := kube.CoreV1().Nodes().Patch(ctx, s.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+func (f *fixture) patchNode(ctx context.Context, node, patch string) {
+	_, err := kube.CoreV1().Nodes().Patch(ctx, f.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
