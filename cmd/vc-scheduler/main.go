@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -19,21 +20,23 @@ import (
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
-	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 	_ "volcano.sh/volcano/pkg/scheduler/util/assert"
 	volcanoutil "volcano.sh/volcano/pkg/util"
 	"volcano.sh/volcano/pkg/version"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
 	"github.com/devicequota/devicequota/pkg/plugins/crossquota"
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
 )
 
 func main() {
 	// Upstream's plugins register themselves in init functions. The later registration wins.
-	for name, builder := range capacity.NewBuilders() {
+	ctx, cancel := context.WithCancel(context.Background())
+	plugins := capacity.New(ctx)
+	for name, builder := range plugins.Builders() {
 		framework.RegisterPluginBuilder(name, builder)
 	}
-	framework.RegisterPluginBuilder(predicates.PluginName, capacity.NewPredicates)
+	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(capacity.Name, capacity.CardName))
 	framework.RegisterPluginBuilder(crossquota.Name, crossquota.NewBuilder())
 
 	opts, logFlushFrequency := parseFlags()
@@ -41,12 +44,14 @@ func main() {
 		version.PrintVersionAndExit()
 	}
 	klog.StartFlushDaemon(logFlushFrequency)
-	if err := run(opts); err != nil {
-		klog.Flush()
+	err := run(opts)
+	cancel()
+	plugins.Shutdown()
+	klog.Flush()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "vc-scheduler: %v\n", err)
 		os.Exit(1)
 	}
-	klog.Flush()
 }
 
 // parseFlags parses the flags of upstream's vc-scheduler.

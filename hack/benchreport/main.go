@@ -73,17 +73,19 @@ func report(r results, tables string) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `# Performance
 
-Written by `+"`make bench`"+`, which runs this project's capacity plugin and upstream's (Volcano v1.14.1) side by side
-through Volcano's own session, on the same generated cluster of 5,000 nodes: %s.
+This page shows what this project's capacity plugin costs, compared with upstream's plugin (Volcano v1.14.1). `+"`make bench`"+` writes this
+page. It runs both plugins side by side through Volcano's own session, on the same generated cluster of 5,000 nodes.
+Machine: %s.
 
-| operation | what it is |
+| operation | meaning |
 | --- | --- |
-| Allocatable | does a pod fit its queue and all above it? Asked for every pod that is placed |
-| Preemption | PrePredicate and the simulation of one victim, asked for every pod that may preempt others |
-| Enqueue | a job is let into its queue |
-| SessionOpen | what the plugin does at the start of a cycle in which nothing has changed |
+| Allocatable | checks whether a pod fits its queue and all queues above it. Called for every pod that is placed |
+| Preemption | PrePredicate and the simulation of one victim. Called for every pod that may preempt others |
+| Enqueue | a job is admitted to its queue |
+| SessionOpen | the work of the plugin at the start of a cycle in which nothing has changed |
 
-How many times faster this project's plugin is, and how many times less memory it takes from the heap, in the median of all runs:
+The table shows the median of all runs. The last columns show how many times faster this project's plugin is, and how many times less
+memory it allocates on the heap:
 
 `, strings.ReplaceAll(r.machine, "\n", ", "))
 	fmt.Fprintln(&out, "| operation | queues | depth | pods | upstream | ours | faster | less memory |")
@@ -93,7 +95,7 @@ How many times faster this project's plugin is, and how many times less memory i
 		fmt.Fprintf(&out, "| %s | %d | %d | %d | %s | %s | %s | %s |\n", row.op, row.queues, row.depth, row.pods,
 			duration(theirs.nanoseconds), duration(ours.nanoseconds), times(theirs.nanoseconds, ours.nanoseconds), times(theirs.bytes, ours.bytes))
 	}
-	fmt.Fprintf(&out, "\n![cost against size](performance.svg)\n\nThe same by benchstat:\n\n```\n%s```\n", tables)
+	fmt.Fprintf(&out, "\n![cost against size](performance.svg)\n\nThe same results, compared by benchstat:\n\n```\n%s```\n", tables)
 	out.WriteString(cards)
 	for _, name := range r.names {
 		measured := median(r.alone[name])
@@ -106,9 +108,12 @@ How many times faster this project's plugin is, and how many times less memory i
 const cards = `
 ## Cards
 
-Upstream does not tell cards apart. This is what it costs: finding out which cards nodes have, at the beginning of a cycle in which so many of them have
-changed; and what is asked for a pod that names no card because it wants none, one card, one of two, or that wants any of
-five, in a queue below a queue, both with a card quota. Predicate is asked for every node.
+Upstream does not tell cards apart. These benchmarks show what that costs:
+
+* CardDiscovery finds out which cards the nodes have, at the start of a cycle in which the given number of nodes have changed.
+* Cards runs the checks of one pod, in a queue below another queue, both with a card quota. The pod requests no card (names=none), names
+  one card (names=one) or two cards (names=two), or takes any of five (names=any). Predicate is called for every node.
+* CardSession opens a session in which nothing has changed, with the given number of running pods. All of them have a card, or none has.
 
 | benchmark | time | memory |
 | --- | ---: | ---: |

@@ -2,7 +2,6 @@ package demand
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -13,22 +12,22 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Cards is what a pod asks for of cards that device plugins hand out.
+// Cards is what a pod asks for of the cards that device plugins hand out.
 type Cards struct {
-	// Names are the cards of which it may get one, the preferred one first; nil if any will do. The
-	// pod runs on nodes that have one of them only.
+	// Names are the cards that the pod names, the preferred one first. The pod runs only on nodes that have
+	// one of them. It is nil if the pod names no cards.
 	Names []string
-	// Requests have an entry for each resource that stands for cards.
+	// Requests has an entry for each resource that the pod requests and that stands for cards.
 	Requests []CardRequest
 }
 
-// CardRequest is an amount of one resource, which stands for another card on every node.
+// CardRequest is an amount of one resource. Which card the resource stands for depends on the node.
 type CardRequest struct {
 	Resource corev1.ResourceName
 	// Count is more than zero.
 	Count int64
-	// Among are the cards that it may be, the preferred one first; none while no node's labels say
-	// which card the resource is.
+	// Among are the cards that the resource may stand for, the preferred one first. It is empty while no
+	// node's labels say which card the resource is.
 	Among []Card
 }
 
@@ -38,7 +37,7 @@ type Card struct {
 	Ordinal ledger.Ordinal
 }
 
-// UnknownCardError says that a pod names only cards that no node has. They may arrive.
+// UnknownCardError says that a pod names only cards that no node has. Nodes with these cards may join later.
 type UnknownCardError struct {
 	names, known []string
 }
@@ -52,9 +51,9 @@ func (e *UnknownCardError) Error() string {
 	return fmt.Sprintf("no node has a card %s: it waits for one, or correct its annotation %s; %s", strings.Join(e.names, " or "), card.NameAnnotation, there)
 }
 
-// CardsOf returns what a pod with those annotations, or a template, asks for of the cards that a fleet
-// has; nil if nothing. The amounts are the pod's effective requests, those of init and sidecar
-// containers and overhead included. The error says what is wrong with the annotation, or is an
+// CardsOf returns the cards that a pod, or a pod template, with these annotations asks for, nil if it asks
+// for none. The amounts are the effective requests: those of init and sidecar containers and the
+// overhead are included. The error says what is wrong with the annotation, or is an
 // UnknownCardError.
 func CardsOf(annotations map[string]string, spec *corev1.PodSpec, fleet *card.Fleet, dimensions *ledger.Dimensions) (*Cards, error) {
 	cards := &Cards{}
@@ -92,7 +91,7 @@ func CardsOf(annotations map[string]string, spec *corev1.PodSpec, fleet *card.Fl
 	return cards, nil
 }
 
-// requested is what a pod asks for of resources that stand for cards, sorted by resource.
+// requested returns the resources that a pod requests and that stand for cards, sorted by name.
 func requested(spec *corev1.PodSpec, fleet *card.Fleet) []CardRequest {
 	var requests []CardRequest
 	for name, quantity := range resourcehelper.PodRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}) {
@@ -104,8 +103,8 @@ func requested(spec *corev1.PodSpec, fleet *card.Fleet) []CardRequest {
 	return requests
 }
 
-// resourceOf returns the resources that stand for each of the cards named, as far as those are known.
-// There must be one, or else the device plugins would hand out one card of each kind.
+// resourceOf returns the resources that stand for all of the named cards that nodes offer. If no resource
+// does, the result is an error: a pod that requests several resources gets a card of each.
 func resourceOf(names []string, fleet *card.Fleet) ([]corev1.ResourceName, error) {
 	var common []corev1.ResourceName
 	first := ""
@@ -128,8 +127,8 @@ func resourceOf(names []string, fleet *card.Fleet) ([]corev1.ResourceName, error
 	return common, nil
 }
 
-// Position returns the place of the node's card among those that the pod names; false if the pod must
-// not run there. A pod that names none may run anywhere.
+// Position returns the place of the node's card among the cards that the pod names, and false if the pod
+// must not run on the node. A pod that names no cards may run on any node.
 func (c *Cards) Position(node *card.Node) (int, bool) {
 	if len(c.Names) == 0 {
 		return 0, true
@@ -138,12 +137,12 @@ func (c *Cards) Position(node *card.Node) (int, bool) {
 	return position, position >= 0
 }
 
-// Named reports whether the pod requests any card of which somebody knows the name.
+// Named reports whether the pod requests a resource for which the cards are known.
 func (c *Cards) Named() bool {
 	return slices.ContainsFunc(c.Requests, func(r CardRequest) bool { return len(r.Among) > 0 })
 }
 
-// Unnamed returns a resource of which nobody knows the cards; empty if there is none.
+// Unnamed returns a requested resource for which no cards are known, empty if there is none.
 func (c *Cards) Unnamed() corev1.ResourceName {
 	for _, r := range c.Requests {
 		if len(r.Among) == 0 {
@@ -153,7 +152,7 @@ func (c *Cards) Unnamed() corev1.ResourceName {
 	return ""
 }
 
-// Preferred is what the pod is charged if it gets the cards that it prefers.
+// Preferred returns what the pod is charged if it gets the cards that it prefers.
 func (c *Cards) Preferred() ledger.Amounts {
 	var amounts ledger.Amounts
 	for _, r := range c.Requests {
@@ -165,130 +164,19 @@ func (c *Cards) Preferred() ledger.Amounts {
 	return amounts
 }
 
-// Choices returns a part for each resource, with an alternative for each card that it may be. They
-// are for checks only: what is charged is what the node has.
-func (c *Cards) Choices() []*ledger.Part {
+// choices returns a part for each request, with an alternative for each card that it may be.
+func (c *Cards) choices() []*ledger.Part {
 	var parts []*ledger.Part
 	for _, r := range c.Requests {
-		part := &ledger.Part{}
+		var alternatives []ledger.Amounts
 		for _, among := range r.Among {
-			part.Alternatives = append(part.Alternatives, ledger.Amounts{{Dimension: among.Ordinal, Amount: ledger.Units(r.Count)}})
+			alternatives = append(alternatives, ledger.Amounts{{Dimension: among.Ordinal, Amount: ledger.Units(r.Count)}})
 		}
-		if len(part.Alternatives) == 1 {
-			part.Amounts, part.Alternatives = part.Alternatives[0], nil
+		if len(alternatives) == 1 {
+			parts = append(parts, ledger.NewPart(alternatives[0]))
+		} else {
+			parts = append(parts, ledger.NewPart(nil, alternatives...))
 		}
-		parts = append(parts, part)
 	}
 	return parts
-}
-
-// Least is what any number of jobs' pods ask for of cards in sum: amounts of cards without a choice,
-// and splits of those with one.
-type Least struct {
-	Amounts ledger.Amounts
-	Splits  []ledger.Split
-}
-
-// Add adds what so many pods ask for.
-func (l *Least) Add(c *Cards, pods int64) error {
-	for _, r := range c.Requests {
-		if err := l.add(r.Among, pods, r.Count); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *Least) add(among []Card, shares, each int64) error {
-	if len(among) == 0 {
-		return nil // its pods wait until somebody knows, and say so
-	}
-	if len(among) == 1 {
-		amount, err := ledger.Units(each).Times(shares)
-		if err == nil {
-			l.Amounts, err = l.Amounts.Plus(among[0].Ordinal, amount)
-		}
-		return err
-	}
-	split := ledger.Split{Shares: shares, Each: each}
-	for _, c := range among {
-		split.Among = append(split.Among, c.Ordinal)
-	}
-	for i := range l.Splits {
-		if s := &l.Splits[i]; s.Each == each && slices.Equal(s.Among, split.Among) {
-			if s.Shares > math.MaxInt64-shares {
-				return ledger.ErrOverflow
-			}
-			s.Shares += shares
-			return nil
-		}
-	}
-	l.Splits = append(l.Splits, split)
-	return nil
-}
-
-// Empty reports whether nothing is asked for.
-func (l *Least) Empty() bool {
-	return len(l.Amounts) == 0 && len(l.Splits) == 0
-}
-
-// Without returns what is still needed of it when so much has been charged already.
-func (l *Least) Without(charged ledger.Amounts) Least {
-	rest := Least{Amounts: l.Amounts.Beyond(charged, nil)}
-	spare := charged.Beyond(l.Amounts, nil)
-	for _, s := range l.Splits {
-		for i := range spare {
-			if !slices.Contains(s.Among, spare[i].Dimension) {
-				continue
-			}
-			covered := spare[i].Amount.Shares(s.Each, s.Shares)
-			if taken, err := ledger.Units(s.Each).Times(covered); err == nil {
-				spare[i].Amount, _ = spare[i].Amount.Sub(taken)
-				s.Shares -= covered
-			}
-		}
-		if s.Shares > 0 {
-			rest.Splits = append(rest.Splits, s)
-		}
-	}
-	return rest
-}
-
-// OfRequest returns what a job that has no pods yet says itself of the cards that it needs, in an
-// annotation of its PodGroup; nothing without that. The error says where the annotation is wrong.
-func OfRequest(annotations map[string]string, fleet *card.Fleet, dimensions *ledger.Dimensions) (Least, error) {
-	text, carries := annotations[card.RequestAnnotation]
-	if !carries {
-		return Least{}, nil
-	}
-	numbers, err := card.Numbers(text)
-	if err != nil {
-		return Least{}, fmt.Errorf("its annotation %s is wrong %w", card.RequestAnnotation, err)
-	}
-	var least Least
-	for _, n := range numbers {
-		if err := least.addNumber(n, fleet, dimensions); err != nil {
-			return Least{}, fmt.Errorf("its annotation %s is wrong in %q: %w", card.RequestAnnotation, n.Card, err)
-		}
-	}
-	return least, nil
-}
-
-func (l *Least) addNumber(n card.Number, fleet *card.Fleet, dimensions *ledger.Dimensions) error {
-	names, err := card.Names(n.Card)
-	if err == nil {
-		_, err = resourceOf(names, fleet)
-	}
-	if err != nil || n.Count == 0 {
-		return err
-	}
-	var among []Card
-	for _, name := range names {
-		d := ledger.Dimension{Kind: ledger.Card, Name: name}
-		// Names that neither a quota nor a node has would stay in memory for ever.
-		if _, listed := dimensions.Known(d); listed || fleet.Known(name) {
-			among = append(among, Card{name, dimensions.Ordinal(d)})
-		}
-	}
-	return l.add(among, n.Count, 1)
 }

@@ -218,13 +218,13 @@ func TestOfRequest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dimensions := &ledger.Dimensions{}
 			dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "listed"})
-			got, err := OfRequest(map[string]string{card.RequestAnnotation: c.text}, cardFleet(), dimensions)
+			got, err := OfCardRequest(map[string]string{card.RequestAnnotation: c.text}, cardFleet(), dimensions)
 			if got.text(dimensions) != c.want || (err != nil || c.wantErr != "") && (err == nil || !strings.HasPrefix(err.Error(), c.wantErr)) {
 				t.Errorf("got %q (%v), want %q, %s", got.text(dimensions), err, c.want, c.wantErr)
 			}
 		})
 	}
-	if got, err := OfRequest(nil, cardFleet(), &ledger.Dimensions{}); !got.Empty() || err != nil {
+	if got, err := OfCardRequest(nil, cardFleet(), &ledger.Dimensions{}); !got.Empty() || err != nil {
 		t.Errorf("without the annotation: %v, %v", got, err)
 	}
 }

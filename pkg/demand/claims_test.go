@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// claims is a Source of claims by name; there is every template and class.
+// claims is a ClaimReader of claims by name; there is every template and class.
 type claims map[string]*resourceapi.ResourceClaim
 
 func (cs claims) Claim(_, name string) (*resourceapi.ResourceClaim, error) {
@@ -165,7 +165,7 @@ func TestOfPod(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dimensions, memory := scale()
-			counted, err := OfPod(c.pod, source, memory)
+			counted, err := memory.OfPod(c.pod, source)
 			if (err != nil || c.wantErr != "") && (err == nil || err.Error() != c.wantErr) {
 				t.Errorf("error %v, want %q", err, c.wantErr)
 			}
@@ -181,10 +181,10 @@ func TestOfPod(t *testing.T) {
 }
 
 func describe(dimensions *ledger.Dimensions, claim *Claim) string {
-	s := claim.Object.Name + " " + text(dimensions, claim.Part.Amounts)
+	s := claim.Object.Name + " " + text(dimensions, claim.Part.Amounts())
 	for _, choice := range claim.Choices {
 		var alternatives []string
-		for _, a := range choice.Alternatives {
+		for _, a := range choice.Alternatives() {
 			alternatives = append(alternatives, text(dimensions, a))
 		}
 		s += " + (" + strings.Join(alternatives, " | ") + ")"
@@ -210,7 +210,7 @@ func TestPicked(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestAssign(t *testing.T) {
 	dimensions, memory := scale()
 	object := claim("c", exactly("a100", 1))
 	object.Spec.Devices.Requests = append(object.Spec.Devices.Requests, firstAvailable(exactly("h200", 2), exactly("a100", 8)))
@@ -220,13 +220,13 @@ func TestSettle(t *testing.T) {
 	if err := books.Charge(0, "pipelined", ledger.Demand{c.Part}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Settle(books, ledger.Amounts{{Dimension: 1, Amount: ledger.Units(9)}}); err != nil {
+	if err := c.Assign(books, ledger.Amounts{{Dimension: 1, Amount: ledger.Units(9)}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Choices) > 0 || books.Balance(0, ledger.Allocated, 1) != ledger.Units(9) {
 		t.Errorf("after settling there are %d choices, and %s is charged", len(c.Choices), books.Balance(0, ledger.Allocated, 1))
 	}
-	if err := c.Unsettle(books); err != nil || describe(dimensions, c) != before || books.Balance(0, ledger.Allocated, 1) != ledger.Units(1) {
+	if err := c.Unassign(books); err != nil || describe(dimensions, c) != before || books.Balance(0, ledger.Allocated, 1) != ledger.Units(1) {
 		t.Errorf("after unsettling it is %s (%v), was %s", describe(dimensions, c), err, before)
 	}
 }
@@ -236,21 +236,21 @@ func TestClaimsAreRememberedAndFrozenForARound(t *testing.T) {
 	a100 := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: "a100"})
 	before, after := claim("c", exactly("a100", 2)), claim("c", exactly("a100", 3))
 	first := memory.Of(before)
-	if again := memory.Of(after); again != first || again.Part.Amounts.Of(a100) != ledger.Units(2) {
-		t.Fatalf("a claim that changes within a round gives another answer: %v", again.Part.Amounts)
+	if again := memory.Of(after); again != first || again.Part.Amounts().Of(a100) != ledger.Units(2) {
+		t.Fatalf("a claim that changes within a round gives another answer: %v", again.Part.Amounts())
 	}
 	memory.Forget()
 
 	memory.Begin(catalog())
 	changed := memory.Of(after)
-	if changed.Part != first.Part || changed.Part.Amounts.Of(a100) != ledger.Units(3) {
-		t.Fatalf("a claim that changed between rounds: %v", changed.Part.Amounts)
+	if changed.Part != first.Part || changed.Part.Amounts().Of(a100) != ledger.Units(3) {
+		t.Fatalf("a claim that changed between rounds: %v", changed.Part.Amounts())
 	}
 
 	memory.Begin(catalog())
 	memory.Of(claim("c", exactly("a100", -1)))
-	if changed.Err == nil || len(changed.Part.Amounts) > 0 {
-		t.Fatalf("a claim that became uncountable: %v, %v", changed.Part.Amounts, changed.Err)
+	if changed.Err == nil || len(changed.Part.Amounts()) > 0 {
+		t.Fatalf("a claim that became uncountable: %v, %v", changed.Part.Amounts(), changed.Err)
 	}
 
 	memory.Begin(catalog())
@@ -266,10 +266,10 @@ func TestCapacityOutlivesItsDriver(t *testing.T) {
 	dimensions, memory := scale()
 	held := on(claim("held", exactly("h100", 1)), "big")
 	c := memory.Of(held)
-	before := text(dimensions, c.Part.Amounts)
+	before := text(dimensions, c.Part.Amounts())
 	memory.Begin(dra.NewCatalog([]*resourceapi.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "h100", Annotations: map[string]string{card.NameAnnotation: "H100"}}}}, nil))
 	memory.Of(held)
-	if after := text(dimensions, c.Part.Amounts); after != before {
+	if after := text(dimensions, c.Part.Amounts()); after != before {
 		t.Errorf("it comes to %s now, was %s", after, before)
 	}
 }
@@ -281,7 +281,7 @@ func TestLimitsOnCapacityAreSeen(t *testing.T) {
 	dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "bandwidth"})
 	memory.Begin(memory.catalog)
 	memory.Of(c.Object)
-	if got, want := text(dimensions, c.Part.Amounts), "H100:1 h100/bandwidth:2000000000000 h100/memory:80GiB h100:1"; got != want {
+	if got, want := text(dimensions, c.Part.Amounts()), "H100:1 h100/bandwidth:2000000000000 h100/memory:80GiB h100:1"; got != want {
 		t.Errorf("it comes to %s, want %s", got, want)
 	}
 }

@@ -1,15 +1,15 @@
 package ledger
 
-// Account is one of the sums that a queue has in each dimension. What is in a queue's
-// account is in those of all its ancestors, too.
+// Account is a sum that each queue keeps in each dimension. The account of a queue includes those of
+// all its descendants.
 type Account uint8
 
 const (
-	// Allocated is what pods hold.
+	// Allocated is what pods hold. Only charges and releases change it.
 	Allocated Account = iota
-	// Inqueue is what jobs that have been let in may still take to become able to run.
+	// Inqueue is what jobs that have entered the queue still need before they can run.
 	Inqueue
-	// Elastic is what jobs hold beyond what they need to run.
+	// Elastic is what jobs hold in addition to what they need to run.
 	Elastic
 	// Request is what pods hold or wait for.
 	Request
@@ -17,13 +17,18 @@ const (
 	accounts = 4
 )
 
-// cell is the place of one account of a queue in one dimension.
+// String returns the name of the account.
+func (a Account) String() string {
+	return [accounts]string{"allocated", "inqueue", "elastic", "request"}[a]
+}
+
+// cell identifies the account of a queue in one dimension.
 type cell struct {
 	queue     QueueID
 	dimension Ordinal
 }
 
-// Balance returns what a queue and all queues below it have in an account.
+// Balance returns what a queue and its descendants have in an account.
 func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
 	if account == Allocated && l.overlay != nil {
 		if a, changed := l.overlay.allocated[cell{q, o}]; changed {
@@ -36,10 +41,16 @@ func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
 	return Amount{}
 }
 
-// Post adds amounts, which must not be negative, to an account of a queue and of its
-// ancestors. Allocated is not posted to but charged. On error (ErrOverflow) nothing is
-// changed.
-func (l *Ledger) Post(q QueueID, account Account, as Amounts) error {
+// Add adds amounts, which must not be negative, to an account of a queue and of its ancestors. On
+// error nothing is changed: ErrOverflow, ErrAllocated for the account that only charges change, or
+// ErrView in a view.
+func (l *Ledger) Add(q QueueID, account Account, as Amounts) error {
+	if account == Allocated {
+		return ErrAllocated
+	}
+	if l.overlay != nil {
+		return ErrView
+	}
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range as {
 			if _, err := l.Balance(id, account, e.Dimension).Add(e.Amount); err != nil {
@@ -51,8 +62,8 @@ func (l *Ledger) Post(q QueueID, account Account, as Amounts) error {
 	return nil
 }
 
-// shift adds the amounts along the path to the root, or takes them away again; that neither
-// overflows has been made sure of.
+// shift adds amounts to an account of the queue and its ancestors, or subtracts them again. Callers
+// check first that no sum overflows.
 func (l *Ledger) shift(q QueueID, account Account, as Amounts, negative bool) {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range as {

@@ -5,27 +5,22 @@ import (
 	"slices"
 )
 
-// ErrTooManyAlternatives says that a demand has so many combinations of alternatives that none
-// was found to fit within reason. Whether one fits is not known.
-var ErrTooManyAlternatives = errors.New("too many combinations of alternatives, ask for fewer in one pod")
+// ErrTooManyAlternatives says that a demand has more combinations of alternatives than are tried.
+// None of those that were tried fits.
+var ErrTooManyAlternatives = errors.New("too many combinations of alternatives: ask for fewer in one pod")
 
-// ErrOpen says that a part was to be charged whose alternative has not been chosen.
-var ErrOpen = errors.New("an alternative must be chosen before it is charged")
+// ErrOpen says that a part with alternatives was charged or amended. Such a part can only be checked.
+var ErrOpen = errors.New("a part with alternatives can only be checked: choose an alternative first")
 
-// mostTries bounds the search for alternatives that fit together. Two requests with eight
-// alternatives each, the most that one request may have, need 72 tries at most, four need 4,680.
-const mostTries = 10_000
+// maxTries bounds the search for alternatives that fit together. A request has at most eight
+// alternatives. Two requests with eight alternatives each need at most 72 tries, four need 4,680.
+const maxTries = 10_000
 
-// open reports whether a part has alternatives to choose from.
-func (l *Ledger) open(p *Part) bool {
-	return len(p.Alternatives) > 0 && !l.Charged(p)
-}
-
-// Choose returns for each part of a demand the index of the alternative with which the whole
-// demand fits the queue and its ancestors, -1 for parts that have none to choose from. Where
-// several choices fit, it is the first one, by the first part's preference, then the second
-// part's, and so on. When none fits, there is a refusal, that of the first alternatives. The
-// error is ErrOverflow or ErrTooManyAlternatives.
+// Choose returns, for each part of a demand, the index of the alternative with which the whole demand
+// fits the queue and its ancestors, and -1 for a part without alternatives. If several choices fit,
+// the preference of the first part decides, then that of the second part, and so on. If no choice
+// fits, Choose returns the refusal of the preferred alternatives. The error is ErrOverflow or
+// ErrTooManyAlternatives.
 func (l *Ledger) Choose(q QueueID, d Demand) ([]int, *Refusal, error) {
 	s := search{ledger: l, queue: q, demand: d, chosen: make(Demand, 0, len(d))}
 	fits, err := s.from(0)
@@ -39,47 +34,47 @@ func (l *Ledger) Choose(q QueueID, d Demand) ([]int, *Refusal, error) {
 	}
 }
 
-// search goes through combinations of alternatives, depth first.
+// search tries combinations of alternatives, depth first.
 type search struct {
 	ledger *Ledger
 	queue  QueueID
 	demand Demand
-	// chosen has the parts up to some point, with their alternatives decided by choice.
+	// chosen holds the parts that are decided so far, each with the alternative in choice.
 	chosen Demand
 	choice []int
 	tries  int
-	// first is the first refusal that was met.
+	// first is the first refusal of the search.
 	first *Refusal
 }
 
-// from decides part i and those after it.
+// from decides part i and the parts after it.
 func (s *search) from(i int) (bool, error) {
 	if i == len(s.demand) {
 		return true, nil
 	}
 	part := s.demand[i]
-	if !s.ledger.open(part) {
+	if !part.open() {
 		return s.with(part, -1)
 	}
 	if before := slices.Index(s.demand[:i], part); before >= 0 {
 		return s.with(s.chosen[before], s.choice[before])
 	}
-	for a, alternative := range part.Alternatives {
-		sum, err := append(Amounts(nil), part.Amounts...).PlusAll(alternative)
+	for a, alternative := range part.alternatives {
+		sum, err := part.Amounts().PlusAll(alternative)
 		if err != nil {
 			return false, err
 		}
-		if fits, err := s.with(&Part{Amounts: sum}, a); err != nil || fits {
+		if fits, err := s.with(&Part{amounts: sum}, a); err != nil || fits {
 			return fits, err
 		}
 	}
 	return false, nil
 }
 
-// with tries a decision and goes on from there. It leaves the decision in place only if all
-// that follows fits, too.
+// with tries a decision and continues with the next part. The decision stays in place only if all
+// parts after it fit, too.
 func (s *search) with(part *Part, alternative int) (bool, error) {
-	if s.tries++; s.tries > mostTries {
+	if s.tries++; s.tries > maxTries {
 		return false, ErrTooManyAlternatives
 	}
 	s.chosen, s.choice = append(s.chosen, part), append(s.choice, alternative)

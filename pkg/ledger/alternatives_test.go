@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// either is a part that takes one of several amounts of the two dimensions of the model.
+// either returns a part that takes one of several amounts of the two dimensions of the model.
 func either(alternatives ...pair) *Part {
-	p := &Part{}
+	var lists []Amounts
 	for _, a := range alternatives {
-		p.Alternatives = append(p.Alternatives, amountsOf(a))
+		lists = append(lists, amountsOf(a))
 	}
-	return p
+	return NewPart(nil, lists...)
 }
 
 func TestChoose(t *testing.T) {
@@ -31,14 +31,14 @@ func TestChoose(t *testing.T) {
 		{name: "the other one when only that fits", capability: pair{3, 4}, demand: Demand{either(cpu4, gpu4)}, want: []int{1}},
 		{name: "none", capability: pair{3, 3}, demand: Demand{either(cpu4, gpu4)},
 			refused: "Queue <q> has insufficient <cpu> quota: requested <4>, total would be <4>, but capability is <3>"},
-		{name: "two parts share out what there is", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), either(cpu4)}, want: []int{1, 0}},
+		{name: "two parts divide what there is", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), either(cpu4)}, want: []int{1, 0}},
 		{name: "each alone would fit, both do not", capability: pair{4, 0}, demand: Demand{either(cpu4), either(cpu4)},
 			refused: "Queue <q> has insufficient <cpu> quota: requested <8>, total would be <8>, but capability is <4>"},
-		{name: "a part that is named twice is one choice", capability: pair{4, 4}, demand: Demand{same, same}, want: []int{0, 0}},
-		{name: "parts without a choice", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), {Amounts: amountsOf(pair{1, 0})}}, want: []int{1, -1}},
-		{name: "what a part takes in any case", capability: pair{4, 4}, want: []int{1},
-			demand: Demand{{Amounts: amountsOf(pair{1, 0}), Alternatives: []Amounts{amountsOf(cpu4), amountsOf(gpu4)}}}},
-		{name: "more combinations than can be tried", capability: pair{8, 0}, demand: hopeless(40), wantErr: ErrTooManyAlternatives},
+		{name: "a part that is listed twice is one choice", capability: pair{4, 4}, demand: Demand{same, same}, want: []int{0, 0}},
+		{name: "parts without a choice", capability: pair{4, 4}, demand: Demand{either(cpu4, gpu4), NewPart(amountsOf(pair{1, 0}))}, want: []int{1, -1}},
+		{name: "what a part takes besides its alternatives", capability: pair{4, 4}, want: []int{1},
+			demand: Demand{NewPart(amountsOf(pair{1, 0}), amountsOf(cpu4), amountsOf(gpu4))}},
+		{name: "more combinations than can be tried", capability: pair{8, 0}, demand: unsatisfiable(40), wantErr: ErrTooManyAlternatives},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := twoDimensions(t, c.capability)
@@ -53,14 +53,14 @@ func TestChoose(t *testing.T) {
 				t.Errorf("Fits says %v, %v", also, alsoErr)
 			}
 			if err := l.Charge(0, "pod", c.demand); !errors.Is(err, ErrOpen) {
-				t.Errorf("charging what has not been chosen: %v", err)
+				t.Errorf("charging a part with alternatives: %v", err)
 			}
 		})
 	}
 }
 
-// hopeless is a demand of which every choice of the first parts fits and the last does not.
-func hopeless(parts int) Demand {
+// unsatisfiable returns a demand in which every choice of the first parts fits and the last part does not.
+func unsatisfiable(parts int) Demand {
 	var d Demand
 	for range parts {
 		d = append(d, either(pair{0, 0}, pair{0, 0}))
@@ -81,7 +81,7 @@ func twoDimensions(t *testing.T, capability pair) *Ledger {
 	return l
 }
 
-// FuzzChoose compares the search with trying all combinations in order.
+// FuzzChoose compares Choose with a search of all combinations in order.
 func FuzzChoose(f *testing.F) {
 	f.Add([]byte{9, 9, 2, 2, 1, 2, 3, 4, 2, 5, 6, 7, 8})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
@@ -103,7 +103,7 @@ func FuzzChoose(f *testing.F) {
 	})
 }
 
-// firstThatFits returns nil when no combination fits, an empty choice for nothing to choose.
+// firstThatFits returns nil if no combination fits, and an empty choice if there is nothing to choose.
 func firstThatFits(options [][]pair, left pair, choice []int) []int {
 	if len(options) == 0 {
 		return append([]int{}, choice...)

@@ -11,7 +11,7 @@ func TestAmend(t *testing.T) {
 	l, _ := New(&dimensions, nil, []QueueSpec{{Name: "root"}, {Name: "q", Parent: "root"}})
 	root, _ := l.Queue("root")
 	q, _ := l.Queue("q")
-	part := &Part{Amounts: Amounts{{device, Units(1)}}}
+	part := NewPart(Amounts{{device, Units(1)}})
 
 	if err := l.Amend(part, Amounts{{device, Units(2)}}); err != nil || l.Balance(q, Allocated, device) != (Amount{}) {
 		t.Fatalf("a part that is not charged: %v, %s allocated", err, l.Balance(q, Allocated, device))
@@ -31,14 +31,14 @@ func TestAmend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Charge(root, "other", Demand{{Amounts: Amounts{{device, mustSub(t, rest, Units(5))}}}}); err != nil {
+	if err := l.Charge(root, "other", Demand{NewPart(Amounts{{device, mustSub(t, rest, Units(5))}})}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Amend(part, Amounts{{device, Units(50)}}); !errors.Is(err, ErrOverflow) {
 		t.Errorf("the error is %v", err)
 	}
-	if got := l.Balance(q, Allocated, device); got != Units(5) || part.Amounts.Of(device) != Units(5) {
-		t.Errorf("after an error the queue has %s, the part %s, want 5", got, part.Amounts.Of(device))
+	if got := l.Balance(q, Allocated, device); got != Units(5) || part.Of(device) != Units(5) {
+		t.Errorf("after an error the queue has %s, the part %s, want 5", got, part.Of(device))
 	}
 	if err := l.Release(part, "pod"); err != nil || l.Balance(q, Allocated, device) != (Amount{}) {
 		t.Errorf("released: %v, %s allocated", err, l.Balance(q, Allocated, device))

@@ -2,7 +2,8 @@ package ledger
 
 import "testing"
 
-// TestListsOfCards: the nearest list decides which cards may be used, and all lists above how many.
+// TestListsOfCards checks that the nearest list decides which cards may be used, and every list how
+// many.
 func TestListsOfCards(t *testing.T) {
 	var dimensions Dimensions
 	card := func(name string) Ordinal { return dimensions.Ordinal(Dimension{Kind: Card, Name: name}) }
@@ -36,7 +37,7 @@ func TestListsOfCards(t *testing.T) {
 	} {
 		q, _ := l.Queue(c.queue)
 		asked := Amounts{{c.card, Units(c.asked)}}
-		refusal, err := l.Fits(q, Demand{{Amounts: asked}})
+		refusal, err := l.Fits(q, Demand{NewPart(asked)})
 		if got := text(refusal); err != nil || got != c.want {
 			t.Errorf("%d of %s in %s: %q (%v), want %q", c.asked, dimensions.Dimension(c.card), c.queue, got, err, c.want)
 		}

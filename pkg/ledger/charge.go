@@ -6,18 +6,24 @@ import (
 	"slices"
 )
 
-// ErrNotHeld says that something was released that its holder did not hold: a double
-// release, which is a bug of the caller and is never hidden.
-var ErrNotHeld = errors.New("released what is not held")
+// ErrNotHeld says that a part was released by a holder that does not hold it. A double release is a
+// bug of the caller, so it is always reported.
+var ErrNotHeld = errors.New("the holder does not hold the part")
 
-// Charged reports whether somebody holds the part.
+// ErrView says that a view was asked for a change that only its base supports.
+var ErrView = errors.New("a view supports charges and releases only")
+
+// ErrAllocated says that amounts were added to the account allocated, which only charges change.
+var ErrAllocated = errors.New("only charges change the account allocated")
+
+// Charged reports whether the part has a holder.
 func (l *Ledger) Charged(p *Part) bool {
 	return len(l.holds(p)) > 0
 }
 
-// Carrier returns the queue in which the part is charged and the holder that it is charged for;
-// false when it is not charged.
-func (l *Ledger) Carrier(p *Part) (QueueID, Holder, bool) {
+// Payer returns the queue that the part is charged to and the holder that the charge stands for;
+// false if the part is not charged.
+func (l *Ledger) Payer(p *Part) (QueueID, Holder, bool) {
 	holds := l.holds(p)
 	if len(holds) == 0 {
 		return none, "", false
@@ -34,21 +40,21 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 	return slices.IndexFunc(l.holds(p), func(h hold) bool { return h.holder == holder })
 }
 
-// Charge makes holder, of queue q, a holder of every part of the demand. A part that
-// nobody held is charged to q and its ancestors; a part that others hold already stays
-// where it stands. Holding the same part twice is holding it once. Charge does not check
-// limits: what is in use is in use. On error (ErrOverflow, or ErrOpen for a part with
-// alternatives) nothing is changed.
+// Charge makes holder, which belongs to queue q, a holder of every part of the demand. A part that
+// has no other holder is charged to q and its ancestors. A part that has other holders stays charged
+// to its payer. A holder holds a part once, however often it is charged. Charge does not check limits,
+// because it also records what is in use already. On error nothing is changed: ErrOverflow, or
+// ErrOpen for a part with alternatives.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
-	if slices.ContainsFunc(d, l.open) {
+	if slices.ContainsFunc(d, (*Part).open) {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, ErrOpen)
 	}
-	if err := l.checkOverflow(q, d); err != nil {
+	if err := l.checkCharge(q, d); err != nil {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, err)
 	}
 	for _, p := range d {
 		if !l.Charged(p) {
-			l.shift(q, Allocated, p.Amounts, false)
+			l.shift(q, Allocated, p.amounts, false)
 		} else if l.Holds(p, holder) {
 			continue
 		}
@@ -57,84 +63,113 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	return nil
 }
 
-// checkOverflow reports whether the demand can be charged to q and its ancestors at all.
-func (l *Ledger) checkOverflow(q QueueID, d Demand) error {
-	for i, p := range d {
-		for j := range p.Amounts {
-			e := &p.Amounts[j]
-			requested, first, err := l.requested(d, i, e)
-			if err != nil {
-				return err
-			}
-			for id := q; first && id != none; id = l.queues[id].parent {
-				if _, err := l.Balance(id, Allocated, e.Dimension).Add(requested); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// Release ends the holder's hold on the part. When it was the first of several, the charge
-// moves to the queue of the next one, whatever that queue's limits; when it was the last,
-// the charge is refunded. What is refunded is exactly what was charged. On error
-// (ErrNotHeld, or ErrOverflow in a move) nothing is changed.
+// Release removes the holder from the holders of the part. If the holder is the payer and the part
+// has other holders, the next holder becomes the payer and the charge moves to its queue, whatever
+// the limits of that queue. If the part has no other holders, exactly what was charged is given back.
+// On error nothing is changed: ErrNotHeld, or ErrOverflow if the charge cannot move.
 func (l *Ledger) Release(p *Part, holder Holder) error {
 	i := l.indexOf(p, holder)
 	if i < 0 {
-		return fmt.Errorf("holder %s: %w", holder, ErrNotHeld)
+		return fmt.Errorf("release by holder %s: %w", holder, ErrNotHeld)
 	}
-	holds := l.holds(p)
-	from := holds[0].queue
-	if i > 0 || len(holds) > 1 && holds[1].queue == from {
+	c := l.charge(p)
+	from := c.holds[0].queue
+	if i > 0 || len(c.holds) > 1 && c.holds[1].queue == from {
 		l.dropHold(p, i)
 		return nil
 	}
-	if len(holds) == 1 {
-		l.shift(from, Allocated, p.Amounts, true)
-		l.dropHold(p, 0)
-		return nil
-	}
-	to := holds[1].queue
-	l.shift(from, Allocated, p.Amounts, true)
-	if err := l.checkOverflow(to, Demand{{Amounts: p.Amounts}}); err != nil {
-		l.shift(from, Allocated, p.Amounts, false)
-		return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
+	l.shift(from, Allocated, c.amounts, true)
+	if len(c.holds) > 1 {
+		to := c.holds[1].queue
+		if err := l.checkOverflow(to, c.amounts); err != nil {
+			l.shift(from, Allocated, c.amounts, false)
+			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
+		}
+		l.shift(to, Allocated, c.amounts, false)
 	}
 	l.dropHold(p, 0)
-	l.shift(to, Allocated, p.Amounts, false)
 	return nil
 }
 
-// Amend changes what a part comes to, in the account of its queue, too, if it is charged. It does
-// not check limits. On error (ErrOverflow) nothing is changed. Amending in a view is not
-// supported.
+// checkCharge returns ErrOverflow if the demand cannot be charged to q and its ancestors.
+func (l *Ledger) checkCharge(q QueueID, d Demand) error {
+	if len(d) == 1 {
+		return l.checkOverflow(q, l.askedAlone(d[0])) // for speed alone: most demands have one part
+	}
+	var buffer [maxDimensions]Entry
+	asked, err := l.asked(d, &buffer)
+	if err != nil {
+		return err
+	}
+	return l.checkOverflow(q, asked)
+}
+
+// checkOverflow returns ErrOverflow if amounts cannot be added to what q and its ancestors have
+// allocated.
+func (l *Ledger) checkOverflow(q QueueID, as Amounts) error {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range as {
+			if _, err := l.Balance(id, Allocated, e.Dimension).Add(e.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ReleaseHeld releases the parts of the demand that the holder holds, and leaves the others alone. Errors
+// are those of Release.
+func (l *Ledger) ReleaseHeld(holder Holder, d Demand) error {
+	for _, p := range d {
+		if !l.Holds(p, holder) {
+			continue
+		}
+		if err := l.Release(p, holder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Amend changes what a part asks for and, if the part is charged, the charge as well. Amend copies
+// the list. It does not check limits. On error nothing is changed: ErrOverflow, ErrOpen for a part
+// with alternatives, or ErrView in a view.
 func (l *Ledger) Amend(p *Part, to Amounts) error {
-	carrier, _, charged := l.Carrier(p)
-	if !charged {
-		p.Amounts = to
+	if l.overlay != nil {
+		return fmt.Errorf("amend a part: %w", ErrView)
+	}
+	if p.open() {
+		return fmt.Errorf("amend a part: %w", ErrOpen)
+	}
+	payer, _, charged := l.Payer(p)
+	if p.Is(to) && (!charged || p.charge.amounts.is(to)) {
 		return nil
 	}
-	l.shift(carrier, Allocated, p.Amounts, true)
-	if err := l.checkOverflow(carrier, Demand{{Amounts: to}}); err != nil {
-		l.shift(carrier, Allocated, p.Amounts, false)
-		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[carrier].name, err)
+	to = to.copied()
+	if !charged {
+		p.amounts = to
+		return nil
 	}
-	p.Amounts = to
-	l.shift(carrier, Allocated, to, false)
+	l.shift(payer, Allocated, p.charge.amounts, true)
+	if err := l.checkOverflow(payer, to); err != nil {
+		l.shift(payer, Allocated, p.charge.amounts, false)
+		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[payer].name, err)
+	}
+	p.amounts, p.charge.amounts = to, to
+	l.shift(payer, Allocated, to, false)
 	return nil
 }
 
-// Frees returns what would be given back if the holder released the whole demand: the
-// parts that nobody else holds. An overflow counts as nothing.
+// Frees returns what the release of the whole demand by the holder would give back: the parts that
+// have no other holder. If the sum overflows, Frees returns nothing.
 func (l *Ledger) Frees(holder Holder, d Demand) Amounts {
 	var freed Amounts
 	for i, p := range d {
-		if holds := l.holds(p); len(holds) != 1 || holds[0].holder != holder || slices.Contains(d[:i], p) {
+		c := l.charge(p)
+		if len(c.holds) != 1 || c.holds[0].holder != holder || slices.Contains(d[:i], p) {
 			continue
 		}
-		sum, err := freed.PlusAll(p.Amounts)
+		sum, err := freed.PlusAll(c.amounts)
 		if err != nil {
 			return nil
 		}

@@ -1,31 +1,31 @@
 package ledger
 
-// Kind tells the kinds of countable things apart.
+// Kind is the kind of a dimension.
 type Kind uint8
 
 const (
-	// Resource is an ordinary resource such as cpu, memory or nvidia.com/gpu. Its unit is
-	// the resource's own: cores, bytes, pieces.
+	// Resource is a resource of nodes, such as cpu, memory or nvidia.com/gpu. The unit is that of
+	// the resource: cores, bytes, pieces.
 	Resource Kind = iota
-	// Card is a card model, or a share of one, that a device plugin hands out. Unit: cards.
+	// Card is a card model, or a share of one, that a device plugin serves. The unit is cards.
 	Card
-	// DeviceCount is the number of devices of a DeviceClass. Unit: devices.
+	// DeviceCount is the number of devices of a DeviceClass. The unit is devices.
 	DeviceCount
-	// DeviceCapacity is a capacity dimension of the devices of a DeviceClass, such as
-	// memory. Its unit is the quantity's own.
+	// DeviceCapacity is a capacity of the devices of a DeviceClass, such as memory. The unit is that
+	// of the capacity.
 	DeviceCapacity
 )
 
-// Dimension names one countable thing. Equal dimensions compare with ==.
+// Dimension names one thing that quotas count. Dimensions compare with ==.
 type Dimension struct {
 	Kind Kind
-	// Name is the resource, the card or the DeviceClass.
+	// Name is the name of the resource, the card or the DeviceClass.
 	Name string
-	// Capacity is the capacity dimension for DeviceCapacity, else empty.
+	// Capacity is the name of the capacity. It is empty unless Kind is DeviceCapacity.
 	Capacity string
 }
 
-// String is the name that people see in events.
+// String returns the name that users see in events.
 func (d Dimension) String() string {
 	if d.Kind == DeviceCapacity {
 		return d.Name + "/" + d.Capacity
@@ -33,28 +33,27 @@ func (d Dimension) String() string {
 	return d.Name
 }
 
-// uncapped reports whether the dimension is counted but never limited, which is how Volcano
-// treats the resource pods.
+// uncapped reports whether the size of the cluster does not limit the dimension. Volcano treats the
+// resource pods like that.
 func (d Dimension) uncapped() bool {
 	return d.Kind == Resource && d.Name == "pods"
 }
 
-// Ordinal is an interned dimension: its index in the accounts of every queue.
+// Ordinal is an interned dimension: an index into the accounts and limits of every queue.
 type Ordinal int32
 
-// Dimensions interns dimensions. It is not safe for concurrent use: intern while
-// demands and limits are made, not while they are checked. The zero value is empty and
-// ready for use.
+// Dimensions interns dimensions. It is not safe for concurrent use: intern dimensions while demands
+// and limits are built, not while they are checked. The zero value is empty and ready for use.
 type Dimensions struct {
 	ordinals map[Dimension]Ordinal
 	names    []Dimension
-	// capacities has the capacity dimensions of each DeviceClass.
+	// capacities holds the DeviceCapacity dimensions of each DeviceClass.
 	capacities map[string][]Ordinal
-	// capacityCount is how many there are in all.
+	// capacityCount is the number of DeviceCapacity dimensions.
 	capacityCount int
 }
 
-// Ordinal returns the ordinal of d, giving it the next one when it is new.
+// Ordinal returns the ordinal of d. A new dimension gets the next free ordinal.
 func (ds *Dimensions) Ordinal(d Dimension) Ordinal {
 	if o, known := ds.ordinals[d]; known {
 		return o
@@ -75,28 +74,28 @@ func (ds *Dimensions) Ordinal(d Dimension) Ordinal {
 	return o
 }
 
-// Dimension returns what was interned as o.
+// Dimension returns the dimension that was interned as o.
 func (ds *Dimensions) Dimension(o Ordinal) Dimension {
 	return ds.names[o]
 }
 
-// Known returns the ordinal of d; false when it was never interned.
+// Known returns the ordinal of d; false if d is not interned.
 func (ds *Dimensions) Known(d Dimension) (Ordinal, bool) {
 	o, known := ds.ordinals[d]
 	return o, known
 }
 
-// Len is the number of dimensions: ordinals are below it.
+// Len returns the number of dimensions. All ordinals are less than it.
 func (ds *Dimensions) Len() int {
 	return len(ds.names)
 }
 
-// Capacities returns the capacity dimensions of a DeviceClass, which must not be changed.
+// Capacities returns the capacities of a DeviceClass. The list must not be changed.
 func (ds *Dimensions) Capacities(class string) []Ordinal {
 	return ds.capacities[class]
 }
 
-// CapacityCount is the number of capacity dimensions of all classes. It only grows.
+// CapacityCount returns the number of capacities of all classes. It never decreases.
 func (ds *Dimensions) CapacityCount() int {
 	return ds.capacityCount
 }

@@ -1,13 +1,14 @@
-// Package ledger is the one place where quota arithmetic happens.
+// Package ledger does all quota arithmetic.
 //
-// In come queues with their limits (a ledger is built for each scheduling session) and
-// demands. Out go decisions: fits, or a [Refusal] that names the queue, the dimension and
-// the numbers. A demand is a list of parts, and each part is charged once however many
-// holders it has, so that a device claim shared by pods counts once, in every common
-// ancestor too.
+// The input is a tree of queues with their limits, and demands. The output is decisions: a demand
+// fits, or a [Refusal] names the queue, the dimension and the numbers. A demand is a list of
+// parts. Each part is charged once, however many holders it has: a device claim that several pods
+// share counts once, in every common ancestor too.
 //
-// The package knows nothing of Kubernetes: everything is exact integers over interned
-// dimensions. A check touches only the dimensions that a demand names, at the queue and its
-// ancestors, and takes no memory from the heap. What would be if something were released or
-// charged is asked of a [Ledger.View], in which nothing is copied before it is written.
+// The package does not depend on Kubernetes. All amounts are exact integers over interned
+// dimensions. A check reads only the dimensions that a demand asks for, at the queue and its
+// ancestors, and does not allocate. A [Ledger.View] answers "what if" questions: charges and
+// releases in a view do not change its base.
+//
+// A scheduler builds a new ledger for each session, and keeps the parts.
 package ledger

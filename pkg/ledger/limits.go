@@ -2,187 +2,193 @@ package ledger
 
 import "slices"
 
-// deriveLimits computes, from the top down, what each queue's limits come to: no more than
-// its own capability, and no more than what its parent has left beside the guarantees of
-// the queue's siblings. Parents come before children in l.queues.
-func (l *Ledger) deriveLimits(total Amounts) {
-	reserved := make([]Amounts, len(l.queues)+1) // what children are guaranteed; the last is the cluster
-	for i := range l.queues {
-		slot := l.slot(QueueID(i))
-		reserved[slot] = reserve(reserved[slot], l.queues[i].guarantee)
-	}
-	for i := range l.queues {
-		q := &l.queues[i]
-		q.limits, q.binding = make([]Limit, len(l.dimensions.names)), make([]Limit, len(l.dimensions.names))
-		for o := range q.limits {
-			limit := l.leftFor(q, Ordinal(o), total, reserved[l.slot(QueueID(i))])
-			if own := at(q.capability, Ordinal(o)); own.Set && (!limit.Set || limit.Amount.Cmp(own.Amount) > 0) {
-				limit = own
-			}
-			q.limits[o] = limit
-			if q.parent == none || limit != l.queues[q.parent].limits[o] {
-				q.binding[o] = limit
-			}
-			if l.forbidden(QueueID(i), Ordinal(o)) {
-				q.limits[o], q.binding[o] = nothing, nothing
-			}
-		}
-		q.free = q.lister == none && q.parent != none && !slices.ContainsFunc(q.binding, func(limit Limit) bool { return limit.Set })
-		q.deserved = l.effectiveDeserved(q)
-	}
-	l.findUncovered(total, reserved)
+// quota holds the limits of one queue, all of them indexed by dimension. What follows holds in
+// every ledger and in every dimension. The limit of the parent of a topmost queue is the cluster's
+// total.
+//
+//   - capability, deserved and guarantee are what the administrator wrote; deserved is then adapted
+//     as described below.
+//   - limit is the capability or what the parent leaves, whichever is less, and not set if there is
+//     neither. The parent leaves its own limit, less what all its children are guaranteed but not
+//     less than zero, plus what this queue is guaranteed.
+//   - A limit exceeds the parent's only if the guarantees below the parent exceed what the parent
+//     has. [Ledger.Uncovered] then reports them.
+//   - A card that the queue must not use has a limit of zero (see forbidden).
+//   - binding is limit without those limits that equal the parent's. The parent holds at least as
+//     much as the queue, so it refuses whatever the queue would refuse, and users need its name.
+//     A topmost queue has no parent that refuses: there binding is limit.
+//   - lister is the nearest queue, this one first, that lists the cards that may be used; none if no
+//     queue does.
+//   - free says that binding is not set in any dimension, including dimensions that are interned
+//     later.
+//   - deserved is set where the administrator set it or where the guarantee is greater than zero.
+//     It is at least the guarantee and, unless that is more, at most the limit.
+type quota struct {
+	capability []Limit
+	limit      []Limit
+	binding    []Limit
+	deserved   []Limit
+	guarantee  Amounts
+	lister     QueueID
+	free       bool
 }
 
-// forbidden reports whether a queue that takes pods must not use a card, because it is not on the
-// list that holds there. Queues that have others below them leave that to those, which may have
-// lists of their own.
+// deriveLimits computes the quota of each queue. Parents come before children in l.queues.
+func (l *Ledger) deriveLimits() {
+	guaranteed := l.guaranteedTogether()
+	for i := range l.queues {
+		id, q := QueueID(i), &l.queues[i]
+		q.limit, q.binding = make([]Limit, len(l.dimensions.names)), make([]Limit, len(l.dimensions.names))
+		for o := range q.limit {
+			q.limit[o] = l.derivedLimit(id, Ordinal(o), guaranteed[l.siblings(id)])
+			if q.parent == none || q.limit[o] != l.queues[q.parent].limit[o] || l.forbidden(id, Ordinal(o)) {
+				q.binding[o] = q.limit[o]
+			}
+		}
+		q.free = q.parent != none && q.lister == none && !slices.ContainsFunc(q.binding, func(b Limit) bool { return b.Set })
+		q.adaptDeserved()
+	}
+	l.findUncovered(guaranteed)
+}
+
+func (l *Ledger) derivedLimit(q QueueID, o Ordinal, guaranteed Amounts) Limit {
+	if l.forbidden(q, o) {
+		return nothing
+	}
+	limit := l.leftFor(q, o, guaranteed)
+	if own := at(l.queues[q].capability, o); own.Set && (!limit.Set || limit.Amount.Cmp(own.Amount) > 0) {
+		return own
+	}
+	return limit
+}
+
+// forbidden reports whether o is a card that pods of the queue must not use, because the list that
+// holds for the queue does not contain it. A queue with children leaves the decision to them: they
+// may have lists of their own.
 func (l *Ledger) forbidden(q QueueID, o Ordinal) bool {
 	lister := l.queues[q].lister
 	return lister != none && l.Leaf(q) && l.dimensions.names[o].Kind == Card && !at(l.queues[lister].capability, o).Set
 }
 
-// Uncovered is a guarantee that cannot be kept: a queue and its siblings are guaranteed more,
-// in sum, than their parent, or the cluster, can have.
-type Uncovered struct {
-	Queue     QueueID
-	Dimension Dimension
-	// Sum is what the siblings are guaranteed, Limit what can be had.
-	Sum, Limit Amount
-}
-
-// Uncovered returns the guarantees that cannot be kept.
-func (l *Ledger) Uncovered() []Uncovered {
-	return l.uncovered
-}
-
-func (l *Ledger) findUncovered(total Amounts, reserved []Amounts) {
-	for i := range l.queues {
-		for _, e := range l.queues[i].guarantee {
-			above, sum := l.above(&l.queues[i], e.Dimension, total), reserved[l.slot(QueueID(i))].Of(e.Dimension)
-			if e.Amount.Sign() > 0 && above.exceededBy(sum) {
-				l.uncovered = append(l.uncovered, Uncovered{
-					Queue: QueueID(i), Dimension: l.dimensions.Dimension(e.Dimension), Sum: sum, Limit: above.Amount,
-				})
-			}
-		}
-	}
-}
-
-// slot is where what the siblings of a queue are guaranteed is added up.
-func (l *Ledger) slot(q QueueID) int {
-	if parent := l.queues[q].parent; parent != none {
-		return int(parent)
-	}
-	return len(l.queues)
-}
-
-// reserve adds a guarantee. Guarantees that overflow are more than any cluster has: what
-// is left beside them is nothing, which the largest amount says as well.
-func reserve(sum, guarantee Amounts) Amounts {
-	for _, e := range guarantee {
-		if more, err := sum.Plus(e.Dimension, e.Amount); err == nil {
-			sum = more
-			continue
-		}
-		i := slices.IndexFunc(sum, func(s Entry) bool { return s.Dimension == e.Dimension })
-		sum[i].Amount = largest
-	}
-	return sum
-}
-
-// leftFor is what a queue's parent, or the cluster, leaves for it beside what is reserved
-// for its siblings; with reservations beyond what there is, its own guarantee.
-func (l *Ledger) leftFor(q *queue, o Ordinal, total, reserved Amounts) Limit {
-	above := l.above(q, o, total)
+// leftFor returns what a queue's parent, or the cluster, leaves for it beside what its siblings are
+// guaranteed. If the guarantees are more than there is, that is the queue's own guarantee.
+func (l *Ledger) leftFor(q QueueID, o Ordinal, guaranteed Amounts) Limit {
+	above := l.above(q, o)
 	if !above.Set {
-		return Limit{}
+		return unlimited
 	}
-	left, err := above.Amount.Sub(reserved.Of(o))
+	left, err := above.Amount.Sub(guaranteed.Of(o))
 	if err != nil || left.Sign() < 0 {
 		left = Amount{}
 	}
-	if left, err = left.Add(q.guarantee.Of(o)); err != nil {
-		return Limit{}
+	if left, err = left.Add(l.queues[q].guarantee.Of(o)); err != nil {
+		return unlimited
 	}
 	return AtMost(left)
 }
 
-// above is the limit of a queue's parent, or the cluster's.
-func (l *Ledger) above(q *queue, o Ordinal, total Amounts) Limit {
-	if q.parent != none {
-		return l.queues[q.parent].limits[o]
+// above returns the limit of a queue's parent, or the cluster's total.
+func (l *Ledger) above(q QueueID, o Ordinal) Limit {
+	if parent := l.queues[q].parent; parent != none {
+		return l.queues[parent].limit[o]
 	}
 	d := l.dimensions.names[o]
-	if total == nil || d.Kind != Resource || d.uncapped() {
-		return Limit{}
+	if l.total == nil || d.Kind != Resource || d.uncapped() {
+		return unlimited
 	}
-	return AtMost(total.Of(o))
+	return AtMost(l.total.Of(o))
 }
 
-// effectiveDeserved is what the queue wants as its fair target, but never more than it can
-// have, nor less than it is guaranteed.
-func (l *Ledger) effectiveDeserved(q *queue) []Limit {
-	deserved := q.deserved
-	for o := range deserved {
-		if limit := at(q.limits, Ordinal(o)); limit.exceededBy(deserved[o].Amount) {
-			deserved[o] = limit
+func (q *quota) adaptDeserved() {
+	for o, deserved := range q.deserved {
+		if limit := at(q.limit, Ordinal(o)); limit.exceededBy(deserved.Amount) {
+			q.deserved[o] = limit
 		}
 	}
 	for _, e := range q.guarantee {
 		if e.Amount.Sign() <= 0 {
 			continue
 		}
-		deserved = grown(deserved, e.Dimension)
-		if d := &deserved[e.Dimension]; !d.Set || e.Amount.Cmp(d.Amount) > 0 {
+		q.deserved = grown(q.deserved, e.Dimension)
+		if d := &q.deserved[e.Dimension]; !d.Set || e.Amount.Cmp(d.Amount) > 0 {
 			*d = AtMost(e.Amount)
 		}
 	}
-	return deserved
 }
 
-// at is the limit of a dimension, unlimited when the list does not reach that far.
-func at(limits []Limit, o Ordinal) Limit {
-	if int(o) >= len(limits) {
-		return Limit{}
+// scope says whose limits a check applies to a queue.
+type scope bool
+
+const (
+	// withAncestors is the scope of a check that asks the ancestors, too: binding limits.
+	withAncestors scope = false
+	// alone is the scope of a check that asks this queue only: all limits.
+	alone scope = true
+)
+
+// limitAt returns the limit that checks of one scope apply to a dimension.
+func (l *Ledger) limitAt(q QueueID, o Ordinal, s scope) *Limit {
+	return l.limitIn(l.limits(q, s), q, o, s)
+}
+
+// limits returns the limits of the dimensions that were known when the ledger was made.
+func (l *Ledger) limits(q QueueID, s scope) []Limit {
+	if s == alone {
+		return l.queues[q].limit
 	}
-	return limits[o]
+	return l.queues[q].binding
 }
 
-// Capability returns the queue's own limit of a dimension, not its ancestors'.
+// limitIn is limitAt for callers that ask for many dimensions of one list.
+func (l *Ledger) limitIn(list []Limit, q QueueID, o Ordinal, s scope) *Limit {
+	if int(o) < len(list) {
+		return &list[o]
+	}
+	return l.lateLimit(q, o, s)
+}
+
+// lateLimit returns the limit of a dimension that was not known when the ledger was made. Such a
+// card is not on any list. Such a resource does not exist in a cluster whose total is known; where
+// ancestors are asked, too, the topmost queue refuses it.
+func (l *Ledger) lateLimit(q QueueID, o Ordinal, s scope) *Limit {
+	d := l.dimensions.names[o]
+	missing := l.total != nil && d.Kind == Resource && !d.uncapped()
+	if l.forbidden(q, o) || missing && (s == alone || l.queues[q].parent == none) {
+		return &nothing
+	}
+	return &unlimited
+}
+
+// Capability returns the queue's own capability in one dimension, without that of its ancestors.
 func (l *Ledger) Capability(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].capability, o)
 }
 
-// Limit returns what the queue's limit of a dimension comes to, with the cluster's size,
-// its ancestors and the guarantees of others: Volcano calls it realCapability.
+// Limit returns how much the queue may have of one dimension, given its capability, its ancestors,
+// the cluster's total, and what other queues are guaranteed. Volcano calls it realCapability.
 func (l *Ledger) Limit(q QueueID, o Ordinal) Limit {
-	return at(l.queues[q].limits, o)
+	return at(l.queues[q].limit, o)
 }
 
-// Deserved returns the queue's fair target of a dimension; it is not set when there is
-// none.
+// Deserved returns the queue's fair target in one dimension. It is not set if the queue deserves
+// nothing there.
 func (l *Ledger) Deserved(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].deserved, o)
 }
 
-// Dimension returns what an ordinal stands for.
-func (l *Ledger) Dimension(o Ordinal) Dimension {
-	return l.dimensions.Dimension(o)
-}
-
-// Guarantee returns what is reserved for the queue; it is not set when nothing is said of the
-// dimension.
+// Guarantee returns how much of one dimension the queue is guaranteed. It is not set if the
+// guarantee does not list the dimension.
 func (l *Ledger) Guarantee(q QueueID, o Ordinal) Limit {
 	for _, e := range l.queues[q].guarantee {
 		if e.Dimension == o {
 			return AtMost(e.Amount)
 		}
 	}
-	return Limit{}
+	return unlimited
 }
 
-// Nearest returns the capability of the lowest queue, from q upwards, that lists a
-// dimension, and that queue; false when none does.
+// Nearest returns the lowest queue, from q upwards, whose capability lists a dimension, and that
+// capability; false if no capability does.
 func (l *Ledger) Nearest(q QueueID, o Ordinal) (QueueID, Amount, bool) {
 	for id := q; id != none; id = l.queues[id].parent {
 		if own := l.Capability(id, o); own.Set {
@@ -192,8 +198,7 @@ func (l *Ledger) Nearest(q QueueID, o Ordinal) (QueueID, Amount, bool) {
 	return none, Amount{}, false
 }
 
-// Limits reports whether q or an ancestor lists any dimension of that kind in its
-// capability.
+// Limits reports whether the capability of q or of an ancestor lists any dimension of that kind.
 func (l *Ledger) Limits(q QueueID, kind Kind) bool {
 	for id := q; id != none; id = l.queues[id].parent {
 		for o, limit := range l.queues[id].capability {
@@ -205,7 +210,7 @@ func (l *Ledger) Limits(q QueueID, kind Kind) bool {
 	return false
 }
 
-// ListsCards reports whether the queue or one above it says which cards may be used.
+// ListsCards reports whether the queue or an ancestor lists the cards that may be used.
 func (l *Ledger) ListsCards(q QueueID) bool {
 	return l.queues[q].lister != none
 }

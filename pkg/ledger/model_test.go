@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// pair has whole amounts of the two dimensions of the model: cpu, of which the cluster has a
-// total, and a device class, of which it has none. As a limit, -1 is no limit.
+// pair holds whole amounts of the two dimensions of the model: cpu, of which the cluster has a
+// total, and a device class, which the cluster does not limit. As a limit, -1 is no limit.
 type pair [2]int64
 
 var modelDimensions = [2]Dimension{{Kind: Resource, Name: "cpu"}, {Kind: DeviceCount, Name: "h100"}}
 
-// model is the ledger as one would explain it on a napkin: it keeps who holds what since
-// when, and recomputes everything from that.
+// model is the simplest possible ledger: it keeps who holds what, in order, and computes everything
+// else from that.
 type model struct {
 	total   int64
 	queues  []string
 	parents map[string]string
-	// capability, deserved and guarantee are as the administrator wrote them.
+	// capability, deserved and guarantee are what the administrator wrote.
 	capability, deserved, guarantee map[string]pair
 
-	parts  map[string]pair
-	holds  []modelHold
-	posted []modelPost
+	parts map[string]pair
+	holds []modelHold
+	added []modelAddition
 }
 
 type modelHold struct {
@@ -34,7 +34,7 @@ type modelHold struct {
 	queue  string
 }
 
-type modelPost struct {
+type modelAddition struct {
 	queue   string
 	account Account
 	amounts pair
@@ -63,7 +63,7 @@ func (m *model) charged(part string) bool {
 func (m *model) balance(queue string, account Account, d int) int64 {
 	var sum int64
 	if account != Allocated {
-		for _, p := range m.posted {
+		for _, p := range m.added {
 			if p.account == account && slices.Contains(m.path(p.queue), queue) {
 				sum += p.amounts[d]
 			}
@@ -116,7 +116,7 @@ func (m *model) deserves(queue string, d int) int64 {
 	return deserved
 }
 
-// asks is what the parts that nobody holds come to, each counted once.
+// asks returns the sum of the parts that have no holder, each counted once.
 func (m *model) asks(parts []string) pair {
 	var asked pair
 	for i, part := range parts {
@@ -128,14 +128,14 @@ func (m *model) asks(parts []string) pair {
 	return asked
 }
 
-// refuses names the lowest queue that cannot carry what is asked, with what it has in an
-// account; empty when all can.
+// refuses returns the name of the lowest queue that has no room for what is asked, and an empty name
+// if all have room. A queue has what the function says.
 func (m *model) refuses(path []string, asked pair, has func(queue string, d int) int64) string {
 	for _, q := range path {
 		for d := range asked {
 			limit := m.limit(q, d)
 			if parent := m.parents[q]; parent != "" && m.limit(parent, d) == limit {
-				continue // the parent refuses what the queue would refuse
+				continue // the parent refuses, see quota
 			}
 			if limit >= 0 && asked[d] > 0 && has(q, d)+asked[d] > limit {
 				return q
@@ -145,7 +145,7 @@ func (m *model) refuses(path []string, asked pair, has func(queue string, d int)
 	return ""
 }
 
-// tight names the lowest of the queues that have no room for what is asked, each for itself.
+// tight returns the name of the lowest queue that alone has no room for what is asked.
 func (m *model) tight(path []string, asked pair) string {
 	for _, q := range path {
 		for d := range asked {

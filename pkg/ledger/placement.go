@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// placement says in which order specs can be added, parents first, and for each of the
-// others why not.
+// placement is the order in which specs can be added to a ledger, parents first, and the reasons why
+// the other specs cannot.
 type placement struct {
 	specs   []QueueSpec
 	index   map[string]int
@@ -51,9 +51,8 @@ func (p *placement) setAside() []SetAside {
 	return aside
 }
 
-// walk climbs from queue start to a queue that is decided already, or to the top, and
-// decides all queues on the way. It is a loop, not a recursion: a chain may be as long as
-// there are queues.
+// walk climbs from queue start to a queue that is decided already, or to the top, and then decides
+// all queues on the way. It is a loop because a chain of ancestors may contain all queues.
 func (p *placement) walk(start int) {
 	var path []int
 	reason := ""
@@ -93,8 +92,7 @@ func (p *placement) walk(start int) {
 	}
 }
 
-// markCycle gives every queue of the cycle its reason, and returns the reason for the
-// queues below it.
+// markCycle sets the reason of every queue of a cycle. It returns the reason for their descendants.
 func (p *placement) markCycle(cycle []int) string {
 	names := make([]string, 0, len(cycle)+1)
 	for _, i := range cycle {

@@ -17,7 +17,7 @@ func TestMisplaced(t *testing.T) {
 			specs: []QueueSpec{spec("team", "ml", -1), spec("ml", "root", -1), spec("root", "", -1)},
 		},
 		{
-			name:  "a missing parent takes its subtree along and nobody else",
+			name:  "a missing parent sets its descendants aside and no other queue",
 			specs: []QueueSpec{spec("root", "", -1), spec("lost", "gone", -1), spec("below", "lost", -1), spec("fine", "root", -1)},
 			want: []SetAside{
 				{"lost", "its parent gone does not exist: create that queue or change spec.parent"},
@@ -38,7 +38,7 @@ func TestMisplaced(t *testing.T) {
 			want:  []SetAside{{"self", "it is its own ancestor (self > self): change spec.parent of one of them"}},
 		},
 		{
-			name:  "a cycle of three and a queue that hangs on it",
+			name:  "a cycle of three and a queue below it",
 			specs: []QueueSpec{spec("tail", "a", -1), spec("a", "b", -1), spec("b", "c", -1), spec("c", "a", -1)},
 			want: []SetAside{
 				{"tail", "its ancestor a cannot be used"},

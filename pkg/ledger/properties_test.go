@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// script is a source of decisions: what a fuzzer or a random generator wrote. When it is
-// used up, every decision is 0.
+// script is a sequence of decisions that a fuzzer or a random generator wrote. When it is used up, every
+// decision is 0.
 type script []byte
 
 func (s *script) below(n int) int {
@@ -35,18 +35,18 @@ func TestLedgerAgreesWithTheModel(t *testing.T) {
 func FuzzLedger(f *testing.F) {
 	f.Add([]byte("a tree and some operations"))
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		play(t, bytes[:min(len(bytes), 2000)]) // longer scripts say nothing that short ones do not
+		play(t, bytes[:min(len(bytes), 2000)]) // longer scripts find nothing new
 	})
 }
 
-// game is a ledger and the model that it is held to.
+// game is a ledger and the model that it must agree with.
 type game struct {
 	*Ledger
 	model *model
 	parts map[string]*Part
 }
 
-// play builds what the script says and does what it says.
+// play builds a tree and runs operations, both as the script decides.
 func play(t *testing.T, bytes []byte) {
 	s := script(bytes)
 	g := set(t, &s)
@@ -69,7 +69,7 @@ func play(t *testing.T, bytes []byte) {
 			}
 			continue
 		}
-		views = nil // the base moves on
+		views = nil // the base changes
 		g.step(t, &s, true)
 		g.check(t)
 	}
@@ -120,7 +120,7 @@ func set(t *testing.T, s *script) game {
 	for i := range 8 {
 		name := fmt.Sprint("part", i)
 		m.parts[name] = pair{int64(s.below(5)), int64(s.below(5))}
-		g.parts[name] = &Part{Amounts: amountsOf(m.parts[name])}
+		g.parts[name] = NewPart(amountsOf(m.parts[name]))
 	}
 	var aside []SetAside
 	if g.Ledger, aside = New(&dimensions, Amounts{{0, Units(m.total)}}, specs); len(aside) > 0 {
@@ -130,7 +130,7 @@ func set(t *testing.T, s *script) game {
 	return g
 }
 
-// numbers returns limits below n, some of which are absent, which the model writes as said.
+// numbers returns limits below n. Some are absent, which the model writes as the number absent.
 func numbers(s *script, n int, absent int64) (pair, Amounts) {
 	p, as := pair{absent, absent}, Amounts(nil)
 	for d := range p {
@@ -146,8 +146,8 @@ func amountsOf(p pair) Amounts {
 	return Amounts{{0, Units(p[0])}, {1, Units(p[1])}}
 }
 
-// step does one thing to both, and asks both what they think of it.
-func (g game) step(t *testing.T, s *script, mayPost bool) {
+// step runs one operation on ledger and model, and compares their answers.
+func (g game) step(t *testing.T, s *script, mayAdd bool) {
 	queue := g.model.queues[s.below(len(g.model.queues))]
 	holder := Holder(fmt.Sprint("pod", s.below(4)))
 	names := slices.Sorted(maps.Keys(g.model.parts))
@@ -157,16 +157,16 @@ func (g game) step(t *testing.T, s *script, mayPost bool) {
 		if got, want := g.Release(g.parts[part], holder) == nil, g.model.release(part, holder); got != want {
 			t.Fatalf("release of %s by %s: %t, the model says %t", part, holder, got, want)
 		}
-	case action == 1 && mayPost:
-		post := modelPost{queue, Account(1 + s.below(accounts-1)), pair{int64(s.below(4)), int64(s.below(4))}}
-		g.model.posted = append(g.model.posted, post)
-		if err := g.Post(g.ids[queue], post.account, amountsOf(post.amounts)); err != nil {
+	case action == 1 && mayAdd:
+		addition := modelAddition{queue, Account(1 + s.below(accounts-1)), pair{int64(s.below(4)), int64(s.below(4))}}
+		g.model.added = append(g.model.added, addition)
+		if err := g.Add(g.ids[queue], addition.account, amountsOf(addition.amounts)); err != nil {
 			t.Fatal(err)
 		}
 	case action == 2:
 		minimum := pair{int64(s.below(10)), int64(s.below(10))}
 		r, err := g.FitsInqueue(g.ids[queue], amountsOf(minimum))
-		g.compare(t, "let into", queue, r, err, g.model.refuses(g.model.path(queue), minimum, g.model.committed))
+		g.compare(t, "enter", queue, r, err, g.model.refuses(g.model.path(queue), minimum, g.model.committed))
 	default:
 		var parts []string
 		var d Demand
@@ -178,7 +178,7 @@ func (g game) step(t *testing.T, s *script, mayPost bool) {
 	}
 }
 
-// try asks whether a demand fits, and charges it if it does, or anyway.
+// try compares whether a demand fits, and charges it if it fits or anyway is true.
 func (g game) try(t *testing.T, queue string, holder Holder, parts []string, d Demand, anyway bool) {
 	m, id := g.model, g.ids[queue]
 	asked := m.asks(parts)
@@ -209,20 +209,20 @@ func (g game) try(t *testing.T, queue string, holder Holder, parts []string, d D
 	m.charge(queue, holder, parts)
 }
 
-// compare holds a refusal to the queue that the model names, empty if it refuses nothing, and
-// to its own numbers.
+// compare checks that a refusal names the queue that the model names, which is empty if nothing is
+// refused, and that its numbers agree with each other.
 func (g game) compare(t *testing.T, what, queue string, r *Refusal, err error, want string) {
 	t.Helper()
 	if err != nil || (r == nil) != (want == "") || r != nil && r.Queue != want {
 		t.Fatalf("%s %s: %v, error %v; the model says %q", what, queue, r, err, want)
 	}
-	if r != nil && (r.Requested.Sign() <= 0 || r.WouldBe.Cmp(r.Limit) <= 0) {
-		t.Fatalf("a refusal that is none: %s", r)
+	if r != nil && (r.Requested.Sign() <= 0 || r.WouldBe.Cmp(mustSub(t, r.Limit, r.Guaranteed)) <= 0) {
+		t.Fatalf("a refusal whose numbers do not refuse: %s", r)
 	}
 }
 
-// FuzzNew builds trees of any shape, with cycles and missing parents: whatever is left over
-// is a tree that works.
+// FuzzNew builds graphs of any shape, with cycles and missing parents. What is not set aside must be a
+// tree.
 func FuzzNew(f *testing.F) {
 	f.Add([]byte{3, 1, 2, 0})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
@@ -256,7 +256,7 @@ func FuzzNew(f *testing.F) {
 	})
 }
 
-// checkBranches compares what is said of two queues with their paths.
+// checkBranches compares the answers about two queues with their paths.
 func checkBranches(t *testing.T, l *Ledger, a, b QueueID) {
 	pathA, pathB := l.Path(a), l.Path(b)
 	slices.Reverse(pathA)

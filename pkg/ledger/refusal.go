@@ -1,70 +1,77 @@
 package ledger
 
-import (
-	"fmt"
-	"math/big"
-	"strings"
-)
+import "fmt"
 
-// Refusal says why a demand does not fit: which queue on the way to the root refused, in
-// which dimension, and the numbers.
+// Refusal says why a demand does not fit: which queue on the way to the root has no room, in which
+// dimension, and the numbers.
 type Refusal struct {
-	Queue     string
+	// Queue is the name of the queue that has no room.
+	Queue string
+	// Dimension is what is short. If a [Split] is refused, its name joins several dimensions with "|".
 	Dimension Dimension
-	// Requested is what was asked for in addition to what is held.
+	// Requested is what the demand asks for in addition to what the queue holds.
 	Requested Amount
 	// WouldBe is what the queue would hold in all.
 	WouldBe Amount
-	// Limit is the queue's capability, which WouldBe exceeds.
+	// Limit is the capability that the refusal comes from: the queue's own, that of its nearest
+	// ancestor whose capability is its limit, or the cluster's total. If a [Split] is refused, it is
+	// the sum over its dimensions.
 	Limit Amount
+	// Guaranteed is how much of Limit is guaranteed to other queues. It is never negative. The queue
+	// may have Limit - Guaranteed. WouldBe exceeds that, unless the refusal is about the size of
+	// shares.
+	Guaranteed Amount
 }
 
-// String is the sentence that people see in events and conditions.
+// String returns the sentence that users see in events and conditions.
 func (r Refusal) String() string {
+	format := r.Dimension.Format
 	sentence := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <%s>",
-		r.Queue, r.Dimension, r.Dimension.Format(r.Requested), r.Dimension.Format(r.WouldBe), r.Dimension.Format(r.Limit))
-	if r.WouldBe.Cmp(r.Limit) <= 0 {
-		sentence += ", which is enough in sum but not for shares of the size that is asked for"
+		r.Queue, r.Dimension, format(r.Requested), format(r.WouldBe), format(r.Limit))
+	verb := "is"
+	if r.Guaranteed.Sign() > 0 {
+		sentence += fmt.Sprintf(", of which <%s> is guaranteed to others", format(r.Guaranteed))
+		verb = "leaves"
+	}
+	if usable, err := r.Limit.Sub(r.Guaranteed); err == nil && r.WouldBe.Cmp(usable) <= 0 {
+		sentence += fmt.Sprintf(", which %s enough in sum but not for shares of the size that is asked for", verb)
 	}
 	return sentence
 }
 
-// Format writes an amount in the unit that a person would use: cores, devices, cards, and
-// for bytes the largest binary unit that needs no more than three decimals.
-func (d Dimension) Format(a Amount) string {
-	if !d.bytes() {
-		return a.String()
+// refuse returns the refusal of a queue that has no room for an entry. The check itself does not look
+// for the numbers, which takes longer than the comparison.
+func (l *Ledger) refuse(q QueueID, short *Entry) *Refusal {
+	total, _ := l.Balance(q, Allocated, short.Dimension).Add(short.Amount)
+	return l.refusal(q, *short, total)
+}
+
+func (l *Ledger) refusal(q QueueID, short Entry, total Amount) *Refusal {
+	capability, guaranteed := l.origin(q, short.Dimension)
+	return &Refusal{
+		Queue: l.queues[q].name, Dimension: l.dimensions.Dimension(short.Dimension),
+		Requested: short.Amount, WouldBe: total, Limit: capability, Guaranteed: guaranteed,
 	}
-	value := new(big.Rat).SetFrac(a.Nano(), big.NewInt(nano))
-	for i := len(binaryUnits) - 1; i >= 0; i-- {
-		unit := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(10*(i+1))))
-		scaled := new(big.Rat).Quo(value, unit)
-		if new(big.Rat).Abs(scaled).Cmp(big.NewRat(1, 1)) >= 0 && decimals(scaled) <= 3 {
-			return decimal(scaled) + binaryUnits[i]
+}
+
+// origin returns the capability that the limit of a queue comes from, and how much of it is
+// guaranteed to other queues. The difference is the limit, which must be set. The capability is the
+// queue's own, that of the nearest ancestor whose capability is its limit, or the cluster's total.
+func (l *Ledger) origin(q QueueID, o Ordinal) (capability, guaranteed Amount) {
+	limit := l.limitAt(q, o, withAncestors).Amount
+	if l.forbidden(q, o) {
+		return limit, Amount{} // no list has the card
+	}
+	capability = l.total.Of(o)
+	for id := q; id != none; id = l.queues[id].parent {
+		if own := l.Capability(id, o); own.Set && own == l.Limit(id, o) {
+			capability = own.Amount
+			break
 		}
 	}
-	return a.String()
-}
-
-var binaryUnits = []string{"KiB", "MiB", "GiB", "TiB", "PiB"}
-
-// bytes reports whether people count the dimension in bytes.
-func (d Dimension) bytes() bool {
-	name := d.Name
-	if d.Kind == DeviceCapacity {
-		name = d.Capacity
+	guaranteed, err := capability.Sub(limit)
+	if err != nil || guaranteed.Sign() < 0 {
+		return limit, Amount{} // the guarantee of the queue or of an ancestor is not covered
 	}
-	return d.Kind != Card && d.Kind != DeviceCount &&
-		(name == "memory" || strings.HasSuffix(name, "/memory") || strings.HasSuffix(name, "storage") || strings.HasPrefix(name, "hugepages-"))
-}
-
-// decimal writes a rational without loss and without trailing zeros. Its denominator must
-// divide a power of ten, as those of amounts and of amounts in binary units do.
-func decimal(r *big.Rat) string {
-	return r.FloatString(decimals(r))
-}
-
-func decimals(r *big.Rat) int {
-	n, _ := r.FloatPrec()
-	return n
+	return capability, guaranteed
 }

@@ -2,7 +2,7 @@ package ledger
 
 import "testing"
 
-// TestRoomInqueue compares with trying one after the other.
+// TestRoomInqueue compares with trying one number after the other.
 func TestRoomInqueue(t *testing.T) {
 	var dimensions Dimensions
 	a := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "a"})
@@ -11,7 +11,7 @@ func TestRoomInqueue(t *testing.T) {
 		{Name: "root", Capability: Amounts{{a, Units(20)}}}, {Name: "q", Parent: "root", Capability: Amounts{{a, Units(12)}, {b, Units(9)}}},
 	})
 	q, _ := l.Queue("q")
-	if err := l.Post(q, Inqueue, Amounts{{a, Units(2)}}); err != nil {
+	if err := l.Add(q, Inqueue, Amounts{{a, Units(2)}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

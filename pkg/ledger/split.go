@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Split is an amount that may be divided: so many shares, each of them of one of several
-// dimensions.
+// Split is an amount that may be divided among several dimensions, in shares that may not be divided.
 type Split struct {
-	// Shares is how many there are, Each how many whole units one is; both are more than zero.
+	// Shares is the number of shares. Each is the size of a share in whole units. Both are greater
+	// than zero.
 	Shares, Each int64
-	// Among are the dimensions, each once, the preferred one first.
+	// Among lists the dimensions that a share may be of, the preferred one first and each once.
 	Among []Ordinal
 }
 
-// FitsInqueueSplit is FitsInqueue for a job that needs at least a minimum, which must fit, and some
-// splits. They fit if all of them can be divided together so that no dimension has more than there is
-// room for, at the queue and at each of its ancestors. It returns how much of each dimension that
-// takes, of the preferred ones where there is a choice.
+// FitsInqueueSplit is FitsInqueue for a job that needs a minimum, which must fit, and some splits. The
+// splits fit if they can be divided together so that each dimension has enough room, at the queue and
+// at each of its ancestors. FitsInqueueSplit returns how much of each dimension the division takes.
+// Among several divisions it chooses one that uses the preferred dimensions.
 //
-// The answer is exact unless splits have shares of different sizes in so many combinations that
-// trying them all would take too long; then what fits in sum is taken to fit.
+// The answer is exact unless shares of different sizes can be combined in too many ways to try them
+// all. FitsInqueueSplit then assumes that what fits in sum fits.
 func (l *Ledger) FitsInqueueSplit(q QueueID, minimum Amounts, splits []Split) (Amounts, *Refusal, error) {
 	d, err := l.newDivision(q, minimum, splits)
 	if err != nil || len(splits) == 0 {
@@ -42,7 +42,7 @@ func (l *Ledger) FitsInqueueSplit(q QueueID, minimum Amounts, splits []Split) (A
 	return amounts, nil, nil
 }
 
-// newDivision finds out how much room there is for each dimension of the splits.
+// newDivision computes how much room there is in each dimension of the splits.
 func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*division, error) {
 	d := &division{}
 	var most []int64
@@ -64,7 +64,7 @@ func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*divis
 		}
 		d.groups = append(d.groups, g)
 	}
-	// Those with large shares have the fewest ways to be divided.
+	// Groups of large shares can be divided in the fewest ways.
 	slices.SortStableFunc(d.groups, func(a, b group) int { return cmp.Compare(b.each, a.each) })
 	d.rooms = make([]int64, len(d.dimensions))
 	for c, o := range d.dimensions {
@@ -76,68 +76,7 @@ func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*divis
 	return d, nil
 }
 
-// refuseSplit names the lowest queue that has not enough room for the groups that are short, the
-// queue itself, with what its ancestors leave it, if it takes several to refuse.
-func (l *Ledger) refuseSplit(q QueueID, minimum Amounts, d *division, short []int) (*Refusal, error) {
-	var among []int
-	requested := int64(0)
-	for _, g := range short {
-		requested += d.groups[g].shares * d.groups[g].each
-		for _, c := range d.groups[g].among {
-			if !slices.Contains(among, c) {
-				among = append(among, c)
-			}
-		}
-	}
-	r := Refusal{Dimension: d.name(l, among), Requested: Units(requested)}
-	for id := q; id != none; id = l.queues[id].parent {
-		held, limit, err := l.together(id, minimum, d, among)
-		if err == nil {
-			r.Queue, r.Limit = l.queues[id].name, limit.Amount
-			r.WouldBe, err = held.Add(r.Requested)
-		}
-		if err != nil || limit.exceededBy(r.WouldBe) {
-			return &r, err
-		}
-	}
-	held, _, err := l.together(q, minimum, d, among)
-	if err == nil {
-		r.Queue, r.Limit = l.queues[q].name, held
-		r.WouldBe, err = held.Add(r.Requested)
-	}
-	for _, c := range among {
-		if err == nil {
-			r.Limit, err = r.Limit.Add(Units(d.rooms[c]))
-		}
-	}
-	return &r, err
-}
-
-// together is what cannot be given to others of some dimensions, and the limit of all of them if each
-// has one.
-func (l *Ledger) together(q QueueID, minimum Amounts, d *division, among []int) (held Amount, limit Limit, err error) {
-	limit = AtMost(Amount{})
-	for _, c := range among {
-		o := d.dimensions[c]
-		committed, e := l.committed(q, o)
-		if e == nil {
-			committed, e = committed.Add(minimum.Of(o))
-		}
-		if e == nil {
-			held, e = held.Add(committed)
-		}
-		own := l.limitAt(q, o)
-		if limit.Set = limit.Set && own.Set; e == nil {
-			limit.Amount, e = limit.Amount.Add(own.Amount)
-		}
-		if e != nil {
-			return Amount{}, Limit{}, e
-		}
-	}
-	return held, limit, nil
-}
-
-// name is what people see of several dimensions of one kind.
+// name joins several dimensions of one kind for a refusal.
 func (d *division) name(l *Ledger, among []int) Dimension {
 	var names []string
 	for _, c := range among {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// splits reads words such as 3*2:A|B, which is three shares of two each.
+// splits parses words such as 3*2:A|B, which is three shares of two each.
 func splits(dimensions *Dimensions, text string) []Split {
 	var all []Split
 	for word := range strings.FieldsSeq(text) {
@@ -25,7 +25,7 @@ func splits(dimensions *Dimensions, text string) []Split {
 	return all
 }
 
-// cards reads words such as A=4.
+// cards parses words such as A=4.
 func cards(dimensions *Dimensions, text string) Amounts {
 	as := Amounts{}
 	for word := range strings.FieldsSeq(text) {
@@ -43,23 +43,23 @@ func TestFitsInqueueSplit(t *testing.T) {
 	for _, c := range []struct{ name, parent, queue, allocated, minimum, splits, want, wantRefusal string }{
 		{name: "nothing to divide", queue: "A=1"},
 		{name: "the preferred one is filled first", queue: "A=4 B=4", splits: "6*1:A|B", want: "A=4 B=2"},
-		{name: "the preference is what is written, not the name", queue: "A=4 B=4", splits: "6*1:B|A", want: "B=4 A=2"},
+		{name: "the order decides the preference, not the name", queue: "A=4 B=4", splits: "6*1:B|A", want: "B=4 A=2"},
 		{name: "one too many", queue: "A=4 B=4", splits: "9*1:A|B",
 			wantRefusal: "Queue <q> has insufficient <A|B> quota: requested <9>, total would be <9>, but capability is <8>"},
 		{name: "all splits together, not each alone", queue: "A=4 B=4", splits: "4*1:A|B 5*1:B|A",
 			wantRefusal: "Queue <q> has insufficient <A|B> quota: requested <9>, total would be <9>, but capability is <8>"},
-		{name: "who has a choice makes way", queue: "A=4 B=4", splits: "4*1:A|B 4*1:A", want: "A=4 B=4"},
-		{name: "and so on through others", queue: "A=2 B=2 C=2", splits: "2*1:A|B 2*1:B|C 2*1:A", want: "A=2 B=2 C=2"},
+		{name: "a group with a choice makes way", queue: "A=4 B=4", splits: "4*1:A|B 4*1:A", want: "A=4 B=4"},
+		{name: "through other groups, too", queue: "A=2 B=2 C=2", splits: "2*1:A|B 2*1:B|C 2*1:A", want: "A=2 B=2 C=2"},
 		{name: "only those that are short are named", queue: "A=1 B=9 C=9", splits: "2*1:A 3*1:B|C",
 			wantRefusal: "Queue <q> has insufficient <A> quota: requested <2>, total would be <2>, but capability is <1>"},
 		{name: "what is in use counts", queue: "A=4 B=4", allocated: "A=3 B=4", splits: "2*1:A|B",
 			wantRefusal: "Queue <q> has insufficient <A|B> quota: requested <2>, total would be <9>, but capability is <8>"},
-		{name: "and so does the rest of the job", queue: "A=4 B=4", minimum: "A=4", splits: "4*1:A|B", want: "B=4"},
+		{name: "the minimum of the job counts", queue: "A=4 B=4", minimum: "A=4", splits: "4*1:A|B", want: "B=4"},
 		{name: "an ancestor refuses", parent: "A=2 B=1", queue: "A=4 B=4", splits: "4*1:A|B",
 			wantRefusal: "Queue <parent> has insufficient <A|B> quota: requested <4>, total would be <4>, but capability is <3>"},
 		{name: "queue and ancestor refuse together", parent: "A=1", queue: "B=1", splits: "3*1:A|B",
 			wantRefusal: "Queue <q> has insufficient <A|B> quota: requested <3>, total would be <3>, but capability is <2>"},
-		{name: "what nobody limits", queue: "A=1", splits: "9*1:A|B", want: "A=1 B=8"},
+		{name: "a dimension without a limit", queue: "A=1", splits: "9*1:A|B", want: "A=1 B=8"},
 		{name: "shares are not divided", queue: "A=3 B=3", splits: "3*2:A|B",
 			wantRefusal: "Queue <q> has insufficient <A|B> quota: requested <6>, total would be <6>, but capability is <6>, which is enough in sum but not for shares of the size that is asked for"},
 		{name: "large shares go where small ones need not", queue: "A=4 B=3", splits: "3*1:A|B 1*4:A|B", want: "A=4 B=3"},
@@ -76,7 +76,7 @@ func TestFitsInqueueSplit(t *testing.T) {
 			}
 			l, _ := New(dimensions, nil, append(specs, q))
 			id, _ := l.Queue("q")
-			if err := l.Charge(id, "pod", Demand{{Amounts: cards(dimensions, c.allocated)}}); err != nil {
+			if err := l.Charge(id, "pod", Demand{NewPart(cards(dimensions, c.allocated))}); err != nil {
 				t.Fatal(err)
 			}
 			got, refusal, err := l.FitsInqueueSplit(id, cards(dimensions, c.minimum), splits(dimensions, c.splits))
@@ -107,7 +107,7 @@ func TestSplitThatOverflows(t *testing.T) {
 	}
 }
 
-// TestSplitAgainstBruteForce compares with trying out every way to divide.
+// TestSplitAgainstBruteForce compares with a search of all divisions.
 func TestSplitAgainstBruteForce(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -138,7 +138,7 @@ func TestSplitAgainstBruteForce(t *testing.T) {
 		}
 	}
 	if fitted < 1_000 || fitted > 19_000 {
-		t.Errorf("%d of 20,000 fit, which makes a poor test", fitted)
+		t.Errorf("%d of 20,000 fit, which is too uneven for a test", fitted)
 	}
 }
 
@@ -180,7 +180,7 @@ func bruteForce(groups []group, rooms []int64) bool {
 	return false
 }
 
-// TestSplitInManyWays: a question that would take too long is answered by the sum.
+// TestSplitInManyWays checks that the sum decides if an exact answer would take too long.
 func TestSplitInManyWays(t *testing.T) {
 	d := &division{rooms: []int64{1_000_003, 1_000_003, 1_000_003}}
 	for _, each := range []int64{7, 5, 4, 2} {

@@ -2,22 +2,23 @@ package ledger
 
 import "sync/atomic"
 
-// QueueSpec is a queue as its administrator wrote it.
+// QueueSpec is a queue as its administrator wrote it. The lists are copied.
 type QueueSpec struct {
 	Name string
-	// Parent is the name of the parent queue; empty for a queue without one.
+	// Parent is the name of the parent queue. It is empty for a topmost queue.
 	Parent string
-	// Capability holds the hard upper bounds. A dimension that is not listed is not
-	// limited by this queue.
+	// Capability holds the hard upper bounds. The queue does not limit a dimension that is not
+	// listed.
 	Capability Amounts
-	// ListsCards says that Capability has every [Card] that may be used in this queue and in those
-	// below it, up to the next one that lists cards itself: any other is forbidden there. In sum
-	// nobody may use more than any queue above lists, however far up.
+	// ListsCards says that Capability lists every [Card] that pods may use in this queue and in its
+	// descendants, down to the next queue that lists cards itself. All other cards are forbidden
+	// there. The amounts that a queue lists bound all of its descendants, including those that have
+	// lists of their own.
 	ListsCards bool
-	// Deserved holds the fair targets: up to them a queue may take back from others what is
-	// lent to them. A dimension that is not listed has none.
+	// Deserved holds the fair targets. A queue may take back from other queues what they borrow,
+	// up to its target. A dimension that is not listed has no target.
 	Deserved Amounts
-	// Guarantee holds what is reserved for the queue, whether it uses it or not.
+	// Guarantee holds what is reserved for the queue, used or not.
 	Guarantee Amounts
 }
 
@@ -26,66 +27,61 @@ type QueueID int32
 
 const none QueueID = -1
 
-// SetAside is a queue that takes no part in the ledger, and why.
+// SetAside is a queue that the ledger leaves out.
 type SetAside struct {
+	// Queue is the name of the queue.
 	Queue string
-	// Reason is a sentence that says what to change.
+	// Reason says why the queue is left out and what to change.
 	Reason string
 }
 
+// queue is a node of the tree, with its limits and accounts.
 type queue struct {
 	name     string
 	parent   QueueID
 	depth    int32
 	children int32
-	// capability is the queue's own; limits is what it comes to, see limits.go. Binding is the
-	// same without limits that are just the parent's: the parent has no less than the queue, so
-	// it refuses first, and its name is what people need to know.
-	capability []Limit
-	limits     []Limit
-	binding    []Limit
-	// lister is the nearest queue, this one first, that lists the cards that may be used; none if
-	// none does.
-	lister QueueID
-	// free says that nothing is binding here, nor will be.
-	free      bool
-	deserved  []Limit
-	guarantee Amounts
-	accounts  [accounts][]Amount
+	quota
+	accounts [accounts][]Amount
 }
 
-// Ledger is a tree of queues with their limits and accounts. It may be read from many
-// goroutines as long as none writes. Make one with New.
+// Ledger is a tree of queues with their limits and accounts. Make one with New. Many goroutines may
+// read a ledger at the same time while no goroutine changes it.
 type Ledger struct {
-	// id tells ledgers apart, see Part.
+	// id is unique, so that a part knows which ledger it is charged in.
 	id         uint64
 	dimensions *Dimensions
 	queues     []queue
 	ids        map[string]QueueID
-	// closed says that the cluster's total is known.
-	closed    bool
+	// total is what the cluster has of every resource; nil if that is not known.
+	total     Amounts
 	uncovered []Uncovered
-	// overlay has what a view changes; it is nil in a ledger that is none.
+	// overlay holds the changes of a view. It is nil in a ledger that is not a view.
 	overlay *overlay
 }
 
 var lastID atomic.Uint64
 
-// New builds the tree. A queue that cannot be placed in it (its parent is missing, or it
-// is its own ancestor), and every queue below such a queue, is set aside with a reason;
-// all others work as if it were not there. Names must be unique.
+// New builds a ledger. A queue that has no place in the tree is set aside with a reason: its parent
+// does not exist, the queue is its own ancestor, or an ancestor is set aside. All other queues work
+// as if it did not exist. Names must be unique.
 //
-// Total is what there is of every resource in the cluster; a [Resource] that is not in it
-// does not exist. Of cards and devices no total is known. A nil total knows nothing of
-// resources either.
+// Total holds what the cluster has of each [Resource]; a resource that is not listed does not exist.
+// If total is nil, the cluster does not limit resources. It never limits cards and devices.
+//
+// The ledger keeps dimensions. Amounts of dimensions that are interned later can be checked and
+// charged as well.
 func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []SetAside) {
-	l := &Ledger{id: lastID.Add(1), dimensions: dimensions, closed: total != nil, ids: make(map[string]QueueID, len(specs))}
+	l := &Ledger{id: lastID.Add(1), dimensions: dimensions, ids: make(map[string]QueueID, len(specs))}
 	placement := place(specs)
 	l.queues = make([]queue, 0, len(placement.order))
 	for _, i := range placement.order {
 		l.add(&specs[i])
 	}
-	l.deriveLimits(total)
+	if total != nil {
+		l.total = append(Amounts{}, total...)
+	}
+	l.deriveLimits()
 	return l, placement.setAside()
 }
 
@@ -94,9 +90,10 @@ func Misplaced(specs []QueueSpec) []SetAside {
 	return place(specs).setAside()
 }
 
-// add appends a queue whose parent, if any, is there already.
+// add appends a queue. Its parent, if it has one, is already there.
 func (l *Ledger) add(spec *QueueSpec) {
-	q := queue{name: spec.Name, parent: none, lister: none, guarantee: spec.Guarantee}
+	q := queue{name: spec.Name, parent: none}
+	q.lister, q.guarantee = none, spec.Guarantee.copied()
 	if spec.Parent != "" {
 		q.parent = l.ids[spec.Parent]
 		parent := &l.queues[q.parent]
@@ -113,33 +110,28 @@ func (l *Ledger) add(spec *QueueSpec) {
 	l.queues = append(l.queues, q)
 }
 
-func limitsOf(as Amounts) []Limit {
-	var limits []Limit
-	for _, e := range as {
-		limits = grown(limits, e.Dimension)
-		limits[e.Dimension] = AtMost(e.Amount)
-	}
-	return limits
-}
-
-// Queue returns the ID of the queue of that name; false when there is none or when it was
-// set aside.
+// Queue returns the ID of the queue of that name; false if the queue does not exist or is set aside.
 func (l *Ledger) Queue(name string) (QueueID, bool) {
 	id, found := l.ids[name]
 	return id, found
 }
 
-// Name is the name of a queue.
+// Dimension returns the dimension that an ordinal stands for.
+func (l *Ledger) Dimension(o Ordinal) Dimension {
+	return l.dimensions.Dimension(o)
+}
+
+// Name returns the name of a queue.
 func (l *Ledger) Name(q QueueID) string {
 	return l.queues[q].name
 }
 
-// Leaf reports whether no queue of the ledger has q as its parent.
+// Leaf reports whether q has no children.
 func (l *Ledger) Leaf(q QueueID) bool {
 	return l.queues[q].children == 0
 }
 
-// Path returns the names of the queue and its ancestors, the queue first.
+// Path returns the names of the queue and its ancestors, from the queue to the root.
 func (l *Ledger) Path(q QueueID) []string {
 	var names []string
 	for id := q; id != none; id = l.queues[id].parent {
@@ -148,12 +140,12 @@ func (l *Ledger) Path(q QueueID) []string {
 	return names
 }
 
-// Within reports whether q is ancestor or below it.
+// Within reports whether q is the ancestor or a descendant of it.
 func (l *Ledger) Within(q, ancestor QueueID) bool {
 	return l.ancestor(q, l.queues[ancestor].depth) == ancestor
 }
 
-// ancestor climbs from q to that depth; q itself when it is no deeper.
+// ancestor returns the ancestor of q at that depth, and q itself if it is not deeper.
 func (l *Ledger) ancestor(q QueueID, depth int32) QueueID {
 	for l.queues[q].depth > depth {
 		q = l.queues[q].parent
@@ -161,7 +153,7 @@ func (l *Ledger) ancestor(q QueueID, depth int32) QueueID {
 	return q
 }
 
-// CommonDepth is the number of proper ancestors that two queues share, counted from the top.
+// CommonDepth returns the number of proper ancestors that two queues share.
 func (l *Ledger) CommonDepth(a, b QueueID) int {
 	a, b = l.queues[a].parent, l.queues[b].parent
 	if a == none || b == none {
@@ -177,7 +169,14 @@ func (l *Ledger) CommonDepth(a, b QueueID) int {
 	return int(l.queues[a].depth) + 1
 }
 
-// grown returns s long enough to be indexed by o.
+// Branches returns, for two queues, the children of their lowest common proper ancestor that contain
+// them. If they have no common ancestor, it returns their topmost ancestors.
+func (l *Ledger) Branches(a, b QueueID) (QueueID, QueueID) {
+	depth := int32(l.CommonDepth(a, b))
+	return l.ancestor(a, depth), l.ancestor(b, depth)
+}
+
+// grown returns s, extended so that o is a valid index.
 func grown[T any](s []T, o Ordinal) []T {
 	if need := int(o) + 1 - len(s); need > 0 {
 		s = append(s, make([]T, need)...)

@@ -70,7 +70,7 @@ func shapes() []shape {
 
 var plugins = map[string]func() framework.PluginBuilder{
 	"upstream": func() framework.PluginBuilder { return upstream.New },
-	"ours":     func() framework.PluginBuilder { return capacity.NewBuilders()[capacity.Name] },
+	"ours":     func() framework.PluginBuilder { return capacity.New(context.Background()).Builders()[capacity.Name] },
 }
 
 // build returns a cluster in which nine of ten jobs run and the others wait.

@@ -96,7 +96,7 @@ var _ = Describe("Annotations about cards", func() {
 
 		By("keeping the last valid quota of a queue")
 		setCards(ctx, team, `{"NVIDIA-H100-80GB": 2, "NVIDIA-H100-80GB": 5}`)
-		expectWarning(ctx, metav1.NamespaceDefault, "Queue", team, "QuotaNotRead", "NVIDIA-H100-80GB is listed twice; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}; until then, its last quota holds")
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", team, "QuotaNotRead", "NVIDIA-H100-80GB is listed twice; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}; until then, its last valid quota holds")
 		f.cardJob(ctx, "within", team, cardTask{names: h100})
 		f.expectRunning(ctx, "within", 1)
 		f.cardJob(ctx, "beyond", team, cardTask{names: h100})

@@ -216,7 +216,7 @@ var _ = Describe("What a claim requests", func() {
 				two := amount(corev1.ResourceName(resourceName), "2")
 				spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: two, Limits: two}
 			})
-			f.expectPodWaits(ctx, pod, fmt.Sprintf("It requests <%s>, which no node has and DeviceClass %s offers by dynamic resource allocation, where Volcano cannot place it: ask for the devices with a ResourceClaim of that class instead", resourceName, class))
+			f.expectPodWaits(ctx, pod, fmt.Sprintf("The pod requests <%s>, which no node offers. DeviceClass %s offers it by dynamic resource allocation, where Volcano cannot place it: use a ResourceClaim of that class instead", resourceName, class))
 		}
 		Eventually(func() map[string]float64 { return account(ctx, queue, "request") }).WithContext(ctx).Should(Equal(map[string]float64{class + "/count": 4}))
 		f.pod(ctx, "large", queue, func(spec *corev1.PodSpec) {

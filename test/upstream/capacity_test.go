@@ -24,6 +24,8 @@ var looksInside = []string{"Test_updateQueueAttrShare"}
 const constructor = `package borrowed
 
 import (
+	"context"
+
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
@@ -33,7 +35,7 @@ const PluginName = capacity.Name
 
 // New returns a plugin with an empty cache, as if the process had just started.
 func New(arguments framework.Arguments) framework.Plugin {
-	return capacity.NewBuilders()[capacity.Name](arguments)
+	return capacity.New(context.Background()).Builders()[capacity.Name](arguments)
 }
 `
 

@@ -5,11 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
@@ -25,7 +26,7 @@ const (
 func TestBadQueuesHarmNobodyElse(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		bad     func(*scene)
+		bad     func(*fixture)
 		queue   string
 		reason  string
 		message string
@@ -33,50 +34,50 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 	}{
 		{
 			name: "a parent that does not exist",
-			bad: func(s *scene) {
+			bad: func(s *fixture) {
 				s.queue("lost", "gone", nil).job("bad", "lost", inqueue, nil, newPod("bad", "", cpu(1)))
 			},
-			queue: "lost", reason: queueMisplaced, message: "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent",
+			queue: "lost", reason: report.QueueMisplacedReason, message: "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent",
 			want: "bad:Pending good:Binding",
 		},
 		{
 			name: "a cycle of two, with a pod that runs",
-			bad: func(s *scene) {
+			bad: func(s *fixture) {
 				s.queue("a", "b", nil).queue("b", "a", nil).job("bad", "a", running, nil, newPod("bad", "n1", cpu(1)))
 			},
-			queue: "a", reason: queueMisplaced, message: "its own ancestor",
+			queue: "a", reason: report.QueueMisplacedReason, message: "its own ancestor",
 			want: "bad:Running good:Binding",
 		},
 		{
 			name: "a cycle of three and a queue below it",
-			bad: func(s *scene) {
+			bad: func(s *fixture) {
 				s.queue("a", "b", nil).queue("b", "c", nil).queue("c", "a", nil).queue("tail", "c", nil)
 				s.job("bad", "tail", inqueue, nil, newPod("bad", "", cpu(1)))
 			},
-			queue: "tail", reason: queueMisplaced, message: "cannot be used",
+			queue: "tail", reason: report.QueueMisplacedReason, message: "cannot be used",
 			want: "bad:Pending good:Binding",
 		},
 		{
 			name: "a job in a queue that has queues below it",
-			bad: func(s *scene) {
+			bad: func(s *fixture) {
 				s.queue("parent", "root", nil).queue("child", "parent", nil).job("bad", "parent", inqueue, nil, newPod("bad", "", cpu(1)))
 			},
-			queue: "parent", reason: queueNotLeaf, message: "move the jobs to one of those",
+			queue: "parent", reason: report.QueueNotLeafReason, message: "move the jobs to a queue that has no children",
 			want: "bad:Pending good:Binding",
 		},
 		{
 			name: "guarantees that the cluster cannot keep",
-			bad: func(s *scene) {
+			bad: func(s *fixture) {
 				s.queue("greedy", "root", func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = gpu(100) })
 				s.job("bad", "greedy", inqueue, nil, newPod("bad", "", gpu(1)))
 			},
-			queue: "greedy", reason: guaranteeNotCovered,
-			message: "The queue's guarantee of nvidia.com/gpu cannot be kept: it and the queues beside it are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
+			queue: "greedy", reason: report.GuaranteeNotCoveredReason,
+			message: "The queue's guarantee of nvidia.com/gpu cannot be kept: the queue and its siblings are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
 			want:    "bad:Binding good:Binding",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(4).queue("root", "", nil).queue("good", "root", nil)
+			s := newFixture(4).queue("root", "", nil).queue("good", "root", nil)
 			s.job("good", "good", inqueue, nil, newPod("good", "", cpu(1)))
 			c.bad(s)
 			ssn := s.run(t)
@@ -84,7 +85,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 			client := ssn.KubeClient()
 			framework.CloseSession(ssn)
 			expectEvent(t, client, "Queue", c.queue, c.reason, c.message)
-			if n := testutil.ToFloat64(problemQueues.WithLabelValues(c.reason)); n < 1 {
+			if n := gauge(t, "volcano_queue_problems", c.reason); n < 1 {
 				t.Errorf("the metric counts %g queues", n)
 			}
 		})
@@ -92,7 +93,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 }
 
 func TestRootThatIsDeletedStopsNobody(t *testing.T) {
-	s := newScene(4).queue("ml", "root", nil).queue("team", "ml", capped(2)).queue("other", "", nil)
+	s := newFixture(4).queue("ml", "root", nil).queue("team", "ml", capped(2)).queue("other", "", nil)
 	s.job("j", "team", pending, cpu(2), newPod("p1", "", cpu(1)), newPod("p2", "", cpu(1))).job("k", "other", pending, cpu(1), newPod("p3", "", cpu(1)))
 	ssn := s.run(t)
 	expectStatuses(t, ssn, "p1:Binding p2:Binding p3:Binding")
@@ -100,7 +101,7 @@ func TestRootThatIsDeletedStopsNobody(t *testing.T) {
 }
 
 func TestClosedQueueTakesNobody(t *testing.T) {
-	s := newScene(4).queue("root", "", nil).queue("closed", "root", nil).queue("good", "root", nil)
+	s := newFixture(4).queue("root", "", nil).queue("closed", "root", nil).queue("good", "root", nil)
 	s.Queues[1].Status.State = schedulingv1beta1.QueueStateClosed
 	s.job("late", "closed", pending, cpu(1), newPod("late", "", cpu(1)))
 	s.job("early", "closed", inqueue, nil, newPod("early", "", cpu(1)))
@@ -118,7 +119,7 @@ func TestNoTreePanics(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, seed))
-			s := newScene(random.IntN(5), 4)
+			s := newFixture(random.IntN(5), 4)
 			if seed%4 > 0 {
 				s.queue("root", "", nil)
 			}
@@ -148,7 +149,7 @@ func TestNoTreePanics(t *testing.T) {
 
 // TestWhatHasVanishedIsNoPanic asks about jobs, pods and queues that the session does not have.
 func TestWhatHasVanishedIsNoPanic(t *testing.T) {
-	s := newScene(4).queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(4).queue("root", "", nil).queue("q", "root", nil)
 	s.job("j", "q", running, nil, newPod("known", "n1", cpu(1)))
 	ssn := s.open(t)
 	p := pluginOf(ssn)
@@ -181,7 +182,26 @@ func TestWhatHasVanishedIsNoPanic(t *testing.T) {
 	if p.simulateAddTask(t.Context(), state, stranger, stranger, nil) == nil || p.simulateRemoveTask(t.Context(), state, stranger, stranger, nil) == nil {
 		t.Error("a pod that is not there can be added to a simulation or removed from it")
 	}
-	p.onAllocate(&framework.Event{Task: stranger})
-	p.onDeallocate(&framework.Event{Task: stranger})
+	p.allocate(&framework.Event{Task: stranger})
+	p.deallocate(&framework.Event{Task: stranger})
 	p.report()
+}
+
+// gauge returns the value of a metric for the value of one of its labels.
+func gauge(t *testing.T, name, label string) float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			for _, pair := range metric.Label {
+				if family.GetName() == name && pair.GetValue() == label {
+					return metric.Gauge.GetValue()
+				}
+			}
+		}
+	}
+	return 0
 }

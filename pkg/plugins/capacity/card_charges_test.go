@@ -18,7 +18,7 @@ import (
 // TestChargesStayWithPods: a pod keeps its charge whatever becomes of its node, and gives it back
 // when it goes.
 func TestChargesStayWithPods(t *testing.T) {
-	s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 8, "A100": 8}`}).job("j", "q", running, nil, gpuPod("p", "n1", 3, ""))
 	first := s.open(t)
 	p := pluginOf(first)
@@ -28,7 +28,7 @@ func TestChargesStayWithPods(t *testing.T) {
 	s.relabel(t, first, "B200")
 	framework.CloseSession(first)
 	again := s.again(t, func() bool { return true })
-	if p = pluginOf(again); !p.process.cards.fleet.Known("B200") || p.cardsOfQueue("q", "H100") != "3" || p.cardsOfQueue("q", "B200") != "0" {
+	if p = pluginOf(again); !p.cache.cards.Fleet.Known("B200") || p.cardsOfQueue("q", "H100") != "3" || p.cardsOfQueue("q", "B200") != "0" {
 		t.Errorf("after the node has another label %s H100 and %s B200 are charged, want 3 and none", p.cardsOfQueue("q", "H100"), p.cardsOfQueue("q", "B200"))
 	}
 	if err := first.KubeClient().CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); err != nil {
@@ -39,30 +39,23 @@ func TestChargesStayWithPods(t *testing.T) {
 	s.Pods[0] = s.Pods[0].DeepCopy()
 	s.Pods[0].Labels = map[string]string{"changed": "yes"}
 	gone := s.again(t, func() bool {
-		_, err := p.process.cards.lister.Get("n1")
-		return err != nil && p.process.cards.pending("n1")
+		_, err := again.InformerFactory().Core().V1().Nodes().Lister().Get("n1")
+		return err != nil && p.cache.cards.Pending("n1")
 	})
-	if p = pluginOf(gone); p.process.cards.fleet.Known("B200") || p.cardsOfQueue("q", "H100") != "3" {
+	if p = pluginOf(gone); p.cache.cards.Fleet.Known("B200") || p.cardsOfQueue("q", "H100") != "3" {
 		t.Errorf("after the node is gone %s H100 are charged, want 3", p.cardsOfQueue("q", "H100"))
 	}
 	framework.CloseSession(gone)
 	s.Pods = nil
 	empty := s.again(t, func() bool { return true })
-	if p = pluginOf(empty); p.cardsOfQueue("q", "H100") != "0" || len(p.process.placed) != 0 {
-		t.Errorf("after the pod is gone %s H100 are charged, %d pods remembered", p.cardsOfQueue("q", "H100"), len(p.process.placed))
+	if p = pluginOf(empty); p.cardsOfQueue("q", "H100") != "0" || p.cache.snapshots.Assigned() != 0 {
+		t.Errorf("after the pod is gone %s H100 are charged, %d pods remembered", p.cardsOfQueue("q", "H100"), p.cache.snapshots.Assigned())
 	}
-}
-
-// pending reports whether a node has changed since the last session.
-func (c *cards) pending(node string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed[node]
 }
 
 // again opens a further session with the same process once that is so; the nodes' labels stay as they
 // are in the first session's cluster.
-func (s *scene) again(t *testing.T, ready func() bool) *framework.Session {
+func (s *fixture) again(t *testing.T, ready func() bool) *framework.Session {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 1e6, 10e9, true, func(context.Context) (bool, error) { return ready(), nil })
 	if err != nil {
@@ -78,7 +71,7 @@ func (s *scene) again(t *testing.T, ready func() bool) *framework.Session {
 // TestGoingPodsKeepTheirCards: what a pod has is not handed out before it is gone, but others may be
 // told to wait for it.
 func TestGoingPodsKeepTheirCards(t *testing.T) {
-	s := newScene(8, 8).model(1, "H100").model(2, "H100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8, 8).model(1, "H100").model(2, "H100").queue("root", "", nil).queue("q", "root", nil)
 	going := gpuPod("going", "n1", 2, "")
 	now := metav1.Now()
 	going.DeletionTimestamp = &now
@@ -92,19 +85,19 @@ func TestGoingPodsKeepTheirCards(t *testing.T) {
 	if got := nodesOf(ssn); got != "going@n1 next@" {
 		t.Errorf("pods are %s: three cards of two are in use", got)
 	}
-	if got := p.held().Balance(queueID(p), ledger.Allocated, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(2) {
+	if got := p.snapshot.Held().Balance(queueID(p), ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(2) {
 		t.Errorf("%s are held, want 2", got)
 	}
 }
 
 func queueID(p *plugin) ledger.QueueID {
-	q, _ := p.ledger.Queue("q")
+	q, _ := p.snapshot.Ledger.Queue("q")
 	return q
 }
 
 // TestUndoneAllocationsAreRefunded: a pod that is taken back in the session may get another card next.
 func TestUndoneAllocationsAreRefunded(t *testing.T) {
-	s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 2}`}).job("j", "q", inqueue, nil, gpuPod("p", "", 2, "H100|A100"))
 	ssn := s.open(t)
 	p, task := pluginOf(ssn), taskOf(ssn, "p")
@@ -135,7 +128,7 @@ func TestUndoneAllocationsAreRefunded(t *testing.T) {
 
 // TestEvictedPodsKeepTheirCards: an eviction that is taken back changes nothing.
 func TestEvictedPodsKeepTheirCards(t *testing.T) {
-	s := newScene(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2}`}).job("j", "q", running, nil, gpuPod("p", "n1", 2, ""))
 	ssn := s.open(t)
 	p := pluginOf(ssn)
@@ -143,18 +136,18 @@ func TestEvictedPodsKeepTheirCards(t *testing.T) {
 	if err := statement.Evict(taskOf(ssn, "p"), "test"); err != nil {
 		t.Fatal(err)
 	}
-	if p.cardsOfQueue("q", "H100") != "0" || len(p.leaving) != 1 {
-		t.Errorf("an evicted pod is charged %s, %d are about to leave", p.cardsOfQueue("q", "H100"), len(p.leaving))
+	if p.cardsOfQueue("q", "H100") != "0" || p.snapshot.Releasing() != 1 {
+		t.Errorf("an evicted pod is charged %s, %d are about to leave", p.cardsOfQueue("q", "H100"), p.snapshot.Releasing())
 	}
 	statement.Discard()
-	if p.cardsOfQueue("q", "H100") != "2" || len(p.leaving) != 0 {
-		t.Errorf("a pod that stays is charged %s, %d are about to leave", p.cardsOfQueue("q", "H100"), len(p.leaving))
+	if p.cardsOfQueue("q", "H100") != "2" || p.snapshot.Releasing() != 0 {
+		t.Errorf("a pod that stays is charged %s, %d are about to leave", p.cardsOfQueue("q", "H100"), p.snapshot.Releasing())
 	}
 }
 
 // TestChargesSurviveASessionWithoutTheirJob: as when its queue is deleted and made again.
 func TestChargesSurviveASessionWithoutTheirJob(t *testing.T) {
-	s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 8, "A100": 8}`}).job("j", "q", running, nil, gpuPod("p", "n1", 3, ""))
 	s.job("k", "q", running, nil, gpuPod("stays", "n2", 1, ""))
 	first := s.open(t)
@@ -163,7 +156,7 @@ func TestChargesSurviveASessionWithoutTheirJob(t *testing.T) {
 	framework.CloseSession(first)
 	pods, groups := s.Pods, s.PodGroups
 	s.Pods, s.PodGroups, s.strays = pods[1:], groups[1:], pods[:1]
-	without := s.again(t, func() bool { return p.process.cards.pending("n1") })
+	without := s.again(t, func() bool { return p.cache.cards.Pending("n1") })
 	if pluginOf(without).cardsOfQueue("q", "H100") != "0" {
 		t.Error("a pod that is in no job is charged")
 	}
@@ -176,17 +169,17 @@ func TestChargesSurviveASessionWithoutTheirJob(t *testing.T) {
 }
 
 // relabel gives the first node another model, and waits until that is seen.
-func (s *scene) relabel(t *testing.T, ssn *framework.Session, model string) {
+func (s *fixture) relabel(t *testing.T, ssn *framework.Session, model string) {
 	t.Helper()
 	node := s.Nodes[0].DeepCopy()
 	node.Labels = map[string]string{"nvidia.com/gpu.product": model}
 	if _, err := ssn.KubeClient().CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	known := pluginOf(ssn).process.cards
+	known := pluginOf(ssn).cache.cards
 	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		seen, err := known.lister.Get(node.Name)
-		return err == nil && seen.Labels["nvidia.com/gpu.product"] == model && known.pending(node.Name), nil
+		seen, err := ssn.InformerFactory().Core().V1().Nodes().Lister().Get(node.Name)
+		return err == nil && seen.Labels["nvidia.com/gpu.product"] == model && known.Pending(node.Name), nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +188,7 @@ func (s *scene) relabel(t *testing.T, ssn *framework.Session, model string) {
 
 // TestCardsThatComeToBeKnownAreCharged: a device plugin that starts after the scheduler does.
 func TestCardsThatComeToBeKnownAreCharged(t *testing.T) {
-	s := newScene(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
 	delete(s.Nodes[0].Status.Allocatable, "nvidia.com/gpu")
 	s.withCards(map[string]string{"q": `{"H100": 8}`}).job("j", "q", running, nil, gpuPod("p", "n1", 3, "H100"))
 	first := s.open(t)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 func TestJobsWithCardsAreLetIn(t *testing.T) {
@@ -37,7 +38,7 @@ func TestJobsWithCardsAreLetIn(t *testing.T) {
 		{name: "a name in it that makes no sense", request: `{"A100|": 1}`, want: "Pending", message: `its annotation volcano.sh/card.request is wrong in "A100|": at character 5: "" is not a card name`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 			s.withCards(map[string]string{"q": `{"H100": 2, "A100": 4}`}).job("j", "q", scheduling.PodGroupPending, cpu(1), c.pods...)
 			s.PodGroups[0].Spec.MinMember = max(1, int32(len(c.pods)))
 			if c.request != "" {
@@ -52,9 +53,9 @@ func TestJobsWithCardsAreLetIn(t *testing.T) {
 			if c.message == "" {
 				return
 			}
-			reason := insufficientScalarQuota
+			reason := report.InsufficientScalarQuotaReason
 			if strings.Contains(c.message, "wrong") {
-				reason = taskRequestFailed
+				reason = report.TaskRequestFailedReason
 			}
 			expectEvent(t, ssn.KubeClient(), "PodGroup", "j", reason, c.message)
 		})
@@ -63,7 +64,7 @@ func TestJobsWithCardsAreLetIn(t *testing.T) {
 
 // TestJobsThatWereLetInCount: what a job may still take is not given to the next one.
 func TestJobsThatWereLetInCount(t *testing.T) {
-	s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 4}`})
 	s.requesting(t, inqueue, `{"H100|A100": 3}`).requesting(t, scheduling.PodGroupPending, `{"A100": 3}`).requesting(t, scheduling.PodGroupPending, `{"A100|H100": 1}`)
 	ssn := s.open(t)
@@ -72,10 +73,10 @@ func TestJobsThatWereLetInCount(t *testing.T) {
 		t.Errorf("j1 is %s, j2 is %s; three of six are spoken for, A100 has room for three, and then there is none", one, two)
 	}
 	p := pluginOf(ssn)
-	q, _ := p.ledger.Queue("q")
+	q, _ := p.snapshot.Ledger.Queue("q")
 	sum := ""
 	for _, name := range []string{"H100", "A100"} {
-		sum += p.ledger.Balance(q, ledger.Inqueue, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String() + " "
+		sum += p.snapshot.Ledger.Balance(q, ledger.Inqueue, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String() + " "
 	}
 	if sum != "2 4 " {
 		t.Errorf("jobs that have been let in take %s, want 2 H100 and 4 A100", sum)
@@ -84,7 +85,7 @@ func TestJobsThatWereLetInCount(t *testing.T) {
 
 // TestSplitsComeLast: what a job may choose among is reserved where the others leave room.
 func TestSplitsComeLast(t *testing.T) {
-	s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 4, "A100": 4}`})
 	s.requesting(t, inqueue, `{"H100|A100": 4}`).requesting(t, inqueue, `{"H100": 4}`).requesting(t, scheduling.PodGroupPending, `{"A100": 4}`)
 	ssn := s.open(t)
@@ -95,7 +96,7 @@ func TestSplitsComeLast(t *testing.T) {
 }
 
 // requesting adds a job without pods that says itself what it needs.
-func (s *scene) requesting(t *testing.T, phase scheduling.PodGroupPhase, request string) *scene {
+func (s *fixture) requesting(t *testing.T, phase scheduling.PodGroupPhase, request string) *fixture {
 	t.Helper()
 	i := len(s.PodGroups)
 	s.job(fmt.Sprint("j", i), "q", phase, cpu(1))
@@ -107,7 +108,7 @@ func (s *scene) requesting(t *testing.T, phase scheduling.PodGroupPhase, request
 
 // TestReservationsLastWhilePodsAreMade: the first pod of a job does not make it need less.
 func TestReservationsLastWhilePodsAreMade(t *testing.T) {
-	s := newScene(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 4}`})
 	s.job("a", "q", inqueue, cpu(4), gpuPod("a0", "n1", 1, "H100"), gpuPod("a1", "", 1, "H100"))
 	s.PodGroups[0].Spec.MinMember = 4
@@ -119,7 +120,7 @@ func TestReservationsLastWhilePodsAreMade(t *testing.T) {
 		t.Errorf("a job for one card more is %s", got)
 	}
 	p := pluginOf(ssn)
-	if got := p.ledger.Balance(queueID(p), ledger.Inqueue, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(3) {
+	if got := p.snapshot.Ledger.Balance(queueID(p), ledger.Inqueue, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})); got != ledger.Units(3) {
 		t.Errorf("%s are kept for the job, want 3", got)
 	}
 }
@@ -127,7 +128,7 @@ func TestReservationsLastWhilePodsAreMade(t *testing.T) {
 // TestPodsThatMakeNoSenseReserveNothing: they wait, and others go on.
 func TestPodsThatMakeNoSenseReserveNothing(t *testing.T) {
 	for _, names := range []string{"H100||A100", "B200"} {
-		s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+		s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 		s.withCards(map[string]string{"q": `{"H100": 2}`})
 		s.job("bad", "q", inqueue, nil, gpuPod("bad", "", 2, names))
 		s.job("pending", "q", scheduling.PodGroupPending, cpu(1), gpuPod("pending", "", 2, names))

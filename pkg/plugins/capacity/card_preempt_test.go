@@ -17,8 +17,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 )
 
-// prioritized makes the scene's jobs preempt each other by priority, as the priorities of their pods say.
-func (s *scene) prioritized() {
+// prioritized makes the fixture's jobs preempt each other by priority, as the priorities of their pods say.
+func (s *fixture) prioritized() {
 	if s.Plugins == nil {
 		s.Plugins = map[string]framework.PluginBuilder{}
 	}
@@ -37,19 +37,19 @@ func TestPreemptionForCards(t *testing.T) {
 	for _, c := range []struct {
 		name, quota string
 		low, high   *corev1.Pod
-		change      func(*scene)
+		change      func(*fixture)
 		want        string
 	}{
 		{name: "the card quota is full", quota: `{"H100": 8}`, low: gpuPod("low", "n1", 8, ""), high: gpuPod("p", "", 2, "H100"), want: "low:Releasing p:Pipelined"},
 		{name: "the card quota is full on another model's node", quota: `{"H100": 0, "A100": 8}`, low: gpuPod("low", "n2", 8, ""), high: gpuPod("p", "", 2, "H100"), want: "low:Running p:Pending"},
 		{name: "one model has no quota, the other's node is full", quota: `{"H100": 0, "A100": 16}`, low: gpuPod("low", "n2", 8, ""), high: gpuPod("p", "", 2, "H100|A100"), want: "low:Releasing p:Pipelined"},
 		{name: "cpu is short, and only a pod on another model's node could give some", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n2", cpu(4)), high: gpuPod("p", "", 2, "H100"),
-			change: func(s *scene) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Running p:Pending"},
+			change: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Running p:Pending"},
 		{name: "cpu is short on a node with the card", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n1", cpu(4)), high: gpuPod("p", "", 2, "H100"),
-			change: func(s *scene) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Releasing p:Pipelined"},
+			change: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Releasing p:Pipelined"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 			if s.prioritized(); c.change != nil {
 				c.change(s)
 			}
@@ -77,7 +77,7 @@ func TestReclaimForCards(t *testing.T) {
 		{name: "there is quota", quota: `{"H100": 4}`, names: "H100", want: "n2", charged: "2 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil)
+			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil)
 			s.queue("q", "root", func(spec *scheduling.QueueSpec) { spec.Deserved = cpu(8) })
 			s.queue("other", "root", func(spec *scheduling.QueueSpec) { spec.Deserved, spec.Reclaimable = cpu(1), ptr.To(true) })
 			s.withCards(map[string]string{"q": c.quota, "other": `{"H100": 8, "A100": 8}`})

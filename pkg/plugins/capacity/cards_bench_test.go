@@ -6,53 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-
-	corelisters "k8s.io/client-go/listers/core/v1"
 )
-
-// cardCluster has five thousand nodes of five models, eight cards each.
-func cardCluster(b *testing.B) (*cards, []*corev1.Node) {
-	b.Helper()
-	c, indexer := newCards(), cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
-	s := newScene(make([]int, 5_000)...)
-	for i, node := range s.Nodes {
-		node.Labels = map[string]string{"nvidia.com/gpu.product": fmt.Sprint("model-", i%5), "nvidia.com/gpu.memory": "81559", "nvidia.com/gpu.replicas": "2"}
-		node.Status.Allocatable["nvidia.com/gpu.shared"] = resource.MustParse("4")
-		if err := indexer.Add(node); err != nil {
-			b.Fatal(err)
-		}
-	}
-	c.lister = corelisters.NewNodeLister(indexer)
-	c.noteAll()
-	c.refresh(nil, &record.FakeRecorder{})
-	return c, s.Nodes
-}
-
-// BenchmarkCardDiscovery is what a session costs with so many nodes that have changed since the
-// last one.
-func BenchmarkCardDiscovery(b *testing.B) {
-	c, nodes := cardCluster(b)
-	for _, changed := range []int{5_000, 10, 0} {
-		b.Run(fmt.Sprintf("nodes=5000/changed=%d", changed), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				for _, node := range nodes[:changed] {
-					c.note(node.Name)
-				}
-				c.refresh(nil, &record.FakeRecorder{})
-			}
-		})
-	}
-}
 
 // BenchmarkCards is what a pod costs that asks for cards, beside one that does not, in a queue whose
 // parent has a quota of five models.
 func BenchmarkCards(b *testing.B) {
 	const quota = `{"M1": 1000, "M2": 1000, "M3": 1000, "M4": 1000, "M5": 1000}`
-	s := newScene(64, 64, 64, 64, 64).queue("root", "", nil).queue("parent", "root", nil).queue("q", "parent", nil)
+	s := newFixture(64, 64, 64, 64, 64).queue("root", "", nil).queue("parent", "root", nil).queue("q", "parent", nil)
 	for i := range s.Nodes {
 		s.model(i+1, fmt.Sprint("M", i+1))
 	}
@@ -103,9 +64,9 @@ func BenchmarkCards(b *testing.B) {
 // with twenty thousand pods that run, all of them with a card or none.
 func BenchmarkCardSession(b *testing.B) {
 	for _, cards := range []bool{false, true} {
-		s := newScene().queue("root", "", nil).queue("q", "root", nil)
+		s := newFixture().queue("root", "", nil).queue("q", "root", nil)
 		for i := range 100 {
-			s.Nodes = append(s.Nodes, newScene(1_000).Nodes...)
+			s.Nodes = append(s.Nodes, newFixture(1_000).Nodes...)
 			s.Nodes[i].Name = fmt.Sprint("n", i)
 			s.Nodes[i].Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("200")
 			s.Nodes[i].Status.Allocatable["pods"] = resource.MustParse("200")
@@ -125,7 +86,7 @@ func BenchmarkCardSession(b *testing.B) {
 		b.Run(fmt.Sprintf("op=SessionOpen/pods=20000/cards=%t", cards), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				(&plugin{process: s.process, settings: readSettings(Name, nil)}).OnSessionOpen(ssn)
+				(&plugin{cache: s.cache, arguments: readArguments(Name, nil)}).OnSessionOpen(ssn)
 			}
 		})
 	}

@@ -14,16 +14,17 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // model labels the i-th node, from 1, with a card model.
-func (s *scene) model(i int, model string) *scene {
+func (s *fixture) model(i int, model string) *fixture {
 	s.Nodes[i-1].Labels = map[string]string{"nvidia.com/gpu.product": model}
 	return s
 }
 
 // withCards gives queues card quotas.
-func (s *scene) withCards(quotas map[string]string) *scene {
+func (s *fixture) withCards(quotas map[string]string) *fixture {
 	s.publish(func(q *schedulingv1beta1.Queue) {
 		if quota, carries := quotas[q.Name]; carries {
 			q.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: quota}
@@ -51,8 +52,8 @@ func twice(pod *corev1.Pod) *corev1.Pod {
 }
 
 func (p *plugin) cardsOfQueue(queue, name string) string {
-	id, _ := p.ledger.Queue(queue)
-	return p.ledger.Balance(id, ledger.Allocated, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String()
+	id, _ := p.snapshot.Ledger.Queue(queue)
+	return p.snapshot.Ledger.Balance(id, ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String()
 }
 
 // nodesOf returns where the pods of a session are, sorted.
@@ -79,7 +80,7 @@ func TestCardsAreAllocated(t *testing.T) {
 		reason  string
 		charged string
 		with    framework.Arguments
-		nodes   func(*scene)
+		nodes   func(*fixture)
 	}{
 		{name: "a pod runs on the model that it names, without an affinity", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "A100")}, want: "p@n2", charged: "A100:1"},
 		{name: "a pod that names none is charged for what its node has", quota: h100, pods: []*corev1.Pod{gpuPod("p", "", 3, "")}, want: "p@n1", charged: "H100:3"},
@@ -95,42 +96,42 @@ func TestCardsAreAllocated(t *testing.T) {
 			want: "p@n1 r@n2 s@n2", charged: "H100:2 A100:4"},
 		{name: "neither fits", quota: both, pods: []*corev1.Pod{gpuPod("p", "", 5, "H100|A100")}, want: "p@",
 			wantEvent: "Queue <q> has insufficient <H100> quota: requested <5>, total would be <5>, but capability is <2>; nor is there quota for another card that the pod may get: A100"},
-		{name: "a name that makes no sense", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100||A100")}, want: "p@", reason: taskRequestFailed,
+		{name: "a name that makes no sense", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100||A100")}, want: "p@", reason: report.TaskRequestFailedReason,
 			wantEvent: `its annotation volcano.sh/card.name is wrong at character 5: "" is not a card name`},
-		{name: "a card that no node has", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "B200")}, want: "p@", reason: taskRequestFailed,
+		{name: "a card that no node has", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "B200")}, want: "p@", reason: report.TaskRequestFailedReason,
 			wantEvent: "no node has a card B200: it waits for one, or correct its annotation volcano.sh/card.name; the nodes have A100, H100"},
 		{name: "one of the names is enough", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "B200|A100")}, want: "p@n2", charged: "A100:1"},
-		{name: "cards of different resources", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100|Ascend-910B")}, want: "p@", reason: taskRequestFailed,
-			nodes: func(s *scene) {
+		{name: "cards of different resources", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100|Ascend-910B")}, want: "p@", reason: report.TaskRequestFailedReason,
+			nodes: func(s *fixture) {
 				s.Nodes = append(s.Nodes, s.Nodes[0].DeepCopy())
 				s.Nodes[2].Name, s.Nodes[2].Labels = "n3", map[string]string{"huawei.com/npu.product": "Ascend-910B"}
 				s.Nodes[2].Status.Allocatable["huawei.com/Ascend910"] = resource.MustParse("8")
 			},
 			wantEvent: "H100 and Ascend-910B are cards of different resources, nvidia.com/gpu and huawei.com/Ascend910, and a pod that requests both gets one card of each: name cards of one resource only"},
 		{name: "a node whose card nobody knows", quota: `{"A100": 8}`, pods: []*corev1.Pod{gpuPod("p", "", 6, "")}, want: "p@",
-			nodes: func(s *scene) {
+			nodes: func(s *fixture) {
 				s.Nodes[0].Labels = nil
 				s.Nodes[1].Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("4")
 			}},
-		{name: "nodes of which nobody knows any card", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "")}, want: "p@", reason: taskRequestFailed,
-			nodes:     func(s *scene) { s.Nodes[0].Labels, s.Nodes[1].Labels = nil, nil },
+		{name: "nodes of which nobody knows any card", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "")}, want: "p@", reason: report.TaskRequestFailedReason,
+			nodes:     func(s *fixture) { s.Nodes[0].Labels, s.Nodes[1].Labels = nil, nil },
 			wantEvent: "it requests nvidia.com/gpu, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product"},
 		{name: "two resources that stand for one card", quota: `{"H100": 3}`, pods: []*corev1.Pod{twice(gpuPod("p", "", 2, "H100"))}, want: "p@",
-			with: framework.Arguments{cardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *scene) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
+			with: framework.Arguments{cardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *fixture) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
 		{name: "and fit together", quota: `{"H100": 4}`, pods: []*corev1.Pod{twice(gpuPod("p", "", 2, "H100"))}, want: "p@n1", charged: "H100:4",
-			with: framework.Arguments{cardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *scene) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
+			with: framework.Arguments{cardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *fixture) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
 		{name: "cards do not lift the limit of cpu", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100"), gpuPod("r", "", 1, "H100"), gpuPod("s", "", 1, "H100")},
-			want: "p@ r@ s@", reason: insufficientCPUQuota, wantEvent: "Queue <q> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <2>",
-			nodes: func(s *scene) { s.Queues[1].Spec.Capability = cpu(2) }},
+			want: "p@ r@ s@", reason: report.InsufficientCPUQuotaReason, wantEvent: "Queue <q> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <2>",
+			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
 		{name: "unless they shall", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100"), gpuPod("r", "", 1, "H100"), gpuPod("s", "", 1, "H100")},
 			want: "p@n1 r@n1 s@n1", charged: "H100:3", with: framework.Arguments{cardUnlimitedCPUMemory: true},
-			nodes: func(s *scene) { s.Queues[1].Spec.Capability = cpu(2) }},
-		{name: "but not for pods without cards", quota: rich, pods: []*corev1.Pod{newPod("p", "", cpu(3))}, want: "p@", reason: insufficientCPUQuota,
+			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
+		{name: "but not for pods without cards", quota: rich, pods: []*corev1.Pod{newPod("p", "", cpu(3))}, want: "p@", reason: report.InsufficientCPUQuotaReason,
 			wantEvent: "Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>", with: framework.Arguments{cardUnlimitedCPUMemory: true},
-			nodes: func(s *scene) { s.Queues[1].Spec.Capability = cpu(2) }},
+			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
+			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 			if s.arguments = c.with; c.nodes != nil {
 				c.nodes(s)
 			}
@@ -149,7 +150,7 @@ func TestCardsAreAllocated(t *testing.T) {
 			framework.CloseSession(ssn)
 			if reason := c.reason; c.wantEvent != "" {
 				if reason == "" {
-					reason = insufficientScalarQuota
+					reason = report.InsufficientScalarQuotaReason
 				}
 				last := c.pods[len(c.pods)-1].Name
 				expectEvent(t, ssn.KubeClient(), "Pod", last, reason, c.wantEvent)
@@ -171,7 +172,7 @@ func TestCardsWithoutAQuota(t *testing.T) {
 		{name: "unless it is told not to", plugin: CardName, with: framework.Arguments{cardQuotaRequired: false}, want: "named@n1 running@n2 unnamed@n2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8, 8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).withCards(nil)
+			s := newFixture(8, 8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).withCards(nil)
 			s.name, s.arguments = c.plugin, c.with
 			s.Nodes[0].Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("4")
 			s.job("i", "q", running, nil, gpuPod("running", "n2", 1, ""))
@@ -183,7 +184,7 @@ func TestCardsWithoutAQuota(t *testing.T) {
 			}
 			framework.CloseSession(ssn)
 			if strings.Contains(c.want, "named@ ") {
-				expectEvent(t, ssn.KubeClient(), "Pod", "named", emptyQueueCapability,
+				expectEvent(t, ssn.KubeClient(), "Pod", "named", report.EmptyQueueCapabilityReason,
 					"Queue <q> has insufficient <H100> quota: requested <1>, total would be <1>, but capability is <0>; the queue has no card quota: list the card in its annotation volcano.sh/card.quota")
 			}
 		})
@@ -192,7 +193,7 @@ func TestCardsWithoutAQuota(t *testing.T) {
 
 // TestCapacityCardLooksAtCardsCPUAndMemoryOnly: other resources and parents are of no interest to it.
 func TestCapacityCardLooksAtCardsCPUAndMemoryOnly(t *testing.T) {
-	s := newScene(8).model(1, "H100").queue("root", "", nil)
+	s := newFixture(8).model(1, "H100").queue("root", "", nil)
 	s.queue("parent", "root", func(spec *scheduling.QueueSpec) { spec.Capability = cpu(1) })
 	s.queue("q", "parent", func(spec *scheduling.QueueSpec) {
 		spec.Capability = corev1.ResourceList{"cpu": resource.MustParse("3"), "nvidia.com/gpu": resource.MustParse("1")}
@@ -206,7 +207,7 @@ func TestCapacityCardLooksAtCardsCPUAndMemoryOnly(t *testing.T) {
 		t.Errorf("pods are %s, want %s", got, want)
 	}
 	framework.CloseSession(ssn)
-	expectEvent(t, ssn.KubeClient(), "Pod", "large", insufficientCPUQuota, "requested <3>, total would be <4>, but capability is <3>")
+	expectEvent(t, ssn.KubeClient(), "Pod", "large", report.InsufficientCPUQuotaReason, "requested <3>, total would be <4>, but capability is <3>")
 }
 
 func TestCardsOfAncestors(t *testing.T) {
@@ -218,7 +219,7 @@ func TestCardsOfAncestors(t *testing.T) {
 		{name: "a list of its own decides what may be used", parent: `{"A100": 5}`, child: `{"H100": 8}`, want: "other@n1 p@n1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8).model(1, "H100").queue("root", "", nil).queue("parent", "root", nil).queue("child", "parent", nil).queue("sibling", "parent", nil)
+			s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("parent", "root", nil).queue("child", "parent", nil).queue("sibling", "parent", nil)
 			quotas := map[string]string{"parent": c.parent}
 			if c.child != "" {
 				quotas["child"] = c.child
@@ -232,14 +233,14 @@ func TestCardsOfAncestors(t *testing.T) {
 			}
 			framework.CloseSession(ssn)
 			if c.message != "" {
-				expectEvent(t, ssn.KubeClient(), "Pod", "p", insufficientScalarQuota, c.message)
+				expectEvent(t, ssn.KubeClient(), "Pod", "p", report.InsufficientScalarQuotaReason, c.message)
 			}
 		})
 	}
 }
 
 func TestNodeOrderPrefersWhatIsNamedFirst(t *testing.T) {
-	s := newScene(8, 8, 8, 8).model(1, "A").model(2, "B").model(3, "C").queue("root", "", nil).queue("q", "root", nil).withCards(nil)
+	s := newFixture(8, 8, 8, 8).model(1, "A").model(2, "B").model(3, "C").queue("root", "", nil).queue("q", "root", nil).withCards(nil)
 	s.arguments = framework.Arguments{nodeOrderWeight: 3}
 	s.job("j", "q", inqueue, nil, gpuPod("p", "", 1, "B|C|A"), gpuPod("any", "", 1, ""))
 	ssn := s.open(t)

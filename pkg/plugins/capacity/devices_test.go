@@ -8,7 +8,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
+	toolscache "k8s.io/client-go/tools/cache"
+	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -22,9 +23,9 @@ import (
 
 const h100 = "h100"
 
-// withDevices makes the scene's queues, with the quotas of devices given by name, what the
+// withDevices makes the fixture's queues, with the quotas of devices given by name, what the
 // plugin reads from the API server.
-func (s *scene) withDevices(quotas map[string]schedulingv1beta1.DRAQuota) *scene {
+func (s *fixture) withDevices(quotas map[string]schedulingv1beta1.DRAQuota) *fixture {
 	s.publish(func(q *schedulingv1beta1.Queue) {
 		if dra, listed := quotas[q.Name]; listed {
 			q.Spec.DRA = &dra
@@ -34,9 +35,9 @@ func (s *scene) withDevices(quotas map[string]schedulingv1beta1.DRAQuota) *scene
 	return s
 }
 
-// publish makes the scene's queues, with a change, what the plugin reads from the API server.
-func (s *scene) publish(change func(*schedulingv1beta1.Queue)) {
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+// publish makes the fixture's queues, with a change, what the plugin reads from the API server.
+func (s *fixture) publish(change func(*schedulingv1beta1.Queue)) {
+	indexer := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
 	for _, q := range s.Queues {
 		object := &schedulingv1beta1.Queue{ObjectMeta: q.ObjectMeta}
 		change(object)
@@ -44,8 +45,8 @@ func (s *scene) publish(change func(*schedulingv1beta1.Queue)) {
 			panic(err)
 		}
 	}
-	s.process = newProcess()
-	s.process.queues = schedulinglisters.NewQueueLister(indexer)
+	s.cache = newTestCache()
+	s.cache.queues = schedulinglisters.NewQueueLister(indexer)
 }
 
 func counts(n int64) schedulingv1beta1.DeviceQuotas {
@@ -53,7 +54,7 @@ func counts(n int64) schedulingv1beta1.DeviceQuotas {
 }
 
 // claimed gives a pod a claim for n devices, which is allocated if the pod has a node.
-func (s *scene) claimed(n int, p *corev1.Pod) *corev1.Pod {
+func (s *fixture) claimed(n int, p *corev1.Pod) *corev1.Pod {
 	name := p.Name + "-gpus"
 	claim := &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, UID: types.UID(name), ResourceVersion: "1"},
@@ -73,7 +74,7 @@ func (s *scene) claimed(n int, p *corev1.Pod) *corev1.Pod {
 }
 
 func TestDevicesTakePartInEverything(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("a", "ml", nil).queue("b", "ml", nil)
+	s := newFixture(8).queue("root", "", nil).queue("ml", "root", nil).queue("a", "ml", nil).queue("b", "ml", nil)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{
 		"ml": {Capability: counts(8)}, "a": {Deserved: counts(4)}, "b": {Deserved: counts(4), Capability: counts(6)},
 	})
@@ -83,7 +84,6 @@ func TestDevicesTakePartInEverything(t *testing.T) {
 	s.job("large", "a", inqueue, nil, s.claimed(2, newPod("large", "", cpu(1))))
 	s.job("early", "b", pending, cpu(1), s.claimed(2, newPod("early", "", cpu(1))))
 	ssn := s.open(t)
-	p := pluginOf(ssn)
 
 	if !ssn.Allocatable(ssn.Queues["a"], taskOf(ssn, "fits")) {
 		t.Error("Allocatable: the eighth device is refused")
@@ -94,7 +94,7 @@ func TestDevicesTakePartInEverything(t *testing.T) {
 	if ssn.JobEnqueueable(ssn.Jobs["ns/early"]) {
 		t.Error("JobEnqueueable: a job for two devices is let in where one is left")
 	}
-	if got, want := p.refusedJobs["ns/early"].message, "Queue <b> has insufficient <h100> quota: requested <2>, total would be <7>, but capability is <6>"; got != want {
+	if got, want := ssn.Jobs["ns/early"].JobFitErrors, "Queue <b> has insufficient <h100> quota: requested <2>, total would be <7>, but capability is <6>"; got != want {
 		t.Errorf("JobEnqueueable says %q, want %q", got, want)
 	}
 	if !ssn.QueueOrderFn(ssn.Queues["a"], ssn.Queues["b"]) {
@@ -110,7 +110,7 @@ func TestDevicesTakePartInEverything(t *testing.T) {
 }
 
 func TestOverLimitIsKeptInSimulations(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
 	s.job("low", "q", running, nil, s.claimed(3, newPod("low", "n1", cpu(1))))
 	s.job("high", "q", inqueue, nil, s.claimed(2, newPod("high", "", cpu(1))))
@@ -134,24 +134,24 @@ func TestOverLimitIsKeptInSimulations(t *testing.T) {
 // TestDevicesOutliveTheirQueue: a queue is deleted while its pod runs; the devices are still
 // taken, and the queue above must not hand them out again.
 func TestDevicesOutliveTheirQueue(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("gone", "ml", nil).queue("other", "ml", nil)
+	s := newFixture(8).queue("root", "", nil).queue("ml", "root", nil).queue("gone", "ml", nil).queue("other", "ml", nil)
 	quotas := map[string]schedulingv1beta1.DRAQuota{"ml": {Capability: counts(4)}}
 	s.withDevices(quotas)
 	s.job("holder", "gone", running, nil, s.claimed(3, newPod("holder", "n1", cpu(1))))
 	first := s.open(t)
 	framework.CloseSession(first)
 
-	after := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("other", "ml", nil)
+	after := newFixture(8).queue("root", "", nil).queue("ml", "root", nil).queue("other", "ml", nil)
 	after.withDevices(quotas)
-	s.process.queues = after.process.queues
-	after.process = s.process
+	s.cache.queues = after.cache.queues
+	after.cache = s.cache
 	after.ResourceClaims = s.ResourceClaims
 	after.job("next", "other", inqueue, nil, after.claimed(2, newPod("next", "", cpu(1))))
 	second := after.open(t)
 	p := pluginOf(second)
-	ml, _ := p.ledger.Queue("ml")
-	count := p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})
-	if got := p.ledger.Balance(ml, ledger.Allocated, count); got != ledger.Units(3) {
+	ml, _ := p.snapshot.Ledger.Queue("ml")
+	count := p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})
+	if got := p.snapshot.Ledger.Balance(ml, ledger.Allocated, count); got != ledger.Units(3) {
 		t.Errorf("queue ml has %s devices, want the 3 of the queue that is gone", got)
 	}
 	if second.Allocatable(second.Queues["other"], taskOf(second, "next")) {
@@ -160,7 +160,7 @@ func TestDevicesOutliveTheirQueue(t *testing.T) {
 }
 
 func TestDevicesWaitForQuotas(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).queue("new", "root", nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("new", "root", nil)
 	s.withDevices(nil)
 	s.queue("unread", "root", nil) // the informer does not have it yet
 	s.job("j", "unread", inqueue, nil, s.claimed(1, newPod("waits", "", cpu(1))))
@@ -175,7 +175,7 @@ func TestDevicesWaitForQuotas(t *testing.T) {
 }
 
 func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(nil)
 	stranger := s.claimed(1, newPod("stranger", "n1", cpu(1)))
 	stranger.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey] = "not-read-yet"
@@ -185,16 +185,13 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := pluginOf(ssn)
-	look := func(started time.Time) string {
-		p.process.caughtUp, p.process.startTime = false, started
-		p.behind = p.whyBehind()
-		p.blocked = p.whyBlocked()
-		return p.blocked
+	clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))
+	p.cache.snapshots.StartCatchUp(clock)
+	if p.lookAgain(); p.devicesNotReady == nil || ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
+		t.Errorf("devices are allocated while pod stranger is unknown; not ready: %v", p.devicesNotReady)
 	}
-	if blocked := look(time.Now()); blocked == "" || ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
-		t.Errorf("devices are handed out while pod stranger is unknown; blocked: %q", blocked)
-	}
-	if blocked := look(time.Now().Add(-catchUpLimit - time.Second)); blocked != "" || !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
-		t.Errorf("a pod that stays unknown blocks all others for ever: %q", blocked)
+	clock.SetTime(clock.Now().Add(31 * time.Second))
+	if p.lookAgain(); p.devicesNotReady != nil || !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
+		t.Errorf("a pod that stays unknown blocks all others for ever: %v", p.devicesNotReady)
 	}
 }

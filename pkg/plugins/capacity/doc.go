@@ -1,14 +1,15 @@
-// Package capacity is the Volcano scheduler plugin that is registered under the name
-// capacity in place of upstream's, and under the name capacity-card.
+// Package capacity is the Volcano scheduler plugin that is registered under the name capacity in place of
+// upstream's plugin, and under the name capacity-card.
 //
-// It translates: a session's queues, jobs and pods become limits, demands
-// and charges of one ledger (built anew for every session), and the ledger's answers become
-// Volcano's. Extension points are in files that are named after them, those that belong
-// together in one; what outlives a session is in process.go.
+// This folder is the plugin's face: each file is named as Volcano names an extension point, and
+// translates between Volcano and the rooms below internal:
 //
-// Of cards that device plugins hand out it sees to it that pods run on nodes whose card the quota
-// allows (card_predicate.go), and that they are charged for that card (pod_cards.go).
+//   - snapshot builds the ledger of a session from its queues and jobs, and answers what fits,
+//   - devices allocates devices of Dynamic Resource Allocation,
+//   - cards decides which nodes' cards a pod may get,
+//   - reclaim decides what a queue may take back, and from which pods,
+//   - report tells people what was decided, and why.
 //
-// And it hands out devices of DRA, because the quota must hold for just those that are picked: attempt.go
-// looks for them on nodes, reserve.go takes them, bind.go has them written (see package allocation).
+// The checks of pods and jobs are lists in pod_checks.go and job_checks.go. What a scheduling cycle
+// knows of a pod is in pod_state.go. What outlives sessions is in cache.go.
 package capacity

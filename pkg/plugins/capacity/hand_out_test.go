@@ -11,16 +11,16 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 )
 
 // stocked gives node n1 so many devices of class h100.
-func (s *scene) stocked(n int) *scene {
+func (s *fixture) stocked(n int) *fixture {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: resourcev1.ResourceSliceSpec{
 		Driver: "driver", NodeName: ptr.To("n1"), Pool: resourcev1.ResourcePool{Name: "n1", ResourceSliceCount: 1},
 	}}
@@ -39,8 +39,8 @@ func sharing(with, p *corev1.Pod) *corev1.Pod {
 
 // devicesOfQueue is what a queue is charged of devices.
 func devicesOfQueue(p *plugin, name string) ledger.Amount {
-	queue, _ := p.ledger.Queue(name)
-	return p.ledger.Balance(queue, ledger.Allocated, p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100}))
+	queue, _ := p.snapshot.Ledger.Queue(name)
+	return p.snapshot.Ledger.Balance(queue, ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100}))
 }
 
 func TestGangGetsItsDevicesOrNone(t *testing.T) {
@@ -57,7 +57,7 @@ func TestGangGetsItsDevicesOrNone(t *testing.T) {
 		{"the quota is too small", 3, 2, "a:Pending b:Pending c:Pending", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(c.devices)
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(c.devices)
 			s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(c.quota)}})
 			s.job("gang", "q", inqueue, nil, s.claimed(1, newPod("a", "", cpu(1))), s.claimed(1, newPod("b", "", cpu(1))), s.claimed(1, newPod("c", "", cpu(1))))
 			ssn := s.open(t)
@@ -68,12 +68,11 @@ func TestGangGetsItsDevicesOrNone(t *testing.T) {
 				t.Errorf("%s devices are charged, want %d", got, c.charged)
 			}
 			p.unreserveUnbound()
-			pending := p.process.devices.pending.Of("a-gpus") != nil
-			written, err := ssn.KubeClient().ResourceV1().ResourceClaims("ns").Get(t.Context(), "a-gpus", metav1.GetOptions{})
+			claim, err := (devices.ClaimReader{Cache: p.cache.devices}).Claim("ns", "a-gpus")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := pending || written.Status.Allocation != nil; got != c.reserved {
+			if got := claim.Status.Allocation != nil; got != c.reserved {
 				t.Errorf("a's device is reserved: %t, want %t", got, c.reserved)
 			}
 		})
@@ -82,7 +81,7 @@ func TestGangGetsItsDevicesOrNone(t *testing.T) {
 
 // TestGangSharesAClaim: kubernetes issue 137617.
 func TestGangSharesAClaim(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(2)}})
 	first := s.claimed(2, newPod("a", "", cpu(1)))
 	s.job("gang", "q", inqueue, nil, first, sharing(first, newPod("b", "", cpu(1))), sharing(first, newPod("c", "", cpu(1))))
@@ -97,7 +96,7 @@ func TestGangSharesAClaim(t *testing.T) {
 // TestPodWithoutReservationIsNotBound: Session.Allocate, as the backfill action calls it, does not
 // look whether reserving anything failed (volcano issue 5116).
 func TestPodWithoutReservationIsNotBound(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(8)}})
 	s.job("j", "q", inqueue, nil, s.claimed(1, newPod("first", "", cpu(1))))
 	s.job("k", "q", inqueue, nil, s.claimed(1, newPod("second", "", cpu(1))))
@@ -118,13 +117,13 @@ func TestPodWithoutReservationIsNotBound(t *testing.T) {
 		}
 		task.NodeName = "n1"
 		event := &framework.Event{Task: task}
-		p.onAllocate(event)
+		p.allocate(event)
 		context := ssn.CreateBindContext(task)
-		err := binder{p.process.devices}.PreBind(t.Context(), context)
+		err := preBinder{p.cache.devices}.PreBind(t.Context(), context)
 		if name == "first" && (event.Err != nil || err != nil) {
 			t.Errorf("first: %v, %v", event.Err, err)
 		}
-		if name == "second" && (event.Err == nil || err == nil || !strings.Contains(err.Error(), "has the devices no more that were picked")) {
+		if name == "second" && (event.Err == nil || err == nil || !strings.Contains(err.Error(), "no longer has the devices that were picked")) {
 			t.Errorf("second got a device that is taken: %v, %v", event.Err, err)
 		}
 	}
@@ -134,7 +133,7 @@ func TestPodWithoutReservationIsNotBound(t *testing.T) {
 }
 
 func TestDevicesOfPodsThatGoAreNotHandedOutYet(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(2)}})
 	s.job("low", "q", running, nil, s.claimed(2, newPod("low", "n1", cpu(1))))
 	s.job("high", "q", inqueue, nil, s.claimed(2, newPod("high", "", cpu(1))))
@@ -157,14 +156,14 @@ func TestDevicesOfPodsThatGoAreNotHandedOutYet(t *testing.T) {
 		t.Errorf("devices that are not back are handed out: %v", err)
 	}
 	statement.Discard()
-	if ssn.Allocatable(ssn.Queues["q"], high) || len(p.leaving) > 0 || devicesOfQueue(p, "q") != ledger.Units(2) {
-		t.Errorf("after the eviction was taken back: %d claims leave, %s devices are charged", len(p.leaving), devicesOfQueue(p, "q"))
+	if ssn.Allocatable(ssn.Queues["q"], high) || p.snapshot.Releasing() > 0 || devicesOfQueue(p, "q") != ledger.Units(2) {
+		t.Errorf("after the eviction was taken back: %d claims leave, %s devices are charged", p.snapshot.Releasing(), devicesOfQueue(p, "q"))
 	}
 }
 
 // TestVolumesAreStillBound: upstream's plugin finds what it needs when a pod is bound.
 func TestVolumesAreStillBound(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(nil)
 	s.PVCs = []*corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data"}}}
 	withVolume := newPod("p", "", cpu(1))
@@ -181,7 +180,7 @@ func TestVolumesAreStillBound(t *testing.T) {
 // TestPipelinedPodsCarryNoClaims: a pod of another queue that shares a claim with one that is only
 // pipelined does not have its devices for nothing.
 func TestPipelinedPodsCarryNoClaims(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("rich", "root", nil).queue("poor", "root", nil).stocked(2)
+	s := newFixture(8).queue("root", "", nil).queue("rich", "root", nil).queue("poor", "root", nil).stocked(2)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"rich": {Capability: counts(2)}, "poor": {Capability: counts(0)}})
 	first := s.claimed(2, newPod("hoping", "", cpu(1)))
 	s.job("j", "rich", inqueue, nil, first)
@@ -213,7 +212,7 @@ func TestPipelinedPodsCarryNoClaims(t *testing.T) {
 // TestUndoneShareKeepsWhatWasWritten: a claim is written while a pod that shares it is placed and
 // taken back: its devices stay taken.
 func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
 	s.withDevices(nil)
 	first := s.claimed(2, newPod("first", "", cpu(1)))
 	s.job("j", "q", inqueue, nil, first)
@@ -238,7 +237,7 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	bind := ssn.CreateBindContext(taskOf(ssn, "first"))
-	if err := (binder{p.source.devices}).PreBind(t.Context(), bind); err != nil {
+	if err := (preBinder{p.cache.devices}).PreBind(t.Context(), bind); err != nil {
 		t.Fatal(err)
 	}
 	if err := two.Allocate(taskOf(ssn, "second"), ssn.Nodes["n1"]); err != nil {
@@ -250,27 +249,9 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestWhoHandsOutDevices(t *testing.T) {
-	on := map[string]any{predicates.DynamicResourceAllocationEnable: true}
-	for _, c := range []struct {
-		name    string
-		plugins []conf.PluginOption
-		want    bool
-	}{
-		{"capacity and predicates with devices", []conf.PluginOption{{Name: Name}, {Name: predicates.PluginName, Arguments: on}}, true},
-		{"predicates without devices", []conf.PluginOption{{Name: Name}, {Name: predicates.PluginName}}, false},
-		{"no capacity", []conf.PluginOption{{Name: "proportion"}, {Name: predicates.PluginName, Arguments: on}}, false},
-		{"no predicates", []conf.PluginOption{{Name: Name}}, false},
-	} {
-		if got := handsOutDevices(&framework.Session{Tiers: []conf.Tier{{Plugins: c.plugins}}}); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
-		}
-	}
-}
-
 // TestExtendedResourcesCountAsDevices: both spellings, every container on its own.
 func TestExtendedResourcesCountAsDevices(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
 	s.DeviceClasses[0].Spec.ExtendedResourceName = ptr.To("example.com/gpu")
 	both := newPod("both", "", cpu(1))
@@ -282,13 +263,13 @@ func TestExtendedResourcesCountAsDevices(t *testing.T) {
 	s.job("k", "q", inqueue, nil, plugged)
 	ssn := s.open(t)
 	p := pluginOf(ssn)
-	count := p.process.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})
-	known := p.lookAt(taskOf(ssn, "both"))
-	if got := known.resources.Amounts.Of(count); got != ledger.Units(3) || known.extended == "" {
-		t.Errorf("the pod asks for %s devices, want 3; it is to be told of %q", got, known.extended)
+	count := p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})
+	known := p.snapshot.Known(taskOf(ssn, "both").Pod)
+	if got := known.Resources.Of(count); got != ledger.Units(3) || known.Extended.Resource == "" {
+		t.Errorf("the pod asks for %s devices, want 3; it is to be told of %q", got, known.Extended.Resource)
 	}
-	if r, refused := p.check(p.ledger, ssn.Queues["q"], taskOf(ssn, "both")); !refused || !strings.Contains(r.message, "DeviceClass h100 offers by dynamic resource allocation, where Volcano cannot place it") {
-		t.Errorf("refused: %t, %q", refused, r.message)
+	if refusal := p.refusePod(p.snapshot.Ledger, ssn.Queues["q"], taskOf(ssn, "both")); refusal == nil || !strings.Contains(refusal.Message(), "DeviceClass h100 offers it by dynamic resource allocation, where Volcano cannot place it") {
+		t.Errorf("refused: %v", refusal)
 	}
 	if !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "plugged")) {
 		t.Error("a pod is refused whose resource comes from a device plugin")

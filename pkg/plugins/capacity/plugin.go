@@ -1,140 +1,122 @@
 package capacity
 
 import (
-	"k8s.io/klog/v2"
+	"context"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/devicequota/devicequota/pkg/demand"
-	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
 const (
 	// Name is the plugin's name in the scheduler's configuration.
 	Name = "capacity"
-	// CardName is its other name, under which it does what users of a plugin of that name expect:
-	// it counts cards, cpu and memory in queues without parents, and cards must be listed to be used.
+	// CardName is the plugin's other name. Under this name, it counts cards, cpu, and memory in queues
+	// without parents, and a queue may use only the cards that its quota lists.
 	CardName = "capacity-card"
 )
 
-// NewBuilders returns what framework.RegisterPluginBuilder takes, by name. All plugins that they make, one
-// for each session, share the informers and the memory of the process, so call this once.
-func NewBuilders() map[string]framework.PluginBuilder {
-	p, builders := newProcess(), map[string]framework.PluginBuilder{}
+// Plugins makes the plugin for each session of a scheduler.
+type Plugins struct {
+	cache *cache
+}
+
+// New returns plugins that share informers and memory. Call it once in a process. When ctx ends, the
+// informers stop.
+func New(ctx context.Context) *Plugins {
+	return &Plugins{cache: newCache(ctx, clock.RealClock{})}
+}
+
+// Builders returns what framework.RegisterPluginBuilder takes, by name.
+func (p *Plugins) Builders() map[string]framework.PluginBuilder {
+	builders := map[string]framework.PluginBuilder{}
 	for _, name := range []string{Name, CardName} {
-		builders[name] = func(arguments framework.Arguments) framework.Plugin {
-			return &plugin{process: p, settings: readSettings(name, arguments)}
+		builders[name] = func(given framework.Arguments) framework.Plugin {
+			return &plugin{cache: p.cache, arguments: readArguments(name, given)}
 		}
 	}
 	return builders
 }
 
+// Shutdown waits until all informers and goroutines have stopped. The context that New was given must have ended.
+func (p *Plugins) Shutdown() { p.cache.shutdown() }
+
 // plugin lives for one session.
 type plugin struct {
-	process  *process
-	settings settings
+	cache     *cache
+	arguments arguments
+
 	session  *framework.Session
-	source   source
-	// catalog is what is published of devices; nil while nothing is known.
-	catalog *dra.Catalog
-	// allocator picks devices; nil until somebody needs some.
-	allocator *dra.Allocator
-	// attempts has the last attempt to place each pod with claims.
-	attempts map[*pod]*attempt
-	// leaving has claims of pods that are about to go, see there.
-	leaving map[*ledger.Part]leaving
-	// unknown has for DeviceClasses a claim of whose devices it is not known what capacity they have.
-	unknown map[string]*demand.Claim
-	// heldView is the ledger with what they hold; nil when it must be made anew.
-	heldView *ledger.Ledger
-	// outside has who holds devices outside of all queues; nil while nobody has asked.
-	outside []outsider
-	// failed has why pods that were given a node must not be bound.
-	failed map[*pod]error
-	// hierarchy says that queues have parents; without it each stands alone.
-	hierarchy bool
-	ledger    *ledger.Ledger
-	// total is what the cluster has of resources.
-	total ledger.Amounts
-	// unread says of queues whose quota of devices is not known why not, notYet which quotas have
-	// not been read at all.
-	unread map[string]string
-	notYet map[string]bool
-	// listing has the queues that carry a card quota.
-	listing map[string]bool
-	// misplaced says of queues that have no place in the hierarchy why not.
-	misplaced map[string]string
-	// problems has what is wrong with queues, and what to change.
-	problems map[problem]string
-	// consumers are the session's pods with claims, the oldest first.
-	consumers []consumer
-	// blocked says why no pod with claims can be placed in this session, behind why none with cards that
-	// are limited can; empty if they can.
-	blocked, behind string
-	// refused has why pods were refused in this session, each for the first time.
-	refused map[*pod]refusal
-	// refusedJobs has why jobs were not let in.
-	refusedJobs map[api.JobID]refusal
+	snapshot *snapshot.Snapshot
+	cards    *cards.Session
+	// devices is nil if the scheduler does not allocate devices.
+	devices *devices.Session
+	// devicesNotReady and cardsNotReady say why no device, or no limited card, can be allocated in this session.
+	// They are nil if they can be allocated.
+	devicesNotReady, cardsNotReady *report.NotReady
+	// current is the pod whose PrePredicate ran last. It is here for speed alone: Volcano filters the nodes of one pod at
+	// a time.
+	current currentPod
+	// filtered has the placements of pods whose nodes are filtered in this session.
+	filtered []*placement
 }
 
 var _ framework.Plugin = &plugin{}
 
 // Name implements framework.Plugin.
-func (p *plugin) Name() string { return p.settings.name }
+func (p *plugin) Name() string { return p.arguments.name }
 
 // OnSessionOpen implements framework.Plugin.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
-	if !p.process.open(ssn, p.Name()) {
+	if !p.cache.open(ssn, p.Name()) {
 		klog.ErrorS(nil, "The scheduler's configuration has this plugin under both of its names, the second one is left out", "plugin", p.Name())
 		return
 	}
-	p.process.start(ssn)
 	p.session = ssn
-	p.hierarchy = ssn.HierarchyEnabled(p.Name()) && !p.settings.cardsOnly
-	p.process.apply(p.settings)
-	p.problems = map[problem]string{}
-	p.attempts, p.failed, p.leaving = map[*pod]*attempt{}, map[*pod]error{}, map[*ledger.Part]leaving{}
-	p.unknown = map[string]*demand.Claim{}
-	p.refused, p.refusedJobs = map[*pod]refusal{}, map[api.JobID]refusal{}
-	p.process.cards.refresh(p.settings.cardResources, p.process.recorder)
-	p.openDevices()
-	p.openLedger()
-	p.process.begin(p.catalog)
-	p.load()
-	p.findProblems()
+	p.cache.start(ssn)
+	p.cache.report.Begin()
+	p.openSnapshot()
 	p.publish()
+	p.register(ssn)
+}
 
+// register adds the plugin's extension points.
+func (p *plugin) register(ssn *framework.Session) {
 	ssn.AddJobEnqueueableFn(p.Name(), p.jobEnqueueable)
 	ssn.AddJobEnqueuedFn(p.Name(), p.jobEnqueued)
 	ssn.AddAllocatableFn(p.Name(), p.allocatable)
 	ssn.AddPrePredicateFn(p.Name(), p.prePredicate)
 	ssn.AddPredicateFn(p.Name(), p.predicate)
+	ssn.AddNodeOrderFn(p.Name(), p.nodeOrder)
+	ssn.AddQueueOrderFn(p.Name(), p.queueOrder)
 	ssn.AddPreemptiveFn(p.Name(), p.preemptive)
 	ssn.AddReclaimableFn(p.Name(), p.reclaimable)
 	ssn.AddSimulateAddTaskFn(p.Name(), p.simulateAddTask)
 	ssn.AddSimulateRemoveTaskFn(p.Name(), p.simulateRemoveTask)
 	ssn.AddSimulateAllocatableFn(p.Name(), p.simulateAllocatable)
-	ssn.AddNodeOrderFn(p.Name(), p.nodeOrder)
-	ssn.AddQueueOrderFn(p.Name(), p.queueOrder)
-	if p.hierarchy {
+	if p.snapshot.Hierarchy {
 		ssn.AddVictimQueueOrderFn(p.Name(), p.victimQueueOrder)
 	}
-	ssn.RegisterBinder(p.Name(), binder{p.source.devices})
-	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.onAllocate, DeallocateFunc: p.onDeallocate})
+	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
+	ssn.RegisterBinder(p.Name(), preBinder{p.devicesCache()})
 }
 
-// OnSessionClose implements framework.Plugin. It runs before the session writes the status
-// of pods, PodGroups and queues.
+// OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and
+// queues.
 func (p *plugin) OnSessionClose(*framework.Session) {
 	if p.session == nil {
-		return // it was left out
+		return // the session has the plugin under its other name
 	}
-	p.freeStranded()
+	p.deallocateUnusable()
 	p.report()
 	p.publish()
-	p.remember()
+	p.snapshot.RememberPayers()
 	p.unreserveUnbound()
-	p.shieldQueues()
+	p.protectQueues()
 }

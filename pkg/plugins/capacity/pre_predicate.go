@@ -5,20 +5,26 @@ import (
 	"fmt"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// prePredicate is Volcano's PrePredicateFn. The backfill action, which places pods that
-// request no ordinary resources, asks no AllocatableFn, so those pods are checked here.
-// Simulations of the pod, and the search for its devices, begin afresh.
+// prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It
+// also checks pods that request no resources: the backfill action places them without asking an AllocatableFn.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
-	p.session.GetCycleState(task.UID).Write(simulationKey, &simulation{})
-	known := p.process.pods[task.Pod]
-	searches := known != nil && (known.cards != nil || known.hasClaims && p.source.devices != nil)
-	if !task.BestEffort && !searches {
+	state := p.stateOf(task)
+	state.simulated = nil
+	p.current = currentPod{pod: task.Pod, placement: state.placement}
+	pod := p.snapshot.Known(task.Pod)
+	filters := pod != nil && (pod.Cards != nil || pod.HasClaims && p.devices != nil)
+	if !task.BestEffort && !filters {
 		return nil
 	}
-	job, found := p.session.Jobs[task.Job]
-	if !found {
+	job := p.jobOf(task)
+	if job == nil {
 		return nil
 	}
 	queue, found := p.session.Queues[job.Queue]
@@ -26,39 +32,66 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return fmt.Errorf("queue %s does not exist", job.Queue)
 	}
 	if task.BestEffort {
-		if r, refused := p.check(p.ledger, queue, task); refused {
-			p.refuse(task, r)
-			return errors.New(r.message)
+		if refusal := p.refusePod(p.snapshot.Ledger, queue, task); refusal != nil {
+			return p.refuseNodes(task, refusal)
 		}
 	}
-	if !searches {
+	if !filters {
 		return nil
 	}
-	return p.begin(task, known)
+	return p.preFilter(task, pod)
 }
 
-// begin begins the search for a pod's devices and cards.
-func (p *plugin) begin(task *api.TaskInfo, known *pod) error {
-	delete(p.failed, known)
-	r := refusal{}
+// preFilter prepares the placement of a pod that asks for devices or cards.
+func (p *plugin) preFilter(task *api.TaskInfo, pod *demand.Pod) error {
+	placement := p.placementOf(task, pod)
+	placement.unbindable, p.current.placement = nil, placement
 	switch {
-	case p.blocked != "" && known.hasClaims:
-		return errors.New(p.blocked)
-	case !known.inLedger:
-		return errors.New("the pod's queue takes no pods")
-	case known.err != nil:
-		r = uncountable(known.err)
-	default:
-		a, err := p.newAttempt(known.queue, known)
-		if err == nil {
-			p.attempts[known] = a
-			return nil
-		}
-		r = refusal{reason: taskRequestFailed, message: err.Error()}
-		if errors.As(err, &passingError{}) {
-			r.reason = ""
+	case p.devicesNotReady != nil && pod.HasClaims:
+		return errors.New(p.devicesNotReady.Message())
+	case !pod.InLedger:
+		return errors.New("the queue of the pod takes no pods")
+	case pod.Err != nil:
+		return p.refuseNodes(task, report.Uncountable{Err: pod.Err})
+	}
+	if refusal := p.beginFiltering(placement); refusal != nil {
+		return p.refuseNodes(task, refusal)
+	}
+	return nil
+}
+
+// beginFiltering finds out what does not depend on the node. The refusal says why no node is suitable.
+func (p *plugin) beginFiltering(placement *placement) report.Refusal {
+	pod, held := placement.pod, p.snapshot.Held()
+	var ofDevices *devices.State
+	if pod.HasClaims && p.devices != nil {
+		var refusal report.Refusal
+		if ofDevices, refusal = p.devices.PreFilter(pod, held); refusal != nil {
+			return refusal
 		}
 	}
-	p.refuse(task, r)
-	return errors.New(r.message)
+	var ofCards cards.State
+	refused, err := held.Fits(pod.Queue, p.snapshot.Asked(pod))
+	if err == nil && p.snapshot.LimitsCards(pod) {
+		ofCards, err = cards.PreFilter(held, pod)
+	}
+	if err != nil {
+		return report.Unplaceable{Err: err}
+	}
+	var exceeded report.Refusal
+	if refused != nil {
+		exceeded = p.exceeded(pod.Queue, pod, refused, ofCards)
+	}
+	if !placement.begun {
+		p.filtered = append(p.filtered, placement)
+	}
+	placement.begun, placement.held = true, held
+	placement.exceeded, placement.cards, placement.devices = exceeded, ofCards, ofDevices
+	return nil
+}
+
+// refuseNodes reports why no node is suitable for a pod, and returns it as an error.
+func (p *plugin) refuseNodes(task *api.TaskInfo, refusal report.Refusal) error {
+	p.cache.report.RefusePod(p.jobOf(task), task, refusal)
+	return errors.New(refusal.Message())
 }

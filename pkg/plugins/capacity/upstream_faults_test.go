@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 
@@ -27,7 +26,7 @@ func capped(cores int) func(*schedulingv1beta1.QueueSpec) {
 // TestPodsThatAreBeingBoundCountOnce: a PodGroup stays Inqueue until its pods run, while
 // what they hold is allocated (volcano pull request 5130).
 func TestPodsThatAreBeingBoundCountOnce(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", capped(4))
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(4))
 	s.job("binding", "q", inqueue, cpu(3), newPod("b1", "n1", cpu(1)), newPod("b2", "n1", cpu(1)), newPod("b3", "n1", cpu(1)))
 	s.job("next", "q", pending, cpu(1), newPod("next", "", cpu(1)))
 	ssn := s.run(t)
@@ -41,7 +40,7 @@ func TestScalarsThatARunningJobStillNeeds(t *testing.T) {
 		gpus int
 		want string
 	}{{4, string(inqueue)}, {5, string(pending)}} {
-		s := newScene(8).queue("root", "", nil).queue("q", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability = gpu(8) })
+		s := newFixture(8).queue("root", "", nil).queue("q", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability = gpu(8) })
 		s.job("running", "q", running, gpu(4), newPod("r", "n1", gpu(2))) // needs two more
 		s.job("next", "q", pending, gpu(c.gpus))
 		ssn := s.run(t)
@@ -69,7 +68,7 @@ func (v veto) OnSessionOpen(ssn *framework.Session) {
 // TestJobThatAnotherPluginRejectsLeavesNothingBehind: room is taken when a job is let in, not
 // when this plugin alone would let it in.
 func TestJobThatAnotherPluginRejectsLeavesNothingBehind(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", capped(4))
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(4))
 	s.Plugins = map[string]framework.PluginBuilder{"veto": func(framework.Arguments) framework.Plugin { return veto{} }}
 	s.extra = []conf.PluginOption{{Name: "veto", EnabledJobEnqueued: ptr.To(true)}}
 	s.job("veto", "q", pending, cpu(4)).job("z", "q", pending, cpu(4))
@@ -82,7 +81,7 @@ func TestJobThatAnotherPluginRejectsLeavesNothingBehind(t *testing.T) {
 // TestNobodyIsEvictedForAQueueThatIsFull: a queue that deserves more may still be at its
 // capability (volcano pull request 5053).
 func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
-	s := newScene(4).queue("root", "", nil)
+	s := newFixture(4).queue("root", "", nil)
 	s.queue("full", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability, q.Deserved = cpu(1), cpu(3) })
 	s.queue("over", "root", func(q *schedulingv1beta1.QueueSpec) { q.Deserved = cpu(1) })
 	s.job("holder", "full", running, nil, newPod("holder", "n1", cpu(1)))
@@ -95,7 +94,7 @@ func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
 // TestRootMayBeLargerThanTheNodes: with a capability on root, jobs are let in for which an
 // autoscaler will add nodes (volcano issue 3947).
 func TestRootMayBeLargerThanTheNodes(t *testing.T) {
-	s := newScene(2).queue("root", "", capped(100)).queue("q", "root", nil)
+	s := newFixture(2).queue("root", "", capped(100)).queue("q", "root", nil)
 	s.job("big", "q", pending, cpu(50))
 	if got := phaseOf(s.run(t), "big"); got != string(inqueue) {
 		t.Errorf("the job is %s", got)
@@ -105,7 +104,7 @@ func TestRootMayBeLargerThanTheNodes(t *testing.T) {
 // TestClusterThatShrinksKeepsScheduling: guarantees above what the nodes have leave each queue
 // what it is guaranteed itself, and take no session from anybody.
 func TestClusterThatShrinksKeepsScheduling(t *testing.T) {
-	s := newScene(2).queue("root", "", nil)
+	s := newFixture(2).queue("root", "", nil)
 	guaranteed := func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = cpu(2) }
 	s.queue("a", "root", guaranteed).queue("b", "root", guaranteed).queue("rest", "root", nil)
 	s.job("a", "a", pending, cpu(1), newPod("a", "", cpu(1))).job("rest", "rest", pending, cpu(1), newPod("rest", "", cpu(1)))
@@ -114,7 +113,7 @@ func TestClusterThatShrinksKeepsScheduling(t *testing.T) {
 
 // TestVictimsMakeRoomWhereItIsMissing: when an ancestor is full, only pods below it make room.
 func TestVictimsMakeRoomWhereItIsMissing(t *testing.T) {
-	s := newScene(6).queue("root", "", nil).queue("full", "root", capped(3))
+	s := newFixture(6).queue("root", "", nil).queue("full", "root", capped(3))
 	s.queue("near", "full", nil).queue("own", "full", func(q *schedulingv1beta1.QueueSpec) { q.Deserved = cpu(3) }).queue("far", "root", nil)
 	s.job("near", "near", running, nil, newPod("near1", "n1", cpu(1)), newPod("near2", "n1", cpu(1)), newPod("near3", "n1", cpu(1)))
 	s.job("far", "far", running, nil, newPod("far1", "n1", cpu(1)), newPod("far2", "n1", cpu(1)), newPod("far3", "n1", cpu(1)))
@@ -135,7 +134,7 @@ func TestVictimsMakeRoomWhereItIsMissing(t *testing.T) {
 // TestSimulationsRunAtTheSameTime: topology-aware preemption simulates on many nodes at once.
 // Run with -race, this finds what they share.
 func TestSimulationsRunAtTheSameTime(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("ml", "root", capped(4)).queue("q", "ml", nil)
+	s := newFixture(8).queue("root", "", nil).queue("ml", "root", capped(4)).queue("q", "ml", nil)
 	s.job("low", "q", running, nil, newPod("l1", "n1", cpu(2)), newPod("l2", "n1", cpu(2)))
 	s.job("high", "q", inqueue, nil, newPod("high", "", cpu(3)))
 	ssn := s.open(t)
@@ -171,7 +170,7 @@ func TestSimulationsRunAtTheSameTime(t *testing.T) {
 
 // TestEventsAreChargedOnce goes through what a statement does and takes back.
 func TestEventsAreChargedOnce(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("ml", "root", nil).queue("q", "ml", nil)
+	s := newFixture(8).queue("root", "", nil).queue("ml", "root", nil).queue("q", "ml", nil)
 	s.job("j", "q", inqueue, nil, newPod("p1", "", cpu(1)), newPod("p2", "", cpu(1))).job("r", "q", running, nil, newPod("r", "n1", cpu(2)))
 	ssn := s.open(t)
 	p := pluginOf(ssn)
@@ -179,8 +178,8 @@ func TestEventsAreChargedOnce(t *testing.T) {
 	expect := func(step string, cores int64) {
 		t.Helper()
 		for _, name := range []string{"q", "ml", "root"} {
-			queue, _ := p.ledger.Queue(name)
-			if got := p.ledger.Balance(queue, ledger.Allocated, p.process.resources.named("cpu").ordinal); got != ledger.Units(cores) {
+			queue, _ := p.snapshot.Ledger.Queue(name)
+			if got := p.snapshot.Ledger.Balance(queue, ledger.Allocated, p.snapshot.Resources.CPU); got != ledger.Units(cores) {
 				t.Errorf("%s: queue %s has %s cores, want %d", step, name, got, cores)
 			}
 		}
@@ -201,15 +200,19 @@ func TestEventsAreChargedOnce(t *testing.T) {
 	expect("evicted", 2)
 	stmt.Discard()
 	expect("taken back", 2)
-	if got := fmt.Sprint(p.refused); got != "map[]" {
-		t.Errorf("refused %s", got)
+	for _, job := range ssn.Jobs {
+		for id := range job.Tasks {
+			if p.cache.report.Refused(id) {
+				t.Errorf("pod %s is refused", id)
+			}
+		}
 	}
 }
 
 // TestHotPathDoesNotAllocate: what is done for every pod of a burst leaves nothing to the
 // garbage collector.
 func TestHotPathDoesNotAllocate(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("ml", "root", capped(8)).queue("q", "ml", capped(4))
+	s := newFixture(8).queue("root", "", nil).queue("ml", "root", capped(8)).queue("q", "ml", capped(4))
 	s.job("j", "q", inqueue, nil, newPod("p", "", cpu(1)))
 	ssn := s.open(t)
 	p, task, queue := pluginOf(ssn), taskOf(ssn, "p"), ssn.Queues["q"]
@@ -218,8 +221,8 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		if !p.allocatable(queue, task) {
 			t.Fatal("the pod does not fit")
 		}
-		p.onAllocate(event)
-		p.onDeallocate(event)
+		p.allocate(event)
+		p.deallocate(event)
 	})
 	if allocs != 0 {
 		t.Errorf("%g allocations", allocs)

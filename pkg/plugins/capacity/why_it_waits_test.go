@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
@@ -21,14 +22,14 @@ func TestWhyItWaits(t *testing.T) {
 		limit, held, wanted corev1.ResourceList
 		reason, message     string
 	}{
-		{"cpu", cpu(4), cpu(3), cpu(2), insufficientCPUQuota, "Queue <ml> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>"},
-		{"memory", memory(4), memory(3), memory(2), insufficientMemoryQuota, "Queue <ml> has insufficient <memory> quota: requested <2GiB>, total would be <5GiB>, but capability is <4GiB>"},
-		{"a scalar", gpu(4), gpu(3), gpu(2), insufficientScalarQuota, "Queue <ml> has insufficient <nvidia.com/gpu> quota: requested <2>, total would be <5>, but capability is <4>"},
-		{"a resource that no node has", cpu(8), cpu(1), corev1.ResourceList{"example.com/fpga": resource.MustParse("1")}, insufficientScalarQuota,
+		{"cpu", cpu(4), cpu(3), cpu(2), report.InsufficientCPUQuotaReason, "Queue <ml> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>"},
+		{"memory", memory(4), memory(3), memory(2), report.InsufficientMemoryQuotaReason, "Queue <ml> has insufficient <memory> quota: requested <2GiB>, total would be <5GiB>, but capability is <4GiB>"},
+		{"a scalar", gpu(4), gpu(3), gpu(2), report.InsufficientScalarQuotaReason, "Queue <ml> has insufficient <nvidia.com/gpu> quota: requested <2>, total would be <5>, but capability is <4>"},
+		{"a resource that no node has", cpu(8), cpu(1), corev1.ResourceList{"example.com/fpga": resource.MustParse("1")}, report.InsufficientScalarQuotaReason,
 			"Queue <root> has insufficient <example.com/fpga> quota: requested <1>, total would be <1>, but capability is <0>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(8).queue("root", "", nil).queue("ml", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability = c.limit }).queue("team", "ml", nil)
+			s := newFixture(8).queue("root", "", nil).queue("ml", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability = c.limit }).queue("team", "ml", nil)
 			s.job("holder", "team", running, c.held, newPod("holder", "n1", c.held))
 			s.job("early", "team", pending, c.wanted, newPod("early", "", c.wanted))
 			s.job("late", "team", inqueue, nil, newPod("late", "", c.wanted))
@@ -49,12 +50,12 @@ func TestWhyItWaits(t *testing.T) {
 
 // TestNewsAreToldOnce: a pod that waits for a day has one event, not one for each cycle.
 func TestNewsAreToldOnce(t *testing.T) {
-	s := newScene(8).queue("root", "", nil).queue("q", "root", capped(1))
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(1))
 	s.job("early", "q", pending, cpu(2), newPod("early", "", cpu(2))).job("late", "q", inqueue, nil, newPod("late", "", cpu(2)))
 	ssn := s.run(t)
 	p := pluginOf(ssn)
 	events := &counter{}
-	p.process.recorder = events
+	p.cache.report.Recorder = events
 	for range 5 {
 		p.report()
 	}

@@ -1,0 +1,46 @@
+package demand
+
+import (
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Picked returns the amounts of an allocation that has been picked for the claim, and the capacity
+// dimensions that some queue limits and that a picked device lacks.
+func (cs *Claims) Picked(c *Claim, allocation *resourceapi.AllocationResult) (ledger.Amounts, []ledger.Ordinal, error) {
+	usage, err := dra.Allocated(&c.Object.Spec, allocation, cs.catalog)
+	if err != nil {
+		return nil, nil, err
+	}
+	var lacking []ledger.Ordinal
+	for _, d := range usage.Devices {
+		for _, o := range cs.dimensions.Capacities(d.Class) {
+			name := resourceapi.QualifiedName(cs.dimensions.Dimension(o).Capacity)
+			if _, has := d.Capacity[name]; !has {
+				lacking = append(lacking, o)
+			}
+		}
+	}
+	amounts, _, _, err := cs.count(usage)
+	return amounts, lacking, err
+}
+
+// Assign makes the demand of the claim what has been picked for it. A charge in the ledger changes with it.
+func (c *Claim) Assign(books *ledger.Ledger, amounts ledger.Amounts) error {
+	if err := books.Amend(c.Part, amounts); err != nil {
+		return err
+	}
+	c.Choices, c.assigned = nil, true
+	return nil
+}
+
+// Unassign undoes Assign.
+func (c *Claim) Unassign(books *ledger.Ledger) error {
+	if err := books.Amend(c.Part, c.least); err != nil {
+		return err
+	}
+	c.Choices, c.assigned = c.choices, false
+	return nil
+}

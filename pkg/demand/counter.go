@@ -1,0 +1,221 @@
+package demand
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Options change what counts.
+type Options struct {
+	// CardUnlimitedCPUMemory exempts pods and jobs that ask for a card or a device from the limits of cpu and
+	// memory.
+	CardUnlimitedCPUMemory bool
+	// CapacityCardMode counts cpu, memory, pods, and cards only.
+	CapacityCardMode bool
+}
+
+// Counter counts what pods and jobs ask for, and remembers it. It works in rounds: within one round
+// the demand of a pod stays the same, except for what is assigned to it. It is not safe for
+// concurrent use.
+type Counter struct {
+	// Dimensions has everything that counts.
+	Dimensions *ledger.Dimensions
+	// Resources translates resources.
+	Resources *Resources
+	// Claims remembers claims.
+	Claims *Claims
+	// Fleet is the cards that the nodes offer. It must not change during a round.
+	Fleet *card.Fleet
+
+	options Options
+	reader  dra.ClaimReader
+	round   uint64
+	pods    map[*corev1.Pod]*Pod
+	// assigned has the pods that have a node and ask for cards, by UID. The cards that a pod is charged stay
+	// the same as long as the pod runs, even if the pod object or its node changes.
+	assigned map[types.UID]*Pod
+	// last is the pod that was added last.
+	last *Pod
+}
+
+// NewCounter returns a counter of cards of a fleet. Ignored reports whether a resource never counts.
+func NewCounter(fleet *card.Fleet, ignored func(corev1.ResourceName) bool) *Counter {
+	dimensions := &ledger.Dimensions{}
+	return &Counter{
+		Dimensions: dimensions, Resources: NewResources(dimensions, ignored), Claims: NewClaims(dimensions), Fleet: fleet,
+		pods: map[*corev1.Pod]*Pod{}, assigned: map[types.UID]*Pod{},
+	}
+}
+
+// Configure sets the options, and the function that returns which DeviceClass offers an extended resource
+// (KEP-5004), empty for none. If an answer has changed, pods are counted anew.
+func (c *Counter) Configure(options Options, classOf func(corev1.ResourceName) string) {
+	changed := options != c.options
+	c.options, c.Resources.basicOnly = options, options.CapacityCardMode
+	if c.Resources.reclassify(classOf) || changed {
+		c.Reset()
+	}
+}
+
+// Reset forgets the demand of all pods, so that it is counted anew. Cards that are assigned stay assigned.
+func (c *Counter) Reset() {
+	clear(c.pods)
+	c.last = nil
+}
+
+// Options returns the options that are in force.
+func (c *Counter) Options() Options { return c.options }
+
+// Begin begins a round, and with it a new ledger whose limits have been read. Reader reads claims and
+// templates. Catalog is what is published of devices, nil while nothing is known.
+func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
+	c.round++
+	c.reader = reader
+	c.Claims.Begin(catalog)
+}
+
+// Known returns the demand of a pod that has been added, nil for any other pod.
+func (c *Counter) Known(object *corev1.Pod) *Pod { return c.pods[object] }
+
+// Add begins to remember a pod. Requests are its effective requests: those of sidecar containers and the
+// overhead are included. The demand is complete after Refresh. The error says why the resources of
+// the pod cannot be counted; the pod is remembered all the same, and its Err says so, too.
+func (c *Counter) Add(object *corev1.Pod, requests Values) (*Pod, error) {
+	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
+	amounts, err := c.Resources.Amounts(requests)
+	if err == nil && object.Status.ExtendedResourceClaimStatus == nil {
+		amounts, p.Extended, err = c.Resources.addExtended(object, amounts)
+	}
+	p.resourcesErr = err
+	// Pods of one job mostly ask for the same. Sharing the list saves memory and time.
+	if c.last != nil && c.last.Resources.Is(amounts) {
+		p.Resources = c.last.Resources.Twin()
+	} else {
+		p.Resources = ledger.MakePart(amounts)
+	}
+	p.own[0] = &p.Resources
+	c.last, c.pods[object] = p, p
+	return p, err
+}
+
+// Refresh counts anew what has changed since the last round.
+func (c *Counter) Refresh(p *Pod) {
+	if p.round == c.round {
+		return
+	}
+	p.round = c.round
+	counted := p.edition == c.Fleet.Edition()
+	if !counted {
+		c.countCards(p)
+		p.edition = c.Fleet.Edition()
+	}
+	if p.HasClaims {
+		p.Claims, p.claimsErr = c.Claims.OfPod(p.Object, c.reader)
+	}
+	if p.HasClaims || !counted || p.Checked == nil {
+		p.compose(c.Resources, c.options.CardUnlimitedCPUMemory)
+	}
+}
+
+// Forget drops the pods that nobody has asked for in this round. Asked is how many have been asked for.
+// The cards of a pod stay assigned while runs returns true for it, because its job may come back.
+func (c *Counter) Forget(asked int, runs func(*corev1.Pod) bool) {
+	if len(c.pods) == asked {
+		return
+	}
+	maps.DeleteFunc(c.pods, func(_ *corev1.Pod, p *Pod) bool { return p.round != c.round })
+	maps.DeleteFunc(c.assigned, func(_ types.UID, p *Pod) bool { return p.round != c.round && !runs(p.Object) })
+}
+
+// countCards counts the cards that a pod asks for. The pod keeps the cards that it is charged.
+func (c *Counter) countCards(p *Pod) {
+	var before *PodCards
+	if assigned := c.assigned[p.Object.UID]; assigned != nil {
+		before = assigned.Cards
+	}
+	p.Cards, p.cardsErr, p.UnnamedCards = nil, nil, ""
+	if before == nil && !c.mayAskForCards(p.Object) {
+		return
+	}
+	cards, err := CardsOf(p.Object.Annotations, &p.Object.Spec, c.Fleet, c.Dimensions)
+	if err != nil {
+		p.cardsErr = err
+		// The cards that the pod holds count in any case. Without the annotation there is no error.
+		cards, _ = CardsOf(nil, &p.Object.Spec, c.Fleet, c.Dimensions)
+	}
+	if before == nil && (cards == nil || len(cards.Names) == 0 && !cards.Named()) {
+		if cards != nil {
+			p.UnnamedCards = cards.Unnamed()
+		}
+		return
+	}
+	if cards == nil {
+		cards = &Cards{} // no node offers the cards that the pod holds any more
+	}
+	p.Cards = newPodCards(cards, c.Dimensions)
+	if before != nil {
+		p.Cards.inherit(before)
+		c.Remember(p)
+	}
+}
+
+// mayAskForCards reports whether a pod may ask for cards. What it asks for depends on the nodes.
+func (c *Counter) mayAskForCards(pod *corev1.Pod) bool {
+	if _, names := pod.Annotations[card.NameAnnotation]; names {
+		return true
+	}
+	return RequestsCards(pod, c.Fleet)
+}
+
+// RequestsCards reports whether a container of the pod requests a resource that stands for cards.
+func RequestsCards(pod *corev1.Pod, fleet *card.Fleet) bool {
+	requests := func(container corev1.Container) bool {
+		for name := range container.Resources.Requests {
+			if fleet.IsCard(name) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(pod.Spec.Containers, requests) || slices.ContainsFunc(pod.Spec.InitContainers, requests)
+}
+
+// Remember makes the cards that are assigned to a pod outlive changes of the pod and of its node.
+func (c *Counter) Remember(p *Pod) {
+	if !p.Cards.remembered {
+		p.Cards.remembered = true
+		c.assigned[p.Object.UID] = p
+	}
+}
+
+// Unassign takes back the cards that are assigned to a pod, which may have none.
+func (c *Counter) Unassign(p *Pod, books *ledger.Ledger) error {
+	if p.Cards == nil {
+		return nil
+	}
+	if p.Cards.remembered {
+		p.Cards.remembered = false
+		delete(c.assigned, p.Object.UID)
+	}
+	return p.Cards.unassign(books)
+}
+
+// Sum adds amounts that are in the ledger, or may be there soon. The ledger has reported an overflow
+// already, so that this sum leaves out what overflows.
+func Sum(sum, more ledger.Amounts) ledger.Amounts {
+	total, err := sum.PlusAll(more)
+	if err != nil {
+		return sum
+	}
+	return total
+}
+
+// Assigned is the number of pods whose assigned cards are remembered.
+func (c *Counter) Assigned() int { return len(c.assigned) }

@@ -1,0 +1,105 @@
+package demand
+
+import (
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Group is what the PodGroup of a job says.
+type Group struct {
+	// MinMember is how many pods the job needs at least.
+	MinMember int
+	// Pods is how many pods of the job exist.
+	Pods int
+	// Annotations are the annotations of the PodGroup.
+	Annotations map[string]string
+	// Job returns the Volcano Job that creates the pods, nil if something else does. The error says why the Job
+	// is not known.
+	Job func() (*batchv1alpha1.Job, error)
+	// Priority returns the value of a PriorityClass.
+	Priority func(class string) int32
+}
+
+// Needs is what a job needs at least, in addition to what it has.
+type Needs struct {
+	Amounts ledger.Amounts
+	// Choices are devices, Splits cards, that pods may choose among.
+	Choices []Choice
+	Splits  []ledger.Split
+	// Any says that the job asks for devices or cards, Cards that it asks for cards.
+	Any, Cards bool
+}
+
+// CardsError says that what a job says of its cards is wrong.
+type CardsError struct{ error }
+
+// Unwrap returns the cause.
+func (e CardsError) Unwrap() error { return e.error }
+
+// JobNeeds returns the devices and cards that a job needs at least, in addition to those that its pods are
+// charged: by its pods if there are enough of them, else by the templates that the pods will be created from,
+// or by the annotation volcano.sh/card.request. Devices says that somebody serves claims.
+// The error says why the needs cannot be counted. It is a CardsError for cards.
+func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devices bool) (Needs, error) {
+	needs := Needs{Amounts: pods.Needed, Any: pods.Any}
+	if group.Pods >= group.MinMember && group.Pods > 0 {
+		needs.addCards(pods.Cards)
+		return needs, nil
+	}
+	job, err := group.Job()
+	if err != nil {
+		return needs, err
+	}
+	cards, err := c.cardsBeforePods(group, job)
+	if err != nil {
+		return needs, CardsError{err}
+	}
+	if !cards.Empty() {
+		pods.Cards = cards.Without(pods.ChargedCards) // the job controller is creating the pods
+	}
+	if job != nil && devices {
+		if err := c.addTemplates(books, &needs, group, job, pods.Charged); err != nil {
+			return Needs{}, err
+		}
+	}
+	needs.addCards(pods.Cards)
+	return needs, nil
+}
+
+// addTemplates replaces the devices of the pods that exist by those that the templates of the job ask for.
+func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, job *batchv1alpha1.Job, charged ledger.Amounts) error {
+	minimum, err := c.Claims.OfJob(job, c.reader, group.Priority)
+	if err != nil {
+		return err
+	}
+	needs.Amounts, needs.Choices = minimum.Amounts.Beyond(charged, nil), minimum.Choices
+	for _, claim := range minimum.Named {
+		if !books.Charged(claim.Part) {
+			needs.Amounts = Sum(needs.Amounts, claim.Part.Amounts())
+		}
+	}
+	needs.Any = needs.Any || len(minimum.Amounts)+len(minimum.Choices)+len(minimum.Named) > 0
+	return nil
+}
+
+func (n *Needs) addCards(cards Least) {
+	n.Amounts, n.Splits = Sum(n.Amounts, cards.Amounts), cards.Splits
+	n.Cards = !cards.Empty()
+	n.Any = n.Any || n.Cards
+}
+
+// cardsBeforePods returns the cards that a job without enough pods needs in all: by the templates of the
+// Volcano Job or, if these ask for no cards, by the annotation of the PodGroup.
+func (c *Counter) cardsBeforePods(group Group, job *batchv1alpha1.Job) (Least, error) {
+	// The annotation is read in any case, so that mistakes in it are reported.
+	request, err := OfCardRequest(group.Annotations, c.Fleet, c.Dimensions)
+	if job == nil || err != nil {
+		return request, err
+	}
+	least, err := CardsOfJob(job, c.Fleet, c.Dimensions, group.Priority)
+	if err == nil && least.Empty() {
+		return request, nil
+	}
+	return least, err
+}

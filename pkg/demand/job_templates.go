@@ -1,0 +1,148 @@
+package demand
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Minimum is the devices that the minimum of a job asks for, by the templates of its pods.
+type Minimum struct {
+	// Amounts is the sum over the claims that will be made from claim templates. A choice among alternatives
+	// counts with what all alternatives have in common.
+	Amounts ledger.Amounts
+	// Choices has what pods choose in addition to Amounts.
+	Choices []Choice
+	// Named has the claims that the pod templates refer to by name, each claim once.
+	Named []*Claim
+}
+
+// Choice is a choice that each of a number of pods makes.
+type Choice struct {
+	Pods int64
+	// Alternatives has the amounts of each alternative beyond what all of them have in common.
+	Alternatives []ledger.Amounts
+}
+
+// OfJob returns the devices that the minimum of a Volcano Job asks for before its pods exist. Priority
+// returns the value of a PriorityClass. The error names the object that is missing or wrong.
+func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {
+	var minimum Minimum
+	for i, pods := range podsOf(job, priority) {
+		if pods == 0 {
+			continue
+		}
+		spec := &job.Spec.Tasks[i].Template.Spec
+		for j := range spec.ResourceClaims {
+			if err := minimum.add(job.Namespace, &spec.ResourceClaims[j], int64(pods), reader, cs); err != nil {
+				return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
+			}
+		}
+	}
+	return minimum, nil
+}
+
+// CardsOfJob returns the cards that the minimum of a Volcano Job asks for before its pods exist. A task
+// that names only cards that no node has counts as none: its pods are created, wait, and report
+// the reason, so that an autoscaler can add a node.
+func CardsOfJob(job *batchv1alpha1.Job, fleet *card.Fleet, dimensions *ledger.Dimensions, priority func(class string) int32) (Least, error) {
+	var least Least
+	for i, pods := range podsOf(job, priority) {
+		if pods == 0 {
+			continue
+		}
+		template := &job.Spec.Tasks[i].Template
+		cards, err := CardsOf(template.Annotations, &template.Spec, fleet, dimensions)
+		if errors.As(err, new(*UnknownCardError)) {
+			continue
+		}
+		if err == nil && cards != nil {
+			err = least.Add(cards, int64(pods))
+		}
+		if err != nil {
+			return Least{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
+		}
+	}
+	return least, nil
+}
+
+func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64, reader dra.ClaimReader, claims *Claims) error {
+	if ref.ResourceClaimName != nil {
+		claim, err := claims.named(namespace, *ref.ResourceClaimName, reader)
+		if err == nil && !slices.Contains(m.Named, claim) {
+			m.Named = append(m.Named, claim)
+		}
+		return err
+	}
+	if ref.ResourceClaimTemplateName == nil {
+		return nil
+	}
+	each, choices, err := claims.ofTemplate(namespace, *ref.ResourceClaimTemplateName, reader)
+	for _, alternatives := range choices {
+		m.Choices = append(m.Choices, Choice{Pods: pods, Alternatives: alternatives})
+	}
+	for _, e := range each {
+		var all ledger.Amount
+		if err == nil {
+			all, err = e.Amount.Times(pods)
+		}
+		if err == nil {
+			m.Amounts, err = m.Amounts.Plus(e.Dimension, all)
+		}
+	}
+	return err
+}
+
+func (cs *Claims) named(namespace, name string, reader dra.ClaimReader) (*Claim, error) {
+	return cs.checked(dra.ClaimNamed(namespace, name, reader))
+}
+
+// ofTemplate returns what a claim from a template asks for at least, and the choices that come on top.
+func (cs *Claims) ofTemplate(namespace, name string, reader dra.ClaimReader) (ledger.Amounts, [][]ledger.Amounts, error) {
+	template, err := dra.TemplateNamed(namespace, name, reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	object := "ResourceClaimTemplate " + namespace + "/" + name
+	usage, err := dra.Requested(&template.Spec.Spec)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", object, err)
+	}
+	if err := dra.CheckClasses(object, &usage, cs.catalog); err != nil {
+		return nil, nil, err
+	}
+	amounts, choices, _, err := cs.count(usage)
+	for _, alternatives := range choices {
+		least := common(alternatives)
+		if err == nil {
+			amounts, err = amounts.PlusAll(least)
+		}
+		for i := range alternatives {
+			alternatives[i] = alternatives[i].Beyond(least, nil)
+		}
+	}
+	return amounts, choices, err
+}
+
+// common returns what all alternatives have in common.
+func common(alternatives []ledger.Amounts) ledger.Amounts {
+	var least ledger.Amounts
+	for _, e := range alternatives[0] {
+		for _, other := range alternatives[1:] {
+			if amount := other.Of(e.Dimension); amount.Cmp(e.Amount) < 0 {
+				e.Amount = amount
+			}
+		}
+		if e.Amount.Sign() > 0 {
+			least = append(least, e)
+		}
+	}
+	return least
+}

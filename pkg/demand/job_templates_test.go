@@ -1,0 +1,121 @@
+package demand
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+)
+
+// library is a Source of claims and templates.
+type library struct {
+	claims
+	templates map[string][]resourceapi.DeviceRequest
+}
+
+func (l library) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	requests, found := l.templates[name]
+	if !found {
+		return nil, apierrors.NewNotFound(resourceapi.Resource("resourceclaimtemplates"), name)
+	}
+	return &resourceapi.ResourceClaimTemplate{Spec: resourceapi.ResourceClaimTemplateSpec{Spec: resourceapi.ResourceClaimSpec{
+		Devices: resourceapi.DeviceClaim{Requests: requests},
+	}}}, nil
+}
+
+// task has replicas of a pod with references to claims: "=x" to the claim x, "x" to template x.
+func task(priority string, replicas, least int32, refs ...string) batchv1alpha1.TaskSpec {
+	t := batchv1alpha1.TaskSpec{Name: "task", Replicas: replicas}
+	if least >= 0 {
+		t.MinAvailable = ptr.To(least)
+	}
+	t.Template.Spec.PriorityClassName = priority
+	for _, ref := range refs {
+		podClaim := corev1.PodResourceClaim{Name: ref, ResourceClaimTemplateName: ptr.To(ref)}
+		if ref[0] == '=' {
+			podClaim = corev1.PodResourceClaim{Name: ref, ResourceClaimName: ptr.To(ref[1:])}
+		}
+		t.Template.Spec.ResourceClaims = append(t.Template.Spec.ResourceClaims, podClaim)
+	}
+	return t
+}
+
+func job(least int32, tasks ...batchv1alpha1.TaskSpec) *batchv1alpha1.Job {
+	return &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job"}, Spec: batchv1alpha1.JobSpec{MinAvailable: least, Tasks: tasks}}
+}
+
+func priority(class string) int32 {
+	return map[string]int32{"high": 10}[class]
+}
+
+func TestOfJob(t *testing.T) {
+	exact := func(r resourceapi.ExactDeviceRequest) resourceapi.DeviceRequest {
+		return resourceapi.DeviceRequest{Name: "r", Exactly: &r}
+	}
+	source := library{
+		claims: claims{"shared": claim("shared", exactly("a100", 4))},
+		templates: map[string][]resourceapi.DeviceRequest{
+			"two": {exact(exactly("a100", 2))}, "one": {exact(exactly("h200", 1))}, "vast": {exact(exactly("a100", 1<<62))},
+			"any":  {firstAvailable(exactly("h200", 3), exactly("h200", 1)), firstAvailable(exactly("h200", 1), exactly("a100", 1))},
+			"lost": {exact(exactly("b200", 1))}, "new": {{Name: "new"}},
+		},
+	}
+	for _, c := range []struct {
+		name      string
+		job       *batchv1alpha1.Job
+		want      string
+		wantNamed []string
+		// wantChoices has the pods and the alternatives of each choice.
+		wantChoices []string
+		wantErr     string
+	}{
+		{name: "no claims", job: job(2, task("", 2, -1))},
+		{name: "all pods are needed", job: job(3, task("", 3, -1, "two")), want: "a100:6"},
+		{name: "some pods are needed", job: job(2, task("", 5, -1, "two")), want: "a100:4"},
+		{name: "several claims and tasks", job: job(5, task("", 2, -1, "two", "one"), task("", 3, -1, "one")), want: "a100:4 h200:5"},
+		{name: "pods of high priority come first", job: job(2, task("", 2, -1, "two"), task("high", 2, -1, "one")), want: "h200:2"},
+		{name: "what each task needs, and then the first", job: job(3, task("", 5, 1, "two"), task("", 5, 1, "one")), want: "a100:4 h200:1"},
+		{name: "a claim that is named counts once", job: job(3, task("", 3, -1, "=shared")), wantNamed: []string{"shared"}},
+		{name: "of alternatives what they have in common", job: job(4, task("", 4, -1, "any")), want: "h200:4", wantChoices: []string{"4: h200:2 |", "4: h200:1 | a100:1"}},
+		{name: "counts beyond an int64 are exact", job: job(4, task("", 4, -1, "vast")), want: "a100:18446744073709551616"},
+		{name: "a template that nobody needs does not matter", job: job(1, task("", 1, -1, "one"), task("", 3, 0, "missing")), want: "h200:1"},
+		{name: "a template that is missing", job: job(1, task("", 1, -1, "missing")), wantErr: "task task: ResourceClaimTemplate ns/missing does not exist: create it or correct the name"},
+		{name: "a claim that is missing", job: job(1, task("", 1, -1, "=gone")), wantErr: "task task: ResourceClaim ns/gone does not exist: create it or correct the name"},
+		{name: "a class that is missing", job: job(1, task("", 1, -1, "lost")), wantErr: "task task: ResourceClaimTemplate ns/lost: DeviceClass b200 does not exist: create it or correct the name"},
+		{name: "a request that cannot be counted", job: job(1, task("", 1, -1, "new")),
+			wantErr: "task task: ResourceClaimTemplate ns/new: request new: it has neither exactly nor firstAvailable: it may come from an API that is newer than this scheduler; use one of the two, or update the scheduler"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dimensions, memory := scale()
+			got, err := memory.OfJob(c.job, source, priority)
+			if (err != nil || c.wantErr != "") && (err == nil || err.Error() != c.wantErr) {
+				t.Fatalf("error %v, want %q", err, c.wantErr)
+			}
+			var named []string
+			for _, claim := range got.Named {
+				named = append(named, claim.Object.Name)
+			}
+			var choices []string
+			for _, choice := range got.Choices {
+				var alternatives []string
+				for _, a := range choice.Alternatives {
+					alternatives = append(alternatives, text(dimensions, a))
+				}
+				choices = append(choices, strings.TrimSpace(fmt.Sprintf("%d: %s", choice.Pods, strings.Join(alternatives, " | "))))
+			}
+			if diff := cmp.Diff(c.wantChoices, choices); diff != "" {
+				t.Errorf("choices (-want +got):\n%s", diff)
+			}
+			if text(dimensions, got.Amounts) != c.want || !cmp.Equal(named, c.wantNamed) {
+				t.Errorf("got %s and %v, want %s and %v", text(dimensions, got.Amounts), named, c.want, c.wantNamed)
+			}
+		})
+	}
+}

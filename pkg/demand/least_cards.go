@@ -1,0 +1,121 @@
+package demand
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Least is the cards that a number of pods ask for together: amounts of cards for requests without a choice,
+// and splits for requests with one.
+type Least struct {
+	Amounts ledger.Amounts
+	Splits  []ledger.Split
+}
+
+// Add adds what a number of pods ask for, each of them these cards. The error is ledger.ErrOverflow.
+func (l *Least) Add(c *Cards, pods int64) error {
+	for _, r := range c.Requests {
+		if err := l.add(r.Among, pods, r.Count); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Least) add(among []Card, shares, each int64) error {
+	if len(among) == 0 {
+		return nil // the pods wait until the card is known, and report that
+	}
+	if len(among) == 1 {
+		amount, err := ledger.Units(each).Times(shares)
+		if err == nil {
+			l.Amounts, err = l.Amounts.Plus(among[0].Ordinal, amount)
+		}
+		return err
+	}
+	split := ledger.Split{Shares: shares, Each: each}
+	for _, c := range among {
+		split.Among = append(split.Among, c.Ordinal)
+	}
+	for i := range l.Splits {
+		if s := &l.Splits[i]; s.Each == each && slices.Equal(s.Among, split.Among) {
+			if s.Shares > math.MaxInt64-shares {
+				return ledger.ErrOverflow
+			}
+			s.Shares += shares
+			return nil
+		}
+	}
+	l.Splits = append(l.Splits, split)
+	return nil
+}
+
+// Empty reports whether no card is asked for.
+func (l *Least) Empty() bool {
+	return len(l.Amounts) == 0 && len(l.Splits) == 0
+}
+
+// Without returns what remains to be charged if some amounts have been charged already.
+func (l *Least) Without(charged ledger.Amounts) Least {
+	rest := Least{Amounts: l.Amounts.Beyond(charged, nil)}
+	spare := charged.Beyond(l.Amounts, nil)
+	for _, s := range l.Splits {
+		for i := range spare {
+			if !slices.Contains(s.Among, spare[i].Dimension) {
+				continue
+			}
+			covered := spare[i].Amount.Shares(s.Each, s.Shares)
+			if taken, err := ledger.Units(s.Each).Times(covered); err == nil {
+				spare[i].Amount, _ = spare[i].Amount.Sub(taken)
+				s.Shares -= covered
+			}
+		}
+		if s.Shares > 0 {
+			rest.Splits = append(rest.Splits, s)
+		}
+	}
+	return rest
+}
+
+// OfCardRequest returns the cards that a job without pods needs, by the annotation volcano.sh/card.request of
+// its PodGroup. Without the annotation the result is empty. The error says where the annotation is wrong.
+func OfCardRequest(annotations map[string]string, fleet *card.Fleet, dimensions *ledger.Dimensions) (Least, error) {
+	text, carries := annotations[card.RequestAnnotation]
+	if !carries {
+		return Least{}, nil
+	}
+	numbers, err := card.Numbers(text)
+	if err != nil {
+		return Least{}, fmt.Errorf("its annotation %s is wrong %w", card.RequestAnnotation, err)
+	}
+	var least Least
+	for _, n := range numbers {
+		if err := least.addNumber(n, fleet, dimensions); err != nil {
+			return Least{}, fmt.Errorf("its annotation %s is wrong in %q: %w", card.RequestAnnotation, n.Card, err)
+		}
+	}
+	return least, nil
+}
+
+func (l *Least) addNumber(n card.Number, fleet *card.Fleet, dimensions *ledger.Dimensions) error {
+	names, err := card.Names(n.Card)
+	if err == nil {
+		_, err = resourceOf(names, fleet)
+	}
+	if err != nil || n.Count == 0 {
+		return err
+	}
+	var among []Card
+	for _, name := range names {
+		d := ledger.Dimension{Kind: ledger.Card, Name: name}
+		// Other names would stay in memory for ever.
+		if _, listed := dimensions.Known(d); listed || fleet.Known(name) {
+			among = append(among, Card{name, dimensions.Ordinal(d)})
+		}
+	}
+	return l.add(among, n.Count, 1)
+}

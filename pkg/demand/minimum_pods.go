@@ -1,0 +1,39 @@
+package demand
+
+import (
+	"cmp"
+	"slices"
+
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+)
+
+// podsOf returns how many pods of each task belong to the minimum of a job, as in calcPGMinResources of
+// Volcano's job controller. If the minimums of the tasks add up to more than the minimum of the job,
+// these are the first pods in the order of priority. Otherwise, they are the minimums of the tasks
+// and, up to the minimum of the job, the first of the other pods in the order of priority.
+func podsOf(job *batchv1alpha1.Job, priority func(string) int32) []int32 {
+	tasks := job.Spec.Tasks
+	order := make([]int, len(tasks))
+	least := make([]int32, len(tasks))
+	total := int32(0)
+	for i := range tasks {
+		order[i], least[i] = i, tasks[i].Replicas
+		if tasks[i].MinAvailable != nil {
+			least[i] = *tasks[i].MinAvailable
+		}
+		total += least[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(priority(tasks[b].Template.Spec.PriorityClassName), priority(tasks[a].Template.Spec.PriorityClassName))
+	})
+	pods, rest := make([]int32, len(tasks)), job.Spec.MinAvailable
+	if rest >= total {
+		copy(pods, least)
+		rest -= total
+	}
+	for _, i := range order {
+		more := max(0, min(rest, tasks[i].Replicas-pods[i]))
+		pods[i], rest = pods[i]+more, rest-more
+	}
+	return pods
+}

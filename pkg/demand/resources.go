@@ -1,0 +1,179 @@
+package demand
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Volcano counts memory and pods in whole units and all other resources in thousandths, as
+// floating-point numbers. These are the two units in billionths.
+const (
+	whole      = 1_000_000_000
+	thousandth = 1_000_000
+)
+
+// Values are quantities of resources as Volcano's api.Resource holds them: cpu in thousandths of a
+// core, memory in bytes, pods in pieces, and any other resource in thousandths. Like Volcano, it takes
+// cpu and memory of zero for "not set", and any other resource of zero for none.
+type Values struct {
+	MilliCPU, Memory float64
+	Scalars          map[corev1.ResourceName]float64
+}
+
+// Resources translates resources into amounts of the ledger, and back. It is not safe for concurrent
+// use.
+type Resources struct {
+	// CPU, Memory, and Pods are the dimensions of these resources.
+	CPU, Memory, Pods ledger.Ordinal
+
+	dimensions *ledger.Dimensions
+	byName     map[corev1.ResourceName]*resourceInfo
+	// all lists the resources in the order in which they were first seen.
+	all []*resourceInfo
+	// ordinals are the dimensions of all.
+	ordinals []ledger.Ordinal
+	// basicOnly says that cpu, memory, and pods are the only resources that count.
+	basicOnly bool
+	// ignored reports whether a resource never counts.
+	ignored func(corev1.ResourceName) bool
+	// classOf returns the DeviceClass that offers an extended resource, empty for none.
+	classOf func(corev1.ResourceName) string
+}
+
+// resourceInfo is what Resources knows of one name.
+type resourceInfo struct {
+	name    corev1.ResourceName
+	ordinal ledger.Ordinal
+	// unit is the unit of its Values in billionths.
+	unit uint64
+	// counted is false for names that Volcano does not count, such as object counts.
+	counted bool
+	// class is the DeviceClass that offers the resource (KEP-5004), empty for none.
+	class string
+}
+
+// NewResources returns a translation into these dimensions. Ignored reports whether a name never
+// counts, because something else accounts for it. It must not be nil.
+func NewResources(dimensions *ledger.Dimensions, ignored func(corev1.ResourceName) bool) *Resources {
+	r := &Resources{
+		dimensions: dimensions, byName: map[corev1.ResourceName]*resourceInfo{}, ignored: ignored,
+		classOf: func(corev1.ResourceName) string { return "" },
+	}
+	r.Pods, r.CPU, r.Memory = r.Ordinal(corev1.ResourcePods), r.Ordinal(corev1.ResourceCPU), r.Ordinal(corev1.ResourceMemory)
+	return r
+}
+
+// Ordinal returns the dimension of a resource.
+func (r *Resources) Ordinal(name corev1.ResourceName) ledger.Ordinal {
+	return r.of(name).ordinal
+}
+
+func (r *Resources) of(name corev1.ResourceName) *resourceInfo {
+	if known := r.byName[name]; known != nil {
+		return known
+	}
+	added := &resourceInfo{name: name, unit: thousandth, ordinal: r.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Resource, Name: string(name)})}
+	switch name {
+	case corev1.ResourceMemory, corev1.ResourcePods:
+		added.unit, added.counted = whole, true
+	case corev1.ResourceCPU, corev1.ResourceEphemeralStorage:
+		added.counted = true
+	default:
+		added.counted = !strings.HasPrefix(string(name), "count/") && schedutil.IsScalarResourceName(name)
+	}
+	added.class = r.classOf(name)
+	r.byName[name], r.all, r.ordinals = added, append(r.all, added), append(r.ordinals, added.ordinal)
+	return added
+}
+
+// Amounts returns the amounts of some values, in the order of their dimensions. Resources that a
+// DeviceClass offers are left out: see [Counter]. The error is ledger.ErrOverflow for each value that
+// is out of range.
+func (r *Resources) Amounts(values Values) (ledger.Amounts, error) {
+	amounts := make(ledger.Amounts, 0, 2+len(values.Scalars))
+	add := func(name corev1.ResourceName, value float64) error {
+		known := r.of(name)
+		amount, err := ledger.FromFloat(max(value, 0), known.unit)
+		if err != nil {
+			return fmt.Errorf("%s: %g: %w", name, value, err)
+		}
+		amounts = append(amounts, ledger.Entry{Dimension: known.ordinal, Amount: amount})
+		return nil
+	}
+	var errs []error
+	if values.MilliCPU > 0 {
+		errs = append(errs, add(corev1.ResourceCPU, values.MilliCPU))
+	}
+	if values.Memory > 0 {
+		errs = append(errs, add(corev1.ResourceMemory, values.Memory))
+	}
+	for name, value := range values.Scalars {
+		if r.of(name).class != "" || r.basicOnly && name != corev1.ResourcePods {
+			continue
+		}
+		errs = append(errs, add(name, value))
+	}
+	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
+	return amounts, errors.Join(errs...)
+}
+
+// List appends to amounts, which may be nil, what a resource list says. A resource that a DeviceClass
+// offers counts as devices of the class, unless amounts lists these devices already.
+func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledger.Amounts {
+	for name, quantity := range from {
+		known := r.of(name)
+		value := quantity.MilliValue()
+		if known.unit == whole {
+			value = quantity.Value()
+		}
+		basic := name == corev1.ResourceCPU || name == corev1.ResourceMemory
+		if basic && value <= 0 || r.basicOnly && !basic || !known.counted || r.ignored(name) {
+			continue
+		}
+		ordinal := known.ordinal
+		if known.class != "" {
+			ordinal = r.devices(known.class)
+			if slices.ContainsFunc(amounts, func(e ledger.Entry) bool { return e.Dimension == ordinal }) {
+				continue
+			}
+		}
+		amounts = append(amounts, ledger.Entry{Dimension: ordinal, Amount: ledger.Scaled(max(value, 0), known.unit)})
+	}
+	return amounts
+}
+
+// Ordinals returns the dimension of every resource that has been seen so far, which must not be changed.
+// The order stays the same, and new resources come last.
+func (r *Resources) Ordinals() []ledger.Ordinal { return r.ordinals }
+
+// Values translates amounts, which are in the order of Ordinals, into Volcano's units.
+func (r *Resources) Values(amounts []ledger.Amount) Values {
+	values := Values{Scalars: map[corev1.ResourceName]float64{}}
+	for i, amount := range amounts {
+		switch known := r.all[i]; known.name {
+		case corev1.ResourceCPU:
+			values.MilliCPU = amount.Float(known.unit)
+		case corev1.ResourceMemory:
+			values.Memory = amount.Float(known.unit)
+		default:
+			if amount != (ledger.Amount{}) {
+				values.Scalars[known.name] = amount.Float(known.unit)
+			}
+		}
+	}
+	return values
+}
+
+// WithoutCPUMemory returns a copy of the amounts without cpu and memory.
+func (r *Resources) WithoutCPUMemory(amounts ledger.Amounts) ledger.Amounts {
+	return slices.DeleteFunc(slices.Clone(amounts), func(e ledger.Entry) bool {
+		return e.Dimension == r.CPU || e.Dimension == r.Memory
+	})
+}

@@ -1,0 +1,46 @@
+package ledger
+
+import (
+	"math/big"
+	"strings"
+)
+
+// Format returns an amount in the unit that a person would use: cores, devices or cards, and for
+// bytes the largest binary unit that needs no more than three decimals.
+func (d Dimension) Format(a Amount) string {
+	if !d.bytes() {
+		return a.String()
+	}
+	value := new(big.Rat).SetFrac(a.Nano(), big.NewInt(nano))
+	for i := len(binaryUnits) - 1; i >= 0; i-- {
+		unit := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(10*(i+1))))
+		scaled := new(big.Rat).Quo(value, unit)
+		if new(big.Rat).Abs(scaled).Cmp(big.NewRat(1, 1)) >= 0 && decimals(scaled) <= 3 {
+			return decimal(scaled) + binaryUnits[i]
+		}
+	}
+	return a.String()
+}
+
+var binaryUnits = []string{"KiB", "MiB", "GiB", "TiB", "PiB"}
+
+// bytes reports whether the unit of the dimension is a byte.
+func (d Dimension) bytes() bool {
+	name := d.Name
+	if d.Kind == DeviceCapacity {
+		name = d.Capacity
+	}
+	return d.Kind != Card && d.Kind != DeviceCount &&
+		(name == "memory" || strings.HasSuffix(name, "/memory") || strings.HasSuffix(name, "storage") || strings.HasPrefix(name, "hugepages-"))
+}
+
+// decimal formats a rational number without loss and without trailing zeros. Its denominator must
+// divide a power of ten, as those of amounts and of amounts in binary units do.
+func decimal(r *big.Rat) string {
+	return r.FloatString(decimals(r))
+}
+
+func decimals(r *big.Rat) int {
+	n, _ := r.FloatPrec()
+	return n
+}

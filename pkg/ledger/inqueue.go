@@ -1,0 +1,50 @@
+package ledger
+
+// FitsInqueue returns nil if a job that needs at least these amounts can enter the queue. For each
+// amount, allocated + inqueue - elastic + amount <= limit, at the queue and at each of its
+// ancestors. Refusal and error are those of Fits.
+func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
+	for id := q; id != none; id = l.queues[id].parent {
+		for _, e := range minimum {
+			limit := l.limitAt(id, e.Dimension, withAncestors)
+			if !limit.Set || e.Amount.Sign() <= 0 {
+				continue
+			}
+			total, err := l.committed(id, e.Dimension)
+			if err == nil {
+				total, err = total.Add(e.Amount)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if limit.exceededBy(total) {
+				return l.refusal(id, e, total), nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// FitsInqueueTimes is FitsInqueue for a minimum and n times each of some other amounts.
+func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*Refusal, error) {
+	total := append(Amounts(nil), minimum...)
+	for _, e := range each {
+		all, err := e.Amount.Times(n)
+		if err != nil {
+			return nil, err
+		}
+		if total, err = total.Plus(e.Dimension, all); err != nil {
+			return nil, err
+		}
+	}
+	return l.FitsInqueue(q, total)
+}
+
+// committed returns what the queue cannot give to a further job.
+func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
+	sum, err := l.Balance(q, Allocated, o).Add(l.Balance(q, Inqueue, o))
+	if err != nil {
+		return Amount{}, err
+	}
+	return sum.Sub(l.Balance(q, Elastic, o))
+}

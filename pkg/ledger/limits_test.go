@@ -1,0 +1,227 @@
+package ledger
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestInvariantsOfLimits checks on random trees what the comment on quota says.
+func TestInvariantsOfLimits(t *testing.T) {
+	const seed = 11
+	random := rand.New(rand.NewPCG(seed, seed))
+	seen := map[string]int{}
+	for range 3_000 {
+		var dimensions Dimensions
+		for _, d := range []Dimension{{Kind: Resource, Name: "cpu"}, {Kind: Card, Name: "A"}, {Kind: Card, Name: "B"}, {Kind: DeviceCount, Name: "h100"}} {
+			dimensions.Ordinal(d)
+		}
+		specs := randomTree(random, dimensions.Len())
+		var total Amounts
+		if random.IntN(3) > 0 {
+			total = Amounts{{0, Units(random.Int64N(30))}}
+		}
+		l, aside := New(&dimensions, total, specs)
+		if len(aside) > 0 {
+			t.Fatal(aside)
+		}
+		dimensions.Ordinal(Dimension{Kind: Card, Name: "late"})
+		dimensions.Ordinal(Dimension{Kind: Resource, Name: "late"})
+		lists := map[string]bool{}
+		for i := range specs {
+			lists[specs[i].Name] = specs[i].ListsCards
+		}
+		for i := range specs {
+			q, _ := l.Queue(specs[i].Name)
+			invariants := invariants{t: t, l: l, q: q, spec: &specs[i], lists: lists, seen: seen}
+			for o := range Ordinal(dimensions.Len()) {
+				invariants.check(o)
+			}
+			invariants.checkQueue()
+		}
+	}
+	for _, kind := range []string{
+		"capability", "left by the parent", "no limit", "guaranteed to others", "not covered", "forbidden", "free",
+		"not binding", "deserved is cut", "deserved is the guarantee",
+	} {
+		if seen[kind] < 20 {
+			t.Errorf("%q occurred %d times, which is too rare for a test", kind, seen[kind])
+		}
+	}
+}
+
+func randomTree(random *rand.Rand, dimensions int) []QueueSpec {
+	amounts := func(limit int64) Amounts {
+		var as Amounts
+		for _, o := range random.Perm(dimensions)[:random.IntN(dimensions)] {
+			as = append(as, Entry{Ordinal(o), Units(random.Int64N(limit))})
+		}
+		return as
+	}
+	specs := make([]QueueSpec, 1+random.IntN(8))
+	for i := range specs {
+		specs[i] = QueueSpec{Name: fmt.Sprint(i), Capability: amounts(25), Deserved: amounts(15), Guarantee: amounts(6), ListsCards: random.IntN(4) == 0}
+		if i > 0 && random.IntN(5) > 0 {
+			specs[i].Parent = fmt.Sprint(random.IntN(i))
+		}
+		if random.IntN(3) == 0 {
+			specs[i].Capability = nil
+		}
+		if random.IntN(3) == 0 {
+			specs[i].Guarantee = nil
+		}
+	}
+	return specs
+}
+
+// invariants are those of one queue.
+type invariants struct {
+	t    *testing.T
+	l    *Ledger
+	q    QueueID
+	spec *QueueSpec
+	// lists says which queues list cards.
+	lists map[string]bool
+	// seen counts the cases that occurred.
+	seen map[string]int
+}
+
+func (v *invariants) hold(holds bool, o Ordinal, invariant string) {
+	v.t.Helper()
+	if !holds {
+		v.t.Fatalf("queue %s, %s: it does not hold that %s: %+v, %s", v.spec.Name, v.l.Dimension(o), invariant, v.l.queues[v.q].quota, v.l.Describe())
+	}
+}
+
+// check checks one dimension.
+func (v *invariants) check(o Ordinal) {
+	l, q := v.l, v.q
+	forbidden := l.forbidden(q, o)
+	parent, above := l.queues[q].parent, v.above(o)
+	capability, limit, binding := l.Capability(q, o), l.Limit(q, o), *l.limitAt(q, o, withAncestors)
+	written := limitsOf(v.spec.Capability)
+	v.hold(capability == at(written, o), o, "the capability is what was written")
+
+	if int(o) < len(l.queues[q].limit) {
+		v.checkLimit(o, forbidden, above, capability, limit)
+	}
+	if binding != limit && int(o) < len(l.queues[q].limit) {
+		v.seen["not binding"]++
+		v.hold(!binding.Set && parent != none && limit == l.Limit(parent, o), o, "a limit that does not bind equals the parent's")
+	}
+	v.hold(!forbidden || binding == nothing, o, "a card that is not on the list has a limit of zero")
+	v.hold(!l.queues[q].free || !binding.Set, o, "a free queue has no binding limit")
+	if binding.Set {
+		origin, guaranteed := l.origin(q, o)
+		rest, err := origin.Sub(guaranteed)
+		v.hold(err == nil && rest == binding.Amount, o, "a limit is its origin without what is guaranteed to others")
+		v.hold(guaranteed.Sign() >= 0, o, "what is guaranteed is not negative")
+		v.count("guaranteed to others", guaranteed.Sign() > 0)
+	}
+	v.checkDeserved(o, limit)
+}
+
+// checkLimit compares the limit with the smallest bound.
+func (v *invariants) checkLimit(o Ordinal, forbidden bool, above, capability, limit Limit) {
+	v.count("forbidden", forbidden)
+	if forbidden {
+		v.hold(limit == nothing, o, "a card that is not on the list has a limit of zero")
+		return
+	}
+	guaranteed, own := v.guaranteed(o), v.spec.Guarantee.Of(o)
+	left := Limit{}
+	if above.Set {
+		left = AtMost(mustAdd(v.t, clipped(mustSub(v.t, above.Amount, guaranteed)), own))
+	}
+	want := left
+	if capability.Set && !left.exceededBy(capability.Amount) {
+		want = capability
+	}
+	v.hold(limit == want, o, "the limit is the capability or what the parent leaves, whichever is less")
+	v.count("capability", limit.Set && limit == capability)
+	v.count("left by the parent", limit.Set && limit != capability)
+	v.count("no limit", !limit.Set)
+	if above.exceededBy(limit.Amount) {
+		v.count("not covered", true)
+		v.hold(above.exceededBy(guaranteed) && v.reported(o), o, "a limit exceeds the parent's only if a guarantee is reported as not covered")
+	}
+}
+
+func (v *invariants) checkDeserved(o Ordinal, limit Limit) {
+	written, guarantee, deserved := at(limitsOf(v.spec.Deserved), o), v.spec.Guarantee.Of(o), v.l.Deserved(v.q, o)
+	v.hold(deserved.Set == (written.Set || guarantee.Sign() > 0), o, "what a queue deserves is set where it is written or guaranteed")
+	if !deserved.Set {
+		return
+	}
+	v.hold(deserved.Amount.Cmp(guarantee) >= 0, o, "a queue deserves what it is guaranteed")
+	v.hold(!limit.exceededBy(deserved.Amount) || deserved.Amount == guarantee, o, "a queue deserves at most its limit or its guarantee")
+	v.hold(!written.exceededBy(deserved.Amount) || deserved.Amount == guarantee, o, "a queue deserves at most what is written or its guarantee")
+	v.count("deserved is cut", written.Set && deserved.Amount.Cmp(written.Amount) < 0)
+	v.count("deserved is the guarantee", guarantee.Sign() > 0 && deserved.Amount == guarantee && deserved != written)
+}
+
+// checkQueue checks what holds for all dimensions together.
+func (v *invariants) checkQueue() {
+	l, want := v.l, none
+	for id := v.q; id != none && want == none; id = l.queues[id].parent {
+		if v.lists[l.Name(id)] {
+			want = id
+		}
+	}
+	v.hold(l.queues[v.q].lister == want && l.ListsCards(v.q) == (want != none), 0, "the lister is the nearest queue that lists cards")
+	v.count("free", l.queues[v.q].free)
+}
+
+func (v *invariants) count(kind string, seen bool) {
+	if seen {
+		v.seen[kind]++
+	}
+}
+
+// above is the limit of the parent, or the cluster's total.
+func (v *invariants) above(o Ordinal) Limit {
+	if parent := v.l.queues[v.q].parent; parent != none {
+		return v.l.Limit(parent, o)
+	}
+	if v.l.Dimension(o).Kind != Resource || v.l.total == nil {
+		return Limit{}
+	}
+	return AtMost(v.l.total.Of(o))
+}
+
+// guaranteed is what the queue and its siblings are guaranteed.
+func (v *invariants) guaranteed(o Ordinal) Amount {
+	sum := Amount{}
+	for id := range v.l.queues {
+		if v.l.queues[id].parent == v.l.queues[v.q].parent {
+			sum = mustAdd(v.t, sum, v.l.Guarantee(QueueID(id), o).Amount)
+		}
+	}
+	return sum
+}
+
+// reported says whether a guarantee of the queue or of a sibling is reported as not covered.
+func (v *invariants) reported(o Ordinal) bool {
+	for _, u := range v.l.Uncovered() {
+		if v.l.queues[u.Queue].parent == v.l.queues[v.q].parent && u.Dimension == v.l.Dimension(o) {
+			return true
+		}
+	}
+	return false
+}
+
+func clipped(a Amount) Amount {
+	if a.Sign() < 0 {
+		return Amount{}
+	}
+	return a
+}
+
+func mustAdd(t *testing.T, a, b Amount) Amount {
+	t.Helper()
+	sum, err := a.Add(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}

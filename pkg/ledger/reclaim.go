@@ -1,0 +1,60 @@
+package ledger
+
+// MayReclaim reports whether the queue may take resources back from other queues for the demand: in
+// at least one dimension that the demand asks for, the queue would hold no more than it deserves.
+func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
+	var buffer [maxDimensions]Entry
+	asked, err := l.asked(d, &buffer)
+	if err != nil {
+		return false
+	}
+	for _, e := range asked {
+		deserved := l.Deserved(q, e.Dimension)
+		if !deserved.Set || e.Amount.Sign() <= 0 || l.dimensions.names[e.Dimension].uncapped() {
+			continue
+		}
+		total, err := l.Balance(q, Allocated, e.Dimension).Add(e.Amount)
+		if err == nil && !deserved.exceededBy(total) {
+			return true
+		}
+	}
+	return false
+}
+
+// MayLose reports whether other queues may take these amounts back from the queue. The queue must
+// keep what it is guaranteed. In addition, it must hold more than it deserves in at least one of the
+// dimensions, or deserve nothing in any of them.
+func (l *Ledger) MayLose(q QueueID, as Amounts) bool {
+	for _, e := range l.queues[q].guarantee {
+		if e.Amount.Sign() <= 0 {
+			continue
+		}
+		kept, err := l.Balance(q, Allocated, e.Dimension).Sub(as.Of(e.Dimension))
+		if err != nil || kept.Cmp(e.Amount) < 0 {
+			return false
+		}
+	}
+	deservesAny := false
+	for _, e := range as {
+		deserved := l.Deserved(q, e.Dimension)
+		if !deserved.Set || e.Amount.Sign() <= 0 {
+			continue
+		}
+		if deserved.exceededBy(l.Balance(q, Allocated, e.Dimension)) {
+			return true
+		}
+		deservesAny = deservesAny || deserved.Amount.Sign() > 0
+	}
+	return !deservesAny
+}
+
+// Bottleneck returns the lowest proper ancestor of the queue that has no room for the demand; false
+// if all have room. Only resources that are given back below the bottleneck make room there.
+func (l *Ledger) Bottleneck(q QueueID, d Demand) (QueueID, bool) {
+	for id := l.queues[q].parent; id != none; id = l.queues[id].parent {
+		if !l.FitsAlone(id, d) {
+			return id, true
+		}
+	}
+	return none, false
+}

@@ -1,0 +1,72 @@
+package ledger
+
+// Available returns how much of one dimension the queue and all its ancestors leave for a further
+// job, by the rule of FitsInqueue: the smallest of limit - (allocated + inqueue - elastic). It is
+// negative if a limit was lowered below what is in use, and not set if nothing limits the
+// dimension. The error is ErrOverflow.
+func (l *Ledger) Available(q QueueID, o Ordinal) (Limit, error) {
+	_, available, err := l.tightest(q, o)
+	return available, err
+}
+
+// tightest returns the queue that leaves the least to a further job, and what it leaves. If several
+// leave the same, it is the lowest one.
+func (l *Ledger) tightest(q QueueID, o Ordinal) (QueueID, Limit, error) {
+	by, available := none, Limit{}
+	for id := q; id != none; id = l.queues[id].parent {
+		limit := l.limitAt(id, o, withAncestors)
+		if !limit.Set {
+			continue
+		}
+		committed, err := l.committed(id, o)
+		if err != nil {
+			return none, Limit{}, err
+		}
+		left, err := limit.Amount.Sub(committed)
+		if err != nil {
+			return none, Limit{}, err
+		}
+		if !available.Set || left.Cmp(available.Amount) < 0 {
+			by, available = id, AtMost(left)
+		}
+	}
+	return by, available, nil
+}
+
+// RoomInqueue returns how many of some like amounts, at most that many, fit in the queue in addition
+// to a minimum, by the rule of FitsInqueue. It is zero if the minimum does not fit. Entries of each
+// that are zero or negative need no room. The error is ErrOverflow.
+func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int64, error) {
+	if most <= 0 {
+		return 0, nil
+	}
+	if refusal, err := l.FitsInqueue(q, minimum); refusal != nil || err != nil {
+		return 0, err
+	}
+	for _, e := range each {
+		if e.Amount.Sign() <= 0 {
+			continue
+		}
+		available, err := l.Available(q, e.Dimension)
+		if err != nil {
+			return 0, err
+		}
+		most = roomBeside(minimum.Of(e.Dimension), available).dividedBy(e.Amount, most)
+	}
+	return most, nil
+}
+
+// roomBeside returns what a minimum, which fits, leaves of what is available.
+func roomBeside(minimum Amount, available Limit) Amount {
+	if !available.Set {
+		available.Amount = largest // what cannot be counted does not fit
+	}
+	if available.Amount.Sign() < 0 {
+		available.Amount = Amount{} // a queue that exceeds its limit has room for nothing
+	}
+	room, err := available.Amount.Sub(minimum)
+	if err != nil {
+		return largest // the minimum is negative
+	}
+	return room
+}

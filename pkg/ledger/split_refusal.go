@@ -1,0 +1,122 @@
+package ledger
+
+import "slices"
+
+// refuseSplit returns the refusal of the lowest queue that does not have enough room for the groups
+// that are short. If no queue refuses on its own, the refusal names q with what its ancestors leave
+// it.
+func (l *Ledger) refuseSplit(q QueueID, minimum Amounts, d *division, short []int) (*Refusal, error) {
+	requested := int64(0)
+	t := together{ledger: l, minimum: minimum, division: d}
+	for _, g := range short {
+		requested += d.groups[g].shares * d.groups[g].each
+		for _, c := range d.groups[g].among {
+			if !slices.Contains(t.among, c) {
+				t.among = append(t.among, c)
+			}
+		}
+	}
+	for id := q; id != none; id = l.queues[id].parent {
+		limited, err := t.limits(id)
+		if err != nil {
+			return nil, err
+		}
+		if !limited {
+			continue
+		}
+		if r, err := t.refusal(id, Units(requested)); err != nil || t.usable.Cmp(r.WouldBe) < 0 {
+			return r, err
+		}
+	}
+	if err := t.rooms(q); err != nil {
+		return nil, err
+	}
+	return t.refusal(q, Units(requested))
+}
+
+// together sums up several dimensions, as a refusal shows them.
+type together struct {
+	ledger   *Ledger
+	minimum  Amounts
+	division *division
+	// among are indices of dimensions of the division.
+	among []int
+	// held is what cannot be given to others, usable is what held may grow to, and guaranteed is
+	// what guarantees to other queues take away from it.
+	held, usable, guaranteed Amount
+}
+
+// limits sums up the limits of a queue. It reports whether the queue limits all dimensions: if it
+// does not, it does not limit their sum.
+func (t *together) limits(q QueueID) (bool, error) {
+	l := t.ledger
+	t.held, t.usable, t.guaranteed = Amount{}, Amount{}, Amount{}
+	for _, c := range t.among {
+		o := t.division.dimensions[c]
+		limit := l.limitAt(q, o, withAncestors)
+		if !limit.Set {
+			return false, nil
+		}
+		_, guaranteed := l.origin(q, o)
+		if err := t.add(q, o, limit.Amount, guaranteed); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// rooms sums up what a queue and all its ancestors leave of each dimension.
+func (t *together) rooms(q QueueID) error {
+	l := t.ledger
+	t.held, t.usable, t.guaranteed = Amount{}, Amount{}, Amount{}
+	for _, c := range t.among {
+		o := t.division.dimensions[c]
+		by, available, err := l.tightest(q, o)
+		if err != nil {
+			return err
+		}
+		guaranteed := Amount{}
+		if available.Set {
+			_, guaranteed = l.origin(by, o)
+		}
+		if err := t.add(q, o, Units(t.division.rooms[c]), guaranteed); err != nil {
+			return err
+		}
+	}
+	var err error
+	t.usable, err = t.usable.Add(t.held)
+	return err
+}
+
+// add adds one dimension to the sums.
+func (t *together) add(q QueueID, o Ordinal, usable, guaranteed Amount) error {
+	committed, err := t.ledger.committed(q, o)
+	if err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		sum  *Amount
+		more Amount
+	}{{&t.held, committed}, {&t.held, t.minimum.Of(o)}, {&t.usable, usable}, {&t.guaranteed, guaranteed}} {
+		if *s.sum, err = s.sum.Add(s.more); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusal is what the sums say about a request.
+func (t *together) refusal(q QueueID, requested Amount) (*Refusal, error) {
+	total, err := t.held.Add(requested)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := t.usable.Add(t.guaranteed)
+	if err != nil {
+		return nil, err
+	}
+	return &Refusal{
+		Queue: t.ledger.queues[q].name, Dimension: t.division.name(t.ledger, t.among),
+		Requested: requested, WouldBe: total, Limit: limit, Guaranteed: t.guaranteed,
+	}, nil
+}

@@ -1,0 +1,145 @@
+package capacity
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
+	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
+	"github.com/devicequota/devicequota/pkg/client/informers/externalversions"
+	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+)
+
+// cache is what outlives sessions: informers, and what the rooms remember. Sessions run one after the other, so
+// that nothing here is locked.
+type cache struct {
+	ctx     context.Context
+	clock   clock.PassiveClock
+	started sync.Once
+	// stop has a function for everything that was started. It waits until that has stopped.
+	stop []func()
+
+	// queues reads spec.dra, which the scheduler's own queue type lacks. It is nil if the session has no REST
+	// configuration: then there is no spec.dra.
+	queues       schedulinglisters.QueueLister
+	queuesSynced func() bool
+	jobs         batchlisters.JobLister
+
+	snapshots *snapshot.Cache
+	cards     *cards.Cache
+	// devices is nil until a session allocates devices.
+	devices *devices.Cache
+	report  *report.Reporter
+
+	// arguments are those of the last session.
+	arguments arguments
+	// session and name are the last session and the name under which the plugin joined it.
+	session types.UID
+	name    string
+}
+
+func newCache(ctx context.Context, clock clock.PassiveClock) *cache {
+	fleet := cards.NewCache()
+	return &cache{ctx: ctx, clock: clock, cards: fleet, snapshots: snapshot.NewCache(&fleet.Fleet)}
+}
+
+// open reports whether the session does not have the plugin under its other name.
+func (c *cache) open(ssn *framework.Session, name string) bool {
+	if c.session == ssn.UID && c.name != name {
+		return false
+	}
+	c.session, c.name = ssn.UID, name
+	return true
+}
+
+// use takes over the arguments of a session. If they are others than before, what is remembered of pods is wrong.
+func (c *cache) use(args arguments) {
+	if !reflect.DeepEqual(args, c.arguments) {
+		c.arguments = args
+		c.snapshots.Reset()
+	}
+}
+
+// start starts everything once. It waits for nothing: a session works with what has been read, and refuses devices
+// until enough has been read.
+func (c *cache) start(ssn *framework.Session) {
+	c.started.Do(func() {
+		c.snapshots.StartCatchUp(c.clock)
+		c.startRecorder(ssn)
+		c.startQueues(ssn)
+		c.startJobs(ssn)
+		c.cards.Start(ssn.InformerFactory().Core().V1().Nodes())
+	})
+}
+
+func (c *cache) startRecorder(ssn *framework.Session) {
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: ssn.KubeClient().CoreV1().Events("")})
+	c.report = report.NewReporter(broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "vc-scheduler"}))
+	c.stop = append(c.stop, broadcaster.Shutdown)
+}
+
+func (c *cache) startQueues(ssn *framework.Session) {
+	config := ssn.ClientConfig()
+	if config == nil {
+		klog.InfoS("The session has no REST configuration, spec.dra of queues is not read")
+		return
+	}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		klog.ErrorS(err, "Failed to make a client for queues, spec.dra of queues is not read")
+		return
+	}
+	factory := externalversions.NewSharedInformerFactory(client, 0)
+	queues := factory.Scheduling().V1beta1().Queues()
+	c.queues, c.queuesSynced = queues.Lister(), queues.Informer().HasSynced
+	factory.Start(c.ctx.Done())
+	c.stop = append(c.stop, factory.Shutdown)
+}
+
+// startJobs reads Volcano's Jobs. Their templates say what pods ask for that do not exist yet.
+func (c *cache) startJobs(ssn *framework.Session) {
+	if ssn.VCClient() == nil {
+		return
+	}
+	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
+	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
+	factory.Start(c.ctx.Done())
+	c.stop = append(c.stop, factory.Shutdown)
+}
+
+// startDevices starts to read resource.k8s.io, when a session first allocates devices.
+func (c *cache) startDevices(ssn *framework.Session) {
+	if c.devices != nil {
+		return
+	}
+	started, err := devices.Start(c.ctx, ssn.KubeClient())
+	if err != nil {
+		klog.ErrorS(err, "Failed to start reading claims, no devices are allocated")
+		return
+	}
+	c.devices = started
+	c.stop = append(c.stop, started.Shutdown)
+}
+
+func (c *cache) shutdown() {
+	for _, stop := range c.stop {
+		stop()
+	}
+}

@@ -1,0 +1,264 @@
+package capacity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+	upstreampredicates "volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+	"volcano.sh/volcano/pkg/scheduler/uthelper"
+	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
+)
+
+func TestMain(m *testing.M) {
+	options.Default()
+	os.Exit(m.Run())
+}
+
+// fixture is a cluster in which one session takes place.
+type fixture struct {
+	uthelper.TestCommonStruct
+	extra []conf.PluginOption
+	flat  bool
+	// cache is what outlives sessions; nil for a new one.
+	cache *cache
+	// name is the plugin's name, capacity if empty.
+	name      string
+	arguments framework.Arguments
+	// strays are pods that the API server has, but no job of the session.
+	strays []*corev1.Pod
+}
+
+// newFixture has nodes with so many cores each, in GiB as many again, and eight GPUs.
+func newFixture(cores ...int) *fixture {
+	s := &fixture{}
+	for i, n := range cores {
+		s.Nodes = append(s.Nodes, util.BuildNode(fmt.Sprint("n", i+1), api.BuildResourceList(fmt.Sprint(n), fmt.Sprint(n, "Gi"),
+			api.ScalarResource{Name: "pods", Value: "50"}, api.ScalarResource{Name: "nvidia.com/gpu", Value: "8"}), nil))
+	}
+	return s
+}
+
+// cpu is a list of cores alone.
+func cpu(cores int) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cores), resource.DecimalSI)}
+}
+
+func gpu(n int) corev1.ResourceList {
+	return corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(int64(n), resource.DecimalSI)}
+}
+
+// queue adds an open queue.
+func (s *fixture) queue(name, parent string, change func(*schedulingv1beta1.QueueSpec)) *fixture {
+	q := util.BuildQueue(name, 1, nil)
+	q.Spec.Parent = parent
+	if change != nil {
+		change(&q.Spec)
+	}
+	s.Queues = append(s.Queues, q)
+	return s
+}
+
+// job adds a PodGroup of that phase, which needs all its pods, with minResources when they
+// are not nil.
+func (s *fixture) job(name, queue string, phase schedulingv1beta1.PodGroupPhase, minimum corev1.ResourceList, pods ...*corev1.Pod) *fixture {
+	group := util.BuildPodGroup(name, "ns", queue, int32(len(pods)), nil, phase)
+	if minimum != nil {
+		group.Spec.MinResources = &minimum
+	}
+	s.PodGroups = append(s.PodGroups, group)
+	for _, pod := range pods {
+		pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] = name
+	}
+	s.Pods = append(s.Pods, pods...)
+	return s
+}
+
+// newPod waits for a node when it has none.
+func newPod(name, node string, requests corev1.ResourceList) *corev1.Pod {
+	phase := corev1.PodRunning
+	if node == "" {
+		phase = corev1.PodPending
+	}
+	p := util.BuildPod("ns", name, node, phase, requests, "", map[string]string{schedulingv1beta1.PodPreemptable: "true"}, nil)
+	p.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+	return p
+}
+
+// opened is the plugin of the last session.
+var opened *plugin
+
+func pluginOf(ssn *framework.Session) *plugin {
+	if opened.session != ssn {
+		panic("another session was opened since")
+	}
+	return opened
+}
+
+func taskOf(ssn *framework.Session, name string) *api.TaskInfo {
+	for _, job := range ssn.Jobs {
+		for _, task := range job.Tasks {
+			if task.Name == name {
+				return task
+			}
+		}
+	}
+	panic("no pod " + name)
+}
+
+// counter is an event recorder that counts.
+type counter struct{ n int }
+
+func (c *counter) Event(runtime.Object, string, string, string)          { c.n++ }
+func (c *counter) Eventf(runtime.Object, string, string, string, ...any) { c.n++ }
+func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
+	c.n++
+}
+
+// readFirst is the plugin after it has read all that there is of devices and cards.
+type readFirst struct {
+	*plugin
+	fixture *fixture
+}
+
+func (p readFirst) OnSessionOpen(ssn *framework.Session) {
+	for _, pod := range p.fixture.strays {
+		if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
+			panic(err)
+		}
+	}
+	for _, node := range p.fixture.Nodes {
+		if len(node.Labels) == 0 {
+			continue
+		}
+		if _, err := ssn.KubeClient().CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
+			panic(err)
+		}
+		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+			_, err := ssn.InformerFactory().Core().V1().Nodes().Lister().Get(node.Name)
+			return err == nil, nil
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
+	if predicates.LeavesDevicesTo(ssn, Name, CardName) {
+		p.cache.startDevices(ssn)
+		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+			return p.cache.devices.Ready(), nil
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
+	p.plugin.OnSessionOpen(ssn)
+}
+
+// newTestCache is the cache of a scheduler that starts.
+func newTestCache() *cache { return newCache(context.Background(), clock.RealClock{}) }
+
+// open opens a session with the plugin, and closes it when the test ends.
+func (s *fixture) open(t testing.TB) *framework.Session {
+	t.Helper()
+	if s.Plugins == nil {
+		s.Plugins = map[string]framework.PluginBuilder{}
+	}
+	if s.cache == nil {
+		s.cache = newTestCache()
+	}
+	name := cmp.Or(s.name, Name)
+	s.Plugins[name] = func(framework.Arguments) framework.Plugin {
+		opened = &plugin{cache: s.cache, arguments: readArguments(name, s.arguments)}
+		return readFirst{opened, s}
+	}
+	s.Plugins[gang.PluginName], s.Plugins[predicates.Name] = gang.New, predicates.NewBuilder(Name, CardName)
+	on := ptr.To(true)
+	options := []conf.PluginOption{
+		{Name: name, EnabledNodeOrder: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on,
+			EnabledQueueOrder: on, EnabledPredicate: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
+		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
+		{Name: predicates.Name, EnabledPredicate: on, Arguments: map[string]any{upstreampredicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
+	}
+	ssn := s.RegisterSession([]conf.Tier{{Plugins: append(options, s.extra...)}}, nil)
+	t.Cleanup(framework.CleanupPluginBuilders)
+	return ssn
+}
+
+// run opens a session and executes enqueue, allocate and reclaim.
+func (s *fixture) run(t *testing.T) *framework.Session {
+	t.Helper()
+	ssn := s.open(t)
+	s.Run([]framework.Action{enqueue.New(), allocate.New(), reclaim.New()})
+	return ssn
+}
+
+// statuses returns how a session sees pods, sorted.
+func statuses(ssn *framework.Session) string {
+	var all []string
+	for _, job := range ssn.Jobs {
+		for _, task := range job.Tasks {
+			all = append(all, task.Name+":"+task.Status.String())
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func expectStatuses(t *testing.T, ssn *framework.Session, want string) {
+	t.Helper()
+	if got := statuses(ssn); got != want {
+		t.Errorf("pods are\n%s, want\n%s", got, want)
+	}
+}
+
+func phaseOf(ssn *framework.Session, job string) string {
+	return string(ssn.Jobs[api.JobID("ns/"+job)].PodGroup.Status.Phase)
+}
+
+// expectEvent waits for an event on an object, which is written after the session has closed.
+func expectEvent(t *testing.T, client kubernetes.Interface, kind, name, reason, message string) {
+	t.Helper()
+	var seen []string
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+		list, err := client.CoreV1().Events("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		seen = nil
+		for _, e := range list.Items {
+			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Reason == reason && e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, message) {
+				return true, nil
+			}
+			seen = append(seen, fmt.Sprintf("%s %s: %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message))
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Errorf("no event %s %q on %s %s (%v); there are\n%s", reason, message, kind, name, err, strings.Join(seen, "\n"))
+	}
+}

@@ -1,0 +1,84 @@
+package cards
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// Session looks at the cards of nodes during one session.
+type Session struct {
+	// Fleet is the cards that all nodes offer.
+	Fleet *card.Fleet
+	// Holds reports whether a pod on the node holds such cards at the expense of the queue.
+	Holds func(node *api.NodeInfo, queue string, card ledger.Ordinal) bool
+	// Weight is how much the preference among cards counts in Score.
+	Weight float64
+}
+
+// Filter says why a pod must not take the cards of a node: the pod names other cards, the quota does
+// not allow these cards, or a quota holds and nobody knows which cards these are. It is nil if the pod
+// may take them. A refusal that no eviction on the node can help is unresolvable, so that Volcano evicts
+// nobody there. Books is the ledger that the cards must fit.
+func (s *Session) Filter(books *ledger.Ledger, state State, pod *demand.Pod, node *api.NodeInfo) *report.NodeRefusal {
+	cards, offers := pod.Cards, s.Fleet.Node(node.Name)
+	if _, ok := cards.Position(offers); !ok {
+		return unresolvable("has no card " + strings.Join(cards.Names, " or "))
+	}
+	if state == nil {
+		return nil
+	}
+	for i := range cards.Requests {
+		request := &cards.Requests[i]
+		name, found := offers.Of(request.Resource)
+		if !found {
+			if node.Allocatable.ScalarResources[request.Resource] > 0 {
+				return unresolvable(fmt.Sprintf("offers %s, but its labels do not say which card that is, and the queue limits cards", request.Resource))
+			}
+			continue
+		}
+		j := slices.IndexFunc(request.Among, func(among demand.Card) bool { return among.Name == name })
+		if j < 0 {
+			return unresolvable("has no card that the pod names for " + string(request.Resource))
+		}
+		if refusal := state[i][j]; refusal != nil {
+			helps := refusal.Dimension.Kind != ledger.Card || s.Holds(node, refusal.Queue, request.Among[j].Ordinal)
+			return &report.NodeRefusal{Message: refusal.String(), Unresolvable: !helps}
+		}
+	}
+	if len(cards.Requests) > 1 {
+		return s.filterTogether(books, pod, node.Node)
+	}
+	return nil
+}
+
+func unresolvable(message string) *report.NodeRefusal {
+	return &report.NodeRefusal{Message: message, Unresolvable: true}
+}
+
+// filterTogether checks all requests together, because two resources may stand for the same card.
+func (s *Session) filterTogether(books *ledger.Ledger, pod *demand.Pod, node *corev1.Node) *report.NodeRefusal {
+	refusal, err := books.Fits(pod.Queue, append(slices.Clip(pod.Checked), s.On(pod, node)))
+	switch {
+	case err != nil:
+		return &report.NodeRefusal{Message: err.Error()}
+	case refusal != nil:
+		return &report.NodeRefusal{Message: refusal.String()}
+	default:
+		return nil
+	}
+}
+
+// On returns what the pod would be charged for the cards of a node.
+func (s *Session) On(pod *demand.Pod, node *corev1.Node) *ledger.Part {
+	return pod.Cards.On(s.Fleet.Node(node.Name))
+}

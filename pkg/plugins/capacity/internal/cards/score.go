@@ -1,0 +1,20 @@
+package cards
+
+import (
+	"math"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+)
+
+// Score prefers nodes with the card that the pod names first: they score 100 times the weight, and each
+// further card half as much as the one before. Without names, all nodes score 0.
+func (s *Session) Score(pod *demand.Pod, node string) float64 {
+	if pod.Cards == nil || len(pod.Cards.Names) == 0 {
+		return 0
+	}
+	position, ok := pod.Cards.Position(s.Fleet.Node(node))
+	if !ok {
+		return 0
+	}
+	return s.Weight * 100 * math.Pow(2, -float64(position))
+}

@@ -1,0 +1,53 @@
+package devices
+
+import (
+	"errors"
+
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// ErrNotEnabled says that this scheduler does not serve claims.
+var ErrNotEnabled = errors.New("the scheduler does not allocate devices: set predicate.DynamicResourceAllocationEnable to true in the arguments of the plugin predicates")
+
+// ClaimReader reads claims as this scheduler knows them: with the allocations in flight. Without a Cache, which
+// may be nil, it returns ErrNotEnabled.
+type ClaimReader struct {
+	*Cache
+}
+
+var _ dra.ClaimReader = ClaimReader{}
+
+// Claim implements dra.ClaimReader.
+func (r ClaimReader) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
+	if r.Cache == nil {
+		return nil, ErrNotEnabled
+	}
+	claim, err := r.Reader.Claim(namespace, name)
+	if err != nil || claim.Status.Allocation != nil {
+		return claim, err
+	}
+	if pending := r.pending.Of(claim.UID); pending != nil {
+		return pending, nil
+	}
+	// The allocation may have been written between the two reads.
+	return r.Reader.Claim(namespace, name)
+}
+
+// ClaimTemplate implements dra.ClaimReader.
+func (r ClaimReader) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	if r.Cache == nil {
+		return nil, ErrNotEnabled
+	}
+	return r.Reader.ClaimTemplate(namespace, name)
+}
+
+// InUse returns a claim as it is now, and whether it is allocated or about to be allocated.
+func (r ClaimReader) InUse(claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, bool) {
+	now, err := r.Claim(claim.Namespace, claim.Name)
+	if err != nil || now.UID != claim.UID {
+		return nil, false
+	}
+	return now, now.Status.Allocation != nil
+}

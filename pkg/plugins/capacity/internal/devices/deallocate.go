@@ -1,0 +1,74 @@
+package devices
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+)
+
+// Deallocate takes devices away from claims whose pod cannot use them: the pod was not bound, and no node
+// is suitable for it now. Call it for such a pod when a session closes. Kube-scheduler does so in
+// PostFilter, an extension point that Volcano lacks.
+func (s *Session) Deallocate(state *State) {
+	for i := range state.allocated {
+		if claim := &state.allocated[i]; s.unusable(state.pod, claim) {
+			s.deallocate(state.pod.Object, claim.ResourceClaim)
+		}
+	}
+}
+
+// deallocate works in the background, once at a time for a claim. Beyond the limit of the cache, it leaves the
+// claim to the next session.
+func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
+	if _, already := c.deallocating.LoadOrStore(claim.UID, true); already {
+		return
+	}
+	started := c.background.TryGo(func() error {
+		defer c.deallocating.Delete(claim.UID)
+		c.writer.Deallocate(c.ctx, pod, claim)
+		return nil
+	})
+	if !started {
+		c.deallocating.Delete(claim.UID)
+	}
+}
+
+// unusable reports whether the devices of a claim keep a pod from running and no other pod uses them: the
+// claim was made for the pod, or no node can use the devices.
+func (s *Session) unusable(pod *demand.Pod, claim *allocatedClaim) bool {
+	if s.pending.Of(claim.UID) != nil || usedByOthers(pod, claim.ResourceClaim) {
+		return false
+	}
+	return resourceclaim.IsForPod(pod.Object, claim.ResourceClaim) == nil || !s.reachable(claim)
+}
+
+func usedByOthers(pod *demand.Pod, claim *resourceapi.ResourceClaim) bool {
+	for _, consumer := range claim.Status.ReservedFor {
+		if consumer.UID != pod.Object.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// reachable reports whether some node can use the devices.
+func (s *Session) reachable(claim *allocatedClaim) bool {
+	if claim.nodes == nil {
+		return true
+	}
+	nodes, err := s.Nodes.List(labels.Everything())
+	if err != nil {
+		klog.ErrorS(err, "Failed to list nodes")
+		return true
+	}
+	for _, node := range nodes {
+		if claim.nodes.Match(node) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package devices
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// pickTimeout bounds the search for devices on one node, as upstream bounds it.
+const pickTimeout = 10 * time.Second
+
+// Filter picks devices on a node. It says why the node is not suitable: it cannot use devices that are
+// allocated already, it lacks devices, or the quota does not allow the devices that it has. It is
+// nil if the node is suitable.
+func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
+	for i := range state.allocated {
+		if err := state.allocated[i].check(node); err != nil {
+			return &report.NodeRefusal{Message: err.Error(), Unresolvable: true}
+		}
+	}
+	if len(state.unallocated) == 0 {
+		return nil
+	}
+	picked, err := s.pick(state, node)
+	switch {
+	case err != nil:
+		state.refuse(report.PickFailed{Err: err})
+		return &report.NodeRefusal{Message: err.Error()}
+	case picked == nil:
+		state.setInsufficient()
+		return &report.NodeRefusal{Message: "cannot allocate the devices of the pod's ResourceClaims"}
+	}
+	state.keep(node.Name, picked)
+	return nil
+}
+
+// check says why a node cannot use the devices of the claim, nil if it can.
+func (c *allocatedClaim) check(node *corev1.Node) error {
+	if c.nodes != nil && !c.nodes.Match(node) {
+		return elsewhere(c.ResourceClaim)
+	}
+	return nil
+}
+
+func elsewhere(claim *resourceapi.ResourceClaim) error {
+	return fmt.Errorf("ResourceClaim %s has devices elsewhere", nameOf(claim))
+}
+
+// pick picks devices on a node. It returns nil if the node lacks devices, or if the quota allows none
+// that it has.
+func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
+	claims := make([]*resourceapi.ResourceClaim, len(state.unallocated))
+	for i, claim := range state.unallocated {
+		claims[i] = claim.Object
+	}
+	picked := &pick{changes: s.allocator.Changes()}
+	ctx, cancel := context.WithTimeout(s.ctx, pickTimeout)
+	defer cancel()
+	var failed error
+	results, err := s.allocator.Pick(ctx, node, claims, func(results []resourceapi.AllocationResult) bool {
+		var allowed bool
+		picked.amounts, allowed, failed = s.allows(state, node, results)
+		return allowed
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case failed != nil:
+		return nil, failed
+	case results == nil:
+		return nil, nil
+	}
+	picked.results = results
+	return picked, nil
+}
+
+// allows checks what would be charged for picked devices against the quota, and returns it for each claim.
+func (s *Session) allows(state *State, node *corev1.Node, results []resourceapi.AllocationResult) ([]ledger.Amounts, bool, error) {
+	if !state.open {
+		return nil, true, nil
+	}
+	amounts, asked := make([]ledger.Amounts, len(state.unallocated)), slices.Clone(state.pod.Checked)
+	if cards := s.CardsOn(state.pod, node); cards != nil {
+		asked = append(asked, cards)
+	}
+	for i, claim := range state.unallocated {
+		would, lacking, err := s.Claims.Picked(claim, &results[i])
+		if err != nil {
+			return nil, false, err
+		}
+		if err := s.checkCapacities(state, lacking, &results[i]); err != nil {
+			return nil, false, err
+		}
+		amounts[i] = would
+		asked[slices.Index(asked, claim.Part)] = ledger.NewPart(would)
+	}
+	refusal, err := state.books.Fits(state.pod.Queue, asked)
+	if refusal != nil {
+		state.refuse(s.Refuse(state.pod.Queue, refusal))
+	}
+	return amounts, refusal == nil && err == nil, err
+}
+
+// checkCapacities returns an error if a queue limits a capacity that a picked device lacks, because the
+// device cannot be counted then.
+func (s *Session) checkCapacities(state *State, lacking []ledger.Ordinal, result *resourceapi.AllocationResult) error {
+	for _, o := range lacking {
+		if by, _, limited := state.books.Nearest(state.pod.Queue, o); limited {
+			return fmt.Errorf("queue %s limits %s, a capacity that device %s of the class does not have: take it out of the queue's spec.dra, or correct its name",
+				state.books.Name(by), s.Dimensions.Dimension(o), firstDevice(result))
+		}
+	}
+	return nil
+}
+
+func firstDevice(result *resourceapi.AllocationResult) dra.DeviceID {
+	first := &result.Devices.Results[0]
+	return dra.DeviceID{Driver: first.Driver, Pool: first.Pool, Device: first.Device}
+}

@@ -1,0 +1,87 @@
+package devices
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// Insufficient is the refusal of a pod whose devices the quota allows, but no node has free. It names who
+// holds such devices outside of all queues, where nobody would look.
+func (s *Session) Insufficient(state *State) report.Refusal {
+	var classes []string
+	for _, claim := range state.unallocated {
+		for _, name := range claim.Usage.Capacities() {
+			if !s.Catalog.HasCapacity(name) {
+				return report.UnknownCapacity{Claim: nameOf(claim.Object), Capacity: string(name)}
+			}
+		}
+		for class := range claim.Usage.Classes {
+			if !slices.Contains(classes, class) {
+				classes = append(classes, class)
+			}
+		}
+	}
+	slices.Sort(classes)
+	refusal := report.InsufficientDevices{Classes: classes}
+	for _, holder := range s.outsideHolders() {
+		if slices.Contains(classes, holder.Class) {
+			refusal.Outside = append(refusal.Outside, holder)
+		}
+	}
+	return refusal
+}
+
+// outsideHolders looks for who holds devices outside of all queues, once in a session.
+func (s *Session) outsideHolders() []report.OutsideHolder {
+	if s.outside != nil {
+		return s.outside
+	}
+	s.outside = []report.OutsideHolder{}
+	claims, err := s.Reader.Claims()
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+	}
+	charged := map[*resourceapi.ResourceClaim]bool{}
+	for claim := range s.Config.Claims.All {
+		charged[claim.Object] = s.Charged(claim)
+	}
+	for _, claim := range claims {
+		if claim.Status.Allocation == nil || charged[claim] {
+			continue
+		}
+		usage, err := dra.Allocated(&claim.Spec, claim.Status.Allocation, s.Catalog)
+		if err != nil {
+			continue
+		}
+		counts := map[string]int{}
+		for class := range usage.Classes {
+			counts[class]++
+		}
+		for class, n := range counts {
+			s.outside = append(s.outside, report.OutsideHolder{Class: class, Count: n, Who: s.consumerOf(claim)})
+		}
+	}
+	slices.SortFunc(s.outside, func(a, b report.OutsideHolder) int { return strings.Compare(a.Who+a.Class, b.Who+b.Class) })
+	return s.outside
+}
+
+// consumerOf says who uses a claim: the first consumer if there are several.
+func (s *Session) consumerOf(claim *resourceapi.ResourceClaim) string {
+	if len(claim.Status.ReservedFor) == 0 {
+		return "ResourceClaim " + nameOf(claim) + ", which nobody uses"
+	}
+	consumer := claim.Status.ReservedFor[0]
+	who := fmt.Sprintf("%s %s/%s", strings.TrimSuffix(consumer.Resource, "s"), claim.Namespace, consumer.Name)
+	pod, err := s.Pods.Pods(claim.Namespace).Get(consumer.Name)
+	if err == nil && pod.UID == consumer.UID {
+		who += " of " + pod.Spec.SchedulerName
+	}
+	return who
+}

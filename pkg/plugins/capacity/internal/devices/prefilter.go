@@ -1,0 +1,79 @@
+package devices
+
+import (
+	"fmt"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// PreFilter finds out which claims of a pod need devices. What is picked must fit books. The refusal
+// says why no node is suitable.
+func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger) (*State, report.Refusal) {
+	// What is in flight counts as taken for the rest of the session, even if it is given up.
+	if err := s.openAllocator(); err != nil {
+		return nil, report.Unplaceable{Err: err}
+	}
+	state := &State{pod: pod, books: books, picks: map[string]*pick{}}
+	for _, claim := range pod.Claims {
+		object := s.latest(claim.Object)
+		if _, deallocating := s.deallocating.Load(object.UID); deallocating {
+			return nil, busy(object, "is losing devices that its pod cannot use")
+		}
+		if object.Status.Allocation == nil {
+			state.unallocated = append(state.unallocated, claim)
+			state.open = state.open || claim.Open
+			continue
+		}
+		if refusal := s.refuseAllocated(pod, claim, object); refusal != nil {
+			return nil, refusal
+		}
+		allocated, err := allocatedClaimOf(object)
+		if err != nil {
+			return nil, report.Unplaceable{Err: err}
+		}
+		state.allocated = append(state.allocated, allocated)
+	}
+	return state, nil
+}
+
+// refuseAllocated says why a pod cannot use the allocation of a claim, nil if it can. Object is
+// the claim as it is now.
+func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *resourceapi.ResourceClaim) report.Refusal {
+	unwritten := s.unwritten(object)
+	if unwritten && s.pending.Of(object.UID) == nil {
+		return busy(object, "was about to be allocated, which failed: the scheduler tries again")
+	}
+	if payer, _, charged := s.Ledger.Payer(claim.Part); unwritten && charged && payer != pod.Queue {
+		return busy(object, "is being allocated for a pod of another queue: this pod can share it afterwards")
+	}
+	if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(pod.Object, object) {
+		return report.Unplaceable{Err: fmt.Errorf("ResourceClaim %s is used by %d pods, which is the most that can share one: use another one",
+			nameOf(object), len(object.Status.ReservedFor))}
+	}
+	return nil
+}
+
+func allocatedClaimOf(object *resourceapi.ResourceClaim) (allocatedClaim, error) {
+	allocated := allocatedClaim{ResourceClaim: object}
+	if selector := object.Status.Allocation.NodeSelector; selector != nil {
+		var err error
+		if allocated.nodes, err = nodeaffinity.NewNodeSelector(selector); err != nil {
+			return allocated, fmt.Errorf("ResourceClaim %s: its allocation's nodeSelector: %w", nameOf(object), err)
+		}
+	}
+	return allocated, nil
+}
+
+func busy(claim *resourceapi.ResourceClaim, why string) report.Refusal {
+	return report.ClaimBusy{Claim: nameOf(claim), Why: why}
+}
+
+func nameOf(claim *resourceapi.ResourceClaim) string {
+	return claim.Namespace + "/" + claim.Name
+}

@@ -1,0 +1,60 @@
+package devices
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// Config is what a session allocates by.
+type Config struct {
+	// Catalog is what is published of devices.
+	Catalog *dra.Catalog
+	// Claims counts what claims come to.
+	Claims     *demand.Claims
+	Dimensions *ledger.Dimensions
+	// Ledger has the charges of the session.
+	Ledger *ledger.Ledger
+	// Held returns the ledger with what releasing pods still hold. Devices are allocated within its limits.
+	Held func() *ledger.Ledger
+	// CardsOn returns what a pod would be charged for the cards of a node, nil if no queue limits its cards.
+	CardsOn func(*demand.Pod, *corev1.Node) *ledger.Part
+	// Refuse explains a refusal of the ledger for a pod of a queue.
+	Refuse func(ledger.QueueID, *ledger.Refusal) report.Refusal
+	// Assign makes a claim come to what was picked for it. Unassign undoes that.
+	Assign   func(*demand.Claim, ledger.Amounts) error
+	Unassign func(*demand.Claim) error
+	// Charged reports whether a queue is charged for a claim, also if its pod is releasing.
+	Charged func(*demand.Claim) bool
+
+	Nodes corelisters.NodeLister
+	Pods  corelisters.PodLister
+}
+
+// Session allocates devices during one session of the scheduler. Filter may be called from several
+// goroutines. All other methods are called one at a time.
+type Session struct {
+	*Cache
+	Config
+	// allocator picks devices. It is nil until a pod needs devices.
+	allocator *dra.Allocator
+	// outside has who holds devices outside of all queues. It is nil until a pod lacks devices.
+	outside []report.OutsideHolder
+}
+
+// Open begins a session.
+func (c *Cache) Open(config Config) *Session {
+	return &Session{Cache: c, Config: config}
+}
+
+// openAllocator makes the allocator when it is first needed.
+func (s *Session) openAllocator() (err error) {
+	if s.allocator == nil {
+		s.allocator, err = s.pending.Allocator(s.Catalog)
+	}
+	return err
+}

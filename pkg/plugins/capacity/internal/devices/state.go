@@ -1,0 +1,86 @@
+package devices
+
+import (
+	"sync"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// State is what a scheduling cycle knows of the claims of one pod. Simulations of the pod share it.
+type State struct {
+	pod *demand.Pod
+	// books is the ledger that picked devices must fit.
+	books *ledger.Ledger
+	// allocated are the claims that have devices, or are about to get them.
+	allocated []allocatedClaim
+	// unallocated are the claims that devices must be picked for.
+	unallocated []*demand.Claim
+	// open says that the quota must be checked against the devices that are picked.
+	open bool
+
+	mu sync.Mutex
+	// picks has what was picked on each node.
+	picks map[string]*pick
+	// insufficient says that some node lacked devices.
+	insufficient bool
+	// refusal is why the quota refused what was picked, nil if it did not.
+	refusal report.Refusal
+}
+
+// allocatedClaim is a claim whose allocation the pod uses as it is.
+type allocatedClaim struct {
+	*resourceapi.ResourceClaim
+	// nodes selects the nodes that can use the devices. It is nil if all nodes can.
+	nodes *nodeaffinity.NodeSelector
+}
+
+// pick is what was picked on one node.
+type pick struct {
+	// results has an allocation for each unallocated claim.
+	results []resourceapi.AllocationResult
+	// amounts has what each of these claims comes to. It is nil if that does not depend on the pick.
+	amounts []ledger.Amounts
+	// changes is the state of the allocator for which the pick is valid.
+	changes uint64
+}
+
+// Refusal returns why the quota refused the devices that were picked on some node, nil if it did not.
+func (s *State) Refusal() report.Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusal
+}
+
+// Insufficient reports whether no node had the devices.
+func (s *State) Insufficient() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.insufficient && len(s.picks) == 0
+}
+
+// refuse keeps the refusal whose message sorts first, so that the result does not depend on the order in
+// which nodes are looked at.
+func (s *State) refuse(refusal report.Refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refusal == nil || refusal.Message() < s.refusal.Message() {
+		s.refusal = refusal
+	}
+}
+
+func (s *State) setInsufficient() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.insufficient = true
+}
+
+func (s *State) keep(node string, picked *pick) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.picks[node] = picked
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"math/big"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+var cardGauges = []dimensionGauge{
+	{cardVector("deserved", "Cards that the queue's own card quota lists"), ownLimit},
+	{cardVector("allocated", "Cards that pods of the queue and of its descendants hold"), cardBalance(ledger.Allocated)},
+	{cardVector("request", "Cards that pods hold or wait for"), cardBalance(ledger.Request)},
+	{cardVector("capacity", "Most cards that the queue may hold, by its quota and the quotas of its ancestors"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+		limit := l.Limit(q, o)
+		listed := limit.Amount.Sign() > 0 || l.Capability(q, o).Set || l.Balance(q, ledger.Allocated, o).Sign() > 0
+		return limit.Amount, limit.Set && listed // a card that no queue lists is zero everywhere
+	}},
+}
+
+func cardVector(name, help string) *prometheus.GaugeVec {
+	return promauto.NewGaugeVec(prometheus.GaugeOpts{Name: "volcano_queue_card_" + name, Help: help + ", by card"}, []string{"queue", "card"})
+}
+
+// cardBalance has a series if the amount is not zero or if the queue lists the card.
+func cardBalance(account ledger.Account) func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool) {
+	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+		amount := l.Balance(q, account, o)
+		return amount, amount.Sign() != 0 || l.Capability(q, o).Set
+	}
+}
+
+var clusterCards = promauto.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "volcano_cluster_card_total",
+	Help: "Cards that the nodes of the cluster offer, by card",
+}, []string{"card"})
+
+// cardTotals is what the metric says of each card.
+type cardTotals map[string]*big.Int
+
+// CardTotals updates the metric for cards whose number has changed or that are gone.
+func (r *Reporter) CardTotals(fleet *card.Fleet) {
+	there := map[string]bool{}
+	for name, total := range fleet.Totals {
+		there[name] = true
+		if last := r.cards[name]; last != nil && last.Cmp(total) == 0 {
+			continue
+		}
+		r.cards[name] = new(big.Int).Set(total)
+		value, _ := new(big.Float).SetInt(total).Float64()
+		clusterCards.WithLabelValues(name).Set(value)
+	}
+	for name := range r.cards {
+		if !there[name] {
+			delete(r.cards, name)
+			clusterCards.DeleteLabelValues(name)
+		}
+	}
+}

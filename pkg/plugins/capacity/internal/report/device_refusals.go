@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Unplaceable refuses a pod because of a claim that no node can serve.
+type Unplaceable struct{ Err error }
+
+// Reason implements Refusal.
+func (Unplaceable) Reason() string { return TaskRequestFailedReason }
+
+// Message implements Refusal.
+func (u Unplaceable) Message() string { return u.Err.Error() }
+
+// ClaimBusy refuses a pod because of the state that a claim is in for a moment.
+type ClaimBusy struct{ Claim, Why string }
+
+// Reason implements Refusal. The state ends without anybody's help.
+func (ClaimBusy) Reason() string { return "" }
+
+// Message implements Refusal.
+func (c ClaimBusy) Message() string { return fmt.Sprintf("ResourceClaim %s %s", c.Claim, c.Why) }
+
+// PickFailed refuses a pod for which no devices can be picked because of an error.
+type PickFailed struct{ Err error }
+
+// Reason implements Refusal.
+func (PickFailed) Reason() string { return TaskRequestFailedReason }
+
+// Message implements Refusal.
+func (p PickFailed) Message() string { return "The scheduler cannot pick devices: " + p.Err.Error() }
+
+// UnknownCapacity refuses a claim that asks for a capacity that no device has.
+type UnknownCapacity struct{ Claim, Capacity string }
+
+// Reason implements Refusal.
+func (UnknownCapacity) Reason() string { return TaskRequestFailedReason }
+
+// Message implements Refusal.
+func (u UnknownCapacity) Message() string {
+	return fmt.Sprintf("ResourceClaim %s asks for a capacity %s, which no device has: correct the name", u.Claim, u.Capacity)
+}
+
+// InsufficientDevices refuses a pod whose devices the quota allows, but no node has free.
+type InsufficientDevices struct {
+	// Classes are the DeviceClasses that the pod asks for.
+	Classes []string
+	// Outside lists who holds devices of these classes outside of all queues, where nobody would look.
+	Outside []OutsideHolder
+}
+
+// OutsideHolder holds devices that no queue is charged for.
+type OutsideHolder struct {
+	Class string
+	Count int
+	Who   string
+}
+
+// Reason implements Refusal.
+func (InsufficientDevices) Reason() string { return InsufficientDevicesReason }
+
+// Message implements Refusal.
+func (i InsufficientDevices) Message() string {
+	message := "No node has enough free devices of " + strings.Join(i.Classes, ", ") + "; the quota of the queue allows them."
+	if len(i.Outside) == 0 {
+		return message
+	}
+	var holders []string
+	for _, h := range i.Outside {
+		holders = append(holders, fmt.Sprintf("%d of %s by %s", h.Count, h.Class, h.Who))
+	}
+	return message + " Devices held outside of Volcano's queues: " + list(holders)
+}
+
+// CapacityInUseUnknown refuses devices of a class whose capacity a queue limits, because another claim holds a
+// device whose capacity nobody knows any more.
+type CapacityInUseUnknown struct {
+	Queue    string
+	Capacity ledger.Dimension
+	// Device is held by Claim, and no ResourceSlice lists it.
+	Device dra.DeviceID
+	Claim  string
+}
+
+// Reason implements Refusal.
+func (CapacityInUseUnknown) Reason() string { return TaskRequestFailedReason }
+
+// Message implements Refusal.
+func (c CapacityInUseUnknown) Message() string {
+	return fmt.Sprintf("Queue <%s> limits <%s>, but no ResourceSlice lists device %s of ResourceClaim %s any more, so that its capacity is not known: start its driver again, or delete the claim",
+		c.Queue, c.Capacity, c.Device, c.Claim)
+}

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// dimensionGauge is a metric of queues for every dimension of a kind.
+type dimensionGauge struct {
+	vector *prometheus.GaugeVec
+	// value returns false if the metric has no series for the queue and the dimension.
+	value func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool)
+}
+
+// dimensionValue is the value of a series, not set if there is no series.
+type dimensionValue struct {
+	amount ledger.Amount
+	set    bool
+}
+
+func ownLimit(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+	limit := l.Capability(q, o)
+	return limit.Amount, limit.Set
+}
+
+// gaugesOf returns the metrics of a kind. Upstream's metrics cover resources.
+func gaugesOf(kind ledger.Kind) []dimensionGauge {
+	switch kind {
+	case ledger.Card:
+		return cardGauges
+	case ledger.DeviceCount, ledger.DeviceCapacity:
+		return deviceGauges
+	default:
+		return nil
+	}
+}
+
+// labelsOf returns the label values of the metrics of a dimension.
+func labelsOf(queue string, d ledger.Dimension) []string {
+	switch d.Kind {
+	case ledger.Card:
+		return []string{queue, d.Name}
+	case ledger.DeviceCapacity:
+		return []string{queue, d.Name, d.Capacity}
+	default:
+		return []string{queue, d.Name, "count"}
+	}
+}
+
+// updateDimensions updates the series of devices and cards that have changed.
+func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue ledger.QueueID) {
+	for o := range ledger.Ordinal(accounts.Dimensions.Len()) {
+		dimension := accounts.Dimensions.Dimension(o)
+		gauges := gaugesOf(dimension.Kind)
+		if int(o) == len(m.dimensions) {
+			m.dimensions = append(m.dimensions, make([]dimensionValue, len(gauges)))
+		}
+		for i := range gauges {
+			amount, set := gauges[i].value(accounts.Held, queue, o)
+			now := &m.dimensions[o][i]
+			if *now == (dimensionValue{amount, set}) {
+				continue
+			}
+			*now = dimensionValue{amount, set}
+			if labels := labelsOf(name, dimension); set {
+				gauges[i].vector.WithLabelValues(labels...).Set(amount.Float(whole))
+			} else {
+				gauges[i].vector.DeleteLabelValues(labels...)
+			}
+		}
+	}
+}
+
+// whole is one unit of a dimension in billionths.
+const whole = 1_000_000_000
+
+// deleteDimensions deletes the series of a queue that is gone.
+func deleteDimensions(queue string) {
+	for _, gauges := range [][]dimensionGauge{cardGauges, deviceGauges} {
+		for i := range gauges {
+			gauges[i].vector.DeletePartialMatch(prometheus.Labels{"queue": queue})
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Accounts is what the metrics are made from.
+type Accounts struct {
+	// Ledger is the ledger of the session.
+	Ledger *ledger.Ledger
+	// Held is the ledger with what releasing pods still hold.
+	Held *ledger.Ledger
+	// Total is what the cluster has of resources.
+	Total      ledger.Amounts
+	Dimensions *ledger.Dimensions
+	Resources  *demand.Resources
+	Queues     map[api.QueueID]*api.QueueInfo
+}
+
+// resourceGauge is one of the metrics of queues that upstream's plugin has, for all resources.
+type resourceGauge struct {
+	value  func(*Accounts, ledger.QueueID, ledger.Ordinal) ledger.Amount
+	update func(queue string, milliCPU, memory float64, scalars map[corev1.ResourceName]float64)
+}
+
+var resourceGauges = []resourceGauge{
+	{deserved, metrics.UpdateQueueDeserved},
+	{balance(ledger.Allocated), metrics.UpdateQueueAllocated},
+	{balance(ledger.Request), metrics.UpdateQueueRequest},
+	{capability, metrics.UpdateQueueCapacity},
+	{realCapability, metrics.UpdateQueueRealCapacity},
+}
+
+func deserved(a *Accounts, q ledger.QueueID, o ledger.Ordinal) ledger.Amount {
+	return a.Ledger.Deserved(q, o).Amount
+}
+
+func balance(account ledger.Account) func(*Accounts, ledger.QueueID, ledger.Ordinal) ledger.Amount {
+	return func(a *Accounts, q ledger.QueueID, o ledger.Ordinal) ledger.Amount {
+		return a.Ledger.Balance(q, account, o)
+	}
+}
+
+// capability is the capability of the nearest queue on the way to the root that lists the resource, or
+// else what the cluster has.
+func capability(a *Accounts, q ledger.QueueID, o ledger.Ordinal) ledger.Amount {
+	if _, amount, limited := a.Ledger.Nearest(q, o); limited {
+		return amount
+	}
+	return a.Total.Of(o)
+}
+
+func realCapability(a *Accounts, q ledger.QueueID, o ledger.Ordinal) ledger.Amount {
+	return a.Ledger.Limit(q, o).Amount
+}
+
+// queueMetrics is what the metrics of a queue say.
+type queueMetrics struct {
+	// resources has a value for each gauge and each resource, in the order of Resources.Each.
+	resources [][]ledger.Amount
+	share     float64
+	// dimensions has a value for each device or card dimension and each of its gauges.
+	dimensions [][]dimensionValue
+}
+
+// Metrics updates the metrics that have changed.
+func (r *Reporter) Metrics(accounts *Accounts) {
+	for _, info := range accounts.Queues {
+		queue, found := accounts.Ledger.Queue(info.Name)
+		if !found {
+			continue
+		}
+		last := r.queues[info.Name]
+		if last == nil {
+			last = &queueMetrics{resources: make([][]ledger.Amount, len(resourceGauges)), share: -1}
+			r.queues[info.Name] = last
+		}
+		last.updateResources(accounts, info.Name, queue)
+		last.updateDimensions(accounts, info.Name, queue)
+	}
+	maps.DeleteFunc(r.queues, func(name string, _ *queueMetrics) bool {
+		gone := accounts.Queues[api.QueueID(name)] == nil
+		if gone {
+			deleteDimensions(name)
+		}
+		return gone
+	})
+}
+
+func (m *queueMetrics) updateResources(accounts *Accounts, name string, queue ledger.QueueID) {
+	for i, gauge := range resourceGauges {
+		ordinals := accounts.Resources.Ordinals()
+		changed := len(m.resources[i]) < len(ordinals)
+		for j, resource := range ordinals {
+			value := gauge.value(accounts, queue, resource)
+			if j == len(m.resources[i]) {
+				m.resources[i] = append(m.resources[i], value)
+			} else if m.resources[i][j] != value {
+				m.resources[i][j], changed = value, true
+			}
+		}
+		if changed {
+			now := accounts.Resources.Values(m.resources[i])
+			gauge.update(name, now.MilliCPU, now.Memory, now.Scalars)
+		}
+	}
+	if share := accounts.Ledger.Share(queue); share != m.share {
+		m.share = share
+		metrics.UpdateQueueShare(name, share)
+	}
+}

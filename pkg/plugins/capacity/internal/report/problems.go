@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Reasons of the events on queues.
+const (
+	QueueMisplacedReason      = "QueueMisplaced"
+	QueueNotLeafReason        = "QueueNotLeaf"
+	GuaranteeNotCoveredReason = "GuaranteeNotCovered"
+	QuotaNotReadReason        = "QuotaNotRead"
+)
+
+var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "volcano_queue_problems",
+	Help: "Number of queues that have a problem, by the reason of the event on them",
+}, []string{"reason"})
+
+// Problem names a kind of problem that a queue has.
+type Problem struct {
+	Queue, Reason string
+}
+
+// Problems has the message of each problem.
+type Problems map[Problem]string
+
+func (ps Problems) add(queue, reason, message string) {
+	if before := ps[Problem{queue, reason}]; before != "" && before != message {
+		message = before + "; besides, " + message
+	}
+	ps[Problem{queue, reason}] = message
+}
+
+// NotLeaf adds that a queue has jobs although it is the parent of other queues.
+func (ps Problems) NotLeaf(queue string) {
+	ps.add(queue, QueueNotLeafReason, "The queue has jobs and is the parent of other queues, so that the scheduler does not schedule these jobs: move the jobs to a queue that has no children")
+}
+
+// Misplaced adds that a queue has no place in the hierarchy.
+func (ps Problems) Misplaced(queue, why string) {
+	ps.add(queue, QueueMisplacedReason, "The queue takes no pods: "+why)
+}
+
+// QuotaNotRead adds that a quota of a queue is invalid.
+func (ps Problems) QuotaNotRead(queue string, err error) {
+	ps.add(queue, QuotaNotReadReason, err.Error())
+}
+
+// CardQuotaNotRead adds that the card quota of a queue is invalid. LastGood says that the quota before it holds.
+func (ps Problems) CardQuotaNotRead(queue string, err error, lastGood bool) {
+	until := "until then, none of its pods may use a card"
+	if lastGood {
+		until = "until then, its last valid quota holds"
+	}
+	ps.add(queue, QuotaNotReadReason, err.Error()+"; "+until)
+}
+
+// GuaranteeNotCovered adds that a guarantee of a queue cannot be kept. Only the first one is reported.
+func (ps Problems) GuaranteeNotCovered(queue string, u ledger.Uncovered) {
+	if ps[Problem{queue, GuaranteeNotCoveredReason}] != "" {
+		return
+	}
+	ps.add(queue, GuaranteeNotCoveredReason, fmt.Sprintf(
+		"The queue's guarantee of %s cannot be kept: the queue and its siblings are guaranteed <%s>, but there is only <%s>: lower guarantees or add nodes",
+		u.Dimension, u.Dimension.Format(u.Sum), u.Dimension.Format(u.Limit)))
+}
+
+// Problems writes an event on each queue that has a new problem, and counts the queues.
+func (r *Reporter) Problems(problems Problems, queues map[api.QueueID]*api.QueueInfo) {
+	counts := map[string]int{QueueMisplacedReason: 0, QueueNotLeafReason: 0, GuaranteeNotCoveredReason: 0, QuotaNotReadReason: 0}
+	for problem, message := range problems {
+		counts[problem.Reason]++
+		if r.toldQueues[problem] == message {
+			continue
+		}
+		klog.ErrorS(nil, "A queue has a problem", "queue", problem.Queue, "reason", problem.Reason, "message", message)
+		if info, found := queues[api.QueueID(problem.Queue)]; found {
+			r.Recorder.Event(queueReference(info.Queue), corev1.EventTypeWarning, problem.Reason, message)
+		}
+	}
+	r.toldQueues = problems
+	for reason, n := range counts {
+		problemQueues.WithLabelValues(reason).Set(float64(n))
+	}
+}
+
+func queueReference(queue *scheduling.Queue) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "Queue", Name: queue.Name, UID: queue.UID}
+}

@@ -1,0 +1,47 @@
+package report
+
+import "fmt"
+
+// QueueMissing refuses a job whose queue does not exist.
+type QueueMissing struct{ Queue string }
+
+// Reason implements Refusal.
+func (QueueMissing) Reason() string { return UnschedulableReason }
+
+// Message implements Refusal.
+func (q QueueMissing) Message() string {
+	return fmt.Sprintf("Queue <%s> does not exist: create it or change the job's queue", q.Queue)
+}
+
+// QueueNotOpen refuses a pod or a job in a queue that is in another state than Open.
+type QueueNotOpen struct{ Queue, State string }
+
+// Reason implements Refusal.
+func (QueueNotOpen) Reason() string { return UnschedulableReason }
+
+// Message implements Refusal.
+func (q QueueNotOpen) Message() string {
+	return fmt.Sprintf("Queue <%s> takes no pods: its state is %q, not Open", q.Queue, q.State)
+}
+
+// QueueMisplaced refuses a pod or a job in a queue that has no place in the hierarchy.
+type QueueMisplaced struct{ Queue, Why string }
+
+// Reason implements Refusal.
+func (QueueMisplaced) Reason() string { return UnschedulableReason }
+
+// Message implements Refusal.
+func (q QueueMisplaced) Message() string {
+	return fmt.Sprintf("Queue <%s> takes no pods: %s", q.Queue, q.Why)
+}
+
+// QueueHasChildren refuses a pod or a job in a queue that is the parent of other queues.
+type QueueHasChildren struct{ Queue string }
+
+// Reason implements Refusal.
+func (QueueHasChildren) Reason() string { return UnschedulableReason }
+
+// Message implements Refusal.
+func (q QueueHasChildren) Message() string {
+	return fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", q.Queue)
+}

@@ -1,0 +1,61 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// maxListed bounds how many cards or holders of devices a message lists.
+const maxListed = 5
+
+// QuotaExceeded refuses what the quota of a queue, or of an ancestor, does not allow.
+type QuotaExceeded struct {
+	*ledger.Refusal
+	// NoCardQuota says that neither the queue nor an ancestor has a card quota.
+	NoCardQuota bool
+	// OtherCards lists the other cards that the pod may get, none of which the quota allows.
+	OtherCards []string
+}
+
+// Reason implements Refusal.
+func (q QuotaExceeded) Reason() string {
+	switch d := q.Dimension; {
+	case d.Kind == ledger.Resource && d.Name == string(corev1.ResourceCPU):
+		return InsufficientCPUQuotaReason
+	case d.Kind == ledger.Resource && d.Name == string(corev1.ResourceMemory):
+		return InsufficientMemoryQuotaReason
+	case q.emptyCapability():
+		return EmptyQueueCapabilityReason
+	default:
+		return InsufficientScalarQuotaReason
+	}
+}
+
+func (q QuotaExceeded) emptyCapability() bool {
+	return q.Dimension.Kind == ledger.Card && q.NoCardQuota
+}
+
+// Message implements Refusal.
+func (q QuotaExceeded) Message() string {
+	message := q.String()
+	if q.emptyCapability() {
+		message += "; the queue has no card quota: list the card in its annotation " + schedulingv1beta1.CardQuotaAnnotation
+	}
+	if len(q.OtherCards) > 0 {
+		message += "; nor is there quota for another card that the pod may get: " + list(q.OtherCards)
+	}
+	return message
+}
+
+// list joins the first entries of a list and says how many more there are.
+func list(entries []string) string {
+	if more := len(entries) - maxListed; more > 0 {
+		return strings.Join(entries[:maxListed], ", ") + fmt.Sprintf(", and %d more", more)
+	}
+	return strings.Join(entries, ", ")
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// Reporter remembers what people have been told, so that it tells them news only. It outlives sessions
+// and is not safe for concurrent use.
+type Reporter struct {
+	// Recorder writes events.
+	Recorder record.EventRecorder
+
+	// pods and jobs have the refusals of the current session.
+	pods map[api.TaskID]podRefusal
+	jobs map[api.JobID]Refusal
+	// toldPods, toldJobs, toldQueues, and toldNodes have the last messages.
+	toldPods   map[api.TaskID]toldPod
+	toldJobs   map[api.JobID]string
+	toldQueues Problems
+	toldNodes  map[string]string
+	queues     map[string]*queueMetrics
+	cards      cardTotals
+}
+
+type podRefusal struct {
+	task    *api.TaskInfo
+	refusal Refusal
+}
+
+type toldPod struct {
+	job     api.JobID
+	message string
+}
+
+// NewReporter returns a reporter that writes events to a recorder.
+func NewReporter(recorder record.EventRecorder) *Reporter {
+	r := &Reporter{
+		Recorder: recorder, toldPods: map[api.TaskID]toldPod{}, toldJobs: map[api.JobID]string{}, toldNodes: map[string]string{},
+		queues: map[string]*queueMetrics{}, cards: cardTotals{},
+	}
+	r.Begin()
+	return r
+}
+
+// Begin begins a session.
+func (r *Reporter) Begin() {
+	r.pods, r.jobs = map[api.TaskID]podRefusal{}, map[api.JobID]Refusal{}
+}
+
+// RefusePod notes why a pod waits. Actions may ask several times in one session. The first
+// answer counts, because the next session gives it again. Job is the pod's job, nil if the session lacks it.
+func (r *Reporter) RefusePod(job *api.JobInfo, task *api.TaskInfo, refusal Refusal) {
+	if _, refused := r.pods[task.UID]; refused {
+		return
+	}
+	message := refusal.Message()
+	klog.V(3).InfoS("Pod is refused", "pod", klog.KRef(task.Namespace, task.Name), "reason", message)
+	r.pods[task.UID] = podRefusal{task: task, refusal: refusal}
+	if job != nil && job.JobFitErrors == "" {
+		job.JobFitErrors = message
+	}
+}
+
+// Refused reports whether a pod has been refused in this session.
+func (r *Reporter) Refused(id api.TaskID) bool {
+	_, refused := r.pods[id]
+	return refused
+}
+
+// RefuseJob notes why a job is not let into its queue.
+func (r *Reporter) RefuseJob(job *api.JobInfo, refusal Refusal) {
+	klog.V(3).InfoS("Job is not let into its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", refusal.Message())
+	r.jobs[job.UID] = refusal
+	// Volcano makes the condition of the pods that exist from this.
+	job.JobFitErrors = refusal.Message()
+}
+
+// Waits reports whether a pod has no node, or is pipelined to a node, at the end of a session.
+func Waits(jobs map[api.JobID]*api.JobInfo, job api.JobID, id api.TaskID) bool {
+	info, found := jobs[job]
+	return found && (info.TaskStatusIndex[api.Pending][id] != nil || info.TaskStatusIndex[api.Pipelined][id] != nil)
+}
+
+// Refusals writes the refusals of the session to events and conditions. It must run before the session
+// writes the status of pods and PodGroups.
+func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
+	for id, refused := range r.pods {
+		r.reportPod(jobs, id, refused)
+	}
+	for id, last := range r.toldPods {
+		if !Waits(jobs, last.job, id) {
+			delete(r.toldPods, id)
+		}
+	}
+	for id, refusal := range r.jobs {
+		r.reportJob(jobs[id], refusal)
+	}
+	for id := range r.toldJobs {
+		if job, found := jobs[id]; !found || !job.IsPending() {
+			delete(r.toldJobs, id)
+		}
+	}
+}
+
+// reportPod makes the PodScheduled condition of a pod say why it waits. Upstream makes the condition from
+// NodesFitErrors, to which an AllocatableFn does not write. An entry must not be made earlier: while
+// a session runs, upstream skips all pods of a task that has one. The refusal replaces what nodes
+// said, because it is more to the point.
+func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, refused podRefusal) {
+	if !Waits(jobs, refused.task.Job, id) {
+		return
+	}
+	message, job := refused.refusal.Message(), jobs[refused.task.Job]
+	job.NodesFitErrors[id] = api.NewFitErrors()
+	job.NodesFitErrors[id].SetError(message)
+	if reason := refused.refusal.Reason(); reason != "" && r.toldPods[id].message != message {
+		r.Recorder.Event(refused.task.Pod, corev1.EventTypeWarning, reason, message)
+	}
+	r.toldPods[id] = toldPod{job: refused.task.Job, message: message}
+}
+
+// reportJob writes an event on the PodGroup of a job that is not let in. Job is nil if it is gone.
+func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
+	if job == nil {
+		return
+	}
+	message := refusal.Message()
+	if reason := refusal.Reason(); reason != "" && r.toldJobs[job.UID] != message {
+		r.Recorder.Event(podGroupReference(&job.PodGroup.PodGroup), corev1.EventTypeWarning, reason, message)
+	}
+	r.toldJobs[job.UID] = message
+}
+
+func podGroupReference(group *scheduling.PodGroup) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "PodGroup",
+		Namespace: group.Namespace, Name: group.Name, UID: group.UID, ResourceVersion: group.ResourceVersion,
+	}
+}

@@ -1,0 +1,85 @@
+package snapshot
+
+import (
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// accountJob accounts what a job requests, what it still needs to run, and what it has beyond that. It returns
+// what the job needs of cards that it may choose among. They are accounted when all else is.
+func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
+	l := &s.lists
+	l.minimum = s.minimum(job, l.minimum[:0])
+	elastic := u.allocated.Beyond(l.minimum, l.elastic[:0])
+	inqueue := l.inqueue[:0]
+	if reserves(job, u.running) {
+		l.missing = l.minimum.Beyond(u.allocated, l.missing[:0])
+		inqueue = l.missing.Beyond(u.gated, inqueue)
+	}
+	l.elastic, l.inqueue = elastic, inqueue
+	var splits []ledger.Split
+	if u.needsPods(job) {
+		pods := s.podsOf(job)
+		elastic = demand.Sum(elastic, pods.Elastic)
+		u.request = demand.Sum(u.request, pods.Request)
+		if reserves(job, u.running) {
+			needs, err := s.jobNeeds(job, pods)
+			if err != nil {
+				klog.V(3).InfoS("The devices of a job are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
+			}
+			inqueue, splits = demand.Sum(inqueue, needs.Amounts), needs.Splits
+		}
+	}
+	s.account(job, u.queue, ledger.Request, u.request)
+	s.account(job, u.queue, ledger.Elastic, elastic)
+	s.account(job, u.queue, ledger.Inqueue, inqueue)
+	return splits
+}
+
+// accountSplits accounts what a job takes of cards that it may choose among, as if it got the cards that it
+// prefers as far as there is room. All else that it needs has been accounted before.
+func (s *Snapshot) accountSplits(job *api.JobInfo, queue ledger.QueueID, splits []ledger.Split) {
+	if len(splits) == 0 {
+		return
+	}
+	divided, refusal, err := s.Ledger.FitsInqueueSplit(queue, nil, splits)
+	if refusal != nil || err != nil {
+		// The quota was lowered since the job was let in.
+		divided = nil
+		for _, split := range splits {
+			if all, err := ledger.Units(split.Each).Times(split.Shares); err == nil {
+				divided = demand.Sum(divided, ledger.Amounts{{Dimension: split.Among[0], Amount: all}})
+			}
+		}
+	}
+	s.account(job, queue, ledger.Inqueue, divided)
+}
+
+func (s *Snapshot) account(job *api.JobInfo, queue ledger.QueueID, account ledger.Account, amounts ledger.Amounts) {
+	if err := s.Ledger.Add(queue, account, amounts); err != nil {
+		klog.ErrorS(err, "Failed to account a job", "job", klog.KRef(job.Namespace, job.Name))
+	}
+}
+
+// reserves reports whether the part of its minimum that a job does not have is kept for it: the job was let in,
+// or it runs with enough pods. Nothing is kept for a job that goes on with too few pods, for example after its
+// driver has ended.
+func reserves(job *api.JobInfo, running int) bool {
+	switch job.PodGroup.Status.Phase {
+	case scheduling.PodGroupInqueue:
+		return true
+	case scheduling.PodGroupRunning:
+		return job.PodGroup.Spec.MinResources != nil && running >= int(job.PodGroup.Spec.MinMember)
+	default:
+		return false
+	}
+}
+
+func isOngoing(job *api.JobInfo) bool {
+	return job.PodGroup.Status.Phase != scheduling.PodGroupCompleted
+}

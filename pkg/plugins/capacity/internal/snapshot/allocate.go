@@ -1,0 +1,136 @@
+package snapshot
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// AssignCards assigns the cards of its node to a pod that is being placed. They are charged by Allocate.
+func (s *Snapshot) AssignCards(pod *demand.Pod, task *api.TaskInfo) {
+	if pod.Cards == nil {
+		return
+	}
+	s.changed()
+	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName)); err != nil {
+		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
+	}
+}
+
+// UnassignCards undoes AssignCards, for a pod that is not placed after all.
+func (s *Snapshot) UnassignCards(pod *demand.Pod) {
+	s.changed()
+	s.unassignCards(pod)
+}
+
+// FitsHeld returns an error if the demand of a pod does not fit beside what releasing pods still hold. Volcano checks
+// that before it places a pod, but not in every action, and not when it goes back to an earlier choice.
+func (s *Snapshot) FitsHeld(pod *demand.Pod) error {
+	return asError(s.Held().Fits(pod.Queue, pod.Checked))
+}
+
+// FitsCards returns an error if the cards that are assigned to a pod do not fit when releasing pods are gone.
+// Volcano does not ask before it reclaims.
+func (s *Snapshot) FitsCards(pod *demand.Pod) error {
+	if !s.LimitsCards(pod) {
+		return nil
+	}
+	return asError(s.Ledger.Fits(pod.Queue, ledger.Demand{&pod.Cards.Part}))
+}
+
+func asError(refusal *ledger.Refusal, err error) error {
+	if err == nil && refusal != nil {
+		return errors.New(refusal.String())
+	}
+	return err
+}
+
+// AssignClaim makes a claim come to what was picked for it.
+func (s *Snapshot) AssignClaim(claim *demand.Claim, amounts ledger.Amounts) error {
+	s.changed()
+	return claim.Assign(s.Ledger, amounts)
+}
+
+// UnassignClaim undoes AssignClaim.
+func (s *Snapshot) UnassignClaim(claim *demand.Claim) error {
+	s.changed()
+	return claim.Unassign(s.Ledger)
+}
+
+// Allocate charges a pod that has been given a node, or whose eviction has been undone.
+func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
+	s.changed()
+	s.charge(pod.Queue, task, pod.Demand)
+	s.chargedCards(pod)
+	for _, claim := range pod.Claims {
+		if dra.HeldBy(task.Pod, claim.Object) {
+			delete(s.releasing, claim.Part)
+		}
+	}
+}
+
+func (s *Snapshot) chargedCards(pod *demand.Pod) {
+	if pod.Cards != nil {
+		delete(s.releasing, &pod.Cards.Part)
+		s.Remember(pod)
+	}
+}
+
+// Pipeline charges a pod with claims that is pipelined, and returns the pipelined charge. The pod does not pay for
+// its claims: pods that share them would get them for nothing, and the pod may never run.
+// Claims that nobody pays for are charged as parts of their own.
+func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
+	s.changed()
+	var pipelined ledger.Demand
+	for _, claim := range pod.Claims {
+		if !s.Ledger.Charged(claim.Part) {
+			twin := claim.Part.Twin()
+			pipelined = append(pipelined, &twin)
+		}
+	}
+	s.charge(pod.Queue, task, append(slices.Clip(pod.Own()), pipelined...))
+	return pipelined
+}
+
+// Deallocate refunds what a pod holds, the pipelined charge included. Devices that are allocated in the API
+// server are not free before their claims say so: a pod that is being evicted still runs.
+func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined ledger.Demand) {
+	s.changed()
+	holder := HolderOf(task)
+	for _, part := range pod.Own() {
+		if err := s.Ledger.Release(part, holder); err != nil {
+			klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
+		}
+	}
+	s.releaseCards(pod, task)
+	if err := s.Ledger.ReleaseHeld(holder, pipelined); err != nil {
+		klog.ErrorS(err, "Failed to refund a pod that was pipelined", "pod", klog.KObj(task.Pod))
+	}
+	for _, claim := range pod.Claims {
+		if err := s.Ledger.ReleaseHeld(holder, ledger.Demand{claim.Part}); err != nil {
+			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
+		}
+		if dra.HeldBy(task.Pod, claim.Object) {
+			s.release(claim.Part, releasing{queue: pod.Queue, holder: holder})
+		}
+	}
+}
+
+// releaseCards notes that a pod still holds the cards that it had when the session began. A pod that was only going
+// to get cards holds none.
+func (s *Snapshot) releaseCards(pod *demand.Pod, task *api.TaskInfo) {
+	switch {
+	case pod.Cards == nil:
+	case !pod.Cards.Placed:
+		s.unassignCards(pod)
+	case s.Ledger.ListsCards(pod.Queue):
+		s.release(&pod.Cards.Part, releasing{queue: pod.Queue, holder: HolderOf(task)})
+	}
+}

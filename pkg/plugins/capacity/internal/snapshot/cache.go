@@ -1,0 +1,55 @@
+package snapshot
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Cache is what outlives sessions. Sessions run one after the other, so that nothing here is locked.
+type Cache struct {
+	*demand.Counter
+
+	// payers has who paid for every claim that was charged when the last session closed.
+	payers map[types.UID]payer
+	// lastGoodCards has the last valid card quota of each queue.
+	lastGoodCards map[types.UID]ledger.Amounts
+	lists         lists
+	catchUp       catchUp
+}
+
+// payer is who is charged for a claim.
+type payer struct {
+	holder ledger.Holder
+	// path has the names of the holder's queue and its ancestors.
+	path []string
+}
+
+// lists is memory that is used again for every job.
+type lists struct {
+	minimum, elastic, missing, inqueue ledger.Amounts
+}
+
+// NewCache returns a cache that counts cards of a fleet.
+func NewCache(fleet *card.Fleet) *Cache {
+	return &Cache{
+		Counter: demand.NewCounter(fleet, ignored),
+		payers:  map[types.UID]payer{}, lastGoodCards: map[types.UID]ledger.Amounts{},
+	}
+}
+
+// ignored reports whether a plugin of Volcano's that allocates devices itself takes the resource out of all
+// accounts.
+func ignored(name corev1.ResourceName) bool {
+	found := false
+	api.IgnoredDevicesList.Range(func(_ int, device string) bool {
+		found = device == string(name)
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,107 @@
+package snapshot
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+)
+
+// catchUpLimit bounds how long after the start a pod that holds devices, but belongs to no job of the session,
+// keeps other pods from getting devices.
+const catchUpLimit = 30 * time.Second
+
+// catchUp knows whether sessions may lack pods. After a start, handlers fill the scheduler's cache later than the
+// informers. A pod that the cache lacks would be a charge that the ledger lacks.
+type catchUp struct {
+	clock   clock.PassiveClock
+	started time.Time
+	// done is set once, when the cache has had all pods that hold devices or cards.
+	done bool
+}
+
+// StartCatchUp begins to wait for pods that hold devices or cards.
+func (c *Cache) StartCatchUp(clock clock.PassiveClock) {
+	c.catchUp = catchUp{clock: clock, started: clock.Now()}
+}
+
+// MissingPod returns a pod that holds devices or cards and that no job of the session has, nil if there is none.
+// Claims returns all claims. It is nil if the scheduler does not allocate devices. ClaimsReady says that
+// all claims have been read.
+func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.PodLister, claims func() ([]*resourceapi.ResourceClaim, error), claimsReady bool) *corev1.Pod {
+	if c.catchUp.done || c.catchUp.clock.Since(c.catchUp.started) > catchUpLimit {
+		c.catchUp.done = true
+		return nil
+	}
+	known := map[types.UID]bool{}
+	for _, job := range jobs {
+		for _, task := range job.Tasks {
+			known[task.Pod.UID] = true
+		}
+	}
+	if missing := c.missingCardHolder(known, pods); missing != nil {
+		return missing
+	}
+	if claims != nil && claimsReady {
+		if missing := missingConsumer(known, pods, claims); missing != nil {
+			return missing
+		}
+	}
+	c.catchUp.done = claims == nil || claimsReady
+	return nil
+}
+
+// missingCardHolder returns a pod that is not known although it has a node, requests cards, and belongs to a
+// PodGroup.
+func (c *Cache) missingCardHolder(known map[types.UID]bool, pods corelisters.PodLister) *corev1.Pod {
+	all, err := pods.List(labels.Everything())
+	if err != nil {
+		klog.ErrorS(err, "Failed to list pods")
+		return nil
+	}
+	for _, pod := range all {
+		over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if !known[pod.UID] && pod.Spec.NodeName != "" && !over && inPodGroup(pod) && demand.RequestsCards(pod, c.Fleet) {
+			return pod
+		}
+	}
+	return nil
+}
+
+// missingConsumer returns a pod that is not known although it holds an allocated claim and belongs to a PodGroup.
+func missingConsumer(known map[types.UID]bool, pods corelisters.PodLister, claims func() ([]*resourceapi.ResourceClaim, error)) *corev1.Pod {
+	all, err := claims()
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+		return nil
+	}
+	for _, claim := range all {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, consumer := range claim.Status.ReservedFor {
+			if consumer.Resource != "pods" || known[consumer.UID] {
+				continue
+			}
+			pod, err := pods.Pods(claim.Namespace).Get(consumer.Name)
+			if err == nil && pod.UID == consumer.UID && inPodGroup(pod) {
+				return pod
+			}
+		}
+	}
+	return nil
+}
+
+func inPodGroup(pod *corev1.Pod) bool {
+	return pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] != ""
+}

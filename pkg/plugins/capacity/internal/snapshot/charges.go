@@ -1,0 +1,162 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// usage is what the pods of one job have and want of resources.
+type usage struct {
+	// queue is the queue of the job. It is valid if inLedger is set: the ledger may lack the queue.
+	queue                     ledger.QueueID
+	inLedger                  bool
+	allocated, request, gated ledger.Amounts
+	running                   int
+	// claims says that some pod has claims, choosing that some pod waits for cards, and cards that some pod
+	// has cards.
+	claims, choosing, cards bool
+}
+
+// needsPods reports whether the devices and cards of a job must be counted pod by pod.
+func (u *usage) needsPods(job *api.JobInfo) bool {
+	least := int(job.PodGroup.Spec.MinMember)
+	return u.claims || u.choosing || u.cards && len(job.Tasks) > least || len(job.Tasks) < least
+}
+
+// chargeAndAccount charges the fresh ledger with all that is in use: what pods with a node hold, and the devices
+// of every allocated claim even if its pod is gone, because the devices are not free before the
+// claim is deallocated. Then it accounts what jobs request and still need.
+func (s *Snapshot) chargeAndAccount() {
+	tasks := 0
+	var later []*api.JobInfo
+	usages := map[api.JobID]usage{}
+	var scratch usage
+	for _, job := range s.Jobs {
+		tasks += len(job.Tasks)
+		scratch = s.chargeJob(job, scratch)
+		switch {
+		case !scratch.inLedger:
+		case scratch.needsPods(job):
+			later = append(later, job)
+			usages[job.UID], scratch = scratch, usage{}
+		default:
+			s.accountJob(job, scratch)
+		}
+	}
+	s.Forget(tasks, s.runs)
+	s.chargeClaims()
+	s.chargeOrphanedClaims()
+	s.Counter.Claims.Forget()
+	s.findUnknownCapacity()
+	s.accountInOrder(later, usages)
+}
+
+// accountInOrder accounts jobs whose devices and cards are counted pod by pod, the oldest first. Cards that jobs
+// may choose among come last, because they depend on what all others have.
+func (s *Snapshot) accountInOrder(jobs []*api.JobInfo, usages map[api.JobID]usage) {
+	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
+	})
+	splits := make([][]ledger.Split, len(jobs))
+	for i, job := range jobs {
+		splits[i] = s.accountJob(job, usages[job.UID])
+	}
+	for i, job := range jobs {
+		s.accountSplits(job, usages[job.UID].queue, splits[i])
+	}
+}
+
+// chargeJob charges the resources and cards of a job's pods, and notes pods with claims. It may reuse the
+// lists of another job's usage.
+func (s *Snapshot) chargeJob(job *api.JobInfo, reuse usage) usage {
+	u := usage{allocated: reuse.allocated[:0], request: reuse.request[:0], gated: reuse.gated[:0]}
+	u.queue, u.inLedger = s.Ledger.Queue(string(job.Queue))
+	if u.inLedger && !s.Ledger.Leaf(u.queue) && isOngoing(job) {
+		s.Problems.NotLeaf(string(job.Queue))
+	}
+	for _, task := range job.Tasks {
+		pod := s.refresh(task)
+		if pod.Queue, pod.InLedger = u.queue, u.inLedger; !u.inLedger {
+			continue
+		}
+		if pod.HasClaims {
+			u.claims = true
+			s.consumers = append(s.consumers, consumer{task: task, pod: pod})
+		}
+		if pod.Cards != nil {
+			choosing, has := s.assignCards(pod, task)
+			u.choosing, u.cards = u.choosing || choosing, u.cards || has
+		}
+		s.chargePod(&u, pod, task)
+	}
+	return u
+}
+
+// chargePod charges the resources and cards of a pod that has a node, and adds them to the usage of its job.
+func (s *Snapshot) chargePod(u *usage, pod *demand.Pod, task *api.TaskInfo) {
+	switch {
+	case api.AllocatedStatus(task.Status):
+		u.running++
+		s.charge(u.queue, task, pod.Own())
+		u.allocated, u.request = plusPart(u.allocated, &pod.Resources), plusPart(u.request, &pod.Resources)
+		if pod.Cards != nil {
+			u.request = plusPart(u.request, &pod.Cards.Part)
+		}
+	case task.Status == api.Pending:
+		u.request = plusPart(u.request, &pod.Resources)
+	}
+	if task.SchGated {
+		u.gated = plusPart(u.gated, &pod.Resources)
+	}
+}
+
+// plusPart adds what a part comes to. The ledger reports an overflow when the part is charged.
+func plusPart(sum ledger.Amounts, part *ledger.Part) ledger.Amounts {
+	total, err := sum.PlusPart(part)
+	if err != nil {
+		return sum
+	}
+	return total
+}
+
+func (s *Snapshot) charge(queue ledger.QueueID, task *api.TaskInfo, d ledger.Demand) {
+	if err := s.Ledger.Charge(queue, HolderOf(task), d); err != nil {
+		klog.ErrorS(err, "Failed to charge a pod", "pod", klog.KObj(task.Pod))
+	}
+}
+
+// assignCards assigns the cards of its node to a pod when the session begins. It reports whether the pod waits for
+// cards, or has some.
+func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has bool) {
+	if pod.Cards.Placed = placed(task); !pod.Cards.Placed {
+		s.unassignCards(pod)
+		return pod.Cards.Unnamed() == "" && len(pod.Cards.Requests) > 0, false
+	}
+	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName)); err != nil {
+		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
+	}
+	s.Remember(pod)
+	if task.Status == api.Releasing && s.Ledger.ListsCards(pod.Queue) {
+		s.release(&pod.Cards.Part, releasing{queue: pod.Queue, holder: HolderOf(task)})
+	}
+	return false, pod.Cards.Charged()
+}
+
+// placed reports whether a pod has a node when the session begins.
+func placed(task *api.TaskInfo) bool {
+	return api.AllocatedStatus(task.Status) || task.Status == api.Releasing
+}
+
+func (s *Snapshot) unassignCards(pod *demand.Pod) {
+	if err := s.Unassign(pod, s.Ledger); err != nil {
+		klog.ErrorS(err, "Failed to take back the cards of a pod", "pod", klog.KObj(pod.Object))
+	}
+}

@@ -1,0 +1,109 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Needs returns what a job that has not been let in needs at least. The error says why its devices are not
+// included.
+func (s *Snapshot) Needs(job *api.JobInfo) (demand.Needs, error) {
+	needs, err := s.jobNeeds(job, s.podsOf(job))
+	needs.Amounts = demand.Sum(s.minimum(job, nil), needs.Amounts)
+	return needs, err
+}
+
+// minimum appends to a list, which may be nil, what a job needs at least of resources.
+func (s *Snapshot) minimum(job *api.JobInfo, list ledger.Amounts) ledger.Amounts {
+	if job.PodGroup.Spec.MinResources == nil {
+		return list
+	}
+	return s.Resources.List(*job.PodGroup.Spec.MinResources, list)
+}
+
+// podsOf adds up the devices and cards of a job's pods. Pods that have a node are the first to belong to the
+// minimum of the job, then older ones.
+func (s *Snapshot) podsOf(job *api.JobInfo) demand.JobPods {
+	asks := false
+	for _, task := range job.Tasks {
+		pod := s.refresh(task)
+		asks = asks || pod.HasClaims || pod.Cards != nil
+	}
+	if !asks {
+		return demand.JobPods{}
+	}
+	tasks := make([]*api.TaskInfo, 0, len(job.Tasks))
+	for _, task := range job.Tasks {
+		if api.AllocatedStatus(task.Status) || task.Status == api.Pending {
+			tasks = append(tasks, task)
+		}
+	}
+	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), olderFirst(a, b))
+	})
+	pods := make([]demand.JobPod, len(tasks))
+	for i, task := range tasks {
+		pods[i] = demand.JobPod{Pod: s.refresh(task), Allocated: api.AllocatedStatus(task.Status), Gated: task.SchGated}
+	}
+	sum, errs := demand.OfJobPods(s.Ledger, pods, int(job.PodGroup.Spec.MinMember))
+	for _, err := range errs {
+		klog.V(3).InfoS("The cards of a pod are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
+	}
+	sum.Any = true
+	return sum
+}
+
+// rank sorts pods that have a node before those that wait for one.
+func rank(task *api.TaskInfo) int {
+	if api.AllocatedStatus(task.Status) {
+		return 0
+	}
+	return 1
+}
+
+// jobNeeds is what a job needs at least of devices and cards in addition to what its pods have.
+func (s *Snapshot) jobNeeds(job *api.JobInfo, pods demand.JobPods) (demand.Needs, error) {
+	return s.JobNeeds(s.Ledger, demand.Group{
+		MinMember:   int(job.PodGroup.Spec.MinMember),
+		Pods:        len(job.Tasks),
+		Annotations: job.PodGroup.Annotations,
+		Job:         func() (*batchv1alpha1.Job, error) { return s.volcanoJob(job) },
+		Priority:    s.priorityOf,
+	}, pods, s.ServesClaims)
+}
+
+// volcanoJob returns the Job that a PodGroup was created for, nil if it was created for something else.
+func (s *Snapshot) volcanoJob(job *api.JobInfo) (*batchv1alpha1.Job, error) {
+	owner := metav1.GetControllerOf(&job.PodGroup.PodGroup)
+	if owner == nil || owner.Kind != "Job" || !strings.HasPrefix(owner.APIVersion, batchv1alpha1.GroupName+"/") || s.VolcanoJobs == nil {
+		return nil, nil
+	}
+	object, err := s.VolcanoJobs.Jobs(job.Namespace).Get(owner.Name)
+	if err != nil || object.UID != owner.UID {
+		return nil, fmt.Errorf("its Job %s/%s has not been read from the API server yet; if this lasts, check that the scheduler may list and watch jobs.batch.volcano.sh", job.Namespace, owner.Name)
+	}
+	return object, nil
+}
+
+// priorityOf returns the value of a PriorityClass, zero if there is none.
+func (s *Snapshot) priorityOf(class string) int32 {
+	if class == "" {
+		return 0
+	}
+	object, err := s.PriorityClasses.Get(class)
+	if err != nil {
+		return 0
+	}
+	return object.Value
+}

@@ -1,0 +1,99 @@
+package snapshot
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// refresh returns the demand of a task's pod, after counting what has changed since the last session.
+func (s *Snapshot) refresh(task *api.TaskInfo) *demand.Pod {
+	pod := s.Known(task.Pod)
+	if pod == nil {
+		var err error
+		if pod, err = s.Add(task.Pod, valuesOf(task.Resreq)); err != nil {
+			klog.ErrorS(err, "Failed to count the resources of a pod", "pod", klog.KObj(task.Pod))
+		}
+	}
+	s.Refresh(pod)
+	return pod
+}
+
+// PodOf returns the demand of a task's pod, whose queue is in the ledger. The error says why the pod cannot be
+// charged.
+func (s *Snapshot) PodOf(task *api.TaskInfo) (*demand.Pod, error) {
+	pod := s.Known(task.Pod)
+	if pod == nil {
+		return nil, fmt.Errorf("pod %s/%s is not in this session", task.Namespace, task.Name)
+	}
+	if !pod.InLedger {
+		return nil, fmt.Errorf("the queue of pod %s/%s cannot be used", task.Namespace, task.Name)
+	}
+	return pod, nil
+}
+
+// LimitsCards reports whether the pod asks for cards in a queue whose cards are limited.
+func (s *Snapshot) LimitsCards(pod *demand.Pod) bool {
+	return pod.Cards != nil && pod.InLedger && s.Ledger.ListsCards(pod.Queue)
+}
+
+// Asked is all that must fit so that the pod can be placed.
+func (s *Snapshot) Asked(pod *demand.Pod) ledger.Demand {
+	return pod.Asked(s.LimitsCards(pod))
+}
+
+// runs reports whether a pod that the session lacks is still there. Its job may come back when its queue does.
+func (s *Snapshot) runs(pod *corev1.Pod) bool {
+	now, err := s.Pods.Pods(pod.Namespace).Get(pod.Name)
+	return err == nil && now.UID == pod.UID && now.Status.Phase != corev1.PodSucceeded && now.Status.Phase != corev1.PodFailed
+}
+
+// HolderOf returns the holder that stands for a pod in the ledger.
+func HolderOf(task *api.TaskInfo) ledger.Holder {
+	return ledger.Holder(task.UID)
+}
+
+func olderFirst(a, b *api.TaskInfo) int {
+	if c := a.Pod.CreationTimestamp.Compare(b.Pod.CreationTimestamp.Time); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.UID), string(b.UID))
+}
+
+// WantedOnNode is what a pod needs a node to have: its requests, those of init containers included, and its devices.
+func (s *Snapshot) WantedOnNode(task *api.TaskInfo, pod *demand.Pod) ledger.Amounts {
+	wanted, err := s.Resources.Amounts(valuesOf(task.InitResreq))
+	if err != nil {
+		return nil // its Allocatable says so
+	}
+	for _, claim := range pod.Claims {
+		wanted = plusPart(wanted, claim.Part)
+	}
+	return wanted
+}
+
+// HoldsCards reports whether a pod on the node, of the queue or of a descendant, holds such cards: only its going makes
+// room in the queue.
+func (s *Snapshot) HoldsCards(node *api.NodeInfo, queue string, card ledger.Ordinal) bool {
+	id, found := s.Ledger.Queue(queue)
+	if !found {
+		return false
+	}
+	for _, task := range node.Tasks {
+		pod := s.Known(task.Pod)
+		if pod == nil || pod.Cards == nil || !pod.InLedger || !s.Ledger.Within(pod.Queue, id) {
+			continue
+		}
+		if pod.Cards.Part.Of(card).Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,61 @@
+package snapshot
+
+import (
+	"slices"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// QueueFor returns the queue of a pod, or says why the queue takes no pods. It looks the queue up only if
+// the pod is not known to be in it.
+func (s *Snapshot) QueueFor(pod *demand.Pod, info *api.QueueInfo) (ledger.QueueID, report.Refusal) {
+	if queue := pod.Queue; pod.InLedger && s.Ledger.Name(queue) == info.Name && s.Ledger.Leaf(queue) && isOpen(info) {
+		return queue, nil
+	}
+	return s.Queue(info)
+}
+
+// Queue returns a queue, or says why it takes no pods.
+func (s *Snapshot) Queue(info *api.QueueInfo) (ledger.QueueID, report.Refusal) {
+	if !isOpen(info) {
+		return 0, report.QueueNotOpen{Queue: info.Name, State: string(info.Queue.Status.State)}
+	}
+	queue, found := s.Ledger.Queue(info.Name)
+	if !found {
+		return 0, report.QueueMisplaced{Queue: info.Name, Why: s.misplaced[info.Name]}
+	}
+	if !s.Ledger.Leaf(queue) {
+		return 0, report.QueueHasChildren{Queue: info.Name}
+	}
+	return queue, nil
+}
+
+func isOpen(info *api.QueueInfo) bool {
+	return info.Queue.Status.State == scheduling.QueueStateOpen
+}
+
+// LimitsDevices reports whether the queue or an ancestor limits devices or cards.
+func (s *Snapshot) LimitsDevices(queue ledger.QueueID) bool {
+	return s.Ledger.Limits(queue, ledger.DeviceCount) || s.Ledger.ListsCards(queue)
+}
+
+// Refuse explains a refusal of the ledger for a pod or job of a queue.
+func (s *Snapshot) Refuse(queue ledger.QueueID, refusal *ledger.Refusal) report.Refusal {
+	return s.RefuseCards(queue, refusal, nil)
+}
+
+// RefuseCards explains a refusal of the ledger for a pod that may also get other cards, for which there is no
+// quota either.
+func (s *Snapshot) RefuseCards(queue ledger.QueueID, refusal *ledger.Refusal, others []string) report.Refusal {
+	hasCardQuota := func(name string) bool { return s.queues[name].listsCards }
+	return report.QuotaExceeded{
+		Refusal:     refusal,
+		NoCardQuota: refusal.Dimension.Kind == ledger.Card && !slices.ContainsFunc(s.Ledger.Path(queue), hasCardQuota),
+		OtherCards:  others,
+	}
+}

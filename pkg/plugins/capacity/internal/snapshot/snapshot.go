@@ -1,0 +1,84 @@
+package snapshot
+
+import (
+	corelisters "k8s.io/client-go/listers/core/v1"
+	schedulinglistersv1 "k8s.io/client-go/listers/scheduling/v1"
+
+	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// RootQueue is the name of the queue at the top of every hierarchy, as in upstream.
+const RootQueue = "root"
+
+// Input is what a snapshot is taken of.
+type Input struct {
+	Jobs   map[api.JobID]*api.JobInfo
+	Queues map[api.QueueID]*api.QueueInfo
+	// Total is what the nodes have of resources.
+	Total *api.Resource
+	// Hierarchy says that queues have parents. Otherwise each queue stands alone.
+	Hierarchy bool
+	// CardQuotaRequired says that no card may be used where no queue has a card quota.
+	CardQuotaRequired bool
+
+	// QueueObjects reads the queues with their spec.dra, which Volcano's own type lacks. It is nil if
+	// spec.dra is not read.
+	QueueObjects schedulinglisters.QueueLister
+	// VolcanoJobs reads the Jobs that create pods. It may be nil.
+	VolcanoJobs     batchlisters.JobLister
+	Pods            corelisters.PodLister
+	PriorityClasses schedulinglistersv1.PriorityClassLister
+	// Claims reads claims.
+	Claims ClaimReader
+	// ServesClaims says that the scheduler allocates devices.
+	ServesClaims bool
+	// Catalog is what is published of devices, nil while nothing is known.
+	Catalog *dra.Catalog
+}
+
+// Snapshot is the ledger of one session, and what it was built from.
+type Snapshot struct {
+	*Cache
+	Input
+	// Ledger has the charges of the session, without what releasing pods still hold: see Held.
+	Ledger *ledger.Ledger
+	// ClusterTotal is what there is of resources to share.
+	ClusterTotal ledger.Amounts
+	// Problems has what is wrong with queues.
+	Problems report.Problems
+
+	// queues has what is known of the quotas of queues besides their limits.
+	queues map[string]queueState
+	// invalidQuotas says that the device quota of some queue is not known.
+	invalidQuotas bool
+	// misplaced says why a queue has no place in the hierarchy.
+	misplaced map[string]string
+	// consumers are the pods with claims, the oldest first.
+	consumers []consumer
+	// releasing has what releasing pods still hold.
+	releasing map[*ledger.Part]releasing
+	// held is the ledger with what releasing pods still hold. It is nil if it must be made anew.
+	held *ledger.Ledger
+	// unknownCapacity has for a DeviceClass a claim whose devices have a capacity that nobody knows.
+	unknownCapacity map[string]*demand.Claim
+}
+
+// Take takes the snapshot of a session. Configure must have been called for the session before.
+func (c *Cache) Take(input Input) *Snapshot {
+	s := &Snapshot{
+		Cache: c, Input: input, Problems: report.Problems{}, queues: map[string]queueState{}, misplaced: map[string]string{},
+		releasing: map[*ledger.Part]releasing{}, unknownCapacity: map[string]*demand.Claim{},
+	}
+	s.buildTree()
+	c.Begin(input.Claims, input.Catalog)
+	s.chargeAndAccount()
+	s.findProblems()
+	return s
+}

@@ -1,0 +1,83 @@
+package capacity
+
+import (
+	"errors"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// jobAsk is a job that asks to be let into its queue.
+type jobAsk struct {
+	queue ledger.QueueID
+	// needs is what the job needs at least. Uncounted says why its devices are not included.
+	needs     demand.Needs
+	uncounted error
+}
+
+// jobCheck is one reason for which a queue may refuse a job.
+type jobCheck struct {
+	name string
+	// refuse returns nil if the job passes.
+	refuse func(*plugin, jobAsk) report.Refusal
+}
+
+// jobChecks are made in this order. The first refusal is the answer.
+var jobChecks = []jobCheck{
+	{"Countable", (*plugin).checkJobCountable},
+	{"CardsReady", (*plugin).checkJobCardsReady},
+	{"Quota", (*plugin).checkJobQuota},
+}
+
+// refuseJob says why a job is not let into its queue. It returns nil if the job is let in.
+func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
+	info, found := p.session.Queues[job.Queue]
+	if !found {
+		return report.QueueMissing{Queue: string(job.Queue)}
+	}
+	queue, refusal := p.snapshot.Queue(info)
+	if refusal != nil {
+		return refusal
+	}
+	ask := jobAsk{queue: queue}
+	ask.needs, ask.uncounted = p.snapshot.Needs(job)
+	for _, check := range jobChecks {
+		if refusal := check.refuse(p, ask); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// checkJobCountable refuses a job whose devices cannot be counted where devices are limited, and a job that says
+// something invalid of its cards.
+func (p *plugin) checkJobCountable(ask jobAsk) report.Refusal {
+	if ask.uncounted == nil || !p.snapshot.LimitsDevices(ask.queue) && !errors.As(ask.uncounted, new(demand.CardsError)) {
+		return nil
+	}
+	return report.Uncountable{Err: ask.uncounted}
+}
+
+// checkJobCardsReady refuses cards while it is not known which are in use, or what the quotas are.
+func (p *plugin) checkJobCardsReady(ask jobAsk) report.Refusal {
+	if !ask.needs.Cards {
+		return nil
+	}
+	return p.refuseCards(ask.queue)
+}
+
+// checkJobQuota refuses a job whose minimum the queue or an ancestor has no room for.
+func (p *plugin) checkJobQuota(ask jobAsk) report.Refusal {
+	refused, err := p.snapshot.FitsInqueue(ask.queue, ask.needs)
+	switch {
+	case err != nil:
+		return report.Uncountable{Err: err}
+	case refused != nil:
+		return p.snapshot.Refuse(ask.queue, refused)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,8 @@
+package capacity
+
+import "volcano.sh/volcano/pkg/scheduler/api"
+
+// jobEnqueued is Volcano's JobEnqueuedFn: all plugins agreed to let the job in.
+func (p *plugin) jobEnqueued(obj any) {
+	p.snapshot.Enqueue(obj.(*api.JobInfo))
+}

@@ -1,0 +1,127 @@
+package capacity
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
+)
+
+// openSnapshot takes the snapshot of the session, and opens the sessions of devices and cards on it.
+func (p *plugin) openSnapshot() {
+	ssn, factory := p.session, p.session.InformerFactory()
+	p.cache.use(p.arguments)
+	p.cache.cards.Refresh(p.arguments.cardResources, p.cache.report)
+
+	allocates := predicates.LeavesDevicesTo(ssn, Name, CardName)
+	if allocates {
+		p.cache.startDevices(ssn)
+	}
+	var cache *devices.Cache
+	if allocates {
+		cache = p.cache.devices
+	}
+	p.checkReadiness(allocates, cache)
+	var catalog *dra.Catalog
+	if cache != nil && cache.Ready() {
+		catalog = cache.Catalog()
+	}
+
+	hierarchy := ssn.HierarchyEnabled(p.Name()) && !p.arguments.capacityCardMode
+	p.cache.snapshots.Configure(p.arguments.options(), p.classOf(catalog))
+	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
+		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
+		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.cardQuotaRequired,
+		QueueObjects: p.cache.queues, VolcanoJobs: p.cache.jobs, Pods: factory.Core().V1().Pods().Lister(),
+		PriorityClasses: factory.Scheduling().V1().PriorityClasses().Lister(),
+		Claims:          devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
+	})
+	if deserved, guarantee := p.snapshot.RootTotals(); deserved != nil {
+		ssn.TotalDeserved, ssn.TotalGuarantee = deserved, guarantee
+	}
+	p.cards = &cards.Session{Fleet: &p.cache.cards.Fleet, Holds: p.snapshot.HoldsCards, Weight: p.arguments.nodeOrderWeight}
+	if cache != nil {
+		p.openDevices(cache, catalog)
+	}
+}
+
+// openDevices gives the session of devices what it needs to know.
+func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
+	core := p.session.InformerFactory().Core().V1()
+	p.devices = cache.Open(devices.Config{
+		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
+		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.limitedCardsOn, Refuse: p.snapshot.Refuse,
+		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Charged: p.snapshot.ChargedOrReleasing,
+		Nodes: core.Nodes().Lister(), Pods: core.Pods().Lister(),
+	})
+}
+
+// devicesCache is nil if the scheduler does not allocate devices.
+func (p *plugin) devicesCache() *devices.Cache {
+	if p.devices == nil {
+		return nil
+	}
+	return p.devices.Cache
+}
+
+// limitedCardsOn returns what a pod would be charged for the cards of a node, nil if no queue limits its cards.
+func (p *plugin) limitedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
+	if !p.snapshot.LimitsCards(pod) {
+		return nil
+	}
+	return p.cards.On(pod, node)
+}
+
+// classOf returns which DeviceClass offers an extended resource. If a node has the resource among what it offers,
+// device plugins hand it out, whatever classes say.
+func (p *plugin) classOf(catalog *dra.Catalog) func(corev1.ResourceName) string {
+	return func(name corev1.ResourceName) string {
+		class, found := catalog.Extended(name)
+		if !found || p.session.TotalResource.ScalarResources[name] > 0 {
+			return ""
+		}
+		return class
+	}
+}
+
+// checkReadiness finds out whether the limits, and the devices and cards in use, are known well enough to allocate
+// devices and cards. Allocates says that the configuration asks for devices.
+func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
+	missing := p.missingPod(cache)
+	if missing != nil {
+		p.cardsNotReady = report.CatchingUp(report.Cards, missing)
+	}
+	switch {
+	case p.cache.queuesSynced != nil && !p.cache.queuesSynced():
+		p.devicesNotReady = &report.NotReady{
+			Subject: report.Devices,
+			Why:     "the quotas of the queues are still being read; if this lasts, check that the scheduler may list and watch queues",
+		}
+	case allocates && cache == nil:
+		p.devicesNotReady = devices.NotStarted
+	case cache != nil && !cache.Ready():
+		p.devicesNotReady = devices.NotRead
+	case cache != nil && missing != nil:
+		p.devicesNotReady = report.CatchingUp(report.Devices, missing)
+	}
+}
+
+func (p *plugin) missingPod(cache *devices.Cache) *corev1.Pod {
+	var claims func() ([]*resourceapi.ResourceClaim, error)
+	if cache != nil {
+		claims = cache.Claims
+	}
+	return p.cache.snapshots.MissingPod(p.session.Jobs, p.session.InformerFactory().Core().V1().Pods().Lister(), claims, cache != nil && cache.Ready())
+}
+
+// jobOf returns the job of a task, nil if the session lacks it.
+func (p *plugin) jobOf(task *api.TaskInfo) *api.JobInfo { return p.session.Jobs[task.Job] }

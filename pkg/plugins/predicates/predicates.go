@@ -1,0 +1,70 @@
+// Package predicates is upstream's plugin predicates, which leaves devices to another plugin if the scheduler's
+// configuration has one that allocates devices.
+package predicates
+
+import (
+	"maps"
+
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+)
+
+// Name is the plugin's name in the scheduler's configuration.
+const Name = predicates.PluginName
+
+// NewBuilder returns the builder to register under Name. Allocators are the names of the plugins that allocate
+// devices.
+func NewBuilder(allocators ...string) framework.PluginBuilder {
+	return func(arguments framework.Arguments) framework.Plugin {
+		return &withoutDevices{Plugin: predicates.New(arguments), arguments: arguments, allocators: allocators}
+	}
+}
+
+// withoutDevices is upstream's plugin. If another plugin allocates devices, upstream's is made anew without
+// devices.
+type withoutDevices struct {
+	framework.Plugin
+	arguments  framework.Arguments
+	allocators []string
+}
+
+// OnSessionOpen implements framework.Plugin.
+func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
+	if LeavesDevicesTo(ssn, w.allocators...) {
+		arguments := framework.Arguments{}
+		maps.Copy(arguments, w.arguments)
+		arguments[predicates.DynamicResourceAllocationEnable] = false
+		w.Plugin = predicates.New(arguments)
+	}
+	w.Plugin.OnSessionOpen(ssn)
+}
+
+var _ framework.BindContextHandler = &withoutDevices{}
+
+// SetupBindContextExtension implements framework.BindContextHandler. Without it, upstream's plugin does not find what
+// it needs to bind volumes.
+func (w *withoutDevices) SetupBindContextExtension(state *k8sframework.CycleState, bind *cache.BindContext) {
+	if handler, ok := w.Plugin.(framework.BindContextHandler); ok {
+		handler.SetupBindContextExtension(state, bind)
+	}
+}
+
+// LeavesDevicesTo reports whether the configuration of a session has one of the allocators and asks, by the argument
+// of upstream's plugin, for the allocation of devices.
+func LeavesDevicesTo(ssn *framework.Session, allocators ...string) bool {
+	used, enabled := false, false
+	for _, tier := range ssn.Tiers {
+		for _, plugin := range tier.Plugins {
+			if plugin.Name == Name {
+				framework.Arguments(plugin.Arguments).GetBool(&enabled, predicates.DynamicResourceAllocationEnable)
+			}
+			for _, allocator := range allocators {
+				used = used || plugin.Name == allocator
+			}
+		}
+	}
+	return used && enabled
+}
