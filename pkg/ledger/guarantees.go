@@ -30,6 +30,39 @@ func (l *Ledger) findUncovered(guaranteed []Amounts) {
 	}
 }
 
+// raiseGuarantees makes each queue guarantee at least what its children guarantee together, so that a
+// guarantee is kept against the siblings of every ancestor. A queue cannot keep more for its children than
+// its capability. Parents come before children in l.queues.
+func (l *Ledger) raiseGuarantees() {
+	ofChildren := make([]Amounts, len(l.queues))
+	for i := len(l.queues) - 1; i >= 0; i-- {
+		q := &l.queues[i]
+		for _, e := range ofChildren[i] {
+			if own := at(q.capability, e.Dimension); own.exceededBy(e.Amount) {
+				e.Amount = own.Amount
+			}
+			q.guarantee = q.guarantee.atLeast(e)
+		}
+		if q.parent != none {
+			ofChildren[q.parent] = addGuarantee(ofChildren[q.parent], q.guarantee)
+		}
+	}
+}
+
+// atLeast returns the amounts with at least as much of a dimension as the entry has. It may change
+// and reuse the list.
+func (as Amounts) atLeast(e Entry) Amounts {
+	i := slices.IndexFunc(as, func(own Entry) bool { return own.Dimension == e.Dimension })
+	switch {
+	case e.Amount.Sign() <= 0:
+	case i < 0:
+		as = append(as, e)
+	case as[i].Amount.Cmp(e.Amount) < 0:
+		as[i] = e
+	}
+	return as
+}
+
 // guaranteedTogether returns what each group of siblings is guaranteed; siblings returns the index
 // of a group.
 func (l *Ledger) guaranteedTogether() []Amounts {

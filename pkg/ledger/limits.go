@@ -6,8 +6,8 @@ import "slices"
 // every ledger and in every dimension. The limit of the parent of a topmost queue is the cluster's
 // total.
 //
-//   - capability, deserved and guarantee are what the administrator wrote; deserved is then adapted
-//     as described below.
+//   - capability is what the administrator wrote. So are deserved and guarantee, which are then adapted.
+//   - guarantee is at least the sum of what the children are guaranteed, up to the capability.
 //   - limit is the capability or what the parent leaves, whichever is less, and not set if there is
 //     neither. The parent leaves its own limit, less what all its children are guaranteed but not
 //     less than zero, plus what this queue is guaranteed.
