@@ -45,14 +45,14 @@ func ExampleLedger_Charge() {
 	fmt.Print(l.Describe(claim))
 	// Output:
 	// queue root
-	//   nvidia-h100: capability 8, limit 8, deserved 2, guarantee 2; allocated 4
+	//   nvidia-h100: capability 8, limit 8; allocated 4
 	//   queue research
 	//     nvidia-h100: limit 6; allocated 4
 	//   queue serving
 	//     nvidia-h100: limit 8, deserved 2, guarantee 2
 	// part 1: nvidia-h100 4; paid by pod-1 in research; also held by pod-2 in serving
 	// queue root
-	//   nvidia-h100: capability 8, limit 8, deserved 2, guarantee 2; allocated 4
+	//   nvidia-h100: capability 8, limit 8; allocated 4
 	//   queue research
 	//     nvidia-h100: limit 6
 	//   queue serving

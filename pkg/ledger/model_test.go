@@ -80,12 +80,12 @@ func (m *model) balance(queue string, account Account, d int) int64 {
 	return sum
 }
 
-// guaranteed is at least what the children are guaranteed together, up to the capability.
-func (m *model) guaranteed(queue string, d int) int64 {
+// reserved is what siblings must leave: at least what is reserved for the children up to the capability.
+func (m *model) reserved(queue string, d int) int64 {
 	sum := int64(0)
 	for _, q := range m.queues {
 		if m.parents[q] == queue {
-			sum += m.guaranteed(q, d)
+			sum += m.reserved(q, d)
 		}
 	}
 	if own := m.capability[queue][d]; own >= 0 {
@@ -107,10 +107,10 @@ func (m *model) limit(queue string, d int) int64 {
 		reserved := int64(0)
 		for _, q := range m.queues {
 			if m.parents[q] == m.parents[queue] {
-				reserved += m.guaranteed(q, d)
+				reserved += m.reserved(q, d)
 			}
 		}
-		above = max(above-reserved, 0) + m.guaranteed(queue, d)
+		above = min(max(above-reserved, 0)+m.reserved(queue, d), max(above, m.guarantee[queue][d]))
 	}
 	if own := m.capability[queue][d]; own >= 0 && (above < 0 || own < above) {
 		return own
@@ -124,7 +124,7 @@ func (m *model) deserves(queue string, d int) int64 {
 	if limit := m.limit(queue, d); deserved >= 0 && limit >= 0 {
 		deserved = min(deserved, limit)
 	}
-	if guarantee := m.guaranteed(queue, d); guarantee > 0 {
+	if guarantee := m.guarantee[queue][d]; guarantee > 0 {
 		deserved = max(deserved, guarantee)
 	}
 	return deserved
@@ -221,7 +221,7 @@ func (m *model) mayReclaim(queue string, asked pair) bool {
 
 func (m *model) mayLose(queue string, freed pair) bool {
 	for d := range freed {
-		if guarantee := m.guaranteed(queue, d); guarantee > 0 && m.allocated(queue, d)-freed[d] < guarantee {
+		if guarantee := m.guarantee[queue][d]; guarantee > 0 && m.allocated(queue, d)-freed[d] < guarantee {
 			return false
 		}
 	}
