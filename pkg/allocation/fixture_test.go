@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 // fixture is an API server with some claims, and a reader, a pending set and a writer on it.
@@ -61,11 +63,30 @@ func (f *fixture) claim(name string) *resourceapi.ResourceClaim {
 
 // taken reports whether a device is in use or about to be.
 func (f *fixture) taken(device string) bool {
-	state, err := f.reader.manager.ResourceClaims().GatherAllocatedState()
+	f.Helper()
+	return f.pick(resourceapi.Device{Name: device}, &resourceapi.ExactDeviceRequest{}) == nil
+}
+
+// pick asks a new allocator for one device, where no other device is published.
+func (f *fixture) pick(device resourceapi.Device, request *resourceapi.ExactDeviceRequest) []resourceapi.AllocationResult {
+	f.Helper()
+	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "any"}}
+	slice := &resourceapi.ResourceSlice{Spec: resourceapi.ResourceSliceSpec{
+		Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1}, Devices: []resourceapi.Device{device},
+	}}
+	request.DeviceClassName, request.AllocationMode, request.Count = class.Name, resourceapi.DeviceAllocationModeExactCount, 1
+	asking := claim("asking")
+	asking.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", Exactly: request}}
+	allocator, err := f.pending.Allocator(dra.NewCatalog([]*resourceapi.DeviceClass{class}, []*resourceapi.ResourceSlice{slice}))
 	if err != nil {
 		f.Fatal(err)
 	}
-	return state.AllocatedDevices.Has(structured.MakeDeviceID("driver", "pool", device))
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	picked, err := allocator.Pick(f.Context(), node, []*resourceapi.ResourceClaim{asking}, func([]resourceapi.AllocationResult) bool { return true })
+	if err != nil {
+		f.Fatal(err)
+	}
+	return picked
 }
 
 func claim(name string) *resourceapi.ResourceClaim {

@@ -18,9 +18,6 @@ type Pending struct {
 
 	mu     sync.Mutex
 	claims map[types.UID]*pendingClaim
-	// written has the claims that were written since the last call of Allocator, writtenBefore those
-	// that were written between that call and the one before.
-	written, writtenBefore []*resourceapi.ResourceClaim
 }
 
 type pendingClaim struct {
@@ -40,19 +37,19 @@ func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	// A claim must not change from pending to written between the two reads.
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	allocator, err := p.reader.allocator(catalog)
+	claims, err := p.reader.Claims()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list the devices in use: %w", err)
 	}
-	// The manager's event handlers may not have processed the latest writes yet.
-	for _, claims := range [][]*resourceapi.ResourceClaim{p.written, p.writtenBefore} {
-		for _, claim := range claims {
-			if now, err := p.reader.Claim(claim.Namespace, claim.Name); err == nil && now.UID == claim.UID && now.Status.Allocation != nil {
-				allocator.Take(now.Status.Allocation)
-			}
+	allocator := p.reader.allocator(catalog)
+	for _, claim := range claims {
+		if claim.Status.Allocation != nil {
+			allocator.Take(claim.Status.Allocation)
 		}
 	}
-	p.written, p.writtenBefore = nil, p.written
+	for _, pending := range p.claims {
+		allocator.Take(pending.claim.Status.Allocation)
+	}
 	return allocator, nil
 }
 
@@ -68,21 +65,17 @@ func (p *Pending) Of(claim types.UID) *resourceapi.ResourceClaim {
 
 // Add records that a pod needs the allocation in a claim, which the API server may not have yet. If the
 // claim is pending already, its allocation stays as it is.
-func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) error {
+func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pending := p.claims[claim.UID]
 	if pending == nil {
-		if err := p.reader.manager.ResourceClaims().SignalClaimPendingAllocation(claim.UID, claim); err != nil {
-			return fmt.Errorf("reserve the devices of ResourceClaim %s/%s: %w", claim.Namespace, claim.Name, err)
-		}
 		pending = &pendingClaim{claim: claim, pods: map[types.UID]bool{}}
 		p.claims[claim.UID] = pending
 	}
-	if _, needs := pending.pods[pod]; !needs {
+	if _, known := pending.pods[pod]; !known {
 		pending.pods[pod] = false
 	}
-	return nil
 }
 
 // Drop records that a pod no longer needs a claim's allocation. It does nothing while the claim is written
@@ -125,6 +118,15 @@ func (p *Pending) begin(claim, pod types.UID) {
 	}
 }
 
+// mayWrite reports whether an allocation is still the pending one of its claim, and is being written for the
+// pod. Otherwise, its devices were given up, and other pods may have them by now.
+func (p *Pending) mayWrite(claim *resourceapi.ResourceClaim, pod types.UID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pending := p.claims[claim.UID]
+	return pending != nil && pending.claim.Status.Allocation == claim.Status.Allocation && pending.pods[pod]
+}
+
 // failed records that a claim could not be written for a pod.
 func (p *Pending) failed(claim, pod types.UID) {
 	p.mu.Lock()
@@ -135,13 +137,10 @@ func (p *Pending) failed(claim, pod types.UID) {
 }
 
 // succeeded records that the API server has a claim with its allocation.
-func (p *Pending) succeeded(claim *resourceapi.ResourceClaim) {
+func (p *Pending) succeeded(claim types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.claims[claim.UID] != nil {
-		p.written = append(p.written, claim)
-		p.remove(claim.UID)
-	}
+	delete(p.claims, claim)
 }
 
 func (p *Pending) drop(pending *pendingClaim, pod types.UID) *resourceapi.AllocationResult {
@@ -149,11 +148,6 @@ func (p *Pending) drop(pending *pendingClaim, pod types.UID) *resourceapi.Alloca
 	if len(pending.pods) > 0 {
 		return nil
 	}
-	p.remove(pending.claim.UID)
+	delete(p.claims, pending.claim.UID)
 	return pending.claim.Status.Allocation
-}
-
-func (p *Pending) remove(claim types.UID) {
-	delete(p.claims, claim)
-	p.reader.manager.ResourceClaims().RemoveClaimPendingAllocation(claim)
 }

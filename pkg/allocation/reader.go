@@ -7,6 +7,7 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -183,13 +184,8 @@ func (r *Reader) Catalog() *dra.Catalog {
 	return r.catalog
 }
 
-// allocator returns an allocator that knows the allocations of the claim manager. Pending.Allocator
-// adds those that are not there yet.
-func (r *Reader) allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
-	taken, err := r.manager.ResourceClaims().GatherAllocatedState()
-	if err != nil {
-		return nil, fmt.Errorf("list the devices in use: %w", err)
-	}
+// allocator returns an allocator for which no device is in use. Pending.Allocator adds those that are.
+func (r *Reader) allocator(catalog *dra.Catalog) *dra.Allocator {
 	enabled := utilfeature.DefaultFeatureGate.Enabled
 	return dra.NewAllocator(structured.Features{
 		AdminAccess:          enabled(features.DRAAdminAccess),
@@ -197,5 +193,9 @@ func (r *Reader) allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 		DeviceTaints:         enabled(features.DRADeviceTaints),
 		PartitionableDevices: enabled(features.DRAPartitionableDevices),
 		PrioritizedList:      enabled(features.DRAPrioritizedList),
-	}, catalog, *taken, r.celCache), nil
+	}, catalog, structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+	}, r.celCache)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/client"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/keymutex"
 )
 
 // Writer writes allocations and reservations to the API server. It uses updates, because the client for
@@ -24,11 +25,17 @@ type Writer struct {
 	client  *client.Client
 	reader  *Reader
 	pending *Pending
+	// writing lets one pod at a time write a claim. Otherwise, the pods of a gang that share a claim are bound at the
+	// same time, and conflict with each other.
+	writing keymutex.KeyMutex
 }
+
+// stripes is how many claims can be written at the same time, as far as their UIDs have different hashes.
+const stripes = 256
 
 // NewWriter returns a writer for pending allocations.
 func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending) *Writer {
-	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending}
+	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending, writing: keymutex.NewHashed(stripes)}
 }
 
 // Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet.
@@ -39,20 +46,30 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 		w.pending.begin(claim.UID, pod.UID)
 	}
 	for i, claim := range claims {
-		written, err := w.reserve(ctx, pod, claim)
-		if err != nil {
+		if err := w.reserveOne(ctx, pod, claim); err != nil {
 			w.Release(ctx, pod, claims[:i])
 			for _, rest := range claims[i:] {
 				w.pending.failed(rest.UID, pod.UID)
 			}
 			return err
 		}
-		if err := w.reader.manager.ResourceClaims().AssumeClaimAfterAPICall(written); err != nil {
-			// The informer has a newer version, or the claim is deleted. Both supersede this one.
-			klog.V(5).InfoS("Claim not assumed", "claim", klog.KObj(claim), "reason", err.Error())
-		}
-		w.pending.succeeded(written)
 	}
+	return nil
+}
+
+// reserveOne reserves a claim for a pod. Until the reader has what was written, no other pod writes the claim.
+func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
+	w.writing.LockKey(string(claim.UID))
+	defer func() { _ = w.writing.UnlockKey(string(claim.UID)) }() // a hashed key mutex returns no error
+	written, err := w.reserve(ctx, pod, claim)
+	if err != nil {
+		return err
+	}
+	if err := w.reader.manager.ResourceClaims().AssumeClaimAfterAPICall(written); err != nil {
+		// The informer has a newer version, or the claim is deleted. Both supersede this one.
+		klog.V(5).InfoS("Claim not assumed", "claim", klog.KObj(claim), "reason", err.Error())
+	}
+	w.pending.succeeded(claim.UID)
 	return nil
 }
 
@@ -67,7 +84,7 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 			return err
 		case claim.UID != wanted.UID || claim.DeletionTimestamp != nil:
 			return fmt.Errorf("it was deleted in the meantime")
-		case claim.Status.Allocation == nil && w.pending.Of(wanted.UID) == nil:
+		case claim.Status.Allocation == nil && !w.pending.mayWrite(wanted, pod.UID):
 			return fmt.Errorf("its devices were released in the meantime")
 		case claim.Status.Allocation == nil:
 			if claim, err = w.addFinalizer(ctx, claim); err != nil {

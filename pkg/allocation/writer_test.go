@@ -17,9 +17,7 @@ func TestReserve(t *testing.T) {
 	f := newFixture(t, claim("c"))
 	wanted := given(claim("c"), "gpu-0")
 	for _, name := range []string{"a", "b"} {
-		if err := f.pending.Add(wanted, types.UID(name)); err != nil {
-			t.Fatal(err)
-		}
+		f.pending.Add(wanted, types.UID(name))
 	}
 	for _, name := range []string{"a", "b"} {
 		if err := f.writer.Reserve(t.Context(), pod(name), []*resourceapi.ResourceClaim{wanted}); err != nil {
@@ -42,9 +40,7 @@ func TestReserve(t *testing.T) {
 func TestReserveAgainAfterAConflict(t *testing.T) {
 	f := newFixture(t, claim("c"))
 	wanted := given(claim("c"), "gpu-0")
-	if err := f.pending.Add(wanted, "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.pending.Add(wanted, "a")
 	conflicts := 0
 	f.kube.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if conflicts++; conflicts > 2 {
@@ -76,9 +72,7 @@ func TestReserveAllOrNothing(t *testing.T) {
 			f := newFixture(t, claim("good"), c.claim)
 			good, bad := given(claim("good"), "gpu-0"), given(claim(c.claim.Name), "gpu-1")
 			for _, wanted := range []*resourceapi.ResourceClaim{good, bad} {
-				if err := f.pending.Add(wanted, "a"); err != nil {
-					t.Fatal(err)
-				}
+				f.pending.Add(wanted, "a")
 			}
 			err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{good, bad})
 			if err == nil || err.Error() != c.want {

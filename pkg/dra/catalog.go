@@ -33,8 +33,9 @@ type Catalog struct {
 	cards map[string]string
 	// extended has the class that offers each extended resource.
 	extended map[corev1.ResourceName]string
-	pools    map[poolID][]*resourceapi.ResourceSlice
-	drivers  map[string]bool
+	// devices has the devices of the latest generation of each pool.
+	devices map[DeviceID]*resourceapi.Device
+	drivers map[string]bool
 	// capacities has the names of all capacities of all devices.
 	capacities map[resourceapi.QualifiedName]bool
 	// ofNode has the slices of a single node, anywhere the slices that several nodes may reach.
@@ -46,7 +47,7 @@ type Catalog struct {
 func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
 	c := &Catalog{
 		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{},
-		pools: map[poolID][]*resourceapi.ResourceSlice{}, drivers: map[string]bool{},
+		devices: map[DeviceID]*resourceapi.Device{}, drivers: map[string]bool{},
 		capacities: map[resourceapi.QualifiedName]bool{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
 	}
 	c.addClasses(classes)
@@ -62,8 +63,8 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 		} else {
 			c.anywhere = append(c.anywhere, slice)
 		}
-		c.addToPool(slice)
 	}
+	c.addDevices(all)
 	return c
 }
 
@@ -89,19 +90,24 @@ func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 	}
 }
 
-// addToPool keeps the slices of a pool's latest generation.
-func (c *Catalog) addToPool(slice *resourceapi.ResourceSlice) {
-	id := poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
-	pool := c.pools[id]
-	if len(pool) > 0 {
-		switch generation := pool[0].Spec.Pool.Generation; {
-		case slice.Spec.Pool.Generation < generation:
-			return
-		case slice.Spec.Pool.Generation > generation:
-			pool = nil
+// addDevices indexes the devices of a pool's latest generation.
+func (c *Catalog) addDevices(slices []*resourceapi.ResourceSlice) {
+	latest := map[poolID]int64{}
+	for _, slice := range slices {
+		id := poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
+		latest[id] = max(latest[id], slice.Spec.Pool.Generation)
+	}
+	for _, slice := range slices {
+		if slice.Spec.Pool.Generation < latest[poolID{slice.Spec.Driver, slice.Spec.Pool.Name}] {
+			continue
+		}
+		for i := range slice.Spec.Devices {
+			id := DeviceID{slice.Spec.Driver, slice.Spec.Pool.Name, slice.Spec.Devices[i].Name}
+			if _, listed := c.devices[id]; !listed {
+				c.devices[id] = &slice.Spec.Devices[i]
+			}
 		}
 	}
-	c.pools[id] = append(pool, slice)
 }
 
 // Class returns the DeviceClass of that name; false if there is none.
@@ -141,14 +147,8 @@ func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 	if c == nil {
 		return nil, false
 	}
-	for _, slice := range c.pools[poolID{id.Driver, id.Pool}] {
-		for i := range slice.Spec.Devices {
-			if slice.Spec.Devices[i].Name == id.Device {
-				return &slice.Spec.Devices[i], true
-			}
-		}
-	}
-	return nil, false
+	device, listed := c.devices[id]
+	return device, listed
 }
 
 // HasDriver reports whether a driver publishes any ResourceSlice.

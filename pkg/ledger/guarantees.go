@@ -2,8 +2,8 @@ package ledger
 
 import "slices"
 
-// Uncovered is a guarantee that cannot be kept: together, a queue and its siblings are guaranteed
-// more than their parent, or the cluster, can have.
+// Uncovered is a guarantee that cannot be kept: together, a queue and its siblings are guaranteed, or
+// have to keep for their children, more than their parent, or the cluster, can have.
 type Uncovered struct {
 	Queue     QueueID
 	Dimension Dimension
@@ -16,12 +16,17 @@ func (l *Ledger) Uncovered() []Uncovered {
 	return l.uncovered
 }
 
-func (l *Ledger) findUncovered(guaranteed []Amounts) {
+func (l *Ledger) findUncovered(reserved []Amounts) {
 	for i := range l.queues {
-		id := QueueID(i)
-		for _, e := range l.queues[i].guarantee {
-			above, sum := l.above(id, e.Dimension), guaranteed[l.siblings(id)].Of(e.Dimension)
-			if e.Amount.Sign() > 0 && above.exceededBy(sum) {
+		id, q := QueueID(i), &l.queues[i]
+		for _, e := range q.reserved {
+			above, sum := l.above(id, e.Dimension), reserved[l.siblings(id)].Of(e.Dimension)
+			if e.Amount.Sign() <= 0 || !above.exceededBy(sum) {
+				continue
+			}
+			// If the queue guarantees nothing itself and could not have that much even alone, the guarantees of
+			// its children are reported.
+			if q.guarantee.Of(e.Dimension).Sign() > 0 || !above.exceededBy(e.Amount) {
 				l.uncovered = append(l.uncovered, Uncovered{
 					Queue: id, Dimension: l.dimensions.Dimension(e.Dimension), Sum: sum, Limit: above.Amount,
 				})
@@ -30,13 +35,45 @@ func (l *Ledger) findUncovered(guaranteed []Amounts) {
 	}
 }
 
-// guaranteedTogether returns what each group of siblings is guaranteed; siblings returns the index
-// of a group.
-func (l *Ledger) guaranteedTogether() []Amounts {
+// reserve computes what is reserved for each queue. Parents come before children in l.queues.
+func (l *Ledger) reserve() {
+	ofChildren := make([]Amounts, len(l.queues))
+	for i := len(l.queues) - 1; i >= 0; i-- {
+		q := &l.queues[i]
+		q.reserved = q.guarantee
+		for _, e := range ofChildren[i] {
+			if own := at(q.capability, e.Dimension); own.exceededBy(e.Amount) {
+				e.Amount = own.Amount
+			}
+			q.reserved = q.reserved.atLeast(e)
+		}
+		if q.parent != none {
+			ofChildren[q.parent] = addGuarantee(ofChildren[q.parent], q.reserved)
+		}
+	}
+}
+
+// atLeast returns the amounts with at least as much of a dimension as the entry has. It copies the list
+// if it changes.
+func (as Amounts) atLeast(e Entry) Amounts {
+	i := slices.IndexFunc(as, func(own Entry) bool { return own.Dimension == e.Dimension })
+	switch {
+	case e.Amount.Sign() <= 0:
+	case i < 0:
+		as = append(slices.Clip(as), e)
+	case as[i].Amount.Cmp(e.Amount) < 0:
+		as = as.copied()
+		as[i] = e
+	}
+	return as
+}
+
+// reservedTogether returns what is reserved for each group of siblings; siblings returns the index of a group.
+func (l *Ledger) reservedTogether() []Amounts {
 	sums := make([]Amounts, len(l.queues)+1)
 	for i := range l.queues {
 		group := l.siblings(QueueID(i))
-		sums[group] = addGuarantee(sums[group], l.queues[i].guarantee)
+		sums[group] = addGuarantee(sums[group], l.queues[i].reserved)
 	}
 	return sums
 }

@@ -8,11 +8,15 @@ import "slices"
 //
 //   - capability, deserved and guarantee are what the administrator wrote; deserved is then adapted
 //     as described below.
+//   - reserved is what siblings must leave: the guarantee or what is reserved for the children
+//     together up to the capability, whichever is more. A nested guarantee is so kept against the
+//     siblings of every ancestor.
 //   - limit is the capability or what the parent leaves, whichever is less, and not set if there is
-//     neither. The parent leaves its own limit, less what all its children are guaranteed but not
-//     less than zero, plus what this queue is guaranteed.
-//   - A limit exceeds the parent's only if the guarantees below the parent exceed what the parent
-//     has. [Ledger.Uncovered] then reports them.
+//     neither. The parent leaves its own limit, less what is reserved for all its children but not
+//     less than zero, plus what is reserved for this queue, but not more than its own limit or the
+//     guarantee, whichever is more.
+//   - A limit exceeds the parent's only if the guarantee of the queue exceeds what the parent has.
+//     [Ledger.Uncovered] then reports it.
 //   - A card that the queue must not use has a limit of zero (see forbidden).
 //   - binding is limit without those limits that equal the parent's. The parent holds at least as
 //     much as the queue, so it refuses whatever the queue would refuse, and users need its name.
@@ -29,18 +33,19 @@ type quota struct {
 	binding    []Limit
 	deserved   []Limit
 	guarantee  Amounts
+	reserved   Amounts
 	lister     QueueID
 	free       bool
 }
 
 // deriveLimits computes the quota of each queue. Parents come before children in l.queues.
 func (l *Ledger) deriveLimits() {
-	guaranteed := l.guaranteedTogether()
+	reserved := l.reservedTogether()
 	for i := range l.queues {
 		id, q := QueueID(i), &l.queues[i]
 		q.limit, q.binding = make([]Limit, len(l.dimensions.names)), make([]Limit, len(l.dimensions.names))
 		for o := range q.limit {
-			q.limit[o] = l.derivedLimit(id, Ordinal(o), guaranteed[l.siblings(id)])
+			q.limit[o] = l.derivedLimit(id, Ordinal(o), reserved[l.siblings(id)])
 			if q.parent == none || q.limit[o] != l.queues[q.parent].limit[o] || l.forbidden(id, Ordinal(o)) {
 				q.binding[o] = q.limit[o]
 			}
@@ -48,14 +53,14 @@ func (l *Ledger) deriveLimits() {
 		q.free = q.parent != none && q.lister == none && !slices.ContainsFunc(q.binding, func(b Limit) bool { return b.Set })
 		q.adaptDeserved()
 	}
-	l.findUncovered(guaranteed)
+	l.findUncovered(reserved)
 }
 
-func (l *Ledger) derivedLimit(q QueueID, o Ordinal, guaranteed Amounts) Limit {
+func (l *Ledger) derivedLimit(q QueueID, o Ordinal, reserved Amounts) Limit {
 	if l.forbidden(q, o) {
 		return nothing
 	}
-	limit := l.leftFor(q, o, guaranteed)
+	limit := l.leftFor(q, o, reserved)
 	if own := at(l.queues[q].capability, o); own.Set && (!limit.Set || limit.Amount.Cmp(own.Amount) > 0) {
 		return own
 	}
@@ -70,21 +75,32 @@ func (l *Ledger) forbidden(q QueueID, o Ordinal) bool {
 	return lister != none && l.Leaf(q) && l.dimensions.names[o].Kind == Card && !at(l.queues[lister].capability, o).Set
 }
 
-// leftFor returns what a queue's parent, or the cluster, leaves for it beside what its siblings are
-// guaranteed. If the guarantees are more than there is, that is the queue's own guarantee.
-func (l *Ledger) leftFor(q QueueID, o Ordinal, guaranteed Amounts) Limit {
+// leftFor returns what a queue's parent, or the cluster, leaves for it beside what is reserved for its
+// siblings. If more is reserved than there is, that is what is reserved for the queue itself.
+func (l *Ledger) leftFor(q QueueID, o Ordinal, reserved Amounts) Limit {
 	above := l.above(q, o)
 	if !above.Set {
 		return unlimited
 	}
-	left, err := above.Amount.Sub(guaranteed.Of(o))
+	left, err := above.Amount.Sub(reserved.Of(o))
 	if err != nil || left.Sign() < 0 {
 		left = Amount{}
 	}
-	if left, err = left.Add(l.queues[q].guarantee.Of(o)); err != nil {
+	if left, err = left.Add(l.queues[q].reserved.Of(o)); err != nil {
 		return unlimited
 	}
+	// What is reserved for children does not make more of what there is. The guarantee of the queue counts in full.
+	if most := larger(above.Amount, l.queues[q].guarantee.Of(o)); left.Cmp(most) > 0 {
+		left = most
+	}
 	return AtMost(left)
+}
+
+func larger(a, b Amount) Amount {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
 }
 
 // above returns the limit of a queue's parent, or the cluster's total.

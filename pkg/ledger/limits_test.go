@@ -41,7 +41,7 @@ func TestInvariantsOfLimits(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{
-		"capability", "left by the parent", "no limit", "guaranteed to others", "not covered", "forbidden", "free",
+		"capability", "left by the parent", "reserved for children", "no limit", "guaranteed to others", "not covered", "forbidden", "free",
 		"not binding", "deserved is cut", "deserved is the guarantee",
 	} {
 		if seen[kind] < 20 {
@@ -128,10 +128,13 @@ func (v *invariants) checkLimit(o Ordinal, forbidden bool, above, capability, li
 		v.hold(limit == nothing, o, "a card that is not on the list has a limit of zero")
 		return
 	}
-	guaranteed, own := v.guaranteed(o), v.spec.Guarantee.Of(o)
+	reserved, own := v.reserved(o), v.reservedFor(v.q, o)
 	left := Limit{}
 	if above.Set {
-		left = AtMost(mustAdd(v.t, clipped(mustSub(v.t, above.Amount, guaranteed)), own))
+		left = AtMost(mustAdd(v.t, clipped(mustSub(v.t, above.Amount, reserved)), own))
+		if most := larger(above.Amount, v.spec.Guarantee.Of(o)); left.Amount.Cmp(most) > 0 {
+			left = AtMost(most)
+		}
 	}
 	want := left
 	if capability.Set && !left.exceededBy(capability.Amount) {
@@ -143,7 +146,7 @@ func (v *invariants) checkLimit(o Ordinal, forbidden bool, above, capability, li
 	v.count("no limit", !limit.Set)
 	if above.exceededBy(limit.Amount) {
 		v.count("not covered", true)
-		v.hold(above.exceededBy(guaranteed) && v.reported(o), o, "a limit exceeds the parent's only if a guarantee is reported as not covered")
+		v.hold(above.exceededBy(reserved) && v.reported(o), o, "a limit exceeds the parent's only if a guarantee is reported as not covered")
 	}
 }
 
@@ -189,15 +192,30 @@ func (v *invariants) above(o Ordinal) Limit {
 	return AtMost(v.l.total.Of(o))
 }
 
-// guaranteed is what the queue and its siblings are guaranteed.
-func (v *invariants) guaranteed(o Ordinal) Amount {
+// reserved is what is reserved for the queue and its siblings.
+func (v *invariants) reserved(o Ordinal) Amount {
 	sum := Amount{}
 	for id := range v.l.queues {
 		if v.l.queues[id].parent == v.l.queues[v.q].parent {
-			sum = mustAdd(v.t, sum, v.l.Guarantee(QueueID(id), o).Amount)
+			sum = mustAdd(v.t, sum, v.reservedFor(QueueID(id), o))
 		}
 	}
 	return sum
+}
+
+// reservedFor is what siblings of a queue must leave.
+func (v *invariants) reservedFor(q QueueID, o Ordinal) Amount {
+	children, guarantee := Amount{}, v.l.Guarantee(q, o).Amount
+	for id := range v.l.queues {
+		if v.l.queues[id].parent == q {
+			children = mustAdd(v.t, children, v.reservedFor(QueueID(id), o))
+		}
+	}
+	if capability := v.l.Capability(q, o); capability.exceededBy(children) {
+		children = capability.Amount
+	}
+	v.count("reserved for children", children.Cmp(guarantee) > 0)
+	return larger(children, guarantee)
 }
 
 // reported says whether a guarantee of the queue or of a sibling is reported as not covered.

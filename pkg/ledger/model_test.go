@@ -80,6 +80,20 @@ func (m *model) balance(queue string, account Account, d int) int64 {
 	return sum
 }
 
+// reserved is what siblings must leave: at least what is reserved for the children up to the capability.
+func (m *model) reserved(queue string, d int) int64 {
+	sum := int64(0)
+	for _, q := range m.queues {
+		if m.parents[q] == queue {
+			sum += m.reserved(q, d)
+		}
+	}
+	if own := m.capability[queue][d]; own >= 0 {
+		sum = min(sum, own)
+	}
+	return max(sum, m.guarantee[queue][d])
+}
+
 // limit is -1 when there is none.
 func (m *model) limit(queue string, d int) int64 {
 	above := int64(-1)
@@ -93,10 +107,10 @@ func (m *model) limit(queue string, d int) int64 {
 		reserved := int64(0)
 		for _, q := range m.queues {
 			if m.parents[q] == m.parents[queue] {
-				reserved += m.guarantee[q][d]
+				reserved += m.reserved(q, d)
 			}
 		}
-		above = max(above-reserved, 0) + m.guarantee[queue][d]
+		above = min(max(above-reserved, 0)+m.reserved(queue, d), max(above, m.guarantee[queue][d]))
 	}
 	if own := m.capability[queue][d]; own >= 0 && (above < 0 || own < above) {
 		return own

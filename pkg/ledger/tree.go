@@ -81,6 +81,7 @@ func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []S
 	if total != nil {
 		l.total = append(Amounts{}, total...)
 	}
+	l.reserve()
 	l.deriveLimits()
 	return l, placement.setAside()
 }

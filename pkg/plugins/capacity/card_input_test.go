@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -83,4 +85,16 @@ func TestArguments(t *testing.T) {
 	if s := readArguments(Name, framework.Arguments{nodeOrderWeight: 0.5}); s.cardQuotaRequired || s.capacityCardMode || s.nodeOrderWeight != 0.5 {
 		t.Errorf("arguments of %s are %+v", Name, s)
 	}
+}
+
+// TestAClaimThatIsNotNeededDoesNotPanic: the scheduler does not allocate devices, and a pod that asks for a card has an
+// entry in spec.resourceClaims for which no claim is needed.
+func TestAClaimThatIsNotNeededDoesNotPanic(t *testing.T) {
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).withCards(map[string]string{"q": `{"H100": 8}`})
+	pod := gpuPod("p", "", 1, "H100")
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "none", ResourceClaimTemplateName: ptr.To("template")}}
+	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "none"}}
+	s.job("j", "q", inqueue, nil, pod)
+	ssn := s.run(t)
+	expectStatuses(t, ssn, "p:Binding")
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// Deallocate takes devices away from claims whose pod cannot use them: the pod was not bound, and no node
-// is suitable for it now. Call it for such a pod when a session closes. Kube-scheduler does so in
-// PostFilter, an extension point that Volcano lacks.
+// Deallocate takes devices away from claims that no pod uses and whose devices keep this pod from running: the
+// pod was not bound, and no node is suitable for it now. Call it for such a pod when a session closes.
+// Kube-scheduler does so in PostFilter, an extension point that Volcano lacks.
 func (s *Session) Deallocate(state *State) {
 	for i := range state.allocated {
-		if claim := &state.allocated[i]; s.unusable(state.pod, claim) {
+		if claim := &state.allocated[i]; s.unusable(state, claim) {
 			s.deallocate(state.pod.Object, claim.ResourceClaim)
 		}
 	}
@@ -37,13 +37,13 @@ func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 	}
 }
 
-// unusable reports whether the devices of a claim keep a pod from running and no other pod uses them: the
-// claim was made for the pod, or no node can use the devices.
-func (s *Session) unusable(pod *demand.Pod, claim *allocatedClaim) bool {
-	if s.pending.Of(claim.UID) != nil || usedByOthers(pod, claim.ResourceClaim) {
+// unusable reports whether the devices of a claim keep a pod from running while no other pod uses them: the claim was
+// made for the pod, or some node cannot use the devices.
+func (s *Session) unusable(state *State, claim *allocatedClaim) bool {
+	if s.pending.Of(claim.UID) != nil || usedByOthers(state.pod, claim.ResourceClaim) {
 		return false
 	}
-	return resourceclaim.IsForPod(pod.Object, claim.ResourceClaim) == nil || !s.reachable(claim)
+	return resourceclaim.IsForPod(state.pod.Object, claim.ResourceClaim) == nil || state.unavailable[claim.UID] || !s.reachable(claim)
 }
 
 func usedByOthers(pod *demand.Pod, claim *resourceapi.ResourceClaim) bool {

@@ -23,6 +23,7 @@ const pickTimeout = 10 * time.Second
 func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 	for i := range state.allocated {
 		if err := state.allocated[i].check(node); err != nil {
+			state.setUnavailable(state.allocated[i].UID)
 			return &report.NodeRefusal{Message: err.Error(), Unresolvable: true}
 		}
 	}

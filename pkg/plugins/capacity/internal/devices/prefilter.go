@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
@@ -19,7 +20,7 @@ func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger) (*State, repo
 	if err := s.openAllocator(); err != nil {
 		return nil, report.Unplaceable{Err: err}
 	}
-	state := &State{pod: pod, books: books, picks: map[string]*pick{}}
+	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}}
 	for _, claim := range pod.Claims {
 		object := s.latest(claim.Object)
 		if _, deallocating := s.deallocating.Load(object.UID); deallocating {

@@ -45,13 +45,12 @@ func (s *Session) take(claim *demand.Claim, result *resourceapi.AllocationResult
 		if !usableOn(decided, node) {
 			return elsewhere(decided)
 		}
-		return s.pending.Add(decided, pod)
+		s.pending.Add(decided, pod)
+		return nil
 	}
 	allocated := *claim.Object
 	allocated.Status.Allocation = result
-	if err := s.pending.Add(&allocated, pod); err != nil {
-		return err
-	}
+	s.pending.Add(&allocated, pod)
 	s.allocator.Take(result)
 	return s.Assign(claim, amounts)
 }
@@ -67,7 +66,8 @@ func (s *Session) join(claim *allocatedClaim, pod types.UID, node *corev1.Node) 
 	if s.pending.Of(claim.UID) == nil {
 		return fmt.Errorf("ResourceClaim %s is not being allocated any more", nameOf(claim.ResourceClaim))
 	}
-	return s.pending.Add(claim.ResourceClaim, pod)
+	s.pending.Add(claim.ResourceClaim, pod)
+	return nil
 }
 
 // usableOn reports whether the devices of an allocated claim can be used on a node.

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/devicequota/devicequota/pkg/demand"
@@ -26,6 +27,8 @@ type State struct {
 	mu sync.Mutex
 	// picks has what was picked on each node.
 	picks map[string]*pick
+	// unavailable has the UIDs of the allocated claims whose devices some node cannot use.
+	unavailable map[types.UID]bool
 	// insufficient says that some node lacked devices.
 	insufficient bool
 	// refusal is why the quota refused what was picked, nil if it did not.
@@ -71,6 +74,12 @@ func (s *State) refuse(refusal report.Refusal) {
 	if s.refusal == nil || refusal.Message() < s.refusal.Message() {
 		s.refusal = refusal
 	}
+}
+
+func (s *State) setUnavailable(claim types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unavailable[claim] = true
 }
 
 func (s *State) setInsufficient() {
