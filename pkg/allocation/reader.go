@@ -41,9 +41,8 @@ type Reader struct {
 	synced    []cache.InformerSynced
 	// served is the version that the API server had at the start, in the client's spelling.
 	served string
-	// caughtUp is set once the manager, which event handlers fill, has every claim that the
-	// informers have.
-	caughtUp bool
+	// ready is set once everything has synced.
+	ready bool
 
 	// stale says that a DeviceClass or a ResourceSlice has changed since the catalog was made.
 	stale    atomic.Bool
@@ -78,6 +77,9 @@ func NewReader(ctx context.Context, kube kubernetes.Interface) (*Reader, error) 
 		return nil, fmt.Errorf("start to read ResourceSlices: %w", err)
 	}
 	assumed := assumecache.NewAssumeCache(klog.FromContext(ctx), claims.Informer(), "ResourceClaim", "", nil)
+	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when
+	// its handlers have processed every claim that existed at the start.
+	handled := assumed.AddEventHandler(cache.ResourceEventHandlerFuncs{}).HasSynced
 	r := &Reader{
 		factory:   factory,
 		published: published,
@@ -86,7 +88,7 @@ func NewReader(ctx context.Context, kube kubernetes.Interface) (*Reader, error) 
 		claims:    claims.Lister(),
 		templates: templates.Lister(),
 		classes:   classes.Lister(),
-		synced:    []cache.InformerSynced{claims.Informer().HasSynced, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
+		synced:    []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
 		celCache:  cel.NewCache(100, cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}),
 	}
 	if err := r.watchCatalog(classes.Informer()); err != nil {
@@ -119,7 +121,7 @@ func (r *Reader) Shutdown() {
 
 // Ready reports whether the reader has every object that existed when it started.
 func (r *Reader) Ready() bool {
-	if r.caughtUp {
+	if r.ready {
 		return true
 	}
 	for _, synced := range r.synced {
@@ -127,16 +129,7 @@ func (r *Reader) Ready() bool {
 			return false
 		}
 	}
-	claims, err := r.claims.List(labels.Everything())
-	if err != nil {
-		return false
-	}
-	for _, claim := range claims {
-		if _, err := r.manager.ResourceClaims().Get(claim.Namespace, claim.Name); err != nil {
-			return false
-		}
-	}
-	r.caughtUp, r.served = true, r.client.CurrentAPI()
+	r.ready, r.served = true, r.client.CurrentAPI()
 	return true
 }
 

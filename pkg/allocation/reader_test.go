@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -43,4 +44,17 @@ func TestShutdownWaitsForTheEndOfTheContext(t *testing.T) {
 	}
 	cancel()
 	<-stopped
+}
+
+func TestAReaderThatIsReadyKnowsTheDevicesInUse(t *testing.T) {
+	var claims []*resourceapi.ResourceClaim
+	for i := range 100 {
+		claims = append(claims, given(claim(fmt.Sprint("c", i)), fmt.Sprint("gpu-", i)))
+	}
+	f := newFixture(t, claims...)
+	for i := range claims {
+		if device := fmt.Sprint("gpu-", i); !f.taken(device) {
+			t.Errorf("device %s is free", device)
+		}
+	}
 }

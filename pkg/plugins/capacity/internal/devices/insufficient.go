@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -48,12 +49,12 @@ func (s *Session) outsideHolders() []report.OutsideHolder {
 	if err != nil {
 		klog.ErrorS(err, "Failed to list claims")
 	}
-	charged := map[*resourceapi.ResourceClaim]bool{}
+	charged := map[types.UID]bool{}
 	for claim := range s.Config.Claims.All {
-		charged[claim.Object] = s.Charged(claim)
+		charged[claim.Object.UID] = s.Charged(claim)
 	}
 	for _, claim := range claims {
-		if claim.Status.Allocation == nil || charged[claim] {
+		if claim.Status.Allocation == nil || charged[claim.UID] {
 			continue
 		}
 		usage, err := dra.Allocated(&claim.Spec, claim.Status.Allocation, s.Catalog)

@@ -53,7 +53,9 @@ func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *
 	if payer, _, charged := s.Ledger.Payer(claim.Part); unwritten && charged && payer != pod.Queue {
 		return busy(object, "is being allocated for a pod of another queue: this pod can share it afterwards")
 	}
-	if !resourceclaim.CanBeReserved(object) && !resourceclaim.IsReservedForPod(pod.Object, object) {
+	// Upstream's CanBeReserved is always true in v0.34.
+	full := len(object.Status.ReservedFor) >= resourceapi.ResourceClaimReservedForMaxSize
+	if full && !resourceclaim.IsReservedForPod(pod.Object, object) {
 		return report.Unplaceable{Err: fmt.Errorf("ResourceClaim %s is used by %d pods, which is the most that can share one: use another one",
 			nameOf(object), len(object.Status.ReservedFor))}
 	}

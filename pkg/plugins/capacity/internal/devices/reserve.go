@@ -2,11 +2,11 @@ package devices
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -16,6 +16,10 @@ import (
 // upstream, the caller passes the node of the task: the node of the pod is not set if the pod is only
 // pipelined (volcano pull request 5884).
 func (s *Session) Reserve(state *State, node *corev1.Node) error {
+	state, err := s.withDecided(state)
+	if err != nil {
+		return err
+	}
 	picked, err := s.validPick(state, node)
 	if err != nil {
 		return err
@@ -26,7 +30,7 @@ func (s *Session) Reserve(state *State, node *corev1.Node) error {
 		if picked.amounts != nil {
 			amounts = picked.amounts[i]
 		}
-		if err := s.take(claim, &picked.results[i], amounts, pod, node); err != nil {
+		if err := s.take(claim, &picked.results[i], amounts, pod); err != nil {
 			return err
 		}
 	}
@@ -38,16 +42,31 @@ func (s *Session) Reserve(state *State, node *corev1.Node) error {
 	return nil
 }
 
-// take takes what was picked for a claim. If Volcano went back to an earlier choice of nodes, in which
-// another pod was first, the pod gets what that pod has.
-func (s *Session) take(claim *demand.Claim, result *resourceapi.AllocationResult, amounts ledger.Amounts, pod types.UID, node *corev1.Node) error {
-	if decided := s.pending.Of(claim.Object.UID); decided != nil {
-		if !usableOn(decided, node) {
-			return elsewhere(decided)
+// withDecided returns the state of a pod with the devices that other pods have got for its claims since PreFilter. That
+// happens if Volcano goes back to an earlier choice of nodes, in which another pod was first. The state itself stays as
+// it is, because Volcano may go back once more.
+func (s *Session) withDecided(state *State) (*State, error) {
+	now := &State{pod: state.pod, books: state.books, allocated: slices.Clip(state.allocated), open: state.open, picks: map[string]*pick{}}
+	for _, claim := range state.unallocated {
+		decided := s.pending.Of(claim.Object.UID)
+		if decided == nil {
+			now.unallocated = append(now.unallocated, claim)
+			continue
 		}
-		s.pending.Add(decided, pod)
-		return nil
+		allocated, err := allocatedClaimOf(decided)
+		if err != nil {
+			return nil, err
+		}
+		now.allocated = append(now.allocated, allocated)
 	}
+	if len(now.unallocated) == len(state.unallocated) {
+		return state, nil
+	}
+	return now, nil
+}
+
+// take takes what was picked for a claim.
+func (s *Session) take(claim *demand.Claim, result *resourceapi.AllocationResult, amounts ledger.Amounts, pod types.UID) error {
 	allocated := *claim.Object
 	allocated.Status.Allocation = result
 	s.pending.Add(&allocated, pod)
@@ -68,15 +87,6 @@ func (s *Session) join(claim *allocatedClaim, pod types.UID, node *corev1.Node) 
 	}
 	s.pending.Add(claim.ResourceClaim, pod)
 	return nil
-}
-
-// usableOn reports whether the devices of an allocated claim can be used on a node.
-func usableOn(claim *resourceapi.ResourceClaim, node *corev1.Node) bool {
-	if claim.Status.Allocation.NodeSelector == nil {
-		return true
-	}
-	selector, err := nodeaffinity.NewNodeSelector(claim.Status.Allocation.NodeSelector)
-	return err == nil && selector.Match(node)
 }
 
 // validPick returns what was picked for a pod on a node. If devices have been taken or put back since, as when

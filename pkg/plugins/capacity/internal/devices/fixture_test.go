@@ -1,0 +1,267 @@
+package devices
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	clienttesting "k8s.io/client-go/testing"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// cluster is what the API server has. There are the DeviceClasses h100, a100 and bare, and the queues q and r below root.
+type cluster struct {
+	// devices has the classes of the devices of each node, as words. Devices are named h100-0, h100-1 and so on. A
+	// device of the class bare matches the class h100, too, but has no memory.
+	devices map[string]string
+	// quotas has the capability of each queue, as words such as h100=2 or h100/memory=80Gi.
+	quotas map[string]string
+	claims []*resourceapi.ResourceClaim
+}
+
+// fixture is a cluster, and a session on it. There is no scheduler.
+type fixture struct {
+	*testing.T
+	kube    *fake.Clientset
+	cache   *Cache
+	cancel  context.CancelFunc
+	counter *demand.Counter
+	specs   []ledger.QueueSpec
+	pods    toolscache.Indexer
+	nodes   toolscache.Indexer
+
+	books *ledger.Ledger
+	// releasing is what releasing pods hold beyond the ledger.
+	releasing ledger.Demand
+	session   *Session
+}
+
+func newFixture(t *testing.T, has cluster) *fixture {
+	f := &fixture{
+		T: t, kube: fake.NewClientset(), counter: demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false }),
+		pods:  toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}),
+		nodes: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
+	}
+	for _, name := range []string{"h100", "a100", "bare"} {
+		f.try(f.kube.Tracker().Add(class(name)))
+	}
+	for name, devices := range has.devices {
+		f.try(f.nodes.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+		f.try(f.kube.Tracker().Add(slice(name, devices)))
+	}
+	for _, c := range has.claims {
+		f.try(f.kube.Tracker().Add(c))
+	}
+	for _, name := range []string{"root", "q", "r"} {
+		spec := ledger.QueueSpec{Name: name, Capability: f.amounts(has.quotas[name])}
+		if name != "root" {
+			spec.Parent = "root"
+		}
+		f.specs = append(f.specs, spec)
+	}
+	f.countVersions()
+	watching := f.signalWatch()
+	ctx, cancel := context.WithCancel(context.Background())
+	f.cancel = cancel
+	var err error
+	f.cache, err = Start(ctx, f.kube)
+	f.try(err)
+	t.Cleanup(func() {
+		cancel()
+		f.cache.Shutdown()
+	})
+	f.eventually("the cache is ready", f.cache.Ready)
+	<-watching
+	f.open()
+	return f
+}
+
+// countVersions gives every change of a claim a version of its own, as an API server does. Without it, readers take a
+// change for old news.
+func (f *fixture) countVersions() {
+	version := 1
+	f.kube.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		claim := action.(clienttesting.UpdateAction).GetObject().(*resourceapi.ResourceClaim)
+		version++
+		claim.ResourceVersion = strconv.Itoa(version)
+		return true, claim, f.kube.Tracker().Update(action.GetResource(), claim, action.GetNamespace())
+	})
+}
+
+// signalWatch returns a channel that is closed once claims are watched. The fake API server does not send changes that
+// happen between a list and a watch.
+func (f *fixture) signalWatch() <-chan struct{} {
+	watching := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(watching) })
+	f.kube.PrependWatchReactor("resourceclaims", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		defer begun()
+		changes, err := f.kube.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		return true, changes, err
+	})
+	return watching
+}
+
+// open begins the next session. Pods must be made again.
+func (f *fixture) open() {
+	f.books, _ = ledger.New(f.counter.Dimensions, nil, f.specs)
+	catalog := f.cache.Catalog()
+	f.counter.Begin(ClaimReader{f.cache}, catalog)
+	f.releasing = nil
+	f.session = f.cache.Open(Config{
+		Catalog: catalog, Claims: f.counter.Claims, Dimensions: f.counter.Dimensions, Ledger: f.books, Held: f.held,
+		CardsOn: func(*demand.Pod, *corev1.Node) *ledger.Part { return nil },
+		Refuse: func(_ ledger.QueueID, refusal *ledger.Refusal) report.Refusal {
+			return report.QuotaExceeded{Refusal: refusal}
+		},
+		Assign:   func(c *demand.Claim, picked ledger.Amounts) error { return c.Assign(f.books, picked) },
+		Unassign: func(c *demand.Claim) error { return c.Unassign(f.books) },
+		Charged:  func(c *demand.Claim) bool { return f.books.Charged(c.Part) },
+		Nodes:    corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
+	})
+}
+
+func (f *fixture) held() *ledger.Ledger {
+	if f.releasing == nil {
+		return f.books
+	}
+	view := f.books.View()
+	q, _ := view.Queue("q")
+	f.try(view.Charge(q, "releasing", f.releasing))
+	return view
+}
+
+func (f *fixture) try(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) eventually(what string, condition func() bool) {
+	f.Helper()
+	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return condition(), nil })
+	if err != nil {
+		f.Fatalf("%s: %v", what, err)
+	}
+}
+
+// amounts reads words such as h100=2 or h100/memory=80Gi.
+func (f *fixture) amounts(words string) ledger.Amounts {
+	var amounts ledger.Amounts
+	for word := range strings.FieldsSeq(words) {
+		name, number, _ := strings.Cut(word, "=")
+		dimension := ledger.Dimension{Kind: ledger.DeviceCount, Name: name}
+		if class, capacity, found := strings.Cut(name, "/"); found {
+			dimension = ledger.Dimension{Kind: ledger.DeviceCapacity, Name: class, Capacity: capacity}
+		}
+		quantity := resource.MustParse(number)
+		amounts = append(amounts, ledger.Entry{Dimension: f.counter.Dimensions.Ordinal(dimension), Amount: ledger.Units(quantity.Value())})
+	}
+	return amounts
+}
+
+// text is the inverse of amounts, sorted.
+func (f *fixture) text(amounts ledger.Amounts) string {
+	var words []string
+	for _, e := range amounts {
+		d := f.counter.Dimensions.Dimension(e.Dimension)
+		words = append(words, d.String()+"="+d.Format(e.Amount))
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+// pod makes a pod of a queue that waits for a node.
+func (f *fixture) pod(name, queue string, claims ...string) *demand.Pod {
+	f.Helper()
+	object := podObject(name, claims...)
+	f.try(f.pods.Add(object))
+	if _, err := f.kube.CoreV1().Pods("ns").Get(f.Context(), name, metav1.GetOptions{}); err != nil {
+		f.try(f.kube.Tracker().Add(object))
+	}
+	pod, err := f.counter.Add(object, demand.Values{})
+	f.try(err)
+	f.counter.Refresh(pod)
+	pod.Queue, pod.InLedger = f.books.Queue(queue)
+	return pod
+}
+
+func (f *fixture) node(name string) *corev1.Node {
+	object, found, err := f.nodes.GetByKey(name)
+	if !found || err != nil {
+		f.Fatalf("no node %s: %v", name, err)
+	}
+	return object.(*corev1.Node)
+}
+
+func (f *fixture) preFilter(pod *demand.Pod) *State {
+	f.Helper()
+	state, refusal := f.session.PreFilter(pod, f.held())
+	if refusal != nil {
+		f.Fatalf("PreFilter refuses: %s", refusal.Message())
+	}
+	return state
+}
+
+// place runs a pod through PreFilter, Filter and Reserve.
+func (f *fixture) place(pod *demand.Pod, node string) *State {
+	f.Helper()
+	state := f.preFilter(pod)
+	if refusal := f.session.Filter(state, f.node(node)); refusal != nil {
+		f.Fatalf("Filter refuses: %s", refusal.Message)
+	}
+	f.try(f.session.Reserve(state, f.node(node)))
+	return state
+}
+
+// claim reads a claim from the API server.
+func (f *fixture) claim(name string) *resourceapi.ResourceClaim {
+	f.Helper()
+	claim, err := f.kube.ResourceV1().ResourceClaims("ns").Get(f.Context(), name, metav1.GetOptions{})
+	f.try(err)
+	return claim
+}
+
+// pending returns the devices that are in flight for a claim.
+func (f *fixture) pending(claim string) string {
+	return devicesOf(f.cache.pending.Of(types.UID(claim)))
+}
+
+func devicesOf(claim *resourceapi.ResourceClaim) string {
+	if claim == nil || claim.Status.Allocation == nil {
+		return ""
+	}
+	var words []string
+	for _, d := range claim.Status.Allocation.Devices.Results {
+		words = append(words, fmt.Sprintf("%s/%s", d.Pool, d.Device))
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+func messageOf(refusal report.Refusal) string {
+	if refusal == nil {
+		return ""
+	}
+	return refusal.Message()
+}
