@@ -8,7 +8,7 @@ type account struct {
 	facts *nodeFacts
 	// used is the sum of all charges.
 	used []amount
-	// leaving is the part of used that belongs to pods that are being evicted.
+	// releasing is the part of used that belongs to pods that are being evicted.
 	releasing []amount
 	charges   map[api.TaskID]charge
 }

@@ -40,22 +40,22 @@ func TestAnAccountIsTheSumOfItsPods(t *testing.T) {
 				a.release(id)
 				delete(model, id)
 			}
-			used, leaving := make([]amount, 3), make([]amount, 3)
+			used, releasing := make([]amount, 3), make([]amount, 3)
 			for _, h := range model {
 				add(used, h.requests)
 				if h.releasing {
-					add(leaving, h.requests)
+					add(releasing, h.requests)
 				}
 			}
-			if !slices.Equal(a.used, used) || !slices.Equal(a.releasing, leaving) || len(a.charges) != len(model) {
-				t.Fatalf("the account has %v used and %v releasing, its pods have %v and %v", a.used, a.releasing, used, leaving)
+			if !slices.Equal(a.used, used) || !slices.Equal(a.releasing, releasing) || len(a.charges) != len(model) {
+				t.Fatalf("the account has %v used and %v releasing, its pods have %v and %v", a.used, a.releasing, used, releasing)
 			}
 			ask := []amount{amount(random.Int64N(30_000)), 0, 0}
 			if a.fits(ask) != (ask[0] == 0 || used[0]+ask[0] <= 20_000) {
 				t.Fatalf("%d of 20000 are used, and %d fit: %t", used[0], ask[0], a.fits(ask))
 			}
-			if a.fitsAfter(nil, ask) != (ask[0] == 0 || used[0]-leaving[0]+ask[0] <= 20_000) {
-				t.Fatalf("%d of 20000 are used, %d are releasing, and %d fit after that: %t", used[0], leaving[0], ask[0], a.fitsAfter(nil, ask))
+			if a.fitsAfter(nil, ask) != (ask[0] == 0 || used[0]-releasing[0]+ask[0] <= 20_000) {
+				t.Fatalf("%d of 20000 are used, %d are releasing, and %d fit after that: %t", used[0], releasing[0], ask[0], a.fitsAfter(nil, ask))
 			}
 		}
 	}

@@ -196,9 +196,9 @@ func TestReclaimFindsTheNodeAndThePodsThatHelp(t *testing.T) {
 		},
 		"pods that are already releasing count as gone": {
 			build: func(f *fixture) {
-				leaving := newPod("batch-0", "a", "cpu=1")
-				leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
-				f.jobIn("other", "batch", 0, leaving, newPod("batch-1", "a", "cpu=2"), newPod("batch-2", "a", "cpu=1"), newPod("batch-3", "b", "cpu=1")).job("mine", 0, newPod("mine-0", "b", "cpu=3"))
+				releasing := newPod("batch-0", "a", "cpu=1")
+				releasing.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
+				f.jobIn("other", "batch", 0, releasing, newPod("batch-1", "a", "cpu=2"), newPod("batch-2", "a", "cpu=1"), newPod("batch-3", "b", "cpu=1")).job("mine", 0, newPod("mine-0", "b", "cpu=3"))
 				f.job("web", 0, newPod("web-0", "", "cpu=3"))
 			},
 			want: "batch-0:Releasing@a batch-1:Releasing@a batch-2:Running@a batch-3:Running@b mine-0:Running@b web-0:Pipelined@a",

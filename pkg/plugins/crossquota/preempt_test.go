@@ -33,9 +33,9 @@ func TestPreemption(t *testing.T) {
 		},
 		"evicts no further pod while one is releasing": {
 			build: func(f *fixture) {
-				leaving := newPod("low-0", "gpu", "cpu=2")
-				leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
-				f.job("low", 1, leaving, newPod("low-1", "gpu", "cpu=2"))
+				releasing := newPod("low-0", "gpu", "cpu=2")
+				releasing.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
+				f.job("low", 1, releasing, newPod("low-1", "gpu", "cpu=2"))
 				f.job("high", 10, newPod("high-0", "", "cpu=2"))
 			},
 			want: "high-0:Pipelined@gpu low-0:Releasing@gpu low-1:Running@gpu",

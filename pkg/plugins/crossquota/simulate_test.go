@@ -9,10 +9,10 @@ import (
 )
 
 func TestSimulation(t *testing.T) {
-	leaving := newPod("leaving-0", "gpu", "cpu=1")
-	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
+	releasing := newPod("releasing-0", "gpu", "cpu=1")
+	releasing.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
 	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).node("plain", "cpu=8")
-	f.job("low", 1, newPod("low-0", "gpu", "cpu=2"), newPod("low-1", "gpu", "cpu=2"), leaving)
+	f.job("low", 1, newPod("low-0", "gpu", "cpu=2"), newPod("low-1", "gpu", "cpu=2"), releasing)
 	f.job("train", 1, newPod("train-0", "gpu", "cpu=1 nvidia.com/gpu=8"))
 	f.job("high", 10, newPod("high-0", "", "cpu=2"), newPod("gpu-0", "", "cpu=8 nvidia.com/gpu=1")).open(t)
 	state := f.session.GetCycleState(f.task("high-0").UID)
@@ -27,10 +27,10 @@ func TestSimulation(t *testing.T) {
 		"no pod is removed":                    {pod: "high-0", node: "gpu"},
 		"a pod that uses the quota is removed": {pod: "high-0", node: "gpu", removed: []string{"low-0"}, fits: true},
 		"a GPU pod is removed":                 {pod: "high-0", node: "gpu", removed: []string{"train-0"}},
-		"all pods are removed":                 {pod: "high-0", node: "gpu", removed: []string{"low-0", "low-1", "leaving-0"}, fits: true},
+		"all pods are removed":                 {pod: "high-0", node: "gpu", removed: []string{"low-0", "low-1", "releasing-0"}, fits: true},
 		"the pod uses a GPU":                   {pod: "gpu-0", node: "gpu", fits: true},
 		"the node has no GPU":                  {pod: "high-0", node: "plain", fits: true},
-		"a releasing pod is removed":           {pod: "high-0", node: "gpu", removed: []string{"leaving-0"}},
+		"a releasing pod is removed":           {pod: "high-0", node: "gpu", removed: []string{"releasing-0"}},
 	} {
 		// Outside of the goroutine, because upstream's Clone writes to the tasks of the node.
 		node, task := f.session.Nodes[c.node].Clone(), f.task(c.pod)
@@ -59,9 +59,9 @@ func TestSimulation(t *testing.T) {
 }
 
 func TestASimulationDoesNotCountReleasingPods(t *testing.T) {
-	leaving := newPod("low-0", "gpu", "cpu=4")
-	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
-	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).job("low", 1, leaving).job("high", 10, newPod("high-0", "", "cpu=4")).open(t)
+	releasing := newPod("low-0", "gpu", "cpu=4")
+	releasing.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
+	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).job("low", 1, releasing).job("high", 10, newPod("high-0", "", "cpu=4")).open(t)
 	task, node := f.task("high-0"), f.session.Nodes["gpu"]
 	if err := f.session.SimulatePredicateFn(t.Context(), f.session.GetCycleState(task.UID), task, node); err != nil {
 		t.Errorf("further pods would be evicted: %v", err)
