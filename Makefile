@@ -1,4 +1,4 @@
-# Needs Go and nothing else: every tool is pinned in a go.mod and built on demand.
+# Needs Go, and a C compiler for test-race: every tool is pinned in a go.mod and built on demand.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help

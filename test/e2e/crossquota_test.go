@@ -85,7 +85,7 @@ var _ = Describe("crossquota", Ordered, func() {
 	It("counts pods of another scheduler", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		gpu := f.node(ctx, "gpu", "nvidia.com/gpu: 8")
-		f.run(ctx, "foreign", gpu, "3500m", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Spec.SchedulerName = gpu, "somebody" })
+		f.run(ctx, "foreign", gpu, "3500m", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Spec.SchedulerName = gpu, "another-scheduler" })
 		f.create(ctx, "web", gpu, "1")
 		f.expectWaits(ctx, "web", "they use 3.5 cores, and 1 core more would exceed it")
 		f.remove(ctx, "foreign")

@@ -72,8 +72,8 @@ func TestAWeightOfZeroTurnsOrderingOff(t *testing.T) {
 	if err := f.session.PrePredicateFn(f.task("new")); err != nil {
 		t.Fatal(err)
 	}
-	if told := f.events(); len(told) > 0 {
-		t.Errorf("events are %v although strategies do not matter", told)
+	if events := f.events(); len(events) > 0 {
+		t.Errorf("events are %v although strategies do not matter", events)
 	}
 }
 
