@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var _ = Describe("A claim that pods name", func() {
+	var f *fixture
+
+	BeforeEach(func(ctx context.Context) { f = newFixture(ctx) })
+
+	It("is written by one pod of a gang at a time, so that all pods are bound at once", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", limit(f.class, 1))
+		f.claim(ctx, "shared", exactly(f.class, 1))
+		f.submit(ctx, gang("sharers", queue, 32).usingClaim("shared"))
+		f.expectRunning(ctx, "sharers", 32)
+		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(claim.Status.ReservedFor).To(HaveLen(32))
+		expectAllocated(ctx, queue, f.class+"/count", 1)
+		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		for _, event := range events.Items {
+			Expect(strings.ToLower(event.Message)).NotTo(ContainSubstring("the object has been modified"), "%s %s", event.InvolvedObject.Kind, event.InvolvedObject.Name)
+		}
+	})
+
+	It("gets other devices if nobody uses it and its waiting pod cannot use those that it has", func(ctx context.Context) {
+		f.node(ctx, "here", devices(1, "gpu", nil)...)
+		f.node(ctx, "there", devices(1, "gpu", nil)...)
+		class := f.model(ctx, "gpu")
+		queue := f.queue(ctx, "team", "root", limit(class, 1))
+		claim := f.claim(ctx, "stuck", exactly(class, 1))
+		claim.Finalizers = []string{resourcev1.Finalizer}
+		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		claim.Status.Allocation = &resourcev1.AllocationResult{
+			NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: onNode(f.name("here"))}}},
+			Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{
+				Request: claim.Spec.Devices.Requests[0].Name, Driver: f.driver(), Pool: f.name("here"), Device: devices(1, "gpu", nil)[0].Name,
+			}}},
+		}
+		_, err = kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+
+		f.pod(ctx, "elsewhere", queue, func(spec *corev1.PodSpec) {
+			using("stuck")(spec)
+			spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: onNode(f.name("there"))}}}}}
+		})
+		f.expectPodRuns(ctx, "elsewhere")
+		expectAllocated(ctx, queue, class+"/count", 1)
+	})
+})
+
+// onNode selects a node by its name.
+func onNode(name string) []corev1.NodeSelectorRequirement {
+	return []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}
+}
