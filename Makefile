@@ -33,7 +33,7 @@ test-race: ## Run the tests of concurrent packages with the race detector; needs
 bench: ## Compare the plugin's speed with upstream's and write docs/performance.md, in minutes
 	go build -C hack/benchreport -o ../../bin/ . golang.org/x/perf/cmd/benchstat
 	go test ./test/benchmark -run '^$$' -bench . -benchtime 0.3s -timeout 60m -args -repetitions 6 | tee bin/bench.txt
-	go test ./pkg/plugins/capacity -run '^$$' -bench Card -benchtime 0.3s -count 6 | tee -a bin/bench.txt
+	go test ./pkg/plugins/capacity ./pkg/plugins/capacity/internal/cards -run '^$$' -bench Card -benchtime 0.3s -count 6 | tee -a bin/bench.txt
 	bin/benchreport bin < bin/bench.txt
 
 build: ## Build the scheduler, and the control plane to try it on, into bin/

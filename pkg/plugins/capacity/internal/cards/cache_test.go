@@ -1,0 +1,196 @@
+package cards
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// cluster is an API server with nodes, and a cache that watches it.
+type cluster struct {
+	*testing.T
+	kube     *fake.Clientset
+	cache    *Cache
+	recorder *record.FakeRecorder
+	reporter *report.Reporter
+}
+
+func newCluster(t *testing.T, nodes ...*corev1.Node) *cluster {
+	c := &cluster{T: t, kube: fake.NewClientset(), cache: NewCache(), recorder: record.NewFakeRecorder(10)}
+	c.reporter = report.NewReporter(c.recorder)
+	for _, n := range nodes {
+		if err := c.kube.Tracker().Add(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watching := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(watching) })
+	c.kube.PrependWatchReactor("nodes", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		defer begun()
+		changes, err := c.kube.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		return true, changes, err
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	factory := informers.NewSharedInformerFactory(c.kube, 0)
+	c.cache.Start(factory.Core().V1().Nodes())
+	factory.Start(ctx.Done())
+	t.Cleanup(func() {
+		cancel()
+		factory.Shutdown()
+	})
+	<-watching
+	for _, n := range nodes {
+		c.expectChanged(n.Name)
+	}
+	return c
+}
+
+// expectChanged waits until a node counts as changed.
+func (c *cluster) expectChanged(node string) {
+	c.Helper()
+	err := wait.PollUntilContextTimeout(c.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		return c.cache.Pending(node), nil
+	})
+	if err != nil {
+		c.Fatalf("node %s does not count as changed: %v", node, err)
+	}
+}
+
+func (c *cluster) update(n *corev1.Node) {
+	c.Helper()
+	if _, err := c.kube.CoreV1().Nodes().Update(c.Context(), n, metav1.UpdateOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// text lists the cards of the fleet with their numbers.
+func (c *cluster) text() string {
+	var words []string
+	for name, total := range c.cache.Fleet.Totals {
+		words = append(words, fmt.Sprintf("%s=%s", name, total))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestRefreshFollowsTheNodes(t *testing.T) {
+	c := newCluster(t, node("a", "A", "nvidia.com/gpu=8"), node("b", "B", "nvidia.com/gpu=4"))
+	for _, step := range []struct {
+		name string
+		// changed is the node that the step changes.
+		changed string
+		do      func()
+		want    string
+	}{
+		{"at the start", "a", func() {}, "A=8 B=4"},
+		{"a label changes", "a", func() { c.update(node("a", "C", "nvidia.com/gpu=8")) }, "B=4 C=8"},
+		{"what is allocatable changes", "b", func() { c.update(node("b", "B", "nvidia.com/gpu=3")) }, "B=3 C=8"},
+		{"a node joins", "d", func() {
+			if _, err := c.kube.CoreV1().Nodes().Create(t.Context(), node("d", "B", "nvidia.com/gpu=1"), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, "B=4 C=8"},
+		{"a node is removed", "a", func() {
+			if err := c.kube.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, "B=4"},
+	} {
+		step.do()
+		c.expectChanged(step.changed)
+		c.cache.Refresh(nil, c.reporter)
+		if c.text() != step.want || c.cache.Pending(step.changed) {
+			t.Errorf("%s: the cards are %q, want %q; the node still counts as changed: %t", step.name, c.text(), step.want, c.cache.Pending(step.changed))
+		}
+	}
+}
+
+func TestRefreshReadsChangedNodesOnly(t *testing.T) {
+	c := newCluster(t, node("a", "A", "nvidia.com/gpu=8"), node("b", "B", "nvidia.com/gpu=4"))
+	c.cache.Refresh(nil, c.reporter)
+	heartbeat := node("a", "A", "nvidia.com/gpu=8")
+	heartbeat.Annotations = map[string]string{"heartbeat": "1"}
+	c.update(heartbeat)
+	c.update(node("b", "B", "nvidia.com/gpu=3"))
+	c.expectChanged("b") // events come in the order of the changes
+	if c.cache.Pending("a") {
+		t.Error("a node counts as changed although neither its labels nor its resources have changed")
+	}
+	edition := c.cache.Fleet.Edition()
+	c.cache.Refresh(nil, c.reporter)
+	if c.text() != "A=8 B=3" || c.cache.Fleet.Edition() != edition {
+		t.Errorf("the cards are %q; pods are counted anew: %t", c.text(), c.cache.Fleet.Edition() != edition)
+	}
+}
+
+func TestOtherResourceNamesReadAllNodesAnew(t *testing.T) {
+	c := newCluster(t, node("a", "A", "nvidia.com/gpu=8 example.com/card=2"))
+	for _, step := range []struct {
+		names card.ResourceNames
+		want  string
+	}{{nil, "A=8"}, {card.ResourceNames{"example.com/card"}, "A=2"}, {card.ResourceNames{"example.com/card"}, "A=2"}, {nil, "A=8"}} {
+		if c.cache.Refresh(step.names, c.reporter); c.text() != step.want {
+			t.Errorf("with %v the cards are %q, want %q", step.names, c.text(), step.want)
+		}
+	}
+}
+
+func TestInvalidLabelsAreReportedOnce(t *testing.T) {
+	invalid := func(memory string) *corev1.Node {
+		n := node("a", "A", "nvidia.com/gpu=8")
+		n.Labels["nvidia.com/gpu.memory"] = memory
+		return n
+	}
+	const problem = `Warning CardsNotRead The node's cards cannot be counted: its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB`
+	c := newCluster(t, invalid("80GB"))
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"at the start", func() {}, problem},
+		{"something else changes", func() {
+			n := invalid("80GB")
+			n.Labels["other"] = "label"
+			c.update(n)
+		}, ""},
+		{"the label is corrected", func() { c.update(invalid("81559")) }, ""},
+		{"and invalid once more", func() { c.update(invalid("80GB")) }, problem},
+		{"the node is removed", func() {
+			if err := c.kube.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		{"and joins again", func() {
+			if _, err := c.kube.CoreV1().Nodes().Create(t.Context(), invalid("80GB"), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, problem},
+	} {
+		step.do()
+		c.expectChanged("a")
+		c.cache.Refresh(nil, c.reporter)
+		var got string
+		select {
+		case got = <-c.recorder.Events:
+		default:
+		}
+		if !strings.HasPrefix(got, step.want) || step.want == "" && got != "" || len(c.recorder.Events) > 0 {
+			t.Errorf("%s: event %q, want %q, and %d more", step.name, got, step.want, len(c.recorder.Events))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package reclaim
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+const gpu = corev1.ResourceName("nvidia.com/gpu")
+
+// queue is a queue whose limits are words such as cpu=2, or A=2 for cards A.
+type queue struct {
+	name, parent                    string
+	capability, deserved, guarantee string
+	listsCards                      bool
+}
+
+// fixture has a tree of queues, and the nodes a and b with cards A and B.
+type fixture struct {
+	*testing.T
+	fleet   *card.Fleet
+	counter *demand.Counter
+	books   *ledger.Ledger
+}
+
+func newFixture(t *testing.T, queues ...queue) *fixture {
+	f := &fixture{T: t, fleet: &card.Fleet{}}
+	f.fleet.Set("a", card.Node{Model: "A", Offers: []card.Offer{{Resource: gpu, Card: "A", Count: 8}}})
+	f.fleet.Set("b", card.Node{Model: "B", Offers: []card.Offer{{Resource: gpu, Card: "B", Count: 8}}})
+	f.counter = demand.NewCounter(f.fleet, func(corev1.ResourceName) bool { return false })
+	var specs []ledger.QueueSpec
+	for _, q := range queues {
+		specs = append(specs, ledger.QueueSpec{
+			Name: q.name, Parent: q.parent, ListsCards: q.listsCards,
+			Capability: f.amounts(q.capability), Deserved: f.amounts(q.deserved), Guarantee: f.amounts(q.guarantee),
+		})
+	}
+	f.books, _ = ledger.New(f.counter.Dimensions, nil, specs)
+	f.counter.Begin(nil, nil)
+	return f
+}
+
+// amounts reads words such as cpu=2, and A=2 for cards.
+func (f *fixture) amounts(words string) ledger.Amounts {
+	var amounts ledger.Amounts
+	for word := range strings.FieldsSeq(words) {
+		name, number, _ := strings.Cut(word, "=")
+		dimension := ledger.Dimension{Kind: ledger.Resource, Name: name}
+		if name == strings.ToUpper(name) {
+			dimension.Kind = ledger.Card
+		}
+		quantity := resource.MustParse(number)
+		amounts = append(amounts, ledger.Entry{Dimension: f.counter.Dimensions.Ordinal(dimension), Amount: ledger.Units(quantity.Value())})
+	}
+	return amounts
+}
+
+// pod makes a pod that names cards, empty for none, and requests resources.
+func (f *fixture) pod(name, queue, names, requests string) *demand.Pod {
+	f.Helper()
+	list, values := corev1.ResourceList{}, demand.Values{Scalars: map[corev1.ResourceName]float64{"pods": 1}}
+	for word := range strings.FieldsSeq(requests) {
+		resourceName, number, _ := strings.Cut(word, "=")
+		quantity := resource.MustParse(number)
+		switch list[corev1.ResourceName(resourceName)] = quantity; resourceName {
+		case "cpu":
+			values.MilliCPU = float64(quantity.MilliValue())
+		case "memory":
+			values.Memory = float64(quantity.Value())
+		}
+	}
+	object := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list}}}},
+	}
+	if names != "" {
+		object.Annotations = map[string]string{card.NameAnnotation: names}
+	}
+	pod, err := f.counter.Add(object, values)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.counter.Refresh(pod)
+	if pod.Queue, pod.InLedger = f.books.Queue(queue); !pod.InLedger {
+		f.Fatalf("no queue %s", queue)
+	}
+	return pod
+}
+
+// candidate makes a pod that runs.
+func (f *fixture) candidate(name, queue, requests string) Candidate {
+	f.Helper()
+	pod := f.pod(name, queue, "", requests)
+	if err := f.books.Charge(pod.Queue, ledger.Holder(name), pod.Demand); err != nil {
+		f.Fatal(err)
+	}
+	return Candidate{Pod: pod, Holder: ledger.Holder(name)}
+}
+
+func (f *fixture) reclaimer(pod *demand.Pod) *Reclaimer {
+	return &Reclaimer{Ledger: f.books, Pod: pod, Queue: pod.Queue, LimitsCards: pod.Cards != nil && f.books.ListsCards(pod.Queue)}
+}

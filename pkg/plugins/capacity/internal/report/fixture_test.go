@@ -1,0 +1,70 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// fixture is a reporter whose events can be read, and the jobs and queues of a session.
+type fixture struct {
+	*testing.T
+	*Reporter
+	events *record.FakeRecorder
+	jobs   map[api.JobID]*api.JobInfo
+	queues map[api.QueueID]*api.QueueInfo
+}
+
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{T: t, events: record.NewFakeRecorder(10), jobs: map[api.JobID]*api.JobInfo{}, queues: map[api.QueueID]*api.QueueInfo{}}
+	f.events.IncludeObject = true
+	f.Reporter = NewReporter(f.events)
+	return f
+}
+
+// job adds a job with a pod of the same name.
+func (f *fixture) job(name string) (*api.JobInfo, *api.TaskInfo) {
+	task := api.NewTaskInfo(&corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{schedulingv1beta1.KubeGroupNameAnnotationKey: name},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	})
+	job := api.NewJobInfo(task.Job, task)
+	job.SetPodGroup(&api.PodGroup{PodGroup: scheduling.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Status: scheduling.PodGroupStatus{Phase: scheduling.PodGroupPending},
+	}})
+	f.jobs[job.UID] = job
+	return job, task
+}
+
+func (f *fixture) queue(name string) {
+	f.queues[api.QueueID(name)] = api.NewQueueInfo(&scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+// expectEvents compares the events since the last call.
+func (f *fixture) expectEvents(when string, want ...string) {
+	f.Helper()
+	var got []string
+	for len(f.events.Events) > 0 {
+		got = append(got, <-f.events.Events)
+	}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		f.Errorf("%s: events are\n%q, want\n%q", when, got, want)
+	}
+}
+
+// refusal is a refusal with these words.
+type refusal struct{ reason, message string }
+
+func (r refusal) Reason() string  { return r.reason }
+func (r refusal) Message() string { return r.message }

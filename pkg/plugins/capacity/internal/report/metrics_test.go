@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// series returns the series of a metric with their values, by their labels.
+func series(t *testing.T, name string) map[string]float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			var labels []string
+			for _, label := range metric.GetLabel() {
+				labels = append(labels, label.GetName()+"="+label.GetValue())
+			}
+			all[strings.Join(labels, " ")] = metric.GetGauge().GetValue()
+		}
+	}
+	return all
+}
+
+func expectSeries(t *testing.T, when, name, labels string, want float64) {
+	t.Helper()
+	if got, found := series(t, name)[labels]; got != want || !found {
+		t.Errorf("%s: %s{%s} is %g, there: %t, want %g", when, name, labels, got, found, want)
+	}
+}
+
+// ofQueue lists the series of all metrics of devices and cards that a queue has.
+func ofQueue(t *testing.T, queue string) string {
+	t.Helper()
+	var all []string
+	for _, prefix := range []string{"card_", "device_class_"} {
+		for _, name := range []string{"capability", "deserved", "guarantee", "allocated", "inqueue", "request", "capacity"} {
+			for labels, value := range series(t, "volcano_queue_"+prefix+name) {
+				if slices.Contains(strings.Fields(labels), "queue="+queue) {
+					rest := strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(" "+labels, " queue="+queue, ""), " dimension=", " "), " device_class=", " ")
+					all = append(all, fmt.Sprintf("%s%s %g", prefix+name, strings.ReplaceAll(rest, " card=", " "), value))
+				}
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// accounts makes a ledger with one queue that has limits on devices and cards, and charges it.
+func (f *fixture) accounts(counter *demand.Counter, queue string, limits, charged ledger.Amounts) *Accounts {
+	books, _ := ledger.New(counter.Dimensions, ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(16)}}, []ledger.QueueSpec{{Name: queue, Capability: limits}})
+	if err := books.Charge(0, "p", ledger.Demand{ledger.NewPart(charged)}); err != nil {
+		f.Fatal(err)
+	}
+	return &Accounts{Ledger: books, Held: books, Total: ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(16)}}, Dimensions: counter.Dimensions, Resources: counter.Resources, Queues: f.queues}
+}
+
+func TestSeriesAppearChangeAndGoWithTheirQueue(t *testing.T) {
+	f := newFixture(t)
+	f.queue("metered")
+	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
+	dimension := func(kind ledger.Kind, name, capacity string) ledger.Ordinal {
+		return counter.Dimensions.Ordinal(ledger.Dimension{Kind: kind, Name: name, Capacity: capacity})
+	}
+	count, memory, h100 := dimension(ledger.DeviceCount, "gpu", ""), dimension(ledger.DeviceCapacity, "gpu", "memory"), dimension(ledger.Card, "H100", "")
+	dimension(ledger.DeviceCount, "other", "")
+	units := func(o ledger.Ordinal, n int64) ledger.Entry {
+		return ledger.Entry{Dimension: o, Amount: ledger.Units(n)}
+	}
+	for _, session := range []struct {
+		name            string
+		limits, charged ledger.Amounts
+		want            string
+	}{
+		{name: "nothing is limited or used"},
+		{
+			name: "limits", limits: ledger.Amounts{units(count, 8), units(memory, 100), units(h100, 4)},
+			want: `card_deserved H100 4
+card_allocated H100 0
+card_request H100 0
+card_capacity H100 4
+device_class_capability gpu count 8
+device_class_capability gpu memory 100
+device_class_allocated gpu count 0
+device_class_allocated gpu memory 0
+device_class_inqueue gpu count 0
+device_class_inqueue gpu memory 0
+device_class_request gpu count 0
+device_class_request gpu memory 0`,
+		},
+		{
+			name: "use, and limits that are gone", limits: ledger.Amounts{units(count, 9)}, charged: ledger.Amounts{units(count, 2), units(h100, 1), units(memory, 5)},
+			want: `card_allocated H100 1
+device_class_capability gpu count 9
+device_class_allocated gpu count 2
+device_class_inqueue gpu count 0
+device_class_request gpu count 0`,
+		},
+	} {
+		f.Metrics(f.accounts(counter, "metered", session.limits, session.charged))
+		if got := sorted(ofQueue(t, "metered")); got != sorted(session.want) {
+			t.Errorf("%s: the series are\n%s\nwant\n%s", session.name, got, sorted(session.want))
+		}
+	}
+	delete(f.queues, "metered")
+	f.Metrics(f.accounts(counter, "metered", nil, nil))
+	if got := ofQueue(t, "metered"); got != "" {
+		t.Errorf("the queue is gone, but there is\n%s", got)
+	}
+}
+
+func sorted(lines string) string {
+	all := strings.Split(lines, "\n")
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+func TestResourcesOfQueues(t *testing.T) {
+	f := newFixture(t)
+	f.queue("resources")
+	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
+	gpu := counter.Resources.Ordinal("nvidia.com/gpu")
+	for _, cores := range []int64{4, 2, 0} {
+		f.Metrics(f.accounts(counter, "resources", ledger.Amounts{{Dimension: gpu, Amount: ledger.Units(8)}},
+			ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(cores)}, {Dimension: gpu, Amount: ledger.Units(cores)}}))
+		when := fmt.Sprintf("with %d cores", cores)
+		expectSeries(t, when, "volcano_queue_allocated_milli_cpu", "queue_name=resources", float64(1000*cores))
+		expectSeries(t, when, "volcano_queue_allocated_scalar_resources", "queue_name=resources resource=nvidia.com/gpu", float64(1000*cores))
+		expectSeries(t, when, "volcano_queue_capacity_milli_cpu", "queue_name=resources", 16000)
+		expectSeries(t, when, "volcano_queue_capacity_scalar_resources", "queue_name=resources resource=nvidia.com/gpu", 8000)
+	}
+}
+
+func TestCardTotals(t *testing.T) {
+	f, fleet := newFixture(t), &card.Fleet{}
+	offers := func(name string, count int64) card.Node {
+		return card.Node{Model: name, Offers: []card.Offer{{Resource: "nvidia.com/gpu", Card: name, Count: count}}}
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"a card appears", func() { fleet.Set("n1", offers("totals-A", 8)) }, "card=totals-A 8"},
+		{"more of it", func() { fleet.Set("n2", offers("totals-A", 4)) }, "card=totals-A 12"},
+		{"another one takes its place", func() { fleet.Set("n1", offers("totals-B", 8)) }, "card=totals-A 4\ncard=totals-B 8"},
+		{"the last node with it is gone", func() { fleet.Remove("n2") }, "card=totals-B 8"},
+	} {
+		step.do()
+		f.CardTotals(fleet)
+		var got []string
+		for labels, value := range series(t, "volcano_cluster_card_total") {
+			got = append(got, fmt.Sprintf("%s %g", labels, value))
+		}
+		if sorted(strings.Join(got, "\n")) != step.want {
+			t.Errorf("%s: the series are %q, want %q", step.name, got, step.want)
+		}
+	}
+}

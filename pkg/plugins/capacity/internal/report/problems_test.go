@@ -1,0 +1,76 @@
+package report
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+func TestProblems(t *testing.T) {
+	gpu := ledger.Dimension{Kind: ledger.Resource, Name: "nvidia.com/gpu"}
+	for _, c := range []struct {
+		name            string
+		add             func(Problems)
+		reason, message string
+	}{
+		{
+			"jobs in a queue that has children", func(ps Problems) { ps.NotLeaf("q"); ps.NotLeaf("q") }, QueueNotLeafReason,
+			"The queue has jobs and is the parent of other queues, so that the scheduler does not schedule these jobs: move the jobs to a queue that has no children",
+		},
+		{"no place in the hierarchy", func(ps Problems) { ps.Misplaced("q", "its parent is missing") }, QueueMisplacedReason, "The queue takes no pods: its parent is missing"},
+		{"a quota that is invalid", func(ps Problems) { ps.QuotaNotRead("q", errors.New("spec.dra is wrong")) }, QuotaNotReadReason, "spec.dra is wrong"},
+		{
+			"a card quota that was never valid", func(ps Problems) { ps.CardQuotaNotRead("q", errors.New("it is wrong"), false) }, QuotaNotReadReason,
+			"it is wrong; until then, none of its pods may use a card",
+		},
+		{
+			"a card quota that was valid before", func(ps Problems) { ps.CardQuotaNotRead("q", errors.New("it is wrong"), true) }, QuotaNotReadReason,
+			"it is wrong; until then, its last valid quota holds",
+		},
+		{
+			"both quotas are invalid", func(ps Problems) {
+				ps.QuotaNotRead("q", errors.New("spec.dra is wrong"))
+				ps.CardQuotaNotRead("q", errors.New("it is wrong"), true)
+			}, QuotaNotReadReason, "spec.dra is wrong; besides, it is wrong; until then, its last valid quota holds",
+		},
+		{
+			"guarantees, of which the first is reported", func(ps Problems) {
+				ps.GuaranteeNotCovered("q", ledger.Uncovered{Dimension: gpu, Sum: ledger.Units(8), Limit: ledger.Units(4)})
+				ps.GuaranteeNotCovered("q", ledger.Uncovered{Dimension: gpu, Sum: ledger.Units(9), Limit: ledger.Units(4)})
+			}, GuaranteeNotCoveredReason,
+			"The queue's guarantee of nvidia.com/gpu cannot be kept: the queue and its siblings are guaranteed <8>, but there is only <4>: lower guarantees or add nodes",
+		},
+	} {
+		problems := Problems{}
+		c.add(problems)
+		if got := problems[Problem{"q", c.reason}]; len(problems) != 1 || got != c.message {
+			t.Errorf("%s: %d problems, message %q, want %q", c.name, len(problems), got, c.message)
+		}
+	}
+}
+
+func TestProblemsAreReportedOnceAndCounted(t *testing.T) {
+	const queue = " involvedObject{kind=Queue,apiVersion=scheduling.volcano.sh/v1beta1}"
+	f := newFixture(t)
+	f.queue("q")
+	for _, session := range []struct {
+		name  string
+		add   func(Problems)
+		event []string
+		count float64
+	}{
+		{"a problem", func(ps Problems) { ps.Misplaced("q", "one") }, []string{"Warning QueueMisplaced The queue takes no pods: one" + queue}, 1},
+		{"the same", func(ps Problems) { ps.Misplaced("q", "one") }, nil, 1},
+		{"another one", func(ps Problems) { ps.Misplaced("q", "two") }, []string{"Warning QueueMisplaced The queue takes no pods: two" + queue}, 1},
+		{"a queue that the session lacks has no event", func(ps Problems) { ps.Misplaced("q", "two"); ps.Misplaced("gone", "one") }, nil, 2},
+		{"none", func(Problems) {}, nil, 0},
+		{"the problem is back", func(ps Problems) { ps.Misplaced("q", "two") }, []string{"Warning QueueMisplaced The queue takes no pods: two" + queue}, 1},
+	} {
+		problems := Problems{}
+		session.add(problems)
+		f.Problems(problems, f.queues)
+		f.expectEvents(session.name, session.event...)
+		expectSeries(t, session.name, "volcano_queue_problems", "reason=QueueMisplaced", session.count)
+	}
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// exceeded is a refusal of four, where five would be held and three is the limit.
+func exceeded(kind ledger.Kind, name string) *ledger.Refusal {
+	return &ledger.Refusal{Queue: "q", Dimension: ledger.Dimension{Kind: kind, Name: name}, Requested: ledger.Units(4), WouldBe: ledger.Units(5), Limit: ledger.Units(3)}
+}
+
+// TestRefusals holds every refusal to the words that people read.
+func TestRefusals(t *testing.T) {
+	const numbers = "requested <4>, total would be <5>, but capability is <3>"
+	for _, c := range []struct {
+		refusal         Refusal
+		reason, message string
+	}{
+		{QuotaExceeded{Refusal: exceeded(ledger.Resource, "cpu")}, "InsufficientCPUQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
+		{
+			QuotaExceeded{Refusal: exceeded(ledger.Resource, "memory")}, "InsufficientMemoryQuota",
+			"Queue <q> has insufficient <memory> quota: " + numbers,
+		},
+		{QuotaExceeded{Refusal: exceeded(ledger.Resource, "nvidia.com/gpu")}, "InsufficientScalarQuota", "Queue <q> has insufficient <nvidia.com/gpu> quota: " + numbers},
+		{QuotaExceeded{Refusal: exceeded(ledger.Card, "H100")}, "InsufficientScalarQuota", "Queue <q> has insufficient <H100> quota: " + numbers},
+		{QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "cpu")}, "InsufficientScalarQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
+		{
+			QuotaExceeded{Refusal: exceeded(ledger.Card, "H100"), NoCardQuota: true}, "EmptyQueueCapability",
+			"Queue <q> has insufficient <H100> quota: " + numbers + "; the queue has no card quota: list the card in its annotation volcano.sh/card.quota",
+		},
+		{QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "h100"), NoCardQuota: true}, "InsufficientScalarQuota", "Queue <q> has insufficient <h100> quota: " + numbers},
+		{
+			QuotaExceeded{Refusal: exceeded(ledger.Card, "H100"), OtherCards: []string{"A", "B", "C", "D", "E"}}, "InsufficientScalarQuota",
+			"Queue <q> has insufficient <H100> quota: " + numbers + "; nor is there quota for another card that the pod may get: A, B, C, D, E",
+		},
+		{
+			QuotaExceeded{Refusal: exceeded(ledger.Card, "H100"), OtherCards: []string{"A", "B", "C", "D", "E", "F", "G"}}, "InsufficientScalarQuota",
+			"Queue <q> has insufficient <H100> quota: " + numbers + "; nor is there quota for another card that the pod may get: A, B, C, D, E, and 2 more",
+		},
+		{QueueMissing{"q"}, "Unschedulable", "Queue <q> does not exist: create it or change the job's queue"},
+		{QueueNotOpen{"q", "Closing"}, "Unschedulable", `Queue <q> takes no pods: its state is "Closing", not Open`},
+		{QueueMisplaced{"q", "its parent is missing"}, "Unschedulable", "Queue <q> takes no pods: its parent is missing"},
+		{QueueHasChildren{"q"}, "Unschedulable", "Queue <q> takes no pods, because other queues are below it: use one of those"},
+		{PodUnknown{}, "", "The scheduler has not read the pod yet"},
+		{Uncountable{errors.New("why")}, "GetTaskRequestResourceFailed", "The demand cannot be counted against the quota of the queue: why"},
+		{
+			Uncountable{fmt.Errorf("task t: %w", &dra.NotCreatedError{PodClaim: "gpu", Namespace: "ns", Template: "t"})}, "",
+			"The demand cannot be counted against the quota of the queue: task t: the ResourceClaim for gpu has not been created from ResourceClaimTemplate ns/t yet",
+		},
+		{
+			ExtendedResource{demand.Extended{Resource: "example.com/gpu", Class: "h100"}}, "GetTaskRequestResourceFailed",
+			"The pod requests <example.com/gpu>, which no node offers. DeviceClass h100 offers it by dynamic resource allocation, where Volcano cannot place it: use a ResourceClaim of that class instead",
+		},
+		{
+			CardUnnamed{"nvidia.com/gpu"}, "GetTaskRequestResourceFailed",
+			"The demand cannot be counted against the quota of the queue: it requests nvidia.com/gpu, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product",
+		},
+		{Unplaceable{errors.New("ResourceClaim ns/c is full")}, "GetTaskRequestResourceFailed", "ResourceClaim ns/c is full"},
+		{ClaimBusy{Claim: "ns/c", Why: "is losing devices"}, "", "ResourceClaim ns/c is losing devices"},
+		{PickFailed{errors.New("why")}, "GetTaskRequestResourceFailed", "The scheduler cannot pick devices: why"},
+		{UnknownCapacity{Claim: "ns/c", Capacity: "memroy"}, "GetTaskRequestResourceFailed", "ResourceClaim ns/c asks for a capacity memroy, which no device has: correct the name"},
+		{InsufficientDevices{Classes: []string{"a100", "h100"}}, "InsufficientDevices", "No node has enough free devices of a100, h100; the quota of the queue allows them."},
+		{
+			InsufficientDevices{Classes: []string{"h100"}, Outside: []OutsideHolder{{"h100", 2, "pod ns/p"}}}, "InsufficientDevices",
+			"No node has enough free devices of h100; the quota of the queue allows them. Devices held outside of Volcano's queues: 2 of h100 by pod ns/p",
+		},
+		{
+			CapacityInUseUnknown{
+				Queue: "q", Capacity: ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "memory"},
+				Device: dra.DeviceID{Driver: "driver", Pool: "n1", Device: "gpu-0"}, Claim: "ns/c",
+			}, "GetTaskRequestResourceFailed",
+			"Queue <q> limits <h100/memory>, but no ResourceSlice lists device driver/n1/gpu-0 of ResourceClaim ns/c any more, so that its capacity is not known: start its driver again, or delete the claim",
+		},
+		{&NotReady{Subject: Devices, Why: "why"}, "", "The scheduler cannot allocate devices yet: why"},
+		{&NotReady{Subject: Cards, Queue: "q", Why: "why"}, "", "Queue <q> cannot use cards: why"},
+		{
+			CatchingUp(Cards, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}}), "",
+			"The scheduler cannot allocate cards yet: the scheduler has just started and is still reading pods that hold devices or cards, ns/p among them",
+		},
+	} {
+		if got := c.refusal.Message(); got != c.message {
+			t.Errorf("%T says\n%s, want\n%s", c.refusal, got, c.message)
+		}
+		if got := c.refusal.Reason(); got != c.reason {
+			t.Errorf("%T has the reason %q, want %q: %s", c.refusal, got, c.reason, c.message)
+		}
+	}
+}

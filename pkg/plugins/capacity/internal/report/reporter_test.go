@@ -1,0 +1,129 @@
+package report
+
+import (
+	"testing"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+const podEvent = " involvedObject{kind=Pod,apiVersion=v1}"
+
+func TestAPodIsToldItsNewsOnce(t *testing.T) {
+	f := newFixture(t)
+	job, task := f.job("p")
+	first, second := refusal{"Reason", "the quota is used up"}, refusal{"Reason", "no devices"}
+	for _, session := range []struct {
+		name     string
+		refusals []Refusal
+		status   api.TaskStatus
+		event    []string
+		// want is what the condition of the pod would say.
+		want string
+	}{
+		{name: "a refusal", refusals: []Refusal{first}, status: api.Pending, event: []string{"Warning Reason the quota is used up" + podEvent}, want: first.message},
+		{name: "the same", refusals: []Refusal{first}, status: api.Pending, want: first.message},
+		{name: "the first refusal of a session counts", refusals: []Refusal{first, second}, status: api.Pending, want: first.message},
+		{name: "another one", refusals: []Refusal{second}, status: api.Pipelined, event: []string{"Warning Reason no devices" + podEvent}, want: second.message},
+		{name: "a refusal without a reason has no event", refusals: []Refusal{refusal{"", "a moment"}}, status: api.Pending, want: "a moment"},
+		{name: "a session that does not ask", status: api.Pending},
+		{name: "and the refusal before", refusals: []Refusal{refusal{"", "a moment"}}, status: api.Pending, want: "a moment"},
+		{name: "a pod that runs after all", refusals: []Refusal{first}, status: api.Running},
+		{name: "and waits again", refusals: []Refusal{first}, status: api.Pending, event: []string{"Warning Reason the quota is used up" + podEvent}, want: first.message},
+	} {
+		f.Begin()
+		job.NodesFitErrors, job.JobFitErrors = map[api.TaskID]*api.FitErrors{}, ""
+		if err := job.UpdateTaskStatus(task, session.status); err != nil {
+			t.Fatal(err)
+		}
+		for _, refusal := range session.refusals {
+			f.RefusePod(job, task, refusal)
+		}
+		if f.Refused(task.UID) != (len(session.refusals) > 0) {
+			t.Errorf("%s: the pod is refused: %t", session.name, f.Refused(task.UID))
+		}
+		if len(session.refusals) > 0 && job.JobFitErrors != session.refusals[0].Message() {
+			t.Errorf("%s: the job would say %q", session.name, job.JobFitErrors)
+		}
+		if len(job.NodesFitErrors) > 0 {
+			t.Errorf("%s: the pod has fit errors while the session runs, so that upstream skips pods of its task", session.name)
+		}
+		f.Refusals(f.jobs)
+		f.expectEvents(session.name, session.event...)
+		var got string
+		if errs := job.NodesFitErrors[task.UID]; errs != nil {
+			got = errs.Error()
+		}
+		if got != session.want {
+			t.Errorf("%s: the pod's condition would say %q, want %q", session.name, got, session.want)
+		}
+	}
+}
+
+func TestARefusalKeepsWhatTheJobSaysAlready(t *testing.T) {
+	f := newFixture(t)
+	job, task := f.job("p")
+	job.JobFitErrors = "something else"
+	f.RefusePod(job, task, refusal{"Reason", "message"})
+	_, stray := f.job("stray")
+	f.RefusePod(nil, stray, refusal{"Reason", "message"}) // the session lacks its job
+	if job.JobFitErrors != "something else" || !f.Refused(stray.UID) {
+		t.Errorf("the job would say %q; the pod without a job is refused: %t", job.JobFitErrors, f.Refused(stray.UID))
+	}
+	delete(f.jobs, stray.Job)
+	f.Refusals(f.jobs)
+	f.expectEvents("a pod whose job is gone has none", "Warning Reason message"+podEvent)
+}
+
+func TestAPodGroupIsToldItsNewsOnce(t *testing.T) {
+	const group = " involvedObject{kind=PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}"
+	f := newFixture(t)
+	job, _ := f.job("j")
+	full := refusal{"Reason", "the queue is full"}
+	for _, session := range []struct {
+		name    string
+		refusal Refusal
+		phase   scheduling.PodGroupPhase
+		event   []string
+	}{
+		{"a refusal", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
+		{"the same", full, scheduling.PodGroupPending, nil},
+		{"a refusal without a reason", refusal{"", "a moment"}, scheduling.PodGroupPending, nil},
+		{"the refusal before", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
+		{"the job is let in", nil, scheduling.PodGroupInqueue, nil},
+		{"and waits again", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
+	} {
+		f.Begin()
+		job.PodGroup.Status.Phase, job.JobFitErrors = session.phase, ""
+		if session.refusal != nil {
+			if f.RefuseJob(job, session.refusal); job.JobFitErrors != session.refusal.Message() {
+				t.Errorf("%s: the job would say %q", session.name, job.JobFitErrors)
+			}
+		}
+		f.Refusals(f.jobs)
+		f.expectEvents(session.name, session.event...)
+	}
+	f.Begin()
+	f.RefuseJob(job, refusal{"Reason", "news"})
+	f.Refusals(nil)
+	f.expectEvents("a job that is gone")
+	if len(f.toldJobs) > 0 {
+		t.Error("a job that is gone is remembered")
+	}
+}
+
+func TestWaits(t *testing.T) {
+	f := newFixture(t)
+	job, task := f.job("p")
+	for status, want := range map[api.TaskStatus]bool{api.Pending: true, api.Pipelined: true, api.Allocated: false, api.Binding: false, api.Running: false} {
+		if err := job.UpdateTaskStatus(task, status); err != nil {
+			t.Fatal(err)
+		}
+		if got := Waits(f.jobs, job.UID, task.UID); got != want {
+			t.Errorf("a pod that is %s waits: %t", status, got)
+		}
+	}
+	if Waits(f.jobs, "gone", task.UID) {
+		t.Error("a pod of a job that is gone waits")
+	}
+}

@@ -1,0 +1,121 @@
+package snapshot
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/card"
+	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+)
+
+const gpu = corev1.ResourceName("nvidia.com/gpu")
+
+// fixture is what a snapshot is taken of. Node n1 has cards A.
+type fixture struct {
+	*testing.T
+	cache *Cache
+	input Input
+	// objects are the queues that have been read from the API server, pods the pods.
+	objects, pods toolscache.Indexer
+}
+
+func newFixture(t *testing.T) *fixture {
+	fleet := &card.Fleet{}
+	fleet.Set("n1", card.Node{Model: "A", Offers: []card.Offer{{Resource: gpu, Card: "A", Count: 8}}})
+	f := &fixture{
+		T: t, cache: NewCache(fleet), objects: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
+		pods: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}),
+	}
+	f.input = Input{
+		Jobs: map[api.JobID]*api.JobInfo{}, Queues: map[api.QueueID]*api.QueueInfo{}, Total: api.NewResource(list("cpu=100 nvidia.com/gpu=8")), Hierarchy: true,
+		QueueObjects: schedulinglisters.NewQueueLister(f.objects), Pods: corelisters.NewPodLister(f.pods), Claims: devices.ClaimReader{},
+	}
+	f.queue("root", "")
+	return f
+}
+
+func list(words string) corev1.ResourceList {
+	resources := corev1.ResourceList{}
+	for word := range strings.FieldsSeq(words) {
+		name, number, _ := strings.Cut(word, "=")
+		resources[corev1.ResourceName(name)] = resource.MustParse(number)
+	}
+	return resources
+}
+
+// queue adds an open queue, and what the API server has of it.
+func (f *fixture) queue(name, parent string, change ...func(*scheduling.Queue, *schedulingv1beta1.Queue)) *fixture {
+	f.Helper()
+	queue := &scheduling.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: scheduling.QueueSpec{Parent: parent},
+		Status: scheduling.QueueStatus{State: scheduling.QueueStateOpen},
+	}
+	object := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	for _, change := range change {
+		change(queue, object)
+	}
+	if err := f.objects.Add(object); err != nil {
+		f.Fatal(err)
+	}
+	f.input.Queues[api.QueueID(name)] = api.NewQueueInfo(queue)
+	return f
+}
+
+func deserves(words string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
+	return func(queue *scheduling.Queue, _ *schedulingv1beta1.Queue) { queue.Spec.Deserved = list(words) }
+}
+
+// quotas sets the annotation for cards, and the number of devices of class h100.
+func quotas(cards string, devices int64) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
+	return func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
+		if cards != "" {
+			object.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: cards}
+		}
+		object.Spec.DRA = &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: devices}}}
+	}
+}
+
+// job adds a job with a pod of the same name, which waits if it has no node.
+func (f *fixture) job(name, queue, node, requests string) *api.TaskInfo {
+	pod := podObject(name, node, requests)
+	task := api.NewTaskInfo(pod)
+	job := api.NewJobInfo(task.Job, task)
+	job.SetPodGroup(&api.PodGroup{PodGroup: scheduling.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: scheduling.PodGroupSpec{Queue: queue, MinMember: 1},
+		Status: scheduling.PodGroupStatus{Phase: scheduling.PodGroupInqueue},
+	}})
+	f.input.Jobs[job.UID] = job
+	return task
+}
+
+func podObject(name, node, requests string) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{upstreamv1beta1.KubeGroupNameAnnotationKey: name},
+		},
+		Spec:   corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list(requests)}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	if node != "" {
+		pod.Status.Phase = corev1.PodRunning
+	}
+	return pod
+}
+
+func (f *fixture) take() *Snapshot {
+	f.cache.Configure(f.cache.Options(), func(corev1.ResourceName) string { return "" })
+	return f.cache.Take(f.input)
+}
