@@ -66,7 +66,7 @@ func (p *plugin) beginFiltering(placement *placement) report.Refusal {
 	var ofDevices *devices.State
 	if pod.HasClaims && p.devices != nil {
 		var refusal report.Refusal
-		if ofDevices, refusal = p.devices.PreFilter(pod, held); refusal != nil {
+		if ofDevices, refusal = p.devices.PreFilter(pod, held, placement.devices); refusal != nil {
 			return refusal
 		}
 	}

@@ -81,7 +81,7 @@ func TestFewClaimsAreDeallocatedAtTheSameTime(t *testing.T) {
 	f.session.Deallocate(state)
 	f.session.Deallocate(state) // once at a time for a claim
 	<-reads
-	if _, refusal := f.session.PreFilter(pod, f.books); messageOf(refusal) != "ResourceClaim ns/p-0 is losing devices that its pod cannot use" {
+	if _, refusal := f.session.PreFilter(pod, f.books, nil); messageOf(refusal) != "ResourceClaim ns/p-0 is losing devices that its pod cannot use" {
 		t.Errorf("meanwhile, PreFilter says %q", messageOf(refusal))
 	}
 	close(release)

@@ -216,7 +216,7 @@ func (f *fixture) node(name string) *corev1.Node {
 
 func (f *fixture) preFilter(pod *demand.Pod) *State {
 	f.Helper()
-	state, refusal := f.session.PreFilter(pod, f.held())
+	state, refusal := f.session.PreFilter(pod, f.held(), nil)
 	if refusal != nil {
 		f.Fatalf("PreFilter refuses: %s", refusal.Message())
 	}

@@ -13,14 +13,19 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// PreFilter finds out which claims of a pod need devices. What is picked must fit books. The refusal
-// says why no node is suitable.
-func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger) (*State, report.Refusal) {
+// PreFilter finds out which claims of a pod need devices. What is picked must fit books. Before is the state of the
+// pod from an earlier action of the session, nil if there is none. The refusal says why no node is
+// suitable.
+func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State) (*State, report.Refusal) {
 	// What is in flight counts as taken for the rest of the session, even if it is given up.
 	if err := s.openAllocator(); err != nil {
 		return nil, report.Unplaceable{Err: err}
 	}
 	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}}
+	if before != nil {
+		// Later actions do not filter nodes again that cannot become suitable.
+		state.unavailable = before.unavailable
+	}
 	for _, claim := range pod.Claims {
 		object := s.latest(claim.Object)
 		if _, deallocating := s.deallocating.Load(object.UID); deallocating {
