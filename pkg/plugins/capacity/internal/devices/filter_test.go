@@ -3,8 +3,10 @@ package devices
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
@@ -133,5 +135,18 @@ func TestWhatReleasingPodsHoldCounts(t *testing.T) {
 	f.releasing = ledger.Demand{ledger.NewPart(f.amounts("h100=1"))}
 	if f.session.Filter(f.preFilter(pod), f.node("n1")) == nil {
 		t.Error("a node is suitable although a releasing pod has what the quota allows")
+	}
+}
+
+// TestCardsOfTheNodeCountWithItsDevices: a class may name a card that device plugins hand out, too.
+func TestCardsOfTheNodeCountWithItsDevices(t *testing.T) {
+	for quota, suitable := range map[string]bool{"h100=1": false, "h100=2": true} {
+		f := newFixture(t, cluster{
+			devices: map[string]string{"n1": "h100"}, quotas: map[string]string{"q": quota}, claims: []*resourceapi.ResourceClaim{claim("c", firstOf("h100"))},
+		})
+		f.session.CardsOn = func(*demand.Pod, *corev1.Node) *ledger.Part { return ledger.NewPart(f.amounts("h100=1")) }
+		if got := f.session.Filter(f.preFilter(f.pod("p", "q", "c")), f.node("n1")) == nil; got != suitable {
+			t.Errorf("with the quota %s the node is suitable: %t", quota, got)
+		}
 	}
 }

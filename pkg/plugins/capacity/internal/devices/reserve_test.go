@@ -135,9 +135,10 @@ func TestPodsThatShareAClaimGetTheSameDevices(t *testing.T) {
 }
 
 func TestReservePicksAgainIfDevicesHaveChanged(t *testing.T) {
-	for _, c := range []struct{ name, devices, quota, want, wantErr string }{
+	for _, c := range []struct{ name, devices, quota, releasing, want, wantErr string }{
 		{name: "another device is free", devices: "h100 h100", quota: "h100=2", want: "n1/h100-1"},
 		{name: "no other device is free", devices: "h100", quota: "h100=2", wantErr: "node n1 no longer has the devices that were picked"},
+		{name: "a releasing pod holds the rest of the quota", devices: "h100 h100", quota: "h100=2", releasing: "h100=1", wantErr: "node n1 no longer has the devices that were picked"},
 		{name: "the quota is used up", devices: "h100 h100", quota: "h100=1", wantErr: "node n1 no longer has the devices that were picked"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,6 +153,9 @@ func TestReservePicksAgainIfDevicesHaveChanged(t *testing.T) {
 			first := f.pod("first", "q", "c")
 			f.place(first, "n1")
 			f.try(f.books.Charge(first.Queue, "first", first.Demand))
+			if c.releasing != "" {
+				f.releasing = ledger.Demand{ledger.NewPart(f.amounts(c.releasing))}
+			}
 			err := f.session.Reserve(late, f.node("n1"))
 			if (err != nil || c.wantErr != "") && (err == nil || err.Error() != c.wantErr) {
 				t.Errorf("Reserve says %v, want %q", err, c.wantErr)

@@ -160,6 +160,7 @@ func TestCardTotals(t *testing.T) {
 		{"more of it", func() { fleet.Set("n2", offers("totals-A", 4)) }, "card=totals-A 12"},
 		{"another one takes its place", func() { fleet.Set("n1", offers("totals-B", 8)) }, "card=totals-A 4\ncard=totals-B 8"},
 		{"the last node with it is gone", func() { fleet.Remove("n2") }, "card=totals-B 8"},
+		{"no node is left", func() { fleet.Remove("n1") }, ""},
 	} {
 		step.do()
 		f.CardTotals(fleet)
