@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package config embeds the manifests and the scheduler configuration that users install into their cluster.
 package config
 

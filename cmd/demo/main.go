@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command demo shows quotas at work on a control plane of its own: a job that fits its queue's quota
 // runs; one that does not waits until the first job ends, and an event on its PodGroup says why. The
 // first act has DRA devices, the second one also cards of a device plugin. The exit code is 0 only if

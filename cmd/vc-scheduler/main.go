@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command vc-scheduler is Volcano's scheduler with upstream's flags, actions and plugins, in which the
 // plugin capacity is devicequota's. It also allocates DRA devices, which the plugin predicates does
 // upstream. The plugin crossquota is added.

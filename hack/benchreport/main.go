@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command benchreport reads the output of `go test -bench` for the capacity plugin and for upstream's,
 // and writes docs/performance.md and its plot. Its working directory is the root of the repository; its
 // argument is the folder of the benchstat binary.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command boilerplate checks that every Go file begins with the licence header in hack/boilerplate.go.txt.
 // Generated files are exempt: their generators write it. The working directory is the root of the
 // repository.

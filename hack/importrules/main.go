@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command importrules checks that dependencies between the packages of this module point one way only.
 // Every package belongs to a room, see rooms. It prints a line for each violation and exits with 1 if there
 // are any.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 // room is a folder with all folders below it that are not in a room of their own. The folder need not

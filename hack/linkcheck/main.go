@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command linkcheck checks that every relative link in a Markdown file leads to a file or folder.
 package main
 

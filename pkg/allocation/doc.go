@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package allocation reads and writes the API group resource.k8s.io for the scheduler. A [Reader] reads
 // claims, templates, classes and slices; [Pending] keeps the allocations that are decided but not yet
 // written; a [Writer] writes allocations and reservations.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package card identifies the accelerator cards that device plugins offer. To Kubernetes all models of a
 // vendor are one resource, such as nvidia.com/gpu.
 //

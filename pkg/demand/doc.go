@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package demand turns a pod, or a job whose pods do not exist yet, into amounts that the ledger
 // checks and charges.
 //

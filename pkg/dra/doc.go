@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dra turns ResourceClaims into numbers of devices per DeviceClass, with their capacity: what a
 // claim requests ([Requested]), which devices an [Allocator] picks for it on a node, and what an allocated
 // claim uses ([Allocated]).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Account is a sum that each queue keeps in each dimension. The account of a queue includes those of

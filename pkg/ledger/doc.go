@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ledger does all quota arithmetic.
 //
 // The input is a tree of queues with their limits, and demands. The output is decisions: a demand

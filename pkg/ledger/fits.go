@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Fits returns nil if queue q and each of its ancestors have room for the demand. Otherwise it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // FitsInqueue returns nil if a job that needs at least these amounts can enter the queue. For each

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Limit is an upper bound that may be absent. The zero value is unlimited. A limit of zero allows

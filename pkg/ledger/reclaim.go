@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // MayReclaim reports whether the queue may take resources back from other queues for the demand: in

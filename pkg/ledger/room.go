@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ledger
 
 // Available returns how much of one dimension the queue and all its ancestors leave for a further

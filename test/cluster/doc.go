@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cluster runs a real control plane on this machine: etcd, kube-apiserver,
 // kube-controller-manager, Volcano's controllers, a Volcano scheduler, and kwok in place of
 // kubelets. There are no downloads and no containers: [Start] runs binaries that `make build` builds from Go

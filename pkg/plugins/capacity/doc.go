@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package capacity is the Volcano scheduler plugin that is registered under the name capacity in place of
 // upstream's plugin, and under the name capacity-card.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package crossquota is a plugin of Volcano's scheduler that keeps room for GPU pods on GPU nodes: it
 // limits how much of a GPU node's cpu, memory and other resources all pods without a GPU may use
 // together, and scores GPU nodes for them.

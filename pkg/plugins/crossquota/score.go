@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package crossquota
 
 // strategy is how GPU nodes are scored for a pod.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package predicates is upstream's plugin predicates, which leaves devices to another plugin if the scheduler's
 // configuration has one that allocates devices.
 package predicates

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command controlplane has all components of a Kubernetes and Volcano control plane in one binary. Its first
 // argument is the name of the component, the others are the component's own. Two of them are helpers: guard
 // runs another program that ends with guard's parent, and janitor removes the state folder after its parent

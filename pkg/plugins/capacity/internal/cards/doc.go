@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cards decides which nodes' cards a pod may get.
 //
 // Nodes and their labels come in through a [Cache]. It keeps the fleet: the cards that all nodes

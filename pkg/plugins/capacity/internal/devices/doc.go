@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package devices allocates devices of Dynamic Resource Allocation in the shape of kube-scheduler's plugin
 // for it.
 //

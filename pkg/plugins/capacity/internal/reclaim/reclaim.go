@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package reclaim decides what a queue may take back from other queues, and from which pods.
 //
 // The ledger and the demand of pods come in. Victims go out. The package changes nothing: each victim is

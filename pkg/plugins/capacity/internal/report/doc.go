@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package report tells people what the capacity plugin decided, and why.
 //
 // Refusals and queue problems come in as values that hold the facts. Their sentences are written in

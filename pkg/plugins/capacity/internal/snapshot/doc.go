@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package snapshot builds the ledger of one session from its queues and jobs.
 //
 // Queues come in and become limits. Pods come in and become charges: what pods with a node hold, what
