@@ -118,3 +118,13 @@ func (p *plugin) simulation(cycle fwk.CycleState) (*ledger.Ledger, error) {
 	}
 	return state.simulated, nil
 }
+
+// simulationWith returns the ledger of a simulation, and the demand of a pod that is to be added or removed there.
+func (p *plugin) simulationWith(cycle fwk.CycleState, task *api.TaskInfo) (*ledger.Ledger, *demand.Pod, error) {
+	books, err := p.simulation(cycle)
+	if err != nil {
+		return nil, nil, err
+	}
+	pod, err := p.snapshot.PodOf(task)
+	return books, pod, err
+}

@@ -14,11 +14,7 @@ import (
 
 // simulateAddTask is Volcano's SimulateAddTaskFn: a pod that was removed comes back.
 func (p *plugin) simulateAddTask(_ context.Context, cycle fwk.CycleState, _, added *api.TaskInfo, _ *api.NodeInfo) error {
-	books, err := p.simulation(cycle)
-	if err != nil {
-		return err
-	}
-	pod, err := p.snapshot.PodOf(added)
+	books, pod, err := p.simulationWith(cycle, added)
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,7 @@ import (
 
 // simulateRemoveTask is Volcano's SimulateRemoveTaskFn: a pod gives back what it holds.
 func (p *plugin) simulateRemoveTask(_ context.Context, cycle fwk.CycleState, _, removed *api.TaskInfo, _ *api.NodeInfo) error {
-	books, err := p.simulation(cycle)
-	if err != nil {
-		return err
-	}
-	pod, err := p.snapshot.PodOf(removed)
+	books, pod, err := p.simulationWith(cycle, removed)
 	if err != nil {
 		return err
 	}
