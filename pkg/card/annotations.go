@@ -21,12 +21,25 @@ const (
 	RequestAnnotation = "volcano.sh/card.request"
 )
 
+// Users write annotations of up to 256 KiB, and the scheduler reads them in every cycle that counts their pods anew.
+const (
+	// MaxAlternatives is how many cards a pod or an entry of a request may choose among.
+	MaxAlternatives = 64
+	// maxNames is how long a list of names may be, in bytes.
+	maxNames = 8 << 10
+	// maxNumbers is how many entries a quota or a request may have.
+	maxNumbers = 4096
+)
+
 // alternativeSeparator separates the names of cards that are alternatives.
 const alternativeSeparator = "|"
 
-// Names parses a NameAnnotation. It returns every name once, in the order of the text. The error says at
-// which character the text is wrong.
+// Names parses a NameAnnotation. It returns every name once, in the order of the text, at most
+// MaxAlternatives. The error says at which character the text is wrong, or what is too much.
 func Names(text string) ([]string, error) {
+	if len(text) > maxNames {
+		return nil, fmt.Errorf("at character %d: it has %d characters, but at most %d are allowed: name fewer cards", maxNames, len(text), maxNames)
+	}
 	var names []string
 	position := 0
 	for name := range strings.SplitSeq(text, alternativeSeparator) {
@@ -36,6 +49,9 @@ func Names(text string) ([]string, error) {
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
+		}
+		if len(names) > MaxAlternatives {
+			return nil, fmt.Errorf("at character %d: it names more than %d cards: name fewer", position, MaxAlternatives)
 		}
 		position += len(name) + len(alternativeSeparator)
 	}
@@ -69,7 +85,7 @@ func Numbers(text string) ([]Number, error) {
 
 // readNumbers reads token by token, because encoding/json accepts duplicate keys.
 func readNumbers(d *json.Decoder) ([]Number, error) {
-	numbers := []Number{}
+	numbers, listed := []Number{}, map[string]bool{}
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
 		return nil, errors.Join(notJSON(err), errors.New("it is not an object"))
 	}
@@ -82,8 +98,11 @@ func readNumbers(d *json.Decoder) ([]Number, error) {
 		if card == "" || strings.ContainsFunc(card, isSpace) {
 			return nil, fmt.Errorf("%q is not a card name", card)
 		}
-		if slices.ContainsFunc(numbers, func(n Number) bool { return n.Card == card }) {
+		if listed[card] {
 			return nil, fmt.Errorf("%s is listed twice", card)
+		}
+		if listed[card] = true; len(listed) > maxNumbers {
+			return nil, fmt.Errorf("it has more than %d entries", maxNumbers)
 		}
 		count, err := readCount(d, card)
 		if err != nil {

@@ -17,6 +17,9 @@ func TestNames(t *testing.T) {
 		{name: "an empty name in the middle", text: "A||B", wantErr: `at character 2: "" is not a card name`},
 		{name: "an empty name at the end", text: "A|", wantErr: `at character 2: "" is not a card name`},
 		{name: "a space", text: "A| B", wantErr: `at character 2: " B" is not a card name`},
+		{name: "the most names", text: many(64, "|"), want: many(64, " ")},
+		{name: "a name too many", text: many(65, "|"), wantErr: "at character 246: it names more than 64 cards: name fewer"},
+		{name: "a text that is too long", text: strings.Repeat("A", 8<<10+1), wantErr: "at character 8192: it has 8193 characters, but at most 8192 are allowed: name fewer cards"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names, err := Names(c.text)
@@ -28,6 +31,15 @@ func TestNames(t *testing.T) {
 			}
 		})
 	}
+}
+
+// many returns that many names.
+func many(n int, separator string) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("A", i)
+	}
+	return strings.Join(names, separator)
 }
 
 func TestNumbers(t *testing.T) {
@@ -45,6 +57,7 @@ func TestNumbers(t *testing.T) {
 		{name: "an object inside", text: `{"A": {}}`, wantErr: "at character 7: the value of A is not a number"},
 		{name: "too large", text: `{"A": 9223372036854775808}`, wantErr: "at character 25: 9223372036854775808 for A is not a whole number"},
 		{name: "a name twice", text: `{"A": 1, "A": 2}`, wantErr: "at character 12: A is listed twice"},
+		{name: "too many entries", text: `{"` + many(4097, `": 1, "`) + `": 1}`, wantErr: "at character 48050: it has more than 4096 entries"},
 		{name: "an empty name", text: `{"": 1}`, wantErr: `at character 3: "" is not a card name`},
 		{name: "a space", text: `{"A B": 1}`, wantErr: `at character 6: "A B" is not a card name`},
 		{name: "text after the object", text: `{"A": 1} x`, wantErr: "at character 9: there is text after the object"},

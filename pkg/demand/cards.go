@@ -19,6 +19,8 @@ type Cards struct {
 	// Names are the cards that the pod names, the preferred one first. The pod runs only on nodes that have
 	// one of them. It is nil if the pod names no cards.
 	Names []string
+	// Wanted lists Names for people.
+	Wanted string
 	// Requests has an entry for each resource that the pod requests and that stands for cards.
 	Requests []CardRequest
 }
@@ -48,10 +50,23 @@ type UnknownCardError struct {
 func (e *UnknownCardError) Error() string {
 	there := "no node has any cards"
 	if len(e.known) > 0 {
-		there = "the nodes have " + strings.Join(e.known, ", ")
+		there = "the nodes have " + list(e.known, ", ")
 	}
-	return fmt.Sprintf("no node has a card %s: it waits for one, or correct its annotation %s; %s", strings.Join(e.names, " or "), card.NameAnnotation, there)
+	return fmt.Sprintf("no node has a card %s: it waits for one, or correct its annotation %s; %s", wanted(e.names), card.NameAnnotation, there)
 }
+
+// maxListed bounds how many names a message lists.
+const maxListed = 10
+
+// list joins the first names, and says how many more there are.
+func list(names []string, separator string) string {
+	if more := len(names) - maxListed; more > 0 {
+		return strings.Join(names[:maxListed], separator) + fmt.Sprintf("%s%d more", separator, more)
+	}
+	return strings.Join(names, separator)
+}
+
+func wanted(names []string) string { return list(names, " or ") }
 
 // CardsOf returns the cards that a pod, or a pod template, with these annotations asks for, nil if it asks
 // for none. The amounts are the effective requests: those of init and sidecar containers and the
@@ -65,6 +80,7 @@ func CardsOf(annotations map[string]string, spec *corev1.PodSpec, fleet *card.Fl
 		if cards.Names, err = card.Names(text); err != nil {
 			return nil, fmt.Errorf("its annotation %s is wrong %w", card.NameAnnotation, err)
 		}
+		cards.Wanted = wanted(cards.Names)
 	}
 	requests := requested(spec, fleet)
 	if names && len(requests) == 0 && len(spec.ResourceClaims) > 0 {

@@ -206,6 +206,15 @@ func TestCardsOfJobsWithoutPods(t *testing.T) {
 	}
 }
 
+// manyEntries returns that many entries of a card request.
+func manyEntries(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, `, "X%d": 1`, i)
+	}
+	return text.String()
+}
+
 func TestOfRequest(t *testing.T) {
 	for _, c := range []struct{ name, text, want, wantErr string }{
 		{name: "cards and choices", text: `{"A": 2, "A|B": 3, "B": 0}`, want: "A:2 3*1:A|B"},
@@ -213,6 +222,8 @@ func TestOfRequest(t *testing.T) {
 		{name: "cards that nobody knows", text: `{"A|X": 3, "Y": 1}`, want: "A:3"},
 		{name: "the same names again add up", text: `{"A|B": 2, "A|B|A": 3}`, want: "5*1:A|B"},
 		{name: "the largest numbers", text: `{"A|B": 9223372036854775807, "A|B|A": 1}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A|B|A": `},
+		{name: "too many entries", text: `{"A": 1` + manyEntries(64) + `}`,
+			wantErr: "its annotation volcano.sh/card.request has 65 entries, but at most 64 are allowed: ask for fewer kinds of cards in one job"},
 		{name: "no JSON", text: "A: 2", wantErr: "its annotation volcano.sh/card.request is wrong at character 0: it is not JSON"},
 		{name: "no name", text: `{"A||B": 2}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A||B": at character 2: "" is not a card name`},
 		{name: "cards of different resources", text: `{"A|N": 2}`, wantErr: `its annotation volcano.sh/card.request is wrong in "A|N": A and N are cards of different resources`},

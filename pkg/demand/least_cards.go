@@ -83,6 +83,10 @@ func (l *Least) Without(charged ledger.Amounts) Least {
 	return rest
 }
 
+// maxRequests bounds how many entries a card request may have. The cards of a job are divided among its entries in every
+// cycle in which the job waits.
+const maxRequests = 64
+
 // OfCardRequest returns the cards that a job without pods needs, by the annotation volcano.sh/card.request of
 // its PodGroup. Without the annotation the result is empty. The error says where the annotation is wrong.
 func OfCardRequest(annotations map[string]string, fleet *card.Fleet, dimensions *ledger.Dimensions) (Least, error) {
@@ -93,6 +97,9 @@ func OfCardRequest(annotations map[string]string, fleet *card.Fleet, dimensions 
 	numbers, err := card.Numbers(text)
 	if err != nil {
 		return Least{}, fmt.Errorf("its annotation %s is wrong %w", card.RequestAnnotation, err)
+	}
+	if len(numbers) > maxRequests {
+		return Least{}, fmt.Errorf("its annotation %s has %d entries, but at most %d are allowed: ask for fewer kinds of cards in one job", card.RequestAnnotation, len(numbers), maxRequests)
 	}
 	var least Least
 	for _, n := range numbers {

@@ -5,7 +5,6 @@ package cards
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,7 +33,7 @@ type Session struct {
 func (s *Session) Filter(books *ledger.Ledger, state State, pod *demand.Pod, node *api.NodeInfo) *report.NodeRefusal {
 	cards, offers := pod.Cards, s.Fleet.Node(node.Name)
 	if _, ok := cards.Position(offers); !ok {
-		return unresolvable("has no card " + strings.Join(cards.Names, " or "))
+		return unresolvable("has no card " + cards.Wanted)
 	}
 	if state == nil {
 		return nil
