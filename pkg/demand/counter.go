@@ -87,10 +87,14 @@ func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 func (c *Counter) Known(object *corev1.Pod) *Pod { return c.pods[object] }
 
 // Add begins to remember a pod. Requests are its effective requests: those of sidecar containers and the
-// overhead are included. The demand is complete after Refresh. The error says why the resources of
+// overhead are included. Scalars are those with init containers; its names decide whether the pod may ask
+// for cards, and the map must not change. The demand is complete after Refresh. The error says why the resources of
 // the pod cannot be counted; the pod is remembered all the same, and its Err says so, too.
-func (c *Counter) Add(object *corev1.Pod, requests Values) (*Pod, error) {
-	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
+func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.ResourceName]float64) (*Pod, error) {
+	p := &Pod{
+		Object: object, scalars: scalars, edition: -1,
+		HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil,
+	}
 	amounts, err := c.Resources.Amounts(requests)
 	if err == nil && object.Status.ExtendedResourceClaimStatus == nil {
 		amounts, p.Extended, err = c.Resources.addExtended(object, amounts)
@@ -143,7 +147,7 @@ func (c *Counter) countCards(p *Pod) {
 		before = assigned.Cards
 	}
 	p.Cards, p.cardsErr, p.UnnamedCards = nil, nil, ""
-	if before == nil && !c.mayAskForCards(p.Object) {
+	if before == nil && !c.mayAskForCards(p) {
 		return
 	}
 	cards, err := CardsOf(p.Object.Annotations, &p.Object.Spec, c.Fleet, c.Dimensions)
@@ -169,11 +173,16 @@ func (c *Counter) countCards(p *Pod) {
 }
 
 // mayAskForCards reports whether a pod may ask for cards. What it asks for depends on the nodes.
-func (c *Counter) mayAskForCards(pod *corev1.Pod) bool {
-	if _, names := pod.Annotations[card.NameAnnotation]; names {
+func (c *Counter) mayAskForCards(p *Pod) bool {
+	if _, names := p.Object.Annotations[card.NameAnnotation]; names {
 		return true
 	}
-	return RequestsCards(pod, c.Fleet)
+	for name := range p.scalars {
+		if c.Fleet.IsCard(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // RequestsCards reports whether a container of the pod requests a resource that stands for cards.

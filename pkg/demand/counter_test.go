@@ -49,7 +49,7 @@ func (f *fixture) count(object *corev1.Pod) *Pod {
 	pod := f.Known(object)
 	if pod == nil {
 		var err error
-		if pod, err = f.Add(object, Values{MilliCPU: 1000}); err != nil {
+		if pod, err = f.Add(object, Values{MilliCPU: 1000}, scalarsOf(object)); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestConfigureCountsAnewIfAnAnswerChanges(t *testing.T) {
 			count := func() *Pod {
 				pod := f.Known(p)
 				if pod == nil {
-					pod, _ = f.Add(p, Values{MilliCPU: 1000, Scalars: map[corev1.ResourceName]float64{"example.com/gpu": 2000}})
+					pod, _ = f.Add(p, Values{MilliCPU: 1000, Scalars: map[corev1.ResourceName]float64{"example.com/gpu": 2000}}, scalarsOf(p))
 				}
 				f.Refresh(pod)
 				return pod
@@ -207,4 +207,17 @@ func TestPodsThatAskForTheSameShareTheirLists(t *testing.T) {
 	if f.books.Charged(&b.Resources) {
 		t.Error("the second pod is charged with the first one")
 	}
+}
+
+// scalarsOf returns the requests of a pod's containers in thousandths.
+func scalarsOf(pod *corev1.Pod) map[corev1.ResourceName]float64 {
+	scalars := map[corev1.ResourceName]float64{}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			for name, quantity := range containers[i].Resources.Requests {
+				scalars[name] = float64(quantity.MilliValue())
+			}
+		}
+	}
+	return scalars
 }

@@ -55,6 +55,9 @@ type Pod struct {
 	Err error
 
 	resourcesErr, cardsErr, claimsErr error
+	// scalars has the effective requests, those of init containers included, for resources other than cpu and memory.
+	// Names that something else accounts for are left out.
+	scalars map[corev1.ResourceName]float64
 }
 
 // Asked is all that must fit the quota so that the pod can be placed: the least that it would be charged, and

@@ -29,13 +29,15 @@ import (
 )
 
 // cache is what outlives sessions: informers, and what the rooms remember. Sessions run one after the other, so
-// that nothing here is locked.
+// that nothing else here is locked.
 type cache struct {
 	ctx     context.Context
 	clock   clock.PassiveClock
 	started sync.Once
-	// stop has a function for everything that was started. It waits until that has stopped.
-	stop []func()
+	// stop has a function for everything that was started. It waits until that has stopped. The scheduler may stop while a
+	// session starts something, so that it is locked.
+	stopping sync.Mutex
+	stop     []func()
 
 	// queues reads spec.dra, which the scheduler's own queue type lacks. It is nil if the session has no REST
 	// configuration: then there is no spec.dra.
@@ -94,7 +96,7 @@ func (c *cache) startRecorder(ssn *framework.Session) {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: ssn.KubeClient().CoreV1().Events("")})
 	c.report = report.NewReporter(broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "vc-scheduler"}))
-	c.stop = append(c.stop, broadcaster.Shutdown)
+	c.onStop(broadcaster.Shutdown)
 }
 
 func (c *cache) startQueues(ssn *framework.Session) {
@@ -112,7 +114,7 @@ func (c *cache) startQueues(ssn *framework.Session) {
 	queues := factory.Scheduling().V1beta1().Queues()
 	c.queues, c.queuesSynced = queues.Lister(), queues.Informer().HasSynced
 	factory.Start(c.ctx.Done())
-	c.stop = append(c.stop, factory.Shutdown)
+	c.onStop(factory.Shutdown)
 }
 
 // startJobs reads Volcano's Jobs. Their templates say what pods ask for that do not exist yet.
@@ -123,7 +125,7 @@ func (c *cache) startJobs(ssn *framework.Session) {
 	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
 	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
 	factory.Start(c.ctx.Done())
-	c.stop = append(c.stop, factory.Shutdown)
+	c.onStop(factory.Shutdown)
 }
 
 // startDevices starts to read resource.k8s.io, when a session first allocates devices.
@@ -137,10 +139,18 @@ func (c *cache) startDevices(ssn *framework.Session) {
 		return
 	}
 	c.devices = started
-	c.stop = append(c.stop, started.Shutdown)
+	c.onStop(started.Shutdown)
+}
+
+func (c *cache) onStop(stop func()) {
+	c.stopping.Lock()
+	defer c.stopping.Unlock()
+	c.stop = append(c.stop, stop)
 }
 
 func (c *cache) shutdown() {
+	c.stopping.Lock()
+	defer c.stopping.Unlock()
 	for _, stop := range c.stop {
 		stop()
 	}

@@ -100,3 +100,31 @@ func TestAClaimThatIsNotNeededDoesNotPanic(t *testing.T) {
 	ssn := s.run(t)
 	expectStatuses(t, ssn, "p:Binding")
 }
+
+// TestWhichRequestsAreCards: those of containers and of the overhead, but not those that a plugin of Volcano's accounts
+// for.
+func TestWhichRequestsAreCards(t *testing.T) {
+	overhead := newPod("p", "", cpu(1))
+	overhead.Spec.Overhead = gpu(2)
+	for _, c := range []struct {
+		name    string
+		pod     *corev1.Pod
+		ignored []string
+		fits    bool
+	}{
+		{name: "a container's", pod: gpuPod("p", "", 2, "")},
+		{name: "the overhead's", pod: overhead},
+		{name: "a resource that another plugin accounts for", pod: gpuPod("p", "", 2, ""), ignored: []string{"nvidia.com/gpu"}, fits: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api.IgnoredDevicesList.Set(c.ignored)
+			t.Cleanup(func() { api.IgnoredDevicesList.Set(nil) })
+			s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
+			s.withCards(map[string]string{"q": `{"H100": 1}`}).job("j", "q", inqueue, nil, c.pod)
+			ssn := s.open(t)
+			if got := ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "p")); got != c.fits {
+				t.Errorf("fits one H100: %t, want %t", got, c.fits)
+			}
+		})
+	}
+}

@@ -75,9 +75,10 @@ func (p *plugin) devicesCache() *devices.Cache {
 	return p.devices.Cache
 }
 
-// limitedCardsOn returns what a pod would be charged for the cards of a node, nil if no queue limits its cards.
+// limitedCardsOn returns what a pod would be charged for the cards of a node. It is nil if no queue limits its cards, or if
+// the cards are assigned, and so part of what is checked, already.
 func (p *plugin) limitedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
-	if !p.snapshot.LimitsCards(pod) {
+	if !p.snapshot.LimitsCards(pod) || pod.Cards.Assigned() {
 		return nil
 	}
 	return p.cards.On(pod, node)

@@ -26,7 +26,7 @@ func (s *Session) Deallocate(state *State) {
 // deallocate works in the background, once at a time for a claim. Beyond the limit of the cache, it leaves the
 // claim to the next session.
 func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
-	if _, already := c.deallocating.LoadOrStore(claim.UID, true); already {
+	if _, already := c.deallocating.LoadOrStore(claim.UID, true); already || c.ctx.Err() != nil {
 		return
 	}
 	started := c.background.TryGo(func() error {

@@ -65,7 +65,8 @@ func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
 		claims[i] = claim.Object
 	}
 	picked := &pick{changes: s.allocator.Changes()}
-	ctx, cancel := context.WithTimeout(s.ctx, pickTimeout)
+	// A session that is running when the scheduler stops goes on to its end.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), pickTimeout)
 	defer cancel()
 	var failed error
 	results, err := s.allocator.Pick(ctx, node, claims, func(results []resourceapi.AllocationResult) bool {

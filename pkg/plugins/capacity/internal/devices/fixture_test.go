@@ -201,7 +201,7 @@ func (f *fixture) pod(name, queue string, claims ...string) *demand.Pod {
 	if _, err := f.kube.CoreV1().Pods("ns").Get(f.Context(), name, metav1.GetOptions{}); err != nil {
 		f.try(f.kube.Tracker().Add(object))
 	}
-	pod, err := f.counter.Add(object, demand.Values{})
+	pod, err := f.counter.Add(object, demand.Values{}, nil)
 	f.try(err)
 	f.counter.Refresh(pod)
 	pod.Queue, pod.InLedger = f.books.Queue(queue)

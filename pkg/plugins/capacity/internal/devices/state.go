@@ -68,14 +68,24 @@ func (s *State) Insufficient() bool {
 	return s.insufficient && len(s.picks) == 0
 }
 
-// refuse keeps the refusal whose message sorts first, so that the result does not depend on the order in
-// which nodes are looked at.
+// refuse keeps one refusal, so that the result does not depend on the order in which nodes are looked at: an error comes
+// before a refusal by the quota, because somebody has to correct something, and then the message that
+// sorts first.
 func (s *State) refuse(refusal report.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refusal == nil || refusal.Message() < s.refusal.Message() {
+	if s.refusal == nil || before(refusal, s.refusal) {
 		s.refusal = refusal
 	}
+}
+
+func before(a, b report.Refusal) bool {
+	_, failedA := a.(report.PickFailed)
+	_, failedB := b.(report.PickFailed)
+	if failedA != failedB {
+		return failedA
+	}
+	return a.Message() < b.Message()
 }
 
 func (s *State) setUnavailable(claim types.UID) {

@@ -20,7 +20,7 @@ func (s *Snapshot) refresh(task *api.TaskInfo) *demand.Pod {
 	pod := s.Known(task.Pod)
 	if pod == nil {
 		var err error
-		if pod, err = s.Add(task.Pod, valuesOf(task.Resreq)); err != nil {
+		if pod, err = s.Add(task.Pod, valuesOf(task.Resreq), task.InitResreq.ScalarResources); err != nil {
 			klog.ErrorS(err, "Failed to count the resources of a pod", "pod", klog.KObj(task.Pod))
 		}
 	}
