@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	schedulinglistersv1 "k8s.io/client-go/listers/scheduling/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -44,6 +46,9 @@ type cache struct {
 	queues       schedulinglisters.QueueLister
 	queuesSynced func() bool
 	jobs         batchlisters.JobLister
+	// nodes and priorityClasses read the scheduler's own informers.
+	nodes           corelisters.NodeLister
+	priorityClasses schedulinglistersv1.PriorityClassLister
 
 	snapshots *snapshot.Cache
 	cards     *cards.Cache
@@ -88,7 +93,10 @@ func (c *cache) start(ssn *framework.Session) {
 		c.startRecorder(ssn)
 		c.startQueues(ssn)
 		c.startJobs(ssn)
-		c.cards.Start(ssn.InformerFactory().Core().V1().Nodes())
+		factory := ssn.InformerFactory()
+		c.nodes = factory.Core().V1().Nodes().Lister()
+		c.priorityClasses = factory.Scheduling().V1().PriorityClasses().Lister()
+		c.cards.Start(factory.Core().V1().Nodes())
 	})
 }
 

@@ -20,7 +20,8 @@ import (
 
 // openSnapshot takes the snapshot of the session, and opens the sessions of devices and cards on it.
 func (p *plugin) openSnapshot() {
-	ssn, factory := p.session, p.session.InformerFactory()
+	ssn := p.session
+	p.pods = ssn.InformerFactory().Core().V1().Pods().Lister()
 	p.cache.use(p.arguments)
 	p.cache.cards.Refresh(p.arguments.cardResources, p.cache.report)
 
@@ -43,9 +44,8 @@ func (p *plugin) openSnapshot() {
 	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
 		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.cardQuotaRequired,
-		QueueObjects: p.cache.queues, VolcanoJobs: p.cache.jobs, Pods: factory.Core().V1().Pods().Lister(),
-		PriorityClasses: factory.Scheduling().V1().PriorityClasses().Lister(),
-		Claims:          devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
+		QueueObjects: p.cache.queues, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
+		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
 	})
 	if deserved, guarantee := p.snapshot.RootTotals(); deserved != nil {
 		ssn.TotalDeserved, ssn.TotalGuarantee = deserved, guarantee
@@ -58,12 +58,11 @@ func (p *plugin) openSnapshot() {
 
 // openDevices gives the session of devices what it needs to know.
 func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
-	core := p.session.InformerFactory().Core().V1()
 	p.devices = cache.Open(devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.limitedCardsOn, Refuse: p.snapshot.Refuse,
 		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Charged: p.snapshot.ChargedOrReleasing,
-		Nodes: core.Nodes().Lister(), Pods: core.Pods().Lister(),
+		Nodes: p.cache.nodes, Pods: p.pods,
 	})
 }
 
@@ -123,7 +122,7 @@ func (p *plugin) missingPod(cache *devices.Cache) *corev1.Pod {
 	if cache != nil {
 		claims = cache.Claims
 	}
-	return p.cache.snapshots.MissingPod(p.session.Jobs, p.session.InformerFactory().Core().V1().Pods().Lister(), claims, cache != nil && cache.Ready())
+	return p.cache.snapshots.MissingPod(p.session.Jobs, p.pods, claims, cache != nil && cache.Ready())
 }
 
 // jobOf returns the job of a task, nil if the session lacks it.

@@ -5,6 +5,7 @@ package capacity
 import (
 	"context"
 
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -55,6 +56,7 @@ type plugin struct {
 	arguments arguments
 
 	session  *framework.Session
+	pods     corelisters.PodLister
 	snapshot *snapshot.Snapshot
 	cards    *cards.Session
 	// devices is nil if the scheduler does not allocate devices.

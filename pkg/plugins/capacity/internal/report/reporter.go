@@ -43,17 +43,17 @@ type toldPod struct {
 
 // NewReporter returns a reporter that writes events to a recorder.
 func NewReporter(recorder record.EventRecorder) *Reporter {
-	r := &Reporter{
+	return &Reporter{
 		Recorder: recorder, toldPods: map[api.TaskID]toldPod{}, toldJobs: map[api.JobID]string{}, toldNodes: map[string]string{},
 		queues: map[string]*queueMetrics{}, cards: cardTotals{},
+		pods: map[api.TaskID]podRefusal{}, jobs: map[api.JobID]Refusal{},
 	}
-	r.Begin()
-	return r
 }
 
 // Begin begins a session.
 func (r *Reporter) Begin() {
-	r.pods, r.jobs = map[api.TaskID]podRefusal{}, map[api.JobID]Refusal{}
+	clear(r.pods)
+	clear(r.jobs)
 }
 
 // RefusePod notes why a pod waits. Actions may ask several times in one session. The first

@@ -86,6 +86,9 @@ func (s *Snapshot) findUnknownCapacity() {
 		if len(claim.Usage.Gone) == 0 {
 			continue
 		}
+		if s.unknownCapacity == nil {
+			s.unknownCapacity = map[string]*demand.Claim{}
+		}
 		for class := range claim.Usage.Classes {
 			s.unknownCapacity[class] = claim
 		}

@@ -36,6 +36,9 @@ func (s *Snapshot) buildTree() {
 		specs = append(specs, ledger.QueueSpec{Name: RootQueue, ListsCards: s.CardQuotaRequired})
 	}
 	for _, queue := range ledger.Misplaced(specs) {
+		if s.misplaced == nil {
+			s.misplaced = map[string]string{}
+		}
 		s.misplaced[queue.Queue] = queue.Reason
 	}
 	if !s.Hierarchy {

@@ -19,9 +19,13 @@ type releasing struct {
 
 // release moves a part that nobody is charged for in the ledger to what releasing pods still hold.
 func (s *Snapshot) release(part *ledger.Part, r releasing) {
-	if !s.Ledger.Charged(part) {
-		s.releasing[part] = r
+	if s.Ledger.Charged(part) {
+		return
 	}
+	if s.releasing == nil {
+		s.releasing = map[*ledger.Part]releasing{}
+	}
+	s.releasing[part] = r
 }
 
 // Held returns the ledger with what releasing pods still hold. Devices and cards are allocated for good within

@@ -60,23 +60,23 @@ type Snapshot struct {
 	queues map[string]queueState
 	// invalidQuotas says that the device quota of some queue is not known.
 	invalidQuotas bool
-	// misplaced says why a queue has no place in the hierarchy.
+	// misplaced says why a queue has no place in the hierarchy. It is nil if all queues have one.
 	misplaced map[string]string
 	// consumers are the pods with claims, the oldest first.
 	consumers []consumer
-	// releasing has what releasing pods still hold.
+	// releasing has what releasing pods still hold. It is nil if that is nothing.
 	releasing map[*ledger.Part]releasing
 	// held is the ledger with what releasing pods still hold. It is nil if it must be made anew.
 	held *ledger.Ledger
-	// unknownCapacity has for a DeviceClass a claim whose devices have a capacity that nobody knows.
+	// unknownCapacity has for a DeviceClass a claim whose devices have a capacity that nobody knows. It is nil if there is
+	// none.
 	unknownCapacity map[string]*demand.Claim
 }
 
 // Take takes the snapshot of a session. Configure must have been called for the session before.
 func (c *Cache) Take(input Input) *Snapshot {
 	s := &Snapshot{
-		Cache: c, Input: input, Problems: report.Problems{}, queues: map[string]queueState{}, misplaced: map[string]string{},
-		releasing: map[*ledger.Part]releasing{}, unknownCapacity: map[string]*demand.Claim{},
+		Cache: c, Input: input, Problems: report.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
 	}
 	s.buildTree()
 	c.Begin(input.Claims, input.Catalog)
