@@ -87,20 +87,21 @@ func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 func (c *Counter) Known(object *corev1.Pod) *Pod { return c.pods[object] }
 
 // Add begins to remember a pod. Requests are its effective requests: those of sidecar containers and the
-// overhead are included. Scalars are those with init containers; its names decide whether the pod may ask
-// for cards, and the map must not change. The demand is complete after Refresh. The error says why the resources of
+// overhead are included. Scalars has the resources that the pod requests, init containers included: they decide
+// whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources of
 // the pod cannot be counted; the pod is remembered all the same, and its Err says so, too.
 func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.ResourceName]float64) (*Pod, error) {
-	p := &Pod{
-		Object: object, scalars: scalars, edition: -1,
-		HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil,
-	}
+	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
+	p.scalars = slices.Sorted(maps.Keys(scalars))
 	amounts, err := c.Resources.Amounts(requests)
 	if err == nil && object.Status.ExtendedResourceClaimStatus == nil {
 		amounts, p.Extended, err = c.Resources.addExtended(object, amounts)
 	}
 	p.resourcesErr = err
 	// Pods of one job mostly ask for the same. Sharing the list saves memory and time.
+	if c.last != nil && slices.Equal(c.last.scalars, p.scalars) {
+		p.scalars = c.last.scalars
+	}
 	if c.last != nil && c.last.Resources.Is(amounts) {
 		p.Resources = c.last.Resources.Twin()
 	} else {
@@ -177,12 +178,7 @@ func (c *Counter) mayAskForCards(p *Pod) bool {
 	if _, names := p.Object.Annotations[card.NameAnnotation]; names {
 		return true
 	}
-	for name := range p.scalars {
-		if c.Fleet.IsCard(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.scalars, c.Fleet.IsCard)
 }
 
 // RequestsCards reports whether a container of the pod requests a resource that stands for cards.

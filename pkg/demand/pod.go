@@ -55,9 +55,9 @@ type Pod struct {
 	Err error
 
 	resourcesErr, cardsErr, claimsErr error
-	// scalars has the effective requests, those of init containers included, for resources other than cpu and memory.
-	// Names that something else accounts for are left out.
-	scalars map[corev1.ResourceName]float64
+	// scalars are the resources other than cpu and memory that the pod requests, init containers and overhead included.
+	// Resources that something else accounts for are left out.
+	scalars []corev1.ResourceName
 }
 
 // Asked is all that must fit the quota so that the pod can be placed: the least that it would be charged, and
