@@ -28,6 +28,9 @@ type binding struct {
 // SetupBindContextExtension implements framework.BindContextHandler. Volcano calls it when it has decided to bind the
 // pod.
 func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *schedulercache.BindContext) {
+	if p.session == nil {
+		return // the session has the plugin under its other name
+	}
 	pod := p.snapshot.Known(bind.TaskInfo.Pod)
 	if pod == nil {
 		return
