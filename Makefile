@@ -56,7 +56,7 @@ verify: ## Fail if generated files or go.mod are not up to date
 	go -C hack/tools mod tidy -diff
 	go -C hack/benchreport mod tidy -diff
 
-lint: ## Check formatting, go vet, staticcheck, imports between packages, and links in *.md files
+lint: ## Check formatting, go vet, staticcheck, imports between packages, licence headers, and links in *.md files
 	unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "run gofmt on $$unformatted" >&2; exit 1; }
 	go run ./hack/importrules
 	go run ./hack/linkcheck

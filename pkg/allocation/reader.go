@@ -9,7 +9,6 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -188,9 +187,5 @@ func (r *Reader) allocator(catalog *dra.Catalog) *dra.Allocator {
 		DeviceTaints:         enabled(features.DRADeviceTaints),
 		PartitionableDevices: enabled(features.DRAPartitionableDevices),
 		PrioritizedList:      enabled(features.DRAPrioritizedList),
-	}, catalog, structured.AllocatedState{
-		AllocatedDevices:         sets.New[structured.DeviceID](),
-		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
-		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
-	}, r.celCache)
+	}, catalog, r.celCache)
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 )
@@ -30,9 +31,14 @@ type Allocator struct {
 	changes uint64
 }
 
-// NewAllocator returns an allocator for the devices in a catalog, which must not be nil. Taken is the
-// state of devices in use; the allocator changes it, so the caller must not use it afterwards.
-func NewAllocator(features structured.Features, catalog *Catalog, taken structured.AllocatedState, celCache *cel.Cache) *Allocator {
+// NewAllocator returns an allocator for the devices in a catalog, which must not be nil. No device is in
+// use: call Take for each allocation that exists.
+func NewAllocator(features structured.Features, catalog *Catalog, celCache *cel.Cache) *Allocator {
+	taken := structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+	}
 	return &Allocator{features: features, catalog: catalog, taken: taken, celCache: celCache}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
@@ -30,15 +29,10 @@ func BenchmarkPick(b *testing.B) {
 			all = append(all, slice)
 		}
 		catalog := NewCatalog([]*resourceapi.DeviceClass{class("gpu")}, all)
-		taken := structured.AllocatedState{
-			AllocatedDevices:         sets.New[structured.DeviceID](),
-			AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
-			AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
-		}
 		cache := cel.NewCache(10, cel.Features{})
 		claims := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}
 		b.Run(fmt.Sprintf("nodes=%d/slices=node", nodes), func(b *testing.B) {
-			allocator := NewAllocator(structured.Features{}, catalog, taken, cache)
+			allocator := NewAllocator(structured.Features{}, catalog, cache)
 			for b.Loop() {
 				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, func([]resourceapi.AllocationResult) bool { return true })
 				if err != nil || results == nil {
@@ -47,7 +41,7 @@ func BenchmarkPick(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("nodes=%d/slices=all", nodes), func(b *testing.B) {
-			allocator, err := structured.NewAllocator(b.Context(), structured.Features{}, taken, classes{catalog}, all, cache)
+			allocator, err := structured.NewAllocator(b.Context(), structured.Features{}, NewAllocator(structured.Features{}, catalog, cache).taken, classes{catalog}, all, cache)
 			if err != nil {
 				b.Fatal(err)
 			}

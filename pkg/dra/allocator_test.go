@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
@@ -36,13 +35,8 @@ func stock(counts map[string]int) *Allocator {
 		}
 	}
 	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: spec}})
-	taken := structured.AllocatedState{
-		AllocatedDevices:         sets.New[structured.DeviceID](),
-		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
-		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
-	}
 	features := structured.Features{AdminAccess: true, PrioritizedList: true, ConsumableCapacity: true, PartitionableDevices: true}
-	return NewAllocator(features, catalog, taken, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
+	return NewAllocator(features, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
 }
 
 func onNode(name string) *corev1.Node {

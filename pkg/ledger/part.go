@@ -14,8 +14,8 @@ type hold struct {
 // Part is the part of a demand that is charged once, however many holders share it: what one pod
 // takes for itself, or what one claim takes. The zero value asks for nothing.
 //
-// The identity of a part is its address. Keep a part as long as its pod or claim lives, from one
-// ledger to the next. At any time, one ledger and the views of it may use a part: a charge in a
+// The identity of a part is its address. Keep a part, from one ledger to the next, as long as its pod or
+// claim asks for the same. At any time, one ledger and the views of it may use a part: a charge in a
 // new ledger forgets all charges in older ledgers. Do not assign a new value to a part that is
 // charged: its charge would be lost.
 //

@@ -93,8 +93,11 @@ func (f *fixture) pod(names, requests string) *demand.Pod {
 	if names != "" {
 		object.Annotations = map[string]string{card.NameAnnotation: names}
 	}
-	cpu := object.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]
-	pod, err := f.counter.Add(object, demand.Values{MilliCPU: float64(cpu.MilliValue())}, scalarsOf(object))
+	scalars := map[corev1.ResourceName]float64{}
+	for name, quantity := range object.Spec.Containers[0].Resources.Requests {
+		scalars[name] = float64(quantity.MilliValue())
+	}
+	pod, err := f.counter.Add(object, demand.Values{MilliCPU: scalars[corev1.ResourceCPU]}, scalars)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -110,17 +113,4 @@ func (f *fixture) preFilter(pod *demand.Pod) State {
 		f.Fatal(err)
 	}
 	return state
-}
-
-// scalarsOf returns the requests of a pod's containers in thousandths.
-func scalarsOf(pod *corev1.Pod) map[corev1.ResourceName]float64 {
-	scalars := map[corev1.ResourceName]float64{}
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			for name, quantity := range containers[i].Resources.Requests {
-				scalars[name] = float64(quantity.MilliValue())
-			}
-		}
-	}
-	return scalars
 }

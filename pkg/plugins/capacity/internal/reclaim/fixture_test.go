@@ -69,9 +69,11 @@ func (f *fixture) amounts(words string) ledger.Amounts {
 func (f *fixture) pod(name, queue, names, requests string) *demand.Pod {
 	f.Helper()
 	list, values := corev1.ResourceList{}, demand.Values{Scalars: map[corev1.ResourceName]float64{"pods": 1}}
+	scalars := map[corev1.ResourceName]float64{}
 	for word := range strings.FieldsSeq(requests) {
 		resourceName, number, _ := strings.Cut(word, "=")
 		quantity := resource.MustParse(number)
+		scalars[corev1.ResourceName(resourceName)] = float64(quantity.MilliValue())
 		switch list[corev1.ResourceName(resourceName)] = quantity; resourceName {
 		case "cpu":
 			values.MilliCPU = float64(quantity.MilliValue())
@@ -86,7 +88,7 @@ func (f *fixture) pod(name, queue, names, requests string) *demand.Pod {
 	if names != "" {
 		object.Annotations = map[string]string{card.NameAnnotation: names}
 	}
-	pod, err := f.counter.Add(object, values, scalarsOf(object))
+	pod, err := f.counter.Add(object, values, scalars)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -109,17 +111,4 @@ func (f *fixture) candidate(name, queue, requests string) Candidate {
 
 func (f *fixture) reclaimer(pod *demand.Pod) *Reclaimer {
 	return &Reclaimer{Ledger: f.books, Pod: pod, Queue: pod.Queue, LimitsCards: pod.Cards != nil && f.books.ListsCards(pod.Queue)}
-}
-
-// scalarsOf returns the requests of a pod's containers in thousandths.
-func scalarsOf(pod *corev1.Pod) map[corev1.ResourceName]float64 {
-	scalars := map[corev1.ResourceName]float64{}
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			for name, quantity := range containers[i].Resources.Requests {
-				scalars[name] = float64(quantity.MilliValue())
-			}
-		}
-	}
-	return scalars
 }

@@ -14,7 +14,7 @@ func (s *Snapshot) chargeOrphanedClaims() {
 	for remembered := range s.Counter.Claims.All {
 		uid := remembered.Object.UID
 		last, paid := s.payers[uid]
-		if _, isReleasing := s.releasing[remembered.Part]; !paid || isReleasing || s.Ledger.Charged(remembered.Part) {
+		if !paid || s.ChargedOrReleasing(remembered) {
 			continue
 		}
 		object, inUse := s.Input.Claims.InUse(remembered.Object)
