@@ -18,6 +18,8 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/keymutex"
+
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // Writer writes allocations and reservations to the API server. It uses updates, because the client for
@@ -40,15 +42,16 @@ func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending) *Wri
 	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending, writing: keymutex.NewHashed(stripes)}
 }
 
-// Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet.
+// Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet, with a
+// record of the queue that is charged, which is the text of a record.QueueAnnotation.
 // Every claim must have an allocation. After an error no claim is reserved for the pod, and allocations
 // that no other pod needs are no longer pending.
-func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) error {
+func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string) error {
 	for _, claim := range claims {
 		w.pending.begin(claim.UID, pod.UID)
 	}
 	for i, claim := range claims {
-		if err := w.reserveOne(ctx, pod, claim); err != nil {
+		if err := w.reserveOne(ctx, pod, claim, queue); err != nil {
 			w.Release(ctx, pod, claims[:i])
 			for _, rest := range claims[i:] {
 				w.pending.failed(rest.UID, pod.UID)
@@ -60,10 +63,10 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 }
 
 // reserveOne reserves a claim for a pod. Until the reader has what was written, no other pod writes the claim.
-func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
+func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim, queue string) error {
 	w.writing.LockKey(string(claim.UID))
 	defer func() { _ = w.writing.UnlockKey(string(claim.UID)) }() // a hashed key mutex returns no error
-	written, err := w.reserve(ctx, pod, claim)
+	written, err := w.reserve(ctx, pod, claim, queue)
 	if err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourc
 	return nil
 }
 
-func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
+func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
 	var written *resourceapi.ResourceClaim
 	read := w.cached
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -89,7 +92,7 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 		case claim.Status.Allocation == nil && !w.pending.mayWrite(wanted, pod.UID):
 			return fmt.Errorf("its devices were released in the meantime")
 		case claim.Status.Allocation == nil:
-			if claim, err = w.addFinalizer(ctx, claim); err != nil {
+			if claim, err = w.prepare(ctx, claim, queue); err != nil {
 				return err
 			}
 			claim.Status.Allocation = wanted.Status.Allocation
@@ -121,12 +124,17 @@ func (w *Writer) get(ctx context.Context, wanted *resourceapi.ResourceClaim) (*r
 	return w.client.ResourceClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
 }
 
-// addFinalizer adds the finalizer that keeps a claim from being deleted while it is allocated.
-func (w *Writer) addFinalizer(ctx context.Context, claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
-	if slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
+// prepare adds what an allocated claim has besides its status: the finalizer, which keeps it from being deleted, and the
+// record of the queue that is charged.
+func (w *Writer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
+	finalized := slices.Contains(claim.Finalizers, resourceapi.Finalizer)
+	if finalized && claim.Annotations[record.QueueAnnotation] == queue {
 		return claim, nil
 	}
-	claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
+	if !finalized {
+		claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
+	}
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, record.QueueAnnotation, queue)
 	return w.client.ResourceClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
 }
 

@@ -3,6 +3,7 @@
 package demand
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // Options change what counts.
@@ -131,6 +133,21 @@ func (c *Counter) Refresh(p *Pod) {
 	}
 }
 
+// Unasked calls yield for each pod that has been asked for in an earlier round, and not in this one. Asked is how many
+// pods have been asked for in this round.
+func (c *Counter) Unasked(asked int) iter.Seq[*Pod] {
+	return func(yield func(*Pod) bool) {
+		if len(c.pods) == asked {
+			return // for speed alone: mostly, no pod is gone
+		}
+		for _, p := range c.pods {
+			if p.round != c.round && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // Forget drops the pods that nobody has asked for in this round. Asked is how many have been asked for.
 // The cards of a pod stay assigned while runs returns true for it, because its job may come back.
 func (c *Counter) Forget(asked int, runs func(*corev1.Pod) bool) {
@@ -151,13 +168,14 @@ func (c *Counter) countCards(p *Pod) {
 	if before == nil && !c.mayAskForCards(p) {
 		return
 	}
+	has := before != nil || p.Object.Spec.NodeName != "" && record.CardsOf(p.Object) != nil
 	cards, err := CardsOf(p.Object.Annotations, &p.Object.Spec, c.Fleet, c.Dimensions)
 	if err != nil {
 		p.cardsErr = err
 		// The cards that the pod holds count in any case. Without the annotation there is no error.
 		cards, _ = CardsOf(nil, &p.Object.Spec, c.Fleet, c.Dimensions)
 	}
-	if before == nil && (cards == nil || len(cards.Names) == 0 && !cards.Named()) {
+	if !has && (cards == nil || len(cards.Names) == 0 && !cards.Named()) {
 		if cards != nil {
 			p.UnnamedCards = cards.Unnamed()
 		}

@@ -60,7 +60,7 @@ func (f *fixture) count(object *corev1.Pod) *Pod {
 // assign gives a pod the cards of a node, as when it is placed.
 func (f *fixture) assign(pod *Pod, node string) {
 	f.Helper()
-	if err := pod.Cards.Assign(f.books, f.Fleet.Node(node)); err != nil {
+	if err := pod.Cards.Assign(f.books, f.Fleet.Node(node), nil); err != nil {
 		f.Fatal(err)
 	}
 	f.Remember(pod)

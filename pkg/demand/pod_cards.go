@@ -3,7 +3,7 @@
 package demand
 
 import (
-	"slices"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,9 +26,9 @@ type PodCards struct {
 	// asked is all that is checked while no cards are assigned. It is made before anybody asks, because
 	// simulations ask from several goroutines.
 	asked ledger.Demand
-	// charged lists the requests that Part includes. Their cards stay the same even if the labels of the
+	// charged has the card of each request that Part includes. These cards stay the same even if the labels of the
 	// node change. A request for cards whose names nobody knew joins them when somebody does.
-	charged []corev1.ResourceName
+	charged map[corev1.ResourceName]string
 	// assigned says that the pod has a node, and that Part is for that node.
 	assigned bool
 	// remembered says that the counter remembers the assignment, see Counter.Remember.
@@ -45,25 +45,35 @@ func (c *PodCards) Assigned() bool { return c.assigned }
 // Charged reports whether the pod is charged for any request.
 func (c *PodCards) Charged() bool { return len(c.charged) > 0 }
 
+// ChargedCards has the card that the pod is charged for each resource. The caller must not change it.
+func (c *PodCards) ChargedCards() map[corev1.ResourceName]string { return c.charged }
+
 // Assign makes Part the cards of a node, which is nil for a node without known cards. Requests that
-// are charged already keep their cards. A charge in the ledger changes with it. On error
+// are charged already keep their cards. Recorded has the cards that the pod was charged when it was bound. They count
+// whatever the node has now; it is nil if nothing was recorded. A charge in the ledger changes with Part. On error
 // (ledger.ErrOverflow) Part stays as it is.
-func (c *PodCards) Assign(books *ledger.Ledger, node *card.Node) error {
+func (c *PodCards) Assign(books *ledger.Ledger, node *card.Node, recorded map[corev1.ResourceName]string) error {
 	c.assigned = true
 	if len(c.charged) >= len(c.Requests) {
 		return nil
 	}
-	amounts, charged := c.Part.Amounts(), c.charged
+	amounts, charged := c.Part.Amounts(), maps.Clone(c.charged)
 	for _, r := range c.Requests {
-		name, found := node.Of(r.Resource)
-		if !found || slices.Contains(c.charged, r.Resource) {
+		name := recorded[r.Resource]
+		if name == "" {
+			name, _ = node.Of(r.Resource)
+		}
+		if name == "" || c.charged[r.Resource] != "" {
 			continue
 		}
 		var err error
 		if amounts, err = amounts.Plus(c.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name}), ledger.Units(r.Count)); err != nil {
 			return err
 		}
-		charged = append(charged, r.Resource)
+		if charged == nil {
+			charged = map[corev1.ResourceName]string{}
+		}
+		charged[r.Resource] = name
 	}
 	if len(charged) == len(c.charged) {
 		return nil

@@ -97,6 +97,7 @@ func (c *cache) start(ssn *framework.Session) {
 		c.nodes = factory.Core().V1().Nodes().Lister()
 		c.priorityClasses = factory.Scheduling().V1().PriorityClasses().Lister()
 		c.cards.Start(factory.Core().V1().Nodes())
+		c.snapshots.WatchPods(factory.Core().V1().Pods())
 	})
 }
 

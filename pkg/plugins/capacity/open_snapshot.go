@@ -61,7 +61,7 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	p.devices = cache.Open(devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.limitedCardsOn, Refuse: p.snapshot.Refuse,
-		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Charged: p.snapshot.ChargedOrReleasing,
+		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Attributed: p.snapshot.Attributed,
 		Nodes: p.cache.nodes, Pods: p.pods,
 	})
 }

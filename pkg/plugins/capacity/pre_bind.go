@@ -9,10 +9,13 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 var _ framework.BindContextHandler = &plugin{}
@@ -20,6 +23,8 @@ var _ framework.BindContextHandler = &plugin{}
 // binding is what is bound with a pod.
 type binding struct {
 	claims []*resourceapi.ResourceClaim
+	// queue is the record of the queue that is charged.
+	queue string
 	// err is why the pod must not be bound. Session.Allocate, which the backfill action uses, does not look
 	// whether anything failed when the pod was given its node (volcano issue 5116).
 	err error
@@ -32,21 +37,25 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *sch
 		return // the session has the plugin under its other name
 	}
 	pod := p.snapshot.Known(bind.TaskInfo.Pod)
-	if pod == nil {
+	if pod == nil || !pod.InLedger {
 		return
 	}
-	var b binding
+	b := binding{queue: p.snapshot.RecordOfQueue(pod.Queue)}
 	if placement := p.existingPlacement(bind.TaskInfo); placement != nil {
 		b.err = placement.unbindable
 	}
-	switch {
-	case b.err != nil:
-	case !pod.HasClaims || p.devices == nil:
-		return
-	default:
+	if b.err == nil && pod.HasClaims && p.devices != nil {
 		b.claims, b.err = p.devices.ClaimsToBind(pod)
 	}
 	bind.Extensions[Name] = &b
+	bind.TaskInfo = recorded(bind.TaskInfo, b.queue, snapshot.RecordOfCards(pod))
+}
+
+// recorded returns the task with the record of its charge on its pod. The binding of the pod writes the pod's annotations.
+func recorded(task *api.TaskInfo, queue, cards string) *api.TaskInfo {
+	bound := *task
+	bound.Pod = record.OnPod(task.Pod, queue, cards)
+	return &bound
 }
 
 // preBinder writes the claims of pods before the pods are bound. It runs in other goroutines than the sessions. Its cache
@@ -63,18 +72,18 @@ func (b preBinder) PreBind(ctx context.Context, bind *schedulercache.BindContext
 	switch {
 	case !ok:
 		return nil
-	case decided.err == nil && b.cache == nil:
-		return nil // the configuration has changed since
 	case decided.err != nil:
 		return fmt.Errorf("devices or cards for pod %s/%s: %w", bind.TaskInfo.Namespace, bind.TaskInfo.Name, decided.err)
+	case len(decided.claims) == 0 || b.cache == nil: // without a cache, the configuration has changed since
+		return nil
 	default:
-		return b.cache.PreBind(ctx, bind.TaskInfo.Pod, decided.claims)
+		return b.cache.PreBind(ctx, bind.TaskInfo.Pod, decided.claims, decided.queue)
 	}
 }
 
 // PreBindRollBack implements schedulercache.PreBinder.
 func (b preBinder) PreBindRollBack(ctx context.Context, bind *schedulercache.BindContext) {
-	if decided, ok := bind.Extensions[Name].(*binding); ok && decided.err == nil && b.cache != nil {
+	if decided, ok := bind.Extensions[Name].(*binding); ok && decided.err == nil && len(decided.claims) > 0 && b.cache != nil {
 		b.cache.UndoPreBind(ctx, bind.TaskInfo.Pod, decided.claims)
 	}
 }

@@ -19,6 +19,9 @@ func (p *plugin) report() {
 	}
 	p.cache.report.Refusals(p.session.Jobs)
 	p.cache.report.Problems(p.snapshot.Problems, p.session.Queues)
+	if p.cardsNotReady == nil { // otherwise the session may lack jobs that come yet
+		p.cache.report.Unattributed(p.snapshot.Unattributed())
+	}
 }
 
 // refusalOfNodes says why filtering found no node: the quota refused the pod or what was picked for it, or no node has

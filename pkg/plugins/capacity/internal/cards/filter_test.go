@@ -136,7 +136,7 @@ func TestExplain(t *testing.T) {
 				t.Fatalf("the ledger says %v, %v", refused, err)
 			}
 			if c.assigned {
-				if err := pod.Cards.Assign(f.books, f.fleet.Node("a")); err != nil {
+				if err := pod.Cards.Assign(f.books, f.fleet.Node("a"), nil); err != nil {
 					t.Fatal(err)
 				}
 			}

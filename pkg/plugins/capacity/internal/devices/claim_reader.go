@@ -4,6 +4,7 @@ package devices
 
 import (
 	"errors"
+	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
 
@@ -52,4 +53,13 @@ func (r ClaimReader) InUse(claim *resourceapi.ResourceClaim) (*resourceapi.Resou
 		return nil, false
 	}
 	return now, now.Status.Allocation != nil
+}
+
+// Allocated returns the claims that the API server has with an allocation. There are none without a Cache.
+func (r ClaimReader) Allocated() ([]*resourceapi.ResourceClaim, error) {
+	if r.Cache == nil {
+		return nil, nil
+	}
+	claims, err := r.Reader.Claims()
+	return slices.DeleteFunc(claims, func(claim *resourceapi.ResourceClaim) bool { return claim.Status.Allocation == nil }), err
 }

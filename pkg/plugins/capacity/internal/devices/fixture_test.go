@@ -137,8 +137,15 @@ func (f *fixture) open() {
 		},
 		Assign:   func(c *demand.Claim, picked ledger.Amounts) error { return c.Assign(f.books, picked) },
 		Unassign: func(c *demand.Claim) error { return c.Unassign(f.books) },
-		Charged:  func(c *demand.Claim) bool { return f.books.Charged(c.Part) },
-		Nodes:    corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
+		Attributed: func(uid types.UID) bool {
+			for c := range f.counter.Claims.All {
+				if c.Object.UID == uid {
+					return f.books.Charged(c.Part)
+				}
+			}
+			return false
+		},
+		Nodes: corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -51,12 +50,8 @@ func (s *Session) outsideHolders() []report.OutsideHolder {
 	if err != nil {
 		klog.ErrorS(err, "Failed to list claims")
 	}
-	charged := map[types.UID]bool{}
-	for claim := range s.Config.Claims.All {
-		charged[claim.Object.UID] = s.Charged(claim)
-	}
 	for _, claim := range claims {
-		if claim.Status.Allocation == nil || charged[claim.UID] {
+		if claim.Status.Allocation == nil || s.Attributed(claim.UID) {
 			continue
 		}
 		usage, err := dra.Allocated(&claim.Spec, claim.Status.Allocation, s.Catalog)

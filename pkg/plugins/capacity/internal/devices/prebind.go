@@ -28,10 +28,10 @@ func (s *Session) ClaimsToBind(pod *demand.Pod) ([]*resourceapi.ResourceClaim, e
 	return claims, nil
 }
 
-// PreBind writes the allocations of claims, and that the pod uses the claims. It may be called from several
+// PreBind writes the allocations of claims, the queue that is charged, and that the pod uses the claims. It may be called from several
 // goroutines, during other sessions.
-func (c *Cache) PreBind(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) error {
-	return c.writer.Reserve(ctx, pod, claims)
+func (c *Cache) PreBind(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string) error {
+	return c.writer.Reserve(ctx, pod, claims, queue)
 }
 
 // UndoPreBind takes back what PreBind wrote, for a pod that is not bound after all.

@@ -4,6 +4,7 @@ package devices
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/devicequota/devicequota/pkg/demand"
@@ -30,8 +31,8 @@ type Config struct {
 	// Assign makes a claim come to what was picked for it. Unassign undoes that.
 	Assign   func(*demand.Claim, ledger.Amounts) error
 	Unassign func(*demand.Claim) error
-	// Charged reports whether a queue is charged for a claim, also if its pod is releasing.
-	Charged func(*demand.Claim) bool
+	// Attributed reports whether it is known which queue a claim is charged to.
+	Attributed func(claim types.UID) bool
 
 	Nodes corelisters.NodeLister
 	Pods  corelisters.PodLister

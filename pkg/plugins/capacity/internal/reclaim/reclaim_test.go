@@ -50,7 +50,7 @@ func TestMay(t *testing.T) {
 			f.candidate("others", "other", c.others)
 			pod := f.pod("p", "mine", c.names, c.requests)
 			if c.assigned != "" {
-				if err := pod.Cards.Assign(f.books, f.fleet.Node(c.assigned)); err != nil {
+				if err := pod.Cards.Assign(f.books, f.fleet.Node(c.assigned), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -65,7 +65,7 @@ func TestMay(t *testing.T) {
 func TestCanCarry(t *testing.T) {
 	f := newFixture(t, queue{name: "parent", capability: "A=0 B=2", listsCards: true}, queue{name: "other", parent: "parent"}, queue{name: "mine", parent: "parent", capability: "B=2", listsCards: true})
 	other := f.candidate("other", "other", "nvidia.com/gpu=2")
-	if err := other.Cards.Assign(f.books, f.fleet.Node("b")); err != nil {
+	if err := other.Cards.Assign(f.books, f.fleet.Node("b"), nil); err != nil {
 		t.Fatal(err)
 	}
 	reclaimer := f.reclaimer(f.pod("p", "mine", "", "nvidia.com/gpu=2"))
@@ -184,7 +184,7 @@ func TestCardsAreTakenBackWhereTheQueueCanUseThem(t *testing.T) {
 	var candidates []Candidate
 	for _, pod := range []struct{ name, node string }{{"b1", "a"}, {"b2", "b"}} {
 		c := f.candidate(pod.name, "b", "nvidia.com/gpu=2")
-		if err := c.Cards.Assign(f.books, f.fleet.Node(pod.node)); err != nil {
+		if err := c.Cards.Assign(f.books, f.fleet.Node(pod.node), nil); err != nil {
 			t.Fatal(err)
 		}
 		candidates = append(candidates, c)

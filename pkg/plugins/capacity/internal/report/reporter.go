@@ -4,6 +4,7 @@ package report
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
@@ -27,8 +28,10 @@ type Reporter struct {
 	toldJobs   map[api.JobID]string
 	toldQueues Problems
 	toldNodes  map[string]string
-	queues     map[string]*queueMetrics
-	cards      cardTotals
+	// toldUnattributed has the pods that have been told that they are charged to root.
+	toldUnattributed map[types.UID]bool
+	queues           map[string]*queueMetrics
+	cards            cardTotals
 }
 
 type podRefusal struct {

@@ -21,7 +21,7 @@ func (s *Snapshot) AssignCards(pod *demand.Pod, task *api.TaskInfo) {
 		return
 	}
 	s.changed()
-	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName)); err != nil {
+	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName), nil); err != nil {
 		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
 	}
 }

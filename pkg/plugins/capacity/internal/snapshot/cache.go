@@ -21,8 +21,12 @@ type Cache struct {
 	payers map[types.UID]payer
 	// lastGoodCards has the last valid card quota of each queue.
 	lastGoodCards map[types.UID]ledger.Amounts
-	lists         lists
-	catchUp       catchUp
+	// strays has the pods that may belong to no job.
+	strays strays
+	// before is the ledger of the last session. It is nil in the first one.
+	before  *ledger.Ledger
+	lists   lists
+	catchUp catchUp
 }
 
 // payer is who is charged for a claim.

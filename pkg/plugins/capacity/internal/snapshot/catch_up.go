@@ -13,10 +13,10 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // catchUpLimit bounds how long after the start a pod that holds devices, but belongs to no job of the session,
@@ -64,7 +64,7 @@ func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.Pod
 }
 
 // missingCardHolder returns a pod that is not known although it has a node, requests cards, and belongs to a
-// PodGroup.
+// PodGroup that alone knows its queue.
 func (c *Cache) missingCardHolder(known map[types.UID]bool, pods corelisters.PodLister) *corev1.Pod {
 	all, err := pods.List(labels.Everything())
 	if err != nil {
@@ -80,7 +80,8 @@ func (c *Cache) missingCardHolder(known map[types.UID]bool, pods corelisters.Pod
 	return nil
 }
 
-// missingConsumer returns a pod that is not known although it holds an allocated claim and belongs to a PodGroup.
+// missingConsumer returns a pod that is not known although it holds an allocated claim and belongs to a PodGroup that
+// alone knows its queue.
 func missingConsumer(known map[types.UID]bool, pods corelisters.PodLister, claims func() ([]*resourceapi.ResourceClaim, error)) *corev1.Pod {
 	all, err := claims()
 	if err != nil {
@@ -104,6 +105,8 @@ func missingConsumer(known map[types.UID]bool, pods corelisters.PodLister, claim
 	return nil
 }
 
+// inPodGroup reports whether a pod belongs to a PodGroup, and nothing on the pod names its queue. Others are charged rightly
+// even if the session lacks their job.
 func inPodGroup(pod *corev1.Pod) bool {
-	return pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] != ""
+	return pod.Annotations[groupName] != "" && record.Path(pod) == nil
 }

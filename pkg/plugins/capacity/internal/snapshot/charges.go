@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // usage is what the pods of one job have and want of resources.
@@ -53,7 +55,7 @@ func (s *Snapshot) chargeAndAccount() {
 			s.accountJob(job, scratch)
 		}
 	}
-	s.Forget(tasks, s.runs)
+	s.Forget(s.chargeStrays(tasks), s.remains)
 	s.chargeClaims()
 	s.chargeOrphanedClaims()
 	s.Counter.Claims.Forget()
@@ -86,9 +88,11 @@ func (s *Snapshot) chargeJob(job *api.JobInfo, reuse usage) usage {
 	}
 	for _, task := range job.Tasks {
 		pod := s.refresh(task)
-		if pod.Queue, pod.InLedger = u.queue, u.inLedger; !u.inLedger {
+		if !u.inLedger {
+			s.misplace(pod)
 			continue
 		}
+		pod.Queue, pod.InLedger = u.queue, true
 		if pod.HasClaims {
 			u.claims = true
 			s.consumers = append(s.consumers, consumer{task: task, pod: pod})
@@ -142,7 +146,11 @@ func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has 
 		s.unassignCards(pod)
 		return pod.Cards.Unnamed() == "" && len(pod.Cards.Requests) > 0, false
 	}
-	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName)); err != nil {
+	var recorded map[corev1.ResourceName]string
+	if !pod.Cards.Charged() {
+		recorded = record.CardsOf(task.Pod)
+	}
+	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName), recorded); err != nil {
 		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
 	}
 	s.Remember(pod)

@@ -22,6 +22,8 @@ type ClaimReader interface {
 	dra.ClaimReader
 	// InUse returns a claim as it is now, and whether it is allocated or about to be allocated.
 	InUse(*resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, bool)
+	// Allocated returns the claims that the API server has with an allocation.
+	Allocated() ([]*resourceapi.ResourceClaim, error)
 }
 
 // consumer is a pod with claims.

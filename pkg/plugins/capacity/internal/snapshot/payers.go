@@ -3,37 +3,44 @@
 package snapshot
 
 import (
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// chargeOrphanedClaims charges claims whose pods are gone but whose devices are in use. They are charged to the
-// queue that paid last or, if that queue is gone, to its lowest ancestor that is left.
+// chargeOrphanedClaims charges claims that no pod of the session holds but whose devices are in use: their pods are
+// gone, or another scheduler placed them, or the allocation is still to be written.
 func (s *Snapshot) chargeOrphanedClaims() {
+	allocated, err := s.Input.Claims.Allocated()
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+	}
 	for remembered := range s.Counter.Claims.All {
-		uid := remembered.Object.UID
-		last, paid := s.payers[uid]
-		if !paid || s.ChargedOrReleasing(remembered) {
+		if _, paid := s.payers[remembered.Object.UID]; !paid {
 			continue
 		}
-		object, inUse := s.Input.Claims.InUse(remembered.Object)
-		if !inUse {
-			continue
+		if object, inUse := s.Input.Claims.InUse(remembered.Object); inUse {
+			allocated = append(allocated, object)
 		}
+	}
+	for _, object := range allocated {
 		claim := s.Counter.Claims.Of(object)
-		for _, name := range last.path {
-			queue, found := s.Ledger.Queue(name)
-			if !found {
-				continue
-			}
-			if err := s.Ledger.Charge(queue, ledger.Holder(uid), ledger.Demand{claim.Part}); err != nil {
-				klog.ErrorS(err, "Failed to charge a claim", "claim", klog.KObj(object))
-			}
-			break
+		if s.ChargedOrReleasing(claim) || claim.Part.Is(nil) {
+			continue
+		}
+		queue, attributed := s.queueOfClaim(object)
+		if err := s.Ledger.Charge(queue, ledger.Holder(object.UID), ledger.Demand{claim.Part}); err != nil {
+			klog.ErrorS(err, "Failed to charge a claim", "claim", klog.KObj(object))
+		}
+		if !attributed {
+			s.unattributedClaims[object.UID] = true
 		}
 	}
 }
+
+// Attributed reports whether it is known which queue a claim is charged to.
+func (s *Snapshot) Attributed(claim types.UID) bool { return !s.unattributedClaims[claim] }
 
 // RememberPayers keeps, for the next session, who pays for which claim.
 func (s *Snapshot) RememberPayers() {
@@ -42,7 +49,7 @@ func (s *Snapshot) RememberPayers() {
 	books := s.Held()
 	for claim := range s.Counter.Claims.All {
 		queue, holder, charged := books.Payer(claim.Part)
-		if !charged {
+		if !charged || !s.Attributed(claim.Object.UID) {
 			continue
 		}
 		if paths[queue] == nil {

@@ -51,8 +51,8 @@ func (s *Snapshot) Asked(pod *demand.Pod) ledger.Demand {
 	return pod.Asked(s.LimitsCards(pod))
 }
 
-// runs reports whether a pod that the session lacks is still there. Its job may come back when its queue does.
-func (s *Snapshot) runs(pod *corev1.Pod) bool {
+// remains reports whether a pod that the session lacks is still there. Its job may come back when its queue does.
+func (s *Snapshot) remains(pod *corev1.Pod) bool {
 	now, err := s.Pods.Pods(pod.Namespace).Get(pod.Name)
 	return err == nil && now.UID == pod.UID && now.Status.Phase != corev1.PodSucceeded && now.Status.Phase != corev1.PodFailed
 }

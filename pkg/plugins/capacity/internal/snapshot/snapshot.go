@@ -3,6 +3,8 @@
 package snapshot
 
 import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	schedulinglistersv1 "k8s.io/client-go/listers/scheduling/v1"
 
@@ -64,6 +66,11 @@ type Snapshot struct {
 	misplaced map[string]string
 	// consumers are the pods with claims, the oldest first.
 	consumers []consumer
+	// unattributedPods and unattributedClaims are charged to root, because nobody knows which queue they came from.
+	unattributedPods   []*corev1.Pod
+	unattributedClaims map[types.UID]bool
+	// records has the records of queues that have been needed.
+	records map[ledger.QueueID]string
 	// releasing has what releasing pods still hold. It is nil if that is nothing.
 	releasing map[*ledger.Part]releasing
 	// held is the ledger with what releasing pods still hold. It is nil if it must be made anew.
@@ -77,10 +84,12 @@ type Snapshot struct {
 func (c *Cache) Take(input Input) *Snapshot {
 	s := &Snapshot{
 		Cache: c, Input: input, Problems: report.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
+		unattributedClaims: map[types.UID]bool{},
 	}
 	s.buildTree()
 	c.Begin(input.Claims, input.Catalog)
 	s.chargeAndAccount()
 	s.findProblems()
+	c.before = s.Ledger
 	return s
 }

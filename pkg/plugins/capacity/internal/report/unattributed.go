@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+)
+
+// ChargedToRootReason is the reason of the event on a pod that is charged to root, because nobody knows which queue it
+// came from.
+const ChargedToRootReason = "ChargedToRoot"
+
+var unattributedPods = promauto.NewGauge(prometheus.GaugeOpts{
+	Name: "volcano_unattributed_pods",
+	Help: "Number of running pods that are charged to queue root, because nobody knows which queue they came from",
+})
+
+var unattributedClaims = promauto.NewGauge(prometheus.GaugeOpts{
+	Name: "volcano_unattributed_claims",
+	Help: "Number of allocated ResourceClaims that are charged to queue root, because nobody knows which queue they came from",
+})
+
+// Unattributed is a pod that is charged to root, because nobody knows which queue it came from.
+type Unattributed struct {
+	Pod *corev1.Pod
+	// Foreign says that another scheduler placed the pod.
+	Foreign bool
+}
+
+func (u Unattributed) message() string {
+	if u.Foreign {
+		return "Scheduler " + u.Pod.Spec.SchedulerName + " placed the pod outside of all queues: its devices and cards are charged to queue <root>. To charge them to another queue, create the pod for Volcano with a queue"
+	}
+	return "Nobody knows which queue the pod came from, because its PodGroup or queue was deleted: it is charged to queue <root>. Delete the pod to give back what it holds"
+}
+
+// Unattributed writes an event on each pod that is newly charged to root, and counts such pods and claims.
+func (r *Reporter) Unattributed(pods []Unattributed, claims int) {
+	told := make(map[types.UID]bool, len(pods))
+	for _, u := range pods {
+		told[u.Pod.UID] = true
+		if !r.toldUnattributed[u.Pod.UID] {
+			klog.InfoS("A pod is charged to root, because nobody knows which queue it came from", "pod", klog.KObj(u.Pod))
+			r.Recorder.Event(u.Pod, corev1.EventTypeWarning, ChargedToRootReason, u.message())
+		}
+	}
+	r.toldUnattributed = told
+	unattributedPods.Set(float64(len(pods)))
+	unattributedClaims.Set(float64(claims))
+}

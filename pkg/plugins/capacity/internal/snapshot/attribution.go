@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/record"
+)
+
+// groupName is the annotation of a pod that has the name of its PodGroup.
+const groupName = schedulingv1beta1.KubeGroupNameAnnotationKey
+
+// queueOf returns the queue that a pod which belongs to no job is charged to. It is the queue that was charged last, by
+// this process or by the record on the pod, or its lowest ancestor that still exists; else the queue that the pod or its
+// Job names. If none of these is known, it is root and attributed is false.
+func (s *Snapshot) queueOf(pod *corev1.Pod, last []string) (queue ledger.QueueID, attributed bool) {
+	for _, path := range [][]string{
+		last, record.Path(pod),
+		{pod.Annotations[schedulingv1beta1.QueueNameAnnotationKey]}, {pod.Annotations[batchv1alpha1.QueueNameKey]}, {s.queueOfJob(pod)},
+	} {
+		if queue, found := s.lowest(path); found {
+			return queue, true
+		}
+	}
+	return s.root(), false
+}
+
+// lowest returns the first queue of a path that the ledger has.
+func (s *Snapshot) lowest(path []string) (ledger.QueueID, bool) {
+	for _, name := range path {
+		if queue, found := s.Ledger.Queue(name); found {
+			return queue, true
+		}
+	}
+	return 0, false
+}
+
+// root is in every ledger.
+func (s *Snapshot) root() ledger.QueueID {
+	root, _ := s.Ledger.Queue(RootQueue)
+	return root
+}
+
+// queueOfJob returns the queue of the Volcano Job that created a pod, empty if it is not known.
+func (s *Snapshot) queueOfJob(pod *corev1.Pod) string {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != "Job" || s.VolcanoJobs == nil {
+		return ""
+	}
+	job, err := s.VolcanoJobs.Jobs(pod.Namespace).Get(owner.Name)
+	if err != nil || job.UID != owner.UID {
+		return ""
+	}
+	return job.Spec.Queue
+}
+
+// queueOfClaim is queueOf for an allocated claim that no pod of the session holds.
+func (s *Snapshot) queueOfClaim(claim *resourceapi.ResourceClaim) (queue ledger.QueueID, attributed bool) {
+	for _, path := range [][]string{s.payers[claim.UID].path, record.Path(claim)} {
+		if queue, found := s.lowest(path); found {
+			return queue, true
+		}
+	}
+	for _, consumer := range claim.Status.ReservedFor {
+		pod, err := s.Pods.Pods(claim.Namespace).Get(consumer.Name)
+		if err != nil || pod.UID != consumer.UID {
+			continue
+		}
+		if queue, attributed := s.queueOf(pod, nil); attributed {
+			return queue, true
+		}
+	}
+	return s.root(), false
+}
+
+// foreign reports whether a pod never was in a queue: another scheduler placed it, and nothing on it names a
+// queue or a PodGroup.
+func foreign(pod *corev1.Pod) bool {
+	for _, annotation := range []string{groupName, record.QueueAnnotation, schedulingv1beta1.QueueNameAnnotationKey, batchv1alpha1.QueueNameKey} {
+		if pod.Annotations[annotation] != "" {
+			return false
+		}
+	}
+	return options.ServerOpts == nil || !slices.Contains(options.ServerOpts.SchedulerNames, pod.Spec.SchedulerName)
+}
+
+// mayHoldDevices reports whether a pod has claims, or requests resources that may stand for cards.
+func mayHoldDevices(pod *corev1.Pod) bool {
+	if len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil {
+		return true
+	}
+	extended := func(container corev1.Container) bool {
+		for name := range container.Resources.Requests {
+			if name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(pod.Spec.Containers, extended) || slices.ContainsFunc(pod.Spec.InitContainers, extended)
+}
+
+// RecordOfQueue returns the record of a queue for the pods and claims that it is charged for.
+func (s *Snapshot) RecordOfQueue(queue ledger.QueueID) string {
+	if s.records == nil {
+		s.records = map[ledger.QueueID]string{}
+	}
+	text, made := s.records[queue]
+	if !made {
+		text = record.Queue(s.Ledger.Path(queue))
+		s.records[queue] = text
+	}
+	return text
+}
+
+// RecordOfCards returns the record of the cards that a pod is charged, empty if there are none.
+func RecordOfCards(pod *demand.Pod) string {
+	if pod.Cards == nil {
+		return ""
+	}
+	return record.Cards(pod.Cards.ChargedCards())
+}
+
+// Unattributed returns the pods that are charged to root, because nobody knows which queue they came from, and the number
+// of such claims.
+func (s *Snapshot) Unattributed() (pods []report.Unattributed, claims int) {
+	for _, object := range s.unattributedPods {
+		isForeign := foreign(object)
+		if pod := s.Known(object); isForeign && (pod == nil || holdsNoDevices(pod)) {
+			continue
+		}
+		pods = append(pods, report.Unattributed{Pod: object, Foreign: isForeign})
+	}
+	return pods, len(s.unattributedClaims)
+}
+
+func holdsNoDevices(pod *demand.Pod) bool {
+	devices := slices.ContainsFunc(pod.Claims, func(claim *demand.Claim) bool { return !claim.Part.Is(nil) })
+	return !devices && (pod.Cards == nil || pod.Cards.Part.Is(nil))
+}

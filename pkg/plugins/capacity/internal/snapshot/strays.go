@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// strays has the pods that run and that may belong to no job of a session: their PodGroup or their queue was deleted,
+// or another scheduler placed them. Nothing else charges what they hold. Handlers of the pod informer add pods that
+// have got a node, sessions add pods whose job is gone, and remove those that they find in a job.
+type strays struct {
+	mu   sync.Mutex
+	pods map[types.UID]*stray
+	// listed says that the pods that existed at the start have been added.
+	listed bool
+}
+
+// stray is a pod that may belong to no job.
+type stray struct {
+	pod *corev1.Pod
+	// task is how Volcano sees the pod. It is nil until a session needs it.
+	task *api.TaskInfo
+	// last has the queue that was charged last, and its ancestors. It is nil if no session of this process knew the
+	// pod's queue.
+	last []string
+	// charged is the last ledger that has the stray.
+	charged *ledger.Ledger
+}
+
+// WatchPods begins to look for pods that belong to no job.
+func (c *Cache) WatchPods(pods coreinformers.PodInformer) {
+	_, err := pods.Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) { c.strays.update(before.(*corev1.Pod), after.(*corev1.Pod)) },
+		DeleteFunc: func(object any) { c.strays.deleted(object) },
+	})
+	if err != nil {
+		klog.ErrorS(err, "Failed to watch pods, pods that belong to no job are not charged")
+	}
+}
+
+// list adds, once, the pods that existed at the start.
+func (ss *strays) list(pods corelisters.PodLister) {
+	if ss.listed {
+		return
+	}
+	all, err := pods.List(labels.Everything())
+	if err != nil {
+		klog.ErrorS(err, "Failed to list pods")
+		return
+	}
+	ss.listed = true
+	for _, pod := range all {
+		ss.add(pod, nil)
+	}
+}
+
+// add adds a pod if it has a node. Last may be nil. It returns false if the pod needs not be added.
+func (ss *strays) add(pod *corev1.Pod, last []string) bool {
+	if !runs(pod) || foreign(pod) && !mayHoldDevices(pod) {
+		return false
+	}
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.pods == nil {
+		ss.pods = map[types.UID]*stray{}
+	}
+	known := ss.pods[pod.UID]
+	if known != nil && last != nil {
+		known.last = last
+	}
+	if known == nil {
+		ss.pods[pod.UID] = &stray{pod: pod, last: last}
+	}
+	return known == nil
+}
+
+// update follows a pod. A pod that has had a node for long, and is not among the strays, belongs to a job: the session
+// adds it when that changes.
+func (ss *strays) update(before, after *corev1.Pod) {
+	if !runs(after) {
+		ss.remove(after.UID)
+		return
+	}
+	if !runs(before) || before.UID != after.UID {
+		ss.add(after, nil)
+		return
+	}
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if known := ss.pods[after.UID]; known != nil {
+		ss.pods[after.UID] = &stray{pod: after, last: known.last}
+	}
+}
+
+func (ss *strays) deleted(object any) {
+	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	if pod, ok := object.(*corev1.Pod); ok {
+		ss.remove(pod.UID)
+	}
+}
+
+func (ss *strays) remove(pod types.UID) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.pods, pod)
+}
+
+// of returns the strays of a session, after dropping the pods that belong to a job.
+func (ss *strays) of(belongs func(*corev1.Pod) bool) []*stray {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	var left []*stray
+	for uid, known := range ss.pods {
+		if belongs(known.pod) {
+			delete(ss.pods, uid)
+			continue
+		}
+		if known.task == nil {
+			known.task = api.NewTaskInfo(known.pod)
+		}
+		left = append(left, known)
+	}
+	return left
+}
+
+// runs reports whether a pod has a node and has not ended.
+func runs(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// chargeStrays charges what strays hold to the queues that they came from. Tasks is how many pods the jobs of this session
+// have. It returns how many pods there are with strays.
+func (s *Snapshot) chargeStrays(tasks int) int {
+	s.strays.list(s.Pods)
+	strays := s.strays.of(s.belongs)
+	for _, stray := range strays {
+		s.chargeStray(stray)
+	}
+	lost := s.findLost(tasks + len(strays))
+	for _, stray := range lost {
+		s.chargeStray(stray)
+	}
+	return tasks + len(strays) + len(lost)
+}
+
+// findLost finds the pods of the last session that no job has any more, although they run. Asked is how many pods this
+// session has seen.
+func (s *Snapshot) findLost(asked int) []*stray {
+	found := false
+	for pod := range s.Unasked(asked) {
+		now, err := s.Pods.Pods(pod.Object.Namespace).Get(pod.Object.Name)
+		if err == nil && now.UID == pod.Object.UID && !s.belongs(now) {
+			found = s.strays.add(now, s.lastPath(pod)) || found
+		}
+	}
+	if !found {
+		return nil
+	}
+	return slices.DeleteFunc(s.strays.of(s.belongs), func(stray *stray) bool { return stray.charged == s.Ledger })
+}
+
+// misplace notes that the ledger does not have the queue of a pod's job. If the pod runs, it is a stray.
+func (s *Snapshot) misplace(pod *demand.Pod) {
+	last := s.lastPath(pod)
+	pod.InLedger = false
+	s.strays.add(pod.Object, last)
+}
+
+// lastPath returns the queue that a pod had in the last session, and its ancestors. It is nil if the pod had none.
+func (s *Snapshot) lastPath(pod *demand.Pod) []string {
+	if !pod.InLedger || s.before == nil {
+		return nil
+	}
+	return s.before.Path(pod.Queue)
+}
+
+// belongs reports whether a job of the session has a pod, and the ledger the queue of the job.
+func (s *Snapshot) belongs(pod *corev1.Pod) bool {
+	if pod.Annotations[groupName] == "" {
+		return false
+	}
+	job := s.Jobs[api.JobID(pod.Namespace+"/"+pod.Annotations[groupName])]
+	if job == nil || job.Tasks[api.TaskID(pod.UID)] == nil {
+		return false
+	}
+	_, found := s.Ledger.Queue(string(job.Queue))
+	return found
+}
+
+// chargeStray charges a stray to the queue that it came from. Foreign pods pay for devices and cards only: no queue accounts for the cpu
+// and memory that the system and its DaemonSets take, and the nodes have less for all.
+func (s *Snapshot) chargeStray(stray *stray) {
+	queue, attributed := s.queueOf(stray.pod, stray.last)
+	if !attributed {
+		s.unattributedPods = append(s.unattributedPods, stray.pod)
+	}
+	stray.charged = s.Ledger
+	task := stray.task
+	pod := s.refresh(task)
+	pod.Queue, pod.InLedger = queue, false
+	if pod.HasClaims {
+		s.consumers = append(s.consumers, consumer{task: task, pod: pod})
+	}
+	if pod.Cards != nil {
+		s.assignCards(pod, task)
+	}
+	if foreign(stray.pod) {
+		if pod.Cards != nil && api.AllocatedStatus(task.Status) {
+			s.charge(queue, task, ledger.Demand{&pod.Cards.Part})
+		}
+		return
+	}
+	u := usage{queue: queue}
+	s.chargePod(&u, pod, task)
+	if err := s.Ledger.Add(queue, ledger.Request, u.request); err != nil {
+		klog.ErrorS(err, "Failed to account a pod that belongs to no job", "pod", klog.KObj(stray.pod))
+	}
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package record is what pods and claims carry of their charge: the queue that is charged, and the cards.
+//
+// The scheduler writes a record when it binds a pod or allocates a claim. It reads the record when nothing else
+// says where the charge belongs: the PodGroup or the queue was deleted, the labels of the node have changed, and
+// the scheduler that knew was restarted.
+package record

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// QueueAnnotation, on a pod that has a node or on an allocated claim, has the names of the queue that is charged
+	// and of its ancestors, the highest first: root/org/team-a.
+	QueueAnnotation = "volcano.sh/charged-queue"
+	// CardsAnnotation, on a pod that has a node, is a JSON object with the name of the card that the pod is charged
+	// for each resource that stands for cards: {"nvidia.com/gpu":"NVIDIA-H100-80GB"}.
+	CardsAnnotation = "volcano.sh/charged-cards"
+)
+
+// separator separates the names of queues. The name of a queue cannot contain it.
+const separator = "/"
+
+// maxLength is how long a record may be, in bytes. Users may write annotations of up to 256 KiB.
+const maxLength = 8 << 10
+
+// Queue returns the text of a QueueAnnotation. The path has the queue first and its highest ancestor last.
+func Queue(path []string) string {
+	reversed := slices.Clone(path)
+	slices.Reverse(reversed)
+	return strings.Join(reversed, separator)
+}
+
+// Path returns the queue that a pod or claim is charged to and its ancestors, the queue first. It is nil if the object
+// has no such record.
+func Path(object metav1.Object) []string {
+	text := object.GetAnnotations()[QueueAnnotation]
+	if text == "" || len(text) > maxLength {
+		return nil
+	}
+	path := strings.Split(text, separator)
+	slices.Reverse(path)
+	return path
+}
+
+// Cards returns the text of a CardsAnnotation. It is empty if there are no cards.
+func Cards(cards map[corev1.ResourceName]string) string {
+	if len(cards) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(cards)
+	if err != nil {
+		return "" // a map of strings can always be written
+	}
+	return string(text)
+}
+
+// CardsOf returns the cards that a pod is charged. It is nil if the pod has no such record.
+func CardsOf(pod *corev1.Pod) map[corev1.ResourceName]string {
+	text := pod.Annotations[CardsAnnotation]
+	if text == "" || len(text) > maxLength {
+		return nil
+	}
+	var cards map[corev1.ResourceName]string
+	if err := json.Unmarshal([]byte(text), &cards); err != nil {
+		return nil // only somebody else can have written it: the node says which cards the pod has
+	}
+	maps.DeleteFunc(cards, func(_ corev1.ResourceName, card string) bool { return card == "" })
+	return cards
+}
+
+// OnPod returns the pod with a record. Cards may be empty. The pod itself stays as it is; the
+// result shares all but the annotations with it.
+func OnPod(pod *corev1.Pod, queue, cards string) *corev1.Pod {
+	recorded := *pod
+	recorded.Annotations = make(map[string]string, len(pod.Annotations)+2)
+	maps.Copy(recorded.Annotations, pod.Annotations)
+	recorded.Annotations[QueueAnnotation] = queue
+	if _, forged := pod.Annotations[CardsAnnotation]; forged || cards != "" {
+		recorded.Annotations[CardsAnnotation] = cards // a binding cannot remove an annotation
+	}
+	return &recorded
+}
