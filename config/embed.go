@@ -5,7 +5,7 @@ package config
 
 import "embed"
 
-// FS has the folders crd, rbac, scheduler and samples.
+// FS has the folders admission, crd, rbac, scheduler and samples.
 //
-//go:embed crd/*.yaml rbac/*.yaml scheduler/*.conf samples
+//go:embed admission/*.yaml crd/*.yaml rbac/*.yaml scheduler/*.conf samples
 var FS embed.FS

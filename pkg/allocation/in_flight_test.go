@@ -29,7 +29,7 @@ func TestDevicesThatWereGivenUpAreNotWritten(t *testing.T) {
 	f.pending.Add(givenUp, "a")
 	f.pending.Keep(func(types.UID) bool { return false }) // a is not being bound any more
 	f.pending.Add(chosen, "b")
-	err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{givenUp})
+	err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{givenUp}, "root/q")
 	if err == nil || !strings.Contains(err.Error(), "its devices were released in the meantime") {
 		t.Errorf("error %v", err)
 	}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 func TestReserve(t *testing.T) {
@@ -30,12 +32,30 @@ func TestReserve(t *testing.T) {
 	if consumers(written) != "a b" || written.Status.Allocation == nil || !slices.Contains(written.Finalizers, resourceapi.Finalizer) {
 		t.Errorf("written: used by %q, allocation %v, finalizers %v", consumers(written), written.Status.Allocation, written.Finalizers)
 	}
+	if got := record.Path(written); !slices.Equal(got, []string{"q", "root"}) {
+		t.Errorf("the record of the queue is %v", got)
+	}
 	if f.pending.Of("c-uid") != nil || !f.taken("gpu-0") {
 		t.Error("the written claim is still pending, or its device is free")
 	}
 	f.writer.Release(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted})
 	if written = f.claim("c"); consumers(written) != "b" || written.Status.Allocation == nil {
 		t.Errorf("after a release it is used by %q", consumers(written))
+	}
+}
+
+// TestARecordIsReplaced: deallocation leaves the finalizer and the record of the queue that had the claim before.
+func TestARecordIsReplaced(t *testing.T) {
+	before := claim("c")
+	before.Finalizers, before.Annotations = []string{resourceapi.Finalizer}, map[string]string{record.QueueAnnotation: "root/other"}
+	f := newFixture(t, before)
+	wanted := given(before, "gpu-0")
+	f.pending.Add(wanted, "a")
+	if err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+		t.Fatal(err)
+	}
+	if got := record.Path(f.claim("c")); !slices.Equal(got, []string{"q", "root"}) {
+		t.Errorf("the record of the queue is %v", got)
 	}
 }
 

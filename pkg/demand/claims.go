@@ -88,6 +88,9 @@ func (cs *Claims) All(yield func(*Claim) bool) {
 	}
 }
 
+// Known returns the demand of a claim that is remembered, nil for any other claim.
+func (cs *Claims) Known(uid types.UID) *Claim { return cs.claims[uid] }
+
 // Of returns the demand of a claim.
 func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 	c := cs.claims[object.UID]

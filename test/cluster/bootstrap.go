@@ -33,7 +33,7 @@ var stages []byte
 var rbac []byte
 
 // bootstrap creates what Volcano needs before it starts: its CRDs, with this project's Queue CRD in place
-// of Volcano's, its namespace, and the permissions of its components.
+// of Volcano's, its namespace, the permissions of its components, and the admission policies.
 func (c *Cluster) bootstrap(ctx context.Context) error {
 	crds, err := c.crds()
 	if err != nil {
@@ -46,11 +46,14 @@ func (c *Cluster) bootstrap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shipped, err := embedded("rbac")
-	if err != nil {
-		return err
+	for _, folder := range []string{"rbac", "admission"} {
+		shipped, err := embedded(folder)
+		if err != nil {
+			return err
+		}
+		rights = append(rights, shipped...)
 	}
-	if err := c.applier.apply(ctx, append(rights, shipped...)); err != nil {
+	if err := c.applier.apply(ctx, rights); err != nil {
 		return err
 	}
 	return c.waitForCRDs(ctx, crds)

@@ -94,7 +94,7 @@ var _ = Describe("A claim", func() {
 		f.expectPodRuns(ctx, "user")
 	})
 
-	It("that a pod of another scheduler uses is charged to no queue, but named in events of pods that wait for its devices", func(ctx context.Context) {
+	It("that a pod of another scheduler uses is charged to root, and named in events of pods that wait for its devices", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(class, 8))
 		stranger := f.claim(ctx, "theirs", exactly(class, 3))
 		f.allocate(ctx, stranger, "n", "gpu-0", "gpu-1", "gpu-2")
@@ -107,6 +107,8 @@ var _ = Describe("A claim", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return claim.Status.ReservedFor
 		}).WithContext(ctx).Should(HaveLen(1))
+		expectWarning(ctx, f.namespace, "Pod", "stranger", "ChargedToRoot", "Scheduler another-scheduler placed the pod outside of all queues: its devices and cards are charged to queue <root>")
+		expectAllocated(ctx, "root", class+"/count", 3)
 		f.claim(ctx, "ours", exactly(class, 2))
 		f.pod(ctx, "user", queue, using("ours"))
 		expectAllocated(ctx, queue)

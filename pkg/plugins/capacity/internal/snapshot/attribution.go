@@ -26,10 +26,12 @@ const groupName = schedulingv1beta1.KubeGroupNameAnnotationKey
 // this process or by the record on the pod, or its lowest ancestor that still exists; else the queue that the pod or its
 // Job names. If none of these is known, it is root and attributed is false.
 func (s *Snapshot) queueOf(pod *corev1.Pod, last []string) (queue ledger.QueueID, attributed bool) {
-	for _, path := range [][]string{
-		last, record.Path(pod),
-		{pod.Annotations[schedulingv1beta1.QueueNameAnnotationKey]}, {pod.Annotations[batchv1alpha1.QueueNameKey]}, {s.queueOfJob(pod)},
-	} {
+	paths := [][]string{last, record.Path(pod)}
+	if !foreign(pod) {
+		named := pod.Annotations
+		paths = append(paths, []string{named[schedulingv1beta1.QueueNameAnnotationKey], named[batchv1alpha1.QueueNameKey], s.queueOfJob(pod)})
+	}
+	for _, path := range paths {
 		if queue, found := s.lowest(path); found {
 			return queue, true
 		}
@@ -85,13 +87,11 @@ func (s *Snapshot) queueOfClaim(claim *resourceapi.ResourceClaim) (queue ledger.
 	return s.root(), false
 }
 
-// foreign reports whether a pod never was in a queue: another scheduler placed it, and nothing on it names a
-// queue or a PodGroup.
+// foreign reports whether another scheduler placed a pod. What its annotations say of queues does not count: their
+// owners have not let it in.
 func foreign(pod *corev1.Pod) bool {
-	for _, annotation := range []string{groupName, record.QueueAnnotation, schedulingv1beta1.QueueNameAnnotationKey, batchv1alpha1.QueueNameKey} {
-		if pod.Annotations[annotation] != "" {
-			return false
-		}
+	if record.Path(pod) != nil {
+		return false
 	}
 	return options.ServerOpts == nil || !slices.Contains(options.ServerOpts.SchedulerNames, pod.Spec.SchedulerName)
 }
@@ -143,7 +143,15 @@ func (s *Snapshot) Unattributed() (pods []report.Unattributed, claims int) {
 		}
 		pods = append(pods, report.Unattributed{Pod: object, Foreign: isForeign})
 	}
-	return pods, len(s.unattributedClaims)
+	if len(s.unattributed) == 0 {
+		return nil, 0
+	}
+	for claim := range s.Counter.Claims.All {
+		if _, holder, charged := s.Held().Payer(claim.Part); charged && s.unattributed[holder] {
+			claims++
+		}
+	}
+	return pods, claims
 }
 
 func holdsNoDevices(pod *demand.Pod) bool {

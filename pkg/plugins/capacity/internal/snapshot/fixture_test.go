@@ -3,6 +3,7 @@
 package snapshot
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -32,6 +34,11 @@ type fixture struct {
 	input Input
 	// objects are the queues that have been read from the API server, pods the pods.
 	objects, pods toolscache.Indexer
+}
+
+func TestMain(m *testing.M) {
+	options.Default() // the name of the scheduler
+	os.Exit(m.Run())
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -108,7 +115,7 @@ func podObject(name, node, requests string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{upstreamv1beta1.KubeGroupNameAnnotationKey: name},
 		},
-		Spec:   corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list(requests)}}}},
+		Spec:   corev1.PodSpec{SchedulerName: "volcano", NodeName: node, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list(requests)}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
 	if node != "" {

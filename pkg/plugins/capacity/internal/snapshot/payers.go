@@ -34,13 +34,20 @@ func (s *Snapshot) chargeOrphanedClaims() {
 			klog.ErrorS(err, "Failed to charge a claim", "claim", klog.KObj(object))
 		}
 		if !attributed {
-			s.unattributedClaims[object.UID] = true
+			s.unattributed[ledger.Holder(object.UID)] = true
 		}
 	}
 }
 
-// Attributed reports whether it is known which queue a claim is charged to.
-func (s *Snapshot) Attributed(claim types.UID) bool { return !s.unattributedClaims[claim] }
+// Attributed reports whether it is known which queue pays for a claim.
+func (s *Snapshot) Attributed(uid types.UID) bool {
+	claim := s.Counter.Claims.Known(uid)
+	if claim == nil {
+		return false
+	}
+	_, holder, charged := s.Held().Payer(claim.Part)
+	return charged && !s.unattributed[holder]
+}
 
 // RememberPayers keeps, for the next session, who pays for which claim.
 func (s *Snapshot) RememberPayers() {
@@ -49,7 +56,7 @@ func (s *Snapshot) RememberPayers() {
 	books := s.Held()
 	for claim := range s.Counter.Claims.All {
 		queue, holder, charged := books.Payer(claim.Part)
-		if !charged || !s.Attributed(claim.Object.UID) {
+		if !charged || s.unattributed[holder] {
 			continue
 		}
 		if paths[queue] == nil {

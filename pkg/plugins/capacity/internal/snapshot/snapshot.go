@@ -4,7 +4,6 @@ package snapshot
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	schedulinglistersv1 "k8s.io/client-go/listers/scheduling/v1"
 
@@ -66,9 +65,10 @@ type Snapshot struct {
 	misplaced map[string]string
 	// consumers are the pods with claims, the oldest first.
 	consumers []consumer
-	// unattributedPods and unattributedClaims are charged to root, because nobody knows which queue they came from.
-	unattributedPods   []*corev1.Pod
-	unattributedClaims map[types.UID]bool
+	// unattributed has the holders that are charged to root, because nobody knows which queue they came from: pods, and
+	// claims that no pod holds. unattributedPods are those that are pods.
+	unattributed     map[ledger.Holder]bool
+	unattributedPods []*corev1.Pod
 	// records has the records of queues that have been needed.
 	records map[ledger.QueueID]string
 	// releasing has what releasing pods still hold. It is nil if that is nothing.
@@ -84,7 +84,7 @@ type Snapshot struct {
 func (c *Cache) Take(input Input) *Snapshot {
 	s := &Snapshot{
 		Cache: c, Input: input, Problems: report.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
-		unattributedClaims: map[types.UID]bool{},
+		unattributed: map[ledger.Holder]bool{},
 	}
 	s.buildTree()
 	c.Begin(input.Claims, input.Catalog)

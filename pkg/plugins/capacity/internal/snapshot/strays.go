@@ -45,6 +45,7 @@ type stray struct {
 // WatchPods begins to look for pods that belong to no job.
 func (c *Cache) WatchPods(pods coreinformers.PodInformer) {
 	_, err := pods.Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { c.strays.add(object.(*corev1.Pod), nil) },
 		UpdateFunc: func(before, after any) { c.strays.update(before.(*corev1.Pod), after.(*corev1.Pod)) },
 		DeleteFunc: func(object any) { c.strays.deleted(object) },
 	})
@@ -209,6 +210,7 @@ func (s *Snapshot) belongs(pod *corev1.Pod) bool {
 func (s *Snapshot) chargeStray(stray *stray) {
 	queue, attributed := s.queueOf(stray.pod, stray.last)
 	if !attributed {
+		s.unattributed[HolderOf(stray.task)] = true
 		s.unattributedPods = append(s.unattributedPods, stray.pod)
 	}
 	stray.charged = s.Ledger

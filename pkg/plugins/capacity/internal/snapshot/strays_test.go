@@ -152,7 +152,7 @@ func TestPodsOfOtherSchedulersPayForCardsOnly(t *testing.T) {
 	} {
 		f := newFixture(t).queue("team", "root")
 		pod := podObject("p", "n1", c.requests)
-		pod.Annotations, pod.Spec.SchedulerName = nil, corev1.DefaultSchedulerName
+		pod.Annotations, pod.Spec.SchedulerName = map[string]string{upstreamv1beta1.QueueNameAnnotationKey: "team"}, corev1.DefaultSchedulerName
 		if err := f.pods.Add(pod); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestStraysFollowPods(t *testing.T) {
 	other := running.DeepCopy()
 	other.UID = types.UID("other")
 	daemon := podObject("d", "n1", "cpu=1")
-	daemon.Annotations = nil
+	daemon.Annotations, daemon.Spec.SchedulerName = nil, corev1.DefaultSchedulerName
 	for _, step := range []struct {
 		name string
 		do   func(*strays)
