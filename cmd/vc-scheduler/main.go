@@ -46,7 +46,7 @@ func main() {
 		version.PrintVersionAndExit()
 	}
 	klog.StartFlushDaemon(logFlushFrequency)
-	err := run(opts)
+	err := run(opts, plugins)
 	cancel()
 	plugins.Shutdown()
 	klog.Flush()
@@ -73,13 +73,20 @@ func parseFlags() (*options.ServerOption, time.Duration) {
 	return opts, *logFlushFrequency
 }
 
-func run(opts *options.ServerOption) error {
+func run(opts *options.ServerOption, plugins *capacity.Plugins) error {
 	if err := opts.CheckOptionOrDie(); err != nil {
 		return err
 	}
 	if opts.CaCertFile != "" && opts.CertFile != "" && opts.KeyFile != "" {
 		if err := opts.ParseCAFiles(nil); err != nil {
 			return fmt.Errorf("certificates for the server: %w", err)
+		}
+	}
+	if opts.EnableHealthz {
+		// Upstream's server has no room for /readyz.
+		opts.EnableHealthz = false
+		if err := serveHealth(opts, plugins.Ready); err != nil {
+			return fmt.Errorf("serve health on %s: %w", opts.HealthzBindAddress, err)
 		}
 	}
 	return app.Run(opts)

@@ -15,9 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // fixture is an API server with some claims, and a reader, a pending set and a writer on it.
@@ -36,7 +38,7 @@ func newFixture(t *testing.T, claims ...*resourceapi.ResourceClaim) *fixture {
 	}
 	f := &fixture{T: t, kube: fake.NewClientset(objects...)}
 	var err error
-	if f.reader, err = NewReader(t.Context(), f.kube); err != nil {
+	if f.reader, err = NewReader(t.Context(), f.kube, readiness.NewInformers(clock.RealClock{})); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.reader.Shutdown)

@@ -9,6 +9,7 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // Reader reads the objects of resource.k8s.io, in whichever version the API server serves them,
@@ -62,16 +64,27 @@ type anyVersion struct {
 func (c anyVersion) ResourceV1() typedresourcev1.ResourceV1Interface { return c.resource }
 
 // NewReader starts to read, and reads until ctx ends; Shutdown waits for that. It does not wait for
-// the first objects, see Ready. Feature gates must be set before.
-func NewReader(ctx context.Context, kube kubernetes.Interface) (*Reader, error) {
+// the first objects, see Ready. It adds its informers to those that the scheduler depends on. Feature gates
+// must be set before.
+func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers) (*Reader, error) {
 	group := client.New(kube)
 	factory := informers.NewSharedInformerFactory(anyVersion{Interface: kube, resource: group}, 0)
 	resources := factory.Resource().V1()
 	claims, templates, classes := resources.ResourceClaims(), resources.ResourceClaimTemplates(), resources.DeviceClasses()
 	options := tracker.Options{SliceInformer: resources.ResourceSlices(), KubeClient: kube}
+	read := map[string]cache.SharedInformer{
+		"resourceclaims": claims.Informer(), "resourceclaimtemplates": templates.Informer(), "deviceclasses": classes.Informer(),
+		"resourceslices": options.SliceInformer.Informer(),
+	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaints) {
 		options.EnableDeviceTaints = true
 		options.TaintInformer, options.ClassInformer = factory.Resource().V1alpha3().DeviceTaintRules(), classes
+		read["devicetaintrules"] = options.TaintInformer.Informer()
+	}
+	for resource, informer := range read {
+		if err := depends.Add(schema.GroupResource{Group: resourceapi.GroupName, Resource: resource}, informer); err != nil {
+			return nil, err
+		}
 	}
 	published, err := tracker.StartTracker(ctx, options)
 	if err != nil {

@@ -4,12 +4,20 @@ package allocation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
+
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 func TestCatalogIsMadeAnewOnlyWhenSomethingChanges(t *testing.T) {
@@ -30,7 +38,7 @@ func TestCatalogIsMadeAnewOnlyWhenSomethingChanges(t *testing.T) {
 
 func TestShutdownWaitsForTheEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	reader, err := NewReader(ctx, fake.NewClientset())
+	reader, err := NewReader(ctx, fake.NewClientset(), readiness.NewInformers(clock.RealClock{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,5 +66,26 @@ func TestAReaderThatIsReadyKnowsTheDevicesInUse(t *testing.T) {
 		if device := fmt.Sprint("gpu-", i); !f.taken(device) {
 			t.Errorf("device %s is free", device)
 		}
+	}
+}
+
+func TestAPermissionThatIsMissingIsNamed(t *testing.T) {
+	kube, depends := fake.NewClientset(), readiness.NewInformers(clock.RealClock{})
+	templates := schema.GroupResource{Group: resourceapi.GroupName, Resource: "resourceclaimtemplates"}
+	kube.PrependReactor("list", templates.Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(templates, "", errors.New(`cannot list resource "resourceclaimtemplates"`))
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, err := NewReader(ctx, kube, depends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Shutdown()
+	defer cancel()
+	const want = `resourceclaimtemplates.resource.k8s.io cannot be read: resourceclaimtemplates.resource.k8s.io is forbidden: cannot list resource "resourceclaimtemplates": allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml`
+	f := &fixture{T: t}
+	f.eventually("the permission is named", func() bool { err := depends.Err(); return err != nil && err.Error() == want })
+	if reader.Ready() {
+		t.Error("the reader is ready without the templates")
 	}
 }

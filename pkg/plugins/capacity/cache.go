@@ -21,6 +21,7 @@ import (
 	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
 	"github.com/devicequota/devicequota/pkg/client/informers/externalversions"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
@@ -28,6 +29,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // cache is what outlives sessions: informers, and what the rooms remember. Sessions run one after the other, so
@@ -41,6 +43,8 @@ type cache struct {
 	stopping sync.Mutex
 	stop     []func()
 
+	// informers are those that must have read everything before devices are allocated.
+	informers *readiness.Informers
 	// queues reads spec.dra, which the scheduler's own queue type lacks. It is nil if the session has no REST
 	// configuration: then there is no spec.dra.
 	queues       schedulinglisters.QueueLister
@@ -65,7 +69,9 @@ type cache struct {
 
 func newCache(ctx context.Context, clock clock.PassiveClock) *cache {
 	fleet := cards.NewCache()
-	return &cache{ctx: ctx, clock: clock, cards: fleet, snapshots: snapshot.NewCache(&fleet.Fleet)}
+	return &cache{
+		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, snapshots: snapshot.NewCache(&fleet.Fleet),
+	}
 }
 
 // open reports whether the session does not have the plugin under its other name.
@@ -122,6 +128,9 @@ func (c *cache) startQueues(ssn *framework.Session) {
 	factory := externalversions.NewSharedInformerFactory(client, 0)
 	queues := factory.Scheduling().V1beta1().Queues()
 	c.queues, c.queuesSynced = queues.Lister(), queues.Informer().HasSynced
+	if err := c.informers.Add(schedulingv1beta1.Resource("queues"), queues.Informer()); err != nil {
+		klog.ErrorS(err, "Failed to watch for errors of queues, only the log says whether they can be read")
+	}
 	factory.Start(c.ctx.Done())
 	c.onStop(factory.Shutdown)
 }
@@ -142,7 +151,7 @@ func (c *cache) startDevices(ssn *framework.Session) {
 	if c.devices != nil {
 		return
 	}
-	started, err := devices.Start(c.ctx, ssn.KubeClient())
+	started, err := devices.Start(c.ctx, ssn.KubeClient(), c.informers)
 	if err != nil {
 		klog.ErrorS(err, "Failed to start reading claims, no devices are allocated")
 		return

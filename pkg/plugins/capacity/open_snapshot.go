@@ -104,17 +104,23 @@ func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
 	}
 	switch {
 	case p.cache.queuesSynced != nil && !p.cache.queuesSynced():
-		p.devicesNotReady = &report.NotReady{
-			Subject: report.Devices,
-			Why:     "the quotas of the queues are still being read; if this lasts, check that the scheduler may list and watch queues",
-		}
+		p.devicesNotReady = p.notRead("the quotas of the queues")
 	case allocates && cache == nil:
 		p.devicesNotReady = devices.NotStarted
 	case cache != nil && !cache.Ready():
-		p.devicesNotReady = devices.NotRead
+		p.devicesNotReady = p.notRead("claims, device classes, and slices")
 	case cache != nil && missing != nil:
 		p.devicesNotReady = report.CatchingUp(report.Devices, missing)
 	}
+}
+
+// notRead says why devices cannot be allocated before something has been read.
+func (p *plugin) notRead(what string) *report.NotReady {
+	why := what + " are still being read"
+	if err := p.cache.informers.Err(); err != nil {
+		why = err.Error()
+	}
+	return &report.NotReady{Subject: report.Devices, Why: why}
 }
 
 func (p *plugin) missingPod(cache *devices.Cache) *corev1.Pod {

@@ -47,6 +47,10 @@ func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 	return builders
 }
 
+// Ready returns an error that names what the scheduler cannot read or has not read yet. It may be called at any time. It
+// is nil before the first session: a replica that waits to become the leader reads nothing.
+func (p *Plugins) Ready() error { return p.cache.informers.Err() }
+
 // Shutdown waits until all informers and goroutines have stopped. The context that New was given must have ended.
 func (p *Plugins) Shutdown() { p.cache.shutdown() }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/devicequota/devicequota/pkg/allocation"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // maxDeallocations bounds how many claims are deallocated at the same time.
@@ -31,9 +32,10 @@ type Cache struct {
 	deallocating sync.Map
 }
 
-// Start begins to read. It waits for nothing, see Ready. When ctx ends, all reading and writing ends.
-func Start(ctx context.Context, kube kubernetes.Interface) (*Cache, error) {
-	reader, err := allocation.NewReader(ctx, kube)
+// Start begins to read. It waits for nothing, see Ready. It adds its informers to those that the scheduler depends on.
+// When ctx ends, all reading and writing ends.
+func Start(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers) (*Cache, error) {
+	reader, err := allocation.NewReader(ctx, kube, depends)
 	if err != nil {
 		return nil, err
 	}

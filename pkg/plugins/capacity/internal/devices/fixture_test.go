@@ -24,11 +24,13 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // cluster is what the API server has. There are the DeviceClasses h100, a100 and bare, and the queues q and r below root.
@@ -86,7 +88,7 @@ func newFixture(t *testing.T, has cluster) *fixture {
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
 	var err error
-	f.cache, err = Start(ctx, f.kube)
+	f.cache, err = Start(ctx, f.kube, readiness.NewInformers(clock.RealClock{}))
 	f.try(err)
 	t.Cleanup(func() {
 		cancel()

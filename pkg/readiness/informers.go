@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+)
+
+// failureLasts is how long a failure counts if nothing is heard of the informer. It tries again after a minute at
+// most, so that a failure that is older has ended.
+const failureLasts = 2 * time.Minute
+
+// Informers are the informers that the scheduler depends on. It may be used concurrently.
+type Informers struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	all   []*informer
+}
+
+// informer reads one resource.
+type informer struct {
+	resource string
+	source   cache.SharedInformer
+	// failure is why the resource could not be listed or watched last. At that time, the informer had synced or not, and
+	// had read the version.
+	failure error
+	synced  bool
+	version string
+	at      time.Time
+}
+
+// NewInformers returns an empty set.
+func NewInformers(clock clock.PassiveClock) *Informers { return &Informers{clock: clock} }
+
+// Add adds the informer of a resource. It must not have been started.
+func (i *Informers) Add(resource schema.GroupResource, source cache.SharedInformer) error {
+	added := &informer{resource: resource.String(), source: source}
+	err := source.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		cache.DefaultWatchErrorHandler(ctx, r, err)
+		i.failed(added, r.LastSyncResourceVersion(), err)
+	})
+	if err != nil {
+		return fmt.Errorf("watch for errors of %s: %w", resource, err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.all = append(i.all, added)
+	return nil
+}
+
+// failed notes an error, unless it only says that the watch has to begin anew.
+func (i *Informers) failed(informer *informer, version string, err error) {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	informer.failure, informer.synced, informer.version, informer.at = err, informer.source.HasSynced(), version, i.clock.Now()
+}
+
+// Err returns what cannot be read and why, and what has not been read yet. It is nil if everything is read.
+func (i *Informers) Err() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var failures, reading []string
+	for _, informer := range i.all {
+		switch {
+		case i.fails(informer):
+			failures = append(failures, describe(informer.resource, informer.failure))
+		case !informer.source.HasSynced():
+			reading = append(reading, informer.resource)
+		}
+	}
+	slices.Sort(failures)
+	slices.Sort(reading)
+	if len(reading) > 0 {
+		failures = append(failures, "still being read: "+strings.Join(reading, ", "))
+	}
+	if len(failures) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(failures, "; "))
+}
+
+// fails reports whether an informer has read nothing since its last failure.
+func (i *Informers) fails(informer *informer) bool {
+	return informer.failure != nil && informer.source.HasSynced() == informer.synced &&
+		informer.source.LastSyncResourceVersion() == informer.version && i.clock.Since(informer.at) < failureLasts
+}
+
+// describe begins with the resource, and ends with what to do if a permission is missing. The API server's own
+// message names the verb.
+func describe(resource string, failure error) string {
+	message := failure.Error()
+	if status := apierrors.APIStatus(nil); errors.As(failure, &status) {
+		message = status.Status().Message
+	}
+	if !apierrors.IsForbidden(failure) {
+		return fmt.Sprintf("%s cannot be read: %s", resource, message)
+	}
+	return fmt.Sprintf("%s cannot be read: %s: allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml", resource, message)
+}
