@@ -129,6 +129,19 @@ func (c *Catalog) Card(class string) string {
 	return c.cards[class]
 }
 
+// HasCard reports whether a class has devices of that card name.
+func (c *Catalog) HasCard(card string) bool {
+	if c == nil {
+		return false
+	}
+	for _, name := range c.cards {
+		if name == card {
+			return true
+		}
+	}
+	return false
+}
+
 // SameCards reports whether two catalogs have the same card names for all classes. It is false if either
 // is nil.
 func (c *Catalog) SameCards(other *Catalog) bool {

@@ -25,6 +25,12 @@ const (
 	QuotaNotReadReason        = "QuotaNotRead"
 )
 
+// problemReasons are the reasons of all problems. The metric has each of them, also if no queue has the problem.
+var problemReasons = []string{
+	QueueMisplacedReason, QueueNotLeafReason, GuaranteeNotCoveredReason, QuotaNotReadReason,
+	ClassInCapabilityReason, UnknownDeviceClassReason, UnknownCardReason, UnknownAnnotationReason, LimitAboveParentReason,
+}
+
 var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "volcano_queue_problems",
 	Help: "Number of queues that have a problem, by the reason of the event on them",
@@ -81,7 +87,10 @@ func (ps Problems) GuaranteeNotCovered(queue string, u ledger.Uncovered) {
 
 // Problems writes an event on each queue that has a new problem, and counts the queues.
 func (r *Reporter) Problems(problems Problems, queues map[api.QueueID]*api.QueueInfo) {
-	counts := map[string]int{QueueMisplacedReason: 0, QueueNotLeafReason: 0, GuaranteeNotCoveredReason: 0, QuotaNotReadReason: 0}
+	counts := map[string]int{}
+	for _, reason := range problemReasons {
+		counts[reason] = 0
+	}
 	for problem, message := range problems {
 		counts[problem.Reason]++
 		if r.toldQueues[problem] == message {

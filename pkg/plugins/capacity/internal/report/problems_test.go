@@ -43,6 +43,29 @@ func TestProblems(t *testing.T) {
 			}, GuaranteeNotCoveredReason,
 			"The queue's guarantee of nvidia.com/gpu cannot be kept: the queue and its siblings are guaranteed <8>, but there is only <4>: lower guarantees or add nodes",
 		},
+		{
+			"DeviceClasses among resources", func(ps Problems) { ps.ClassesInCapability("q", []string{"h100", "a100"}) }, ClassInCapabilityReason,
+			"The queue limits <a100>, <h100> among its resources, where names of DeviceClasses limit nothing: list them in spec.dra",
+		},
+		{
+			"DeviceClasses that do not exist", func(ps Problems) { ps.UnknownDeviceClasses("q", []string{"h1oo"}) }, UnknownDeviceClassReason,
+			"The queue's spec.dra lists <h1oo>, but there is no such DeviceClass: correct the name, or create the DeviceClass",
+		},
+		{
+			"many cards that do not exist", func(ps Problems) { ps.UnknownCards("q", []string{"g", "f", "e", "d", "c", "b", "a"}) }, UnknownCardReason,
+			"The queue's annotation volcano.sh/card.quota lists <a>, <b>, <c>, <d>, <e>, and 2 more, but no node has such a card, and no DeviceClass names it: correct the name, or add nodes",
+		},
+		{
+			"an annotation with another name", func(ps Problems) { ps.UnknownAnnotation("q", "card-quota", "volcano.sh/card.quota") }, UnknownAnnotationReason,
+			"The queue's annotation card-quota has no effect: rename it to volcano.sh/card.quota if that is meant",
+		},
+		{
+			"capabilities above those of the parent, of which the first is reported", func(ps Problems) {
+				ps.LimitAboveParent("q", "p", ledger.AboveParent{Dimension: gpu, Capability: ledger.Units(8), Limit: ledger.Units(4)})
+				ps.LimitAboveParent("q", "p", ledger.AboveParent{Dimension: gpu, Capability: ledger.Units(9), Limit: ledger.Units(4)})
+			}, LimitAboveParentReason,
+			"The queue's capability of nvidia.com/gpu is <8>, but that of queue <p> above it is <4>, which holds: lower the one, or raise the other",
+		},
 	} {
 		problems := Problems{}
 		c.add(problems)

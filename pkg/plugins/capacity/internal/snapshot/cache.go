@@ -24,9 +24,10 @@ type Cache struct {
 	// strays has the pods that may belong to no job.
 	strays strays
 	// before is the ledger of the last session. It is nil in the first one.
-	before  *ledger.Ledger
-	lists   lists
-	catchUp catchUp
+	before   *ledger.Ledger
+	mistakes mistakes
+	lists    lists
+	catchUp  catchUp
 }
 
 // payer is who is charged for a claim.

@@ -2,7 +2,11 @@
 
 package snapshot
 
-import "volcano.sh/volcano/pkg/scheduler/api"
+import (
+	"maps"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
 
 // findProblems adds problems that only the whole tree shows to those that were found while queues and jobs were
 // read.
@@ -15,6 +19,7 @@ func (s *Snapshot) findProblems() {
 	for _, uncovered := range s.Ledger.Uncovered() {
 		s.Problems.GuaranteeNotCovered(s.Ledger.Name(uncovered.Queue), uncovered)
 	}
+	maps.Copy(s.Problems, s.findMistakes())
 }
 
 // Misplaced calls yield for each queue that has no place in the hierarchy.

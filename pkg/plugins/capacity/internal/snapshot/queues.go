@@ -23,6 +23,7 @@ type queueState struct {
 	notRead bool
 	// listsCards says that the queue has a card quota.
 	listsCards bool
+	version    queueVersion
 }
 
 // buildTree builds the tree of queues. Without hierarchy it is a forest of queues that have no parent.
@@ -56,7 +57,8 @@ func (s *Snapshot) buildTree() {
 func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec := ledger.QueueSpec{Name: queue.Name, Parent: parentOf(queue)}
 	object, err := s.queueObject(queue)
-	state := queueState{notRead: err != nil}
+	state := queueState{notRead: err != nil, version: queueVersion{written: queue.Queue, object: object}}
+	s.mistakes.note(queue.Name, state.version)
 	var devices quota.Limits
 	if err == nil && object != nil {
 		if devices, err = quota.Devices(object, s.Dimensions); err != nil {

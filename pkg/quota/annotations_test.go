@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quota
+
+import "testing"
+
+func TestMeantAnnotation(t *testing.T) {
+	const cards = "volcano.sh/card.quota"
+	for key, want := range map[string]string{
+		// The scheduler reads or writes these.
+		cards: "", "volcano.sh/card.usage": "", "volcano.sh/device.usage": "",
+		// What people write instead.
+		"card-quota": cards, "card.quota": cards, "cardQuota": cards, "volcano.sh/card-quota": cards, "volcano.sh/card_quota": cards,
+		"volcano.sh/cardquota": cards, "volcano.sh/card.quotas": cards, "volcano.sh/cards.quota": cards, "volcano.sh/card.qouta": cards,
+		"scheduling.volcano.sh/card.quota": cards, "volcano.io/card.quota": cards, "example.com/card.quota": cards,
+		// What belongs to others.
+		"volcano.sh/card.name": "", "volcano.sh/card.request": "", "volcano.sh/queue-name": "", "volcano.sh/hierarchy": "", "volcano.sh/hierarchy-weights": "",
+		"kubectl.kubernetes.io/last-applied-configuration": "", "meta.helm.sh/release-name": "", "example.com/hardquota": "", "example.com/quota": "", "quota": "", "": "",
+	} {
+		if got := MeantAnnotation(key); got != want {
+			t.Errorf("%q: meant is %q, want %q", key, got, want)
+		}
+	}
+}
