@@ -13,7 +13,7 @@ const (
 	Inqueue
 	// Elastic is what jobs hold in addition to what they need to run.
 	Elastic
-	// Request is what pods hold or wait for.
+	// Request is what pods hold or wait for, and what jobs without pods wait for. Nothing is decided by it.
 	Request
 
 	accounts = 4

@@ -183,7 +183,7 @@ func expectCards(ctx context.Context, queue string, want ...string) {
 // expectCardsIn waits until the scheduler counts n cards of a name in the cluster.
 func expectCardsIn(ctx context.Context, card string, n int) {
 	GinkgoHelper()
-	Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(fmt.Sprintf("volcano_cluster_card_total{card=%q} %d\n", card, n)))
+	Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(fmt.Sprintf("volcano_cluster_cards{card=%q} %d\n", card, n)))
 }
 
 // setNodeLabel sets a label of a node, or removes it if value is empty.

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -171,9 +172,10 @@ func (f *fixture) claim(ctx context.Context, name string, requests ...resourcev1
 	return claim
 }
 
-var sample = regexp.MustCompile(`(?m)^volcano_queue_device_class_(\w+)\{device_class="([^"]*)",dimension="([^"]*)",queue="([^"]*)"\} (\S+)$`)
+// sample is a value for devices, or for a capacity of devices.
+var sample = regexp.MustCompile(`(?m)^volcano_queue_device_(?:class|capacity)_(\w+)\{(?:capacity="([^"]*)",)?device_class="([^"]*)",queue="([^"]*)"\} (\S+)$`)
 
-// account returns the values of a metric for a queue's devices by class/dimension.
+// account returns the values of a metric for a queue's devices, by class/count and class/capacity.
 func account(ctx context.Context, queue, metric string) map[string]float64 {
 	return accountIn(ctx, controlPlane, queue, metric)
 }
@@ -187,7 +189,7 @@ func accountIn(ctx context.Context, c *cluster.Cluster, queue, metric string) ma
 		value, err := strconv.ParseFloat(m[5], 64)
 		Expect(err).NotTo(HaveOccurred())
 		if value != 0 {
-			values[m[2]+"/"+m[3]] = value
+			values[m[3]+"/"+cmp.Or(m[2], "count")] = value
 		}
 	}
 	return values

@@ -46,6 +46,7 @@ func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
 	}
 	ask := jobAsk{queue: queue}
 	ask.needs, ask.uncounted = p.snapshot.Needs(job)
+	p.snapshot.NoteNeeds(job, ask.needs)
 	for _, check := range jobChecks {
 		if refusal := check.refuse(p, ask); refusal != nil {
 			return refusal

@@ -13,10 +13,10 @@ import (
 )
 
 var cardGauges = []dimensionGauge{
-	{cardVector("deserved", "Cards that the queue's own card quota lists"), ownLimit},
-	{cardVector("allocated", "Cards that pods of the queue and of its descendants hold"), cardBalance(ledger.Allocated)},
-	{cardVector("request", "Cards that pods hold or wait for"), cardBalance(ledger.Request)},
-	{cardVector("capacity", "Most cards that the queue may hold, by its quota and the quotas of its ancestors"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+	{cardVector("deserved", "Cards that the queue is owed: those that its own card quota lists"), ownLimit},
+	{cardVector("allocated", "Cards that pods of the queue and of the queues below it hold"), cardBalance(ledger.Allocated)},
+	{cardVector("request", "Cards that pods hold or wait for, and that jobs without pods wait for"), cardBalance(ledger.Request)},
+	{cardVector("capacity", "Cards that the queue can hold at most, given its own card quota and those of the queues above it"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		limit := l.Limit(q, o)
 		listed := limit.Amount.Sign() > 0 || l.Capability(q, o).Set || l.Balance(q, ledger.Allocated, o).Sign() > 0
 		return limit.Amount, limit.Set && listed // a card that no queue lists is zero everywhere
@@ -28,7 +28,7 @@ func cardVector(name, help string) *prometheus.GaugeVec {
 }
 
 // cardBalance has a series if the amount is not zero or if the queue lists the card.
-func cardBalance(account ledger.Account) func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool) {
+func cardBalance(account ledger.Account) amountOf {
 	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		amount := l.Balance(q, account, o)
 		return amount, amount.Sign() != 0 || l.Capability(q, o).Set
@@ -36,7 +36,7 @@ func cardBalance(account ledger.Account) func(*ledger.Ledger, ledger.QueueID, le
 }
 
 var clusterCards = promauto.NewGaugeVec(prometheus.GaugeOpts{
-	Name: "volcano_cluster_card_total",
+	Name: "volcano_cluster_cards",
 	Help: "Cards that the nodes of the cluster offer, by card",
 }, []string{"card"})
 

@@ -8,11 +8,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
+// amountOf returns the value of a series; false if there is no series for the queue and the dimension.
+type amountOf func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool)
+
 // dimensionGauge is a metric of queues for every dimension of a kind.
 type dimensionGauge struct {
 	vector *prometheus.GaugeVec
-	// value returns false if the metric has no series for the queue and the dimension.
-	value func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool)
+	value  amountOf
 }
 
 // dimensionValue is the value of a series, not set if there is no series.
@@ -31,8 +33,10 @@ func gaugesOf(kind ledger.Kind) []dimensionGauge {
 	switch kind {
 	case ledger.Card:
 		return cardGauges
-	case ledger.DeviceCount, ledger.DeviceCapacity:
+	case ledger.DeviceCount:
 		return deviceGauges
+	case ledger.DeviceCapacity:
+		return deviceCapacityGauges
 	default:
 		return nil
 	}
@@ -40,14 +44,10 @@ func gaugesOf(kind ledger.Kind) []dimensionGauge {
 
 // labelsOf returns the label values of the metrics of a dimension.
 func labelsOf(queue string, d ledger.Dimension) []string {
-	switch d.Kind {
-	case ledger.Card:
-		return []string{queue, d.Name}
-	case ledger.DeviceCapacity:
+	if d.Kind == ledger.DeviceCapacity {
 		return []string{queue, d.Name, d.Capacity}
-	default:
-		return []string{queue, d.Name, "count"}
 	}
+	return []string{queue, d.Name}
 }
 
 // updateDimensions updates the series of devices and cards that have changed.
@@ -79,7 +79,7 @@ const whole = 1_000_000_000
 
 // deleteDimensions deletes the series of a queue that is gone.
 func deleteDimensions(queue string) {
-	for _, gauges := range [][]dimensionGauge{cardGauges, deviceGauges} {
+	for _, gauges := range [][]dimensionGauge{cardGauges, deviceGauges, deviceCapacityGauges} {
 		for i := range gauges {
 			gauges[i].vector.DeletePartialMatch(prometheus.Labels{"queue": queue})
 		}

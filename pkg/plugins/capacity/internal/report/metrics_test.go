@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -50,12 +51,12 @@ func expectSeries(t *testing.T, when, name, labels string, want float64) {
 func ofQueue(t *testing.T, queue string) string {
 	t.Helper()
 	var all []string
-	for _, prefix := range []string{"card_", "device_class_"} {
+	for _, prefix := range []string{"card_", "device_class_", "device_capacity_"} {
 		for _, name := range []string{"capability", "deserved", "guarantee", "allocated", "inqueue", "request", "capacity"} {
 			for labels, value := range series(t, "volcano_queue_"+prefix+name) {
 				if slices.Contains(strings.Fields(labels), "queue="+queue) {
-					rest := strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(" "+labels, " queue="+queue, ""), " dimension=", " "), " device_class=", " ")
-					all = append(all, fmt.Sprintf("%s%s %g", prefix+name, strings.ReplaceAll(rest, " card=", " "), value))
+					rest := strings.NewReplacer(" queue="+queue, "", " capacity=", " ", " device_class=", " ", " card=", " ").Replace(" " + labels)
+					all = append(all, fmt.Sprintf("%s%s %g", prefix+name, rest, value))
 				}
 			}
 		}
@@ -96,22 +97,24 @@ func TestSeriesAppearChangeAndGoWithTheirQueue(t *testing.T) {
 card_allocated H100 0
 card_request H100 0
 card_capacity H100 4
-device_class_capability gpu count 8
-device_class_capability gpu memory 100
-device_class_allocated gpu count 0
-device_class_allocated gpu memory 0
-device_class_inqueue gpu count 0
-device_class_inqueue gpu memory 0
-device_class_request gpu count 0
-device_class_request gpu memory 0`,
+device_class_capability gpu 8
+device_class_capacity gpu 8
+device_capacity_capability memory gpu 100
+device_class_allocated gpu 0
+device_capacity_allocated memory gpu 0
+device_class_inqueue gpu 0
+device_capacity_inqueue memory gpu 0
+device_class_request gpu 0
+device_capacity_request memory gpu 0`,
 		},
 		{
 			name: "use, and limits that are gone", limits: ledger.Amounts{units(count, 9)}, charged: ledger.Amounts{units(count, 2), units(h100, 1), units(memory, 5)},
 			want: `card_allocated H100 1
-device_class_capability gpu count 9
-device_class_allocated gpu count 2
-device_class_inqueue gpu count 0
-device_class_request gpu count 0`,
+device_class_capability gpu 9
+device_class_capacity gpu 9
+device_class_allocated gpu 2
+device_class_inqueue gpu 0
+device_class_request gpu 0`,
 		},
 	} {
 		f.Metrics(f.accounts(counter, "metered", session.limits, session.charged))
@@ -167,11 +170,49 @@ func TestCardTotals(t *testing.T) {
 		step.do()
 		f.CardTotals(fleet)
 		var got []string
-		for labels, value := range series(t, "volcano_cluster_card_total") {
+		for labels, value := range series(t, "volcano_cluster_cards") {
 			got = append(got, fmt.Sprintf("%s %g", labels, value))
 		}
 		if sorted(strings.Join(got, "\n")) != step.want {
 			t.Errorf("%s: the series are %q, want %q", step.name, got, step.want)
 		}
+	}
+}
+
+// TestMetricsFollowTheConventions lints the metrics of this project. Those of Volcano have other names.
+func TestMetricsFollowTheConventions(t *testing.T) {
+	f := newFixture(t)
+	f.queue("linted")
+	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
+	var all ledger.Amounts
+	for _, d := range []ledger.Dimension{{Kind: ledger.DeviceCount, Name: "gpu"}, {Kind: ledger.DeviceCapacity, Name: "gpu", Capacity: "memory"}, {Kind: ledger.Card, Name: "H100"}} {
+		all = append(all, ledger.Entry{Dimension: counter.Dimensions.Ordinal(d), Amount: ledger.Units(8)})
+	}
+	accounts := f.accounts(counter, "linted", all, all)
+	accounts.Ledger, _ = ledger.New(counter.Dimensions, nil, []ledger.QueueSpec{{Name: "linted", Capability: all, Deserved: all, Guarantee: all}})
+	accounts.Held = accounts.Ledger
+	f.Metrics(accounts)
+	fleet := &card.Fleet{}
+	fleet.Set("n1", card.Node{Model: "H100", Offers: []card.Offer{{Resource: "nvidia.com/gpu", Card: "H100", Count: 8}}})
+	f.CardTotals(fleet)
+	f.Problems(Problems{}, f.queues)
+
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := families[:0]
+	for _, family := range families {
+		if strings.HasPrefix(family.GetName(), "volcano_queue_card_") || strings.HasPrefix(family.GetName(), "volcano_queue_device_") ||
+			strings.HasPrefix(family.GetName(), "volcano_queue_problems") || strings.HasPrefix(family.GetName(), "volcano_cluster_") {
+			ours = append(ours, family)
+		}
+	}
+	if want := len(cardGauges) + len(deviceGauges) + len(deviceCapacityGauges) + 2; len(ours) != want {
+		t.Errorf("%d metrics are linted, want %d", len(ours), want)
+	}
+	problems, err := promlint.NewWithMetricFamilies(ours).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("promlint: %v, %v", problems, err)
 	}
 }

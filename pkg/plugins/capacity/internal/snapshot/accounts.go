@@ -37,6 +37,9 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
 			inqueue, splits = demand.Sum(inqueue, needs.Amounts), needs.Splits
 		}
 	}
+	if len(job.Tasks) == 0 {
+		u.request = demand.Sum(u.request, s.waiting[job.UID])
+	}
 	s.account(job, u.queue, ledger.Request, u.request)
 	s.account(job, u.queue, ledger.Elastic, elastic)
 	s.account(job, u.queue, ledger.Inqueue, inqueue)
@@ -52,12 +55,7 @@ func (s *Snapshot) accountSplits(job *api.JobInfo, queue ledger.QueueID, splits 
 	divided, refusal, err := s.Ledger.FitsInqueueSplit(queue, nil, splits)
 	if refusal != nil || err != nil {
 		// The quota was lowered since the job was let in.
-		divided = nil
-		for _, split := range splits {
-			if all, err := ledger.Units(split.Each).Times(split.Shares); err == nil {
-				divided = demand.Sum(divided, ledger.Amounts{{Dimension: split.Among[0], Amount: all}})
-			}
-		}
+		divided = firstChoices(splits)
 	}
 	s.account(job, queue, ledger.Inqueue, divided)
 }

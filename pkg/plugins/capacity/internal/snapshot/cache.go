@@ -26,6 +26,7 @@ type Cache struct {
 	// before is the ledger of the last session. It is nil in the first one.
 	before   *ledger.Ledger
 	mistakes mistakes
+	waiting  waiting
 	lists    lists
 	catchUp  catchUp
 }
@@ -46,7 +47,7 @@ type lists struct {
 func NewCache(fleet *card.Fleet) *Cache {
 	return &Cache{
 		Counter: demand.NewCounter(fleet, ignored),
-		payers:  map[types.UID]payer{}, lastGoodCards: map[types.UID]ledger.Amounts{},
+		payers:  map[types.UID]payer{}, lastGoodCards: map[types.UID]ledger.Amounts{}, waiting: waiting{},
 	}
 }
 

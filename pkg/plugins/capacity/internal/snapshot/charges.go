@@ -39,6 +39,7 @@ func (u *usage) needsPods(job *api.JobInfo) bool {
 // of every allocated claim even if its pod is gone, because the devices are not free before the
 // claim is deallocated. Then it accounts what jobs request and still need.
 func (s *Snapshot) chargeAndAccount() {
+	s.forgetNeeds()
 	tasks := 0
 	var later []*api.JobInfo
 	usages := map[api.JobID]usage{}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"maps"
+	"slices"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// waiting has what each job without pods needed when it last asked to be let into its queue. Later sessions count that
+// as requested, because nothing else shows that these jobs wait. It decides nothing.
+type waiting map[api.JobID]ledger.Amounts
+
+// NoteNeeds notes what a job needs that asks to be let into its queue. Of what pods may choose among, the first
+// choice counts.
+func (s *Snapshot) NoteNeeds(job *api.JobInfo, needs demand.Needs) {
+	if len(job.Tasks) > 0 {
+		return
+	}
+	amounts := slices.Clone(needs.Amounts)
+	for _, choice := range needs.Choices {
+		for _, e := range choice.Alternatives[0] {
+			if all, err := e.Amount.Times(choice.Pods); err == nil {
+				amounts = demand.Sum(amounts, ledger.Amounts{{Dimension: e.Dimension, Amount: all}})
+			}
+		}
+	}
+	s.waiting[job.UID] = demand.Sum(amounts, firstChoices(needs.Splits))
+}
+
+// firstChoices returns what splits come to if all shares are of the preferred dimension.
+func firstChoices(splits []ledger.Split) ledger.Amounts {
+	var amounts ledger.Amounts
+	for _, split := range splits {
+		if all, err := ledger.Units(split.Each).Times(split.Shares); err == nil {
+			amounts = demand.Sum(amounts, ledger.Amounts{{Dimension: split.Among[0], Amount: all}})
+		}
+	}
+	return amounts
+}
+
+// forgetNeeds forgets jobs that have pods, have ended, or are gone.
+func (s *Snapshot) forgetNeeds() {
+	maps.DeleteFunc(s.waiting, func(id api.JobID, _ ledger.Amounts) bool {
+		job := s.Jobs[id]
+		return job == nil || len(job.Tasks) > 0 || !job.IsPending() && job.PodGroup.Status.Phase != scheduling.PodGroupInqueue
+	})
+}
