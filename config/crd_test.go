@@ -18,8 +18,8 @@ import (
 
 type object = map[string]any
 
-// TestQueueCRDIsASupersetOfUpstreams compares our CRD with Volcano's: it adds spec.dra, and nothing else
-// differs.
+// TestQueueCRDIsASupersetOfUpstreams compares our CRD with Volcano's: it adds spec.dra and columns, and nothing
+// else differs.
 func TestQueueCRDIsASupersetOfUpstreams(t *testing.T) {
 	const file = "scheduling.volcano.sh_queues.yaml"
 	oursYAML, err := config.FS.ReadFile("crd/" + file)
@@ -41,11 +41,17 @@ func TestQueueCRDIsASupersetOfUpstreams(t *testing.T) {
 		t.Error("our CRD has no spec.dra")
 	}
 	delete(spec, "dra")
+	version := at(t, ours, "spec", "versions", 0).(object)
+	columns := version["additionalPrinterColumns"].([]any)
+	if got := fmt.Sprint(at(t, columns, 1, "name"), " ", at(t, columns, 2, "name")); len(columns) != 3 || got != "DEVICES CARDS" {
+		t.Errorf("the columns of our CRD are %v", columns)
+	}
+	version["additionalPrinterColumns"] = columns[:1]
 	for _, crd := range []object{ours, upstreams} {
 		delete(at(t, crd, "metadata").(object), "annotations") // controller-gen's version
 	}
 	if diff := cmp.Diff(withoutDescriptions(upstreams), withoutDescriptions(ours)); diff != "" {
-		t.Errorf("our CRD without spec.dra is not upstream's (-upstream's +ours):\n%s", diff)
+		t.Errorf("our CRD without spec.dra and columns is not upstream's (-upstream's +ours):\n%s", diff)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 // +kubebuilder:resource:path=queues,scope=Cluster,shortName=q;queue-v1beta1
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="PARENT",type=string,JSONPath=`.spec.parent`
+// +kubebuilder:printcolumn:name="DEVICES",type=string,JSONPath=`.metadata.annotations.volcano\.sh/device\.usage`
+// +kubebuilder:printcolumn:name="CARDS",type=string,JSONPath=`.metadata.annotations.volcano\.sh/card\.usage`
 
 // Queue is a queue of PodGroups with the share of the cluster that they may use.
 type Queue struct {

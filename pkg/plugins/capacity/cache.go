@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -133,6 +134,27 @@ func (c *cache) startQueues(ssn *framework.Session) {
 	}
 	factory.Start(c.ctx.Done())
 	c.onStop(factory.Shutdown)
+	c.startUsage(client)
+}
+
+// startUsage starts to write what queues use. Only the leader has sessions, so that no other replica writes.
+func (c *cache) startUsage(client versioned.Interface) {
+	c.report.Usage = &report.UsageWriter{
+		Annotations: func(queue string) (map[string]string, bool) {
+			object, err := c.queues.Get(queue)
+			if err != nil {
+				return nil, false
+			}
+			return object.Annotations, true
+		},
+		Patch: func(ctx context.Context, queue string, patch []byte) error {
+			_, err := client.SchedulingV1beta1().Queues().Patch(ctx, queue, types.MergePatchType, patch, metav1.PatchOptions{})
+			return err
+		},
+	}
+	var writing sync.WaitGroup
+	writing.Go(func() { c.report.Usage.Run(c.ctx) })
+	c.onStop(writing.Wait)
 }
 
 // startJobs reads Volcano's Jobs. Their templates say what pods ask for that do not exist yet.

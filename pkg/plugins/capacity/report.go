@@ -47,5 +47,6 @@ func (p *plugin) publish() {
 	p.cache.report.Metrics(&report.Accounts{
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held(), Total: p.snapshot.ClusterTotal,
 		Dimensions: p.snapshot.Dimensions, Resources: p.snapshot.Resources, Queues: p.session.Queues,
+		Complete: p.devicesNotReady == nil && p.cardsNotReady == nil,
 	})
 }

@@ -50,8 +50,9 @@ func labelsOf(queue string, d ledger.Dimension) []string {
 	return []string{queue, d.Name}
 }
 
-// updateDimensions updates the series of devices and cards that have changed.
-func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue ledger.QueueID) {
+// updateDimensions updates the series of devices and cards that have changed, and reports whether any has.
+func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue ledger.QueueID) bool {
+	changed := false
 	for o := range ledger.Ordinal(accounts.Dimensions.Len()) {
 		dimension := accounts.Dimensions.Dimension(o)
 		gauges := gaugesOf(dimension.Kind)
@@ -64,7 +65,7 @@ func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue l
 			if *now == (dimensionValue{amount, set}) {
 				continue
 			}
-			*now = dimensionValue{amount, set}
+			*now, changed = dimensionValue{amount, set}, true
 			if labels := labelsOf(name, dimension); set {
 				gauges[i].vector.WithLabelValues(labels...).Set(amount.Float(whole))
 			} else {
@@ -72,6 +73,7 @@ func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue l
 			}
 		}
 	}
+	return changed
 }
 
 // whole is one unit of a dimension in billionths.

@@ -25,6 +25,8 @@ type Accounts struct {
 	Dimensions *ledger.Dimensions
 	Resources  *demand.Resources
 	Queues     map[api.QueueID]*api.QueueInfo
+	// Complete says that all devices and cards in use are known.
+	Complete bool
 }
 
 // resourceGauge is one of the metrics of queues that upstream's plugin has, for all resources.
@@ -71,6 +73,8 @@ type queueMetrics struct {
 	share     float64
 	// dimensions has a value for each device or card dimension and each of its gauges.
 	dimensions [][]dimensionValue
+	// outdated says that the usage of the queue has changed since it was handed to the writer.
+	outdated bool
 }
 
 // Metrics updates the metrics that have changed.
@@ -82,19 +86,32 @@ func (r *Reporter) Metrics(accounts *Accounts) {
 		}
 		last := r.queues[info.Name]
 		if last == nil {
-			last = &queueMetrics{resources: make([][]ledger.Amount, len(resourceGauges)), share: -1}
+			last = &queueMetrics{resources: make([][]ledger.Amount, len(resourceGauges)), share: -1, outdated: true}
 			r.queues[info.Name] = last
 		}
 		last.updateResources(accounts, info.Name, queue)
-		last.updateDimensions(accounts, info.Name, queue)
+		if last.updateDimensions(accounts, info.Name, queue) {
+			last.outdated = true
+		}
+		if last.outdated && accounts.Complete && r.Usage != nil {
+			r.Usage.Set(info.Name, usageOf(accounts, queue))
+			last.outdated = false
+		}
 	}
 	maps.DeleteFunc(r.queues, func(name string, _ *queueMetrics) bool {
 		gone := accounts.Queues[api.QueueID(name)] == nil
 		if gone {
 			deleteDimensions(name)
+			r.forgetUsage(name)
 		}
 		return gone
 	})
+}
+
+func (r *Reporter) forgetUsage(queue string) {
+	if r.Usage != nil {
+		r.Usage.Forget(queue)
+	}
 }
 
 func (m *queueMetrics) updateResources(accounts *Accounts, name string, queue ledger.QueueID) {

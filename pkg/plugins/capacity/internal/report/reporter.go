@@ -19,6 +19,8 @@ import (
 type Reporter struct {
 	// Recorder writes events.
 	Recorder record.EventRecorder
+	// Usage writes what queues use. It is nil if that is not written.
+	Usage *UsageWriter
 
 	// pods and jobs have the refusals of the current session.
 	pods map[api.TaskID]podRefusal

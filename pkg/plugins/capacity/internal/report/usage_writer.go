@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+const (
+	// usageInterval is how often annotations are brought up to date, and usageRetry how long to wait after a failure.
+	usageInterval = time.Second
+	usageRetry    = 30 * time.Second
+)
+
+// UsageWriter writes the usage of queues to their annotations, in the background. Volcano updates the status of queues
+// with a type of its own, and would drop fields that it does not know.
+type UsageWriter struct {
+	// Annotations returns those of a queue as they were read last; false if there is no such queue.
+	Annotations func(queue string) (map[string]string, bool)
+	// Patch applies a JSON merge patch to a queue. Nobody else writes these annotations, so that it cannot conflict.
+	Patch func(ctx context.Context, queue string, patch []byte) error
+
+	mu     sync.Mutex
+	wanted map[string]Usage
+}
+
+// Set sets the usage of a queue.
+func (w *UsageWriter) Set(queue string, usage Usage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.wanted == nil {
+		w.wanted = map[string]Usage{}
+	}
+	w.wanted[queue] = usage
+}
+
+// Forget forgets a queue that is gone.
+func (w *UsageWriter) Forget(queue string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.wanted, queue)
+}
+
+// Run writes until ctx ends: each queue once in an interval at most, and one queue at a time.
+func (w *UsageWriter) Run(ctx context.Context) {
+	timer := time.NewTimer(usageInterval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		next := usageInterval
+		if err := w.Write(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Failed to write the usage of a queue, kubectl get queue shows an older one")
+			next = usageRetry
+		}
+		timer.Reset(next)
+	}
+}
+
+// Write writes what the annotations of queues do not say yet. It ends at the first error.
+func (w *UsageWriter) Write(ctx context.Context) error {
+	for queue, annotations := range w.outdated() {
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+		if err != nil {
+			return err
+		}
+		if err := w.Patch(ctx, queue, patch); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("queue %s: %w", queue, err)
+		}
+	}
+	return nil
+}
+
+// outdated returns the annotations to be written, nil for those to be removed. It compares with what the API server
+// has, so that a new leader writes only what has changed, and nobody can edit the annotations for long.
+func (w *UsageWriter) outdated() map[string]map[string]any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	outdated := map[string]map[string]any{}
+	for queue, usage := range w.wanted {
+		annotations, found := w.Annotations(queue)
+		if !found {
+			continue
+		}
+		for _, wanted := range [...]struct{ key, value string }{
+			{schedulingv1beta1.DeviceUsageAnnotation, usage.Devices}, {schedulingv1beta1.CardUsageAnnotation, usage.Cards},
+		} {
+			if annotations[wanted.key] == wanted.value {
+				continue
+			}
+			if outdated[queue] == nil {
+				outdated[queue] = map[string]any{}
+			}
+			outdated[queue][wanted.key] = nil
+			if wanted.value != "" {
+				outdated[queue][wanted.key] = wanted.value
+			}
+		}
+	}
+	return outdated
+}
