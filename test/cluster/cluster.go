@@ -250,6 +250,13 @@ func (c *Cluster) SchedulerMetricsURL() string {
 	return "http://" + local(c.ports[VolcanoScheduler][0]) + "/metrics"
 }
 
+// SchedulerReadyURL returns the URL that says whether the scheduler can read what it needs.
+func (c *Cluster) SchedulerReadyURL() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return "http://" + local(c.ports[VolcanoScheduler][1]) + "/readyz"
+}
+
 // Apply applies manifests in files and folders.
 func (c *Cluster) Apply(ctx context.Context, paths ...string) error {
 	manifests, err := readManifests(paths...)

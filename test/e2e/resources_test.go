@@ -239,12 +239,18 @@ var _ = Describe("An invalid queue", func() {
 func schedulerMetrics(ctx context.Context) string { return metricsOf(ctx, controlPlane) }
 
 func metricsOf(ctx context.Context, c *cluster.Cluster) string {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.SchedulerMetricsURL(), nil)
+	_, body := get(ctx, c.SchedulerMetricsURL())
+	return body
+}
+
+// get returns the status code and the body of a URL.
+func get(ctx context.Context, url string) (int, string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	Expect(err).NotTo(HaveOccurred())
 	response, err := http.DefaultClient.Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	Expect(err).NotTo(HaveOccurred())
-	return string(body)
+	return response.StatusCode, string(body)
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+var _ = Describe("A quota that is valid and surely a mistake", func() {
+	It("is reported on its queue, and no longer counted once it is corrected", func(ctx context.Context) {
+		f := newFixture(ctx)
+		before := problemsOf(ctx, "UnknownDeviceClass")
+		class := f.namespace + "-late"
+		queue := f.queue(ctx, "team", "root", limit(class, 2))
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", queue, "UnknownDeviceClass",
+			fmt.Sprintf("The queue's spec.dra lists <%s>, but there is no such DeviceClass: correct the name, or create the DeviceClass", class))
+		Expect(problemsOf(ctx, "UnknownDeviceClass")).To(Equal(before + 1))
+		createClass(ctx, class, sampleDriver)
+		Eventually(func() int { return problemsOf(ctx, "UnknownDeviceClass") }).WithContext(ctx).Should(Equal(before))
+	})
+
+	It("is reported for a class among resources, a child above its parent, and an annotation that is nearly right", func(ctx context.Context) {
+		f := newFixture(ctx)
+		parent := f.queue(ctx, "parent", "root", limit(f.class, 2))
+		child := f.queue(ctx, "child", parent, limit(f.class, 3))
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", child, "LimitAboveParent",
+			fmt.Sprintf("The queue's capability of %s is <3>, but that of queue <%s> above it is <2>, which holds: lower the one, or raise the other", f.class, parent))
+
+		limited := f.limitedQueue(ctx, "class", "root", func(q *upstreamv1beta1.QueueSpec) {
+			q.Capability = corev1.ResourceList{corev1.ResourceName(f.class): resource.MustParse("8")}
+		})
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", limited, "ClassInCapability",
+			fmt.Sprintf("The queue limits <%s> among its resources, where names of DeviceClasses limit nothing: list them in spec.dra", f.class))
+
+		q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name("annotated"), Annotations: map[string]string{"volcano.sh/card-quota": `{"A": 1}`}}}
+		q.Spec.Parent, q.Spec.Weight = "root", 1
+		_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx context.Context) error {
+			return queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{})
+		})
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", q.Name, "UnknownAnnotation", "The queue's annotation volcano.sh/card-quota has no effect: rename it to volcano.sh/card.quota if that is meant")
+	})
+})
+
+// problemsOf returns how many queues have a problem, by the metric.
+func problemsOf(ctx context.Context, reason string) int {
+	GinkgoHelper()
+	value := regexp.MustCompile(fmt.Sprintf(`(?m)^volcano_queue_problems\{reason=%q\} (\d+)$`, reason)).FindStringSubmatch(schedulerMetrics(ctx))
+	Expect(value).To(HaveLen(2))
+	n, err := strconv.Atoi(value[1])
+	Expect(err).NotTo(HaveOccurred())
+	return n
+}

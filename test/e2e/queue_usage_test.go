@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var _ = Describe("kubectl get queue", func() {
+	It("shows the devices and cards in use, the limit, and what is waited for", func(ctx context.Context) {
+		f := newFixture(ctx)
+		f.gpuNode(ctx, "n", h100, 8)
+		devices, cards := f.queue(ctx, "devices", "root", limit(f.class, 3)), f.cardQueue(ctx, "cards", "root", `{"NVIDIA-H100-80GB": 2}`)
+		expectColumn(ctx, devices, "DEVICES", f.class+" 0/3")
+		expectColumn(ctx, cards, "CARDS", h100+" 0/2")
+
+		f.submit(ctx, gang("first", devices, 2))
+		f.cardJob(ctx, "card", cards, cardTask{names: h100})
+		expectColumn(ctx, devices, "DEVICES", f.class+" 2/3")
+		expectColumn(ctx, cards, "CARDS", h100+" 1/2")
+		f.submit(ctx, gang("second", devices, 2))
+		f.expectNotEnqueued(ctx, "second", "InsufficientScalarQuota", insufficient(devices, f.class, 2, 4, 3))
+		expectColumn(ctx, devices, "DEVICES", f.class+" 2/3 (2 waiting)")
+		Expect(account(ctx, devices, "request")).To(Equal(map[string]float64{f.class + "/count": 4}))
+
+		f.deleteJob(ctx, "first")
+		f.expectRunning(ctx, "second", 2)
+		setQuota(ctx, devices, limit(f.class, 5))
+		expectColumn(ctx, devices, "DEVICES", f.class+" 2/5")
+		f.deleteJob(ctx, "second")
+		expectColumn(ctx, devices, "DEVICES", f.class+" 0/5")
+	})
+})
+
+// expectColumn waits until the table that kubectl prints has a text for a queue.
+func expectColumn(ctx context.Context, queue, column, want string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		data, err := queues.SchedulingV1beta1().RESTClient().Get().Resource("queues").Name(queue).
+			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(ctx).Raw()
+		g.Expect(err).NotTo(HaveOccurred())
+		var table metav1.Table
+		g.Expect(json.Unmarshal(data, &table)).To(Succeed())
+		g.Expect(table.Rows).To(HaveLen(1))
+		shown := map[string]string{}
+		for i, c := range table.ColumnDefinitions {
+			shown[c.Name] = fmt.Sprint(table.Rows[0].Cells[i])
+		}
+		g.Expect(shown).To(HaveKeyWithValue(column, want))
+	}).WithContext(ctx).Should(Succeed())
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
+	It("names it, is not ready, and goes on when the permission is granted", func(ctx context.Context) {
+		own, err := cluster.Start(context.Background(), cluster.Options{
+			Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}, SchedulerArgs: []string{"--schedule-period=20ms"},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(own.Stop)
+		f := &fixture{namespace: "default", kube: kubernetes.NewForConfigOrDie(own.Config())}
+		ready := func() string {
+			code, body := get(ctx, own.SchedulerReadyURL())
+			return fmt.Sprint(code, " ", body)
+		}
+		Eventually(ready).WithContext(ctx).Should(Equal("200 ok"))
+
+		const resource = "resourceclaimtemplates"
+		role, err := f.kube.RbacV1().ClusterRoles().Get(ctx, "volcano-scheduler", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		complete := role.DeepCopy()
+		for i := range role.Rules {
+			role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == resource })
+		}
+		_, err = f.kube.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(own.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
+
+		missing := SatisfyAll(
+			ContainSubstring("resourceclaimtemplates.resource.k8s.io cannot be read: resourceclaimtemplates.resource.k8s.io is forbidden"),
+			ContainSubstring(`cannot list resource "resourceclaimtemplates"`),
+			ContainSubstring("allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml"))
+		Eventually(ready).WithContext(ctx).Should(SatisfyAll(HavePrefix("503 "), missing))
+		_, err = f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: asking(exactly("nvidia-h100", 1)),
+		}, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		f.pod(ctx, "waiting", "default", using("one"))
+		Eventually(func(g Gomega) {
+			pod, err := f.kube.CoreV1().Pods(f.namespace).Get(ctx, "waiting", metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(pod.Status.Conditions).To(ContainElement(SatisfyAll(HaveField("Type", corev1.PodScheduled), HaveField("Message", missing))))
+		}).WithContext(ctx).Should(Succeed())
+
+		Eventually(func() error {
+			now, err := f.kube.RbacV1().ClusterRoles().Get(ctx, role.Name, metav1.GetOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			now.Rules = complete.Rules
+			_, err = f.kube.RbacV1().ClusterRoles().Update(ctx, now, metav1.UpdateOptions{})
+			return err
+		}).WithContext(ctx).Should(Succeed())
+		Eventually(ready).WithContext(ctx).Should(Equal("200 ok"))
+		f.expectPodRuns(ctx, "waiting")
+	})
+})
