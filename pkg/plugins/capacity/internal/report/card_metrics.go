@@ -13,7 +13,7 @@ import (
 )
 
 var cardGauges = []dimensionGauge{
-	{cardVector("deserved", "Cards that the queue is owed: those that its own card quota lists"), ownLimit},
+	{cardVector("deserved", "Cards that the queue's own card quota lists: a limit, with which the queue cannot take cards back from others"), ownLimit},
 	{cardVector("allocated", "Cards that pods of the queue and of the queues below it hold"), cardBalance(ledger.Allocated)},
 	{cardVector("request", "Cards that pods hold or wait for, and that jobs without pods wait for"), cardBalance(ledger.Request)},
 	{cardVector("capacity", "Cards that the queue can hold at most, given its own card quota and those of the queues above it"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
