@@ -111,6 +111,9 @@ func TestMetrics(t *testing.T) {
 				want += "volcano_crossquota_" + name + sample + "\n"
 			}
 		}
+		if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+			t.Errorf("%s: promlint: %v, %v", step, problems, err)
+		}
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "volcano_crossquota_quota", "volcano_crossquota_used"); err != nil {
 			t.Errorf("%s: %v", step, err)
 		}

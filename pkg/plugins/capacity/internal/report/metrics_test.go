@@ -203,12 +203,13 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	}
 	ours := families[:0]
 	for _, family := range families {
-		if strings.HasPrefix(family.GetName(), "volcano_queue_card_") || strings.HasPrefix(family.GetName(), "volcano_queue_device_") ||
-			strings.HasPrefix(family.GetName(), "volcano_queue_problems") || strings.HasPrefix(family.GetName(), "volcano_cluster_") {
+		if slices.ContainsFunc([]string{"queue_card_", "queue_device_", "queue_problems", "cluster_", "unattributed_"}, func(prefix string) bool {
+			return strings.HasPrefix(family.GetName(), "volcano_"+prefix)
+		}) {
 			ours = append(ours, family)
 		}
 	}
-	if want := len(cardGauges) + len(deviceGauges) + len(deviceCapacityGauges) + 2; len(ours) != want {
+	if want := len(cardGauges) + len(deviceGauges) + len(deviceCapacityGauges) + 4; len(ours) != want {
 		t.Errorf("%d metrics are linted, want %d", len(ours), want)
 	}
 	problems, err := promlint.NewWithMetricFamilies(ours).Lint()
