@@ -20,7 +20,9 @@ func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 				return nil, err
 			}
 			if limit.exceededBy(total) {
-				return l.refusal(id, e, total), nil
+				refusal := l.refusal(id, e, total)
+				refusal.Committed = l.accounts(id, e.Dimension)
+				return refusal, nil
 			}
 		}
 	}
@@ -49,4 +51,9 @@ func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 		return Amount{}, err
 	}
 	return sum.Sub(l.Balance(q, Elastic, o))
+}
+
+// accounts returns what committed adds up.
+func (l *Ledger) accounts(q QueueID, o Ordinal) *Committed {
+	return &Committed{Allocated: l.Balance(q, Allocated, o), Inqueue: l.Balance(q, Inqueue, o), Elastic: l.Balance(q, Elastic, o)}
 }

@@ -15,6 +15,8 @@ type Refusal struct {
 	Requested Amount
 	// WouldBe is what the queue would hold in all.
 	WouldBe Amount
+	// Committed is what WouldBe consists of besides what is requested. It is nil if that is only what pods hold.
+	Committed *Committed
 	// Limit is the capability that the refusal comes from: the queue's own, that of its nearest
 	// ancestor whose capability is its limit, or the cluster's total. If a [Split] is refused, it is
 	// the sum over its dimensions.
@@ -25,11 +27,18 @@ type Refusal struct {
 	Guaranteed Amount
 }
 
+// Committed is what a queue cannot give to a further job: Allocated + Inqueue - Elastic.
+type Committed struct {
+	// Allocated is what pods hold, Inqueue is what jobs that were let in may still take, and Elastic is what jobs
+	// hold beyond their minimum.
+	Allocated, Inqueue, Elastic Amount
+}
+
 // String returns the sentence that users see in events and conditions.
 func (r Refusal) String() string {
 	format := r.Dimension.Format
-	sentence := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <%s>",
-		r.Queue, r.Dimension, format(r.Requested), format(r.WouldBe), format(r.Limit))
+	sentence := fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>%s, but capability is <%s>",
+		r.Queue, r.Dimension, format(r.Requested), format(r.WouldBe), r.committed(), format(r.Limit))
 	verb := "is"
 	if r.Guaranteed.Sign() > 0 {
 		sentence += fmt.Sprintf(", of which <%s> is guaranteed to others", format(r.Guaranteed))
@@ -39,6 +48,20 @@ func (r Refusal) String() string {
 		sentence += fmt.Sprintf(", which %s enough in sum but not for shares of the size that is asked for", verb)
 	}
 	return sentence
+}
+
+// committed returns what the total consists of, if the pods that people can see do not explain it.
+func (r Refusal) committed() string {
+	c := r.Committed
+	if c == nil || c.Inqueue.Sign() == 0 {
+		return ""
+	}
+	format := r.Dimension.Format
+	parts := fmt.Sprintf("<%s> allocated, <%s> let in", format(c.Allocated), format(c.Inqueue))
+	if c.Elastic.Sign() > 0 {
+		parts += fmt.Sprintf(", less <%s> that jobs hold beyond their minimum", format(c.Elastic))
+	}
+	return " (" + parts + ")"
 }
 
 // refuse returns the refusal of a queue that has no room for an entry. The check itself does not look

@@ -77,6 +77,46 @@ func TestRefusalNamesTheNumberThatRefuses(t *testing.T) {
 	}
 }
 
+// TestRefusalOfAJobSaysWhatWasLetIn checks that a job that is refused because of jobs whose pods do not run yet says so.
+func TestRefusalOfAJobSaysWhatWasLetIn(t *testing.T) {
+	for _, c := range []struct {
+		name                        string
+		allocated, inqueue, elastic int64
+		want                        string
+	}{
+		{"pods hold everything", 8, 0, 0, "total would be <9>, but"},
+		{"pods hold more than they need", 9, 0, 1, "total would be <9>, but"},
+		{"all is let in only", 0, 8, 0, "total would be <9> (<0> allocated, <8> let in), but"},
+		{"a job runs and another is let in", 3, 5, 0, "total would be <9> (<3> allocated, <5> let in), but"},
+		{"some could be taken back", 6, 4, 2, "total would be <9> (<6> allocated, <4> let in, less <2> that jobs hold beyond their minimum), but"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var dimensions Dimensions
+			gpu := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "gpu"})
+			of := func(n int64) Amounts { return Amounts{{gpu, Units(n)}} }
+			l, _ := New(&dimensions, nil, []QueueSpec{{Name: "q", Capability: of(8)}})
+			q, _ := l.Queue("q")
+			if err := l.Charge(q, "holder", Demand{NewPart(of(c.allocated))}); err != nil {
+				t.Fatal(err)
+			}
+			for account, n := range map[Account]int64{Inqueue: c.inqueue, Elastic: c.elastic} {
+				if err := l.Add(q, account, of(n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := "Queue <q> has insufficient <gpu> quota: requested <1>, " + c.want + " capability is <8>"
+			refusal, err := l.FitsInqueue(q, of(1))
+			if got := text(refusal); err != nil || got != want {
+				t.Errorf("a job: %q (%v), want %q", got, err, want)
+			}
+			_, refusal, err = l.FitsInqueueSplit(q, nil, []Split{{Shares: 1, Each: 1, Among: []Ordinal{gpu}}})
+			if got := text(refusal); err != nil || got != want {
+				t.Errorf("a job with a split: %q (%v), want %q", got, err, want)
+			}
+		})
+	}
+}
+
 // TestRefusalOfASplitBesideGuarantees checks the same for sums over several dimensions.
 func TestRefusalOfASplitBesideGuarantees(t *testing.T) {
 	for _, c := range []struct{ name, parent, queue, guarantee, splits, want string }{

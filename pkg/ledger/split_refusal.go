@@ -46,13 +46,15 @@ type together struct {
 	// held is what cannot be given to others, usable is what held may grow to, and guaranteed is
 	// what guarantees to other queues take away from it.
 	held, usable, guaranteed Amount
+	// committed is what held consists of, besides the minimum.
+	committed Committed
 }
 
 // limits sums up the limits of a queue. It reports whether the queue limits all dimensions: if it
 // does not, it does not limit their sum.
 func (t *together) limits(q QueueID) (bool, error) {
 	l := t.ledger
-	t.held, t.usable, t.guaranteed = Amount{}, Amount{}, Amount{}
+	t.held, t.usable, t.guaranteed, t.committed = Amount{}, Amount{}, Amount{}, Committed{}
 	for _, c := range t.among {
 		o := t.division.dimensions[c]
 		limit := l.limitAt(q, o, withAncestors)
@@ -70,7 +72,7 @@ func (t *together) limits(q QueueID) (bool, error) {
 // rooms sums up what a queue and all its ancestors leave of each dimension.
 func (t *together) rooms(q QueueID) error {
 	l := t.ledger
-	t.held, t.usable, t.guaranteed = Amount{}, Amount{}, Amount{}
+	t.held, t.usable, t.guaranteed, t.committed = Amount{}, Amount{}, Amount{}, Committed{}
 	for _, c := range t.among {
 		o := t.division.dimensions[c]
 		by, available, err := l.tightest(q, o)
@@ -96,10 +98,14 @@ func (t *together) add(q QueueID, o Ordinal, usable, guaranteed Amount) error {
 	if err != nil {
 		return err
 	}
+	accounts := t.ledger.accounts(q, o)
 	for _, s := range []struct {
 		sum  *Amount
 		more Amount
-	}{{&t.held, committed}, {&t.held, t.minimum.Of(o)}, {&t.usable, usable}, {&t.guaranteed, guaranteed}} {
+	}{
+		{&t.held, committed}, {&t.held, t.minimum.Of(o)}, {&t.usable, usable}, {&t.guaranteed, guaranteed},
+		{&t.committed.Allocated, accounts.Allocated}, {&t.committed.Inqueue, accounts.Inqueue}, {&t.committed.Elastic, accounts.Elastic},
+	} {
 		if *s.sum, err = s.sum.Add(s.more); err != nil {
 			return err
 		}
@@ -117,8 +123,9 @@ func (t *together) refusal(q QueueID, requested Amount) (*Refusal, error) {
 	if err != nil {
 		return nil, err
 	}
+	parts := t.committed
 	return &Refusal{
 		Queue: t.ledger.queues[q].name, Dimension: t.division.name(t.ledger, t.among),
-		Requested: requested, WouldBe: total, Limit: limit, Guaranteed: t.guaranteed,
+		Requested: requested, WouldBe: total, Committed: &parts, Limit: limit, Guaranteed: t.guaranteed,
 	}, nil
 }
