@@ -83,7 +83,7 @@ func (f *fixture) queue(ctx context.Context, name, parent string, dra *schedulin
 	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) error {
-		return queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{})
+		return ignoreNotFound(queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{}))
 	})
 	return q.Name
 }
@@ -120,6 +120,8 @@ type job struct {
 	// bestEffort pods request no cpu. The backfill action places them.
 	bestEffort bool
 	priority   string
+	// node is the host name of the node that pods must run on, any if empty.
+	node string
 }
 
 func gang(name, queue string, pods int32) job {
@@ -131,6 +133,7 @@ func (j job) fromTemplate(name string) job     { j.template, j.claim = name, "";
 func (j job) usingClaim(name string) job       { j.template, j.claim = "", name; return j }
 func (j job) withoutRequests() job             { j.bestEffort = true; return j }
 func (j job) withPriority(class string) job    { j.priority = class; return j }
+func (j job) onNode(name string) job           { j.node = name; return j }
 func (j job) startingWith(available int32) job { j.minAvailable = available; return j }
 
 func (f *fixture) submit(ctx context.Context, j job) {
@@ -151,6 +154,9 @@ func (f *fixture) submit(ctx context.Context, j job) {
 	}}
 	template.Annotations = map[string]string{upstreamv1beta1.PodPreemptable: "true"}
 	template.Spec.PriorityClassName = j.priority
+	if j.node != "" {
+		template.Spec.NodeSelector = map[string]string{corev1.LabelHostname: j.node}
+	}
 	if j.runFor > 0 {
 		template.Annotations["devicequota.io/run-for"] = j.runFor.String()
 	}

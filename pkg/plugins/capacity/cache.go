@@ -51,6 +51,8 @@ type cache struct {
 	queues       schedulinglisters.QueueLister
 	queuesSynced func() bool
 	jobs         batchlisters.JobLister
+	// stranded finds the PodGroups whose queue does not exist. It is nil if PodGroups are not read.
+	stranded *strandedIndex
 	// nodes and priorityClasses read the scheduler's own informers.
 	nodes           corelisters.NodeLister
 	priorityClasses schedulinglistersv1.PriorityClassLister
@@ -99,7 +101,7 @@ func (c *cache) start(ssn *framework.Session) {
 		c.snapshots.StartCatchUp(c.clock)
 		c.startRecorder(ssn)
 		c.startQueues(ssn)
-		c.startJobs(ssn)
+		c.startVolcano(ssn)
 		factory := ssn.InformerFactory()
 		c.nodes = factory.Core().V1().Nodes().Lister()
 		c.priorityClasses = factory.Scheduling().V1().PriorityClasses().Lister()
@@ -112,7 +114,12 @@ func (c *cache) startRecorder(ssn *framework.Session) {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: ssn.KubeClient().CoreV1().Events("")})
 	c.report = report.NewReporter(broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "vc-scheduler"}))
+	c.report.Clock = c.clock
 	c.onStop(broadcaster.Shutdown)
+	if ssn.VCClient() != nil {
+		c.report.Status = report.NewStatusWriter(c.ctx, ssn.KubeClient(), ssn.VCClient())
+		c.onStop(c.report.Status.Shutdown)
+	}
 }
 
 func (c *cache) startQueues(ssn *framework.Session) {
@@ -157,13 +164,18 @@ func (c *cache) startUsage(client versioned.Interface) {
 	c.onStop(writing.Wait)
 }
 
-// startJobs reads Volcano's Jobs. Their templates say what pods ask for that do not exist yet.
-func (c *cache) startJobs(ssn *framework.Session) {
+// startVolcano reads Volcano's Jobs and PodGroups. The templates of Jobs say what pods ask for that do not exist yet.
+func (c *cache) startVolcano(ssn *framework.Session) {
 	if ssn.VCClient() == nil {
 		return
 	}
 	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
 	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
+	stranded, err := newStrandedIndex(factory.Scheduling().V1beta1().PodGroups().Informer(), ssn.InformerFactory().Core().V1().Pods().Informer())
+	if err != nil {
+		klog.ErrorS(err, "Failed to index PodGroups, nobody is told that a queue is missing")
+	}
+	c.stranded = stranded
 	factory.Start(c.ctx.Done())
 	c.onStop(factory.Shutdown)
 }

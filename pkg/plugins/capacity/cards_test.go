@@ -255,3 +255,16 @@ func TestNodeOrderPrefersWhatIsNamedFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull: neither reason alone says why the pod waits.
+func TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull(t *testing.T) {
+	s := newFixture(8, 8).model(1, "A").model(2, "B").queue("root", "", nil).queue("q", "root", nil).queue("other", "root", nil)
+	s.withCards(map[string]string{"q": `{"A": 2, "B": 8}`, "other": `{"B": 8}`})
+	s.job("a", "q", running, nil, gpuPod("a", "n1", 2, "A")).job("b", "other", running, nil, gpuPod("b", "n2", 8, "B"))
+	s.job("wants", "q", inqueue, nil, gpuPod("wants", "", 1, "A|B"))
+	ssn := s.run(t)
+	client := ssn.KubeClient()
+	framework.CloseSession(ssn)
+	expectEvent(t, client, "Pod", "wants", report.InsufficientScalarQuotaReason,
+		"Queue <q> has insufficient <A> quota: requested <1>, total would be <3>, but capability is <2>; there is quota for B, but no node for the pod: 0/2 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 1 no quota for <A>.")
+}

@@ -88,7 +88,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	}
 	p.session = ssn
 	p.cache.start(ssn)
-	p.cache.report.Begin()
+	p.cache.report.Begin(ssn.UID)
 	p.openSnapshot()
 	p.publish()
 	p.register(ssn)

@@ -3,6 +3,8 @@
 package capacity
 
 import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
@@ -22,24 +24,44 @@ func (p *plugin) report() {
 	if p.cardsNotReady == nil { // otherwise the session may lack jobs that come yet
 		p.cache.report.Unattributed(p.snapshot.Unattributed())
 	}
+	if p.cache.stranded != nil {
+		p.cache.report.MissingQueues(p.cache.stranded.find(p.session.Queues))
+	}
 }
 
-// refusalOfNodes says why filtering found no node: the quota refused the pod or what was picked for it, or no node has
-// the devices. It is nil if it was something else.
+// refusalOfNodes says why filtering found no node: the quota refused the pod or what was picked for it, no node has
+// the devices, or no node has the cards that the quota allows. It is nil if it was something else.
 func (p *plugin) refusalOfNodes(placement *placement) report.Refusal {
-	switch {
-	case placement.exceeded != nil:
+	if placement.exceeded != nil {
 		return placement.exceeded
-	case placement.devices == nil:
+	}
+	if placement.devices != nil {
+		if refusal := placement.devices.Refusal(); refusal != nil {
+			return refusal
+		}
+		if placement.devices.Insufficient() && report.Waits(p.session.Jobs, placement.task.Job, placement.task.UID) {
+			return p.devices.Insufficient(placement.devices)
+		}
+	}
+	return p.refusalOfCards(placement)
+}
+
+// refusalOfCards explains why a pod that may choose among cards waits, if the quota refuses some of the cards and no
+// node can take the pod with the others.
+func (p *plugin) refusalOfCards(placement *placement) report.Refusal {
+	job := p.jobOf(placement.task)
+	if job == nil || job.TaskStatusIndex[api.Pending][placement.task.UID] == nil {
 		return nil
 	}
-	if refusal := placement.devices.Refusal(); refusal != nil {
-		return refusal
+	nodes := job.NodesFitErrors[placement.task.UID]
+	if nodes == nil {
+		return nil
 	}
-	if placement.devices.Insufficient() && report.Waits(p.session.Jobs, placement.task.Job, placement.task.UID) {
-		return p.devices.Insufficient(placement.devices)
+	refused, others := placement.cards.Partly(placement.pod)
+	if refused == nil {
+		return nil
 	}
-	return nil
+	return report.NoNodeForOtherCards{QuotaExceeded: report.QuotaExceeded{Refusal: refused}, Others: others, Nodes: nodes.Error()}
 }
 
 // publish updates the metrics of queues.

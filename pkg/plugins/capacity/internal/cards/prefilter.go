@@ -49,6 +49,26 @@ func (s State) Explain(pod *demand.Pod, refused *ledger.Refusal) (*ledger.Refusa
 	return refused, nil
 }
 
+// Partly returns, for a pod that may choose among cards of which the quota allows only some, the first refusal of the quota
+// and the names of the cards that it allows. The refusal is nil if the quota allows all cards of a request, or none.
+func (s State) Partly(pod *demand.Pod) (*ledger.Refusal, []string) {
+	for i, refusals := range s {
+		var first *ledger.Refusal
+		var allowed []string
+		for j, refusal := range refusals {
+			if refusal == nil {
+				allowed = append(allowed, pod.Cards.Requests[i].Among[j].Name)
+			} else if first == nil {
+				first = refusal
+			}
+		}
+		if first != nil && len(allowed) > 0 {
+			return first, allowed
+		}
+	}
+	return nil, nil
+}
+
 // best returns the refusal of the first card of which the queue may use any, or else the first refusal. It is nil if the quota allows a card, or refuses something else than a card.
 func (s State) best(request int) *ledger.Refusal {
 	var best *ledger.Refusal

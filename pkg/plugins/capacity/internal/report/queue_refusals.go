@@ -8,11 +8,11 @@ import "fmt"
 type QueueMissing struct{ Queue string }
 
 // Reason implements Refusal.
-func (QueueMissing) Reason() string { return UnschedulableReason }
+func (QueueMissing) Reason() string { return QueueNotFoundReason }
 
 // Message implements Refusal.
 func (q QueueMissing) Message() string {
-	return fmt.Sprintf("Queue <%s> does not exist: create it or change the job's queue", q.Queue)
+	return fmt.Sprintf("Queue <%s> does not exist: create the queue, or submit the job to another one", q.Queue)
 }
 
 // QueueNotOpen refuses a pod or a job in a queue that is in another state than Open.

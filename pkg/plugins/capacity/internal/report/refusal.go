@@ -27,4 +27,5 @@ const (
 	InsufficientDevicesReason     = "InsufficientDevices"
 	TaskRequestFailedReason       = "GetTaskRequestResourceFailed"
 	UnschedulableReason           = "Unschedulable"
+	QueueNotFoundReason           = "QueueNotFound"
 )

@@ -48,7 +48,14 @@ func TestRefusals(t *testing.T) {
 			QuotaExceeded{Refusal: exceeded(ledger.Card, "H100"), OtherCards: []string{"A", "B", "C", "D", "E", "F", "G"}}, "InsufficientScalarQuota",
 			"Queue <q> has insufficient <H100> quota: " + numbers + "; nor is there quota for another card that the pod may get: A, B, C, D, E, and 2 more",
 		},
-		{QueueMissing{"q"}, "Unschedulable", "Queue <q> does not exist: create it or change the job's queue"},
+		{
+			NoNodeForOtherCards{
+				QuotaExceeded: QuotaExceeded{Refusal: exceeded(ledger.Card, "A")}, Others: []string{"B"},
+				Nodes: "0/3 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 2 Queue <q> has insufficient <A> quota: " + numbers + ".",
+			}, "InsufficientScalarQuota",
+			"Queue <q> has insufficient <A> quota: " + numbers + "; there is quota for B, but no node for the pod: 0/3 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 2 no quota for <A>.",
+		},
+		{QueueMissing{"q"}, "QueueNotFound", "Queue <q> does not exist: create the queue, or submit the job to another one"},
 		{QueueNotOpen{"q", "Closing"}, "Unschedulable", `Queue <q> takes no pods: its state is "Closing", not Open`},
 		{QueueMisplaced{"q", "its parent is missing"}, "Unschedulable", "Queue <q> takes no pods: its parent is missing"},
 		{QueueHasChildren{"q"}, "Unschedulable", "Queue <q> takes no pods, because other queues are below it: use one of those"},

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -21,15 +22,23 @@ type Reporter struct {
 	Recorder record.EventRecorder
 	// Usage writes what queues use. It is nil if that is not written.
 	Usage *UsageWriter
+	// Status writes conditions. If it is nil, upstream writes those of pods.
+	Status *StatusWriter
+	// Clock tells when a condition has changed.
+	Clock clock.PassiveClock
 
-	// pods and jobs have the refusals of the current session.
-	pods map[api.TaskID]podRefusal
-	jobs map[api.JobID]Refusal
-	// toldPods, toldJobs, toldQueues, and toldNodes have the last messages.
-	toldPods   map[api.TaskID]toldPod
-	toldJobs   map[api.JobID]string
-	toldQueues Problems
-	toldNodes  map[string]string
+	// session is the current session. Pods and jobs have its refusals, and waiting has why the jobs wait whose
+	// pods are refused.
+	session types.UID
+	pods    map[api.TaskID]podRefusal
+	jobs    map[api.JobID]Refusal
+	waiting map[api.JobID]podRefusal
+	// toldPods, toldJobs, toldMissing, toldQueues, and toldNodes have the last messages.
+	toldPods    map[api.TaskID]toldPod
+	toldJobs    map[api.JobID]string
+	toldMissing map[types.UID]string
+	toldQueues  Problems
+	toldNodes   map[string]string
 	// toldUnattributed has the pods that have been told that they are charged to root.
 	toldUnattributed map[types.UID]bool
 	queues           map[string]*queueMetrics
@@ -39,6 +48,7 @@ type Reporter struct {
 type podRefusal struct {
 	task    *api.TaskInfo
 	refusal Refusal
+	message string
 }
 
 type toldPod struct {
@@ -49,16 +59,19 @@ type toldPod struct {
 // NewReporter returns a reporter that writes events to a recorder.
 func NewReporter(recorder record.EventRecorder) *Reporter {
 	return &Reporter{
-		Recorder: recorder, toldPods: map[api.TaskID]toldPod{}, toldJobs: map[api.JobID]string{}, toldNodes: map[string]string{},
+		Recorder: recorder, Clock: clock.RealClock{},
+		toldPods: map[api.TaskID]toldPod{}, toldJobs: map[api.JobID]string{}, toldNodes: map[string]string{},
 		queues: map[string]*queueMetrics{}, cards: cardTotals{},
-		pods: map[api.TaskID]podRefusal{}, jobs: map[api.JobID]Refusal{},
+		pods: map[api.TaskID]podRefusal{}, jobs: map[api.JobID]Refusal{}, waiting: map[api.JobID]podRefusal{},
 	}
 }
 
 // Begin begins a session.
-func (r *Reporter) Begin() {
+func (r *Reporter) Begin(session types.UID) {
+	r.session = session
 	clear(r.pods)
 	clear(r.jobs)
+	clear(r.waiting)
 }
 
 // RefusePod notes why a pod waits. Actions may ask several times in one session. The first
@@ -69,7 +82,7 @@ func (r *Reporter) RefusePod(job *api.JobInfo, task *api.TaskInfo, refusal Refus
 	}
 	message := refusal.Message()
 	klog.V(3).InfoS("Pod is refused", "pod", klog.KRef(task.Namespace, task.Name), "reason", message)
-	r.pods[task.UID] = podRefusal{task: task, refusal: refusal}
+	r.pods[task.UID] = podRefusal{task: task, refusal: refusal, message: message}
 	if job != nil && job.JobFitErrors == "" {
 		job.JobFitErrors = message
 	}
@@ -96,7 +109,8 @@ func Waits(jobs map[api.JobID]*api.JobInfo, job api.JobID, id api.TaskID) bool {
 }
 
 // Refusals writes the refusals of the session to events and conditions. It must run before the session
-// writes the status of pods and PodGroups.
+// writes the status of pods and PodGroups. From jobs, it removes those for which upstream would write an event with
+// the same refusal.
 func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 	for id, refused := range r.pods {
 		r.reportPod(jobs, id, refused)
@@ -106,12 +120,23 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 			delete(r.toldPods, id)
 		}
 	}
-	for id, refusal := range r.jobs {
-		r.reportJob(jobs[id], refusal)
-	}
 	for id := range r.toldJobs {
 		if job, found := jobs[id]; !found || !job.IsPending() {
 			delete(r.toldJobs, id)
+		}
+	}
+	for id, job := range jobs {
+		if refusal, refused := r.jobs[id]; refused {
+			r.reportJob(jobs, job, refusal)
+		} else if refused, waits := r.waiting[id]; waits {
+			r.explainJob(job, refused)
+		} else if job.PodGroup != nil {
+			clearWaiting(&job.PodGroup.Status)
+		}
+	}
+	for id, refused := range r.pods {
+		if Waits(jobs, refused.task.Job, id) {
+			r.explainPod(jobs[refused.task.Job], id, refused.message)
 		}
 	}
 }
@@ -124,25 +149,37 @@ func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, ref
 	if !Waits(jobs, refused.task.Job, id) {
 		return
 	}
-	message, job := refused.refusal.Message(), jobs[refused.task.Job]
+	message, job := refused.message, jobs[refused.task.Job]
 	job.NodesFitErrors[id] = api.NewFitErrors()
 	job.NodesFitErrors[id].SetError(message)
 	if reason := refused.refusal.Reason(); reason != "" && r.toldPods[id].message != message {
 		r.Recorder.Event(refused.task.Pod, corev1.EventTypeWarning, reason, message)
 	}
 	r.toldPods[id] = toldPod{job: refused.task.Job, message: message}
+	r.refuses(job, refused)
 }
 
-// reportJob writes an event on the PodGroup of a job that is not let in. Job is nil if it is gone.
-func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
-	if job == nil {
-		return
-	}
+// reportJob writes an event on the PodGroup of a job that is not let in, and the conditions.
+func (r *Reporter) reportJob(jobs map[api.JobID]*api.JobInfo, job *api.JobInfo, refusal Refusal) {
 	message := refusal.Message()
 	if reason := refusal.Reason(); reason != "" && r.toldJobs[job.UID] != message {
 		r.Recorder.Event(podGroupReference(&job.PodGroup.PodGroup), corev1.EventTypeWarning, reason, message)
 	}
 	r.toldJobs[job.UID] = message
+	status := &job.PodGroup.Status
+	changed := r.setWaiting(status, refusal)
+	for id := range job.TaskStatusIndex[api.Pending] {
+		r.explainPod(job, id, message)
+	}
+	if r.Status == nil || len(job.Tasks) > 0 || !job.IsPending() {
+		return // the session writes the status
+	}
+	// The session would write an event with the same message on the PodGroup, in every cycle.
+	delete(jobs, job.UID)
+	if changed || status.Phase != scheduling.PodGroupPending {
+		status.Phase = scheduling.PodGroupPending
+		r.Status.podGroup(&job.PodGroup.PodGroup)
+	}
 }
 
 func podGroupReference(group *scheduling.PodGroup) *corev1.ObjectReference {

@@ -33,7 +33,7 @@ func TestAPodIsToldItsNewsOnce(t *testing.T) {
 		{name: "a pod that runs after all", refusals: []Refusal{first}, status: api.Running},
 		{name: "and waits again", refusals: []Refusal{first}, status: api.Pending, event: []string{"Warning Reason the quota is used up" + podEvent}, want: first.message},
 	} {
-		f.Begin()
+		f.Begin("session")
 		job.NodesFitErrors, job.JobFitErrors = map[api.TaskID]*api.FitErrors{}, ""
 		if err := job.UpdateTaskStatus(task, session.status); err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestAPodGroupIsToldItsNewsOnce(t *testing.T) {
 		{"the job is let in", nil, scheduling.PodGroupInqueue, nil},
 		{"and waits again", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
 	} {
-		f.Begin()
+		f.Begin("session")
 		job.PodGroup.Status.Phase, job.JobFitErrors = session.phase, ""
 		if session.refusal != nil {
 			if f.RefuseJob(job, session.refusal); job.JobFitErrors != session.refusal.Message() {
@@ -105,7 +105,7 @@ func TestAPodGroupIsToldItsNewsOnce(t *testing.T) {
 		f.Refusals(f.jobs)
 		f.expectEvents(session.name, session.event...)
 	}
-	f.Begin()
+	f.Begin("session")
 	f.RefuseJob(job, refusal{"Reason", "news"})
 	f.Refusals(nil)
 	f.expectEvents("a job that is gone")

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/fake"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	vcfake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// addPod adds a pod that waits to a job.
+func addPod(job *api.JobInfo, name string) *api.TaskInfo {
+	task := api.NewTaskInfo(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{vcv1beta1.KubeGroupNameAnnotationKey: job.Name},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	})
+	job.AddTaskInfo(task)
+	return task
+}
+
+func waiting(job *api.JobInfo) *scheduling.PodGroupCondition {
+	i := waitingIndex(&job.PodGroup.Status)
+	if i < 0 {
+		return nil
+	}
+	return &job.PodGroup.Status.Conditions[i]
+}
+
+func TestAPodGroupSaysWhyItWaits(t *testing.T) {
+	f := newFixture(t)
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	f.Clock = clock
+	job, task := f.job("j")
+	full := refusal{"Full", "the queue is full"}
+	for i, session := range []struct {
+		name     string
+		job, pod Refusal
+		// want is the condition: its reason, its message, and the session and second since which it holds.
+		want string
+	}{
+		{"nothing yet", nil, nil, ""},
+		{"a job that is not let in", full, nil, "Full: the queue is full since session 1, 1001"},
+		{"the same keeps its time", full, nil, "Full: the queue is full since session 1, 1001"},
+		{"other numbers, too", refusal{"Full", "the queue is fuller"}, nil, "Full: the queue is fuller since session 1, 1001"},
+		{"a pod of a job that was let in", nil, refusal{"NoDevices", "no devices"}, "NoDevices: no devices since session 1, 1001"},
+		{"a refusal that has no event", nil, refusal{"", "a moment"}, "Unschedulable: a moment since session 1, 1001"},
+		{"nobody is refused", nil, nil, ""},
+		{"and waits again", full, nil, "Full: the queue is full since session 7, 1007"},
+	} {
+		clock.SetTime(time.Unix(int64(1000+i), 0))
+		f.Begin(types.UID(fmt.Sprint("session ", i)))
+		if session.job != nil {
+			f.RefuseJob(job, session.job)
+		}
+		if session.pod != nil {
+			f.RefusePod(job, task, session.pod)
+		}
+		f.Refusals(f.jobs)
+		got := ""
+		if c := waiting(job); c != nil {
+			got = fmt.Sprintf("%s: %s since %s, %d", c.Reason, c.Message, c.TransitionID, c.LastTransitionTime.Unix())
+		}
+		if got != session.want {
+			t.Errorf("%s: the condition is %q, want %q", session.name, got, session.want)
+		}
+	}
+}
+
+func TestTheReasonOfAJobDoesNotDependOnTheOrderOfItsPods(t *testing.T) {
+	for range 20 {
+		f := newFixture(t)
+		job, a := f.job("j")
+		b, c := addPod(job, "b"), addPod(job, "c")
+		f.Begin("session")
+		f.RefusePod(nil, a, refusal{"Z", "z"})
+		f.RefusePod(nil, b, refusal{"X", "x"})
+		f.RefusePod(nil, c, refusal{"Y", "y"})
+		f.Refusals(f.jobs)
+		if got := waiting(job).Message; got != "x" {
+			t.Fatalf("the job waits because of %q, want the first by name", got)
+		}
+		f.Begin("session")
+		f.RefusePod(nil, a, refusal{"A", "a"})
+		f.RefusePod(nil, b, refusal{"X", "x"})
+		f.Refusals(f.jobs)
+		if got := waiting(job).Message; got != "x" {
+			t.Fatalf("the job waits because of %q, although what it said before still holds", got)
+		}
+	}
+}
+
+// TestTheVerdictOfGangDoesNotDependOnTheOrderOfPlugins: upstream's gang plugin runs before or after this one, and quotes any
+// pod of a job that does not say why it waits.
+func TestTheVerdictOfGangDoesNotDependOnTheOrderOfPlugins(t *testing.T) {
+	messages := map[string]bool{}
+	for i := range 20 {
+		f := newFixture(t)
+		job, a := f.job("j")
+		job.MinAvailable = 3
+		b := addPod(job, "b")
+		gang := func() {
+			job.PodGroup.Status.Conditions = slices.DeleteFunc(job.PodGroup.Status.Conditions, func(c scheduling.PodGroupCondition) bool {
+				return c.Type == scheduling.PodGroupUnschedulableType
+			})
+			job.PodGroup.Status.Conditions = append(job.PodGroup.Status.Conditions, scheduling.PodGroupCondition{
+				Type: scheduling.PodGroupUnschedulableType, Status: corev1.ConditionTrue, TransitionID: "session", Message: "3/2 tasks in gang unschedulable: " + job.FitError(),
+			})
+		}
+		f.Begin("session")
+		f.RefusePod(nil, a, refusal{"X", "x"})
+		f.RefusePod(nil, b, refusal{"Y", "y"})
+		for _, task := range []*api.TaskInfo{a, b} {
+			job.NodesFitErrors[task.UID] = api.NewFitErrors()
+		}
+		if i%2 == 0 {
+			gang()
+			f.Refusals(f.jobs)
+		} else {
+			f.Refusals(f.jobs)
+			gang()
+		}
+		for _, c := range job.PodGroup.Status.Conditions {
+			if c.Type == scheduling.PodGroupUnschedulableType {
+				messages[c.Message] = true
+			}
+		}
+	}
+	const want = "3/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 3 minAvailable; Pending: 2 Unschedulable. Origin reason is: x"
+	if len(messages) != 1 || !messages[want] {
+		t.Errorf("the condition of the PodGroup says\n%v, want\n%s", messages, want)
+	}
+}
+
+// withStatus lets the reporter write conditions, to a cluster with these objects.
+func (f *fixture) withStatus(pods, groups []runtime.Object) (*fake.Clientset, *vcfake.Clientset) {
+	kube, volcano := fake.NewClientset(pods...), vcfake.NewSimpleClientset(groups...)
+	ctx, stop := context.WithCancel(f.Context())
+	f.Status = NewStatusWriter(ctx, kube, volcano)
+	f.Cleanup(func() { stop(); f.Status.Shutdown() })
+	return kube, volcano
+}
+
+// eventually waits until a condition has been written.
+func (f *fixture) eventually(what string, want string, got func(context.Context) string) {
+	f.Helper()
+	last := ""
+	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+		last = got(ctx)
+		return last == want, nil
+	})
+	if err != nil {
+		f.Errorf("%s says %q, want %q", what, last, want)
+	}
+}
+
+func podSays(client *fake.Clientset, name string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		pod, err := client.CoreV1().Pods("ns").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		said := ""
+		for _, c := range pod.Status.Conditions {
+			said += fmt.Sprintf("%s=%s %s: %s;", c.Type, c.Status, c.Reason, c.Message)
+		}
+		return said
+	}
+}
+
+func groupSays(client *vcfake.Clientset, name string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		group, err := client.SchedulingV1beta1().PodGroups("ns").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		said := string(group.Status.Phase)
+		for _, c := range group.Status.Conditions {
+			said += fmt.Sprintf(" %s=%s %s: %s;", c.Type, c.Status, c.Reason, c.Message)
+		}
+		return said
+	}
+}
+
+// TestUpstreamHasNothingToSayOfARefusedPod: the pod that the session is left with has the condition already, so that
+// upstream writes no event with the same message.
+func TestUpstreamHasNothingToSayOfARefusedPod(t *testing.T) {
+	f := newFixture(t)
+	job, task := f.job("p")
+	original := task.Pod
+	original.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "before", LastTransitionTime: metav1.Unix(500, 0)},
+		{Type: "Other", Status: corev1.ConditionTrue},
+	}
+	kube, _ := f.withStatus([]runtime.Object{original.DeepCopy()}, nil)
+	for range 3 {
+		f.Begin("session")
+		f.RefusePod(job, task, refusal{"Reason", "the quota is used up"})
+		f.Refusals(f.jobs)
+		f.MissingQueues(nil)
+	}
+	f.expectEvents("three sessions", "Warning Reason the quota is used up"+podEvent)
+	last := task.Pod.Status.Conditions[len(task.Pod.Status.Conditions)-1]
+	if last.Message != "the quota is used up" || last.LastTransitionTime != metav1.Unix(500, 0) || original.Status.Conditions[0].Message != "before" {
+		t.Errorf("the pod of the session says %q since %s, the pod of the cache says %q", last.Message, last.LastTransitionTime, original.Status.Conditions[0].Message)
+	}
+	f.eventually("the pod", "PodScheduled=False Unschedulable: the quota is used up;Other=True : ;", podSays(kube, "p"))
+	writes := 0
+	for _, action := range kube.Actions() {
+		if action.GetVerb() == "patch" {
+			writes++
+		}
+	}
+	if writes != 1 {
+		t.Errorf("%d writes of the same condition, want 1", writes)
+	}
+}
+
+// TestAJobWithoutPodsIsLeftOutOfTheSession: upstream would write an event on its PodGroup in each cycle.
+func TestAJobWithoutPodsIsLeftOutOfTheSession(t *testing.T) {
+	f := newFixture(t)
+	job := api.NewJobInfo("ns/empty")
+	job.SetPodGroup(&api.PodGroup{PodGroup: scheduling.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "empty", UID: "empty"}}})
+	_, volcano := f.withStatus(nil, []runtime.Object{&vcv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "empty"}}})
+	f.jobs[job.UID] = job
+	f.Begin("session")
+	f.RefuseJob(job, refusal{"Full", "the queue is full"})
+	f.Refusals(f.jobs)
+	if f.jobs[job.UID] != nil {
+		t.Error("the session still has the job")
+	}
+	f.eventually("the PodGroup", "Pending Waiting=True Full: the queue is full;", groupSays(volcano, "empty"))
+}
+
+func TestMissingQueues(t *testing.T) {
+	const event = "Warning QueueNotFound Queue <gone> does not exist: create the queue, or submit the job to another one involvedObject{kind="
+	f := newFixture(t)
+	group := &vcv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g", UID: "g"}, Spec: vcv1beta1.PodGroupSpec{Queue: "gone"},
+		Status: vcv1beta1.PodGroupStatus{Phase: vcv1beta1.PodGroupInqueue},
+	}
+	_, task := f.job("p")
+	pod := task.Pod
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "the quota is used up"}}
+	kube, volcano := f.withStatus([]runtime.Object{pod.DeepCopy()}, []runtime.Object{group.DeepCopy()})
+	stranded := []Stranded{{Group: group, Pods: []*corev1.Pod{pod}}}
+	f.Begin("session")
+	f.MissingQueues(stranded)
+	f.expectEvents("the first session", event+"PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}", event+"Pod,apiVersion=v1}")
+	f.MissingQueues(stranded)
+	f.expectEvents("the next session")
+	const says = "QueueNotFound: Queue <gone> does not exist: create the queue, or submit the job to another one;"
+	f.eventually("the PodGroup", "Inqueue Waiting=True "+says, groupSays(volcano, "g"))
+	f.eventually("the pod", "PodScheduled=False Unschedulable: Queue <gone> does not exist: create the queue, or submit the job to another one;", podSays(kube, "p"))
+	f.MissingQueues(nil)
+	f.MissingQueues(stranded)
+	f.expectEvents("the queue is deleted again", event+"PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}", event+"Pod,apiVersion=v1}")
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// WaitingCondition is the type of the condition that says why a PodGroup, or some of its pods, wait. A PodGroup that does
+// not wait, or waits for something else, has no such condition. The type is not Volcano's Unschedulable, because the plugin gang writes
+// that one in each session, before or after this plugin.
+const WaitingCondition scheduling.PodGroupConditionType = "Waiting"
+
+// gangVerdict precedes, in the Unschedulable condition of the plugin gang, what a job says of its pods.
+const gangVerdict = "tasks in gang unschedulable: "
+
+func waitingIndex(status *scheduling.PodGroupStatus) int {
+	return slices.IndexFunc(status.Conditions, func(c scheduling.PodGroupCondition) bool { return c.Type == WaitingCondition })
+}
+
+// setWaiting makes the condition of a PodGroup say why it waits. It reports whether the condition has changed.
+func (r *Reporter) setWaiting(status *scheduling.PodGroupStatus, refusal Refusal) bool {
+	condition := scheduling.PodGroupCondition{
+		Type: WaitingCondition, Status: corev1.ConditionTrue, TransitionID: string(r.session), LastTransitionTime: metav1.NewTime(r.Clock.Now()),
+		Reason: cmp.Or(refusal.Reason(), UnschedulableReason), Message: refusal.Message(),
+	}
+	i := waitingIndex(status)
+	if i < 0 {
+		status.Conditions = append(slices.Clip(status.Conditions), condition)
+		return true
+	}
+	last := &status.Conditions[i]
+	if last.Status == condition.Status {
+		condition.TransitionID, condition.LastTransitionTime = last.TransitionID, last.LastTransitionTime
+	}
+	changed := *last != condition
+	*last = condition
+	return changed
+}
+
+// clearWaiting removes the condition from a PodGroup.
+func clearWaiting(status *scheduling.PodGroupStatus) {
+	if i := waitingIndex(status); i >= 0 {
+		status.Conditions = slices.Delete(status.Conditions, i, i+1)
+	}
+}
+
+// refuses notes that pods of a job are refused, for the condition of its PodGroup. The pods of a job may be refused
+// for several reasons, in any order. The one that the condition gives already stays as long as it holds.
+func (r *Reporter) refuses(job *api.JobInfo, refused podRefusal) {
+	current, found := r.waiting[job.UID]
+	said := ""
+	if i := waitingIndex(&job.PodGroup.Status); i >= 0 {
+		said = job.PodGroup.Status.Conditions[i].Message
+	}
+	switch {
+	case !found, refused.message == said, current.message != said && refused.message < current.message:
+		r.waiting[job.UID] = refused
+	}
+}
+
+// explainJob makes the conditions of a job's PodGroup say why its pods wait. Without an origin of its own, upstream
+// picks any of the pods, and writes the PodGroup whenever the pick changes.
+func (r *Reporter) explainJob(job *api.JobInfo, refused podRefusal) {
+	r.setWaiting(&job.PodGroup.Status, refused.refusal)
+	job.JobFitErrors = cmp.Or(job.JobFitErrors, refused.message)
+	for i := range job.PodGroup.Status.Conditions {
+		c := &job.PodGroup.Status.Conditions[i]
+		if c.Type != scheduling.PodGroupUnschedulableType || c.TransitionID != string(r.session) {
+			continue
+		}
+		// The plugin gang has written the condition already. The order of plugins is random.
+		if count, _, found := strings.Cut(c.Message, gangVerdict); found {
+			c.Message = count + gangVerdict + job.FitError()
+		}
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	schedulingscheme "volcano.sh/apis/pkg/apis/scheduling/scheme"
+	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
+)
+
+// statusWriters bounds how many conditions are written at the same time.
+const statusWriters = 8
+
+// StatusWriter writes the conditions that the session itself does not write. It writes in the background, so that no
+// session waits for the API server. It does not retry: the next session asks again if a condition is not there.
+type StatusWriter struct {
+	kube    kubernetes.Interface
+	volcano vcclient.Interface
+	queue   workqueue.TypedInterface[types.UID]
+	workers sync.WaitGroup
+
+	mu sync.Mutex
+	// pending has what is to be written.
+	pending map[types.UID]func(context.Context) error
+	// asked has what was asked for last, by object, so that an answer that is still on its way is not asked for again.
+	// current says that this was in the current session.
+	asked map[types.UID]ask
+}
+
+type ask struct {
+	version, text string
+	current       bool
+}
+
+// NewStatusWriter starts a writer, which ends when ctx ends.
+func NewStatusWriter(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Interface) *StatusWriter {
+	w := &StatusWriter{
+		kube: kube, volcano: volcano, queue: workqueue.NewTyped[types.UID](),
+		pending: map[types.UID]func(context.Context) error{}, asked: map[types.UID]ask{},
+	}
+	context.AfterFunc(ctx, w.queue.ShutDown)
+	for range statusWriters {
+		w.workers.Go(func() {
+			for w.writeNext(ctx) {
+			}
+		})
+	}
+	return w
+}
+
+// Shutdown waits until nothing is written any more. The context that the writer was started with must have ended.
+func (w *StatusWriter) Shutdown() { w.workers.Wait() }
+
+// pod writes a condition of a pod, unless the pod has changed since.
+func (w *StatusWriter) pod(pod *corev1.Pod, condition corev1.PodCondition) {
+	namespace, name := pod.Namespace, pod.Name
+	w.submit(pod.UID, pod.ResourceVersion, condition.Message, func(ctx context.Context) error {
+		patch, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+			"status":   map[string]any{"conditions": []corev1.PodCondition{condition}},
+		})
+		if err != nil {
+			return err
+		}
+		_, err = w.kube.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		return err
+	})
+}
+
+// podGroup writes a PodGroup, unless it has changed since. Its status is no subresource.
+func (w *StatusWriter) podGroup(group *scheduling.PodGroup) {
+	out := &vcv1beta1.PodGroup{}
+	if err := schedulingscheme.Scheme.Convert(group, out, nil); err != nil {
+		klog.ErrorS(err, "Failed to convert a PodGroup", "podGroup", klog.KObj(group))
+		return
+	}
+	w.submit(group.UID, group.ResourceVersion, fmt.Sprint(out.Status), func(ctx context.Context) error {
+		_, err := w.volcano.SchedulingV1beta1().PodGroups(out.Namespace).Update(ctx, out, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+func (w *StatusWriter) submit(id types.UID, version, text string, write func(context.Context) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.asked[id]
+	w.asked[id] = ask{version, text, true}
+	if last.version == version && last.text == text {
+		return
+	}
+	w.pending[id] = write
+	w.queue.Add(id)
+}
+
+// end ends a session: what it did not ask for is forgotten.
+func (w *StatusWriter) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, last := range w.asked {
+		if !last.current {
+			delete(w.asked, id)
+			continue
+		}
+		last.current = false
+		w.asked[id] = last
+	}
+}
+
+// writeNext reports whether there may be more to write.
+func (w *StatusWriter) writeNext(ctx context.Context) bool {
+	id, shutDown := w.queue.Get()
+	if shutDown || ctx.Err() != nil {
+		return false
+	}
+	defer w.queue.Done(id)
+	w.mu.Lock()
+	write := w.pending[id]
+	delete(w.pending, id)
+	w.mu.Unlock()
+	if write == nil {
+		return true
+	}
+	err := write(ctx)
+	if err == nil {
+		return true
+	}
+	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+		klog.ErrorS(err, "Failed to write why a pod or PodGroup waits", "uid", id)
+	}
+	w.mu.Lock()
+	delete(w.asked, id)
+	w.mu.Unlock()
+	return true
+}

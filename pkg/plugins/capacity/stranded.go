@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+const (
+	// byQueue indexes PodGroups, and byPodGroup pods.
+	byQueue    = "devicequota/queue"
+	byPodGroup = "devicequota/podgroup"
+)
+
+// strandedIndex finds the PodGroups whose queue does not exist. Upstream leaves them, and their pods, out of each
+// session, so that no plugin is asked about them. The indices are kept by the informers: a session looks at the names of
+// the queues that PodGroups have, and at the PodGroups of those that are missing.
+type strandedIndex struct {
+	groups, pods toolscache.Indexer
+	// missing has the queues that the last session lacked. A queue that is created together with its PodGroups may be read
+	// after them, so that it counts as missing from the second session on.
+	missing map[string]bool
+}
+
+func newStrandedIndex(groups, pods toolscache.SharedIndexInformer) (*strandedIndex, error) {
+	if err := groups.AddIndexers(toolscache.Indexers{byQueue: queueOf}); err != nil {
+		return nil, err
+	}
+	if err := pods.AddIndexers(toolscache.Indexers{byPodGroup: podGroupOf}); err != nil {
+		return nil, err
+	}
+	return &strandedIndex{groups: groups.GetIndexer(), pods: pods.GetIndexer()}, nil
+}
+
+// queueOf returns the queue of a PodGroup. A PodGroup that names none is in the default queue of the scheduler.
+func queueOf(obj any) ([]string, error) {
+	group, ok := obj.(*schedulingv1beta1.PodGroup)
+	if !ok || group.Spec.Queue == "" {
+		return nil, nil
+	}
+	return []string{group.Spec.Queue}, nil
+}
+
+// podGroupOf returns the PodGroup of a pod. It reads nothing else, because upstream changes pods that informers have, such
+// as their node, and what an index reads must not change unnoticed.
+func podGroupOf(obj any) ([]string, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil, nil
+	}
+	if group := pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey]; group != "" {
+		return []string{pod.Namespace + "/" + group}, nil
+	}
+	return nil, nil
+}
+
+// find returns the PodGroups that wait although their queue is not among those of the session.
+func (s *strandedIndex) find(queues map[api.QueueID]*api.QueueInfo) []report.Stranded {
+	var found []report.Stranded
+	missing := map[string]bool{}
+	for _, queue := range s.groups.ListIndexFuncValues(byQueue) {
+		if _, exists := queues[api.QueueID(queue)]; exists {
+			continue
+		}
+		missing[queue] = true
+		if !s.missing[queue] {
+			continue
+		}
+		for _, obj := range indexed(s.groups, byQueue, queue) {
+			group, ok := obj.(*schedulingv1beta1.PodGroup)
+			if !ok {
+				continue
+			}
+			if stranded := s.stranded(group); stranded.Group != nil {
+				found = append(found, stranded)
+			}
+		}
+	}
+	s.missing = missing
+	return found
+}
+
+// stranded returns a PodGroup and its pods that wait. It returns none if neither the PodGroup nor any of its pods waits.
+func (s *strandedIndex) stranded(group *schedulingv1beta1.PodGroup) report.Stranded {
+	var pods []*corev1.Pod
+	for _, obj := range indexed(s.pods, byPodGroup, group.Namespace+"/"+group.Name) {
+		if pod, ok := obj.(*corev1.Pod); ok && waitsForNode(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	switch group.Status.Phase {
+	case schedulingv1beta1.PodGroupRunning, schedulingv1beta1.PodGroupCompleted:
+		if len(pods) == 0 {
+			return report.Stranded{}
+		}
+	}
+	return report.Stranded{Group: group, Pods: pods}
+}
+
+// waitsForNode reports whether a pod waits for the scheduler. Pods with scheduling gates wait for something else.
+func waitsForNode(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName == "" && pod.Status.Phase == corev1.PodPending && len(pod.Spec.SchedulingGates) == 0 && pod.DeletionTimestamp == nil
+}
+
+func indexed(indexer toolscache.Indexer, name, value string) []any {
+	all, err := indexer.ByIndex(name, value)
+	if err != nil {
+		klog.ErrorS(err, "Failed to read an index", "index", name)
+	}
+	return all
+}

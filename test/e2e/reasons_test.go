@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// waiting returns the reason and message of the Waiting condition of a PodGroup, and nothing if there is none.
+func (f *fixture) waiting(ctx context.Context, name string) string {
+	group, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, name, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	for _, c := range group.Status.Conditions {
+		if c.Type == "Waiting" {
+			Expect(c.Status).To(Equal(corev1.ConditionTrue))
+			return c.Reason + ": " + c.Message
+		}
+	}
+	return ""
+}
+
+func (f *fixture) expectWaiting(ctx context.Context, job, want string) {
+	GinkgoHelper()
+	group := f.podGroup(ctx, job)
+	Eventually(func() string { return f.waiting(ctx, group) }).WithContext(ctx).Should(Equal(want))
+}
+
+// warnings returns the events with a message about an object, by reason.
+func (f *fixture) warnings(ctx context.Context, name string) []string {
+	events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",type=Warning"})
+	Expect(err).NotTo(HaveOccurred())
+	var reasons []string
+	for _, event := range events.Items {
+		reasons = append(reasons, event.Reason+": "+event.Message)
+	}
+	return reasons
+}
+
+var _ = Describe("Why something waits", func() {
+	var f *fixture
+
+	BeforeEach(func(ctx context.Context) { f = newFixture(ctx) })
+
+	It("is in a condition of the PodGroup of a job that is not let in, and in one event", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", limit(f.class, 1))
+		f.submit(ctx, gang("large", queue, 2))
+		why := "InsufficientScalarQuota: " + insufficient(queue, f.class, 2, 2, 1)
+		f.expectWaiting(ctx, "large", why)
+		version := func() string {
+			group, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, f.podGroup(ctx, "large"), metav1.GetOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			return group.ResourceVersion
+		}
+		written := version()
+		waitForCycles(ctx)
+		Expect(version()).To(Equal(written), "the PodGroup is written although nothing has changed")
+		Expect(f.warnings(ctx, f.podGroup(ctx, "large"))).To(ConsistOf(why))
+
+		setQuota(ctx, queue, limit(f.class, 2))
+		f.expectRunning(ctx, "large", 2)
+		f.expectWaiting(ctx, "large", "")
+	})
+
+	It("is in conditions of the pod and of its PodGroup, and in one event on the pod", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
+		f.submit(ctx, gang("grows", queue, 3).startingWith(1))
+		f.expectRunning(ctx, "grows", 2)
+		why := insufficient(queue, f.class, 1, 3, 2)
+		f.expectWaiting(ctx, "grows", "InsufficientScalarQuota: "+why)
+		f.expectPodWarnings(ctx, "grows", 1, "InsufficientScalarQuota", why)
+		for _, pod := range f.pods(ctx, "grows") {
+			if pod.Status.Phase != corev1.PodPending {
+				continue
+			}
+			var told []string
+			for _, warning := range f.warnings(ctx, pod.Name) {
+				if warning == "FailedScheduling: "+why || warning == "InsufficientScalarQuota: "+why {
+					told = append(told, warning)
+				}
+			}
+			Expect(told).To(ConsistOf("InsufficientScalarQuota: " + why))
+		}
+		setQuota(ctx, queue, limit(f.class, 3))
+		f.expectRunning(ctx, "grows", 3)
+		f.expectWaiting(ctx, "grows", "")
+	})
+
+	It("says what is let in only", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", limit(f.class, 8))
+		f.submit(ctx, gang("early", queue, 8).onNode("nowhere"))
+		Eventually(func() int { return f.phase(ctx, "early", corev1.PodPending) }).WithContext(ctx).Should(Equal(8))
+		f.submit(ctx, gang("late", queue, 1))
+		f.expectNotEnqueued(ctx, "late", "InsufficientScalarQuota", fmt.Sprintf(
+			"Queue <%s> has insufficient <%s> quota: requested <1>, total would be <9> (<0> allocated, <8> let in), but capability is <8>", queue, f.class))
+	})
+
+	It("is a queue that does not exist, until the queue is created", func(ctx context.Context) {
+		name := f.name("later")
+		pod := f.pod(ctx, "early", name, func(*corev1.PodSpec) {})
+		group := "podgroup-" + string(pod.UID)
+		why := "Queue <" + name + "> does not exist: create the queue, or submit the job to another one"
+		expectWarning(ctx, f.namespace, "PodGroup", group, "QueueNotFound", why)
+		expectWarning(ctx, f.namespace, "Pod", "early", "QueueNotFound", why)
+		Eventually(func() string { return f.waiting(ctx, group) }).WithContext(ctx).Should(Equal("QueueNotFound: " + why))
+
+		f.queue(ctx, "later", "root", nil)
+		Eventually(func(g Gomega) {
+			pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "early", metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(pod.Status.Phase).To(Equal(corev1.PodRunning))
+			g.Expect(f.waiting(ctx, group)).To(BeEmpty())
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("is a queue that is deleted while pods wait, and no longer what it was before", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", limit(f.class, 2))
+		f.submit(ctx, gang("grows", queue, 3).startingWith(1))
+		f.expectRunning(ctx, "grows", 2)
+		f.expectPodWarnings(ctx, "grows", 1, "InsufficientScalarQuota", insufficient(queue, f.class, 1, 3, 2))
+		Expect(queues.SchedulingV1beta1().Queues().Delete(ctx, queue, metav1.DeleteOptions{})).To(Succeed())
+		why := "Queue <" + queue + "> does not exist: create the queue, or submit the job to another one"
+		f.expectPodWarnings(ctx, "grows", 1, "QueueNotFound", why)
+		f.expectWaiting(ctx, "grows", "QueueNotFound: "+why)
+
+		f.queue(ctx, "team", "root", limit(f.class, 3))
+		f.expectRunning(ctx, "grows", 3)
+		f.expectWaiting(ctx, "grows", "")
+	})
+})
