@@ -2,6 +2,8 @@
 
 package ledger
 
+import "fmt"
+
 // Account is a sum that each queue keeps in each dimension. The account of a queue includes those of
 // all its descendants.
 type Account uint8
@@ -15,25 +17,58 @@ const (
 	Elastic
 	// Request is what pods hold or wait for, and what jobs without pods wait for. Nothing is decided by it.
 	Request
+	// Pipelined is what pods are promised that do not hold it yet, see [Ledger.Pipeline].
+	Pipelined
+	// Releasing is what only releasing pods hold, see [Ledger.Retain].
+	Releasing
 
-	accounts = 4
+	accounts = 6
 )
+
+// charged is where a queue keeps the sum of Allocated and Pipelined, because that is what checks need.
+const charged = Allocated
 
 // String returns the name of the account.
 func (a Account) String() string {
-	return [accounts]string{"allocated", "inqueue", "elastic", "request"}[a]
+	return [accounts]string{"allocated", "inqueue", "elastic", "request", "pipelined", "releasing"}[a]
+}
+
+// ofCharges reports whether only charges and releases change the account.
+func (a Account) ofCharges() bool {
+	return a == Allocated || a == Pipelined || a == Releasing
 }
 
 // cell identifies the account of a queue in one dimension.
 type cell struct {
 	queue     QueueID
+	account   Account
 	dimension Ordinal
 }
 
-// Balance returns what a queue and its descendants have in an account.
+// Balance returns what a queue and its descendants have in an account. In the ledger that [Ledger.Held]
+// returns, Allocated includes Releasing.
 func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
-	if account == Allocated && l.overlay != nil {
-		if a, changed := l.overlay.allocated[cell{q, o}]; changed {
+	if account != Allocated {
+		return l.balance(q, account, o)
+	}
+	allocated, _ := l.used(q, o).Sub(l.balance(q, Pipelined, o)) // Pipelined is a part of what is used
+	return allocated
+}
+
+// used returns what a queue and its descendants have used of their limits: what pods hold and what they are
+// promised.
+func (l *Ledger) used(q QueueID, o Ordinal) Amount {
+	sum := l.balance(q, charged, o)
+	if l.held {
+		sum, _ = sum.Add(l.balance(q, Releasing, o)) // charges have checked this sum
+	}
+	return sum
+}
+
+// balance returns what a queue keeps in an account.
+func (l *Ledger) balance(q QueueID, account Account, o Ordinal) Amount {
+	if l.overlay != nil {
+		if a, changed := l.overlay.balances[cell{q, account, o}]; changed {
 			return a
 		}
 	}
@@ -44,18 +79,18 @@ func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
 }
 
 // Add adds amounts, which must not be negative, to an account of a queue and of its ancestors. On
-// error nothing is changed: ErrOverflow, ErrAllocated for the account that only charges change, or
+// error nothing is changed: ErrOverflow, ErrAllocated for an account that only charges change, or
 // ErrView in a view.
 func (l *Ledger) Add(q QueueID, account Account, as Amounts) error {
-	if account == Allocated {
-		return ErrAllocated
+	if account.ofCharges() {
+		return fmt.Errorf("%w %s", ErrAllocated, account)
 	}
-	if l.overlay != nil {
+	if l.overlay != nil || l.held {
 		return ErrView
 	}
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range as {
-			if _, err := l.Balance(id, account, e.Dimension).Add(e.Amount); err != nil {
+			if _, err := l.balance(id, account, e.Dimension).Add(e.Amount); err != nil {
 				return err
 			}
 		}
@@ -73,7 +108,7 @@ func (l *Ledger) shift(q QueueID, account Account, as Amounts, negative bool) {
 			if negative {
 				amount = amount.negated()
 			}
-			sum, _ := l.Balance(id, account, e.Dimension).Add(amount)
+			sum, _ := l.balance(id, account, e.Dimension).Add(amount)
 			l.setBalance(id, account, e.Dimension, sum)
 		}
 	}
@@ -81,7 +116,7 @@ func (l *Ledger) shift(q QueueID, account Account, as Amounts, negative bool) {
 
 func (l *Ledger) setBalance(q QueueID, account Account, o Ordinal, a Amount) {
 	if l.overlay != nil {
-		l.overlay.setAllocated(cell{q, o}, a)
+		l.overlay.setBalance(cell{q, account, o}, a)
 		return
 	}
 	balances := &l.queues[q].accounts[account]

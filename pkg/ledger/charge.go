@@ -15,8 +15,11 @@ var ErrNotHeld = errors.New("the holder does not hold the part")
 // ErrView says that a view was asked for a change that only its base supports.
 var ErrView = errors.New("a view supports charges and releases only")
 
-// ErrAllocated says that amounts were added to the account allocated, which only charges change.
-var ErrAllocated = errors.New("only charges change the account allocated")
+// ErrHeld says that a ledger that Held returned was asked for a change.
+var ErrHeld = errors.New("the ledger that includes what releasing holders hold is read-only: change the ledger itself")
+
+// ErrAllocated says that amounts were added to an account that only charges change.
+var ErrAllocated = errors.New("only charges change the account")
 
 // Charged reports whether the part has a holder.
 func (l *Ledger) Charged(p *Part) bool {
@@ -45,22 +48,31 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 // Charge makes holder, which belongs to queue q, a holder of every part of the demand. A part that
 // has no other holder is charged to q and its ancestors. A part that has other holders stays charged
 // to its payer. A holder holds a part once, however often it is charged. Charge does not check limits,
-// because it also records what is in use already. On error nothing is changed: ErrOverflow, or
+// because it also records what is in use already. On error nothing is changed: ErrOverflow, ErrHeld, or
 // ErrOpen for a part with alternatives.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
-	if slices.ContainsFunc(d, (*Part).open) {
-		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, ErrOpen)
-	}
-	if err := l.checkCharge(q, d); err != nil {
-		return fmt.Errorf("charge of holder %s to queue %s: %w", holder, l.queues[q].name, err)
+	return l.chargeAll(hold{holder: holder, queue: q}, d)
+}
+
+// Pipeline is Charge for a holder that is promised the demand and does not hold it yet. All checks
+// count what is promised, so that nobody else gets it. The account Allocated does not include it.
+// A part is promised while its payer is a holder that Pipeline added.
+func (l *Ledger) Pipeline(q QueueID, holder Holder, d Demand) error {
+	return l.chargeAll(hold{holder: holder, queue: q, pipelined: true}, d)
+}
+
+func (l *Ledger) chargeAll(h hold, d Demand) error {
+	if err := l.checkChange(h, d); err != nil {
+		return fmt.Errorf("charge of holder %s to queue %s: %w", h.holder, l.queues[h.queue].name, err)
 	}
 	for _, p := range d {
 		if !l.Charged(p) {
-			l.shift(q, Allocated, p.amounts, false)
-		} else if l.Holds(p, holder) {
+			l.shiftReleasing(p, p.amounts, true)
+			l.shiftFor(h, p.amounts, false)
+		} else if l.Holds(p, h.holder) {
 			continue
 		}
-		l.addHold(p, hold{holder: holder, queue: q})
+		l.addHold(p, h)
 	}
 	return nil
 }
@@ -70,27 +82,53 @@ func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 // the limits of that queue. If the part has no other holders, exactly what was charged is given back.
 // On error nothing is changed: ErrNotHeld, or ErrOverflow if the charge cannot move.
 func (l *Ledger) Release(p *Part, holder Holder) error {
+	if l.held {
+		return fmt.Errorf("release by holder %s: %w", holder, ErrHeld)
+	}
 	i := l.indexOf(p, holder)
 	if i < 0 {
 		return fmt.Errorf("release by holder %s: %w", holder, ErrNotHeld)
 	}
 	c := l.charge(p)
-	from := c.holds[0].queue
-	if i > 0 || len(c.holds) > 1 && c.holds[1].queue == from {
+	from := c.holds[0]
+	if i > 0 {
 		l.dropHold(p, i)
 		return nil
 	}
-	l.shift(from, Allocated, c.amounts, true)
-	if len(c.holds) > 1 {
-		to := c.holds[1].queue
-		if err := l.checkOverflow(to, c.amounts); err != nil {
-			l.shift(from, Allocated, c.amounts, false)
-			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from].name, l.queues[to].name, err)
+	l.shiftFor(from, c.amounts, true)
+	for _, to := range c.next() {
+		if err := l.checkOverflow(to.queue, c.amounts); err != nil {
+			l.shiftFor(from, c.amounts, false)
+			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from.queue].name, l.queues[to.queue].name, err)
 		}
-		l.shift(to, Allocated, c.amounts, false)
+	}
+	if len(c.holds) > 1 {
+		l.shiftFor(c.holds[1], c.amounts, false)
+	} else {
+		l.shiftReleasing(p, c.amounts, false)
 	}
 	l.dropHold(p, 0)
 	return nil
+}
+
+// shiftFor adds amounts to what the queue of a payer is charged, or subtracts them again.
+func (l *Ledger) shiftFor(payer hold, as Amounts, negative bool) {
+	l.shift(payer.queue, charged, as, negative)
+	if payer.pipelined {
+		l.shift(payer.queue, Pipelined, as, negative)
+	}
+}
+
+// checkChange returns an error if the demand cannot be charged for a holder.
+func (l *Ledger) checkChange(h hold, d Demand) error {
+	switch {
+	case l.held:
+		return ErrHeld
+	case slices.ContainsFunc(d, (*Part).open):
+		return ErrOpen
+	default:
+		return l.checkCharge(h.queue, d)
+	}
 }
 
 // checkCharge returns ErrOverflow if the demand cannot be charged to q and its ancestors.
@@ -106,12 +144,16 @@ func (l *Ledger) checkCharge(q QueueID, d Demand) error {
 	return l.checkOverflow(q, asked)
 }
 
-// checkOverflow returns ErrOverflow if amounts cannot be added to what q and its ancestors have
-// allocated.
+// checkOverflow returns ErrOverflow if amounts cannot be added to what q and its ancestors have used,
+// releasing holders included.
 func (l *Ledger) checkOverflow(q QueueID, as Amounts) error {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range as {
-			if _, err := l.Balance(id, Allocated, e.Dimension).Add(e.Amount); err != nil {
+			sum, err := l.balance(id, charged, e.Dimension).Add(l.balance(id, Releasing, e.Dimension))
+			if err == nil {
+				_, err = sum.Add(e.Amount)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -137,28 +179,38 @@ func (l *Ledger) ReleaseHeld(holder Holder, d Demand) error {
 // the list. It does not check limits. On error nothing is changed: ErrOverflow, ErrOpen for a part
 // with alternatives, or ErrView in a view.
 func (l *Ledger) Amend(p *Part, to Amounts) error {
-	if l.overlay != nil {
+	if l.overlay != nil || l.held {
 		return fmt.Errorf("amend a part: %w", ErrView)
 	}
 	if p.open() {
 		return fmt.Errorf("amend a part: %w", ErrOpen)
 	}
-	payer, _, charged := l.Payer(p)
-	if p.Is(to) && (!charged || p.charge.amounts.is(to)) {
+	before, isCharged := p.amounts, l.Charged(p)
+	if isCharged {
+		before = p.charge.amounts
+	}
+	if p.Is(to) && before.is(to) {
 		return nil
 	}
 	to = to.copied()
-	if !charged {
-		p.amounts = to
-		return nil
+	payers := l.record(p).releasing
+	shift := func(as Amounts, negative bool) { l.shiftReleasing(p, as, negative) }
+	if isCharged {
+		payers = p.charge.holds
+		shift = func(as Amounts, negative bool) { l.shiftFor(payers[0], as, negative) }
 	}
-	l.shift(payer, Allocated, p.charge.amounts, true)
-	if err := l.checkOverflow(payer, to); err != nil {
-		l.shift(payer, Allocated, p.charge.amounts, false)
-		return fmt.Errorf("amend a charge of queue %s: %w", l.queues[payer].name, err)
+	if len(payers) > 0 {
+		shift(before, true)
+		if err := l.checkOverflow(payers[0].queue, to); err != nil {
+			shift(before, false)
+			return fmt.Errorf("amend a charge of queue %s: %w", l.queues[payers[0].queue].name, err)
+		}
+		shift(to, false)
 	}
-	p.amounts, p.charge.amounts = to, to
-	l.shift(payer, Allocated, to, false)
+	p.amounts = to
+	if isCharged {
+		p.charge.amounts = to
+	}
 	return nil
 }
 

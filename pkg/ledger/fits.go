@@ -62,7 +62,7 @@ func (l *Ledger) FitsAlone(q QueueID, d Demand) bool {
 }
 
 // lacks returns the first entry for which the queue has no room, and nil if it has room for all. For
-// each dimension asked for, allocated + asked <= limit. A queue that exceeds its limit still has
+// each dimension asked for, used + asked <= limit. A queue that exceeds its limit still has
 // room for nothing.
 func (l *Ledger) lacks(q QueueID, asked Amounts, s scope) (*Entry, error) {
 	limits := l.limits(q, s)
@@ -72,7 +72,7 @@ func (l *Ledger) lacks(q QueueID, asked Amounts, s scope) (*Entry, error) {
 		if !limit.Set {
 			continue
 		}
-		total, err := l.Balance(q, Allocated, e.Dimension).Add(e.Amount)
+		total, err := l.used(q, e.Dimension).Add(e.Amount)
 		if err != nil {
 			return nil, err
 		}

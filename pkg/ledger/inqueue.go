@@ -46,11 +46,11 @@ func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*R
 
 // committed returns what the queue cannot give to a further job.
 func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
-	sum, err := l.Balance(q, Allocated, o).Add(l.Balance(q, Inqueue, o))
+	sum, err := l.used(q, o).Add(l.balance(q, Inqueue, o))
 	if err != nil {
 		return Amount{}, err
 	}
-	return sum.Sub(l.Balance(q, Elastic, o))
+	return sum.Sub(l.balance(q, Elastic, o))
 }
 
 // accounts returns what committed adds up.

@@ -9,6 +9,8 @@ type Holder string
 type hold struct {
 	holder Holder
 	queue  QueueID
+	// pipelined says that the holder is only promised the part.
+	pipelined bool
 }
 
 // Part is the part of a demand that is charged once, however many holders share it: what one pod
@@ -40,6 +42,16 @@ type charge struct {
 	holds []hold
 	// amounts is what was charged to the payer's queue, and what is released in the end.
 	amounts Amounts
+	// releasing has the releasing holder, if there is one. It pays while there are no holds.
+	releasing []hold
+}
+
+// next returns who pays when the payer is gone: at most one holder.
+func (c *charge) next() []hold {
+	if len(c.holds) > 1 {
+		return c.holds[1:2]
+	}
+	return c.releasing
 }
 
 // noCopy makes go vet report every copy of the struct that contains it.

@@ -15,7 +15,7 @@ func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
 		if !deserved.Set || e.Amount.Sign() <= 0 || l.dimensions.names[e.Dimension].uncapped() {
 			continue
 		}
-		total, err := l.Balance(q, Allocated, e.Dimension).Add(e.Amount)
+		total, err := l.used(q, e.Dimension).Add(e.Amount)
 		if err == nil && !deserved.exceededBy(total) {
 			return true
 		}
@@ -31,7 +31,7 @@ func (l *Ledger) MayLose(q QueueID, as Amounts) bool {
 		if e.Amount.Sign() <= 0 {
 			continue
 		}
-		kept, err := l.Balance(q, Allocated, e.Dimension).Sub(as.Of(e.Dimension))
+		kept, err := l.used(q, e.Dimension).Sub(as.Of(e.Dimension))
 		if err != nil || kept.Cmp(e.Amount) < 0 {
 			return false
 		}
@@ -42,7 +42,7 @@ func (l *Ledger) MayLose(q QueueID, as Amounts) bool {
 		if !deserved.Set || e.Amount.Sign() <= 0 {
 			continue
 		}
-		if deserved.exceededBy(l.Balance(q, Allocated, e.Dimension)) {
+		if deserved.exceededBy(l.used(q, e.Dimension)) {
 			return true
 		}
 		deservesAny = deservesAny || deserved.Amount.Sign() > 0

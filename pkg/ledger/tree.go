@@ -60,6 +60,8 @@ type Ledger struct {
 	uncovered []Uncovered
 	// overlay holds the changes of a view. It is nil in a ledger that is not a view.
 	overlay *overlay
+	// held says that what releasing holders hold counts, see Held.
+	held bool
 }
 
 var lastID atomic.Uint64

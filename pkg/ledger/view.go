@@ -9,8 +9,8 @@ import (
 
 // overlay holds the changes of a view: everything else is read from the base.
 type overlay struct {
-	allocated map[cell]Amount
-	charges   map[*Part]charge
+	balances map[cell]Amount
+	charges  map[*Part]charge
 }
 
 func (v *overlay) setCharge(p *Part, c charge) {
@@ -20,15 +20,16 @@ func (v *overlay) setCharge(p *Part, c charge) {
 	v.charges[p] = c
 }
 
-func (v *overlay) setAllocated(c cell, a Amount) {
-	if v.allocated == nil {
-		v.allocated = map[cell]Amount{}
+func (v *overlay) setBalance(c cell, a Amount) {
+	if v.balances == nil {
+		v.balances = map[cell]Amount{}
 	}
-	v.allocated[c] = a
+	v.balances[c] = a
 }
 
 // View returns a ledger that starts with the state of this one. Charges and releases in the view do
-// not change this ledger. All other changes of a view are errors (ErrView). The view copies nothing
+// not change this ledger. All other changes of a view are errors (ErrView), and so are all changes of a
+// view of [Ledger.Held]. The view copies nothing
 // until it is changed; a view of a view copies its changes.
 //
 // While a view is in use, its base must not be changed. One goroutine may use a view at a time.
@@ -37,7 +38,7 @@ func (l *Ledger) View() *Ledger {
 	view := *l
 	view.overlay = &overlay{}
 	if l.overlay != nil {
-		*view.overlay = overlay{allocated: maps.Clone(l.overlay.allocated), charges: maps.Clone(l.overlay.charges)}
+		*view.overlay = overlay{balances: maps.Clone(l.overlay.balances), charges: maps.Clone(l.overlay.charges)}
 	}
 	return &view
 }
@@ -45,6 +46,15 @@ func (l *Ledger) View() *Ledger {
 // charge returns the charge of a part; it has no holds if the part is not charged. Its lists must
 // not be changed.
 func (l *Ledger) charge(p *Part) charge {
+	c := l.record(p)
+	if l.held && len(c.holds) == 0 {
+		return charge{holds: c.releasing, amounts: p.amounts}
+	}
+	return c
+}
+
+// record returns what is known of a part. Its lists must not be changed.
+func (l *Ledger) record(p *Part) charge {
 	if l.overlay != nil {
 		if c, changed := l.overlay.charges[p]; changed {
 			return c
@@ -58,19 +68,22 @@ func (l *Ledger) charge(p *Part) charge {
 
 // holds returns the holders of a part, the payer first. It is charge without a copy, for checks.
 func (l *Ledger) holds(p *Part) []hold {
-	if l.overlay != nil {
+	switch {
+	case l.overlay != nil:
 		return l.charge(p).holds
-	}
-	if p.ledger != l.id {
+	case p.ledger != l.id:
 		return nil
+	case l.held && len(p.charge.holds) == 0:
+		return p.charge.releasing
+	default:
+		return p.charge.holds
 	}
-	return p.charge.holds
 }
 
 // addHold appends to the holds of a part. The first hold records what is charged.
 func (l *Ledger) addHold(p *Part, h hold) {
 	if l.overlay != nil {
-		c := l.charge(p)
+		c := l.record(p)
 		if len(c.holds) == 0 {
 			c.amounts = p.amounts
 		}
@@ -78,9 +91,7 @@ func (l *Ledger) addHold(p *Part, h hold) {
 		l.overlay.setCharge(p, c)
 		return
 	}
-	if p.ledger != l.id {
-		p.ledger, p.charge.holds = l.id, p.charge.holds[:0]
-	}
+	p.enter(l)
 	if len(p.charge.holds) == 0 {
 		p.charge.amounts = p.amounts
 	}
@@ -90,10 +101,29 @@ func (l *Ledger) addHold(p *Part, h hold) {
 // dropHold removes the hold at index i.
 func (l *Ledger) dropHold(p *Part, i int) {
 	if l.overlay != nil {
-		c := l.charge(p)
+		c := l.record(p)
 		c.holds = slices.Delete(slices.Clone(c.holds), i, i+1)
 		l.overlay.setCharge(p, c)
 		return
 	}
 	p.charge.holds = slices.Delete(p.charge.holds, i, i+1)
+}
+
+// setReleasing sets the releasing holder of a part.
+func (l *Ledger) setReleasing(p *Part, releasing []hold) {
+	if l.overlay != nil {
+		c := l.record(p)
+		c.releasing = releasing
+		l.overlay.setCharge(p, c)
+		return
+	}
+	p.enter(l)
+	p.charge.releasing = releasing
+}
+
+// enter forgets what other ledgers know of the part.
+func (p *Part) enter(l *Ledger) {
+	if p.ledger != l.id {
+		p.ledger, p.charge.holds, p.charge.releasing = l.id, p.charge.holds[:0], nil
+	}
 }

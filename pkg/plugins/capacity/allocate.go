@@ -23,11 +23,14 @@ func (p *plugin) allocate(event *framework.Event) {
 		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
 		return
 	}
-	if pod.HasClaims || pod.Cards != nil {
+	switch {
+	case pod.HasClaims || pod.Cards != nil:
 		event.Err = p.place(pod, task)
-		return
+	case task.Status == api.Pipelined:
+		p.snapshot.Pipeline(pod, task)
+	default:
+		p.snapshot.Allocate(pod, task)
 	}
-	p.snapshot.Allocate(pod, task)
 }
 
 // place charges a pod that asks for devices or cards, and reserves its devices.
@@ -38,7 +41,7 @@ func (p *plugin) place(pod *demand.Pod, task *api.TaskInfo) error {
 	switch {
 	case placement.unbindable != nil:
 		p.snapshot.UnassignCards(pod)
-	case pod.HasClaims && task.Status == api.Pipelined:
+	case task.Status == api.Pipelined:
 		placement.pipelined = append(placement.pipelined, p.snapshot.Pipeline(pod, task)...)
 	default:
 		p.snapshot.Allocate(pod, task)

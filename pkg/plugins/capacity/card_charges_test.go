@@ -118,8 +118,15 @@ func TestUndoneAllocationsAreRefunded(t *testing.T) {
 		if err := place(); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.cardsOfQueue("q", "H100") + " " + p.cardsOfQueue("q", "A100"); got != step.want {
-			t.Errorf("on %s %s are charged, want %s", step.node, got, step.want)
+		account, others := ledger.Allocated, ledger.Pipelined
+		if step.pipeline {
+			account, others = others, account
+		}
+		if got := p.cardsIn(account, "q", "H100") + " " + p.cardsIn(account, "q", "A100"); got != step.want {
+			t.Errorf("on %s %s are %s, want %s", step.node, got, account, step.want)
+		}
+		if got := p.cardsIn(others, "q", "H100") + " " + p.cardsIn(others, "q", "A100"); got != "0 0" {
+			t.Errorf("on %s %s are %s, want none", step.node, got, others)
 		}
 		statement.Discard()
 		if got := p.cardsOfQueue("q", "H100") + " " + p.cardsOfQueue("q", "A100"); got != "0 0" {
@@ -138,12 +145,12 @@ func TestEvictedPodsKeepTheirCards(t *testing.T) {
 	if err := statement.Evict(taskOf(ssn, "p"), "test"); err != nil {
 		t.Fatal(err)
 	}
-	if p.cardsOfQueue("q", "H100") != "0" || p.snapshot.Releasing() != 1 {
-		t.Errorf("an evicted pod is charged %s, %d are about to leave", p.cardsOfQueue("q", "H100"), p.snapshot.Releasing())
+	if p.cardsOfQueue("q", "H100") != "0" || p.cardsIn(ledger.Releasing, "q", "H100") != "2" {
+		t.Errorf("an evicted pod is charged %s, %s are about to leave", p.cardsOfQueue("q", "H100"), p.cardsIn(ledger.Releasing, "q", "H100"))
 	}
 	statement.Discard()
-	if p.cardsOfQueue("q", "H100") != "2" || p.snapshot.Releasing() != 0 {
-		t.Errorf("a pod that stays is charged %s, %d are about to leave", p.cardsOfQueue("q", "H100"), p.snapshot.Releasing())
+	if p.cardsOfQueue("q", "H100") != "2" || p.cardsIn(ledger.Releasing, "q", "H100") != "0" {
+		t.Errorf("a pod that stays is charged %s, %s are about to leave", p.cardsOfQueue("q", "H100"), p.cardsIn(ledger.Releasing, "q", "H100"))
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // prioritized makes the fixture's jobs preempt each other by priority, as the priorities of their pods say.
@@ -71,12 +73,12 @@ func TestPreemptionForCards(t *testing.T) {
 // TestReclaimForCards: nobody is evicted for a pod that its own queue refuses.
 func TestReclaimForCards(t *testing.T) {
 	for _, c := range []struct {
-		name, quota, names, want, charged string
+		name, quota, names, want, promised string
 	}{
-		{name: "there is quota for one of the cards, whose node is full", quota: `{"H100": 0, "A100": 4}`, names: "H100|A100", want: "n1", charged: "0 2"},
-		{name: "there is quota for neither", quota: `{"H100": 1, "A100": 1}`, names: "H100|A100", want: "n1 n2", charged: "0 0"},
-		{name: "there is quota for no card at all", quota: `{"H100": 1, "A100": 1}`, want: "n1 n2", charged: "0 0"},
-		{name: "there is quota", quota: `{"H100": 4}`, names: "H100", want: "n2", charged: "2 0"},
+		{name: "there is quota for one of the cards, whose node is full", quota: `{"H100": 0, "A100": 4}`, names: "H100|A100", want: "n1", promised: "0 2"},
+		{name: "there is quota for neither", quota: `{"H100": 1, "A100": 1}`, names: "H100|A100", want: "n1 n2", promised: "0 0"},
+		{name: "there is quota for no card at all", quota: `{"H100": 1, "A100": 1}`, want: "n1 n2", promised: "0 0"},
+		{name: "there is quota", quota: `{"H100": 4}`, names: "H100", want: "n2", promised: "2 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil)
@@ -100,8 +102,8 @@ func TestReclaimForCards(t *testing.T) {
 				}
 			}
 			p := pluginOf(ssn)
-			if got := p.cardsOfQueue("q", "H100") + " " + p.cardsOfQueue("q", "A100"); got != c.charged {
-				t.Errorf("%s are charged, want %s", got, c.charged)
+			if got := p.cardsIn(ledger.Pipelined, "q", "H100") + " " + p.cardsIn(ledger.Pipelined, "q", "A100"); got != c.promised {
+				t.Errorf("%s are promised, want %s", got, c.promised)
 			}
 		})
 	}

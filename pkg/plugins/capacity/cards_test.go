@@ -54,8 +54,12 @@ func twice(pod *corev1.Pod) *corev1.Pod {
 }
 
 func (p *plugin) cardsOfQueue(queue, name string) string {
+	return p.cardsIn(ledger.Allocated, queue, name)
+}
+
+func (p *plugin) cardsIn(account ledger.Account, queue, name string) string {
 	id, _ := p.snapshot.Ledger.Queue(queue)
-	return p.snapshot.Ledger.Balance(id, ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String()
+	return p.snapshot.Ledger.Balance(id, account, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String()
 }
 
 // nodesOf returns where the pods of a session are, sorted.

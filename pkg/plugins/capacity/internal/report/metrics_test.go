@@ -151,6 +151,28 @@ func TestResourcesOfQueues(t *testing.T) {
 	}
 }
 
+func TestWhatPodsArePromisedIsNotAllocated(t *testing.T) {
+	f := newFixture(t)
+	f.queue("promising")
+	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
+	count := counter.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"})
+	h100 := counter.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})
+	two := ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(2)}, {Dimension: count, Amount: ledger.Units(2)}, {Dimension: h100, Amount: ledger.Units(2)}}
+	accounts := f.accounts(counter, "promising", ledger.Amounts{{Dimension: h100, Amount: ledger.Units(8)}}, two)
+	accounts.Held = accounts.Ledger.Held()
+	if err := accounts.Ledger.Pipeline(0, "waits", ledger.Demand{ledger.NewPart(two)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := accounts.Ledger.Retain(0, "goes", ledger.NewPart(two[1:])); err != nil {
+		t.Fatal(err)
+	}
+	f.Metrics(accounts)
+	when := "a pod has 2 of each, a pod that goes has 2 as well, and a third one is promised 2"
+	expectSeries(t, when, "volcano_queue_allocated_milli_cpu", "queue_name=promising", 2000)
+	expectSeries(t, when, "volcano_queue_card_allocated", "card=H100 queue=promising", 4)
+	expectSeries(t, when, "volcano_queue_device_class_allocated", "device_class=gpu dimension=count queue=promising", 4)
+}
+
 func TestCardTotals(t *testing.T) {
 	f, fleet := newFixture(t), &card.Fleet{}
 	offers := func(name string, count int64) card.Node {

@@ -20,7 +20,6 @@ func (s *Snapshot) AssignCards(pod *demand.Pod, task *api.TaskInfo) {
 	if pod.Cards == nil {
 		return
 	}
-	s.changed()
 	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName), nil); err != nil {
 		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
 	}
@@ -28,8 +27,9 @@ func (s *Snapshot) AssignCards(pod *demand.Pod, task *api.TaskInfo) {
 
 // UnassignCards undoes AssignCards, for a pod that is not placed after all.
 func (s *Snapshot) UnassignCards(pod *demand.Pod) {
-	s.changed()
-	s.unassignCards(pod)
+	if err := s.Unassign(pod, s.Ledger); err != nil {
+		klog.ErrorS(err, "Failed to take back the cards of a pod", "pod", klog.KObj(pod.Object))
+	}
 }
 
 // FitsHeld returns an error if the demand of a pod does not fit beside what releasing pods still hold. Volcano checks
@@ -56,40 +56,37 @@ func asError(refusal *ledger.Refusal, err error) error {
 
 // AssignClaim makes a claim come to what was picked for it.
 func (s *Snapshot) AssignClaim(claim *demand.Claim, amounts ledger.Amounts) error {
-	s.changed()
 	return claim.Assign(s.Ledger, amounts)
 }
 
 // UnassignClaim undoes AssignClaim.
 func (s *Snapshot) UnassignClaim(claim *demand.Claim) error {
-	s.changed()
 	return claim.Unassign(s.Ledger)
 }
 
 // Allocate charges a pod that has been given a node, or whose eviction has been undone.
 func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
-	s.changed()
 	s.charge(pod.Queue, task, pod.Demand)
 	s.chargedCards(pod)
 	for _, claim := range pod.Claims {
 		if dra.HeldBy(task.Pod, claim.Object) {
-			delete(s.releasing, claim.Part)
+			s.forget(claim.Part)
 		}
 	}
 }
 
 func (s *Snapshot) chargedCards(pod *demand.Pod) {
 	if pod.Cards != nil {
-		delete(s.releasing, &pod.Cards.Part)
+		s.forget(&pod.Cards.Part)
 		s.Remember(pod)
 	}
 }
 
-// Pipeline charges a pod with claims that is pipelined, and returns the pipelined charge. The pod does not pay for
-// its claims: pods that share them would get them for nothing, and the pod may never run.
-// Claims that nobody pays for are charged as parts of their own.
+// Pipeline charges a pod that is pipelined, and returns what it is charged in place of its claims. The pod does not
+// pay for its claims: pods that share them would get them for nothing, and the pod may never run.
+// Claims that nobody pays for are charged as parts of their own. The charge keeps others from getting the same
+// room, but it is not allocated: the pod holds nothing yet.
 func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
-	s.changed()
 	var pipelined ledger.Demand
 	for _, claim := range pod.Claims {
 		if !s.Ledger.Charged(claim.Part) {
@@ -97,14 +94,15 @@ func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 			pipelined = append(pipelined, &twin)
 		}
 	}
-	s.charge(pod.Queue, task, append(slices.Clip(pod.Own()), pipelined...))
+	if err := s.Ledger.Pipeline(pod.Queue, HolderOf(task), append(slices.Clip(pod.Own()), pipelined...)); err != nil {
+		klog.ErrorS(err, "Failed to charge a pipelined pod", "pod", klog.KObj(task.Pod))
+	}
 	return pipelined
 }
 
 // Deallocate refunds what a pod holds, the pipelined charge included. Devices that are allocated in the API
 // server are not free before their claims say so: a pod that is being evicted still runs.
 func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined ledger.Demand) {
-	s.changed()
 	holder := HolderOf(task)
 	for _, part := range pod.Own() {
 		if err := s.Ledger.Release(part, holder); err != nil {
@@ -120,7 +118,7 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
 		if dra.HeldBy(task.Pod, claim.Object) {
-			s.release(claim.Part, releasing{queue: pod.Queue, holder: holder})
+			s.retain(pod.Queue, task, claim.Part)
 		}
 	}
 }
@@ -131,8 +129,8 @@ func (s *Snapshot) releaseCards(pod *demand.Pod, task *api.TaskInfo) {
 	switch {
 	case pod.Cards == nil:
 	case !pod.Cards.Placed:
-		s.unassignCards(pod)
+		s.UnassignCards(pod)
 	case s.Ledger.ListsCards(pod.Queue):
-		s.release(&pod.Cards.Part, releasing{queue: pod.Queue, holder: HolderOf(task)})
+		s.retain(pod.Queue, task, &pod.Cards.Part)
 	}
 }

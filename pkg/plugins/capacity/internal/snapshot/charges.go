@@ -144,7 +144,7 @@ func (s *Snapshot) charge(queue ledger.QueueID, task *api.TaskInfo, d ledger.Dem
 // cards, or has some.
 func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has bool) {
 	if pod.Cards.Placed = placed(task); !pod.Cards.Placed {
-		s.unassignCards(pod)
+		s.UnassignCards(pod)
 		return pod.Cards.Unnamed() == "" && len(pod.Cards.Requests) > 0, false
 	}
 	var recorded map[corev1.ResourceName]string
@@ -156,7 +156,7 @@ func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has 
 	}
 	s.Remember(pod)
 	if task.Status == api.Releasing && s.Ledger.ListsCards(pod.Queue) {
-		s.release(&pod.Cards.Part, releasing{queue: pod.Queue, holder: HolderOf(task)})
+		s.retain(pod.Queue, task, &pod.Cards.Part)
 	}
 	return false, pod.Cards.Charged()
 }
@@ -164,10 +164,4 @@ func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has 
 // placed reports whether a pod has a node when the session begins.
 func placed(task *api.TaskInfo) bool {
 	return api.AllocatedStatus(task.Status) || task.Status == api.Releasing
-}
-
-func (s *Snapshot) unassignCards(pod *demand.Pod) {
-	if err := s.Unassign(pod, s.Ledger); err != nil {
-		klog.ErrorS(err, "Failed to take back the cards of a pod", "pod", klog.KObj(pod.Object))
-	}
 }

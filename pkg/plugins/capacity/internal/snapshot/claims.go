@@ -60,7 +60,7 @@ func (s *Snapshot) chargeClaims() {
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
 			if c.task.Status == api.Releasing && dra.HeldBy(c.task.Pod, claim.Object) {
-				s.release(claim.Part, releasing{queue: c.pod.Queue, holder: HolderOf(c.task)})
+				s.retain(c.pod.Queue, c.task, claim.Part)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ const gpu = corev1.ResourceName("nvidia.com/gpu")
 
 // fixture is what a snapshot is taken of. Node n1 has cards A.
 type fixture struct {
-	*testing.T
+	testing.TB
 	cache *Cache
 	input Input
 	// objects are the queues that have been read from the API server, pods the pods.
@@ -41,11 +41,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	fleet := &card.Fleet{}
 	fleet.Set("n1", card.Node{Model: "A", Offers: []card.Offer{{Resource: gpu, Card: "A", Count: 8}}})
 	f := &fixture{
-		T: t, cache: NewCache(fleet), objects: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
+		TB: t, cache: NewCache(fleet), objects: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
 		pods: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}),
 	}
 	f.input = Input{

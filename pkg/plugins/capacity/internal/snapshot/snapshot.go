@@ -71,9 +71,7 @@ type Snapshot struct {
 	unattributedPods []*corev1.Pod
 	// records has the records of queues that have been needed.
 	records map[ledger.QueueID]string
-	// releasing has what releasing pods still hold. It is nil if that is nothing.
-	releasing map[*ledger.Part]releasing
-	// held is the ledger with what releasing pods still hold. It is nil if it must be made anew.
+	// held is Ledger with what releasing pods still hold.
 	held *ledger.Ledger
 	// unknownCapacity has for a DeviceClass a claim whose devices have a capacity that nobody knows. It is nil if there is
 	// none.
