@@ -135,20 +135,25 @@ func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Insert(id) },
 		func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
 			if !a.taken.AllocatedSharedDeviceIDs.Has(id) {
-				a.taken.AllocatedSharedDeviceIDs.Insert(id)
-				a.taken.AggregatedCapacity.Insert(consumed)
+				a.insertShare(id, consumed)
 			}
 		})
+}
+
+func (a *Allocator) insertShare(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
+	a.taken.AllocatedSharedDeviceIDs.Insert(id)
+	a.taken.AggregatedCapacity.Insert(consumed)
+}
+
+func (a *Allocator) removeShare(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
+	a.taken.AllocatedSharedDeviceIDs.Delete(id)
+	a.taken.AggregatedCapacity.Remove(consumed)
 }
 
 // PutBack undoes Take.
 func (a *Allocator) PutBack(allocation *resourceapi.AllocationResult) {
 	a.changes++
-	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Delete(id) },
-		func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
-			a.taken.AllocatedSharedDeviceIDs.Delete(id)
-			a.taken.AggregatedCapacity.Remove(consumed)
-		})
+	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Delete(id) }, a.removeShare)
 }
 
 // each calls whole or shared for every device of an allocation. Administrative access uses no device.

@@ -63,7 +63,10 @@ func (p *plugin) reserve(placement *placement, task *api.TaskInfo) error {
 		}
 		return err
 	case api.Pipelined:
-		return p.snapshot.FitsCards(placement.pod)
+		if err := p.snapshot.FitsCards(placement.pod); err != nil {
+			return err
+		}
+		return p.promiseDevices(placement, task)
 	default:
 		return nil // the pod runs, and its eviction was undone
 	}

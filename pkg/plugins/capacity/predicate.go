@@ -36,7 +36,8 @@ func (p *plugin) filter(placement *placement, node *api.NodeInfo) *report.NodeRe
 		}
 	}
 	if placement.exceeded != nil {
-		return &report.NodeRefusal{Message: placement.exceeded.Message()}
+		inVain := placement.devices != nil && p.devices.InVain(placement.devices, node.Node)
+		return &report.NodeRefusal{Message: placement.exceeded.Message(), Unresolvable: inVain}
 	}
 	if placement.devices != nil {
 		return p.devices.Filter(placement.devices, node.Node)

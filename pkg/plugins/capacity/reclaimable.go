@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/reclaim"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
@@ -33,8 +34,15 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 		}
 	}
 	var victims []*api.TaskInfo
+	var pods []*demand.Pod
 	for _, i := range decision.Victims(candidates, p.snapshot.WantedOnNode(reclaimer, pod), p.snapshot.Resources.Pods) {
-		victims = append(victims, tasks[i])
+		victims, pods = append(victims, tasks[i]), append(pods, candidates[i].Pod)
+	}
+	if len(victims) > 0 {
+		if err := p.checkReclaim(reclaimer, victims[0].NodeName, pods); err != nil {
+			klog.V(3).InfoS("Pod cannot reclaim devices", "pod", klog.KRef(reclaimer.Namespace, reclaimer.Name), "reason", err.Error())
+			return nil, util.Reject
+		}
 	}
 	klog.V(4).InfoS("Victims for a pod", "pod", klog.KRef(reclaimer.Namespace, reclaimer.Name), "candidates", len(reclaimees), "victims", len(victims))
 	return victims, util.Permit

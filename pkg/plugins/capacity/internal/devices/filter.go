@@ -39,7 +39,7 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 		return &report.NodeRefusal{Message: err.Error()}
 	case picked == nil:
 		state.setInsufficient()
-		return &report.NodeRefusal{Message: "cannot allocate the devices of the pod's ResourceClaims"}
+		return &report.NodeRefusal{Message: "cannot allocate the devices of the pod's ResourceClaims", Unresolvable: s.InVain(state, node)}
 	}
 	state.keep(node.Name, picked)
 	return nil
@@ -60,16 +60,11 @@ func elsewhere(claim *resourceapi.ResourceClaim) error {
 // pick picks devices on a node. It returns nil if the node lacks devices, or if the quota allows none
 // that it has.
 func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
-	claims := make([]*resourceapi.ResourceClaim, len(state.unallocated))
-	for i, claim := range state.unallocated {
-		claims[i] = claim.Object
-	}
 	picked := &pick{changes: s.allocator.Changes()}
-	// A session that is running when the scheduler stops goes on to its end.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), pickTimeout)
+	ctx, cancel := s.pickContext()
 	defer cancel()
 	var failed error
-	results, err := s.allocator.Pick(ctx, node, claims, func(results []resourceapi.AllocationResult) bool {
+	results, err := s.allocator.Pick(ctx, node, state.objects(), func(results []resourceapi.AllocationResult) bool {
 		var allowed bool
 		picked.amounts, allowed, failed = s.allows(state, node, results)
 		return allowed
@@ -84,6 +79,11 @@ func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
 	}
 	picked.results = results
 	return picked, nil
+}
+
+// pickContext bounds the time of one search. A session that is running when the scheduler stops goes on to its end.
+func (s *Session) pickContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(s.ctx), pickTimeout)
 }
 
 // allows checks what would be charged for picked devices against the quota, and returns it for each claim.

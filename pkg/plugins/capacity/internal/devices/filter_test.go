@@ -31,10 +31,10 @@ func TestFilter(t *testing.T) {
 		{name: "a node with a free device", devices: "h100 h100", claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))}, picked: "n1/h100-0"},
 		{
 			name: "a node without devices", claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))},
-			want: report.NodeRefusal{Message: none}, insufficient: true,
+			want: report.NodeRefusal{Message: none, Unresolvable: true}, insufficient: true,
 		},
 		{
-			name: "a node whose device is in use", devices: "h100", want: report.NodeRefusal{Message: none}, insufficient: true,
+			name: "a node whose device is in use outside of all queues", devices: "h100", want: report.NodeRefusal{Message: none, Unresolvable: true}, insufficient: true,
 			claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1)), on("n1", claim("other", exactly("h100", 1)), "h100-0")},
 		},
 		{

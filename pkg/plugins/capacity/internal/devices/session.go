@@ -45,6 +45,10 @@ type Session struct {
 	Config
 	// allocator picks devices. It is nil until a pod needs devices.
 	allocator *dra.Allocator
+	// evictable picks devices as if no queue held any.
+	evictable evictable
+	// promises has what was picked for pipelined pods. It is nil if there are none.
+	promises map[types.UID]promise
 	// outside has who holds devices outside of all queues. It is nil until a pod lacks devices.
 	outside []report.OutsideHolder
 }

@@ -54,6 +54,15 @@ type pick struct {
 	changes uint64
 }
 
+// objects are the claims that devices must be picked for.
+func (s *State) objects() []*resourceapi.ResourceClaim {
+	claims := make([]*resourceapi.ResourceClaim, len(s.unallocated))
+	for i, claim := range s.unallocated {
+		claims[i] = claim.Object
+	}
+	return claims
+}
+
 // Refusal returns why the quota refused the devices that were picked on some node, nil if it did not.
 func (s *State) Refusal() report.Refusal {
 	s.mu.Lock()

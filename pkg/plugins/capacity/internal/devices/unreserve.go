@@ -9,8 +9,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// Unreserve puts back what Reserve took for a pod and no other pod needs.
+// Unreserve puts back what Reserve took for a pod and no other pod needs. It also undoes Promise.
 func (s *Session) Unreserve(pod *demand.Pod) {
+	s.withdraw(pod)
 	for _, claim := range pod.Claims {
 		allocation := s.pending.Drop(claim.Object.UID, pod.Object.UID)
 		if allocation == nil || !s.unwritten(claim.Object) {

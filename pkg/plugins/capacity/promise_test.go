@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// holding gives a pod on node n1 a claim that has devices of stocked, from the given one on.
+func (s *fixture) holding(first, n int, p *corev1.Pod) *corev1.Pod {
+	s.claimed(n, p)
+	claim := s.ResourceClaims[len(s.ResourceClaims)-1]
+	for i := range claim.Status.Allocation.Devices.Results {
+		result := &claim.Status.Allocation.Devices.Results[i]
+		result.Driver, result.Pool, result.Device = "driver", "n1", "gpu-"+string(rune('a'+first+i))
+	}
+	return p
+}
+
+// TestPodsArePipelinedOnlyWhereTheirDevicesWillBe: node n1 has four devices. Pods low-0 and low-1 have two each.
+func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		devices int
+		quota   int64
+		reclaim bool
+		want    string
+		promise int64
+	}{
+		{name: "preempt: one pod makes room for two devices", devices: 2, quota: 4, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},
+		{name: "preempt: both pods make room for four devices", devices: 4, quota: 4, want: "high:Pipelined low-0:Releasing low-1:Releasing", promise: 4},
+		{name: "preempt: no node has that many devices", devices: 5, quota: 8, want: "high:Pending low-0:Running low-1:Running"},
+		{name: "preempt: no node has that many devices, and the quota would need victims", devices: 5, quota: 6, want: "high:Pending low-0:Running low-1:Running"},
+		{name: "preempt: the quota needs fewer victims than the node", devices: 3, quota: 5, want: "high:Pending low-0:Running low-1:Running"},
+		{name: "reclaim: one pod makes room for two devices", devices: 2, quota: 4, reclaim: true, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},
+		{name: "reclaim: both pods make room, one of them in each cycle", devices: 4, quota: 4, reclaim: true, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 4},
+		{name: "reclaim: no node has that many devices", devices: 5, quota: 8, reclaim: true, want: "high:Pending low-0:Running low-1:Running"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+			s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+			s.prioritized()
+			holds := "q"
+			if c.reclaim {
+				holds = "lender"
+			}
+			s.withDevices(map[string]schedulingv1beta1.DRAQuota{
+				"q": {Capability: counts(c.quota), Deserved: counts(c.quota)}, "lender": {Deserved: counts(0)},
+			})
+			for i := range 2 {
+				name := fmt.Sprint("low-", i)
+				s.job(name, holds, running, nil, withPriority(s.holding(2*i, 2, newPod(name, "n1", cpu(1))), int32(1-i)))
+			}
+			s.job("high", "q", inqueue, nil, withPriority(s.claimed(c.devices, newPod("high", "", cpu(1))), 100))
+			ssn := s.open(t)
+			for _, job := range ssn.Jobs {
+				if job.Priority = 1; job.Name == "high" {
+					job.Priority = 100
+				}
+			}
+			s.Run([]framework.Action{allocate.New(), preempt.New(), reclaim.New()})
+			expectStatuses(t, ssn, c.want)
+			p := pluginOf(ssn)
+			if got := balanceOfQueue(p, "q", ledger.Pipelined); got != ledger.Units(c.promise) {
+				t.Errorf("%s devices are promised, want %d", got, c.promise)
+			}
+			if got := p.snapshot.Held().Balance(queueOf(p, "root"), ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})); got != ledger.Units(4) {
+				t.Errorf("%s devices are held, want 4", got)
+			}
+		})
+	}
+}
+
+func queueOf(p *plugin, name string) ledger.QueueID {
+	queue, _ := p.snapshot.Ledger.Queue(name)
+	return queue
+}
+
+// TestPromisedDevicesGoToNobodyElse: two pods are pipelined to a node on which pods with three devices are leaving.
+func TestPromisedDevicesGoToNobodyElse(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
+	s.withDevices(nil)
+	s.job("goes", "q", running, nil, s.holding(0, 3, newPod("goes", "n1", cpu(1))))
+	for name, n := range map[string]int{"first": 2, "second": 2, "third": 1} {
+		s.job(name, "q", inqueue, nil, s.claimed(n, newPod(name, "", cpu(1))))
+	}
+	ssn := s.open(t)
+	statement := framework.NewStatement(ssn)
+	if err := statement.Evict(taskOf(ssn, "goes"), "test"); err != nil {
+		t.Fatal(err)
+	}
+	pipeline := func(name string) error {
+		if err := ssn.PrePredicateFn(taskOf(ssn, name)); err != nil {
+			return err
+		}
+		return statement.Pipeline(taskOf(ssn, name), "n1", true)
+	}
+	for _, name := range []string{"first", "second"} {
+		if err := pipeline(name); err != nil {
+			t.Errorf("%s cannot be pipelined: %v", name, err)
+		}
+	}
+	third := taskOf(ssn, "third")
+	if err := pipeline("third"); err == nil {
+		t.Error("five devices of four are promised")
+	}
+	if err := statement.UnPipeline(third); err != nil {
+		t.Fatal(err)
+	}
+	if err := ssn.PredicateFn(third, ssn.Nodes["n1"]); err == nil {
+		t.Error("a device that is promised is handed out")
+	}
+	statement.Discard()
+	if err := ssn.PrePredicateFn(third); err != nil {
+		t.Fatal(err)
+	}
+	if err := ssn.PredicateFn(third, ssn.Nodes["n1"]); err != nil {
+		t.Errorf("after all is undone, the free device cannot be used: %v", err)
+	}
+}
