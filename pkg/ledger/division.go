@@ -11,8 +11,9 @@ type division struct {
 	rooms      []int64
 	// groups are sorted by the size of their shares, the largest first.
 	groups []group
-	// steps counts the steps of the search.
-	steps int
+	// work counts the steps of the search and the edges that its flows look at. An edge is a room that the shares of a
+	// group may go into. The search gives up when work exceeds most.
+	work, most int
 }
 
 // group is a number of shares of the same size. Each share goes into one of some rooms.
@@ -29,6 +30,7 @@ func (d *division) divide() ([]int64, []int) {
 	if short := d.flow(0, slices.Clone(left)); short != nil {
 		return nil, short
 	}
+	d.work, d.most = 0, workPerEdge*d.edges()
 	switch d.from(0, left) {
 	case impossible:
 		return nil, allOf(d.groups)
@@ -52,8 +54,17 @@ func allOf(groups []group) []int {
 	return all
 }
 
-// maxSteps bounds the search for a division. Each step computes a flow.
-const maxSteps = 1_000
+// workPerEdge bounds the search for a division by the size of the input, whatever the numbers in it. The flow that
+// comes first is not bounded: the number of its paths depends on the size of the input alone.
+const workPerEdge = 250
+
+func (d *division) edges() int {
+	edges := 0
+	for i := range d.groups {
+		edges += len(d.groups[i].among)
+	}
+	return edges
+}
 
 // verdict is the result of a search.
 type verdict uint8
@@ -67,6 +78,9 @@ const (
 // from divides group g and the groups after it among what is left of the rooms. It changes left only
 // if that is possible.
 func (d *division) from(g int, left []int64) verdict {
+	if d.work > d.most {
+		return unknown
+	}
 	rest := slices.Clone(left)
 	if d.flow(g, rest) != nil {
 		return impossible
@@ -82,7 +96,7 @@ func (d *division) from(g int, left []int64) verdict {
 // with the next group. It tries to put as many shares as possible into the first rooms.
 func (d *division) spread(g, i int, shares int64, left []int64) verdict {
 	group := &d.groups[g]
-	if d.steps++; d.steps > maxSteps {
+	if d.work++; d.work > d.most {
 		return unknown
 	}
 	if shares == 0 {

@@ -9,12 +9,8 @@ import "slices"
 // It returns nil if there is room for all groups. Otherwise it returns the groups that are short of
 // room together: those on one side of a minimum cut.
 func (d *division) flow(g int, left []int64) []int {
-	f := flow{groups: d.groups[g:], left: left}
-	f.sent = make([][]int64, len(f.groups))
-	for i, group := range f.groups {
-		f.sent[i] = make([]int64, len(group.among))
-		f.piece = gcd(f.piece, group.each)
-	}
+	f := newFlow(d.groups[g:], left)
+	defer func() { d.work += f.work }()
 	for i, group := range f.groups {
 		for todo := group.shares * group.each; todo > 0; {
 			sent, reached := f.augment(i, todo)
@@ -31,6 +27,19 @@ func (d *division) flow(g int, left []int64) []int {
 	return nil
 }
 
+func newFlow(groups []group, left []int64) *flow {
+	f := &flow{groups: groups, left: left, sent: make([][]int64, len(groups)), into: make([][]step, len(left))}
+	for i, group := range groups {
+		f.sent[i] = make([]int64, len(group.among))
+		f.piece = gcd(f.piece, group.each)
+		for j, c := range group.among {
+			f.into[c] = append(f.into[c], step{i, j})
+		}
+	}
+	f.by, f.back = make([]step, len(left)), make([]int, len(groups))
+	return f
+}
+
 // flow is a flow from groups into rooms, computed by augmenting paths (Edmonds and Karp).
 type flow struct {
 	groups []group
@@ -38,35 +47,55 @@ type flow struct {
 	left []int64
 	// sent is what flows from each group into each of its rooms.
 	sent [][]int64
+	// into has the ways into each room.
+	into [][]step
+	// by has, for each room, how the search for a path reached it. Back has, for each group that was
+	// reached, the room whose content the group would move.
+	by   []step
+	back []int
+	// work counts the edges that were looked at.
+	work int
 	// piece is the unit in which the shares move.
 	piece int64
 }
 
-// step says how a room was reached: from a group, as the i-th of its rooms.
+// step is a way into a room: from a group, as the i-th of its rooms.
 type step struct{ group, i int }
+
+const (
+	// notReached stands for a group or a room that the search has not reached.
+	notReached = -2
+	// start stands for the room of the group where the search begins.
+	start = -1
+)
 
 // augment sends up to most more units of a group into the rooms, on a shortest path. If necessary, it
 // moves what other groups have sent. It returns how much was sent and, if that is zero, all groups
 // that were reached.
 func (f *flow) augment(from int, most int64) (int64, []int) {
-	by := make([]*step, len(f.left))
-	// back holds, for each group that was reached, the room whose content the group would move.
-	back := map[int]int{from: -1}
+	for c := range f.by {
+		f.by[c].group = notReached
+	}
+	for g := range f.back {
+		f.back[g] = notReached
+	}
+	f.back[from] = start
 	queue := []int{from}
 	for k := 0; k < len(queue); k++ {
 		for i, c := range f.groups[queue[k]].among {
-			if by[c] != nil {
+			f.work++
+			if f.by[c].group != notReached {
 				continue
 			}
-			by[c] = &step{queue[k], i}
+			f.by[c] = step{queue[k], i}
 			if free := f.left[c] - f.left[c]%f.piece; free > 0 {
-				return f.push(c, min(most, free), by, back), nil
+				return f.push(c, min(most, free)), nil
 			}
-			for other := range f.groups {
-				at := slices.Index(f.groups[other].among, c)
-				if _, reached := back[other]; !reached && at >= 0 && f.sent[other][at] > 0 {
-					back[other] = c
-					queue = append(queue, other)
+			f.work += len(f.into[c])
+			for _, s := range f.into[c] {
+				if f.back[s.group] == notReached && f.sent[s.group][s.i] > 0 {
+					f.back[s.group] = c
+					queue = append(queue, s.group)
 				}
 			}
 		}
@@ -75,27 +104,24 @@ func (f *flow) augment(from int, most int64) (int64, []int) {
 }
 
 // push sends as much as possible along the path that ends in a room, and returns how much that is.
-func (f *flow) push(room int, amount int64, by []*step, back map[int]int) int64 {
-	for c := room; ; {
-		s := by[c]
-		next := back[s.group]
-		if next < 0 {
-			break
-		}
-		amount = min(amount, f.sent[s.group][slices.Index(f.groups[s.group].among, next)])
-		c = next
+func (f *flow) push(room int, amount int64) int64 {
+	for c := room; f.back[f.by[c].group] != start; c = f.back[f.by[c].group] {
+		amount = min(amount, *f.moved(f.by[c].group))
 	}
 	f.left[room] -= amount
-	for c := room; ; {
-		s := by[c]
+	for c := room; ; c = f.back[f.by[c].group] {
+		s := f.by[c]
 		f.sent[s.group][s.i] += amount
-		next := back[s.group]
-		if next < 0 {
+		if f.back[s.group] == start {
 			return amount
 		}
-		f.sent[s.group][slices.Index(f.groups[s.group].among, next)] -= amount
-		c = next
+		*f.moved(s.group) -= amount
 	}
+}
+
+// moved is what flows from a group into the room whose content it would move.
+func (f *flow) moved(group int) *int64 {
+	return &f.sent[group][slices.Index(f.groups[group].among, f.back[group])]
 }
 
 func gcd(a, b int64) int64 {

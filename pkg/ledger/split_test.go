@@ -144,6 +144,36 @@ func TestSplitAgainstBruteForce(t *testing.T) {
 	}
 }
 
+// TestTheSearchIsBoundedByTheSizeOfItsInput: groups whose shares are of very different sizes, in rooms that are hardly
+// larger, have too many divisions to try.
+func TestTheSearchIsBoundedByTheSizeOfItsInput(t *testing.T) {
+	for _, size := range []int{4, 16, 64} {
+		for _, most := range []int64{3, 1_000, 1_000_000_000} {
+			random := rand.New(rand.NewPCG(1, 2))
+			d := &division{rooms: make([]int64, size)}
+			total := int64(0)
+			for i := range size {
+				g := group{shares: 1 + random.Int64N(most), each: 1_000_000 - 7*int64(i), among: random.Perm(size)[:size/2]}
+				total += g.shares * g.each
+				d.groups = append(d.groups, g)
+			}
+			for c := range d.rooms {
+				d.rooms[c] = total/int64(size) + 500
+			}
+			taken, short := d.divide()
+			if short == nil {
+				checkTaken(t, d, taken)
+			}
+			search := d.work
+			d.work = 0
+			d.flow(0, append([]int64(nil), d.rooms...))
+			if oneFlow := d.work; search > d.most+2*oneFlow {
+				t.Errorf("%d groups of up to %d shares: the search takes %d steps, at most %d and a flow of %d are allowed", size, most, search, d.most, oneFlow)
+			}
+		}
+	}
+}
+
 func checkTaken(t *testing.T, d *division, taken []int64) {
 	t.Helper()
 	sum := int64(0)
