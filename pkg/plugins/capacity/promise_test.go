@@ -17,6 +17,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // holding gives a pod on node n1 a claim that has devices of stocked, from the given one on.
@@ -39,12 +40,14 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 		reclaim bool
 		want    string
 		promise int64
+		// reason is why a pod waits that is not pipelined.
+		reason string
 	}{
 		{name: "preempt: one pod makes room for two devices", devices: 2, quota: 4, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},
 		{name: "preempt: both pods make room for four devices", devices: 4, quota: 4, want: "high:Pipelined low-0:Releasing low-1:Releasing", promise: 4},
-		{name: "preempt: no node has that many devices", devices: 5, quota: 8, want: "high:Pending low-0:Running low-1:Running"},
-		{name: "preempt: no node has that many devices, and the quota would need victims", devices: 5, quota: 6, want: "high:Pending low-0:Running low-1:Running"},
-		{name: "preempt: the quota needs fewer victims than the node", devices: 3, quota: 5, want: "high:Pending low-0:Running low-1:Running"},
+		{name: "preempt: no node has that many devices", devices: 5, quota: 9, want: "high:Pending low-0:Running low-1:Running", reason: report.InsufficientDevicesReason},
+		{name: "preempt: no node has that many devices, and the quota would need victims", devices: 5, quota: 6, want: "high:Pending low-0:Running low-1:Running", reason: "InsufficientScalarQuota"},
+		{name: "preempt: the quota needs fewer victims than the node", devices: 3, quota: 5, want: "high:Pending low-0:Running low-1:Running", reason: "InsufficientScalarQuota"},
 		{name: "reclaim: one pod makes room for two devices", devices: 2, quota: 4, reclaim: true, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},
 		{name: "reclaim: both pods make room, one of them in each cycle", devices: 4, quota: 4, reclaim: true, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 4},
 		{name: "reclaim: no node has that many devices", devices: 5, quota: 8, reclaim: true, want: "high:Pending low-0:Running low-1:Running"},
@@ -74,6 +77,11 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 			s.Run([]framework.Action{allocate.New(), preempt.New(), reclaim.New()})
 			expectStatuses(t, ssn, c.want)
 			p := pluginOf(ssn)
+			if c.reason != "" {
+				if refusal := p.refusalOfNodes(p.existingPlacement(taskOf(ssn, "high"))); refusal == nil || refusal.Reason() != c.reason {
+					t.Errorf("the pod is told %v, want the reason %s", refusal, c.reason)
+				}
+			}
 			if got := balanceOfQueue(p, "q", ledger.Pipelined); got != ledger.Units(c.promise) {
 				t.Errorf("%s devices are promised, want %d", got, c.promise)
 			}

@@ -38,8 +38,9 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 		state.refuse(report.PickFailed{Err: err})
 		return &report.NodeRefusal{Message: err.Error()}
 	case picked == nil:
-		state.setInsufficient()
-		return &report.NodeRefusal{Message: "cannot allocate the devices of the pod's ResourceClaims", Unresolvable: s.InVain(state, node)}
+		inVain := s.InVain(state, node)
+		state.setInsufficient(inVain)
+		return &report.NodeRefusal{Message: "cannot allocate the devices of the pod's ResourceClaims", Unresolvable: inVain}
 	}
 	state.keep(node.Name, picked)
 	return nil

@@ -26,7 +26,7 @@ func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State
 	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}}
 	if before != nil {
 		// Later actions do not filter nodes again that cannot become suitable.
-		state.unavailable = before.unavailable
+		state.unavailable, state.inVain, state.insufficient = before.unavailable, before.inVain, before.inVain
 	}
 	for _, claim := range pod.Claims {
 		object := s.latest(claim.Object)

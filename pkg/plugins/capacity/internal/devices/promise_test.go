@@ -102,9 +102,16 @@ func TestFilterKnowsWhereEvictionsAreInVain(t *testing.T) {
 		}})
 		pod := f.pod("a", "q", "c")
 		f.try(f.books.Charge(pod.Queue, "a", pod.Demand))
-		refusal := f.session.Filter(f.preFilter(f.pod("p", "q", "wanted")), f.node("n1"))
+		waits := f.pod("p", "q", "wanted")
+		state := f.preFilter(waits)
+		refusal := f.session.Filter(state, f.node("n1"))
 		if refusal == nil || refusal.Unresolvable != c.inVain {
 			t.Errorf("%d devices: %+v, to evict pods is in vain: %t", c.count, refusal, c.inVain)
+		}
+		// The next action filters the node only if evictions may help.
+		next, _ := f.session.PreFilter(waits, f.held(), state)
+		if next.Insufficient() != c.inVain {
+			t.Errorf("%d devices: the next action knows that the node lacks devices: %t, want %t", c.count, next.Insufficient(), c.inVain)
 		}
 	}
 }

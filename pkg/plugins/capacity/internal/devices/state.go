@@ -31,8 +31,8 @@ type State struct {
 	picks map[string]*pick
 	// unavailable has the UIDs of the allocated claims whose devices some node cannot use.
 	unavailable map[types.UID]bool
-	// insufficient says that some node lacked devices.
-	insufficient bool
+	// insufficient says that some node lacked devices, inVain that no eviction would change that on some node.
+	insufficient, inVain bool
 	// refusal is why the quota refused what was picked, nil if it did not.
 	refusal report.Refusal
 }
@@ -103,10 +103,10 @@ func (s *State) setUnavailable(claim types.UID) {
 	s.unavailable[claim] = true
 }
 
-func (s *State) setInsufficient() {
+func (s *State) setInsufficient(inVain bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.insufficient = true
+	s.insufficient, s.inVain = true, s.inVain || inVain
 }
 
 func (s *State) keep(node string, picked *pick) {
