@@ -41,7 +41,7 @@ func (s *Session) openEvictable() {
 		return
 	}
 	for claim := range s.Config.Claims.All {
-		if !s.Charged(claim) {
+		if !s.Attributed(claim.Object.UID) {
 			continue
 		}
 		if allocation := s.latest(claim.Object).Status.Allocation; allocation != nil {
