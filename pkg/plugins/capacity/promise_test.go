@@ -85,14 +85,14 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 			if got := balanceOfQueue(p, "q", ledger.Pipelined); got != ledger.Units(c.promise) {
 				t.Errorf("%s devices are promised, want %d", got, c.promise)
 			}
-			if got := p.snapshot.Held().Balance(queueOf(p, "root"), ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})); got != ledger.Units(4) {
+			if got := p.snapshot.Held().Balance(idOfQueue(p, "root"), ledger.Allocated, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})); got != ledger.Units(4) {
 				t.Errorf("%s devices are held, want 4", got)
 			}
 		})
 	}
 }
 
-func queueOf(p *plugin, name string) ledger.QueueID {
+func idOfQueue(p *plugin, name string) ledger.QueueID {
 	queue, _ := p.snapshot.Ledger.Queue(name)
 	return queue
 }

@@ -170,7 +170,7 @@ func TestWhatPodsArePromisedIsNotAllocated(t *testing.T) {
 	when := "a pod has 2 of each, a pod that goes has 2 as well, and a third one is promised 2"
 	expectSeries(t, when, "volcano_queue_allocated_milli_cpu", "queue_name=promising", 2000)
 	expectSeries(t, when, "volcano_queue_card_allocated", "card=H100 queue=promising", 4)
-	expectSeries(t, when, "volcano_queue_device_class_allocated", "device_class=gpu dimension=count queue=promising", 4)
+	expectSeries(t, when, "volcano_queue_device_class_allocated", "device_class=gpu queue=promising", 4)
 }
 
 func TestCardTotals(t *testing.T) {
