@@ -34,6 +34,14 @@ var _ = Describe("A claim that pods name", func() {
 		}
 	})
 
+	It("keeps a gang of more pods than Kubernetes allows out of its queue, whether or not devices are limited", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", nil)
+		f.claim(ctx, "shared", exactly(f.class, 1))
+		f.submit(ctx, gang("huge", queue, 257).usingClaim("shared").withoutRequests())
+		f.expectNotEnqueued(ctx, "huge", "GetTaskRequestResourceFailed",
+			"ResourceClaim "+f.namespace+"/shared: 257 pods of the job's minimum use it, but at most 256 pods can share a claim")
+	})
+
 	It("gets other devices if nobody uses it and its waiting pod cannot use those that it has", func(ctx context.Context) {
 		f.node(ctx, "here", devices(1, "gpu", nil)...)
 		f.node(ctx, "there", devices(1, "gpu", nil)...)

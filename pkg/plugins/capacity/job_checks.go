@@ -14,6 +14,7 @@ import (
 
 // jobAsk is a job that asks to be let into its queue.
 type jobAsk struct {
+	job   *api.JobInfo
 	queue ledger.QueueID
 	// needs is what the job needs at least. Uncounted says why its devices are not included.
 	needs     demand.Needs
@@ -29,6 +30,7 @@ type jobCheck struct {
 
 // jobChecks are made in this order. The first refusal is the answer.
 var jobChecks = []jobCheck{
+	{"Sharers", (*plugin).checkJobSharers},
 	{"Countable", (*plugin).checkJobCountable},
 	{"CardsReady", (*plugin).checkJobCardsReady},
 	{"Quota", (*plugin).checkJobQuota},
@@ -44,13 +46,24 @@ func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	ask := jobAsk{queue: queue}
+	ask := jobAsk{job: job, queue: queue}
 	ask.needs, ask.uncounted = p.snapshot.Needs(job)
 	p.snapshot.NoteNeeds(job, ask.needs)
 	for _, check := range jobChecks {
 		if refusal := check.refuse(p, ask); refusal != nil {
 			return refusal
 		}
+	}
+	return nil
+}
+
+// checkJobSharers refuses a job that can never start, whether or not devices are limited: too many of its pods share a claim.
+func (p *plugin) checkJobSharers(ask jobAsk) report.Refusal {
+	if !ask.needs.Any && ask.uncounted == nil {
+		return nil
+	}
+	if err := p.snapshot.CheckSharers(ask.job); err != nil {
+		return report.Unplaceable{Err: err}
 	}
 	return nil
 }

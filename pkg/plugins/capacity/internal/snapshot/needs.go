@@ -45,6 +45,16 @@ func (s *Snapshot) podsOf(job *api.JobInfo) demand.JobPods {
 	if !asks {
 		return demand.JobPods{}
 	}
+	sum, errs := demand.OfJobPods(s.Ledger, s.jobPods(job), int(job.PodGroup.Spec.MinMember))
+	for _, err := range errs {
+		klog.V(3).InfoS("The cards of a pod are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
+	}
+	sum.Any = true
+	return sum
+}
+
+// jobPods lists the pods of a job that have a node or wait for one.
+func (s *Snapshot) jobPods(job *api.JobInfo) []demand.JobPod {
 	tasks := make([]*api.TaskInfo, 0, len(job.Tasks))
 	for _, task := range job.Tasks {
 		if api.AllocatedStatus(task.Status) || task.Status == api.Pending {
@@ -58,12 +68,24 @@ func (s *Snapshot) podsOf(job *api.JobInfo) demand.JobPods {
 	for i, task := range tasks {
 		pods[i] = demand.JobPod{Pod: s.refresh(task), Allocated: api.AllocatedStatus(task.Status), Gated: task.SchGated}
 	}
-	sum, errs := demand.OfJobPods(s.Ledger, pods, int(job.PodGroup.Spec.MinMember))
-	for _, err := range errs {
-		klog.V(3).InfoS("The cards of a pod are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
+	return pods
+}
+
+// CheckSharers returns an error if a job can never start, because more pods of its minimum use one claim than Kubernetes
+// allows.
+func (s *Snapshot) CheckSharers(job *api.JobInfo) error {
+	if !s.ServesClaims {
+		return nil
 	}
-	sum.Any = true
-	return sum
+	pods := s.jobPods(job)
+	if least := int(job.PodGroup.Spec.MinMember); len(pods) >= least {
+		return demand.CheckSharersOfPods(pods, least)
+	}
+	object, err := s.volcanoJob(job)
+	if err != nil || object == nil {
+		return nil // Needs reports the error
+	}
+	return demand.CheckSharersOfJob(object, s.Claims, pods)
 }
 
 // rank sorts pods that have a node before those that wait for one.

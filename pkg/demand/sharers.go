@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demand
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// TooManySharersError means that a job can never start: more pods of its minimum use one claim than Kubernetes
+// allows.
+type TooManySharersError struct {
+	Namespace, Claim string
+	// Pods is how many pods of the job's minimum use the claim. Others is how many other pods use it already.
+	Pods, Others int
+}
+
+func (e *TooManySharersError) Error() string {
+	others := ""
+	if e.Others > 0 {
+		others = fmt.Sprintf(", besides %d other pods", e.Others)
+	}
+	return fmt.Sprintf("ResourceClaim %s/%s: %d pods of the job's minimum use it%s, but at most %d pods can share a claim: use a ResourceClaimTemplate or several claims, or lower minAvailable",
+		e.Namespace, e.Claim, e.Pods, others, resourceapi.ResourceClaimReservedForMaxSize)
+}
+
+// orNil keeps a nil pointer from becoming an error that is not nil.
+func (e *TooManySharersError) orNil() error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// CheckSharersOfPods returns an error if the minimum of a job, of which enough pods exist, can never reserve a claim. Any of
+// the pods can be the minimum: those that do not use the claim count first.
+func CheckSharersOfPods(pods []JobPod, minMember int) error {
+	users := map[*Claim]int{}
+	for i := range pods {
+		for _, claim := range pods[i].Claims {
+			users[claim]++
+		}
+	}
+	var first *TooManySharersError
+	for claim, all := range users {
+		err := checkSharers(claim.Object, minMember-(len(pods)-all), reservations(pods, claim.Object))
+		if err != nil && (first == nil || err.Claim < first.Claim) {
+			first = err
+		}
+	}
+	return first.orNil()
+}
+
+// CheckSharersOfJob is CheckSharersOfPods for a job whose pods do not all exist yet. Pods are those that exist. A claim
+// that cannot be read is reported when it is counted.
+func CheckSharersOfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, pods []JobPod) error {
+	users, total := map[string]int{}, 0
+	for i := range job.Spec.Tasks {
+		task := &job.Spec.Tasks[i]
+		total += int(task.Replicas)
+		for name := range namesOfClaims(&task.Template.Spec) {
+			users[name] += int(task.Replicas)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(users)) {
+		least := int(job.Spec.MinAvailable) - (total - users[name])
+		if least <= 0 {
+			continue
+		}
+		claim, err := reader.Claim(job.Namespace, name)
+		if err != nil {
+			continue
+		}
+		if err := checkSharers(claim, least, reservations(pods, claim)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSharers checks a claim that at least this many pods of a minimum use. Reserved is how many pods of the job have
+// reserved it.
+func checkSharers(claim *resourceapi.ResourceClaim, least, reserved int) *TooManySharersError {
+	others := len(claim.Status.ReservedFor) - reserved
+	if least <= 0 || max(least, reserved)+others <= resourceapi.ResourceClaimReservedForMaxSize {
+		return nil
+	}
+	return &TooManySharersError{Namespace: claim.Namespace, Claim: claim.Name, Pods: least, Others: others}
+}
+
+// reservations counts the pods that have reserved a claim.
+func reservations(pods []JobPod, claim *resourceapi.ResourceClaim) int {
+	if len(claim.Status.ReservedFor) == 0 {
+		return 0
+	}
+	uids := make(map[types.UID]bool, len(pods))
+	for i := range pods {
+		uids[pods[i].Object.UID] = true
+	}
+	n := 0
+	for _, consumer := range claim.Status.ReservedFor {
+		if uids[consumer.UID] {
+			n++
+		}
+	}
+	return n
+}
+
+// namesOfClaims has the claims that a pod names.
+func namesOfClaims(spec *corev1.PodSpec) map[string]bool {
+	names := map[string]bool{}
+	for i := range spec.ResourceClaims {
+		if name := spec.ResourceClaims[i].ResourceClaimName; name != nil {
+			names[*name] = true
+		}
+	}
+	return names
+}
