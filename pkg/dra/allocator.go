@@ -3,22 +3,12 @@
 package dra
 
 import (
-	"context"
-	"fmt"
-	"slices"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 )
-
-// mostPicks bounds the combinations of alternatives that are tried on one node. Two requests with eight
-// alternatives each, the maximum in the API, have 64.
-const mostPicks = 100
 
 // Allocator picks devices for claims, one node at a time, with Kubernetes' structured allocator. Several
 // goroutines may call Pick at the same time, but not during Take or PutBack.
@@ -45,89 +35,6 @@ func NewAllocator(features structured.Features, catalog *Catalog, celCache *cel.
 // Changes returns a number that changes with every Take and PutBack. While it stays the same, earlier
 // picks are valid.
 func (a *Allocator) Changes() uint64 { return a.changes }
-
-// Pick returns an allocation on a node for each claim. No claim may be allocated already. Accept may
-// reject a result; Pick then tries other alternatives of firstAvailable requests, those of the last
-// request first, each in its order of preference. Accept may be called several times.
-//
-// The result is nil if no combination of alternatives is both available and accepted. An error means
-// that the claims cannot be allocated on this node whichever devices are free.
-func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim,
-	accept func([]resourceapi.AllocationResult) bool,
-) ([]resourceapi.AllocationResult, error) {
-	allocator, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, a.catalog.slicesFor(node.Name), a.celCache)
-	if err != nil {
-		return nil, err
-	}
-	p := picking{ctx: ctx, allocator: allocator, node: node, accept: accept}
-	return p.from(claims)
-}
-
-// picking is one search through the alternatives of claims.
-type picking struct {
-	ctx       context.Context
-	allocator structured.Allocator
-	node      *corev1.Node
-	accept    func([]resourceapi.AllocationResult) bool
-	picks     int
-}
-
-// from picks devices for claims. If the result is not accepted, it partitions the other combinations:
-// those without the alternative chosen for the last request; those with that one but without the
-// alternative chosen for the request before; and so on.
-func (p *picking) from(claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
-	if p.picks++; p.picks > mostPicks {
-		return nil, fmt.Errorf("the claims have more than %d combinations of alternatives: ask for fewer in one pod", mostPicks)
-	}
-	results, err := p.allocator.Allocate(p.ctx, p.node, claims)
-	if err != nil || len(results) != len(claims) {
-		return nil, err
-	}
-	if p.accept(results) {
-		return results, nil
-	}
-	for c := len(claims) - 1; c >= 0; c-- {
-		requests := claims[c].Spec.Devices.Requests
-		for r := len(requests) - 1; r >= 0; r-- {
-			chosen := chosenOf(&requests[r], &results[c])
-			if chosen < 0 {
-				continue
-			}
-			if len(requests[r].FirstAvailable) > 1 {
-				others := slices.Delete(slices.Clone(requests[r].FirstAvailable), chosen, chosen+1)
-				if found, err := p.from(with(claims, c, r, others)); err != nil || found != nil {
-					return found, err
-				}
-			}
-			claims = with(claims, c, r, requests[r].FirstAvailable[chosen:chosen+1])
-			requests = claims[c].Spec.Devices.Requests
-		}
-	}
-	return nil, nil
-}
-
-// chosenOf returns the index of the alternative that was picked for a request; -1 if the request has no
-// alternatives.
-func chosenOf(request *resourceapi.DeviceRequest, result *resourceapi.AllocationResult) int {
-	for i := range result.Devices.Results {
-		main, sub, _ := strings.Cut(result.Devices.Results[i].Request, "/")
-		if main == request.Name {
-			return slices.IndexFunc(request.FirstAvailable, func(s resourceapi.DeviceSubRequest) bool { return s.Name == sub })
-		}
-	}
-	return -1
-}
-
-// with returns a copy of the claims in which one request has other alternatives. The copy shares all
-// other parts.
-func with(claims []*resourceapi.ResourceClaim, claim, request int, alternatives []resourceapi.DeviceSubRequest) []*resourceapi.ResourceClaim {
-	changed := *claims[claim]
-	changed.Spec.Devices.Requests = slices.Clone(changed.Spec.Devices.Requests)
-	changed.Spec.Devices.Requests[request].FirstAvailable = alternatives
-	claims = slices.Clone(claims)
-	claims[claim] = &changed
-	return claims
-}
 
 // Take marks the devices of an allocation as in use. Taking the same allocation again has no effect.
 func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {

@@ -4,6 +4,7 @@ package dra
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -34,7 +35,7 @@ func BenchmarkPick(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d/slices=node", nodes), func(b *testing.B) {
 			allocator := NewAllocator(structured.Features{}, catalog, cache)
 			for b.Loop() {
-				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, func([]resourceapi.AllocationResult) bool { return true })
+				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, &Effort{})
 				if err != nil || results == nil {
 					b.Fatal(results, err)
 				}
@@ -52,5 +53,29 @@ func BenchmarkPick(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkPickManyAlternatives is one question of a pod with as many requests and alternatives as the API allows in four
+// claims, all of which the quota refuses.
+func BenchmarkPickManyAlternatives(b *testing.B) {
+	var claims []*resourceapi.ResourceClaim
+	for range 4 {
+		var requests []resourceapi.DeviceRequest
+		for r := range 31 {
+			var alternatives []resourceapi.DeviceRequest
+			for a := range 8 {
+				alternatives = append(alternatives, exactly(fmt.Sprint("a", a), "gpu", 1))
+			}
+			requests = append(requests, firstAvailable(fmt.Sprint("r", r), alternatives...))
+		}
+		claims = append(claims, claim(requests...))
+	}
+	allocator, catalog := sizes(strings.Repeat("80 ", 124)).allocator(nil)
+	for b.Loop() {
+		r := &room{catalog: catalog, most: 1}
+		if results, err := allocator.Pick(b.Context(), onNode("n1"), claims, r.quota(), &Effort{}); results != nil || err == nil {
+			b.Fatal(results, err)
+		}
 	}
 }

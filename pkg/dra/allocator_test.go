@@ -121,7 +121,7 @@ func TestPick(t *testing.T) {
 			if c.node == "" {
 				c.node = "n1"
 			}
-			results, err := stock(c.stock).Pick(t.Context(), onNode(c.node), []*resourceapi.ResourceClaim{claim(c.requests...)}, atMost(c.limits))
+			results, err := stock(c.stock).Pick(t.Context(), onNode(c.node), []*resourceapi.ResourceClaim{claim(c.requests...)}, Quota{Accepts: atMost(c.limits)}, &Effort{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,13 +144,13 @@ func TestPickTriesEveryCombination(t *testing.T) {
 	for i := range 27 {
 		want := fmt.Sprintf("r/%s s/%s t/%s", names[i/9], names[i/3%3], names[i%3])
 		var tried []string
-		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, func(results []resourceapi.AllocationResult) bool {
+		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: func(results []resourceapi.AllocationResult) bool {
 			if slices.Contains(tried, got(results)) {
 				t.Errorf("%s is tried twice", got(results))
 			}
 			tried = append(tried, got(results))
 			return got(results) == want
-		})
+		}}, &Effort{})
 		if err != nil || got(results) != want {
 			t.Errorf("picked %q (%v), want %q", got(results), err, want)
 		}
@@ -163,8 +163,8 @@ func TestPickGivesUp(t *testing.T) {
 		requests = append(requests, firstAvailable(fmt.Sprint("r", i), exactly("a", "a", 1), exactly("b", "b", 1), exactly("c", "c", 1)))
 	}
 	never := func([]resourceapi.AllocationResult) bool { return false }
-	_, err := stock(map[string]int{"a": 5, "b": 5, "c": 5}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, never)
-	if err == nil || err.Error() != "the claims have more than 100 combinations of alternatives: ask for fewer in one pod" {
+	_, err := stock(map[string]int{"a": 5, "b": 5, "c": 5}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: never}, &Effort{})
+	if err == nil || err.Error() != "the claims have too many combinations of alternatives and devices to try all of them: they have 15 requests and alternatives in all" {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestTakeAndPutBack(t *testing.T) {
 	yes := func([]resourceapi.AllocationResult) bool { return true }
 	pick := func() []resourceapi.AllocationResult {
 		t.Helper()
-		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "a", 2))}, yes)
+		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "a", 2))}, Quota{Accepts: yes}, &Effort{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,15 +24,19 @@ func class(name string) *resourceapi.DeviceClass {
 	}
 }
 
-// slice publishes the devices of a node.
+// slice publishes the devices of a node. A word such as h100:40Gi is a device with less memory than 80Gi.
 func slice(node, classes string) *resourceapi.ResourceSlice {
 	spec := resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To(node), Pool: resourceapi.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}}
 	counts := map[string]int{}
-	for class := range strings.FieldsSeq(classes) {
+	for word := range strings.FieldsSeq(classes) {
+		class, size, other := strings.Cut(word, ":")
+		if !other {
+			size = "80Gi"
+		}
 		device := resourceapi.Device{
 			Name:       fmt.Sprintf("%s-%d", class, counts[class]),
 			Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"class": {StringValue: ptr.To(class)}},
-			Capacity:   map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse("80Gi")}},
+			Capacity:   map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse(size)}},
 		}
 		if class == "bare" {
 			device.Attributes["class"], device.Capacity = resourceapi.DeviceAttribute{StringValue: ptr.To("bare h100")}, nil

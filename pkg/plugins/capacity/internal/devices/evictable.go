@@ -30,9 +30,12 @@ func (s *Session) InVain(state *State, node *corev1.Node) bool {
 	}
 	ctx, cancel := s.pickContext()
 	defer cancel()
-	results, err := s.evictable.allocator.Pick(ctx, node, state.objects(), func([]resourceapi.AllocationResult) bool { return true })
+	results, err := s.evictable.allocator.Pick(ctx, node, state.objects(), anything, state.effort)
 	return err == nil && results == nil
 }
+
+// anything accepts all devices.
+var anything = dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}
 
 func (s *Session) openEvictable() {
 	allocator, err := s.pending.Allocator(s.Catalog)

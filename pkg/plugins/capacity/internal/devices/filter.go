@@ -5,7 +5,6 @@ package devices
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,8 +15,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// pickTimeout bounds the search for devices on one node, as upstream bounds it.
-const pickTimeout = 10 * time.Second
+// pickTimeout bounds the search for devices on one node, in case Kubernetes' algorithm goes back and forth among many
+// requests. A pod for which it ends the search is not looked at on other nodes in the same session.
+const pickTimeout = 2 * time.Second
 
 // Filter picks devices on a node. It says why the node is not suitable: it cannot use devices that are
 // allocated already, it lacks devices, or the quota does not allow the devices that it has. It is
@@ -35,8 +35,9 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 	picked, err := s.pick(state, node)
 	switch {
 	case err != nil:
-		state.refuse(report.PickFailed{Err: err})
-		return &report.NodeRefusal{Message: err.Error()}
+		failure := state.failure(err)
+		state.refuse(failure)
+		return &report.NodeRefusal{Message: failure.Message()}
 	case picked == nil:
 		inVain := s.InVain(state, node)
 		state.setInsufficient(inVain)
@@ -64,54 +65,21 @@ func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
 	picked := &pick{changes: s.allocator.Changes()}
 	ctx, cancel := s.pickContext()
 	defer cancel()
-	var failed error
-	results, err := s.allocator.Pick(ctx, node, state.objects(), func(results []resourceapi.AllocationResult) bool {
-		var allowed bool
-		picked.amounts, allowed, failed = s.allows(state, node, results)
-		return allowed
-	})
+	quota := nodeQuota{session: s, state: state, node: node}
+	results, err := s.allocator.Pick(ctx, node, state.objects(), quota.asQuota(), state.effort)
 	switch {
 	case err != nil:
 		return nil, err
-	case failed != nil:
-		return nil, failed
 	case results == nil:
-		return nil, nil
+		return nil, quota.failed
 	}
-	picked.results = results
+	picked.results, picked.amounts = results, quota.amounts
 	return picked, nil
 }
 
 // pickContext bounds the time of one search. A session that is running when the scheduler stops goes on to its end.
 func (s *Session) pickContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(s.ctx), pickTimeout)
-}
-
-// allows checks what would be charged for picked devices against the quota, and returns it for each claim.
-func (s *Session) allows(state *State, node *corev1.Node, results []resourceapi.AllocationResult) ([]ledger.Amounts, bool, error) {
-	if !state.open {
-		return nil, true, nil
-	}
-	amounts, asked := make([]ledger.Amounts, len(state.unallocated)), slices.Clone(state.pod.Checked)
-	if cards := s.CardsOn(state.pod, node); cards != nil {
-		asked = append(asked, cards)
-	}
-	for i, claim := range state.unallocated {
-		would, lacking, err := s.Claims.Picked(claim, &results[i])
-		if err != nil {
-			return nil, false, err
-		}
-		if err := s.checkCapacities(state, lacking, &results[i]); err != nil {
-			return nil, false, err
-		}
-		amounts[i] = would
-		asked[slices.Index(asked, claim.Part)] = ledger.NewPart(would)
-	}
-	refusal, err := state.books.Fits(state.pod.Queue, asked)
-	if refusal != nil {
-		state.refuse(s.Refuse(state.pod.Queue, refusal))
-	}
-	return amounts, refusal == nil && err == nil, err
 }
 
 // checkCapacities returns an error if a queue limits a capacity that a picked device lacks, because the

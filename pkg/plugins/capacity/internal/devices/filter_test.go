@@ -3,6 +3,8 @@
 package devices
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,9 +65,23 @@ func TestFilter(t *testing.T) {
 			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <80GiB>, total would be <80GiB>, but capability is <79GiB>",
 		},
 		{
+			name: "a smaller device of the class has quota", devices: "h100 h100 h100:40Gi", quota: "h100/memory=40Gi", picked: "n1/h100-2",
+			claims:    []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))},
+			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <80GiB>, total would be <80GiB>, but capability is <40GiB>",
+		},
+		{
+			name: "the quota has room for one large and one small device", devices: "h100 h100 h100:40Gi", quota: "h100/memory=120Gi", picked: "n1/h100-0 n1/h100-2",
+			claims:    []*resourceapi.ResourceClaim{claim("c", exactly("h100", 2))},
+			quotaSays: "Queue <q> has insufficient <h100/memory> quota: requested <160GiB>, total would be <160GiB>, but capability is <120GiB>",
+		},
+		{
+			name: "another device has the limited capacity", devices: "bare h100", quota: "h100/memory=80Gi", picked: "n1/h100-0",
+			claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))},
+		},
+		{
 			name: "the picked device lacks a limited capacity", devices: "bare", quota: "h100/memory=80Gi",
 			claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))},
-			want:   report.NodeRefusal{Message: lacks}, quotaSays: "The scheduler cannot pick devices: " + lacks,
+			want:   report.NodeRefusal{Message: "The scheduler cannot pick devices: " + lacks}, quotaSays: "The scheduler cannot pick devices: " + lacks,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,6 +105,30 @@ func TestFilter(t *testing.T) {
 				t.Errorf("picked %q, want %q", picked, c.picked)
 			}
 		})
+	}
+}
+
+// TestASearchThatEndsSaysSo: too many alternatives for each of which the quota must be checked together.
+func TestASearchThatEndsSaysSo(t *testing.T) {
+	c := claim("c")
+	for i := range 31 {
+		request := firstOf("h100", "a100")
+		request.Name = fmt.Sprint("r", i)
+		c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, request)
+	}
+	f := newFixture(t, cluster{
+		devices: map[string]string{"n1": strings.Repeat("h100 a100 ", 31), "n2": ""}, quotas: map[string]string{"q": "h100=15 a100=15"}, claims: []*resourceapi.ResourceClaim{c},
+	})
+	state := f.preFilter(f.pod("p", "q", "c"))
+	const want = "The scheduler did not try all devices that the pod may get: ResourceClaims ns/c have <62> requests and alternatives with too many combinations, " +
+		"and none of those that were tried is free and within the quota: use fewer alternatives, or more pods with fewer claims each"
+	refusal := f.session.Filter(state, f.node("n1"))
+	if refusal == nil || refusal.Message != want || messageOf(state.Refusal()) != want {
+		t.Errorf("refusal %+v, and the pod is told %q", refusal, messageOf(state.Refusal()))
+	}
+	again, _ := f.session.PreFilter(state.pod, f.held(), state)
+	if again.effort != state.effort {
+		t.Error("a later action searches for as long again")
 	}
 }
 

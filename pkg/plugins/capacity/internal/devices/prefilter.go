@@ -11,6 +11,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
@@ -23,10 +24,10 @@ func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State
 	if err := s.openAllocator(); err != nil {
 		return nil, report.Unplaceable{Err: err}
 	}
-	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}}
+	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}, effort: &dra.Effort{}}
 	if before != nil {
-		// Later actions do not filter nodes again that cannot become suitable.
-		state.unavailable, state.inVain, state.insufficient = before.unavailable, before.inVain, before.inVain
+		// Later actions do not filter nodes again that cannot become suitable, and do not search for longer.
+		state.unavailable, state.inVain, state.insufficient, state.effort = before.unavailable, before.inVain, before.inVain, before.effort
 	}
 	for _, claim := range pod.Claims {
 		object := s.latest(claim.Object)

@@ -59,7 +59,7 @@ func (s *Session) pickWithout(state *State, node *corev1.Node, leaving []*demand
 	}
 	defer s.allocator.Suppose(s.freedBy(leaving), s.promised())()
 	// What this search finds out is no reason to report, so that it has a state of its own.
-	picked, err := s.pick(&State{pod: state.pod, books: s.booksWithout(leaving), unallocated: state.unallocated, open: state.open}, node)
+	picked, err := s.pick(&State{pod: state.pod, books: s.booksWithout(leaving), unallocated: state.unallocated, open: state.open, effort: state.effort}, node)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (s *Session) Reserve(state *State, node *corev1.Node) error {
 // happens if Volcano goes back to an earlier choice of nodes, in which another pod was first. The state itself stays as
 // it is, because Volcano may go back once more.
 func (s *Session) withDecided(state *State) (*State, error) {
-	now := &State{pod: state.pod, books: state.books, allocated: slices.Clip(state.allocated), open: state.open, picks: map[string]*pick{}}
+	now := &State{pod: state.pod, books: state.books, allocated: slices.Clip(state.allocated), open: state.open, effort: state.effort, picks: map[string]*pick{}}
 	for _, claim := range state.unallocated {
 		decided := s.pending.Of(claim.Object.UID)
 		if decided == nil {

@@ -3,6 +3,7 @@
 package devices
 
 import (
+	"errors"
 	"sync"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
@@ -25,6 +27,8 @@ type State struct {
 	unallocated []*demand.Claim
 	// open says that the quota must be checked against the devices that are picked.
 	open bool
+	// effort bounds the search for devices in this session.
+	effort *dra.Effort
 
 	mu sync.Mutex
 	// picks has what was picked on each node.
@@ -89,12 +93,32 @@ func (s *State) refuse(refusal report.Refusal) {
 }
 
 func before(a, b report.Refusal) bool {
-	_, failedA := a.(report.PickFailed)
-	_, failedB := b.(report.PickFailed)
-	if failedA != failedB {
+	if failedA, failedB := failed(a), failed(b); failedA != failedB {
 		return failedA
 	}
 	return a.Message() < b.Message()
+}
+
+func failed(refusal report.Refusal) bool {
+	switch refusal.(type) {
+	case report.PickFailed, report.SearchUnfinished:
+		return true
+	default:
+		return false
+	}
+}
+
+// failure explains an error of the search for devices.
+func (s *State) failure(err error) report.Refusal {
+	var unfinished *dra.UnfinishedError
+	if !errors.As(err, &unfinished) {
+		return report.PickFailed{Err: err}
+	}
+	var claims []string
+	for _, claim := range s.unallocated {
+		claims = append(claims, nameOf(claim.Object))
+	}
+	return report.SearchUnfinished{Claims: claims, Requests: unfinished.Requests}
 }
 
 func (s *State) setUnavailable(claim types.UID) {

@@ -37,6 +37,23 @@ func (PickFailed) Reason() string { return TaskRequestFailedReason }
 // Message implements Refusal.
 func (p PickFailed) Message() string { return "The scheduler cannot pick devices: " + p.Err.Error() }
 
+// SearchUnfinished refuses a pod whose claims allow more combinations of alternatives and devices than the scheduler tries.
+type SearchUnfinished struct {
+	// Claims are the claims that need devices.
+	Claims []string
+	// Requests is how many requests they have. A request with alternatives counts as many times.
+	Requests int
+}
+
+// Reason implements Refusal.
+func (SearchUnfinished) Reason() string { return TaskRequestFailedReason }
+
+// Message implements Refusal.
+func (s SearchUnfinished) Message() string {
+	return fmt.Sprintf("The scheduler did not try all devices that the pod may get: ResourceClaims %s have <%d> requests and alternatives with too many combinations, and none of those that were tried is free and within the quota: use fewer alternatives, or more pods with fewer claims each",
+		list(s.Claims), s.Requests)
+}
+
 // UnknownCapacity refuses a claim that asks for a capacity that no device has.
 type UnknownCapacity struct{ Claim, Capacity string }
 

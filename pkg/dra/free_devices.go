@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+)
+
+// excludedAttribute is an attribute that the devices of a search have in addition to those that are published, and
+// notExcluded the selector that looks at it. Devices that are excluded in another way would still count: a device that is
+// marked as in use consumes the counters that partitions share, and a device that is left out makes "all devices" fewer.
+const (
+	excludedAttribute = "devicequota.io/excluded"
+	notExcluded       = `device.attributes["devicequota.io"].excluded == false`
+)
+
+// freeDevices is the devices that a node can reach and that are not in use, with a way to exclude some of them.
+type freeDevices struct {
+	allocator *Allocator
+	slices    []*resourceapi.ResourceSlice
+	devices   []*freeDevice
+	byID      map[DeviceID]*freeDevice
+	// charges has what each device comes to, by class. The device's place in it is that in devices.
+	charges map[string][]Charge
+	// matching has which devices match a class and selectors.
+	matching map[string][]bool
+	// solver allocates devices that are not excluded. It is nil until it is needed.
+	solver structured.Allocator
+}
+
+// freeDevice is a device that is not in use.
+type freeDevice struct {
+	*resourceapi.Device
+	id       DeviceID
+	excluded *bool
+	// plain says that nothing but the selectors of a request decides whether the device can be picked.
+	plain bool
+}
+
+func newFreeDevices(a *Allocator, slices []*resourceapi.ResourceSlice) *freeDevices {
+	s := &freeDevices{allocator: a, slices: slices, byID: map[DeviceID]*freeDevice{}, charges: map[string][]Charge{}, matching: map[string][]bool{}}
+	for _, slice := range slices {
+		for i := range slice.Spec.Devices {
+			device := &slice.Spec.Devices[i]
+			id := DeviceID{slice.Spec.Driver, slice.Spec.Pool.Name, device.Name}
+			published, _ := a.catalog.Device(id)
+			if published != device || a.taken.AllocatedDevices.Has(structured.MakeDeviceID(id.Driver, id.Pool, id.Device)) {
+				continue
+			}
+			plain := !ptr.Deref(device.AllowMultipleAllocations, false) && len(device.ConsumesCounters)+len(device.Taints) == 0 &&
+				device.NodeName == nil && device.NodeSelector == nil && device.AllNodes == nil
+			s.byID[id] = &freeDevice{Device: device, id: id, excluded: new(bool), plain: plain}
+			s.devices = append(s.devices, s.byID[id])
+		}
+	}
+	return s
+}
+
+// open returns an allocator for which the devices have the attribute excludedAttribute. Claims must have the
+// selector notExcluded.
+func (s *freeDevices) open(ctx context.Context) (structured.Allocator, error) {
+	if s.solver != nil {
+		return s.solver, nil
+	}
+	marked := make([]*resourceapi.ResourceSlice, len(s.slices))
+	for i, slice := range s.slices {
+		copied := *slice
+		copied.Spec.Devices = slices.Clone(slice.Spec.Devices)
+		for j := range copied.Spec.Devices {
+			device, flag := &copied.Spec.Devices[j], new(bool)
+			if known := s.byID[DeviceID{slice.Spec.Driver, slice.Spec.Pool.Name, device.Name}]; known != nil {
+				flag = known.excluded
+			}
+			attributes := make(map[resourceapi.QualifiedName]resourceapi.DeviceAttribute, len(device.Attributes)+1)
+			maps.Copy(attributes, device.Attributes)
+			attributes[excludedAttribute] = resourceapi.DeviceAttribute{BoolValue: flag}
+			device.Attributes = attributes
+		}
+		marked[i] = &copied
+	}
+	var err error
+	a := s.allocator
+	s.solver, err = structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, marked, a.celCache)
+	return s.solver, err
+}
+
+// chargesFor returns what each device comes to if it is picked for a request of a class.
+func (s *freeDevices) chargesFor(class, request string, claim int, charge func(int, *resourceapi.AllocationResult) Charge) []Charge {
+	charges, known := s.charges[class]
+	if known {
+		return charges
+	}
+	charges = make([]Charge, len(s.devices))
+	for i, device := range s.devices {
+		only := resourceapi.DeviceRequestAllocationResult{Request: request, Driver: device.id.Driver, Pool: device.id.Pool, Device: device.id.Device}
+		if ptr.Deref(device.AllowMultipleAllocations, false) {
+			only.ConsumedCapacity = consumedUnknown
+		}
+		charges[i] = charge(claim, &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{
+			Results: []resourceapi.DeviceRequestAllocationResult{only},
+		}})
+	}
+	s.charges[class] = charges
+	return charges
+}
+
+// matches returns which devices match a class and selectors. A selector that cannot be evaluated matches, because
+// Kubernetes' algorithm reports it.
+func (s *freeDevices) matches(ctx context.Context, class string, selectors []resourceapi.DeviceSelector) []bool {
+	var expressions []string
+	if object, found := s.allocator.catalog.Class(class); found {
+		expressions = append(expressions, expressionsOf(object.Spec.Selectors)...)
+	}
+	expressions = append(expressions, expressionsOf(selectors)...)
+	key := strings.Join(expressions, "\x00")
+	if matching, known := s.matching[key]; known {
+		return matching
+	}
+	matching := make([]bool, len(s.devices))
+	for i, device := range s.devices {
+		matching[i] = !slices.ContainsFunc(expressions, func(expression string) bool {
+			compiled := s.allocator.celCache.GetOrCompile(expression)
+			if compiled.Error != nil {
+				return false
+			}
+			ok, _, err := compiled.DeviceMatches(ctx, cel.Device{
+				Driver: device.id.Driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity,
+			})
+			return err == nil && !ok
+		})
+	}
+	s.matching[key] = matching
+	return matching
+}
+
+func expressionsOf(selectors []resourceapi.DeviceSelector) []string {
+	var expressions []string
+	for _, selector := range selectors {
+		if selector.CEL != nil {
+			expressions = append(expressions, selector.CEL.Expression)
+		}
+	}
+	return expressions
+}
+
+// policyOf tells devices apart that can be shared: what is consumed of them depends on their capacities and policies. It
+// is empty for other devices.
+func policyOf(device *resourceapi.Device) string {
+	if !ptr.Deref(device.AllowMultipleAllocations, false) {
+		return ""
+	}
+	text, err := json.Marshal(device.Capacity)
+	if err != nil {
+		return device.Name // different from all others
+	}
+	return string(text)
+}

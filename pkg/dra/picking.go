@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/structured"
+)
+
+// Quota says which devices may be picked.
+type Quota struct {
+	// Accepts reports whether these results, one for each claim, may be allocated.
+	Accepts func(results []resourceapi.AllocationResult) bool
+	// Charge identifies what a device comes to if it is the only one that is picked for a claim. Devices with the same
+	// charge are the same to Accepts. For a device that can be shared, which comes to what is consumed of it, the
+	// result has no consumed capacity, and Charge is the least. Charge is nil if all devices are the same.
+	Charge func(claim int, only *resourceapi.AllocationResult) Charge
+	// Possible reports whether Accepts may accept some choice for all slots together. It may err to the good side.
+	Possible func(slots []Slots) bool
+}
+
+// Charge is a name for what a device comes to. Its caller knows what it means.
+type Charge int
+
+// Slots are the devices that one request needs, and how many there are to choose from.
+type Slots struct {
+	Claim, Count int
+	Choices      []Choice
+}
+
+// Choice is a number of devices with the same charge.
+type Choice struct {
+	Charge  Charge
+	Devices int
+	// Shared says that each of the devices can be picked several times.
+	Shared bool
+}
+
+// Pick returns an allocation on a node for each claim. No claim may be allocated already. The quota may reject a
+// result. Pick then tries other devices for the same alternatives, and after that other alternatives of firstAvailable
+// requests, those of the last request first, each in its order of preference.
+//
+// The result is nil if nothing is both available and accepted. An UnfinishedError means that not everything was tried, because
+// the effort or the context ended. Any other error means that the claims cannot be allocated on this node
+// whichever devices are free.
+func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim, quota Quota, effort *Effort,
+) ([]resourceapi.AllocationResult, error) {
+	slices := a.catalog.slicesFor(node.Name)
+	solver, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, slices, a.celCache)
+	if err != nil {
+		return nil, err
+	}
+	effort.beginNode()
+	p := picking{ctx: ctx, allocator: a, slices: slices, solver: solver, node: node, quota: quota, effort: effort}
+	results, err := p.from(claims)
+	switch {
+	case ctx.Err() != nil:
+		effort.end() // on other nodes, it takes as long
+		return nil, &UnfinishedError{Requests: sizeOf(claims)}
+	case errors.Is(err, errTooMuch):
+		return nil, &UnfinishedError{Requests: sizeOf(claims)}
+	default:
+		return results, err
+	}
+}
+
+// picking is one search, on one node.
+type picking struct {
+	ctx       context.Context
+	allocator *Allocator
+	slices    []*resourceapi.ResourceSlice
+	solver    structured.Allocator
+	node      *corev1.Node
+	quota     Quota
+	effort    *Effort
+	// free is nil until other devices must be tried.
+	free *freeDevices
+}
+
+// ask asks Kubernetes' algorithm for devices. The result is nil if there are none.
+func (p *picking) ask(solver structured.Allocator, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
+	if err := p.effort.spend(effortOf(claims)); err != nil {
+		return nil, err
+	}
+	results, err := solver.Allocate(p.ctx, p.node, claims)
+	if err != nil || len(results) != len(claims) {
+		return nil, err
+	}
+	return results, nil
+}
+
+// from picks devices for claims. If the result is not accepted, it tries other devices for the alternatives that were
+// chosen, and then partitions the other combinations of alternatives: those without the alternative chosen for
+// the last request; those with that one but without the alternative chosen for the request before; and so on.
+func (p *picking) from(claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
+	results, err := p.ask(p.solver, claims)
+	if err != nil || results == nil {
+		return nil, err
+	}
+	if p.quota.Accepts(results) {
+		return results, nil
+	}
+	if found, err := p.otherDevices(chosen(claims, results), results); err != nil || found != nil {
+		return found, err
+	}
+	for c := len(claims) - 1; c >= 0; c-- {
+		requests := claims[c].Spec.Devices.Requests
+		for r := len(requests) - 1; r >= 0; r-- {
+			chosen := chosenOf(&requests[r], &results[c])
+			if chosen < 0 {
+				continue
+			}
+			if len(requests[r].FirstAvailable) > 1 {
+				others := slices.Delete(slices.Clone(requests[r].FirstAvailable), chosen, chosen+1)
+				if found, err := p.from(with(claims, c, r, others)); err != nil || found != nil {
+					return found, err
+				}
+			}
+			claims = with(claims, c, r, requests[r].FirstAvailable[chosen:chosen+1])
+			requests = claims[c].Spec.Devices.Requests
+		}
+	}
+	return nil, nil
+}
+
+// chosen returns a copy of the claims in which each request has only the alternative that was picked.
+func chosen(claims []*resourceapi.ResourceClaim, results []resourceapi.AllocationResult) []*resourceapi.ResourceClaim {
+	fixed := make([]*resourceapi.ResourceClaim, len(claims))
+	for c, claim := range claims {
+		changed := *claim
+		changed.Spec.Devices.Requests = slices.Clone(claim.Spec.Devices.Requests)
+		for r := range changed.Spec.Devices.Requests {
+			request := &changed.Spec.Devices.Requests[r]
+			if i := chosenOf(request, &results[c]); i >= 0 {
+				request.FirstAvailable = slices.Clone(request.FirstAvailable[i : i+1])
+			}
+		}
+		fixed[c] = &changed
+	}
+	return fixed
+}
+
+// chosenOf returns the index of the alternative that was picked for a request; -1 if the request has no
+// alternatives.
+func chosenOf(request *resourceapi.DeviceRequest, result *resourceapi.AllocationResult) int {
+	for i := range result.Devices.Results {
+		main, sub, _ := strings.Cut(result.Devices.Results[i].Request, "/")
+		if main == request.Name {
+			return slices.IndexFunc(request.FirstAvailable, func(s resourceapi.DeviceSubRequest) bool { return s.Name == sub })
+		}
+	}
+	return -1
+}
+
+// with returns a copy of the claims in which one request has other alternatives. The copy shares all
+// other parts.
+func with(claims []*resourceapi.ResourceClaim, claim, request int, alternatives []resourceapi.DeviceSubRequest) []*resourceapi.ResourceClaim {
+	changed := *claims[claim]
+	changed.Spec.Devices.Requests = slices.Clone(changed.Spec.Devices.Requests)
+	changed.Spec.Devices.Requests[request].FirstAvailable = alternatives
+	claims = slices.Clone(claims)
+	claims[claim] = &changed
+	return claims
+}

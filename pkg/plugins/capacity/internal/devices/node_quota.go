@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devices
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// nodeQuota says which devices of one node the quota allows for a pod.
+type nodeQuota struct {
+	session *Session
+	state   *State
+	node    *corev1.Node
+
+	// amounts has what each claim comes to with the devices that were accepted.
+	amounts []ledger.Amounts
+	// failed is why some devices cannot be counted. It does not matter if others are accepted.
+	failed error
+	// charges has what each dra.Charge means.
+	charges []ledger.Amounts
+}
+
+func (q *nodeQuota) asQuota() dra.Quota {
+	if !q.state.open {
+		return dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}
+	}
+	return dra.Quota{Accepts: q.accepts, Charge: q.charge, Possible: q.possible}
+}
+
+// accepts checks what would be charged for picked devices against the quota.
+func (q *nodeQuota) accepts(results []resourceapi.AllocationResult) bool {
+	amounts := make([]ledger.Amounts, len(results))
+	for i, claim := range q.state.unallocated {
+		would, lacking, err := q.session.Claims.Picked(claim, &results[i])
+		if err == nil {
+			err = q.session.checkCapacities(q.state, lacking, &results[i])
+		}
+		if err != nil {
+			q.failed = cmp.Or(q.failed, err)
+			return false
+		}
+		amounts[i] = would
+	}
+	refusal, err := q.fits(amounts)
+	if refusal != nil {
+		q.state.refuse(q.session.Refuse(q.state.pod.Queue, refusal))
+	}
+	q.failed = cmp.Or(q.failed, err)
+	q.amounts = amounts
+	return refusal == nil && err == nil
+}
+
+// fits checks whether the pod fits if its claims come to these amounts.
+func (q *nodeQuota) fits(amounts []ledger.Amounts) (*ledger.Refusal, error) {
+	asked := slices.Clone(q.state.pod.Checked)
+	if cards := q.session.CardsOn(q.state.pod, q.node); cards != nil {
+		asked = append(asked, cards)
+	}
+	for i, claim := range q.state.unallocated {
+		asked[slices.Index(asked, claim.Part)] = ledger.NewPart(amounts[i])
+	}
+	return q.state.books.Fits(q.state.pod.Queue, asked)
+}
+
+// charge implements dra.Quota. A device that cannot be counted comes to nothing, so that it is left to accepts.
+func (q *nodeQuota) charge(claim int, only *resourceapi.AllocationResult) dra.Charge {
+	amounts, _, err := q.session.Claims.Picked(q.state.unallocated[claim], only)
+	if err != nil {
+		amounts = nil
+	}
+	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return cmp.Compare(a.Dimension, b.Dimension) })
+	known := slices.IndexFunc(q.charges, func(c ledger.Amounts) bool { return slices.Equal(c, amounts) })
+	if known < 0 {
+		known, q.charges = len(q.charges), append(q.charges, amounts)
+	}
+	return dra.Charge(known)
+}
+
+// possible implements dra.Quota: it checks the least amount in each dimension, although no devices may have the least of
+// all dimensions.
+func (q *nodeQuota) possible(slots []dra.Slots) bool {
+	least := make([]ledger.Amounts, len(q.state.unallocated))
+	for _, slot := range slots {
+		var err error
+		if least[slot.Claim], err = q.plusLeast(least[slot.Claim], slot); err != nil {
+			return true // left to accepts
+		}
+	}
+	refusal, err := q.fits(least)
+	return refusal == nil || err != nil
+}
+
+// plusLeast adds, in each dimension, the smallest amounts of as many devices as a slot needs.
+func (q *nodeQuota) plusLeast(sum ledger.Amounts, slot dra.Slots) (ledger.Amounts, error) {
+	var dimensions []ledger.Ordinal
+	for _, choice := range slot.Choices {
+		for _, e := range q.charges[choice.Charge] {
+			if !slices.Contains(dimensions, e.Dimension) {
+				dimensions = append(dimensions, e.Dimension)
+			}
+		}
+	}
+	choices := slices.Clone(slot.Choices)
+	for _, o := range dimensions {
+		slices.SortFunc(choices, func(a, b dra.Choice) int {
+			return q.charges[a.Charge].Of(o).Cmp(q.charges[b.Charge].Of(o))
+		})
+		rest := slot.Count
+		for _, choice := range choices {
+			n := min(rest, choice.Devices)
+			if choice.Shared {
+				n = rest
+			}
+			rest -= n
+			amount, err := q.charges[choice.Charge].Of(o).Times(int64(n))
+			if err == nil && amount.Sign() > 0 {
+				sum, err = sum.Plus(o, amount)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sum, nil
+}
