@@ -42,6 +42,7 @@ type Reader struct {
 	templates resourcelisters.ResourceClaimTemplateLister
 	classes   resourcelisters.DeviceClassLister
 	synced    []cache.InformerSynced
+	holders   *holders
 	// served is the version that the API server had at the start, in the client's spelling.
 	served string
 	// ready is set once everything has synced.
@@ -91,13 +92,15 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 		return nil, fmt.Errorf("start to read ResourceSlices: %w", err)
 	}
 	assumed := assumecache.NewAssumeCache(klog.FromContext(ctx), claims.Informer(), "ResourceClaim", "", nil)
+	holders := newHolders()
 	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when
 	// its handlers have processed every claim that existed at the start.
-	handled := assumed.AddEventHandler(cache.ResourceEventHandlerFuncs{}).HasSynced
+	handled := assumed.AddEventHandler(holders.handler()).HasSynced
 	r := &Reader{
 		factory:   factory,
 		published: published,
 		client:    group,
+		holders:   holders,
 		manager:   dynamicresources.NewDRAManager(ctx, assumed, published, factory),
 		claims:    claims.Lister(),
 		templates: templates.Lister(),
@@ -189,6 +192,18 @@ func (r *Reader) Catalog() *dra.Catalog {
 	}
 	r.catalog = dra.NewCatalog(classes, slices)
 	return r.catalog
+}
+
+// Conflicts lists the devices that several claims have beyond what sharing allows, by what a catalog says of the
+// devices.
+func (r *Reader) Conflicts(catalog *dra.Catalog) []dra.Conflict {
+	r.holders.use(catalog)
+	return r.holders.all()
+}
+
+// ConflictOf returns a conflict for which a claim, which has an allocation, must give up its devices. It is nil if there is none.
+func (r *Reader) ConflictOf(claim *resourceapi.ResourceClaim, settled func(*resourceapi.ResourceClaim) bool) *dra.Conflict {
+	return r.holders.of(claim, settled)
 }
 
 // allocator returns an allocator for which no device is in use. Pending.Allocator adds those that are.

@@ -44,22 +44,47 @@ func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending) *Wri
 
 // Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet, with a
 // record of the queue that is charged, which is the text of a record.QueueAnnotation.
-// Every claim must have an allocation. After an error no claim is reserved for the pod, and allocations
-// that no other pod needs are no longer pending.
+// Every claim must have an allocation. A claim with devices that another claim came to first gives them up. After an error
+// no claim is reserved for the pod, and allocations that no other pod needs are no longer pending.
 func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string) error {
 	for _, claim := range claims {
 		w.pending.begin(claim.UID, pod.UID)
 	}
-	for i, claim := range claims {
-		if err := w.reserveOne(ctx, pod, claim, queue); err != nil {
-			w.Release(ctx, pod, claims[:i])
-			for _, rest := range claims[i:] {
-				w.pending.failed(rest.UID, pod.UID)
-			}
-			return err
+	contested, err := w.conflict(ctx, pod, claims)
+	reserved := 0
+	for ; err == nil && reserved < len(claims); reserved++ {
+		if err = w.reserveOne(ctx, pod, claims[reserved], queue); err != nil {
+			break
 		}
 	}
-	return nil
+	if err == nil {
+		// Another scheduler may have written an allocation of the same devices in the meantime.
+		contested, err = w.conflict(ctx, pod, claims)
+	}
+	if err == nil {
+		return nil
+	}
+	w.Release(ctx, pod, claims[:reserved])
+	for _, rest := range claims[reserved:] {
+		w.pending.failed(rest.UID, pod.UID)
+	}
+	if contested != nil {
+		w.Deallocate(ctx, pod, contested)
+	}
+	return err
+}
+
+// conflict returns a claim that must give up its devices to another claim, and says why.
+func (w *Writer) conflict(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
+	settled := Settled(pod, func(namespace, name string) (*corev1.Pod, error) {
+		return w.kube.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	})
+	for _, claim := range claims {
+		if conflict := w.reader.ConflictOf(claim, settled); conflict != nil {
+			return claim, fmt.Errorf("ResourceClaim %s/%s gives up its devices: %s", claim.Namespace, claim.Name, conflict)
+		}
+	}
+	return nil, nil
 }
 
 // reserveOne reserves a claim for a pod. Until the reader has what was written, no other pod writes the claim.

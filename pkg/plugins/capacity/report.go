@@ -21,6 +21,9 @@ func (p *plugin) report() {
 	}
 	p.cache.report.Refusals(p.session.Jobs)
 	p.cache.report.Problems(p.snapshot.Problems, p.session.Queues)
+	if p.devices != nil {
+		p.cache.report.DeviceConflicts(p.devices.Conflicts())
+	}
 	if p.cardsNotReady == nil { // otherwise the session may lack jobs that come yet
 		p.cache.report.Unattributed(p.snapshot.Unattributed())
 	}

@@ -61,6 +61,12 @@ func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *
 	if payer, _, charged := s.Ledger.Payer(claim.Part); unwritten && charged && payer != pod.Queue {
 		return busy(object, "is being allocated for a pod of another queue: this pod can share it afterwards")
 	}
+	if conflict := s.conflictOf(pod, object); conflict != nil {
+		if s.pending.Of(object.UID) == nil && !usedByOthers(pod, object) {
+			s.deallocate(pod.Object, object)
+		}
+		return report.DeviceAllocatedTwice{Conflict: conflict, Claim: nameOf(object)}
+	}
 	// Upstream's CanBeReserved is always true in v0.34.
 	full := len(object.Status.ReservedFor) >= resourceapi.ResourceClaimReservedForMaxSize
 	if full && !resourceclaim.IsReservedForPod(pod.Object, object) {

@@ -3,6 +3,7 @@
 package devices
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,9 @@ func (s *Session) Reserve(state *State, node *corev1.Node) error {
 		return err
 	}
 	pod := state.pod.Object.UID
+	if err := s.checkConflicts(state, picked); err != nil {
+		return err
+	}
 	for i, claim := range state.unallocated {
 		amounts := claim.Part.Amounts()
 		if picked.amounts != nil {
@@ -39,6 +43,23 @@ func (s *Session) Reserve(state *State, node *corev1.Node) error {
 	for i := range state.allocated {
 		if err := s.join(&state.allocated[i], pod, node); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkConflicts returns an error if another scheduler has allocated the devices since they were picked, or since PreFilter.
+func (s *Session) checkConflicts(state *State, picked *pick) error {
+	for i := range state.allocated {
+		if conflict := s.conflictOf(state.pod, state.allocated[i].ResourceClaim); conflict != nil {
+			return errors.New(conflict.String())
+		}
+	}
+	for i, claim := range state.unallocated {
+		wanted := *claim.Object
+		wanted.Status.Allocation = &picked.results[i]
+		if conflict := s.conflictOf(state.pod, &wanted); conflict != nil {
+			return errors.New(conflict.String())
 		}
 	}
 	return nil

@@ -54,6 +54,21 @@ func (s SearchUnfinished) Message() string {
 		list(s.Claims), s.Requests)
 }
 
+// DeviceAllocatedTwice refuses a pod whose claim has a device that another claim has, too.
+type DeviceAllocatedTwice struct {
+	*dra.Conflict
+	// Claim is the claim of the pod.
+	Claim string
+}
+
+// Reason implements Refusal.
+func (DeviceAllocatedTwice) Reason() string { return DeviceAllocatedTwiceReason }
+
+// Message implements Refusal.
+func (d DeviceAllocatedTwice) Message() string {
+	return fmt.Sprintf("ResourceClaim %s cannot be used: %s. It gets other devices if no other pod uses it; otherwise, delete the pods that use it", d.Claim, d.Conflict)
+}
+
 // UnknownCapacity refuses a claim that asks for a capacity that no device has.
 type UnknownCapacity struct{ Claim, Capacity string }
 

@@ -24,6 +24,7 @@ const (
 	InsufficientMemoryQuotaReason = "InsufficientMemoryQuota"
 	InsufficientScalarQuotaReason = "InsufficientScalarQuota"
 	EmptyQueueCapabilityReason    = "EmptyQueueCapability"
+	DeviceAllocatedTwiceReason    = "DeviceAllocatedTwice"
 	InsufficientDevicesReason     = "InsufficientDevices"
 	TaskRequestFailedReason       = "GetTaskRequestResourceFailed"
 	UnschedulableReason           = "Unschedulable"

@@ -33,12 +33,13 @@ type Reporter struct {
 	pods    map[api.TaskID]podRefusal
 	jobs    map[api.JobID]Refusal
 	waiting map[api.JobID]podRefusal
-	// toldPods, toldJobs, toldMissing, toldQueues, and toldNodes have the last messages.
-	toldPods    map[api.TaskID]toldPod
-	toldJobs    map[api.JobID]string
-	toldMissing map[types.UID]string
-	toldQueues  Problems
-	toldNodes   map[string]string
+	// toldPods, toldJobs, toldMissing, toldQueues, and toldNodes have the last messages, toldConflicts the last conflicts.
+	toldPods      map[api.TaskID]toldPod
+	toldJobs      map[api.JobID]string
+	toldMissing   map[types.UID]string
+	toldQueues    Problems
+	toldNodes     map[string]string
+	toldConflicts map[string]bool
 	// toldUnattributed has the pods that have been told that they are charged to root.
 	toldUnattributed map[types.UID]bool
 	queues           map[string]*queueMetrics

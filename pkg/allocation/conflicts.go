@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocation
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// holders knows which claims have each device. It follows the events of claims, so that a session reads conflicts without
+// looking at all claims. Several goroutines may use it.
+type holders struct {
+	mu sync.Mutex
+	// claims has the allocated claims.
+	claims map[types.UID]*resourceapi.ResourceClaim
+	// devices has who holds each device, in the order in which the allocations were seen.
+	devices map[dra.DeviceID][]types.UID
+	// conflicts has the devices that are in conflict.
+	conflicts map[dra.DeviceID]bool
+	catalog   *dra.Catalog
+}
+
+func newHolders() *holders {
+	return &holders{claims: map[types.UID]*resourceapi.ResourceClaim{}, devices: map[dra.DeviceID][]types.UID{}, conflicts: map[dra.DeviceID]bool{}}
+}
+
+// handler follows the events of claims.
+func (h *holders) handler() cache.ResourceEventHandler {
+	set := func(object any) {
+		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+			h.set(claim.UID, claim)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: set,
+		UpdateFunc: func(before, now any) {
+			was, ok := before.(*resourceapi.ResourceClaim)
+			is, _ := now.(*resourceapi.ResourceClaim)
+			if ok && is != nil && was.UID != is.UID {
+				h.set(was.UID, nil) // deleted, and created again
+			}
+			set(now)
+		},
+		DeleteFunc: func(object any) {
+			if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+				h.set(claim.UID, nil)
+			}
+		},
+	}
+}
+
+// set records the state of a claim, nil if it is deleted.
+func (h *holders) set(uid types.UID, claim *resourceapi.ResourceClaim) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, now := dra.DevicesOf(h.claims[uid]), dra.DevicesOf(claim)
+	if now == nil {
+		delete(h.claims, uid)
+	} else {
+		h.claims[uid] = claim
+	}
+	for id := range before {
+		if !now[id] {
+			h.devices[id] = slices.DeleteFunc(h.devices[id], func(holder types.UID) bool { return holder == uid })
+			h.check(id)
+		}
+	}
+	for id := range now {
+		if !before[id] {
+			h.devices[id] = append(h.devices[id], uid)
+			h.check(id)
+		}
+	}
+}
+
+// check finds out whether a device is in conflict.
+func (h *holders) check(id dra.DeviceID) {
+	if len(h.devices[id]) == 0 {
+		delete(h.devices, id)
+	}
+	if dra.AllocatedTwice(id, h.holding(id), h.catalog) {
+		h.conflicts[id] = true
+	} else {
+		delete(h.conflicts, id)
+	}
+}
+
+func (h *holders) holding(id dra.DeviceID) []*resourceapi.ResourceClaim {
+	var claims []*resourceapi.ResourceClaim
+	for _, uid := range h.devices[id] {
+		claims = append(claims, h.claims[uid])
+	}
+	return claims
+}
+
+// use sets what is published of devices. That decides how much of a device can be shared.
+func (h *holders) use(catalog *dra.Catalog) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.catalog == catalog {
+		return
+	}
+	h.catalog = catalog
+	for id, claims := range h.devices {
+		if len(claims) > 1 {
+			h.check(id)
+		}
+	}
+}
+
+// all lists the conflicts, by device.
+func (h *holders) all() []dra.Conflict {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []dra.Conflict
+	for id := range h.conflicts {
+		all = append(all, dra.Conflict{Device: id, Claims: h.holding(id)})
+	}
+	slices.SortFunc(all, func(a, b dra.Conflict) int { return cmp.Compare(a.Device.String(), b.Device.String()) })
+	return all
+}
+
+// of returns a conflict for which a claim, which has an allocation, must give up its devices, nil if there is none. That is
+// so if the claims that come before it leave no room. These are the claims whose allocations were seen earlier, and those
+// that are settled, because a pod that this scheduler does not hold back uses them. The order is the same for all
+// claims, so that two claims never give way to each other. Settled is called without a lock.
+func (h *holders) of(claim *resourceapi.ResourceClaim, settled func(*resourceapi.ResourceClaim) bool) *dra.Conflict {
+	for i := range claim.Status.Allocation.Devices.Results {
+		id, free := dra.DeviceOf(&claim.Status.Allocation.Devices.Results[i])
+		if free {
+			continue
+		}
+		h.mu.Lock()
+		others, catalog := h.holding(id), h.catalog
+		h.mu.Unlock()
+		at := slices.IndexFunc(others, func(other *resourceapi.ResourceClaim) bool { return other.UID == claim.UID })
+		if at < 0 {
+			at = len(others) // its allocation is not written yet
+		}
+		before := slices.Clone(others[:at])
+		for i := at + 1; i < len(others); i++ {
+			if settled(others[i]) {
+				before = append(before, others[i])
+			}
+		}
+		if all := append(before, claim); dra.AllocatedTwice(id, all, catalog) {
+			return &dra.Conflict{Device: id, Claims: all}
+		}
+	}
+	return nil
+}
+
+// Settled returns whether a claim keeps its devices whatever this scheduler does: some pod that uses it has a node, is of another
+// scheduler, or is not known. Waiting is a pod of this scheduler.
+func Settled(waiting *corev1.Pod, get func(namespace, name string) (*corev1.Pod, error)) func(*resourceapi.ResourceClaim) bool {
+	return func(claim *resourceapi.ResourceClaim) bool {
+		return slices.ContainsFunc(claim.Status.ReservedFor, func(consumer resourceapi.ResourceClaimConsumerReference) bool {
+			pod, err := get(claim.Namespace, consumer.Name)
+			return err != nil || pod.UID != consumer.UID || pod.Spec.NodeName != "" || pod.Spec.SchedulerName != waiting.Spec.SchedulerName
+		})
+	}
+}
