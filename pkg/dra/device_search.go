@@ -3,17 +3,11 @@
 package dra
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/utils/ptr"
 )
-
-// consumedUnknown is the consumed capacity of a device that can be shared, as long as nothing is picked.
-var consumedUnknown = map[resourceapi.QualifiedName]resource.Quantity{}
 
 // deviceSearch looks for devices that the quota accepts in place of those that it refused, for claims without
 // alternatives.
@@ -33,15 +27,6 @@ type deviceSearch struct {
 	fixed []Slots
 	// symmetric says that devices of a kind can be exchanged for each other.
 	symmetric bool
-}
-
-// slot is a request for a number of devices.
-type slot struct {
-	claim, count int
-	// request is the name of the request, without the alternative.
-	request string
-	charges []Charge
-	matches []bool
 }
 
 // otherDevices returns devices that the quota accepts, nil if there are none.
@@ -65,110 +50,6 @@ func (p *picking) otherDevices(claims []*resourceapi.ResourceClaim, refused []re
 	return s.without(refused)
 }
 
-// chargesDiffer fills the slots, and reports whether it matters which devices are picked for them.
-func (s *deviceSearch) chargesDiffer(claims []*resourceapi.ResourceClaim, refused []resourceapi.AllocationResult) bool {
-	differ := false
-	s.claims = make([]*resourceapi.ResourceClaim, len(claims))
-	for c, claim := range claims {
-		changed := *claim
-		changed.Spec.Devices.Requests = slices.Clone(claim.Spec.Devices.Requests)
-		s.claims[c] = &changed
-		s.symmetric = s.symmetric && len(claim.Spec.Devices.Constraints) == 0
-		for r := range changed.Spec.Devices.Requests {
-			request := &changed.Spec.Devices.Requests[r]
-			request.FirstAvailable = slices.Clone(request.FirstAvailable)
-			if request.Exactly != nil {
-				request.Exactly = ptr.To(*request.Exactly)
-			}
-			a := askedBy(request)
-			switch {
-			case a.free:
-			case a.all:
-				s.fix(c, request.Name, &refused[c])
-			default:
-				charges := s.free.chargesFor(a.class, a.name, c, s.quota.Charge)
-				s.slots = append(s.slots, slot{claim: c, count: a.count, request: request.Name, charges: charges})
-				differ = differ || len(charges) > 0 && slices.ContainsFunc(charges, func(charge Charge) bool { return charge != charges[0] })
-			}
-		}
-	}
-	// Shared devices with different policies may come to the same at least, and to different amounts when they are picked.
-	return len(s.slots) > 0 && (differ || slices.ContainsFunc(s.free.devices, func(d *freeDevice) bool { return policyOf(d.Device) != policyOf(s.free.devices[0].Device) }))
-}
-
-// fix notes the devices that a request for all devices has. They cannot be others.
-func (s *deviceSearch) fix(claim int, request string, refused *resourceapi.AllocationResult) {
-	for i := range refused.Devices.Results {
-		if main, _, _ := strings.Cut(refused.Devices.Results[i].Request, "/"); main != request {
-			continue
-		}
-		charge := s.quota.Charge(claim, &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: refused.Devices.Results[i : i+1]}})
-		s.fixed = append(s.fixed, Slots{Claim: claim, Count: 1, Choices: []Choice{{Charge: charge, Devices: 1}}})
-	}
-}
-
-// asked is what a request asks for.
-type asked struct {
-	// name is the name of the request in an allocation.
-	name, class string
-	count       int
-	// all says that it asks for all devices, free that it is charged nothing.
-	all, free bool
-	selectors *[]resourceapi.DeviceSelector
-}
-
-// askedBy reads a request that has at most one alternative.
-func askedBy(request *resourceapi.DeviceRequest) asked {
-	if exactly := request.Exactly; exactly != nil {
-		return asked{
-			name: request.Name, class: exactly.DeviceClassName, count: int(exactly.Count), selectors: &exactly.Selectors,
-			all: exactly.AllocationMode == resourceapi.DeviceAllocationModeAll, free: ptr.Deref(exactly.AdminAccess, false),
-		}
-	}
-	if len(request.FirstAvailable) == 0 {
-		return asked{free: true}
-	}
-	alternative := &request.FirstAvailable[0]
-	return asked{
-		name: request.Name + "/" + alternative.Name, class: alternative.DeviceClassName, count: int(alternative.Count), selectors: &alternative.Selectors,
-		all: alternative.AllocationMode == resourceapi.DeviceAllocationModeAll,
-	}
-}
-
-// match finds out which devices match each slot, and of which kind they are. It makes the claims leave out excluded devices.
-func (s *deviceSearch) match() error {
-	next := 0
-	for _, claim := range s.claims {
-		for r := range claim.Spec.Devices.Requests {
-			a := askedBy(&claim.Spec.Devices.Requests[r])
-			if a.free || a.all {
-				continue
-			}
-			if err := s.effort.spend(len(s.free.devices) / 4); err != nil {
-				return err
-			}
-			s.slots[next].matches = s.free.matches(s.ctx, a.class, *a.selectors)
-			*a.selectors = append([]resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: notExcluded}}}, *a.selectors...)
-			next++
-		}
-	}
-	known := map[string]int{}
-	for i, device := range s.free.devices {
-		key, used := policyOf(device.Device), false
-		for j := range s.slots {
-			if s.slots[j].matches[i] {
-				key, used = fmt.Sprintf("%s %d:%d", key, j, s.slots[j].charges[i]), true
-			}
-		}
-		if _, found := known[key]; !found {
-			known[key] = len(known)
-		}
-		s.kinds = append(s.kinds, known[key])
-		s.symmetric = s.symmetric && (device.plain || !used)
-	}
-	return nil
-}
-
 // viable reports whether the devices that are left may be enough, and may be accepted, if at most so many devices of one
 // kind are used for each slot. No kind is -1.
 func (s *deviceSearch) viable(kind, most int) bool {
@@ -182,31 +63,6 @@ func (s *deviceSearch) viable(kind, most int) bool {
 		slots = append(slots, Slots{Claim: slot.claim, Count: slot.count, Choices: choices})
 	}
 	return s.quota.Possible(slots)
-}
-
-// choices counts the devices that are left for a slot.
-func (slot *slot) choices(s *deviceSearch, kind, most int) (choices []Choice, devices int) {
-	for i, device := range s.free.devices {
-		if !slot.matches[i] || *device.excluded {
-			continue
-		}
-		if s.kinds[i] == kind {
-			if most == 0 {
-				continue
-			}
-			most--
-		}
-		shared := ptr.Deref(device.AllowMultipleAllocations, false)
-		at := slices.IndexFunc(choices, func(c Choice) bool { return c.Charge == slot.charges[i] && c.Shared == shared })
-		if at < 0 {
-			at, choices = len(choices), append(choices, Choice{Charge: slot.charges[i], Shared: shared})
-		}
-		choices[at].Devices++
-		if devices++; shared {
-			devices = max(devices, slot.count)
-		}
-	}
-	return choices, devices
 }
 
 // without looks for devices of which there are fewer of some kind than in a refused result.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
@@ -22,6 +23,9 @@ const (
 	excludedAttribute = "devicequota.io/excluded"
 	notExcluded       = `device.attributes["devicequota.io"].excluded == false`
 )
+
+// consumedUnknown is the consumed capacity of a device that can be shared, as long as nothing is picked.
+var consumedUnknown = map[resourceapi.QualifiedName]resource.Quantity{}
 
 // freeDevices is the devices that a node can reach and that are not in use, with a way to exclude some of them.
 type freeDevices struct {

@@ -51,13 +51,13 @@ type Choice struct {
 // whichever devices are free.
 func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim, quota Quota, effort *Effort,
 ) ([]resourceapi.AllocationResult, error) {
-	slices := a.catalog.slicesFor(node.Name)
-	solver, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, slices, a.celCache)
+	reachable := a.catalog.slicesFor(node.Name)
+	solver, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, reachable, a.celCache)
 	if err != nil {
 		return nil, err
 	}
 	effort.beginNode()
-	p := picking{ctx: ctx, allocator: a, slices: slices, solver: solver, node: node, quota: quota, effort: effort}
+	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort}
 	results, err := p.from(claims)
 	switch {
 	case ctx.Err() != nil:
