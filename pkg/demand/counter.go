@@ -3,6 +3,7 @@
 package demand
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -88,6 +89,10 @@ func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 // Known returns the demand of a pod that has been added, nil for any other pod.
 func (c *Counter) Known(object *corev1.Pod) *Pod { return c.pods[object] }
 
+// Outdated reports whether a pod must be added again, because it asks for a resource that nobody offered in an earlier
+// round.
+func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.round != c.round }
+
 // Add begins to remember a pod. Requests are its effective requests: those of sidecar containers and the
 // overhead are included. Scalars has the resources that the pod requests, init containers included: they decide
 // whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources of
@@ -95,11 +100,11 @@ func (c *Counter) Known(object *corev1.Pod) *Pod { return c.pods[object] }
 func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.ResourceName]float64) (*Pod, error) {
 	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
 	p.scalars = slices.Sorted(maps.Keys(scalars))
-	amounts, err := c.Resources.Amounts(requests)
+	amounts, err := c.Resources.Requested(requests)
 	if err == nil && object.Status.ExtendedResourceClaimStatus == nil {
 		amounts, p.Extended, err = c.Resources.addExtended(object, amounts)
 	}
-	p.resourcesErr = err
+	p.resourcesErr, p.unknown = err, errors.As(err, new(UnknownResourceError))
 	// Pods of one job mostly ask for the same. Sharing the list saves memory and time.
 	if c.last != nil && slices.Equal(c.last.scalars, p.scalars) {
 		p.scalars = c.last.scalars

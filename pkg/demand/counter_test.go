@@ -3,9 +3,11 @@
 package demand
 
 import (
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -149,6 +151,58 @@ func TestForgetDropsNothingIfAllPodsAreAskedFor(t *testing.T) {
 	}
 }
 
+// TestNamesThatUsersMakeUpHaveNoDimension: a user can write any number of them, and each would cost every queue.
+func TestNamesThatUsersMakeUpHaveNoDimension(t *testing.T) {
+	f := newFixture(t)
+	f.Configure(Options{}, func(corev1.ResourceName) string { return "" })
+	before := f.Dimensions.Len()
+	p := object("p", "", "example.com/made-up=2")
+	count := func() *Pod {
+		pod := f.Known(p)
+		if pod == nil || f.Outdated(pod) {
+			pod, _ = f.Add(p, Values{MilliCPU: 1000, Scalars: map[corev1.ResourceName]float64{"example.com/made-up": 2000}}, scalarsOf(p))
+		}
+		f.Refresh(pod)
+		return pod
+	}
+	var unknown UnknownResourceError
+	if pod := count(); !errors.As(pod.Err, &unknown) || unknown.Resource != "example.com/made-up" || unknown.Amount != ledger.Units(2) || text(f.Dimensions, pod.Resources.Amounts()) != "cpu:1" {
+		t.Errorf("the pod comes to %q, error %v", text(f.Dimensions, pod.Resources.Amounts()), pod.Err)
+	}
+	if _, unknown := f.Resources.Minimum(corev1.ResourceList{"example.com/b": resource.MustParse("3"), "example.com/a": resource.MustParse("1"), "count/pods": resource.MustParse("9")}, nil); unknown.Resource != "example.com/a" || unknown.Amount != ledger.Units(1) {
+		t.Errorf("unknown is %v", unknown)
+	}
+	if f.Dimensions.Len() != before {
+		t.Errorf("there are %d dimensions, before there were %d", f.Dimensions.Len(), before)
+	}
+	f.begin()
+	f.Configure(Options{}, func(name corev1.ResourceName) string {
+		return map[corev1.ResourceName]string{"example.com/made-up": "h200"}[name]
+	})
+	if text(f.Dimensions, count().Resources.Amounts()) != "cpu:1 h200:2" {
+		t.Errorf("a class offers the resource: the pod comes to %q", text(f.Dimensions, count().Resources.Amounts()))
+	}
+}
+
+func TestAResourceThatANodeBringsIsCounted(t *testing.T) {
+	f := newFixture(t)
+	p := object("p", "", "example.com/new=2")
+	values := Values{Scalars: map[corev1.ResourceName]float64{"example.com/new": 2000}}
+	pod, err := f.Add(p, values, scalarsOf(p))
+	f.Refresh(pod)
+	if err == nil || pod.Err == nil || f.Outdated(pod) {
+		t.Errorf("errors are %v and %v", err, pod.Err)
+	}
+	f.begin()
+	if _, err := f.Resources.Amounts(values); err != nil || !f.Outdated(pod) {
+		t.Error("the pod is not counted anew")
+	}
+	pod, err = f.Add(p, values, scalarsOf(p))
+	if f.Refresh(pod); err != nil || pod.Err != nil || text(f.Dimensions, pod.Resources.Amounts()) != "example.com/new:2" {
+		t.Errorf("the pod comes to %q, errors are %v and %v", text(f.Dimensions, pod.Resources.Amounts()), err, pod.Err)
+	}
+}
+
 func TestConfigureCountsAnewIfAnAnswerChanges(t *testing.T) {
 	none := func(corev1.ResourceName) string { return "" }
 	h200 := func(name corev1.ResourceName) string {
@@ -169,6 +223,7 @@ func TestConfigureCountsAnewIfAnAnswerChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
 			f.Configure(Options{}, none)
+			f.Resources.Ordinal("example.com/gpu") // a node offers it
 			p := object("p", "", "example.com/gpu=2")
 			count := func() *Pod {
 				pod := f.Known(p)

@@ -42,16 +42,16 @@ func (r *Resources) addExtended(pod *corev1.Pod, amounts ledger.Amounts) (ledger
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			for name, quantity := range containers[i].Resources.Requests {
-				class := r.of(name).class
-				if class == "" || quantity.Sign() <= 0 {
+				known := r.asked(name)
+				if known == nil || known.class == "" || quantity.Sign() <= 0 {
 					continue
 				}
 				var err error
-				if amounts, err = amounts.Plus(r.devices(class), ledger.Units(quantity.Value())); err != nil {
+				if amounts, err = amounts.Plus(r.devices(known.class), ledger.Units(quantity.Value())); err != nil {
 					return nil, last, fmt.Errorf("%s: %w", name, err)
 				}
 				if name > last.Resource {
-					last = Extended{Resource: name, Class: class}
+					last = Extended{Resource: name, Class: known.class}
 				}
 			}
 		}

@@ -29,6 +29,8 @@ type Needs struct {
 	// Choices are devices, Splits cards, that pods may choose among.
 	Choices []Choice
 	Splits  []ledger.Split
+	// Unknown is a resource that nobody offers. Its name is empty if there is none.
+	Unknown UnknownResourceError
 	// Any says that the job asks for devices or cards, Cards that it asks for cards.
 	Any, Cards bool
 }

@@ -27,6 +27,8 @@ type Pod struct {
 	InLedger bool
 	// HasClaims says that the pod uses ResourceClaims.
 	HasClaims bool
+	// unknown says that the pod asks for a resource that nobody offers.
+	unknown bool
 	// Cards is the cards that the pod asks for. It is nil if the pod asks for no card, or only for cards
 	// whose names nobody knows: see UnnamedCards.
 	Cards *PodCards

@@ -3,12 +3,14 @@
 package demand
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -72,6 +74,23 @@ func NewResources(dimensions *ledger.Dimensions, ignored func(corev1.ResourceNam
 	return r
 }
 
+// counted reports whether Volcano counts a resource other than cpu, memory, pods, and ephemeral storage.
+func counted(name corev1.ResourceName) bool {
+	return !strings.HasPrefix(string(name), "count/") && schedutil.IsScalarResourceName(name)
+}
+
+// UnknownResourceError says that a user asks for a resource that no node offers, no queue's quota lists, and no
+// DeviceClass offers. Such names have no dimension, because users could write any number of them.
+type UnknownResourceError struct {
+	Resource corev1.ResourceName
+	Amount   ledger.Amount
+}
+
+// Error implements error.
+func (e UnknownResourceError) Error() string {
+	return fmt.Sprintf("it requests <%s> of %s, which no node offers: correct the name, or add nodes that offer it", e.Amount, e.Resource)
+}
+
 // Ordinal returns the dimension of a resource.
 func (r *Resources) Ordinal(name corev1.ResourceName) ledger.Ordinal {
 	return r.of(name).ordinal
@@ -88,67 +107,110 @@ func (r *Resources) of(name corev1.ResourceName) *resourceInfo {
 	case corev1.ResourceCPU, corev1.ResourceEphemeralStorage:
 		added.counted = true
 	default:
-		added.counted = !strings.HasPrefix(string(name), "count/") && schedutil.IsScalarResourceName(name)
+		added.counted = counted(name)
 	}
 	added.class = r.classOf(name)
 	r.byName[name], r.all, r.ordinals = added, append(r.all, added), append(r.ordinals, added.ordinal)
 	return added
 }
 
-// Amounts returns the amounts of some values, in the order of their dimensions. Resources that a
+// asked returns what is known of a resource that a user asks for, nil if it has no dimension.
+func (r *Resources) asked(name corev1.ResourceName) *resourceInfo {
+	if known := r.byName[name]; known != nil {
+		return known
+	}
+	if r.classOf(name) != "" {
+		return r.of(name)
+	}
+	return nil
+}
+
+// Amounts returns the amounts of what nodes offer, in the order of their dimensions. Resources that a
 // DeviceClass offers are left out: see [Counter]. The error is ledger.ErrOverflow for each value that
 // is out of range.
 func (r *Resources) Amounts(values Values) (ledger.Amounts, error) {
+	for name := range values.Scalars {
+		r.of(name)
+	}
+	return r.Requested(values)
+}
+
+// Requested is Amounts for what a user asks for. The error may also be an UnknownResourceError.
+func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 	amounts := make(ledger.Amounts, 0, 2+len(values.Scalars))
-	add := func(name corev1.ResourceName, value float64) error {
-		known := r.of(name)
+	add := func(known *resourceInfo, value float64) error {
 		amount, err := ledger.FromFloat(max(value, 0), known.unit)
 		if err != nil {
-			return fmt.Errorf("%s: %g: %w", name, value, err)
+			return fmt.Errorf("%s: %g: %w", known.name, value, err)
 		}
 		amounts = append(amounts, ledger.Entry{Dimension: known.ordinal, Amount: amount})
 		return nil
 	}
 	var errs []error
 	if values.MilliCPU > 0 {
-		errs = append(errs, add(corev1.ResourceCPU, values.MilliCPU))
+		errs = append(errs, add(r.of(corev1.ResourceCPU), values.MilliCPU))
 	}
 	if values.Memory > 0 {
-		errs = append(errs, add(corev1.ResourceMemory, values.Memory))
+		errs = append(errs, add(r.of(corev1.ResourceMemory), values.Memory))
 	}
 	for name, value := range values.Scalars {
-		if r.of(name).class != "" || r.basicOnly && name != corev1.ResourcePods {
+		if r.basicOnly && name != corev1.ResourcePods {
 			continue
 		}
-		errs = append(errs, add(name, value))
+		switch known := r.asked(name); {
+		case known == nil && value > 0:
+			amount, err := ledger.FromFloat(value, thousandth)
+			errs = append(errs, cmp.Or(err, error(UnknownResourceError{name, amount})))
+		case known != nil && known.class == "":
+			errs = append(errs, add(known, value))
+		}
 	}
 	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
 	return amounts, errors.Join(errs...)
 }
 
-// List appends to amounts, which may be nil, what a resource list says. A resource that a DeviceClass
+// List appends to amounts, which may be nil, what a resource list of an administrator says. A resource that a DeviceClass
 // offers counts as devices of the class, unless amounts lists these devices already.
 func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledger.Amounts {
 	for name, quantity := range from {
-		known := r.of(name)
-		value := quantity.MilliValue()
-		if known.unit == whole {
-			value = quantity.Value()
-		}
-		basic := name == corev1.ResourceCPU || name == corev1.ResourceMemory
-		if basic && value <= 0 || r.basicOnly && !basic || !known.counted || r.ignored(name) {
-			continue
-		}
-		ordinal := known.ordinal
-		if known.class != "" {
-			ordinal = r.devices(known.class)
-			if slices.ContainsFunc(amounts, func(e ledger.Entry) bool { return e.Dimension == ordinal }) {
-				continue
-			}
-		}
-		amounts = append(amounts, ledger.Entry{Dimension: ordinal, Amount: ledger.Scaled(max(value, 0), known.unit)})
+		amounts = r.append(r.of(name), quantity, amounts)
 	}
 	return amounts
+}
+
+// Minimum is List for what a user asks for. It leaves out resources that have no dimension. The first of them by name is
+// unknown, which is the zero value if there is none.
+func (r *Resources) Minimum(from corev1.ResourceList, amounts ledger.Amounts) (all ledger.Amounts, unknown UnknownResourceError) {
+	for name, quantity := range from {
+		known := r.asked(name)
+		switch {
+		case known != nil:
+			amounts = r.append(known, quantity, amounts)
+		case r.basicOnly || !counted(name) || r.ignored(name) || quantity.Sign() <= 0:
+		case unknown.Resource == "" || name < unknown.Resource:
+			unknown = UnknownResourceError{name, ledger.Scaled(quantity.MilliValue(), thousandth)}
+		}
+	}
+	return amounts, unknown
+}
+
+func (r *Resources) append(known *resourceInfo, quantity resource.Quantity, amounts ledger.Amounts) ledger.Amounts {
+	value := quantity.MilliValue()
+	if known.unit == whole {
+		value = quantity.Value()
+	}
+	basic := known.name == corev1.ResourceCPU || known.name == corev1.ResourceMemory
+	if basic && value <= 0 || r.basicOnly && !basic || !known.counted || r.ignored(known.name) {
+		return amounts
+	}
+	ordinal := known.ordinal
+	if known.class != "" {
+		ordinal = r.devices(known.class)
+		if slices.ContainsFunc(amounts, func(e ledger.Entry) bool { return e.Dimension == ordinal }) {
+			return amounts
+		}
+	}
+	return append(amounts, ledger.Entry{Dimension: ordinal, Amount: ledger.Scaled(max(value, 0), known.unit)})
 }
 
 // Ordinals returns the dimension of every resource that has been seen so far, which must not be changed.

@@ -32,6 +32,7 @@ type jobCheck struct {
 var jobChecks = []jobCheck{
 	{"Sharers", (*plugin).checkJobSharers},
 	{"Countable", (*plugin).checkJobCountable},
+	{"ResourcesKnown", (*plugin).checkJobResourcesKnown},
 	{"CardsReady", (*plugin).checkJobCardsReady},
 	{"Quota", (*plugin).checkJobQuota},
 }
@@ -75,6 +76,14 @@ func (p *plugin) checkJobCountable(ask jobAsk) report.Refusal {
 		return nil
 	}
 	return report.Uncountable{Err: ask.uncounted}
+}
+
+// checkJobResourcesKnown refuses a job that needs a resource which nobody offers.
+func (p *plugin) checkJobResourcesKnown(ask jobAsk) report.Refusal {
+	if ask.needs.Unknown.Resource == "" {
+		return nil
+	}
+	return report.ResourceUnknown{UnknownResourceError: ask.needs.Unknown, Queue: p.snapshot.Top(ask.queue)}
 }
 
 // checkJobCardsReady refuses cards while it is not known which are in use, or what the quotas are.

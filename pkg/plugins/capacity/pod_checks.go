@@ -118,6 +118,10 @@ func (p *plugin) checkCountable(ask podAsk) report.Refusal {
 	if err == nil || ask.pod.HasClaims && errors.Is(err, devices.ErrNotEnabled) && !p.snapshot.LimitsDevices(ask.queue) {
 		return nil
 	}
+	var unknown demand.UnknownResourceError
+	if errors.As(err, &unknown) {
+		return report.ResourceUnknown{UnknownResourceError: unknown, Queue: p.snapshot.Top(ask.queue)}
+	}
 	return report.Uncountable{Err: err}
 }
 

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -60,4 +61,19 @@ func list(entries []string) string {
 		return strings.Join(entries[:maxListed], ", ") + fmt.Sprintf(", and %d more", more)
 	}
 	return strings.Join(entries, ", ")
+}
+
+// ResourceUnknown refuses a pod or job that requests a resource which no node offers and no queue's quota lists.
+type ResourceUnknown struct {
+	demand.UnknownResourceError
+	Queue string
+}
+
+// Reason implements Refusal.
+func (ResourceUnknown) Reason() string { return InsufficientScalarQuotaReason }
+
+// Message implements Refusal.
+func (r ResourceUnknown) Message() string {
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <0>: no node offers it, correct the name or add nodes",
+		r.Queue, r.Resource, r.Amount, r.Amount)
 }

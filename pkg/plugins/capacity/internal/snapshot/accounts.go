@@ -16,7 +16,7 @@ import (
 // what the job needs of cards that it may choose among. They are accounted when all else is.
 func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
 	l := &s.lists
-	l.minimum = s.minimum(job, l.minimum[:0])
+	l.minimum, _ = s.minimum(job, l.minimum[:0])
 	elastic := u.allocated.Beyond(l.minimum, l.elastic[:0])
 	inqueue := l.inqueue[:0]
 	if reserves(job, u.running) {

@@ -22,16 +22,19 @@ import (
 // included.
 func (s *Snapshot) Needs(job *api.JobInfo) (demand.Needs, error) {
 	needs, err := s.jobNeeds(job, s.podsOf(job))
-	needs.Amounts = demand.Sum(s.minimum(job, nil), needs.Amounts)
+	var minimum ledger.Amounts
+	minimum, needs.Unknown = s.minimum(job, nil)
+	needs.Amounts = demand.Sum(minimum, needs.Amounts)
 	return needs, err
 }
 
-// minimum appends to a list, which may be nil, what a job needs at least of resources.
-func (s *Snapshot) minimum(job *api.JobInfo, list ledger.Amounts) ledger.Amounts {
+// minimum appends to a list, which may be nil, what a job needs at least of resources. Unknown is a resource that nobody
+// offers. Its name is empty if there is none.
+func (s *Snapshot) minimum(job *api.JobInfo, list ledger.Amounts) (minimum ledger.Amounts, unknown demand.UnknownResourceError) {
 	if job.PodGroup.Spec.MinResources == nil {
-		return list
+		return list, unknown
 	}
-	return s.Resources.List(*job.PodGroup.Spec.MinResources, list)
+	return s.Resources.Minimum(*job.PodGroup.Spec.MinResources, list)
 }
 
 // podsOf adds up the devices and cards of a job's pods. Pods that have a node are the first to belong to the

@@ -3,6 +3,7 @@
 package snapshot
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,9 +19,9 @@ import (
 // refresh returns the demand of a task's pod, after counting what has changed since the last session.
 func (s *Snapshot) refresh(task *api.TaskInfo) *demand.Pod {
 	pod := s.Known(task.Pod)
-	if pod == nil {
+	if pod == nil || s.Outdated(pod) {
 		var err error
-		if pod, err = s.Add(task.Pod, valuesOf(task.Resreq), task.InitResreq.ScalarResources); err != nil {
+		if pod, err = s.Add(task.Pod, valuesOf(task.Resreq), task.InitResreq.ScalarResources); err != nil && !errors.As(err, new(demand.UnknownResourceError)) {
 			klog.ErrorS(err, "Failed to count the resources of a pod", "pod", klog.KObj(task.Pod))
 		}
 	}
@@ -71,7 +72,7 @@ func olderFirst(a, b *api.TaskInfo) int {
 
 // WantedOnNode is what a pod needs a node to have: its requests, those of init containers included, and its devices.
 func (s *Snapshot) WantedOnNode(task *api.TaskInfo, pod *demand.Pod) ledger.Amounts {
-	wanted, err := s.Resources.Amounts(valuesOf(task.InitResreq))
+	wanted, err := s.Resources.Requested(valuesOf(task.InitResreq))
 	if err != nil {
 		return nil // its Allocatable says so
 	}

@@ -37,6 +37,12 @@ func (s *Snapshot) Queue(info *api.QueueInfo) (ledger.QueueID, report.Refusal) {
 	return queue, nil
 }
 
+// Top returns the name of the queue above all others on the way from a queue: it limits what the cluster has.
+func (s *Snapshot) Top(queue ledger.QueueID) string {
+	path := s.Ledger.Path(queue)
+	return path[len(path)-1]
+}
+
 func isOpen(info *api.QueueInfo) bool {
 	return info.Queue.Status.State == scheduling.QueueStateOpen
 }
