@@ -121,6 +121,18 @@ func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
 	return class, found
 }
 
+// Classes calls yield for the name of every DeviceClass.
+func (c *Catalog) Classes(yield func(string) bool) {
+	if c == nil {
+		return
+	}
+	for name := range c.classes {
+		if !yield(name) {
+			return
+		}
+	}
+}
+
 // Card returns the card name of a class's devices; empty if the class has no such annotation.
 func (c *Catalog) Card(class string) string {
 	if c == nil {

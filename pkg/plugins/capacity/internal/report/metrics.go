@@ -79,6 +79,10 @@ type queueMetrics struct {
 
 // Metrics updates the metrics that have changed.
 func (r *Reporter) Metrics(accounts *Accounts) {
+	if r.dimensions != accounts.Dimensions {
+		r.forgetDimensions()
+		r.dimensions = accounts.Dimensions
+	}
 	for _, info := range accounts.Queues {
 		queue, found := accounts.Ledger.Queue(info.Name)
 		if !found {
@@ -111,6 +115,14 @@ func (r *Reporter) Metrics(accounts *Accounts) {
 func (r *Reporter) forgetUsage(queue string) {
 	if r.Usage != nil {
 		r.Usage.Forget(queue)
+	}
+}
+
+// forgetDimensions makes all series be written anew, because the dimensions are others than before.
+func (r *Reporter) forgetDimensions() {
+	for name, last := range r.queues {
+		deleteDimensions(name)
+		last.resources, last.dimensions = make([][]ledger.Amount, len(resourceGauges)), nil
 	}
 }
 

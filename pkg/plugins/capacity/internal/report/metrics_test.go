@@ -135,6 +135,24 @@ func sorted(lines string) string {
 	return strings.Join(all, "\n")
 }
 
+// TestSeriesAreRightInOtherDimensions: a scheduler begins with new dimensions when most stand for what is gone.
+func TestSeriesAreRightInOtherDimensions(t *testing.T) {
+	f := newFixture(t)
+	f.queue("renewed")
+	for _, names := range [][]string{{"gone", "a", "b"}, {"b", "a"}} {
+		counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
+		var charged ledger.Amounts
+		for i, name := range names {
+			o := counter.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})
+			charged = append(charged, ledger.Entry{Dimension: o, Amount: ledger.Units(int64(i + 1))})
+		}
+		f.Metrics(f.accounts(counter, "renewed", nil, charged))
+	}
+	if got, want := sorted(ofQueue(t, "renewed")), "card_allocated a 2\ncard_allocated b 1"; got != want {
+		t.Errorf("the series are\n%s, want\n%s", got, want)
+	}
+}
+
 func TestResourcesOfQueues(t *testing.T) {
 	f := newFixture(t)
 	f.queue("resources")

@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // Reporter remembers what people have been told, so that it tells them news only. It outlives sessions
@@ -42,8 +43,10 @@ type Reporter struct {
 	toldConflicts map[string]bool
 	// toldUnattributed has the pods that have been told that they are charged to root.
 	toldUnattributed map[types.UID]bool
-	queues           map[string]*queueMetrics
-	cards            cardTotals
+	// queues has what the metrics of each queue say, in these dimensions.
+	queues     map[string]*queueMetrics
+	dimensions *ledger.Dimensions
+	cards      cardTotals
 }
 
 type podRefusal struct {

@@ -27,6 +27,7 @@ type Cache struct {
 	before   *ledger.Ledger
 	mistakes mistakes
 	waiting  waiting
+	review   dimensionReview
 	lists    lists
 	catchUp  catchUp
 }

@@ -51,6 +51,7 @@ func (s *Snapshot) buildTree() {
 	s.countCluster()
 	s.Ledger, _ = ledger.New(s.Dimensions, s.ClusterTotal, specs)
 	s.held = s.Ledger.Held()
+	s.reviewDimensions(specs)
 }
 
 // queueSpec combines what the session knows of a queue with its quotas of devices and cards. A quota that is not

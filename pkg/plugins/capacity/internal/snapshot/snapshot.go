@@ -80,6 +80,10 @@ type Snapshot struct {
 
 // Take takes the snapshot of a session. Configure must have been called for the session before.
 func (c *Cache) Take(input Input) *Snapshot {
+	if c.review.begin() {
+		c.Renew()
+		clear(c.waiting)
+	}
 	s := &Snapshot{
 		Cache: c, Input: input, Problems: report.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
 		unattributed: map[ledger.Holder]bool{},
