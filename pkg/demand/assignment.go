@@ -17,16 +17,26 @@ func (cs *Claims) Picked(c *Claim, allocation *resourceapi.AllocationResult) (le
 		return nil, nil, err
 	}
 	var lacking []ledger.Ordinal
-	for _, d := range usage.Devices {
-		for _, o := range cs.dimensions.Capacities(d.Class) {
-			name := resourceapi.QualifiedName(cs.dimensions.Dimension(o).Capacity)
-			if _, has := d.Capacity[name]; !has {
-				lacking = append(lacking, o)
-			}
+	for i := range usage.Devices {
+		d := &usage.Devices[i]
+		for _, class := range append(cs.matching.others(d), d.Class) {
+			lacking = append(lacking, cs.lacking(d, class)...)
 		}
 	}
 	amounts, _, _, err := cs.count(usage)
 	return amounts, lacking, err
+}
+
+// lacking returns the capacity dimensions of a class that some queue limits and that a device lacks.
+func (cs *Claims) lacking(d *dra.Devices, class string) []ledger.Ordinal {
+	var lacking []ledger.Ordinal
+	for _, o := range cs.dimensions.Capacities(class) {
+		name := resourceapi.QualifiedName(cs.dimensions.Dimension(o).Capacity)
+		if _, has := d.Capacity[name]; !has {
+			lacking = append(lacking, o)
+		}
+	}
+	return lacking
 }
 
 // Assign makes the demand of the claim what has been picked for it. A charge in the ledger changes with it.

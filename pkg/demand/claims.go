@@ -50,8 +50,10 @@ type Claims struct {
 	deviceCounter
 	claims map[types.UID]*Claim
 	round  uint64
-	// edition counts changes of the card models of classes.
+	// edition counts changes of the card models of classes, and of the classes that devices count for.
 	edition int
+	// next is what the next round counts by.
+	next Matching
 }
 
 // NewClaims returns a memory without claims.
@@ -67,6 +69,9 @@ func (cs *Claims) Begin(catalog *dra.Catalog) {
 		cs.edition++
 	}
 	cs.catalog = catalog
+	if cs.matching.use(cs.next, catalog, cs.dimensions) {
+		cs.edition++
+	}
 }
 
 // Forget drops all claims that nobody has asked for in this round.
@@ -102,7 +107,7 @@ func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 		return c
 	}
 	c.round = cs.round
-	if c.Object != object || c.edition != cs.edition || c.listing != cs.dimensions.CapacityCount() || c.limited && c.seen != cs.catalog {
+	if c.Object != object || c.edition != cs.edition || c.listing != cs.dimensions.CapacityCount() || cs.republished(c) {
 		cs.evaluate(c, object)
 	}
 	if c.assigned || !c.Part.Is(c.least) {
@@ -114,8 +119,11 @@ func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 
 func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	usage, err := usageOf(object, cs.catalog)
-	if err == nil && len(usage.Gone) > 0 && sameAllocation(c.Object, object) {
-		usage = c.Usage // what was known of the devices while they were published
+	if err == nil && c.Object != nil {
+		usage.Recall(&c.Usage)
+	}
+	if cs.matching.Matcher == nil {
+		forgetPublished(&usage)
 	}
 	c.Object, c.seen, c.edition, c.listing = object, cs.catalog, cs.edition, cs.dimensions.CapacityCount()
 	c.limited = cs.limits(&usage)
@@ -142,8 +150,27 @@ func usageOf(object *resourceapi.ResourceClaim, catalog *dra.Catalog) (dra.Usage
 	return dra.Requested(&object.Spec)
 }
 
-// sameAllocation reports whether two states of a claim have the same devices. An allocation never changes:
-// it is made and removed.
-func sameAllocation(before, after *resourceapi.ResourceClaim) bool {
-	return before != nil && before.Status.Allocation != nil && after.Status.Allocation != nil
+// forgetPublished drops what is not needed to count, so that it does not keep old ResourceSlices in memory.
+func forgetPublished(usage *dra.Usage) {
+	for i := range usage.Devices {
+		usage.Devices[i].Published = nil
+	}
+}
+
+// republished reports whether what is published now of the devices of a claim may count differently.
+func (cs *Claims) republished(c *Claim) bool {
+	switch {
+	case c.seen == cs.catalog || !c.limited && cs.matching.Matcher == nil:
+		return false
+	case c.Err != nil || cs.matching.Matcher == nil:
+		return true
+	}
+	for i := range c.Usage.Devices {
+		d := &c.Usage.Devices[i]
+		if published, _ := cs.catalog.Device(d.ID); published != d.Published {
+			return true
+		}
+	}
+	c.seen = cs.catalog
+	return false
 }

@@ -4,6 +4,7 @@ package demand
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -15,13 +16,14 @@ import (
 type deviceCounter struct {
 	dimensions *ledger.Dimensions
 	catalog    *dra.Catalog
+	matching   matching
 }
 
 // count returns the least amounts of a usage, the alternatives that come on top, and whether the amounts
 // depend on the devices that are picked.
 func (dc *deviceCounter) count(usage dra.Usage) (ledger.Amounts, [][]ledger.Amounts, bool, error) {
 	var least ledger.Amounts
-	open := usage.Least || len(usage.Choices) > 0 || dc.limits(&usage)
+	open := usage.Least || len(usage.Choices) > 0 || dc.limits(&usage) || dc.matching.depends(&usage)
 	for _, d := range usage.Devices {
 		var err error
 		if least, err = dc.plus(least, d); err != nil {
@@ -51,15 +53,39 @@ func (dc *deviceCounter) limits(usage *dra.Usage) bool {
 	return false
 }
 
-// plus adds devices: their number, the cards of the model that their class names, and the capacity
-// dimensions of the class that some queue limits.
+// plus adds devices of a class, and of the other classes that an allocated device counts for. Each class adds the
+// number of devices and those of its capacity dimensions that some queue limits. Each card that a class names counts
+// once.
 func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amounts, error) {
-	amounts, err := amounts.Plus(dc.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: d.Class}), ledger.Units(d.Count))
-	if card := dc.catalog.Card(d.Class); card != "" && err == nil {
-		amounts, err = amounts.Plus(dc.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: card}), ledger.Units(d.Count))
+	amounts, err := dc.plusClass(amounts, &d, d.Class)
+	var cards []string
+	if card := dc.catalog.Card(d.Class); card != "" {
+		cards = append(cards, card)
 	}
+	for _, class := range dc.matching.others(&d) {
+		if dc.matching.limited[class] && err == nil {
+			amounts, err = dc.plusClass(amounts, &d, class)
+		}
+		if card := dc.catalog.Card(class); card != "" && dc.matching.Cards && !slices.Contains(cards, card) {
+			cards = append(cards, card)
+		}
+	}
+	for _, card := range cards {
+		if err == nil {
+			amounts, err = amounts.Plus(dc.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: card}), ledger.Units(d.Count))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("devices of class %s: %w", d.Class, err)
+	}
+	return amounts, nil
+}
+
+// plusClass adds what devices come to as devices of one class.
+func (dc *deviceCounter) plusClass(amounts ledger.Amounts, d *dra.Devices, class string) (ledger.Amounts, error) {
+	amounts, err := amounts.Plus(dc.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class}), ledger.Units(d.Count))
 	for name, quantity := range d.Capacity {
-		o, listed := dc.dimensions.Known(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: d.Class, Capacity: string(name)})
+		o, listed := dc.dimensions.Known(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: class, Capacity: string(name)})
 		if !listed || err != nil {
 			continue
 		}
@@ -71,10 +97,7 @@ func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amo
 			amounts, err = amounts.Plus(o, each)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("devices of class %s: %w", d.Class, err)
-	}
-	return amounts, nil
+	return amounts, err
 }
 
 func amountOf(quantity resource.Quantity) (ledger.Amount, error) {

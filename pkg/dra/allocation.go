@@ -4,6 +4,7 @@ package dra
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -25,17 +26,28 @@ func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.Allo
 		if !found {
 			return Usage{}, fmt.Errorf("device %s is allocated for request %s, which is not in its spec", idOf(result), result.Request)
 		}
-		devices := Devices{Class: class, Count: 1, Capacity: result.ConsumedCapacity}
+		devices := Devices{Class: class, Count: 1, Capacity: result.ConsumedCapacity, ID: idOf(result)}
+		devices.Published, _ = catalog.Device(devices.ID)
 		if devices.Capacity == nil {
-			device, published := catalog.Device(idOf(result))
-			if !published {
-				usage.Gone = append(usage.Gone, idOf(result))
+			if devices.Published == nil {
+				usage.Gone = append(usage.Gone, devices.ID)
 			}
-			devices.Capacity = full(device)
+			devices.Capacity = full(devices.Published)
 		}
 		usage.Devices = append(usage.Devices, devices)
 	}
 	return usage, nil
+}
+
+// Recall takes over what was known of devices that no slice lists any more. Before is the usage of the same claim.
+func (u *Usage) Recall(before *Usage) {
+	for i := range min(len(u.Devices), len(before.Devices)) {
+		d, last := &u.Devices[i], &before.Devices[i]
+		if d.ID != (DeviceID{}) && d.Published == nil && d.ID == last.ID && !slices.Contains(before.Gone, d.ID) {
+			u.Devices[i] = *last
+			u.Gone = slices.DeleteFunc(u.Gone, func(id DeviceID) bool { return id == d.ID })
+		}
+	}
 }
 
 func idOf(result *resourceapi.DeviceRequestAllocationResult) DeviceID {

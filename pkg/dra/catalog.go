@@ -154,6 +154,18 @@ func (c *Catalog) HasCard(card string) bool {
 	return false
 }
 
+// Cards calls yield for each class that names a card.
+func (c *Catalog) Cards(yield func(class, card string) bool) {
+	if c == nil {
+		return
+	}
+	for class, name := range c.cards {
+		if !yield(class, name) {
+			return
+		}
+	}
+}
+
 // SameCards reports whether two catalogs have the same card names for all classes. It is false if either
 // is nil.
 func (c *Catalog) SameCards(other *Catalog) bool {

@@ -20,6 +20,9 @@ type Devices struct {
 	// Capacity is the capacity that each device takes, by the names in ResourceSlices; nil if it is not
 	// known.
 	Capacity map[resourceapi.QualifiedName]resource.Quantity
+	// ID is the device, if one is allocated. Published is how its ResourceSlice describes it. It is nil if no slice does.
+	ID        DeviceID
+	Published *resourceapi.Device
 }
 
 // Usage is what a claim requests or, once it is allocated, uses. Requests with adminAccess are left out:

@@ -137,6 +137,10 @@ func TestAllocated(t *testing.T) {
 	shared.Status.Allocation.Devices.Results[0].ConsumedCapacity = memory("40Gi")
 	gone := allocatedTo(claim(exactly("r", "h100", 1)), "r")
 	gone.Status.Allocation.Devices.Results[0].Device = "gone"
+	catalog, dev := published(), DeviceID{"driver", "pool", "dev"}
+	device := func(class, size string) Devices {
+		return Devices{Class: class, Count: 1, Capacity: memory(size), ID: dev, Published: catalog.devices[dev]}
+	}
 	for _, c := range []struct {
 		name    string
 		claim   *resourceapi.ResourceClaim
@@ -145,13 +149,13 @@ func TestAllocated(t *testing.T) {
 	}{
 		{
 			name: "each device by its request's class, with all its capacity", claim: allocatedTo(claim(either, all("rest", "b200")), "r/small", "rest", "rest"),
-			want: Usage{Devices: []Devices{{"a100", 1, memory("80Gi")}, {"b200", 1, memory("80Gi")}, {"b200", 1, memory("80Gi")}}},
+			want: Usage{Devices: []Devices{device("a100", "80Gi"), device("b200", "80Gi"), device("b200", "80Gi")}},
 		},
 		{name: "devices for administrative access are free", claim: adminResult},
-		{name: "of a shared device, the consumed capacity", claim: shared, want: Usage{Devices: []Devices{{"h100", 1, memory("40Gi")}}}},
+		{name: "of a shared device, the consumed capacity", claim: shared, want: Usage{Devices: []Devices{device("h100", "40Gi")}}},
 		{
 			name: "a device that is no longer published", claim: gone,
-			want: Usage{Devices: []Devices{{Class: "h100", Count: 1}}, Gone: []DeviceID{{"driver", "pool", "gone"}}},
+			want: Usage{Devices: []Devices{{Class: "h100", Count: 1, ID: DeviceID{"driver", "pool", "gone"}}}, Gone: []DeviceID{{"driver", "pool", "gone"}}},
 		},
 		{
 			name: "a device for a request that is not in the spec", claim: allocatedTo(claim(exactly("r", "h100", 1)), "other"),
@@ -159,7 +163,7 @@ func TestAllocated(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Allocated(&c.claim.Spec, c.claim.Status.Allocation, published())
+			got, err := Allocated(&c.claim.Spec, c.claim.Status.Allocation, catalog)
 			compare(t, got, err, c.want, c.wantErr)
 		})
 	}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/klog/v2"
+)
+
+// compiledClass is a DeviceClass whose selectors are ready to be evaluated.
+type compiledClass struct {
+	name        string
+	expressions []string
+	selectors   []cel.CompilationResult
+	// err says why the selectors cannot be evaluated. Such a class matches nothing: no device can be allocated
+	// through it either.
+	err error
+}
+
+// compile compiles the selectors of a class. The compiled selectors are kept here because the cache holds fewer
+// expressions than a cluster may have classes.
+func compile(class *resourceapi.DeviceClass, celCache *cel.Cache) *compiledClass {
+	c := &compiledClass{name: class.Name, expressions: expressionsOf(class)}
+	for i, selector := range class.Spec.Selectors {
+		if selector.CEL == nil {
+			c.err = fmt.Errorf("selector #%d is of a kind that this scheduler does not know", i)
+			return c
+		}
+		compiled := celCache.GetOrCompile(selector.CEL.Expression)
+		if compiled.Error != nil {
+			c.err = errors.New(compiled.Error.Error())
+			return c
+		}
+		c.selectors = append(c.selectors, compiled)
+	}
+	return c
+}
+
+// expressionsOf returns all that decides which devices a class matches.
+func expressionsOf(class *resourceapi.DeviceClass) []string {
+	expressions := make([]string, len(class.Spec.Selectors))
+	for i, selector := range class.Spec.Selectors {
+		if selector.CEL != nil {
+			expressions[i] = selector.CEL.Expression
+		}
+	}
+	return expressions
+}
+
+// is reports whether the class would be compiled to the same.
+func (c *compiledClass) is(class *resourceapi.DeviceClass) bool {
+	return c.name == class.Name && slices.Equal(c.expressions, expressionsOf(class))
+}
+
+// matches reports whether all selectors of the class hold for a device. A class without selectors matches every
+// device, as in Kubernetes' allocator. The allocator fails if a selector cannot be evaluated for a device, so that the class never
+// hands out the device: that is no match.
+func (c *compiledClass) matches(driver string, device *resourceapi.Device) bool {
+	if c.err != nil {
+		return false
+	}
+	input := cel.Device{Driver: driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity}
+	for i := range c.selectors {
+		holds, _, err := c.selectors[i].DeviceMatches(context.Background(), input)
+		if err != nil {
+			klog.V(5).InfoS("A selector of a DeviceClass fails for a device, which the class does not match therefore", "class", c.name, "selector", i, "driver", driver, "device", device.Name, "reason", err.Error())
+		}
+		if err != nil || !holds {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
+)
+
+// Matcher finds out which classes a device matches, whichever class it was asked for by. It evaluates the selectors
+// of a class once for each device, and remembers the result as long as both stay the same. Several goroutines may
+// call Matching at the same time, but not during Use.
+type Matcher struct {
+	celCache *cel.Cache
+	catalog  *Catalog
+	// names are the classes that matter, sorted, whether they exist or not.
+	names []string
+	// classes are those of the classes that exist. The place of a class stays the same as long as its selectors do.
+	// It is nil for a place that is free.
+	classes []*compiledClass
+	// order has the places of classes, by name.
+	order []int
+
+	mu sync.RWMutex
+	// devices has the results for each device as it is published. A device that is published anew is another object.
+	devices map[*resourceapi.Device]*matches
+}
+
+// matches is what is known of one device. The bit of a class is that of its place.
+type matches struct {
+	id              DeviceID
+	known, matching bits
+}
+
+// NewMatcher returns a matcher for which no class matters.
+func NewMatcher(celCache *cel.Cache) *Matcher {
+	return &Matcher{celCache: celCache, devices: map[*resourceapi.Device]*matches{}}
+}
+
+// Use sets the classes that matter, sorted by name, and what is published. It reports whether the answers for devices
+// may have changed.
+func (m *Matcher) Use(catalog *Catalog, names []string) bool {
+	if m.catalog == catalog && slices.Equal(m.names, names) {
+		return false
+	}
+	if m.catalog != catalog {
+		m.forgetDevices(catalog)
+	}
+	m.catalog, m.names = catalog, slices.Clone(names)
+	return m.useClasses()
+}
+
+// forgetDevices drops what is not published any more.
+func (m *Matcher) forgetDevices(catalog *Catalog) {
+	maps.DeleteFunc(m.devices, func(device *resourceapi.Device, known *matches) bool {
+		published, _ := catalog.Device(known.id)
+		return published != device
+	})
+}
+
+// useClasses keeps the places of classes that are the same as before.
+func (m *Matcher) useClasses() bool {
+	wanted := map[string]*resourceapi.DeviceClass{}
+	for _, name := range m.names {
+		if class, found := m.catalog.Class(name); found {
+			wanted[name] = class
+		}
+	}
+	changed := false
+	for place, c := range m.classes {
+		if c == nil {
+			continue
+		}
+		if class := wanted[c.name]; class != nil && c.is(class) {
+			delete(wanted, c.name)
+			continue
+		}
+		m.free(place)
+		changed = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		m.add(compile(wanted[name], m.celCache))
+		changed = true
+	}
+	if changed {
+		m.sort()
+	}
+	return changed
+}
+
+// free makes room for another class.
+func (m *Matcher) free(place int) {
+	m.classes[place] = nil
+	for _, known := range m.devices {
+		known.known.clear(place)
+		known.matching.clear(place)
+	}
+}
+
+func (m *Matcher) add(class *compiledClass) {
+	if place := slices.Index(m.classes, nil); place >= 0 {
+		m.classes[place] = class
+		return
+	}
+	m.classes = append(m.classes, class)
+}
+
+func (m *Matcher) sort() {
+	m.order = m.order[:0]
+	for place, c := range m.classes {
+		if c != nil {
+			m.order = append(m.order, place)
+		}
+	}
+	slices.SortFunc(m.order, func(a, b int) int {
+		if m.classes[a].name < m.classes[b].name {
+			return -1
+		}
+		return 1
+	})
+}
+
+// Others reports whether any class matters besides this one.
+func (m *Matcher) Others(class string) bool {
+	return len(m.order) > 1 || len(m.order) == 1 && m.classes[m.order[0]].name != class
+}
+
+// Invalid calls yield for each class that matters and whose selectors this scheduler cannot evaluate, and says why.
+// No device matches such a class.
+func (m *Matcher) Invalid(yield func(class string, err error) bool) {
+	for _, place := range m.order {
+		if c := m.classes[place]; c.err != nil && !yield(c.name, c.err) {
+			return
+		}
+	}
+}
+
+// Matching returns the classes that matter and that a device matches, sorted.
+func (m *Matcher) Matching(id DeviceID, device *resourceapi.Device) []string {
+	known := m.matchesOf(id, device)
+	var names []string
+	for _, place := range m.order {
+		if known.has(place) {
+			names = append(names, m.classes[place].name)
+		}
+	}
+	return names
+}
+
+// matchesOf returns the bits of the classes that a device matches.
+func (m *Matcher) matchesOf(id DeviceID, device *resourceapi.Device) bits {
+	m.mu.RLock()
+	known := m.devices[device]
+	complete := known != nil && m.complete(known)
+	m.mu.RUnlock()
+	if complete {
+		return known.matching
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known = m.devices[device]; known == nil {
+		known = &matches{id: id}
+		m.devices[device] = known
+	}
+	for _, place := range m.order {
+		if known.known.has(place) {
+			continue
+		}
+		known.known.set(place)
+		if m.classes[place].matches(id.Driver, device) {
+			known.matching.set(place)
+		}
+	}
+	return known.matching
+}
+
+func (m *Matcher) complete(known *matches) bool {
+	for _, place := range m.order {
+		if !known.known.has(place) {
+			return false
+		}
+	}
+	return true
+}
+
+// bits is a set of small numbers.
+type bits []uint64
+
+func (b bits) has(i int) bool { return i/64 < len(b) && b[i/64]&(1<<(i%64)) != 0 }
+
+func (b *bits) set(i int) {
+	for len(*b) <= i/64 {
+		*b = append(*b, 0)
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+}
+
+func (b bits) clear(i int) {
+	if b.has(i) {
+		b[i/64] &^= 1 << (i % 64)
+	}
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/utils/ptr"
+)
+
+// selecting returns a class with selectors.
+func selecting(name string, expressions ...string) *resourceapi.DeviceClass {
+	c := class(name)
+	for _, e := range expressions {
+		c.Spec.Selectors = append(c.Spec.Selectors, resourceapi.DeviceSelector{CEL: &resourceapi.CELDeviceSelector{Expression: e}})
+	}
+	return c
+}
+
+// modelled returns a slice of driver gpu with a device for each model. Devices have the names of their models.
+func modelled(models ...string) *resourceapi.ResourceSlice {
+	spec := resourceapi.ResourceSliceSpec{Driver: "gpu", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
+	for _, model := range models {
+		spec.Devices = append(spec.Devices, resourceapi.Device{
+			Name: model, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"model": {StringValue: ptr.To(model)}},
+		})
+	}
+	return &resourceapi.ResourceSlice{Spec: spec}
+}
+
+func ofModel(model string) string { return fmt.Sprintf(`device.attributes["gpu"].model == %q`, model) }
+
+// matching returns the classes that a device of the slices in modelled matches.
+func matching(t *testing.T, m *Matcher, catalog *Catalog, device string) string {
+	t.Helper()
+	id := DeviceID{"gpu", "n1", device}
+	published, found := catalog.Device(id)
+	if !found {
+		t.Fatalf("no device %s", id)
+	}
+	return strings.Join(m.Matching(id, published), " ")
+}
+
+func newMatcher() *Matcher { return NewMatcher(cel.NewCache(1, cel.Features{})) }
+
+func TestADeviceMatchesAClassIfAllItsSelectorsHold(t *testing.T) {
+	catalog := NewCatalog([]*resourceapi.DeviceClass{
+		selecting("any"), selecting("gpu", `device.driver == "gpu"`), selecting("h100", `device.driver == "gpu"`, ofModel("h100")),
+		selecting("other", `device.driver == "other"`), selecting("fails", `device.attributes["gpu"].missing == "x"`),
+		selecting("broken", `device.`), {ObjectMeta: class("newer").ObjectMeta, Spec: resourceapi.DeviceClassSpec{Selectors: []resourceapi.DeviceSelector{{}}}},
+		selecting("unasked"),
+	}, []*resourceapi.ResourceSlice{modelled("h100", "a100")})
+	m := newMatcher()
+	if !m.Use(catalog, []string{"any", "broken", "fails", "gpu", "h100", "lost", "newer", "other"}) {
+		t.Error("classes that are new change nothing")
+	}
+	if got, want := matching(t, m, catalog, "h100"), "any gpu h100"; got != want {
+		t.Errorf("an H100 matches %q, want %q", got, want)
+	}
+	if got, want := matching(t, m, catalog, "a100"), "any gpu"; got != want {
+		t.Errorf("an A100 matches %q, want %q", got, want)
+	}
+	invalid := map[string]string{}
+	for name, err := range m.Invalid {
+		invalid[name] = err.Error()
+	}
+	if len(invalid) != 2 || invalid["broken"] == "" || invalid["newer"] != "selector #0 is of a kind that this scheduler does not know" {
+		t.Errorf("classes that cannot be evaluated: %v", invalid)
+	}
+}
+
+func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
+	classes := []*resourceapi.DeviceClass{selecting("a", ofModel("h100")), selecting("b", ofModel("a100"))}
+	first := modelled("h100", "a100")
+	before := NewCatalog(classes, []*resourceapi.ResourceSlice{first})
+	m := newMatcher()
+	m.Use(before, []string{"a", "b"})
+	if got := matching(t, m, before, "h100") + "|" + matching(t, m, before, "a100"); got != "a|b" {
+		t.Fatalf("at first: %s", got)
+	}
+
+	if m.Use(before, []string{"a", "b"}) || m.Use(NewCatalog(classes, []*resourceapi.ResourceSlice{first}), []string{"a", "b"}) {
+		t.Error("nothing has changed, but answers may have")
+	}
+
+	changed := NewCatalog([]*resourceapi.DeviceClass{selecting("a", ofModel("a100")), classes[1]}, []*resourceapi.ResourceSlice{first})
+	if !m.Use(changed, []string{"a", "b"}) {
+		t.Error("a class with other selectors changes nothing")
+	}
+	if got := matching(t, m, changed, "h100") + "|" + matching(t, m, changed, "a100"); got != "|a b" {
+		t.Errorf("after a class changed: %s", got)
+	}
+
+	// The device keeps its name and becomes another model.
+	renewed := modelled("h100", "a100")
+	renewed.Spec.Devices[0].Attributes["model"] = resourceapi.DeviceAttribute{StringValue: ptr.To("a100")}
+	republished := NewCatalog([]*resourceapi.DeviceClass{selecting("a", ofModel("a100")), classes[1]}, []*resourceapi.ResourceSlice{renewed})
+	if m.Use(republished, []string{"a", "b"}) {
+		t.Error("devices that are published anew change the answers for other devices")
+	}
+	if got := matching(t, m, republished, "h100"); got != "a b" {
+		t.Errorf("after the device changed: %s", got)
+	}
+	if !m.Use(republished, []string{"b"}) || m.Others("b") || !m.Others("c") {
+		t.Error("a class that does not matter any more changes nothing")
+	}
+	if got := matching(t, m, republished, "h100"); got != "b" {
+		t.Errorf("after a class does not matter any more: %s", got)
+	}
+}
+
+func TestMatchesAreForgottenWithTheDevice(t *testing.T) {
+	classes := []*resourceapi.DeviceClass{selecting("a")}
+	m := newMatcher()
+	for range 3 {
+		catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{modelled("h100", "a100")})
+		m.Use(catalog, []string{"a"})
+		matching(t, m, catalog, "h100")
+	}
+	if len(m.devices) != 1 {
+		t.Errorf("%d devices are remembered, one is published", len(m.devices))
+	}
+	m.Use(NewCatalog(classes, nil), []string{"a"})
+	if len(m.devices) != 0 {
+		t.Errorf("%d devices are remembered, none is published", len(m.devices))
+	}
+}
+
+func TestManyClassesMatchAtTheSameTime(t *testing.T) {
+	var classes []*resourceapi.DeviceClass
+	var names, want []string
+	for i := range 130 {
+		name := fmt.Sprintf("class-%03d", i)
+		names = append(names, name)
+		if i%2 == 0 {
+			classes, want = append(classes, selecting(name, ofModel("h100"))), append(want, name)
+		} else {
+			classes = append(classes, selecting(name, ofModel("a100")))
+		}
+	}
+	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{modelled("h100")})
+	m := newMatcher()
+	m.Use(catalog, names)
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			if got := matching(t, m, catalog, "h100"); got != strings.Join(want, " ") {
+				t.Errorf("the device matches %s", got)
+			}
+		})
+	}
+	running.Wait()
+}
+
+func BenchmarkMatching(b *testing.B) {
+	classes := []*resourceapi.DeviceClass{selecting("gpu", `device.driver == "gpu"`), selecting("h100", `device.driver == "gpu"`, ofModel("h100"))}
+	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{modelled("h100")})
+	id := DeviceID{"gpu", "n1", "h100"}
+	device, _ := catalog.Device(id)
+	b.Run("first", func(b *testing.B) {
+		m := newMatcher()
+		m.Use(catalog, []string{"gpu", "h100"})
+		for b.Loop() {
+			clear(m.devices)
+			m.Matching(id, device)
+		}
+	})
+	b.Run("remembered", func(b *testing.B) {
+		m := newMatcher()
+		m.Use(catalog, []string{"gpu", "h100"})
+		for b.Loop() {
+			m.Matching(id, device)
+		}
+	})
+}
