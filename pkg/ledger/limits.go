@@ -19,12 +19,13 @@ import "slices"
 //     guarantee, whichever is more.
 //   - A limit exceeds the parent's only if the guarantee of the queue exceeds what the parent has.
 //     [Ledger.Uncovered] then reports it.
-//   - A card that the queue must not use has a limit of zero (see forbidden).
+//   - A card or a device that the queue must not use has a limit of zero (see forbidden).
 //   - binding is limit without those limits that equal the parent's. The parent holds at least as
 //     much as the queue, so it refuses whatever the queue would refuse, and users need its name.
 //     A topmost queue has no parent that refuses: there binding is limit.
 //   - lister is the nearest queue, this one first, that lists the cards that may be used; none if no
 //     queue does.
+//   - deviceQuotaRequired says that devices may be used only where a queue on the way to the root lists their class.
 //   - free says that binding is not set in any dimension, including dimensions that are interned
 //     later.
 //   - deserved is set where the administrator set it or where the guarantee is greater than zero.
@@ -37,7 +38,9 @@ type quota struct {
 	guarantee  Amounts
 	reserved   Amounts
 	lister     QueueID
-	free       bool
+
+	deviceQuotaRequired bool
+	free                bool
 }
 
 // deriveLimits computes the quota of each queue. Parents come before children in l.queues.
@@ -52,7 +55,7 @@ func (l *Ledger) deriveLimits() {
 				q.binding[o] = q.limit[o]
 			}
 		}
-		q.free = q.parent != none && q.lister == none && !slices.ContainsFunc(q.binding, func(b Limit) bool { return b.Set })
+		q.free = q.parent != none && q.lister == none && !q.deviceQuotaRequired && !slices.ContainsFunc(q.binding, func(b Limit) bool { return b.Set })
 		q.adaptDeserved()
 	}
 	l.findUncovered(reserved)
@@ -70,11 +73,27 @@ func (l *Ledger) derivedLimit(q QueueID, o Ordinal, reserved Amounts) Limit {
 }
 
 // forbidden reports whether o is a card that pods of the queue must not use, because the list that
-// holds for the queue does not contain it. A queue with children leaves the decision to them: they
-// may have lists of their own.
+// holds for the queue does not contain it, or devices of a class that no queue on the way to the root lists where
+// that is required. A queue with children leaves the decision to them: they may have lists of their own.
 func (l *Ledger) forbidden(q QueueID, o Ordinal) bool {
-	lister := l.queues[q].lister
-	return lister != none && l.Leaf(q) && l.dimensions.names[o].Kind == Card && !at(l.queues[lister].capability, o).Set
+	if !l.Leaf(q) {
+		return false
+	}
+	switch l.dimensions.names[o].Kind {
+	case Card:
+		lister := l.queues[q].lister
+		return lister != none && !at(l.queues[lister].capability, o).Set
+	case DeviceCount:
+		return l.queues[q].deviceQuotaRequired && !l.listed(q, o)
+	default:
+		return false
+	}
+}
+
+// listed reports whether the capability of the queue or of an ancestor lists a dimension.
+func (l *Ledger) listed(q QueueID, o Ordinal) bool {
+	_, _, listed := l.Nearest(q, o)
+	return listed
 }
 
 // leftFor returns what a queue's parent, or the cluster, leaves for it beside what is reserved for its

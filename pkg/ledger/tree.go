@@ -17,6 +17,9 @@ type QueueSpec struct {
 	// there. The amounts that a queue lists bound all of its descendants, including those that have
 	// lists of their own.
 	ListsCards bool
+	// DeviceQuotaRequired says that pods in this queue and in its descendants may use devices of a class only if
+	// the capability of a queue on the way to the root lists the class.
+	DeviceQuotaRequired bool
 	// Deserved holds the fair targets. A queue may take back from other queues what they borrow,
 	// up to its target. A dimension that is not listed has no target.
 	Deserved Amounts
@@ -104,11 +107,12 @@ func (l *Ledger) add(spec *QueueSpec) {
 		parent := &l.queues[q.parent]
 		parent.children++
 		q.depth = parent.depth + 1
-		q.lister = parent.lister
+		q.lister, q.deviceQuotaRequired = parent.lister, parent.deviceQuotaRequired
 	}
 	if spec.ListsCards {
 		q.lister = QueueID(len(l.queues))
 	}
+	q.deviceQuotaRequired = q.deviceQuotaRequired || spec.DeviceQuotaRequired
 	q.capability = limitsOf(spec.Capability)
 	q.deserved = limitsOf(spec.Deserved)
 	l.ids[spec.Name] = QueueID(len(l.queues))
