@@ -52,6 +52,7 @@ type Reader struct {
 	stale    atomic.Bool
 	catalog  *dra.Catalog
 	celCache *cel.Cache
+	matcher  *dra.Matcher
 }
 
 // anyVersion is a client that reads and writes resource.k8s.io/v1 even where the API server serves
@@ -96,6 +97,7 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when
 	// its handlers have processed every claim that existed at the start.
 	handled := assumed.AddEventHandler(holders.handler()).HasSynced
+	celFeatures := cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}
 	r := &Reader{
 		factory:   factory,
 		published: published,
@@ -106,7 +108,8 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 		templates: templates.Lister(),
 		classes:   classes.Lister(),
 		synced:    []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
-		celCache:  cel.NewCache(100, cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}),
+		celCache:  cel.NewCache(100, celFeatures),
+		matcher:   dra.NewMatcher(cel.NewCache(100, celFeatures)),
 	}
 	if err := r.watchCatalog(classes.Informer()); err != nil {
 		published.Stop()
@@ -205,6 +208,9 @@ func (r *Reader) Conflicts(catalog *dra.Catalog) []dra.Conflict {
 func (r *Reader) ConflictOf(claim *resourceapi.ResourceClaim, settled func(*resourceapi.ResourceClaim) bool) *dra.Conflict {
 	return r.holders.of(claim, settled)
 }
+
+// Matcher returns what finds the classes that a device matches. It is always the same, so that it remembers.
+func (r *Reader) Matcher() *dra.Matcher { return r.matcher }
 
 // allocator returns an allocator for which no device is in use. Pending.Allocator adds those that are.
 func (r *Reader) allocator(catalog *dra.Catalog) *dra.Allocator {

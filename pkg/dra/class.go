@@ -26,7 +26,7 @@ type compiledClass struct {
 // compile compiles the selectors of a class. The compiled selectors are kept here because the cache holds fewer
 // expressions than a cluster may have classes.
 func compile(class *resourceapi.DeviceClass, celCache *cel.Cache) *compiledClass {
-	c := &compiledClass{name: class.Name, expressions: expressionsOf(class)}
+	c := &compiledClass{name: class.Name, expressions: expressionsOf(class.Spec.Selectors)}
 	for i, selector := range class.Spec.Selectors {
 		if selector.CEL == nil {
 			c.err = fmt.Errorf("selector #%d is of a kind that this scheduler does not know", i)
@@ -42,10 +42,10 @@ func compile(class *resourceapi.DeviceClass, celCache *cel.Cache) *compiledClass
 	return c
 }
 
-// expressionsOf returns all that decides which devices a class matches.
-func expressionsOf(class *resourceapi.DeviceClass) []string {
-	expressions := make([]string, len(class.Spec.Selectors))
-	for i, selector := range class.Spec.Selectors {
+// expressionsOf returns the expressions of selectors. It is empty for a selector of a kind that is not known.
+func expressionsOf(selectors []resourceapi.DeviceSelector) []string {
+	expressions := make([]string, len(selectors))
+	for i, selector := range selectors {
 		if selector.CEL != nil {
 			expressions[i] = selector.CEL.Expression
 		}
@@ -55,7 +55,7 @@ func expressionsOf(class *resourceapi.DeviceClass) []string {
 
 // is reports whether the class would be compiled to the same.
 func (c *compiledClass) is(class *resourceapi.DeviceClass) bool {
-	return c.name == class.Name && slices.Equal(c.expressions, expressionsOf(class))
+	return c.name == class.Name && slices.Equal(c.expressions, expressionsOf(class.Spec.Selectors))
 }
 
 // matches reports whether all selectors of the class hold for a device. A class without selectors matches every

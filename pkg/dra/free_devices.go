@@ -146,16 +146,6 @@ func (s *freeDevices) matches(ctx context.Context, class string, selectors []res
 	return matching
 }
 
-func expressionsOf(selectors []resourceapi.DeviceSelector) []string {
-	var expressions []string
-	for _, selector := range selectors {
-		if selector.CEL != nil {
-			expressions = append(expressions, selector.CEL.Expression)
-		}
-	}
-	return expressions
-}
-
 // policyOf tells devices apart that can be shared: what is consumed of them depends on their capacities and policies. It
 // is empty for other devices.
 func policyOf(device *resourceapi.Device) string {

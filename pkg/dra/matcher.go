@@ -36,6 +36,9 @@ type matches struct {
 	known, matching bits
 }
 
+// CELCache returns the cache that the matcher compiles selectors with.
+func (m *Matcher) CELCache() *cel.Cache { return m.celCache }
+
 // NewMatcher returns a matcher for which no class matters.
 func NewMatcher(celCache *cel.Cache) *Matcher {
 	return &Matcher{celCache: celCache, devices: map[*resourceapi.Device]*matches{}}

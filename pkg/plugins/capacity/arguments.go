@@ -21,10 +21,22 @@ const (
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 	// cardQuotaRequired says that no card may be used where no queue has a card quota.
 	cardQuotaRequired = "cardQuotaRequired"
+	// deviceAccounting says for which classes a device counts.
+	deviceAccounting = "deviceAccounting"
+	// deviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
+	deviceQuotaRequired = "deviceQuotaRequired"
 	// nodeOrderWeight is how much the preference among cards counts.
 	nodeOrderWeight = "nodeOrderWeight"
 	// cardResourceNames are the resources that stand for cards, in place of the default rule.
 	cardResourceNames = "cardResourceNames"
+)
+
+// Values of deviceAccounting.
+const (
+	// accountRequested counts a device for the class that a claim asked for.
+	accountRequested = "requested"
+	// accountMatching counts a device for each limited class that it matches as well.
+	accountMatching = "matching"
 )
 
 // arguments are the plugin's arguments, and what its name implies.
@@ -35,6 +47,8 @@ type arguments struct {
 	capacityCardMode       bool
 	cardUnlimitedCPUMemory bool
 	cardQuotaRequired      bool
+	deviceAccounting       string
+	deviceQuotaRequired    bool
 	nodeOrderWeight        float64
 	cardResources          card.ResourceNames
 }
@@ -48,12 +62,27 @@ func readArguments(name string, given framework.Arguments) arguments {
 	a := arguments{name: name, capacityCardMode: name == CardName, cardQuotaRequired: name == CardName, nodeOrderWeight: 1}
 	given.GetBool(&a.cardUnlimitedCPUMemory, cardUnlimitedCPUMemory)
 	given.GetBool(&a.cardQuotaRequired, cardQuotaRequired)
+	given.GetBool(&a.deviceQuotaRequired, deviceQuotaRequired)
+	a.deviceAccounting = readAccounting(name, given[deviceAccounting])
 	given.GetFloat64(&a.nodeOrderWeight, nodeOrderWeight)
 	var err error
 	if a.cardResources, err = readResourceNames(given[cardResourceNames]); err != nil {
 		klog.ErrorS(err, "An argument of the plugin is invalid and is left out", "plugin", name, "argument", cardResourceNames)
 	}
 	return a
+}
+
+// readAccounting takes one of the known values.
+func readAccounting(name string, argument any) string {
+	switch argument {
+	case nil:
+	case accountRequested, accountMatching:
+		return argument.(string)
+	default:
+		klog.ErrorS(nil, "An argument of the plugin is invalid and is left out", "plugin", name, "argument", deviceAccounting,
+			"value", argument, "known", []string{accountRequested, accountMatching})
+	}
+	return accountRequested
 }
 
 // readResourceNames takes a list, or a string with commas.

@@ -34,6 +34,7 @@ var jobChecks = []jobCheck{
 	{"Countable", (*plugin).checkJobCountable},
 	{"ResourcesKnown", (*plugin).checkJobResourcesKnown},
 	{"CardsReady", (*plugin).checkJobCardsReady},
+	{"DevicesListed", (*plugin).checkJobDevicesListed},
 	{"Quota", (*plugin).checkJobQuota},
 }
 
@@ -92,6 +93,11 @@ func (p *plugin) checkJobCardsReady(ask jobAsk) report.Refusal {
 		return nil
 	}
 	return p.refuseCards(ask.queue)
+}
+
+// checkJobDevicesListed refuses devices where no queue on the way to the root lists any class, if that is required.
+func (p *plugin) checkJobDevicesListed(ask jobAsk) report.Refusal {
+	return p.snapshot.RefuseUnlistedJob(ask.queue, ask.needs)
 }
 
 // checkJobQuota refuses a job whose minimum the queue or an ancestor has no room for.

@@ -43,7 +43,8 @@ func (p *plugin) openSnapshot() {
 	p.cache.snapshots.Configure(p.arguments.options(), p.classOf(catalog))
 	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
-		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.cardQuotaRequired,
+		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.cardQuotaRequired, DeviceQuotaRequired: p.arguments.deviceQuotaRequired,
+		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache),
 		QueueObjects: p.cache.queues, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
 		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
 	})
@@ -54,16 +55,38 @@ func (p *plugin) openSnapshot() {
 	if cache != nil {
 		p.openDevices(cache, catalog)
 	}
+	if catalog != nil {
+		cache.SearchOverlaps(catalog, p.snapshot.LimitedClasses())
+	}
+}
+
+// matcher returns what finds the classes that a device counts for, nil if that is only the class that was asked for.
+func (p *plugin) matcher(cache *devices.Cache) *dra.Matcher {
+	if cache == nil || p.arguments.deviceAccounting != accountMatching {
+		return nil
+	}
+	return cache.Matcher()
+}
+
+func overlapsOf(cache *devices.Cache) dra.Overlaps {
+	if cache == nil {
+		return nil
+	}
+	return cache.Overlaps()
 }
 
 // openDevices gives the session of devices what it needs to know.
 func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
-	p.devices = cache.Open(devices.Config{
+	config := devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.limitedCardsOn, Refuse: p.snapshot.Refuse,
 		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Attributed: p.snapshot.Attributed,
 		Nodes: p.cache.nodes, Pods: p.pods,
-	})
+	}
+	if p.snapshot.UnlistedOnPick() {
+		config.RefuseUnlisted = p.snapshot.RefuseUnlisted
+	}
+	p.devices = cache.Open(config)
 }
 
 // devicesCache is nil if the scheduler does not allocate devices.

@@ -39,6 +39,7 @@ var podChecks = []podCheck{
 	{"CapacityInUse", withClaims, (*plugin).checkCapacityInUse},
 	{"CardsReady", withCards, (*plugin).checkCardsReady},
 	{"CardsNamed", withCards, (*plugin).checkCardsNamed},
+	{"DevicesListed", withClaims, (*plugin).checkDevicesListed},
 	{"Quota", anyPod, (*plugin).checkQuota},
 	{"ExtendedResource", anyPod, (*plugin).checkExtendedResource},
 }
@@ -128,6 +129,11 @@ func (p *plugin) checkCountable(ask podAsk) report.Refusal {
 // checkCapacityInUse refuses devices whose capacity is limited while it is not known how much of it is in use.
 func (p *plugin) checkCapacityInUse(ask podAsk) report.Refusal {
 	return p.snapshot.CapacityInUseUnknown(ask.queue, ask.pod)
+}
+
+// checkDevicesListed refuses devices for which no queue on the way to the root lists a class, if that is required.
+func (p *plugin) checkDevicesListed(ask podAsk) report.Refusal {
+	return p.snapshot.RefuseUnlistedPod(ask.queue, ask.pod)
 }
 
 // checkCardsReady refuses cards while it is not known which are in use, or what the quotas are.

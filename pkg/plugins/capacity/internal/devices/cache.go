@@ -30,6 +30,7 @@ type Cache struct {
 	background errgroup.Group
 	// deallocating has the UIDs of the claims whose devices are being taken back.
 	deallocating sync.Map
+	overlaps     overlapSearch
 }
 
 // Start begins to read. It waits for nothing, see Ready. It adds its informers to those that the scheduler depends on.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -80,6 +81,37 @@ func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
 // pickContext bounds the time of one search. A session that is running when the scheduler stops goes on to its end.
 func (s *Session) pickContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(s.ctx), pickTimeout)
+}
+
+// refuse explains a refusal of the ledger, also if it is about a class that the pod does not ask for.
+func (s *Session) refuse(pod *demand.Pod, refusal *ledger.Refusal) report.Refusal {
+	explained := s.Refuse(pod.Queue, refusal)
+	exceeded, is := explained.(report.QuotaExceeded)
+	class := refusal.Dimension.Name
+	if !is || refusal.Dimension.Kind != ledger.DeviceCount && refusal.Dimension.Kind != ledger.DeviceCapacity || pod.Wants(class) {
+		return explained
+	}
+	for _, claim := range pod.Claims {
+		for asked := range claim.Usage.Classes {
+			if !slices.Contains(exceeded.AskedFor, asked) {
+				exceeded.AskedFor = append(exceeded.AskedFor, asked)
+			}
+		}
+	}
+	return exceeded
+}
+
+// refuseUnlisted refuses what was picked for a claim if it counts for no class that a queue on the way to the root lists,
+// and that is required.
+func (s *Session) refuseUnlisted(state *State, claim *demand.Claim, result *resourceapi.AllocationResult) report.Refusal {
+	if s.RefuseUnlisted == nil {
+		return nil
+	}
+	usage, err := dra.Allocated(&claim.Object.Spec, result, s.Catalog)
+	if err != nil {
+		return nil // it was counted before, so that there is no error
+	}
+	return s.RefuseUnlisted(state.pod.Queue, &usage)
 }
 
 // checkCapacities returns an error if a queue limits a capacity that a picked device lacks, because the

@@ -46,11 +46,15 @@ func (q *nodeQuota) accepts(results []resourceapi.AllocationResult) bool {
 			q.failed = cmp.Or(q.failed, err)
 			return false
 		}
+		if refusal := q.session.refuseUnlisted(q.state, claim, &results[i]); refusal != nil {
+			q.state.refuse(refusal)
+			return false
+		}
 		amounts[i] = would
 	}
 	refusal, err := q.fits(amounts)
 	if refusal != nil {
-		q.state.refuse(q.session.Refuse(q.state.pod.Queue, refusal))
+		q.state.refuse(q.session.refuse(q.state.pod, refusal))
 	}
 	q.failed = cmp.Or(q.failed, err)
 	q.amounts = amounts

@@ -36,7 +36,7 @@ func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State
 		}
 		if object.Status.Allocation == nil {
 			state.unallocated = append(state.unallocated, claim)
-			state.open = state.open || claim.Open
+			state.open = state.open || claim.Open || s.RefuseUnlisted != nil
 			continue
 		}
 		if refusal := s.refuseAllocated(pod, claim, object); refusal != nil {

@@ -28,6 +28,9 @@ type Config struct {
 	CardsOn func(*demand.Pod, *corev1.Node) *ledger.Part
 	// Refuse explains a refusal of the ledger for a pod of a queue.
 	Refuse func(ledger.QueueID, *ledger.Refusal) report.Refusal
+	// RefuseUnlisted refuses devices for which no queue on the way to the root lists a class. It is nil unless that is
+	// required and known only when devices are picked.
+	RefuseUnlisted func(ledger.QueueID, *dra.Usage) report.Refusal
 	// Assign makes a claim come to what was picked for it. Unassign undoes that.
 	Assign   func(*demand.Claim, ledger.Amounts) error
 	Unassign func(*demand.Claim) error

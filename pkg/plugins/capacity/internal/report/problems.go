@@ -29,6 +29,7 @@ const (
 var problemReasons = []string{
 	QueueMisplacedReason, QueueNotLeafReason, GuaranteeNotCoveredReason, QuotaNotReadReason,
 	ClassInCapabilityReason, UnknownDeviceClassReason, UnknownCardReason, UnknownAnnotationReason, LimitAboveParentReason,
+	ClassesOverlapReason, InvalidDeviceClassReason,
 }
 
 var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
@@ -39,16 +40,19 @@ var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{
 // Problem names a kind of problem that a queue has.
 type Problem struct {
 	Queue, Reason string
+	// Harmless says that the queue is told something that is no problem.
+	Harmless bool
 }
 
 // Problems has the message of each problem.
 type Problems map[Problem]string
 
 func (ps Problems) add(queue, reason, message string) {
-	if before := ps[Problem{queue, reason}]; before != "" && before != message {
+	problem := Problem{Queue: queue, Reason: reason}
+	if before := ps[problem]; before != "" && before != message {
 		message = before + "; besides, " + message
 	}
-	ps[Problem{queue, reason}] = message
+	ps[problem] = message
 }
 
 // NotLeaf adds that a queue has jobs although it is the parent of other queues.
@@ -77,7 +81,7 @@ func (ps Problems) CardQuotaNotRead(queue string, err error, lastGood bool) {
 
 // GuaranteeNotCovered adds that a guarantee of a queue cannot be kept. Only the first one is reported.
 func (ps Problems) GuaranteeNotCovered(queue string, u ledger.Uncovered) {
-	if ps[Problem{queue, GuaranteeNotCoveredReason}] != "" {
+	if ps[Problem{Queue: queue, Reason: GuaranteeNotCoveredReason}] != "" {
 		return
 	}
 	ps.add(queue, GuaranteeNotCoveredReason, fmt.Sprintf(
@@ -92,13 +96,21 @@ func (r *Reporter) Problems(problems Problems, queues map[api.QueueID]*api.Queue
 		counts[reason] = 0
 	}
 	for problem, message := range problems {
-		counts[problem.Reason]++
+		if !problem.Harmless {
+			counts[problem.Reason]++
+		}
 		if r.toldQueues[problem] == message {
 			continue
 		}
-		klog.ErrorS(nil, "A queue has a problem", "queue", problem.Queue, "reason", problem.Reason, "message", message)
+		eventType := corev1.EventTypeWarning
+		if problem.Harmless {
+			eventType = corev1.EventTypeNormal
+			klog.InfoS("A queue is told something", "queue", problem.Queue, "reason", problem.Reason, "message", message)
+		} else {
+			klog.ErrorS(nil, "A queue has a problem", "queue", problem.Queue, "reason", problem.Reason, "message", message)
+		}
 		if info, found := queues[api.QueueID(problem.Queue)]; found {
-			r.Recorder.Event(queueReference(info.Queue), corev1.EventTypeWarning, problem.Reason, message)
+			r.Recorder.Event(queueReference(info.Queue), eventType, problem.Reason, message)
 		}
 	}
 	r.toldQueues = problems

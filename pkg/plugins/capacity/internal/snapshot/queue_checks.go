@@ -47,9 +47,9 @@ func isOpen(info *api.QueueInfo) bool {
 	return info.Queue.Status.State == scheduling.QueueStateOpen
 }
 
-// LimitsDevices reports whether the queue or an ancestor limits devices or cards.
+// LimitsDevices reports whether the queue or an ancestor limits devices or cards, or must do so.
 func (s *Snapshot) LimitsDevices(queue ledger.QueueID) bool {
-	return s.Ledger.Limits(queue, ledger.DeviceCount) || s.Ledger.ListsCards(queue)
+	return s.DeviceQuotaRequired || s.Ledger.Limits(queue, ledger.DeviceCount) || s.Ledger.ListsCards(queue)
 }
 
 // Refuse explains a refusal of the ledger for a pod or job of a queue.
@@ -62,8 +62,9 @@ func (s *Snapshot) Refuse(queue ledger.QueueID, refusal *ledger.Refusal) report.
 func (s *Snapshot) RefuseCards(queue ledger.QueueID, refusal *ledger.Refusal, others []string) report.Refusal {
 	hasCardQuota := func(name string) bool { return s.queues[name].listsCards }
 	return report.QuotaExceeded{
-		Refusal:     refusal,
-		NoCardQuota: refusal.Dimension.Kind == ledger.Card && !slices.ContainsFunc(s.Ledger.Path(queue), hasCardQuota),
-		OtherCards:  others,
+		Refusal:       refusal,
+		NoCardQuota:   refusal.Dimension.Kind == ledger.Card && !slices.ContainsFunc(s.Ledger.Path(queue), hasCardQuota),
+		NoDeviceQuota: s.noDeviceQuota(queue, refusal.Dimension),
+		OtherCards:    others,
 	}
 }

@@ -34,7 +34,7 @@ func (s *Snapshot) buildTree() {
 	}
 	if _, found := s.Queues[RootQueue]; !found {
 		// Somebody deleted the root. All other queues are its descendants and go on without it.
-		specs = append(specs, ledger.QueueSpec{Name: RootQueue, ListsCards: s.CardQuotaRequired})
+		specs = append(specs, s.topSpec(ledger.QueueSpec{Name: RootQueue}))
 	}
 	for _, queue := range ledger.Misplaced(specs) {
 		if s.misplaced == nil {
@@ -74,12 +74,23 @@ func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 		state.invalid, s.invalidQuotas = err.Error(), true
 	}
 	s.queues[queue.Name] = state
-	top := !s.Hierarchy || queue.Name == RootQueue
-	spec.ListsCards = state.listsCards || top && s.CardQuotaRequired
+	s.listClasses(queue.Name, &devices)
+	if !s.Hierarchy || queue.Name == RootQueue {
+		spec = s.topSpec(spec)
+	}
+	spec.ListsCards = spec.ListsCards || state.listsCards
+	s.limitsCards = s.limitsCards || spec.ListsCards
 	written := queue.Queue.Spec
 	spec.Capability = s.Resources.List(written.Capability, devices.Capability)
 	spec.Deserved = s.Resources.List(written.Deserved, devices.Deserved)
 	spec.Guarantee = s.Resources.List(written.Guarantee.Resource, devices.Guarantee)
+	return spec
+}
+
+// topSpec adds to a topmost queue what holds for the queues below it as well.
+func (s *Snapshot) topSpec(spec ledger.QueueSpec) ledger.QueueSpec {
+	spec.ListsCards = s.CardQuotaRequired
+	spec.DeviceQuotaRequired = s.DeviceQuotaRequired && !s.UnlistedOnPick()
 	return spec
 }
 

@@ -30,6 +30,13 @@ type Input struct {
 	Hierarchy bool
 	// CardQuotaRequired says that no card may be used where no queue has a card quota.
 	CardQuotaRequired bool
+	// DeviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
+	DeviceQuotaRequired bool
+	// Matcher finds the classes that a device matches. It is nil if a device counts only for the class that a claim asked
+	// for.
+	Matcher *dra.Matcher
+	// Overlaps has the classes that are known to share devices with others.
+	Overlaps dra.Overlaps
 
 	// QueueObjects reads the queues with their spec.dra, which Volcano's own type lacks. It is nil if
 	// spec.dra is not read.
@@ -61,6 +68,13 @@ type Snapshot struct {
 	queues map[string]queueState
 	// invalidQuotas says that the device quota of some queue is not known.
 	invalidQuotas bool
+	// limited has the classes that the quota of some queue lists. limitsCards says that some queue limits cards.
+	limited     map[string]bool
+	limitsCards bool
+	// invalidClasses has the classes whose selectors cannot be evaluated. It is nil if there is none.
+	invalidClasses map[string]error
+	// overlapTexts has what is written of classes that share devices. It is nil if nothing is.
+	overlapTexts map[string]string
 	// misplaced says why a queue has no place in the hierarchy. It is nil if all queues have one.
 	misplaced map[string]string
 	// consumers are the pods with claims, the oldest first.
@@ -86,9 +100,11 @@ func (c *Cache) Take(input Input) *Snapshot {
 	}
 	s := &Snapshot{
 		Cache: c, Input: input, Problems: report.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
-		unattributed: map[ledger.Holder]bool{},
+		unattributed: map[ledger.Holder]bool{}, limited: map[string]bool{},
 	}
+	s.findInvalidClasses()
 	s.buildTree()
+	c.Counter.Claims.Match(s.matching())
 	c.Begin(input.Claims, input.Catalog)
 	s.chargeAndAccount()
 	s.findProblems()

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+// listClasses notes the classes that a queue lists in its quota of devices, and tells the queue what is to be known of
+// them.
+func (s *Snapshot) listClasses(queue string, devices *quota.Limits) {
+	var overlaps []string
+	for i, list := range []ledger.Amounts{devices.Capability, devices.Deserved, devices.Guarantee} {
+		for _, e := range list {
+			d := s.Dimensions.Dimension(e.Dimension)
+			if d.Kind != ledger.DeviceCount || i > 0 && has(devices.Capability, e.Dimension) || i > 1 && has(devices.Deserved, e.Dimension) {
+				continue
+			}
+			s.limited[d.Name] = true
+			if others := s.Overlaps[d.Name]; len(others) > 0 {
+				overlaps = append(overlaps, s.overlapText(d.Name, others))
+			}
+			if err := s.invalidClasses[d.Name]; err != nil {
+				s.Problems.InvalidDeviceClass(queue, d.Name, err)
+			}
+		}
+	}
+	if len(overlaps) > 0 {
+		slices.Sort(overlaps)
+		s.Problems.ClassesOverlap(queue, overlaps, s.Matcher != nil)
+	}
+}
+
+func has(list ledger.Amounts, o ledger.Ordinal) bool {
+	return slices.ContainsFunc(list, func(e ledger.Entry) bool { return e.Dimension == o })
+}
+
+// overlapText writes the text for a class once in a session.
+func (s *Snapshot) overlapText(class string, others []string) string {
+	text, written := s.overlapTexts[class]
+	if !written {
+		text = report.Overlap{Class: class, Others: others}.String()
+		if s.overlapTexts == nil {
+			s.overlapTexts = map[string]string{}
+		}
+		s.overlapTexts[class] = text
+	}
+	return text
+}
+
+// LimitedClasses returns the classes that some queue lists in its quota of devices, sorted by name.
+func (s *Snapshot) LimitedClasses() []string { return slices.Sorted(maps.Keys(s.limited)) }
+
+// matching is what devices count for in this session.
+func (s *Snapshot) matching() demand.Matching {
+	if s.Matcher == nil {
+		return demand.Matching{}
+	}
+	return demand.Matching{Matcher: s.Matcher, Limited: s.LimitedClasses(), Cards: s.limitsCards}
+}
+
+// findInvalidClasses remembers, for the problems of queues, which classes could not be evaluated in the last session.
+func (s *Snapshot) findInvalidClasses() {
+	if s.Matcher == nil {
+		return
+	}
+	for class, err := range s.Matcher.Invalid {
+		if s.invalidClasses == nil {
+			s.invalidClasses = map[string]error{}
+		}
+		s.invalidClasses[class] = err
+	}
+}
+
+// UnlistedOnPick says that devices may be used only where a queue on the way to the root lists one of the classes
+// that they count for. That is known when they are picked. Where a device counts only for the class that was asked
+// for, the ledger decides.
+func (s *Snapshot) UnlistedOnPick() bool { return s.DeviceQuotaRequired && s.Matcher != nil }
+
+// RefuseUnlisted refuses devices for which no queue on the way to the root lists a class, if that is required. Usage is
+// what a claim asks for, or has. The result is nil if the devices may be used, or are not known yet.
+func (s *Snapshot) RefuseUnlisted(queue ledger.QueueID, usage *dra.Usage) report.Refusal {
+	if !s.UnlistedOnPick() {
+		return nil
+	}
+	var class string
+	if s.Ledger.Limits(queue, ledger.DeviceCount) {
+		class = s.Counter.Claims.Unlisted(usage, func(class string) bool {
+			o, known := s.Dimensions.Known(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
+			if !known {
+				return false
+			}
+			_, _, listed := s.Ledger.Nearest(queue, o)
+			return listed
+		})
+	} else {
+		for class = range usage.Classes {
+			break
+		}
+	}
+	if class == "" {
+		return nil
+	}
+	return report.DevicesUnlisted{Queue: s.Ledger.Name(queue), Class: class}
+}
+
+// RefuseUnlistedPod is RefuseUnlisted for the claims of a pod that nobody is charged for yet.
+func (s *Snapshot) RefuseUnlistedPod(queue ledger.QueueID, pod *demand.Pod) report.Refusal {
+	if !s.UnlistedOnPick() {
+		return nil
+	}
+	for _, claim := range pod.Claims {
+		if s.Ledger.Charged(claim.Part) {
+			continue
+		}
+		if refusal := s.RefuseUnlisted(queue, &claim.Usage); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// RefuseUnlistedJob refuses the devices that a job needs where no queue on the way to the root lists any class.
+func (s *Snapshot) RefuseUnlistedJob(queue ledger.QueueID, needs demand.Needs) report.Refusal {
+	if !s.UnlistedOnPick() || s.Ledger.Limits(queue, ledger.DeviceCount) {
+		return nil
+	}
+	lists := []ledger.Amounts{needs.Amounts}
+	for _, choice := range needs.Choices {
+		lists = append(lists, choice.Alternatives...)
+	}
+	for _, list := range lists {
+		for _, e := range list {
+			if d := s.Dimensions.Dimension(e.Dimension); d.Kind == ledger.DeviceCount && e.Amount.Sign() > 0 {
+				return report.DevicesUnlisted{Queue: s.Ledger.Name(queue), Class: d.Name}
+			}
+		}
+	}
+	return nil
+}
+
+// noDeviceQuota reports whether a refusal is due to a class that no queue on the way to the root lists, which is
+// required.
+func (s *Snapshot) noDeviceQuota(queue ledger.QueueID, d ledger.Dimension) bool {
+	if !s.DeviceQuotaRequired || d.Kind != ledger.DeviceCount {
+		return false
+	}
+	o, known := s.Dimensions.Known(d)
+	if !known {
+		return true
+	}
+	_, _, listed := s.Ledger.Nearest(queue, o)
+	return !listed
+}
