@@ -23,12 +23,15 @@ import (
 // of the plugin capacity.
 func configured(lines string) string {
 	GinkgoHelper()
-	const entry = "  - name: capacity\n    # Quotas hold for the queue and for every queue above it.\n    enableHierarchy: true\n"
+	const begin, end = "  - name: capacity\n", "- plugins:\n"
 	conf, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
 	Expect(err).NotTo(HaveOccurred())
-	Expect(string(conf)).To(ContainSubstring(entry))
+	before, rest, found := strings.Cut(string(conf), begin)
+	Expect(found).To(BeTrue(), "the configuration has an entry of the plugin capacity")
+	_, after, found := strings.Cut(rest, end)
+	Expect(found).To(BeTrue(), "the entry of the plugin capacity is the last one of its tier")
 	path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
-	Expect(os.WriteFile(path, []byte(strings.Replace(string(conf), entry, lines, 1)), 0o600)).To(Succeed())
+	Expect(os.WriteFile(path, []byte(before+lines+end+after), 0o600)).To(Succeed())
 	return path
 }
 

@@ -45,7 +45,7 @@ func (ps Problems) UnknownAnnotation(queue, key, meant string) {
 
 // LimitAboveParent adds that a capability of a queue exceeds that of a queue further up. Only the first one is reported.
 func (ps Problems) LimitAboveParent(queue, above string, limit ledger.AboveParent) {
-	if ps[Problem{queue, LimitAboveParentReason}] != "" {
+	if ps[Problem{Queue: queue, Reason: LimitAboveParentReason}] != "" {
 		return
 	}
 	ps.add(queue, LimitAboveParentReason, fmt.Sprintf(

@@ -66,6 +66,22 @@ func TestProblems(t *testing.T) {
 			}, LimitAboveParentReason,
 			"The queue's capability of nvidia.com/gpu is <8>, but that of queue <p> above it is <4>, which holds: lower the one, or raise the other",
 		},
+		{
+			"a class that cannot be evaluated", func(ps Problems) { ps.InvalidDeviceClass("q", "h100", errors.New("syntax error")) }, InvalidDeviceClassReason,
+			"The queue limits class h100, but the scheduler cannot evaluate the selectors of the class, so that no device matches it: correct the DeviceClass: syntax error",
+		},
+		{
+			"classes that share devices", func(ps Problems) {
+				ps.ClassesOverlap("q", []string{Overlap{"h100", []string{"any", "gpu"}}.String(), Overlap{"a100", []string{"gpu"}}.String()}, false)
+			}, ClassesOverlapReason,
+			"The queue limits classes whose devices other classes have as well: devices of class h100 belong to any, gpu, too; devices of class a100 belong to gpu, too. " +
+				"A device counts only for the class that a claim asks for, so that claims can get round the limit through another class: set the argument deviceAccounting to matching, or limit the other classes, too",
+		},
+		{
+			"many classes that share devices", func(ps Problems) { ps.ClassesOverlap("q", []string{"A", "B", "C", "D", "E", "F", "G"}, false) }, ClassesOverlapReason,
+			"The queue limits classes whose devices other classes have as well: A; B; C; D; E; and so on for 2 more classes. " +
+				"A device counts only for the class that a claim asks for, so that claims can get round the limit through another class: set the argument deviceAccounting to matching, or limit the other classes, too",
+		},
 	} {
 		problems := Problems{}
 		c.add(problems)
@@ -98,4 +114,17 @@ func TestProblemsAreReportedOnceAndCounted(t *testing.T) {
 		f.expectEvents(session.name, session.event...)
 		expectSeries(t, session.name, "volcano_queue_problems", "reason=QueueMisplaced", session.count)
 	}
+}
+
+func TestClassesThatOverlapAreNoProblemWhereDevicesCountForAll(t *testing.T) {
+	f := newFixture(t)
+	f.queue("q")
+	problems := Problems{}
+	problems.ClassesOverlap("q", []string{Overlap{"h100", []string{"gpu"}}.String()}, true)
+	f.Problems(problems, f.queues)
+	f.expectEvents("told", "Normal ClassesOverlap The queue limits classes whose devices other classes have as well: devices of class h100 belong to gpu, too. "+
+		"A device counts for each class that it matches and that some queue limits involvedObject{kind=Queue,apiVersion=scheduling.volcano.sh/v1beta1}")
+	expectSeries(t, "told", "volcano_queue_problems", "reason=ClassesOverlap", 0.0)
+	f.Problems(problems, f.queues)
+	f.expectEvents("told again")
 }

@@ -55,6 +55,18 @@ func TestRefusals(t *testing.T) {
 			}, "InsufficientScalarQuota",
 			"Queue <q> has insufficient <A> quota: " + numbers + "; there is quota for B, but no node for the pod: 0/3 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 2 no quota for <A>.",
 		},
+		{
+			QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "h100"), NoDeviceQuota: true}, "EmptyQueueCapability",
+			"Queue <q> has insufficient <h100> quota: " + numbers + "; no queue on the way to the root lists the class, which deviceQuotaRequired demands: list it in spec.dra.capability of the queue or of a queue above it",
+		},
+		{
+			QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "h100"), AskedFor: []string{"gpu", "any"}}, "InsufficientScalarQuota",
+			"Queue <q> has insufficient <h100> quota: " + numbers + "; the pod asks for devices of gpu, any, and a device counts for every limited class that it matches",
+		},
+		{
+			DevicesUnlisted{"q", "gpu"}, "EmptyQueueCapability",
+			"Queue <q> has no quota for devices of class <gpu>, nor for another class that such a device matches: no queue on the way to the root lists the class, which deviceQuotaRequired demands: list it in spec.dra.capability of the queue or of a queue above it",
+		},
 		{QueueMissing{"q"}, "QueueNotFound", "Queue <q> does not exist: create the queue, or submit the job to another one"},
 		{QueueNotOpen{"q", "Closing"}, "Unschedulable", `Queue <q> takes no pods: its state is "Closing", not Open`},
 		{QueueMisplaced{"q", "its parent is missing"}, "Unschedulable", "Queue <q> takes no pods: its parent is missing"},

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+// genericClass creates a class of all devices of the case, whatever their model, and templates for one device of it and
+// for one of another class.
+func (f *fixture) genericClass(ctx context.Context, specific string) string {
+	generic := f.name("generic")
+	createClass(ctx, generic, fmt.Sprintf("device.driver == %q", f.driver()))
+	f.template(ctx, "generic", exactly(generic, 1))
+	f.template(ctx, "specific", exactly(specific, 1))
+	return generic
+}
+
+// expectToldOfOverlap waits until a queue is told that devices of a class that it limits belong to another class, too.
+func expectToldOfOverlap(ctx context.Context, queue, class, other, eventType string) {
+	GinkgoHelper()
+	Eventually(func() []string {
+		events, err := kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ClassesOverlap"})
+		Expect(err).NotTo(HaveOccurred())
+		var messages []string
+		for _, e := range events.Items {
+			if e.InvolvedObject.Name == queue && e.Type == eventType {
+				messages = append(messages, e.Message)
+			}
+		}
+		return messages
+	}).WithContext(ctx).Should(ContainElement(ContainSubstring("devices of class %s belong to %s, too", class, other)))
+}
+
+var _ = Describe("Where a device counts for each class that it matches", func() {
+	It("a generic class is no way round the quota of a specific one", func(ctx context.Context) {
+		f := newFixture(ctx)
+		specific := f.model(ctx, "large")
+		generic := f.genericClass(ctx, specific)
+		f.node(ctx, "large", devices(3, "large", nil)...)
+		queue := f.queue(ctx, "team", "root", limit(specific, 1))
+		expectToldOfOverlap(ctx, queue, specific, generic, corev1.EventTypeNormal)
+
+		f.submit(ctx, gang("specific", queue, 1).fromTemplate("specific"))
+		f.expectRunning(ctx, "specific", 1)
+		f.submit(ctx, gang("generic", queue, 1).fromTemplate("generic"))
+		f.expectRefused(ctx, "generic", "InsufficientScalarQuota", insufficient(queue, specific, 1, 2, 1)+
+			"; the pod asks for devices of "+generic+", and a device counts for every limited class that it matches")
+
+		By("getting another device of the generic class")
+		f.node(ctx, "small", devices(1, "small", nil)...)
+		f.expectRunning(ctx, "generic", 1)
+		expectAllocated(ctx, queue, specific+"/count", 1, generic+"/count", 1)
+	})
+
+	It("a device that was got through the generic class counts for the specific one, and for its card", func(ctx context.Context) {
+		f := newFixture(ctx)
+		cardName := f.name("card")
+		specific := f.model(ctx, "large", func(class *resourcev1.DeviceClass) {
+			class.Annotations = map[string]string{card.NameAnnotation: cardName}
+		})
+		generic := f.genericClass(ctx, specific)
+		f.node(ctx, "large", devices(3, "large", nil)...)
+		parent := f.queue(ctx, "parent", "root", limit(specific, 2))
+		queue := f.cardQueue(ctx, "team", parent, fmt.Sprintf(`{%q: 1}`, cardName))
+		f.submit(ctx, gang("generic", queue, 1).fromTemplate("generic"))
+		f.expectRunning(ctx, "generic", 1)
+		expectAllocated(ctx, parent, specific+"/count", 1, generic+"/count", 1)
+		f.submit(ctx, gang("more", queue, 1).fromTemplate("specific"))
+		f.expectNotEnqueued(ctx, "more", "InsufficientScalarQuota", insufficient(queue, cardName, 1, 2, 1))
+	})
+})
+
+var _ = Describe("Where a quota of devices is required", Ordered, func() {
+	const entry = "  - name: capacity\n    enableHierarchy: true\n    arguments:\n      deviceQuotaRequired: true\n      deviceAccounting: "
+	const unlisted = "no queue on the way to the root lists the class, which deviceQuotaRequired demands"
+
+	BeforeAll(func() {
+		ownCluster(cluster.Options{SchedulerConfig: configured(entry + "requested\n")})
+	})
+
+	// expectDefaultClosed checks that a pod without a queue gets no device.
+	expectDefaultClosed := func(ctx context.Context, f *fixture) {
+		GinkgoHelper()
+		pod := f.pod(ctx, "no-queue", "", func(spec *corev1.PodSpec) {
+			spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("specific")}}
+		})
+		expectWarning(ctx, f.namespace, "Pod", pod.Name, "EmptyQueueCapability", "Queue <default> ")
+	}
+
+	It("only listed classes may be used, and a device counts for the class that was asked for", func(ctx context.Context) {
+		f := newFixture(ctx)
+		specific := f.model(ctx, "large")
+		generic := f.genericClass(ctx, specific)
+		f.node(ctx, "large", devices(3, "large", nil)...)
+		listed, none := f.queue(ctx, "listed", "root", limits(capability(specific, 0), capability(generic, 1))), f.queue(ctx, "none", "root", nil)
+		expectToldOfOverlap(ctx, listed, specific, generic, corev1.EventTypeWarning)
+		f.submit(ctx, gang("generic", listed, 1).fromTemplate("generic"))
+		f.expectRunning(ctx, "generic", 1)
+		expectAllocated(ctx, listed, generic+"/count", 1)
+		f.submit(ctx, gang("none", none, 1).fromTemplate("specific"))
+		f.expectNotEnqueued(ctx, "none", "EmptyQueueCapability", insufficient(none, specific, 1, 1, 0)+"; "+unlisted)
+		expectDefaultClosed(ctx, f)
+	})
+
+	It("with matching, one listed class that the device matches suffices", func(ctx context.Context) {
+		Expect(controlPlane.UseScheduler(ctx, false, configured(entry+"matching\n"))).To(Succeed())
+		f := newFixture(ctx)
+		specific := f.model(ctx, "large")
+		generic := f.genericClass(ctx, specific)
+		f.node(ctx, "small", devices(2, "small", nil)...)
+		listed, none := f.queue(ctx, "listed", "root", limit(specific, 1)), f.queue(ctx, "none", "root", nil)
+		f.submit(ctx, gang("generic", listed, 1).fromTemplate("generic"))
+		f.expectRefused(ctx, "generic", "EmptyQueueCapability",
+			fmt.Sprintf("Queue <%s> has no quota for devices of class <%s>, nor for another class that such a device matches", listed, generic))
+		f.node(ctx, "large", devices(1, "large", nil)...)
+		f.expectRunning(ctx, "generic", 1)
+		expectAllocated(ctx, listed, specific+"/count", 1, generic+"/count", 1)
+		f.submit(ctx, gang("none", none, 1).fromTemplate("specific"))
+		f.expectNotEnqueued(ctx, "none", "EmptyQueueCapability", fmt.Sprintf("Queue <%s> has no quota for devices of class <%s>", none, specific))
+		expectDefaultClosed(ctx, f)
+	})
+})
