@@ -27,6 +27,15 @@ func (f *fixture) genericClass(ctx context.Context, specific string) string {
 	return generic
 }
 
+// expectPodRefused waits until a pod has an event with a reason and message, and checks that it has no node.
+func (f *fixture) expectPodRefused(ctx context.Context, name, reason, message string) {
+	GinkgoHelper()
+	expectWarning(ctx, f.namespace, "Pod", name, reason, message)
+	pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(pod.Spec.NodeName).To(BeEmpty())
+}
+
 // expectToldOfOverlap waits until a queue is told that devices of a class that it limits belong to another class, too.
 func expectToldOfOverlap(ctx context.Context, queue, class, other, eventType string) {
 	GinkgoHelper()
@@ -55,7 +64,7 @@ var _ = Describe("Where a device counts for each class that it matches", func() 
 		f.submit(ctx, gang("specific", queue, 1).fromTemplate("specific"))
 		f.expectRunning(ctx, "specific", 1)
 		f.submit(ctx, gang("generic", queue, 1).fromTemplate("generic"))
-		f.expectRefused(ctx, "generic", "InsufficientScalarQuota", insufficient(queue, specific, 1, 2, 1)+
+		f.expectPodRefused(ctx, "generic-worker-0", "InsufficientScalarQuota", insufficient(queue, specific, 1, 2, 1)+
 			"; the pod asks for devices of "+generic+", and a device counts for every limited class that it matches")
 
 		By("getting another device of the generic class")
@@ -122,7 +131,7 @@ var _ = Describe("Where a quota of devices is required", Ordered, func() {
 		f.node(ctx, "small", devices(2, "small", nil)...)
 		listed, none := f.queue(ctx, "listed", "root", limit(specific, 1)), f.queue(ctx, "none", "root", nil)
 		f.submit(ctx, gang("generic", listed, 1).fromTemplate("generic"))
-		f.expectRefused(ctx, "generic", "EmptyQueueCapability",
+		f.expectPodRefused(ctx, "generic-worker-0", "EmptyQueueCapability",
 			fmt.Sprintf("Queue <%s> has no quota for devices of class <%s>, nor for another class that such a device matches", listed, generic))
 		f.node(ctx, "large", devices(1, "large", nil)...)
 		f.expectRunning(ctx, "generic", 1)
