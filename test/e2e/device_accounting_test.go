@@ -105,7 +105,12 @@ var _ = Describe("Where a quota of devices is required", Ordered, func() {
 		pod := f.pod(ctx, "no-queue", "", func(spec *corev1.PodSpec) {
 			spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("specific")}}
 		})
-		expectWarning(ctx, f.namespace, "Pod", pod.Name, "EmptyQueueCapability", "Queue <default> ")
+		Eventually(func(g Gomega) {
+			now, err := kube.CoreV1().Pods(f.namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(now.Status.Conditions).To(ContainElement(HaveField("Message", And(ContainSubstring("Queue <default> "), ContainSubstring(unlisted)))))
+			g.Expect(now.Spec.NodeName).To(BeEmpty())
+		}).WithContext(ctx).Should(Succeed())
 	}
 
 	It("only listed classes may be used, and a device counts for the class that was asked for", func(ctx context.Context) {
