@@ -36,7 +36,7 @@ func modelled(models ...string) *resourceapi.ResourceSlice {
 func ofModel(model string) string { return fmt.Sprintf(`device.attributes["gpu"].model == %q`, model) }
 
 // matching returns the classes that a device of the slices in modelled matches.
-func matching(t *testing.T, m *Matcher, catalog *Catalog, device string) string {
+func matchesIn(t *testing.T, m *Matcher, catalog *Catalog, device string) string {
 	t.Helper()
 	id := DeviceID{"gpu", "n1", device}
 	published, found := catalog.Device(id)
@@ -59,10 +59,10 @@ func TestADeviceMatchesAClassIfAllItsSelectorsHold(t *testing.T) {
 	if !m.Use(catalog, []string{"any", "broken", "fails", "gpu", "h100", "lost", "newer", "other"}) {
 		t.Error("classes that are new change nothing")
 	}
-	if got, want := matching(t, m, catalog, "h100"), "any gpu h100"; got != want {
+	if got, want := matchesIn(t, m, catalog, "h100"), "any gpu h100"; got != want {
 		t.Errorf("an H100 matches %q, want %q", got, want)
 	}
-	if got, want := matching(t, m, catalog, "a100"), "any gpu"; got != want {
+	if got, want := matchesIn(t, m, catalog, "a100"), "any gpu"; got != want {
 		t.Errorf("an A100 matches %q, want %q", got, want)
 	}
 	invalid := map[string]string{}
@@ -80,7 +80,7 @@ func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
 	before := NewCatalog(classes, []*resourceapi.ResourceSlice{first})
 	m := newMatcher()
 	m.Use(before, []string{"a", "b"})
-	if got := matching(t, m, before, "h100") + "|" + matching(t, m, before, "a100"); got != "a|b" {
+	if got := matchesIn(t, m, before, "h100") + "|" + matchesIn(t, m, before, "a100"); got != "a|b" {
 		t.Fatalf("at first: %s", got)
 	}
 
@@ -92,7 +92,7 @@ func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
 	if !m.Use(changed, []string{"a", "b"}) {
 		t.Error("a class with other selectors changes nothing")
 	}
-	if got := matching(t, m, changed, "h100") + "|" + matching(t, m, changed, "a100"); got != "|a b" {
+	if got := matchesIn(t, m, changed, "h100") + "|" + matchesIn(t, m, changed, "a100"); got != "|a b" {
 		t.Errorf("after a class changed: %s", got)
 	}
 
@@ -103,13 +103,13 @@ func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
 	if m.Use(republished, []string{"a", "b"}) {
 		t.Error("devices that are published anew change the answers for other devices")
 	}
-	if got := matching(t, m, republished, "h100"); got != "a b" {
+	if got := matchesIn(t, m, republished, "h100"); got != "a b" {
 		t.Errorf("after the device changed: %s", got)
 	}
 	if !m.Use(republished, []string{"b"}) || m.Others("b") || !m.Others("c") {
 		t.Error("a class that does not matter any more changes nothing")
 	}
-	if got := matching(t, m, republished, "h100"); got != "b" {
+	if got := matchesIn(t, m, republished, "h100"); got != "b" {
 		t.Errorf("after a class does not matter any more: %s", got)
 	}
 }
@@ -120,7 +120,7 @@ func TestMatchesAreForgottenWithTheDevice(t *testing.T) {
 	for range 3 {
 		catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{modelled("h100", "a100")})
 		m.Use(catalog, []string{"a"})
-		matching(t, m, catalog, "h100")
+		matchesIn(t, m, catalog, "h100")
 	}
 	if len(m.devices) != 1 {
 		t.Errorf("%d devices are remembered, one is published", len(m.devices))
@@ -149,7 +149,7 @@ func TestManyClassesMatchAtTheSameTime(t *testing.T) {
 	var running sync.WaitGroup
 	for range 8 {
 		running.Go(func() {
-			if got := matching(t, m, catalog, "h100"); got != strings.Join(want, " ") {
+			if got := matchesIn(t, m, catalog, "h100"); got != strings.Join(want, " ") {
 				t.Errorf("the device matches %s", got)
 			}
 		})
