@@ -41,6 +41,9 @@ type Claim struct {
 	listing int
 	seen    *dra.Catalog
 	limited bool
+	// namesNone says that the claim names a class that did not exist when there were so many dimensions.
+	namesNone  bool
+	dimensions int
 }
 
 // Claims remembers the demand of claims, so that a claim that has not changed costs a lookup. It works
@@ -107,7 +110,7 @@ func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 		return c
 	}
 	c.round = cs.round
-	if c.Object != object || c.edition != cs.edition || c.listing != cs.dimensions.CapacityCount() || cs.republished(c) {
+	if c.Object != object || c.edition != cs.edition || c.listing != cs.dimensions.CapacityCount() || cs.republished(c) || cs.mayName(c) {
 		cs.evaluate(c, object)
 	}
 	if c.assigned || !c.Part.Is(c.least) {
@@ -115,6 +118,11 @@ func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 	}
 	c.Choices = c.choices
 	return c
+}
+
+// mayName reports whether a class that a claim names, and that did not exist, may exist by now.
+func (cs *Claims) mayName(c *Claim) bool {
+	return c.namesNone && (c.seen != cs.catalog || c.dimensions != cs.dimensions.Len())
 }
 
 func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
@@ -126,7 +134,7 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 		forgetPublished(&usage)
 	}
 	c.Object, c.seen, c.edition, c.listing = object, cs.catalog, cs.edition, cs.dimensions.CapacityCount()
-	c.limited = cs.limits(&usage)
+	c.limited, c.namesNone, c.dimensions = cs.limits(&usage), cs.namesNone(&usage), cs.dimensions.Len()
 	c.Usage, c.least, c.choices, c.Open, c.Err = dra.Usage{}, nil, nil, false, nil
 	if err == nil {
 		var alternatives [][]ledger.Amounts

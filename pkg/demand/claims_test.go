@@ -160,7 +160,7 @@ func TestOfPod(t *testing.T) {
 			wantErr: "ResourceClaim ns/lost does not exist: create it or correct the name"},
 		{name: "a claim that cannot be counted", pod: pod("bad", "two"), want: []string{"two a100:2"},
 			wantErr: "ResourceClaim ns/bad: request r: its count -1 is not positive"},
-		{name: "a class that is missing", pod: pod("gone"), want: []string{"gone b200:1"},
+		{name: "a class that is missing", pod: pod("gone"), want: []string{"gone "},
 			wantErr: "ResourceClaim ns/gone: DeviceClass b200 does not exist: create it or correct the name"},
 		{name: "a claim that is being deleted counts as long as it holds devices", pod: pod("deleted"), want: []string{"deleted a100:2"},
 			wantErr: "ResourceClaim ns/deleted is being deleted: wait until it is gone and create it again, or use another one"},
@@ -285,5 +285,33 @@ func TestLimitsOnCapacityAreSeen(t *testing.T) {
 	memory.Of(c.Object)
 	if got, want := text(dimensions, c.Part.Amounts()), "H100:1 h100/bandwidth:2000000000000 h100/memory:80GiB h100:1"; got != want {
 		t.Errorf("it comes to %s, want %s", got, want)
+	}
+}
+
+// TestAClassThatComesToExistIsCounted: names that users make up have no dimension.
+func TestAClassThatComesToExistIsCounted(t *testing.T) {
+	dimensions, memory := scale()
+	object, held := claim("c", exactly("new", 2)), on(claim("held", exactly("new", 1)), "big")
+	count := func() string {
+		return text(dimensions, memory.Of(object).Part.Amounts()) + " " + text(dimensions, memory.Of(held).Part.Amounts())
+	}
+	before := dimensions.Len()
+	if got := count(); got != " " || dimensions.Len() != before {
+		t.Errorf("a class that does not exist: %q, %d dimensions instead of %d", got, dimensions.Len(), before)
+	}
+	memory.Begin(dra.NewCatalog([]*resourceapi.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "new"}}}, nil))
+	if got := count(); got != "new:2 new:1" {
+		t.Errorf("when the class exists: %q", got)
+	}
+}
+
+func TestAClassThatOnlyAQuotaNamesIsCounted(t *testing.T) {
+	dimensions, memory := scale()
+	held := on(claim("held", exactly("deleted", 1)), "big")
+	memory.Of(held)
+	dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: "deleted"})
+	memory.Begin(memory.catalog)
+	if got := text(dimensions, memory.Of(held).Part.Amounts()); got != "deleted:1" {
+		t.Errorf("when a queue limits the class: %q", got)
 	}
 }

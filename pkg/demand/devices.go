@@ -83,7 +83,11 @@ func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amo
 
 // plusClass adds what devices come to as devices of one class.
 func (dc *deviceCounter) plusClass(amounts ledger.Amounts, d *dra.Devices, class string) (ledger.Amounts, error) {
-	amounts, err := amounts.Plus(dc.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class}), ledger.Units(d.Count))
+	o, exists := dc.countOf(class)
+	if !exists {
+		return amounts, nil
+	}
+	amounts, err := amounts.Plus(o, ledger.Units(d.Count))
 	for name, quantity := range d.Capacity {
 		o, listed := dc.dimensions.Known(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: class, Capacity: string(name)})
 		if !listed || err != nil {
@@ -98,6 +102,29 @@ func (dc *deviceCounter) plusClass(amounts ledger.Amounts, d *dra.Devices, class
 		}
 	}
 	return amounts, err
+}
+
+// countOf returns the dimension that counts devices of a class; false if there is no such class, and no queue limits it.
+// Users can write any name into a claim, and a dimension costs every queue.
+func (dc *deviceCounter) countOf(class string) (ledger.Ordinal, bool) {
+	d := ledger.Dimension{Kind: ledger.DeviceCount, Name: class}
+	if o, known := dc.dimensions.Known(d); known {
+		return o, true
+	}
+	if _, exists := dc.catalog.Class(class); !exists && dc.catalog != nil {
+		return 0, false
+	}
+	return dc.dimensions.Ordinal(d), true
+}
+
+// namesNone reports whether a usage names a class that does not exist.
+func (dc *deviceCounter) namesNone(usage *dra.Usage) bool {
+	for class := range usage.Classes {
+		if _, exists := dc.countOf(class); !exists {
+			return true
+		}
+	}
+	return false
 }
 
 func amountOf(quantity resource.Quantity) (ledger.Amount, error) {

@@ -34,7 +34,7 @@ func (c *PodCards) renewed(dimensions *ledger.Dimensions) *PodCards {
 
 // inherit takes over what is known of claims. They are counted anew when somebody asks for them.
 func (cs *Claims) inherit(before *Claims) {
-	cs.round, cs.catalog, cs.edition = before.round, before.catalog, before.edition
+	cs.round, cs.catalog, cs.edition, cs.next = before.round, before.catalog, before.edition, before.next
 	for uid, c := range before.claims {
 		cs.claims[uid] = &Claim{Object: c.Object, Usage: c.Usage, Part: ledger.NewPart(nil), round: c.round, listing: anew}
 	}
