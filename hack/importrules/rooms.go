@@ -26,6 +26,7 @@ const (
 	snapshot     = capacity + "/internal/snapshot"
 	devices      = capacity + "/internal/devices"
 	cards        = capacity + "/internal/cards"
+	quotas       = capacity + "/internal/quotas"
 	reclaim      = capacity + "/internal/reclaim"
 	predicates   = "pkg/plugins/predicates"
 	volcano      = "volcano.sh/volcano"
@@ -47,18 +48,20 @@ var rooms = []room{
 
 	{folder: capacity, reaches: []string{
 		"apis", "pkg/client", "pkg/card", "pkg/ledger", "pkg/quota", "pkg/dra", "pkg/demand", "pkg/allocation", "pkg/readiness", "pkg/record",
-		report, snapshot, devices, cards, reclaim, predicates,
+		report, snapshot, quotas, devices, cards, reclaim, predicates,
 	}},
 	{folder: report, reaches: []string{"apis", "pkg/ledger", "pkg/demand", "pkg/card", "pkg/dra", "pkg/record"},
-		avoids: []string{snapshot, devices, cards, reclaim}},
-	{folder: snapshot, reaches: []string{report, "apis", "pkg/client", "pkg/card", "pkg/dra", "pkg/demand", "pkg/quota", "pkg/ledger", "pkg/record"},
+		avoids: []string{snapshot, quotas, devices, cards, reclaim}},
+	{folder: quotas, reaches: []string{report, "pkg/readiness", "apis", "pkg/client", "pkg/card", "pkg/dra", "pkg/demand", "pkg/quota", "pkg/ledger", "pkg/record"},
+		avoids: []string{snapshot, devices, cards, reclaim}, shunsImports: []string{volcano}},
+	{folder: snapshot, reaches: []string{report, quotas, "pkg/readiness", "apis", "pkg/client", "pkg/card", "pkg/dra", "pkg/demand", "pkg/quota", "pkg/ledger", "pkg/record"},
 		avoids: []string{devices, cards, reclaim}},
 	{folder: devices, reaches: []string{report, "pkg/allocation", "pkg/card", "pkg/dra", "pkg/demand", "pkg/ledger", "pkg/readiness", "pkg/record", "apis"},
-		avoids: []string{snapshot, cards, reclaim, "pkg/quota"}, shunsImports: []string{volcano}},
+		avoids: []string{snapshot, quotas, cards, reclaim, "pkg/quota"}, shunsImports: []string{volcano}},
 	{folder: cards, reaches: []string{report, "pkg/card", "pkg/demand", "pkg/dra", "pkg/ledger", "pkg/record", "apis"},
-		avoids: []string{snapshot, devices, reclaim, "pkg/allocation"}},
+		avoids: []string{snapshot, quotas, devices, reclaim, "pkg/allocation"}},
 	{folder: reclaim, reaches: []string{"pkg/demand", "pkg/card", "pkg/dra", "pkg/ledger", "pkg/record"},
-		avoids: []string{report, snapshot, devices, cards}, shuns: []string{volcano}},
+		avoids: []string{report, snapshot, quotas, devices, cards}, shuns: []string{volcano}},
 	{folder: predicates},
 	{folder: "pkg/plugins/crossquota"},
 

@@ -12,3 +12,8 @@ const (
 	DeviceUsageAnnotation = "volcano.sh/device.usage"
 	CardUsageAnnotation   = "volcano.sh/card.usage"
 )
+
+// LastValidQuotaAnnotation on a Queue has the last valid quotas of devices and cards, as JSON. The scheduler writes it. If
+// spec.dra is lost, because the Queue CRD in the cluster does not have the field for a time, or the card quota becomes invalid,
+// these quotas hold, also after a restart of the scheduler.
+const LastValidQuotaAnnotation = "volcano.sh/last-valid-quota"

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -22,12 +21,9 @@ import (
 	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/client/clientset/versioned"
-	"github.com/devicequota/devicequota/pkg/client/informers/externalversions"
-	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/readiness"
@@ -37,7 +33,7 @@ import (
 // that nothing else here is locked.
 type cache struct {
 	ctx     context.Context
-	clock   clock.PassiveClock
+	clock   clock.WithTicker
 	started sync.Once
 	// stop has a function for everything that was started. It waits until that has stopped. The scheduler may stop while a
 	// session starts something, so that it is locked.
@@ -46,11 +42,10 @@ type cache struct {
 
 	// informers are those that must have read everything before devices are allocated.
 	informers *readiness.Informers
-	// queues reads spec.dra, which the scheduler's own queue type lacks. It is nil if the session has no REST
-	// configuration: then there is no spec.dra.
-	queues       schedulinglisters.QueueLister
-	queuesSynced func() bool
-	jobs         batchlisters.JobLister
+	// quotas reads the quotas of devices and cards, which the scheduler's own queue type lacks. It is nil if the session
+	// has no REST configuration: then there are no such quotas.
+	quotas *quotas.Cache
+	jobs   batchlisters.JobLister
 	// stranded finds the PodGroups whose queue does not exist. It is nil if PodGroups are not read.
 	stranded *strandedIndex
 	// nodes and priorityClasses read the scheduler's own informers.
@@ -70,7 +65,7 @@ type cache struct {
 	name    string
 }
 
-func newCache(ctx context.Context, clock clock.PassiveClock) *cache {
+func newCache(ctx context.Context, clock clock.WithTicker) *cache {
 	fleet := cards.NewCache()
 	return &cache{
 		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, snapshots: snapshot.NewCache(&fleet.Fleet),
@@ -100,7 +95,7 @@ func (c *cache) start(ssn *framework.Session) {
 	c.started.Do(func() {
 		c.snapshots.StartCatchUp(c.clock)
 		c.startRecorder(ssn)
-		c.startQueues(ssn)
+		c.startQuotas(ssn)
 		c.startVolcano(ssn)
 		factory := ssn.InformerFactory()
 		c.nodes = factory.Core().V1().Nodes().Lister()
@@ -122,43 +117,26 @@ func (c *cache) startRecorder(ssn *framework.Session) {
 	}
 }
 
-func (c *cache) startQueues(ssn *framework.Session) {
+// startQuotas starts to read quotas. It must come after startRecorder.
+func (c *cache) startQuotas(ssn *framework.Session) {
 	config := ssn.ClientConfig()
 	if config == nil {
 		klog.InfoS("The session has no REST configuration, spec.dra of queues is not read")
 		return
 	}
-	client, err := versioned.NewForConfig(config)
+	started, err := quotas.Start(c.ctx, config, c.informers, c.report.Recorder, c.clock)
 	if err != nil {
-		klog.ErrorS(err, "Failed to make a client for queues, spec.dra of queues is not read")
+		klog.ErrorS(err, "Failed to start reading quotas, spec.dra of queues is not read")
 		return
 	}
-	factory := externalversions.NewSharedInformerFactory(client, 0)
-	queues := factory.Scheduling().V1beta1().Queues()
-	c.queues, c.queuesSynced = queues.Lister(), queues.Informer().HasSynced
-	if err := c.informers.Add(schedulingv1beta1.Resource("queues"), queues.Informer()); err != nil {
-		klog.ErrorS(err, "Failed to watch for errors of queues, only the log says whether they can be read")
-	}
-	factory.Start(c.ctx.Done())
-	c.onStop(factory.Shutdown)
-	c.startUsage(client)
+	c.quotas = started
+	c.onStop(started.Shutdown)
+	c.startUsage()
 }
 
 // startUsage starts to write what queues use. Only the leader has sessions, so that no other replica writes.
-func (c *cache) startUsage(client versioned.Interface) {
-	c.report.Usage = &report.UsageWriter{
-		Annotations: func(queue string) (map[string]string, bool) {
-			object, err := c.queues.Get(queue)
-			if err != nil {
-				return nil, false
-			}
-			return object.Annotations, true
-		},
-		Patch: func(ctx context.Context, queue string, patch []byte) error {
-			_, err := client.SchedulingV1beta1().Queues().Patch(ctx, queue, types.MergePatchType, patch, metav1.PatchOptions{})
-			return err
-		},
-	}
+func (c *cache) startUsage() {
+	c.report.Usage = &report.UsageWriter{Annotations: c.quotas.Annotations, Patch: c.quotas.PatchMetadata}
 	var writing sync.WaitGroup
 	writing.Go(func() { c.report.Usage.Run(c.ctx) })
 	c.onStop(writing.Wait)

@@ -21,6 +21,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 )
 
 const h100 = "h100"
@@ -48,7 +49,7 @@ func (s *fixture) publish(change func(*schedulingv1beta1.Queue)) {
 		}
 	}
 	s.cache = newTestCache()
-	s.cache.queues = schedulinglisters.NewQueueLister(indexer)
+	s.cache.quotas = quotas.New(schedulinglisters.NewQueueLister(indexer))
 }
 
 func counts(n int64) schedulingv1beta1.DeviceQuotas {
@@ -145,7 +146,7 @@ func TestDevicesOutliveTheirQueue(t *testing.T) {
 
 	after := newFixture(8).queue("root", "", nil).queue("ml", "root", nil).queue("other", "ml", nil)
 	after.withDevices(quotas)
-	s.cache.queues = after.cache.queues
+	s.cache.quotas = after.cache.quotas
 	after.cache = s.cache
 	after.ResourceClaims = s.ResourceClaims
 	after.job("next", "other", inqueue, nil, after.claimed(2, newPod("next", "", cpu(1))))
@@ -195,5 +196,25 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 	clock.SetTime(clock.Now().Add(31 * time.Second))
 	if p.lookAgain(); p.devicesNotReady != nil || !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
 		t.Errorf("a pod that stays unknown blocks all others for ever: %v", p.devicesNotReady)
+	}
+}
+
+// TestALostQuotaHolds: the CRD has no spec.dra any more, and the scheduler has restarted.
+func TestALostQuotaHolds(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil)
+	s.publish(func(q *schedulingv1beta1.Queue) {
+		if q.Name == "q" {
+			q.Annotations = map[string]string{schedulingv1beta1.LastValidQuotaAnnotation: `{"generation":0,"dra":{"capability":{"h100":{"count":2}}}}`}
+		}
+	})
+	s.job("j", "q", inqueue, nil, s.claimed(2, newPod("fits", "", cpu(1))))
+	s.job("k", "q", inqueue, nil, s.claimed(3, newPod("large", "", cpu(1))))
+	ssn := s.open(t)
+	if !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "fits")) {
+		t.Error("two devices are refused")
+	}
+	if ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "large")) {
+		t.Error("three devices are handed out")
 	}
 }

@@ -45,7 +45,7 @@ func (p *plugin) openSnapshot() {
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
 		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.cardQuotaRequired, DeviceQuotaRequired: p.arguments.deviceQuotaRequired,
 		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache),
-		QueueObjects: p.cache.queues, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
+		Quotas: p.cache.quotas, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
 		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
 	})
 	if deserved, guarantee := p.snapshot.RootTotals(); deserved != nil {
@@ -126,7 +126,7 @@ func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
 		p.cardsNotReady = report.CatchingUp(report.Cards, missing)
 	}
 	switch {
-	case p.cache.queuesSynced != nil && !p.cache.queuesSynced():
+	case p.cache.quotas != nil && !p.cache.quotas.Synced():
 		p.devicesNotReady = p.notRead("the quotas of the queues")
 	case allocates && cache == nil:
 		p.devicesNotReady = devices.NotStarted

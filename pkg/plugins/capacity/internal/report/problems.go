@@ -19,10 +19,13 @@ import (
 
 // Reasons of the events on queues.
 const (
-	QueueMisplacedReason      = "QueueMisplaced"
-	QueueNotLeafReason        = "QueueNotLeaf"
-	GuaranteeNotCoveredReason = "GuaranteeNotCovered"
-	QuotaNotReadReason        = "QuotaNotRead"
+	QueueMisplacedReason          = "QueueMisplaced"
+	QueueNotLeafReason            = "QueueNotLeaf"
+	GuaranteeNotCoveredReason     = "GuaranteeNotCovered"
+	QuotaNotReadReason            = "QuotaNotRead"
+	QuotaFieldMissingReason       = "QuotaFieldMissing"
+	QuotaRemovalUnconfirmedReason = "QuotaRemovalUnconfirmed"
+	QuotaNotSavedReason           = "QuotaNotSaved"
 )
 
 // problemReasons are the reasons of all problems. The metric has each of them, also if no queue has the problem.
@@ -30,6 +33,7 @@ var problemReasons = []string{
 	QueueMisplacedReason, QueueNotLeafReason, GuaranteeNotCoveredReason, QuotaNotReadReason,
 	ClassInCapabilityReason, UnknownDeviceClassReason, UnknownCardReason, UnknownAnnotationReason, LimitAboveParentReason,
 	ClassesOverlapReason, InvalidDeviceClassReason,
+	QuotaFieldMissingReason, QuotaRemovalUnconfirmedReason, QuotaNotSavedReason,
 }
 
 var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{

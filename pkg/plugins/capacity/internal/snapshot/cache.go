@@ -19,8 +19,6 @@ type Cache struct {
 
 	// payers has who paid for every claim that was charged when the last session closed.
 	payers map[types.UID]payer
-	// lastGoodCards has the last valid card quota of each queue.
-	lastGoodCards map[types.UID]ledger.Amounts
 	// strays has the pods that may belong to no job.
 	strays strays
 	// before is the ledger of the last session. It is nil in the first one.
@@ -46,10 +44,7 @@ type lists struct {
 
 // NewCache returns a cache that counts cards of a fleet.
 func NewCache(fleet *card.Fleet) *Cache {
-	return &Cache{
-		Counter: demand.NewCounter(fleet, ignored),
-		payers:  map[types.UID]payer{}, lastGoodCards: map[types.UID]ledger.Amounts{}, waiting: waiting{},
-	}
+	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID]payer{}, waiting: waiting{}}
 }
 
 // ignored reports whether a plugin of Volcano's that allocates devices itself takes the resource out of all

@@ -23,6 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 )
 
 const gpu = corev1.ResourceName("nvidia.com/gpu")
@@ -50,7 +51,7 @@ func newFixture(t testing.TB) *fixture {
 	}
 	f.input = Input{
 		Jobs: map[api.JobID]*api.JobInfo{}, Queues: map[api.QueueID]*api.QueueInfo{}, Total: api.NewResource(list("cpu=100 nvidia.com/gpu=8")), Hierarchy: true,
-		QueueObjects: schedulinglisters.NewQueueLister(f.objects), Pods: corelisters.NewPodLister(f.pods), Claims: devices.ClaimReader{},
+		Quotas: quotas.New(schedulinglisters.NewQueueLister(f.objects)), Pods: corelisters.NewPodLister(f.pods), Claims: devices.ClaimReader{},
 	}
 	f.queue("root", "")
 	return f
@@ -87,8 +88,8 @@ func deserves(words string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	return func(queue *scheduling.Queue, _ *schedulingv1beta1.Queue) { queue.Spec.Deserved = list(words) }
 }
 
-// quotas sets the annotation for cards, and the number of devices of class h100.
-func quotas(cards string, devices int64) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
+// quotaOf sets the annotation for cards, and the number of devices of class h100.
+func quotaOf(cards string, devices int64) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	return func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
 		if cards != "" {
 			object.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: cards}

@@ -59,15 +59,15 @@ func TestMistakesInQuotas(t *testing.T) {
 		notRead    bool
 		want       string
 	}{
-		{name: "a class that exists and a card of a node", child: quotas(`{"A": 8}`, 8)},
-		{name: "a card of a DeviceClass", child: quotas(`{"B": 8}`, 8)},
-		{name: "a card that nobody has", child: quotas(`{"A": 8, "C": 8}`, 8), want: "child:UnknownCard"},
+		{name: "a class that exists and a card of a node", child: quotaOf(`{"A": 8}`, 8)},
+		{name: "a card of a DeviceClass", child: quotaOf(`{"B": 8}`, 8)},
+		{name: "a card that nobody has", child: quotaOf(`{"A": 8, "C": 8}`, 8), want: "child:UnknownCard"},
 		{name: "a class among resources", child: capable("h100=8 cpu=1 nvidia.com/gpu=1 hugepages-2Mi=1Gi"), want: "child:ClassInCapability"},
 		{name: "a name among resources that is no class", child: capable("h200=8")},
 		{name: "more than the parent has", top: capable("cpu=4"), child: capable("cpu=8"), want: "child:LimitAboveParent"},
 		{name: "an annotation that is nearly right", child: annotated("card-quota"), want: "child:UnknownAnnotation"},
 		{name: "an annotation of somebody else", child: annotated("example.com/team")},
-		{name: "nothing is judged before classes have been read", child: quotas(`{"C": 8}`, 8), notRead: true},
+		{name: "nothing is judged before classes have been read", child: quotaOf(`{"C": 8}`, 8), notRead: true},
 	} {
 		f := newFixture(t)
 		f.input.ServesClaims, f.input.Catalog = true, catalogOf("h100", "gpu")
@@ -89,7 +89,7 @@ func TestMistakesInQuotas(t *testing.T) {
 func TestMistakesComeAndGoWithWhatTheyDependOn(t *testing.T) {
 	f := newFixture(t)
 	f.input.ServesClaims, f.input.Catalog = true, catalogOf()
-	f.queue("q", "root", quotas(`{"C": 8}`, 8))
+	f.queue("q", "root", quotaOf(`{"C": 8}`, 8))
 	replace := func(change func(*scheduling.Queue, *schedulingv1beta1.Queue)) {
 		delete(f.input.Queues, "q")
 		f.queue("q", "root", change)
@@ -106,7 +106,7 @@ func TestMistakesComeAndGoWithWhatTheyDependOn(t *testing.T) {
 			f.cache.Fleet.Set("n2", card.Node{Model: "C", Offers: []card.Offer{{Resource: gpu, Card: "C", Count: 8}}})
 		}, ""},
 		{"the node goes", func() { f.cache.Fleet.Remove("n2") }, "q:UnknownCard"},
-		{"the quota changes", func() { replace(quotas(`{"A": 8}`, 8)) }, ""},
+		{"the quota changes", func() { replace(quotaOf(`{"A": 8}`, 8)) }, ""},
 		{"the class is deleted", func() { f.input.Catalog = catalogOf() }, "q:UnknownDeviceClass"},
 		{"the queue is deleted", func() { delete(f.input.Queues, "q") }, ""},
 	} {
@@ -124,7 +124,7 @@ func TestMistakesComeAndGoWithWhatTheyDependOn(t *testing.T) {
 func BenchmarkMistakesOfQueuesThatDoNotChange(b *testing.B) {
 	f := newFixture(&testing.T{})
 	for i := range 1000 {
-		f.queue(fmt.Sprint("q", i), "root", quotas(`{"C": 8}`, 8))
+		f.queue(fmt.Sprint("q", i), "root", quotaOf(`{"C": 8}`, 8))
 	}
 	s := f.take()
 	b.ReportAllocs()

@@ -89,11 +89,19 @@ func TestReadiness(t *testing.T) {
 		},
 		{name: "another queue has not been read", change: func(f *fixture) { f.delete("sibling") }},
 		{
-			name: "a quota of devices is invalid", change: func(f *fixture) { f.queue("leaf", "parent", quotas("", -1)) },
+			name: "a quota of devices is invalid", change: func(f *fixture) { f.queue("leaf", "parent", quotaOf("", -1)) },
 			devices: "Queue <leaf> cannot use devices: its spec.dra.capability[h100].count is -1: set it to zero or more",
 		},
-		{name: "a card quota is invalid, of which the last valid one holds", change: func(f *fixture) { f.queue("leaf", "parent", quotas("8 H100", 1)) }},
-		{name: "spec.dra is not read", change: func(f *fixture) { f.delete("leaf"); f.input.QueueObjects = nil }},
+		{
+			name: "a quota of devices is missing, and the last valid one cannot be read", change: func(f *fixture) {
+				f.queue("leaf", "parent", func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
+					object.Annotations = map[string]string{schedulingv1beta1.LastValidQuotaAnnotation: "8"}
+				})
+			},
+			devices: "Queue <leaf> cannot use devices: its spec.dra is missing, and its annotation volcano.sh/last-valid-quota, which should say what it was, cannot be read (it is not of the form {\"generation\": 1, \"dra\": {...}, \"cards\": \"...\"}): set spec.dra again, or delete the annotation if the queue should have no quota",
+		},
+		{name: "a card quota is invalid, of which the last valid one holds", change: func(f *fixture) { f.queue("leaf", "parent", quotaOf("8 H100", 1)) }},
+		{name: "spec.dra is not read", change: func(f *fixture) { f.delete("leaf"); f.input.Quotas = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t).queue("parent", "root").queue("leaf", "parent").queue("sibling", "root")
@@ -126,7 +134,7 @@ func (f *fixture) delete(queue string) {
 }
 
 func TestRefusalsOfCardsSayWhetherThereIsAQuota(t *testing.T) {
-	f := newFixture(t).queue("listed", "root", quotas(`{"A": 1}`, 1)).queue("below", "listed").queue("none", "root")
+	f := newFixture(t).queue("listed", "root", quotaOf(`{"A": 1}`, 1)).queue("below", "listed").queue("none", "root")
 	s := f.take()
 	for queue, want := range map[string]bool{"listed": false, "below": false, "none": true} {
 		id, _ := s.Ledger.Queue(queue)
@@ -182,7 +190,7 @@ func TestOrder(t *testing.T) {
 
 func TestHoldsCards(t *testing.T) {
 	f := newFixture(t)
-	f.queue("ml", "root", quotas(`{"A": 8}`, 1)).queue("team", "ml").queue("other", "root", quotas(`{"A": 8}`, 1))
+	f.queue("ml", "root", quotaOf(`{"A": 8}`, 1)).queue("team", "ml").queue("other", "root", quotaOf(`{"A": 8}`, 1))
 	tasks := map[string]*api.TaskInfo{
 		"holder": f.job("holder", "team", "n1", "nvidia.com/gpu=1"), "plain": f.job("plain", "team", "n1", "cpu=1"),
 		"waits": f.job("waits", "team", "", "nvidia.com/gpu=1"), "unknown": api.NewTaskInfo(podObject("unknown", "n1", "nvidia.com/gpu=1")),

@@ -3,14 +3,10 @@
 package snapshot
 
 import (
-	"fmt"
-	"maps"
-
-	"k8s.io/apimachinery/pkg/types"
+	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
@@ -47,7 +43,9 @@ func (s *Snapshot) buildTree() {
 			specs[i].Parent = ""
 		}
 	}
-	s.forgetCardQuotas()
+	if s.Quotas != nil {
+		s.Quotas.Forget(len(s.Queues))
+	}
 	s.countCluster()
 	s.Ledger, _ = ledger.New(s.Dimensions, s.ClusterTotal, specs)
 	s.held = s.Ledger.Held()
@@ -58,32 +56,24 @@ func (s *Snapshot) buildTree() {
 // known is left out: the plugin refuses devices or cards to the queue then.
 func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec := ledger.QueueSpec{Name: queue.Name, Parent: parentOf(queue)}
-	object, err := s.queueObject(queue)
-	state := queueState{notRead: err != nil, version: queueVersion{written: queue.Queue, object: object}}
+	var state queueState
+	var limits quota.Limits
+	if s.Quotas != nil {
+		state, limits = s.quotasOf(queue)
+	}
+	state.version.written = queue.Queue
 	s.mistakes.note(queue.Name, state.version)
-	var devices quota.Limits
-	if err == nil && object != nil {
-		if devices, err = quota.Devices(object, s.Dimensions); err != nil {
-			s.Problems.QuotaNotRead(queue.Name, err)
-		}
-		var cards ledger.Amounts
-		cards, state.listsCards = s.cardQuota(object)
-		devices.Capability = append(devices.Capability, cards...)
-	}
-	if err != nil {
-		state.invalid, s.invalidQuotas = err.Error(), true
-	}
 	s.queues[queue.Name] = state
-	s.listClasses(queue.Name, &devices)
+	s.listClasses(queue.Name, &limits)
 	if !s.Hierarchy || queue.Name == RootQueue {
 		spec = s.topSpec(spec)
 	}
 	spec.ListsCards = spec.ListsCards || state.listsCards
 	s.limitsCards = s.limitsCards || spec.ListsCards
 	written := queue.Queue.Spec
-	spec.Capability = s.Resources.List(written.Capability, devices.Capability)
-	spec.Deserved = s.Resources.List(written.Deserved, devices.Deserved)
-	spec.Guarantee = s.Resources.List(written.Guarantee.Resource, devices.Guarantee)
+	spec.Capability = s.Resources.List(written.Capability, limits.Capability)
+	spec.Deserved = s.Resources.List(written.Deserved, limits.Deserved)
+	spec.Guarantee = s.Resources.List(written.Guarantee.Resource, limits.Guarantee)
 	return spec
 }
 
@@ -94,47 +84,20 @@ func (s *Snapshot) topSpec(spec ledger.QueueSpec) ledger.QueueSpec {
 	return spec
 }
 
-// cardQuota returns the card quota of a queue, and whether the queue has one. If the quota is invalid,
-// the last valid one holds. A queue that never had a valid one may use no card.
-func (s *Snapshot) cardQuota(object *schedulingv1beta1.Queue) (ledger.Amounts, bool) {
-	cards, err := quota.Cards(object, s.Dimensions)
-	switch {
-	case err != nil:
-		last, found := s.lastGoodCards[object.UID]
-		s.Problems.CardQuotaNotRead(object.Name, err, found)
-		return last, true
-	case cards == nil:
-		delete(s.lastGoodCards, object.UID)
-		return nil, false
-	default:
-		s.lastGoodCards[object.UID] = cards
-		return cards, true
+// quotasOf returns the limits of devices and cards of a queue. Those that are not known are left out.
+func (s *Snapshot) quotasOf(queue *api.QueueInfo) (queueState, quota.Limits) {
+	quotas, err := s.Quotas.Of(queue.Name, queue.Queue.UID, s.Dimensions)
+	if err != nil {
+		s.invalidQuotas = true
+		return queueState{invalid: err.Error(), notRead: true}, quota.Limits{}
 	}
-}
-
-// forgetCardQuotas drops the quotas of queues that are gone.
-func (s *Snapshot) forgetCardQuotas() {
-	if len(s.lastGoodCards) <= len(s.Queues) {
-		return
+	quotas.Report(s.Problems, queue.Name)
+	state, limits := queueState{listsCards: quotas.ListsCards, version: queueVersion{object: quotas.Queue}}, quotas.Devices
+	if quotas.DevicesErr != nil {
+		state.invalid, s.invalidQuotas = quotas.DevicesErr.Error(), true
 	}
-	there := map[types.UID]bool{}
-	for _, queue := range s.Queues {
-		there[queue.Queue.UID] = true
-	}
-	maps.DeleteFunc(s.lastGoodCards, func(uid types.UID, _ ledger.Amounts) bool { return !there[uid] })
-}
-
-// queueObject returns the queue with its spec.dra, nil if spec.dra is not read. A queue that the session sees
-// before the informer does is an error for now, never a queue without limits.
-func (s *Snapshot) queueObject(queue *api.QueueInfo) (*schedulingv1beta1.Queue, error) {
-	if s.QueueObjects == nil {
-		return nil, nil
-	}
-	object, err := s.QueueObjects.Get(queue.Name)
-	if err != nil || queue.Queue.UID != "" && object.UID != queue.Queue.UID {
-		return nil, fmt.Errorf("its quota has not been read from the API server yet")
-	}
-	return object, nil
+	limits.Capability = slices.Concat(limits.Capability, quotas.Cards)
+	return state, limits
 }
 
 func parentOf(queue *api.QueueInfo) string {

@@ -10,10 +10,10 @@ import (
 	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
@@ -38,9 +38,9 @@ type Input struct {
 	// Overlaps has the classes that are known to share devices with others.
 	Overlaps dra.Overlaps
 
-	// QueueObjects reads the queues with their spec.dra, which Volcano's own type lacks. It is nil if
-	// spec.dra is not read.
-	QueueObjects schedulinglisters.QueueLister
+	// Quotas has the quotas of devices and cards, which Volcano's own type of queues lacks. It is nil if they are not
+	// read.
+	Quotas *quotas.Cache
 	// VolcanoJobs reads the Jobs that create pods. It may be nil.
 	VolcanoJobs     batchlisters.JobLister
 	Pods            corelisters.PodLister

@@ -79,7 +79,7 @@ func TestWhatRunsStaysChargedWhateverIsDeleted(t *testing.T) {
 		{name: "the queue, which the pod names", restarted: true, gone: "team", change: annotated(upstreamv1beta1.QueueNameAnnotationKey, "team"), want: map[string]string{"root": "4 2 2", "org": "0 0 0"}, unattributed: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFixture(t).queue("org", "root").queue("team", "org", quotas(`{"A": 2}`, 0)).queue("other", "root")
+			f := newFixture(t).queue("org", "root").queue("team", "org", quotaOf(`{"A": 2}`, 0)).queue("other", "root")
 			task := f.job("p", "team", "n1", requests)
 			if c.change != nil {
 				c.change(task.Pod)

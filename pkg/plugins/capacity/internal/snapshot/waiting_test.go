@@ -15,7 +15,7 @@ import (
 // TestJobsWithoutPodsRequestWhatTheyNeed follows a job of four pods, two with cards A or B and two with devices, from
 // the first time that it asks to be let in until its pods exist.
 func TestJobsWithoutPodsRequestWhatTheyNeed(t *testing.T) {
-	f := newFixture(t).queue("q", "root", quotas(`{"A": 1, "B": 1}`, 1))
+	f := newFixture(t).queue("q", "root", quotaOf(`{"A": 1, "B": 1}`, 1))
 	f.job("j", "q", "", "cpu=1")
 	job := f.input.Jobs["ns/j"]
 	task := job.Tasks["j"]

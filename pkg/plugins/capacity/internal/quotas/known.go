@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quotas
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+// known is what is known of the quotas of a queue.
+type known struct {
+	uid types.UID
+	// object is the queue as the last session read it.
+	object *schedulingv1beta1.Queue
+	// last has the last valid quotas. Devices and cards are the limits in it.
+	last    lastValid
+	devices quota.Limits
+	cards   ledger.Amounts
+	// dimensions are those of devices and cards.
+	dimensions *ledger.Dimensions
+	// text is last as the annotation has it when it is up to date.
+	text string
+	// seen says that this process has read the queue with a valid spec.dra.
+	seen bool
+	// present is the number of the probe that had begun last when the queue was last read with spec.dra or, if it never
+	// was, when the queue was first read.
+	present int
+	// absence is not nil if spec.dra is missing although the queue had one.
+	absence *absence
+	// devicesErr, cardsErr, and lastErr say why spec.dra, the annotation for cards, and the annotation with the last valid quotas are invalid.
+	devicesErr, cardsErr, lastErr error
+	// writeErr is why the last write of the annotation, or of a quota that was lost, failed.
+	writeErr error
+}
+
+// sameQuotas reports whether two versions of a queue say the same about quotas.
+func sameQuotas(a, b *schedulingv1beta1.Queue) bool {
+	cardsA, listsA := a.Annotations[schedulingv1beta1.CardQuotaAnnotation]
+	cardsB, listsB := b.Annotations[schedulingv1beta1.CardQuotaAnnotation]
+	return a == b || a.Generation == b.Generation && listsA == listsB && cardsA == cardsB &&
+		a.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] == b.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] &&
+		equality.Semantic.DeepEqual(a.Spec.DRA, b.Spec.DRA)
+}
+
+// read takes over what a queue says. Begun is the number of the probe that began last.
+func (k *known) read(object *schedulingv1beta1.Queue, dimensions *ledger.Dimensions, begun int) {
+	first := k.object == nil
+	k.object, k.dimensions = object, dimensions
+	if first || k.lastErr != nil {
+		k.readLast(dimensions)
+	}
+	k.readCards(dimensions)
+	k.readDevices(dimensions, begun)
+	if k.absence != nil || k.devicesErr != nil {
+		return
+	}
+	k.renewLast()
+}
+
+// translate translates the last valid quotas into other dimensions. They are valid, so that there is no error.
+func (k *known) translate(dimensions *ledger.Dimensions) {
+	k.dimensions = dimensions
+	last := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: k.last.DRA}}
+	k.devices, _ = quota.Devices(last, dimensions)
+	k.cards = nil
+	if k.last.Cards != nil {
+		last.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: *k.last.Cards}
+		k.cards, _ = quota.Cards(last, dimensions)
+	}
+}
+
+// renewLast makes the last valid quotas those of the queue as it is.
+func (k *known) renewLast() {
+	k.last.Generation = k.object.Generation
+	k.text = k.last.text()
+}
+
+// readLast takes over the annotation with the last valid quotas, after a restart.
+func (k *known) readLast(dimensions *ledger.Dimensions) {
+	last, err := readLastValid(k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation])
+	before := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: last.DRA}}
+	if err == nil {
+		k.devices, err = quota.Devices(before, dimensions)
+	}
+	if k.lastErr = err; err != nil {
+		return
+	}
+	if last.Cards != nil {
+		before.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: *last.Cards}
+		if k.cards, err = quota.Cards(before, dimensions); err != nil {
+			last.Cards = nil
+		}
+	}
+	k.last = last
+}
+
+func (k *known) readCards(dimensions *ledger.Dimensions) {
+	cards, err := quota.Cards(k.object, dimensions)
+	switch k.cardsErr = err; {
+	case err != nil:
+	case cards == nil:
+		k.cards, k.last.Cards = nil, nil
+	default:
+		text := k.object.Annotations[schedulingv1beta1.CardQuotaAnnotation]
+		k.cards, k.last.Cards = cards, &text
+	}
+}
+
+func (k *known) readDevices(dimensions *ledger.Dimensions, begun int) {
+	k.devicesErr = nil
+	dra := k.object.Spec.DRA
+	if dra == nil {
+		k.readWithout(begun)
+		return
+	}
+	k.absence = nil
+	devices, err := quota.Devices(k.object, dimensions)
+	if err != nil {
+		k.devicesErr = err
+		return
+	}
+	if !limitsDevices(dra) {
+		dra = nil
+	}
+	k.devices, k.last.DRA, k.seen, k.lastErr = devices, dra, true, nil
+}
+
+// readWithout reads a queue without spec.dra.
+func (k *known) readWithout(begun int) {
+	_, recorded := k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation]
+	switch {
+	case k.lastErr != nil:
+		k.devicesErr = fmt.Errorf("its spec.dra is missing, and its annotation %s, which should say what it was, cannot be read (%w): set spec.dra again, or delete the annotation if the queue should have no quota",
+			schedulingv1beta1.LastValidQuotaAnnotation, k.lastErr)
+	case k.last.DRA == nil:
+		k.absence = nil
+	case k.absence == nil:
+		k.absence = &absence{since: begun}
+	case k.absence.verdict == unclear && !recorded:
+		k.drop()
+	}
+}
+
+// drop forgets the quota of devices, because somebody removed it on purpose.
+func (k *known) drop() {
+	k.absence, k.last.DRA, k.devices = nil, nil, quota.Limits{}
+	k.renewLast()
+}
+
+// upToDate reports whether the queue has the annotation that it should have.
+func (k *known) upToDate() bool {
+	return k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] == k.text
+}

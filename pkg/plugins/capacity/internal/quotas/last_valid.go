@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quotas
+
+import (
+	"encoding/json"
+	"errors"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// lastValid has the last valid quotas of a queue. The annotation volcano.sh/last-valid-quota has it as JSON.
+type lastValid struct {
+	// Generation is the metadata.generation of the queue that had these quotas. A removal of spec.dra on purpose changes
+	// metadata.generation. A write that loses spec.dra, because the CRD lacks the field, leaves it as it is, unless that write
+	// changes another field of the spec.
+	Generation int64 `json:"generation"`
+	// DRA is spec.dra. It is nil if the queue limits no devices.
+	DRA *schedulingv1beta1.DRAQuota `json:"dra,omitempty"`
+	// Cards is the annotation volcano.sh/card.quota. It is nil if the queue does not have the annotation.
+	Cards *string `json:"cards,omitempty"`
+}
+
+// text returns the value of the annotation, which is empty if the queue has no quota.
+func (l lastValid) text() string {
+	if l.DRA == nil && l.Cards == nil {
+		return ""
+	}
+	text, err := json.Marshal(l)
+	utilruntime.Must(err) // numbers, texts, and quantities
+	return string(text)
+}
+
+// errMalformed leaves out what the JSON decoder says, which is about Go.
+var errMalformed = errors.New(`it is not of the form {"generation": 1, "dra": {...}, "cards": "..."}`)
+
+// readLastValid reads the value of the annotation.
+func readLastValid(text string) (lastValid, error) {
+	if text == "" {
+		return lastValid{}, nil
+	}
+	var l lastValid
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return lastValid{}, errMalformed
+	}
+	return l, nil
+}
+
+// limitsDevices reports whether spec.dra limits anything. An empty spec.dra does not.
+func limitsDevices(dra *schedulingv1beta1.DRAQuota) bool {
+	return dra != nil && len(dra.Capability)+len(dra.Deserved)+len(dra.Guarantee) > 0
+}

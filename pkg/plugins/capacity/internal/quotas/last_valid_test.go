@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quotas
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+func TestTheLastValidQuotasAreKeptOnTheQueue(t *testing.T) {
+	f := newFixture(t)
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"no quota", func() {}, ""},
+		{"a quota of devices", func() { f.setDevices(8) }, `{"generation":2,"dra":{"capability":{"h100":{"count":8}}}}`},
+		{"and of cards", func() { f.setCards(`{"A": 1}`) }, `{"generation":2,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"an invalid quota of cards", func() { f.setCards(`A`) }, `{"generation":2,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"another field of the spec", func() { f.setParent("other") }, `{"generation":3,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"an invalid quota of devices", func() { f.setDevices(-1) }, `{"generation":3,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"a valid one again", func() { f.setDevices(2) }, `{"generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
+		{"an annotation that somebody changed", func() { f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, "{}") }, `{"generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
+		{"no devices", f.removeDevices, `{"generation":6,"cards":"{\"A\": 1}"}`},
+		{"no cards", func() { f.setCards("") }, ""},
+	} {
+		step.do()
+		f.settle()
+		f.expectLastValid(step.name, step.want)
+	}
+}
+
+// TestTheLastValidQuotasAreNotWrittenUnderACRDWithoutTheField: the API server would drop spec.dra for good.
+func TestTheLastValidQuotasAreNotWrittenUnderACRDWithoutTheField(t *testing.T) {
+	f := withQuota(t)
+	f.setDevices(9)
+	f.session()
+	f.stock = true // the session has read the queue, and no probe has noticed
+	f.background()
+	f.expectStored("with a quota of devices", 9)
+
+	f.setCards(`{"A": 1}`)
+	f.settle()
+	f.expectLastValid("under the other CRD", `{"generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
+}
+
+// TestCardQuotasThatCannotBeRead: the last valid one holds; a queue that never had one may use no card.
+func TestCardQuotasThatCannotBeRead(t *testing.T) {
+	const wrong = `is wrong at character 1: it is not an object; write a JSON object of card names and whole numbers, such as {"NVIDIA-H200": 8}; until then, none of its pods may use a card`
+	f := newFixture(t)
+	for _, step := range []struct {
+		name, quota, want, problem string
+		restart                    bool
+	}{
+		{name: "never a valid one", quota: "8 H100", problem: wrong},
+		{name: "a valid one", quota: `{"H100": 8}`, want: "H100=8"},
+		{name: "an invalid one", quota: `{"H100": -8}`, want: "H100=8", problem: "-8 for H100 is not a whole number from 0 to 9223372036854775807"},
+		{name: "still an invalid one", quota: `{"H100": 8`, want: "H100=8", problem: "until then, its last valid quota holds"},
+		{name: "the scheduler restarts", quota: `{"H100": 8`, want: "H100=8", problem: "until then, its last valid quota holds", restart: true},
+		{name: "a removal"},
+		{name: "and then an invalid one", quota: `[]`, problem: "none of its pods may use a card"},
+	} {
+		if f.setCards(step.quota); step.restart {
+			f.restart()
+		}
+		f.settle()
+		quotas, problems := f.session()
+		var got []string
+		for _, e := range quotas.Cards {
+			got = append(got, f.dimensions.Dimension(e.Dimension).Name+"="+e.Amount.String())
+		}
+		if strings.Join(got, " ") != step.want || quotas.ListsCards != (step.quota != "") {
+			t.Errorf("%s: %v, a list: %t", step.name, got, quotas.ListsCards)
+		}
+		if message := problems[report.Problem{Queue: "q", Reason: report.QuotaNotReadReason}]; !strings.Contains(message, step.problem) || step.problem == "" && message != "" {
+			t.Errorf("%s: problem %q, want %q", step.name, message, step.problem)
+		}
+	}
+}
+
+// TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField: that would drop spec.dra for good, too.
+func TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField(t *testing.T) {
+	f := withQuota(t)
+	f.stock = true // nobody has noticed
+	err := f.PatchMetadata(t.Context(), "q", []byte(`{"metadata":{"resourceVersion":"`+f.stored().ResourceVersion+`","annotations":{"a":"b"}}}`))
+	if !errors.Is(err, errNotServed) {
+		t.Errorf("error %v", err)
+	}
+	f.expectStored("right after the upgrade", 8)
+	f.settle()
+	f.probe(t.Context())
+	if err := f.PatchMetadata(t.Context(), "q", []byte(`{}`)); !errors.Is(err, errNotServed) {
+		t.Errorf("error %v after a probe", err)
+	}
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quotas
+
+import (
+	"slices"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+// Quotas are the quotas of devices and cards that hold for a queue in one session.
+type Quotas struct {
+	// Queue is the queue as the API server serves it.
+	Queue *schedulingv1beta1.Queue
+	// Devices are the limits of devices. They are not known if DevicesErr is set.
+	Devices    quota.Limits
+	DevicesErr error
+	// Cards is the card quota, if ListsCards. A queue whose card quota is invalid, and never was valid, may use no card.
+	Cards      ledger.Amounts
+	ListsCards bool
+	// problems add what is wrong to the problems of a queue.
+	problems []func(report.Problems, string)
+}
+
+// Report adds what is wrong with the quotas of a queue to the problems of a session.
+func (q *Quotas) Report(problems report.Problems, queue string) {
+	for _, add := range q.problems {
+		add(problems, queue)
+	}
+}
+
+// quotas returns what holds now.
+func (k *known) quotas(s *schema) Quotas {
+	q := Quotas{
+		Queue: k.object,
+		// Sessions append to the limits, which must not reach the next session.
+		Devices: quota.Limits{
+			Capability: slices.Clip(k.devices.Capability), Deserved: slices.Clip(k.devices.Deserved), Guarantee: slices.Clip(k.devices.Guarantee),
+		},
+		DevicesErr: k.devicesErr, Cards: k.cards, ListsCards: k.cards != nil || k.cardsErr != nil,
+	}
+	if err := k.devicesErr; err != nil {
+		q.Devices = quota.Limits{}
+		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.QuotaNotRead(queue, err) })
+	}
+	if err := k.cardsErr; err != nil {
+		lastGood := k.cards != nil
+		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.CardQuotaNotRead(queue, err, lastGood) })
+	}
+	if k.absence != nil {
+		if add := k.absence.problem(s); add != nil {
+			q.problems = append(q.problems, add)
+		}
+	}
+	if err := k.writeErr; err != nil {
+		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.QuotaNotSaved(queue, err) })
+	}
+	return q
+}
+
+// problem returns what people must know about an absence. It is nil while the answer is about to come.
+func (a *absence) problem(s *schema) func(report.Problems, string) {
+	switch {
+	case s.lacks():
+		return report.Problems.QuotaFieldMissing
+	case a.verdict == lost && s.servesSince(a.since):
+		return report.Problems.QuotaBeingRestored
+	case a.verdict == unclear:
+		return report.Problems.QuotaRemovalUnclear
+	case s.err != nil:
+		err := s.err
+		return func(ps report.Problems, queue string) { ps.QuotaRemovalUnconfirmed(queue, err) }
+	default:
+		return nil
+	}
+}
