@@ -53,6 +53,15 @@ func TestAQuotaThatIsOnlyHiddenHoldsAndIsNotWritten(t *testing.T) {
 	f.expectEvents("after the repair")
 }
 
+func TestACRDWithoutTheFieldIsReportedBeforeTheQueueIsReadAnew(t *testing.T) {
+	f := withQuota(t)
+	f.stock = true
+	f.probe(t.Context())
+	if _, problems := f.again(); problems[report.Problem{Queue: "q", Reason: missing}] == "" {
+		t.Errorf("problems %v", problems)
+	}
+}
+
 func TestAQuotaThatIsLostHoldsUntilItIsRestored(t *testing.T) {
 	for _, c := range []struct {
 		name string

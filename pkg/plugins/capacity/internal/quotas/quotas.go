@@ -50,7 +50,11 @@ func (k *known) quotas(s *schema) Quotas {
 		lastGood := k.cards != nil
 		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.CardQuotaNotRead(queue, err, lastGood) })
 	}
-	if k.absence != nil {
+	switch {
+	case k.last.DRA != nil && s.lacks():
+		// The informer may still have the queue as it was: the API server ends watches only minutes after a change of a CRD.
+		q.problems = append(q.problems, report.Problems.QuotaFieldMissing)
+	case k.absence != nil:
 		if add := k.absence.problem(s); add != nil {
 			q.problems = append(q.problems, add)
 		}
@@ -61,11 +65,10 @@ func (k *known) quotas(s *schema) Quotas {
 	return q
 }
 
-// problem returns what people must know about an absence. It is nil while the answer is about to come.
+// problem returns what people must know about an absence, if the API server serves the field or nobody knows. It is nil while the
+// answer is about to come.
 func (a *absence) problem(s *schema) func(report.Problems, string) {
 	switch {
-	case s.lacks():
-		return report.Problems.QuotaFieldMissing
 	case a.verdict == lost && s.servesSince(a.since):
 		return report.Problems.QuotaBeingRestored
 	case a.verdict == unclear:
