@@ -32,10 +32,10 @@ type jobCheck struct {
 var jobChecks = []jobCheck{
 	{"Sharers", (*plugin).checkJobSharers},
 	{"Countable", (*plugin).checkJobCountable},
-	{"ResourcesKnown", (*plugin).checkJobResourcesKnown},
 	{"CardsReady", (*plugin).checkJobCardsReady},
 	{"DevicesListed", (*plugin).checkJobDevicesListed},
 	{"Quota", (*plugin).checkJobQuota},
+	{"ResourcesKnown", (*plugin).checkJobResourcesKnown},
 }
 
 // refuseJob says why a job is not let into its queue. It returns nil if the job is let in.

@@ -41,6 +41,7 @@ var podChecks = []podCheck{
 	{"CardsNamed", withCards, (*plugin).checkCardsNamed},
 	{"DevicesListed", withClaims, (*plugin).checkDevicesListed},
 	{"Quota", anyPod, (*plugin).checkQuota},
+	{"ResourcesKnown", anyPod, (*plugin).checkResourcesKnown},
 	{"ExtendedResource", anyPod, (*plugin).checkExtendedResource},
 }
 
@@ -119,11 +120,22 @@ func (p *plugin) checkCountable(ask podAsk) report.Refusal {
 	if err == nil || ask.pod.HasClaims && errors.Is(err, devices.ErrNotEnabled) && !p.snapshot.LimitsDevices(ask.queue) {
 		return nil
 	}
-	var unknown demand.UnknownResourceError
-	if errors.As(err, &unknown) {
-		return report.ResourceUnknown{UnknownResourceError: unknown, Queue: p.snapshot.Top(ask.queue)}
+	if errors.As(err, new(demand.UnknownResourceError)) {
+		return nil // see checkResourcesKnown
 	}
 	return report.Uncountable{Err: err}
+}
+
+// checkResourcesKnown refuses a pod that asks for a resource which nobody offers.
+func (p *plugin) checkResourcesKnown(ask podAsk) report.Refusal {
+	if ask.pod.Err == nil {
+		return nil
+	}
+	var unknown demand.UnknownResourceError // allocated only if it is needed
+	if !errors.As(ask.pod.Err, &unknown) {
+		return nil
+	}
+	return report.ResourceUnknown{UnknownResourceError: unknown, Queue: p.snapshot.Top(ask.queue)}
 }
 
 // checkCapacityInUse refuses devices whose capacity is limited while it is not known how much of it is in use.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
@@ -97,4 +98,18 @@ func TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField(t *testing.T) {
 	if err := f.PatchMetadata(t.Context(), "q", []byte(`{}`)); !errors.Is(err, errNotServed) {
 		t.Errorf("error %v after a probe", err)
 	}
+}
+
+// TestQuotasAreTheSameInOtherDimensions: a scheduler begins with new dimensions when most stand for what is gone.
+func TestQuotasAreTheSameInOtherDimensions(t *testing.T) {
+	f := withQuota(t)
+	f.setCards(`{"A": 4}`)
+	f.expect("before", "h100=8 A=4")
+	f.dimensions = &ledger.Dimensions{}
+	f.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "first"})
+	f.expect("in other dimensions", "h100=8 A=4")
+	f.setCards("invalid")
+	f.expect("when the quota of cards is invalid", "h100=8 A=4", report.QuotaNotReadReason)
+	f.dimensions = &ledger.Dimensions{}
+	f.expect("in other dimensions once more", "h100=8 A=4", report.QuotaNotReadReason)
 }

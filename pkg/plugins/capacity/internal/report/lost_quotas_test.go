@@ -31,7 +31,7 @@ func TestProblemsOfLostQuotas(t *testing.T) {
 	} {
 		problems := Problems{}
 		c.add(problems)
-		if got := problems[Problem{"q", c.reason}]; len(problems) != 1 || got != c.message {
+		if got := problems[Problem{Queue: "q", Reason: c.reason}]; len(problems) != 1 || got != c.message {
 			t.Errorf("%s: %d problems, message %q, want %q", c.name, len(problems), got, c.message)
 		}
 	}

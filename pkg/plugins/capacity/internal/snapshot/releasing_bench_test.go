@@ -21,7 +21,7 @@ func BenchmarkPlacePodsWhileOthersLeave(b *testing.B) {
 	f := newFixture(b)
 	f.cache.Fleet.Set("n1", card.Node{Model: "A", Offers: []card.Offer{{Resource: gpu, Card: "A", Count: 2 * leaving}}})
 	f.input.Total = api.NewResource(list("cpu=100 nvidia.com/gpu=10000"))
-	f.queue("q", "root", quotas(`{"A": 10000}`, 0))
+	f.queue("q", "root", quotaOf(`{"A": 10000}`, 0))
 	now := metav1.Now()
 	for i := range leaving {
 		task := f.job(fmt.Sprint("leaving-", i), "q", "n1", "cpu=0 nvidia.com/gpu=1")
