@@ -5,6 +5,7 @@ package dra
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -88,11 +89,22 @@ func (p *picking) ask(solver structured.Allocator, claims []*resourceapi.Resourc
 	if err := p.effort.spend(effortOf(claims)); err != nil {
 		return nil, err
 	}
-	results, err := solver.Allocate(p.ctx, p.node, claims)
+	results, err := p.allocate(solver, claims)
 	if err != nil || len(results) != len(claims) {
 		return nil, err
 	}
 	return results, nil
+}
+
+// allocate keeps a panic of the algorithm to these claims. In v0.34.1 with consumable capacity, it panics for a request that
+// gets devices of several slices, if the last of these has fewer devices than the request.
+func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.ResourceClaim) (results []resourceapi.AllocationResult, err error) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			results, err = nil, fmt.Errorf("the allocator of Kubernetes cannot allocate devices on node %s: %v", p.node.Name, failure)
+		}
+	}()
+	return solver.Allocate(p.ctx, p.node, claims)
 }
 
 // from picks devices for claims. If the result is not accepted, it tries other devices for the alternatives that were
