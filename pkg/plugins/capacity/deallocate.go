@@ -15,6 +15,9 @@ import (
 // deallocate is Volcano's DeallocateFunc. It refunds a pod that is evicted, or whose allocation is undone.
 func (p *plugin) deallocate(event *framework.Event) {
 	task := event.Task
+	if task.Status == api.Pending {
+		forgetNode(task)
+	}
 	pod, err := p.snapshot.PodOf(task)
 	if err != nil {
 		klog.V(3).InfoS("Pod is not refunded", "reason", err.Error())
@@ -30,6 +33,20 @@ func (p *plugin) deallocate(event *framework.Event) {
 	p.snapshot.Deallocate(pod, task, pipelined)
 	if p.devices != nil {
 		p.devices.Unreserve(pod)
+	}
+}
+
+// forgetNode removes the node that Volcano wrote into the object of a pod when it assigned the pod, and leaves there when
+// it undoes that. The informers have the same object, and a pod with a node counts as one that runs.
+func forgetNode(task *api.TaskInfo) { task.Pod.Spec.NodeName = "" }
+
+// forgetUnboundNodes does the same, when the session closes, for pods that were assigned and are not being bound, because
+// their job does not have enough pods. Volcano does not undo that if the backfill action has assigned them.
+func (p *plugin) forgetUnboundNodes() {
+	for _, job := range p.session.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Allocated] {
+			forgetNode(task)
+		}
 	}
 }
 

@@ -126,5 +126,6 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 	p.publish()
 	p.snapshot.RememberPayers()
 	p.unreserveUnbound()
+	p.forgetUnboundNodes()
 	p.protectQueues()
 }
