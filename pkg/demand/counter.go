@@ -4,7 +4,6 @@ package demand
 
 import (
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 
@@ -43,6 +42,8 @@ type Counter struct {
 	reader  dra.ClaimReader
 	round   uint64
 	pods    map[*corev1.Pod]*Pod
+	// asked is how many pods have been asked for in this round.
+	asked int
 	// assigned has the pods that have a node and ask for cards, by UID. The cards that a pod is charged stay
 	// the same as long as the pod runs, even if the pod object or its node changes.
 	assigned map[types.UID]*Pod
@@ -82,6 +83,7 @@ func (c *Counter) Options() Options { return c.options }
 // templates. Catalog is what is published of devices, nil while nothing is known.
 func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 	c.round++
+	c.asked = 0
 	c.reader = reader
 	c.Claims.Begin(catalog)
 }
@@ -125,6 +127,7 @@ func (c *Counter) Refresh(p *Pod) {
 		return
 	}
 	p.round = c.round
+	c.asked++
 	counted := p.edition == c.Fleet.Edition()
 	if !counted {
 		c.countCards(p)
@@ -138,25 +141,22 @@ func (c *Counter) Refresh(p *Pod) {
 	}
 }
 
-// Unasked calls yield for each pod that has been asked for in an earlier round, and not in this one. Asked is how many
-// pods have been asked for in this round.
-func (c *Counter) Unasked(asked int) iter.Seq[*Pod] {
-	return func(yield func(*Pod) bool) {
-		if len(c.pods) == asked {
-			return // for speed alone: mostly, no pod is gone
-		}
-		for _, p := range c.pods {
-			if p.round != c.round && !yield(p) {
-				return
-			}
+// Unasked calls yield for each pod that has been asked for in an earlier round, and not in this one.
+func (c *Counter) Unasked(yield func(*Pod) bool) {
+	if len(c.pods) == c.asked {
+		return // for speed alone: mostly, no pod is gone
+	}
+	for _, p := range c.pods {
+		if p.round != c.round && !yield(p) {
+			return
 		}
 	}
 }
 
-// Forget drops the pods that nobody has asked for in this round. Asked is how many have been asked for.
-// The cards of a pod stay assigned while runs returns true for it, because its job may come back.
-func (c *Counter) Forget(asked int, runs func(*corev1.Pod) bool) {
-	if len(c.pods) == asked {
+// Forget drops the pods that nobody has asked for in this round. The cards of a pod stay assigned while runs returns true
+// for it, because its job may come back.
+func (c *Counter) Forget(runs func(*corev1.Pod) bool) {
+	if len(c.pods) == c.asked {
 		return
 	}
 	maps.DeleteFunc(c.pods, func(_ *corev1.Pod, p *Pod) bool { return p.round != c.round })

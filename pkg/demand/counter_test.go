@@ -4,6 +4,7 @@ package demand
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -128,7 +129,7 @@ func TestForget(t *testing.T) {
 	f.count(plain)
 	f.begin()
 	f.count(plain)
-	f.Forget(1, func(pod *corev1.Pod) bool { return pod == runs })
+	f.Forget(func(pod *corev1.Pod) bool { return pod == runs })
 	if f.Known(runs) != nil || f.Known(over) != nil || f.Known(plain) == nil {
 		t.Error("a pod that nobody asks for is remembered, or one that somebody asks for is not")
 	}
@@ -146,7 +147,8 @@ func TestForgetDropsNothingIfAllPodsAreAskedFor(t *testing.T) {
 	p := object("p", "", "")
 	f.count(p)
 	f.begin()
-	if f.Forget(1, nil); f.Known(p) == nil {
+	f.count(p)
+	if f.Forget(nil); f.Known(p) == nil {
 		t.Error("the only pod is forgotten")
 	}
 }
@@ -200,6 +202,23 @@ func TestAResourceThatANodeBringsIsCounted(t *testing.T) {
 	pod, err = f.Add(p, values, scalarsOf(p))
 	if f.Refresh(pod); err != nil || pod.Err != nil || text(f.Dimensions, pod.Resources.Amounts()) != "example.com/new:2" {
 		t.Errorf("the pod comes to %q, errors are %v and %v", text(f.Dimensions, pod.Resources.Amounts()), err, pod.Err)
+	}
+}
+
+func TestPodThatIsAskedForTwiceHidesNoneThatIsGone(t *testing.T) {
+	f := newFixture(t)
+	twice, gone := object("twice", "", ""), object("gone", "", "")
+	f.count(twice)
+	f.count(gone)
+	f.begin()
+	f.count(twice)
+	f.count(twice)
+	var names []string
+	for pod := range f.Unasked {
+		names = append(names, pod.Object.Name)
+	}
+	if f.Forget(func(*corev1.Pod) bool { return false }); !slices.Equal(names, []string{"gone"}) || f.Known(gone) != nil {
+		t.Errorf("nobody asked for %v; pod gone is still known: %v", names, f.Known(gone) != nil)
 	}
 }
 

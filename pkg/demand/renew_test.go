@@ -35,5 +35,5 @@ func TestRenewKeepsWhatIsRemembered(t *testing.T) {
 	f.Renew()
 	f.begin()
 	f.expectCards("and when all is renewed once more", f.count(p), "A:1")
-	f.Forget(0, func(*corev1.Pod) bool { return false })
+	f.Forget(func(*corev1.Pod) bool { return false })
 }

@@ -40,12 +40,10 @@ func (u *usage) needsPods(job *api.JobInfo) bool {
 // claim is deallocated. Then it accounts what jobs request and still need.
 func (s *Snapshot) chargeAndAccount() {
 	s.forgetNeeds()
-	tasks := 0
 	var later []*api.JobInfo
 	usages := map[api.JobID]usage{}
 	var scratch usage
 	for _, job := range s.Jobs {
-		tasks += len(job.Tasks)
 		scratch = s.chargeJob(job, scratch)
 		switch {
 		case !scratch.inLedger:
@@ -56,7 +54,8 @@ func (s *Snapshot) chargeAndAccount() {
 			s.accountJob(job, scratch)
 		}
 	}
-	s.Forget(s.chargeStrays(tasks), s.remains)
+	s.chargeStrays()
+	s.Forget(s.remains)
 	s.chargeClaims()
 	s.chargeOrphanedClaims()
 	s.Counter.Claims.Forget()

@@ -146,26 +146,21 @@ func runs(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// chargeStrays charges what strays hold to the queues that they came from. Tasks is how many pods the jobs of this session
-// have. It returns how many pods there are with strays.
-func (s *Snapshot) chargeStrays(tasks int) int {
+// chargeStrays charges what strays hold to the queues that they came from.
+func (s *Snapshot) chargeStrays() {
 	s.strays.list(s.Pods)
-	strays := s.strays.of(s.belongs)
-	for _, stray := range strays {
+	for _, stray := range s.strays.of(s.belongs) {
 		s.chargeStray(stray)
 	}
-	lost := s.findLost(tasks + len(strays))
-	for _, stray := range lost {
+	for _, stray := range s.findLost() {
 		s.chargeStray(stray)
 	}
-	return tasks + len(strays) + len(lost)
 }
 
-// findLost finds the pods of the last session that no job has any more, although they run. Asked is how many pods this
-// session has seen.
-func (s *Snapshot) findLost(asked int) []*stray {
+// findLost finds the pods of the last session that no job has any more, although they run.
+func (s *Snapshot) findLost() []*stray {
 	found := false
-	for pod := range s.Unasked(asked) {
+	for pod := range s.Unasked {
 		now, err := s.Pods.Pods(pod.Object.Namespace).Get(pod.Object.Name)
 		if err == nil && now.UID == pod.Object.UID && !s.belongs(now) {
 			found = s.strays.add(now, s.lastPath(pod)) || found
