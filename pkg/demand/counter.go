@@ -70,9 +70,11 @@ func (c *Counter) Configure(options Options, classOf func(corev1.ResourceName) s
 	}
 }
 
-// Reset forgets the demand of all pods, so that it is counted anew. Cards that are assigned stay assigned.
+// Reset has the demand of all pods counted anew. Cards that are assigned stay assigned.
 func (c *Counter) Reset() {
-	clear(c.pods)
+	for _, p := range c.pods {
+		p.stale = true
+	}
 	c.last = nil
 }
 
@@ -88,8 +90,13 @@ func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 	c.Claims.Begin(catalog)
 }
 
-// Known returns the demand of a pod that has been added, nil for any other pod.
-func (c *Counter) Known(object *corev1.Pod) *Pod { return c.pods[object] }
+// Known returns the demand of a pod that has been added since the last reset, nil for any other pod.
+func (c *Counter) Known(object *corev1.Pod) *Pod {
+	if p := c.pods[object]; p != nil && !p.stale {
+		return p
+	}
+	return nil
+}
 
 // Outdated reports whether a pod must be added again, because it asks for a resource that nobody offered in an earlier
 // round.
@@ -101,6 +108,9 @@ func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.round != c.round
 // the pod cannot be counted; the pod is remembered all the same, and its Err says so, too.
 func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.ResourceName]float64) (*Pod, error) {
 	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
+	if before := c.pods[object]; before != nil {
+		p.Queue, p.InLedger = before.Queue, before.InLedger
+	}
 	p.scalars = slices.Sorted(maps.Keys(scalars))
 	amounts, err := c.Resources.Requested(requests)
 	if err == nil && object.Status.ExtendedResourceClaimStatus == nil {

@@ -29,6 +29,8 @@ type Pod struct {
 	HasClaims bool
 	// unknown says that the pod asks for a resource that nobody offers.
 	unknown bool
+	// stale says that the pod must be counted anew. Only Object, Queue, and InLedger are valid until then.
+	stale bool
 	// Cards is the cards that the pod asks for. It is nil if the pod asks for no card, or only for cards
 	// whose names nobody knows: see UnnamedCards.
 	Cards *PodCards

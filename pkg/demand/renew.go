@@ -6,7 +6,7 @@ import "github.com/devicequota/devicequota/pkg/ledger"
 
 // Renew begins with new dimensions, so that those go which nothing needs any more: queues, nodes, and classes come and go
 // while a scheduler runs. Everything is counted anew. What is remembered stays: the cards that pods are charged, and what
-// is known of devices that are no longer published. Call it between rounds. It must not be called while anything holds an
+// is known of devices that are no longer published, and which pods there were. Call it between rounds. It must not be called while anything holds an
 // ordinal of the old dimensions.
 func (c *Counter) Renew() {
 	fresh := NewCounter(c.Fleet, c.Resources.ignored)
@@ -14,6 +14,9 @@ func (c *Counter) Renew() {
 	fresh.round, fresh.reader = c.round, c.reader
 	for uid, pod := range c.assigned {
 		fresh.assigned[uid] = &Pod{Object: pod.Object, round: pod.round, Cards: pod.Cards.renewed(fresh.Dimensions)}
+	}
+	for object, pod := range c.pods {
+		fresh.pods[object] = &Pod{Object: object, round: pod.round, Queue: pod.Queue, InLedger: pod.InLedger, stale: true}
 	}
 	fresh.Claims.inherit(c.Claims)
 	*c = *fresh

@@ -3,7 +3,6 @@
 package snapshot
 
 import (
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -38,7 +38,7 @@ type stray struct {
 	// last has the queue that was charged last, and its ancestors. It is nil if no session of this process knew the
 	// pod's queue.
 	last []string
-	// charged is the last ledger that has the stray.
+	// charged is the last ledger that was charged. A pod that changes while it is charged is not charged again.
 	charged *ledger.Ledger
 }
 
@@ -104,7 +104,7 @@ func (ss *strays) update(before, after *corev1.Pod) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if known := ss.pods[after.UID]; known != nil {
-		ss.pods[after.UID] = &stray{pod: after, last: known.last}
+		ss.pods[after.UID] = &stray{pod: after, last: known.last, charged: known.charged}
 	}
 }
 
@@ -123,16 +123,20 @@ func (ss *strays) remove(pod types.UID) {
 	delete(ss.pods, pod)
 }
 
-// of returns the strays of a session, after dropping the pods that belong to a job.
-func (ss *strays) of(belongs func(*corev1.Pod) bool) []*stray {
+// of returns the strays that a ledger must be charged with, and has not been yet. It drops the pods that belong to a job.
+func (ss *strays) of(books *ledger.Ledger, belongs func(*corev1.Pod) bool) []*stray {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	var left []*stray
 	for uid, known := range ss.pods {
+		if known.charged == books {
+			continue
+		}
 		if belongs(known.pod) {
 			delete(ss.pods, uid)
 			continue
 		}
+		known.charged = books
 		if known.task == nil {
 			known.task = api.NewTaskInfo(known.pod)
 		}
@@ -141,24 +145,38 @@ func (ss *strays) of(belongs func(*corev1.Pod) bool) []*stray {
 	return left
 }
 
-// runs reports whether a pod has a node and has not ended.
+// runs reports whether a pod has a node and has not ended. It does not look at the name of the node: upstream writes the
+// node of a pod that it tries into the informer's copy of the pod, while handlers run, and leaves it there when it gives
+// up. A binding, or the kubelet, sets the condition.
 func runs(pod *corev1.Pod) bool {
-	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	switch pod.Status.Phase {
+	case corev1.PodSucceeded, corev1.PodFailed:
+		return false
+	case corev1.PodPending, "":
+		_, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
+		return condition != nil && condition.Status == corev1.ConditionTrue
+	default:
+		return true
+	}
 }
 
 // chargeStrays charges what strays hold to the queues that they came from.
 func (s *Snapshot) chargeStrays() {
 	s.strays.list(s.Pods)
-	for _, stray := range s.strays.of(s.belongs) {
+	for _, stray := range s.strays.of(s.Ledger, s.belongs) {
 		s.chargeStray(stray)
 	}
-	for _, stray := range s.findLost() {
+	if !s.findLost() {
+		return
+	}
+	for _, stray := range s.strays.of(s.Ledger, s.belongs) {
 		s.chargeStray(stray)
 	}
 }
 
-// findLost finds the pods of the last session that no job has any more, although they run.
-func (s *Snapshot) findLost() []*stray {
+// findLost adds the pods of the last session that no job has any more, although they run. It reports whether there are
+// any.
+func (s *Snapshot) findLost() bool {
 	found := false
 	for pod := range s.Unasked {
 		now, err := s.Pods.Pods(pod.Object.Namespace).Get(pod.Object.Name)
@@ -166,10 +184,7 @@ func (s *Snapshot) findLost() []*stray {
 			found = s.strays.add(now, s.lastPath(pod)) || found
 		}
 	}
-	if !found {
-		return nil
-	}
-	return slices.DeleteFunc(s.strays.of(s.belongs), func(stray *stray) bool { return stray.charged == s.Ledger })
+	return found
 }
 
 // misplace notes that the ledger does not have the queue of a pod's job. If the pod runs, it is a stray.
@@ -208,7 +223,6 @@ func (s *Snapshot) chargeStray(stray *stray) {
 		s.unattributed[HolderOf(stray.task)] = true
 		s.unattributedPods = append(s.unattributedPods, stray.pod)
 	}
-	stray.charged = s.Ledger
 	task := stray.task
 	pod := s.refresh(task)
 	pod.Queue, pod.InLedger = queue, false
