@@ -166,6 +166,9 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 		}
 	}
 	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	// Another order would be another message, and another event in each session.
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return amounts, errors.Join(errs...)
 }
 

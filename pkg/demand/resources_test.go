@@ -176,3 +176,16 @@ func TestWithoutCPUMemory(t *testing.T) {
 		t.Errorf("got %q, and the list has %d entries", got, len(all))
 	}
 }
+
+// TestTheSameRequestGivesTheSameError: another text in each session would be another event.
+func TestTheSameRequestGivesTheSameError(t *testing.T) {
+	r := NewResources(&ledger.Dimensions{}, func(corev1.ResourceName) bool { return false })
+	texts := map[string]bool{}
+	for range 50 {
+		_, err := r.Requested(Values{Scalars: map[corev1.ResourceName]float64{"example.com/a": 1000, "example.com/b": 1000, "example.com/c": 1000}})
+		texts[err.Error()] = true
+	}
+	if len(texts) != 1 {
+		t.Errorf("there are %d texts: %v", len(texts), texts)
+	}
+}

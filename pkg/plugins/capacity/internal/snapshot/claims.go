@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -92,7 +93,10 @@ func (s *Snapshot) findUnknownCapacity() {
 			s.unknownCapacity = map[string]*demand.Claim{}
 		}
 		for class := range claim.Usage.Classes {
-			s.unknownCapacity[class] = claim
+			// Always the same claim is named. Another one would be another message, and another event in each session.
+			if other := s.unknownCapacity[class]; other == nil || claim.Object.UID < other.Object.UID {
+				s.unknownCapacity[class] = claim
+			}
 		}
 	}
 }
@@ -100,7 +104,8 @@ func (s *Snapshot) findUnknownCapacity() {
 // CapacityInUseUnknown refuses a pod that asks for a capacity which its queue or an ancestor limits and of which
 // another claim holds an amount that nobody knows. It returns nil otherwise.
 func (s *Snapshot) CapacityInUseUnknown(queue ledger.QueueID, pod *demand.Pod) report.Refusal {
-	for class, holder := range s.unknownCapacity {
+	for _, class := range slices.Sorted(maps.Keys(s.unknownCapacity)) {
+		holder := s.unknownCapacity[class]
 		for _, o := range s.Dimensions.Capacities(class) {
 			if by, _, limited := s.Ledger.Nearest(queue, o); limited && pod.Wants(class) {
 				return report.CapacityInUseUnknown{
