@@ -192,3 +192,25 @@ func TestUsageIsWrittenAgainAfterAFailure(t *testing.T) {
 		t.Errorf("error %v; annotations are %q and %q", err, s.annotations("a"), s.annotations("b"))
 	}
 }
+
+// TestAQueueThatCannotBeWrittenKeepsNobodyElseWaiting: a webhook may refuse one queue for ever.
+func TestAQueueThatCannotBeWrittenKeepsNobodyElseWaiting(t *testing.T) {
+	queues := []string{"refused", "a", "b", "c", "d", "e"}
+	s := newServer(queues...)
+	patch := s.Patch
+	s.Patch = func(ctx context.Context, queue string, data []byte) error {
+		if queue == "refused" {
+			return apierrors.NewForbidden(schedulingv1beta1.Resource("queues"), queue, errors.New("denied by a webhook"))
+		}
+		return patch(ctx, queue, data)
+	}
+	for _, queue := range queues {
+		s.Set(queue, Usage{Devices: "h100 1"})
+	}
+	if err := s.Write(t.Context()); !apierrors.IsForbidden(err) {
+		t.Errorf("the error is %v", err)
+	}
+	if len(s.patched) != len(queues)-1 {
+		t.Errorf("written are %v", s.patched)
+	}
+}

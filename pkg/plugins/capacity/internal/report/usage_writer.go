@@ -5,6 +5,7 @@ package report
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -69,18 +70,26 @@ func (w *UsageWriter) Run(ctx context.Context) {
 	}
 }
 
-// Write writes what the annotations of queues do not say yet. It ends at the first error.
+// Write writes what the annotations of queues do not say yet. A queue that the API server refuses to change does not keep
+// others from being written. It ends at any other error, which the next queue would meet, too.
 func (w *UsageWriter) Write(ctx context.Context) error {
+	var refused error
 	for queue, annotations := range w.outdated() {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
 		if err != nil {
 			return err
 		}
-		if err := w.Patch(ctx, queue, patch); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("queue %s: %w", queue, err)
+		err = w.Patch(ctx, queue, patch)
+		if err == nil || apierrors.IsNotFound(err) {
+			continue
 		}
+		err = fmt.Errorf("queue %s: %w", queue, err)
+		if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
+			return err
+		}
+		refused = err
 	}
-	return nil
+	return refused
 }
 
 // outdated returns the annotations to be written, nil for those to be removed. It compares with what the API server
