@@ -3,11 +3,15 @@
 package capacity
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -104,9 +108,14 @@ func (s *strandedIndex) stranded(group *schedulingv1beta1.PodGroup) report.Stran
 	return report.Stranded{Group: group, Pods: pods}
 }
 
-// waitsForNode reports whether a pod waits for the scheduler. Pods with scheduling gates wait for something else.
+// waitsForNode reports whether a pod waits for this scheduler. Pods with scheduling gates wait for something else. The
+// name of the node says nothing: upstream writes the node of a pod that it tries into the informer's copy of the pod, and
+// leaves it there when it gives up.
 func waitsForNode(pod *corev1.Pod) bool {
-	return pod.Spec.NodeName == "" && pod.Status.Phase == corev1.PodPending && len(pod.Spec.SchedulingGates) == 0 && pod.DeletionTimestamp == nil
+	_, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
+	bound := condition != nil && condition.Status == corev1.ConditionTrue
+	return !bound && pod.Status.Phase == corev1.PodPending && len(pod.Spec.SchedulingGates) == 0 && pod.DeletionTimestamp == nil &&
+		options.ServerOpts != nil && slices.Contains(options.ServerOpts.SchedulerNames, pod.Spec.SchedulerName)
 }
 
 func indexed(indexer toolscache.Indexer, name, value string) []any {

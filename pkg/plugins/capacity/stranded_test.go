@@ -42,7 +42,7 @@ func TestStrandedPodGroups(t *testing.T) {
 	now := metav1.Now()
 	pod := func(group, name string, change func(*corev1.Pod)) {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Annotations: map[string]string{schedulingv1beta1.KubeGroupNameAnnotationKey: group}}}
-		p.Status.Phase = corev1.PodPending
+		p.Status.Phase, p.Spec.SchedulerName = corev1.PodPending, "volcano"
 		change(p)
 		add(index.pods, p)
 	}
@@ -51,7 +51,13 @@ func TestStrandedPodGroups(t *testing.T) {
 	pod("inqueue", "leaving", func(p *corev1.Pod) { p.DeletionTimestamp = &now })
 	pod("inqueue", "elsewhere", func(p *corev1.Pod) { p.Namespace = "other" })
 	pod("runs", "runs", func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "n1", corev1.PodRunning })
-	pod("grows", "waits-too", func(*corev1.Pod) {})
+	pod("runs", "bound", func(p *corev1.Pod) {
+		p.Spec.NodeName = "n1"
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+	})
+	pod("inqueue", "theirs", func(p *corev1.Pod) { p.Spec.SchedulerName = corev1.DefaultSchedulerName })
+	// Upstream has tried the pod on a node and given up.
+	pod("grows", "waits-too", func(p *corev1.Pod) { p.Spec.NodeName = "n1" })
 
 	queues := map[api.QueueID]*api.QueueInfo{"there": {}}
 	find := func() string {
