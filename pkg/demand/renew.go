@@ -5,9 +5,9 @@ package demand
 import "github.com/devicequota/devicequota/pkg/ledger"
 
 // Renew begins with new dimensions, so that those go which nothing needs any more: queues, nodes, and classes come and go
-// while a scheduler runs. Everything is counted anew. What is remembered stays: the cards that pods are charged, and what
-// is known of devices that are no longer published, and which pods there were. Call it between rounds. It must not be called while anything holds an
-// ordinal of the old dimensions.
+// while a scheduler runs. Everything is counted anew. What is remembered stays: which pods there were, the cards that they
+// are charged, and what is known of devices that are no longer published. Call it between rounds. It must not be called
+// while anything holds an ordinal of the old dimensions.
 func (c *Counter) Renew() {
 	fresh := NewCounter(c.Fleet, c.Resources.ignored)
 	fresh.Configure(c.options, c.Resources.classOf)
