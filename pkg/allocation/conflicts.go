@@ -164,7 +164,18 @@ func Settled(waiting *corev1.Pod, get func(namespace, name string) (*corev1.Pod,
 	return func(claim *resourceapi.ResourceClaim) bool {
 		return slices.ContainsFunc(claim.Status.ReservedFor, func(consumer resourceapi.ResourceClaimConsumerReference) bool {
 			pod, err := get(claim.Namespace, consumer.Name)
-			return err != nil || pod.UID != consumer.UID || pod.Spec.NodeName != "" || pod.Spec.SchedulerName != waiting.Spec.SchedulerName
+			return err != nil || pod.UID != consumer.UID || bound(pod) || pod.Spec.SchedulerName != waiting.Spec.SchedulerName
 		})
 	}
+}
+
+// bound reports whether a pod was bound. It does not look at the name of the node: upstream writes the node of a pod that it
+// tries into the informer's copy of the pod, and leaves it there when it gives up.
+func bound(pod *corev1.Pod) bool {
+	if pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" {
+		return true
+	}
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue
+	})
 }

@@ -165,7 +165,10 @@ func TestSettled(t *testing.T) {
 	waiting := pod("waiting")
 	waiting.Spec.SchedulerName = "volcano"
 	pods := map[string]func(*corev1.Pod){
-		"waits": func(*corev1.Pod) {}, "bound": func(p *corev1.Pod) { p.Spec.NodeName = "n1" },
+		"waits": func(*corev1.Pod) {}, "tried": func(p *corev1.Pod) { p.Spec.NodeName = "n1" },
+		"bound": func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+		}, "runs": func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning },
 		"theirs": func(p *corev1.Pod) { p.Spec.SchedulerName = "another" }, "replaced": func(p *corev1.Pod) { p.UID = "another" },
 	}
 	settled := Settled(waiting, func(_, name string) (*corev1.Pod, error) {
@@ -178,7 +181,7 @@ func TestSettled(t *testing.T) {
 		change(p)
 		return p, nil
 	})
-	for consumers, want := range map[string]bool{"": false, "waits": false, "bound": true, "theirs": true, "replaced": true, "gone": true, "waits bound": true} {
+	for consumers, want := range map[string]bool{"": false, "waits": false, "tried": false, "bound": true, "runs": true, "theirs": true, "replaced": true, "gone": true, "waits bound": true} {
 		c := claim("c")
 		for name := range strings.FieldsSeq(consumers) {
 			c.Status.ReservedFor = append(c.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: name, UID: types.UID(name)})
