@@ -29,7 +29,7 @@ type Refusal struct {
 
 // Committed is what a queue cannot give to a further job: Allocated + Inqueue - Elastic.
 type Committed struct {
-	// Allocated is what pods hold, Inqueue is what jobs that were let in may still take, and Elastic is what jobs
+	// Allocated is what pods hold, Inqueue is what jobs that were admitted may still take, and Elastic is what jobs
 	// hold beyond their minimum.
 	Allocated, Inqueue, Elastic Amount
 }
@@ -57,7 +57,7 @@ func (r Refusal) committed() string {
 		return ""
 	}
 	format := r.Dimension.Format
-	parts := fmt.Sprintf("<%s> allocated, <%s> let in", format(c.Allocated), format(c.Inqueue))
+	parts := fmt.Sprintf("<%s> allocated, <%s> admitted", format(c.Allocated), format(c.Inqueue))
 	if c.Elastic.Sign() > 0 {
 		parts += fmt.Sprintf(", less <%s> that jobs hold beyond their minimum", format(c.Elastic))
 	}

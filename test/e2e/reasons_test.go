@@ -47,7 +47,7 @@ var _ = Describe("Why something waits", func() {
 
 	BeforeEach(func(ctx context.Context) { f = newFixture(ctx) })
 
-	It("is in a condition of the PodGroup of a job that is not let in, and in one event", func(ctx context.Context) {
+	It("is in a condition of the PodGroup of a job that is not admitted, and in one event", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 1))
 		f.submit(ctx, gang("large", queue, 2))
 		why := "InsufficientScalarQuota: " + insufficient(queue, f.class, 2, 2, 1)
@@ -91,13 +91,13 @@ var _ = Describe("Why something waits", func() {
 		f.expectWaiting(ctx, "grows", "")
 	})
 
-	It("says what is let in only", func(ctx context.Context) {
+	It("says how much admitted jobs may still take", func(ctx context.Context) {
 		queue := f.queue(ctx, "team", "root", limit(f.class, 8))
 		f.submit(ctx, gang("early", queue, 8).onNode("nowhere"))
 		Eventually(func() int { return f.phase(ctx, "early", corev1.PodPending) }).WithContext(ctx).Should(Equal(8))
 		f.submit(ctx, gang("late", queue, 1))
 		f.expectNotEnqueued(ctx, "late", "InsufficientScalarQuota", fmt.Sprintf(
-			"Queue <%s> has insufficient <%s> quota: requested <1>, total would be <9> (<0> allocated, <8> let in), but capability is <8>", queue, f.class))
+			"Queue <%s> has insufficient <%s> quota: requested <1>, total would be <9> (<0> allocated, <8> admitted), but capability is <8>", queue, f.class))
 	})
 
 	It("is a queue that does not exist, until the queue is created", func(ctx context.Context) {

@@ -165,7 +165,7 @@ func TestWhatHasVanishedIsNoPanic(t *testing.T) {
 		t.Error("a pod or a queue that is not there is given something")
 	}
 	if p.jobEnqueueable(job) > 0 {
-		t.Error("a job of a queue that is not there is let in")
+		t.Error("a job of a queue that is not there is admitted")
 	}
 	p.jobEnqueued(job)
 	if victims, _ := p.reclaimable(stranger, []*api.TaskInfo{known}); len(victims) > 0 {

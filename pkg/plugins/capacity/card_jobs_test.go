@@ -81,7 +81,7 @@ func TestJobsThatWereLetInCount(t *testing.T) {
 		sum += p.snapshot.Ledger.Balance(q, ledger.Inqueue, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String() + " "
 	}
 	if sum != "2 4 " {
-		t.Errorf("jobs that have been let in take %s, want 2 H100 and 4 A100", sum)
+		t.Errorf("jobs that have been admitted take %s, want 2 H100 and 4 A100", sum)
 	}
 }
 

@@ -56,7 +56,7 @@ func BenchmarkCards(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if pluginOf(ssn).jobEnqueueable(job) < 0 {
-				b.Fatal("the job is not let in")
+				b.Fatal("the job is not admitted")
 			}
 		}
 	})

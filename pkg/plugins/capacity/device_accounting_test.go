@@ -211,7 +211,7 @@ func TestWhereADeviceQuotaIsRequiredJobsForUnlistedDevicesAreNotEnqueued(t *test
 			ssn := s.open(t)
 			for job, want := range map[string]bool{"early": false, "listed": true, "none": true} {
 				if got := ssn.JobEnqueueable(ssn.Jobs[api.JobID("ns/"+job)]); got != want {
-					t.Errorf("job %s is let in: %v, want %v: %s", job, got, want, ssn.Jobs[api.JobID("ns/"+job)].JobFitErrors)
+					t.Errorf("job %s is admitted: %v, want %v: %s", job, got, want, ssn.Jobs[api.JobID("ns/"+job)].JobFitErrors)
 				}
 			}
 		})

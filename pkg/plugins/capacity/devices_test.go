@@ -95,7 +95,7 @@ func TestDevicesTakePartInEverything(t *testing.T) {
 		t.Error("Allocatable: a ninth device is handed out")
 	}
 	if ssn.JobEnqueueable(ssn.Jobs["ns/early"]) {
-		t.Error("JobEnqueueable: a job for two devices is let in where one is left")
+		t.Error("JobEnqueueable: a job for two devices is admitted where one is left")
 	}
 	if got, want := ssn.Jobs["ns/early"].JobFitErrors, "Queue <b> has insufficient <h100> quota: requested <2>, total would be <7>, but capability is <6>"; got != want {
 		t.Errorf("JobEnqueueable says %q, want %q", got, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// jobAsk is a job that asks to be let into its queue.
+// jobAsk is a job that asks to be admitted to its queue.
 type jobAsk struct {
 	job   *api.JobInfo
 	queue ledger.QueueID
@@ -38,7 +38,7 @@ var jobChecks = []jobCheck{
 	{"ResourcesKnown", (*plugin).checkJobResourcesKnown},
 }
 
-// refuseJob says why a job is not let into its queue. It returns nil if the job is let in.
+// refuseJob says why a job is not admitted to its queue. It returns nil if the job is admitted.
 func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
 	info, found := p.session.Queues[job.Queue]
 	if !found {

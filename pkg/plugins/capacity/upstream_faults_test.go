@@ -53,7 +53,7 @@ func TestScalarsThatARunningJobStillNeeds(t *testing.T) {
 	}
 }
 
-// veto is a plugin that lets no job in whose name is veto.
+// veto is a plugin that admits no job whose name is veto.
 type veto struct{}
 
 func (veto) Name() string                      { return "veto" }
@@ -67,8 +67,8 @@ func (v veto) OnSessionOpen(ssn *framework.Session) {
 	})
 }
 
-// TestJobThatAnotherPluginRejectsLeavesNothingBehind: room is taken when a job is let in, not
-// when this plugin alone would let it in.
+// TestJobThatAnotherPluginRejectsLeavesNothingBehind: room is taken when a job is admitted, not
+// when this plugin alone would admit it.
 func TestJobThatAnotherPluginRejectsLeavesNothingBehind(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(4))
 	s.Plugins = map[string]framework.PluginBuilder{"veto": func(framework.Arguments) framework.Plugin { return veto{} }}
@@ -93,7 +93,7 @@ func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
 	expectStatuses(t, s.run(t), "holder:Running more:Pending v1:Running v2:Running v3:Running")
 }
 
-// TestRootMayBeLargerThanTheNodes: with a capability on root, jobs are let in for which an
+// TestRootMayBeLargerThanTheNodes: with a capability on root, jobs are admitted for which an
 // autoscaler will add nodes (volcano issue 3947).
 func TestRootMayBeLargerThanTheNodes(t *testing.T) {
 	s := newFixture(2).queue("root", "", capped(100)).queue("q", "root", nil)

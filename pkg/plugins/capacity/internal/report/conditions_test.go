@@ -56,10 +56,10 @@ func TestAPodGroupSaysWhyItWaits(t *testing.T) {
 		want string
 	}{
 		{"nothing yet", nil, nil, ""},
-		{"a job that is not let in", full, nil, "Full: the queue is full since session 1, 1001"},
+		{"a job that is not admitted", full, nil, "Full: the queue is full since session 1, 1001"},
 		{"the same keeps its time", full, nil, "Full: the queue is full since session 1, 1001"},
 		{"other numbers, too", refusal{"Full", "the queue is fuller"}, nil, "Full: the queue is fuller since session 1, 1001"},
-		{"a pod of a job that was let in", nil, refusal{"NoDevices", "no devices"}, "NoDevices: no devices since session 1, 1001"},
+		{"a pod of a job that was admitted", nil, refusal{"NoDevices", "no devices"}, "NoDevices: no devices since session 1, 1001"},
 		{"a refusal that has no event", nil, refusal{"", "a moment"}, "Unschedulable: a moment since session 1, 1001"},
 		{"nobody is refused", nil, nil, ""},
 		{"and waits again", full, nil, "Full: the queue is full since session 7, 1007"},

@@ -37,7 +37,7 @@ func gaugesOfDevices(prefix, what, by string, balance func(ledger.Account) amoun
 			return limit.Amount, limit.Set
 		}},
 		{vector("allocated", "that pods of the queue and of the queues below it hold"), balance(ledger.Allocated)},
-		{vector("inqueue", "that jobs which have been let in may still take"), balance(ledger.Inqueue)},
+		{vector("inqueue", "that jobs which have been admitted may still take"), balance(ledger.Inqueue)},
 		{vector("request", "that pods hold or wait for, and that jobs without pods wait for"), balance(ledger.Request)},
 	}
 }

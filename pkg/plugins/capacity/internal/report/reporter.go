@@ -98,9 +98,9 @@ func (r *Reporter) Refused(id api.TaskID) bool {
 	return refused
 }
 
-// RefuseJob notes why a job is not let into its queue.
+// RefuseJob notes why a job is not admitted to its queue.
 func (r *Reporter) RefuseJob(job *api.JobInfo, refusal Refusal) {
-	klog.V(3).InfoS("Job is not let into its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", refusal.Message())
+	klog.V(3).InfoS("Job is not admitted to its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", refusal.Message())
 	r.jobs[job.UID] = refusal
 	// Volcano makes the condition of the pods that exist from this.
 	job.JobFitErrors = refusal.Message()
@@ -163,7 +163,7 @@ func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, ref
 	r.refuses(job, refused)
 }
 
-// reportJob writes an event on the PodGroup of a job that is not let in, and the conditions.
+// reportJob writes an event on the PodGroup of a job that is not admitted, and the conditions.
 func (r *Reporter) reportJob(jobs map[api.JobID]*api.JobInfo, job *api.JobInfo, refusal Refusal) {
 	message := refusal.Message()
 	if reason := refusal.Reason(); reason != "" && r.toldJobs[job.UID] != message {

@@ -92,7 +92,7 @@ func TestAPodGroupIsToldItsNewsOnce(t *testing.T) {
 		{"the same", full, scheduling.PodGroupPending, nil},
 		{"a refusal without a reason", refusal{"", "a moment"}, scheduling.PodGroupPending, nil},
 		{"the refusal before", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
-		{"the job is let in", nil, scheduling.PodGroupInqueue, nil},
+		{"the job is admitted", nil, scheduling.PodGroupInqueue, nil},
 		{"and waits again", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
 	} {
 		f.Begin("session")

@@ -54,7 +54,7 @@ func (s *Snapshot) accountSplits(job *api.JobInfo, queue ledger.QueueID, splits 
 	}
 	divided, refusal, err := s.Ledger.FitsInqueueSplit(queue, nil, splits)
 	if refusal != nil || err != nil {
-		// The quota was lowered since the job was let in.
+		// The quota was lowered since the job was admitted.
 		divided = firstChoices(splits)
 	}
 	s.account(job, queue, ledger.Inqueue, divided)
@@ -66,7 +66,7 @@ func (s *Snapshot) account(job *api.JobInfo, queue ledger.QueueID, account ledge
 	}
 }
 
-// reserves reports whether the part of its minimum that a job does not have is kept for it: the job was let in,
+// reserves reports whether the part of its minimum that a job does not have is kept for it: the job was admitted,
 // or it runs with enough pods. Nothing is kept for a job that goes on with too few pods, for example after its
 // driver has ended.
 func reserves(job *api.JobInfo, running int) bool {

@@ -88,7 +88,7 @@ func (s *Snapshot) queueOfClaim(claim *resourceapi.ResourceClaim) (queue ledger.
 }
 
 // foreign reports whether another scheduler placed a pod. What its annotations say of queues does not count: their
-// owners have not let it in.
+// owners have not admitted it.
 func foreign(pod *corev1.Pod) bool {
 	if record.Path(pod) != nil {
 		return false

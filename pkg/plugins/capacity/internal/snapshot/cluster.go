@@ -12,7 +12,7 @@ import (
 )
 
 // countCluster counts what there is to share: what the nodes have or, for a resource that the capability
-// of root lists, that capability. It may be more than the nodes have now, so that jobs are let in for
+// of root lists, that capability. It may be more than the nodes have now, so that jobs are admitted for
 // which an autoscaler adds nodes.
 func (s *Snapshot) countCluster() {
 	total := s.Total.Clone()

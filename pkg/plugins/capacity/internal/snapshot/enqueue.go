@@ -29,7 +29,7 @@ func (s *Snapshot) FitsInqueue(queue ledger.QueueID, needs demand.Needs) (*ledge
 
 // fitsChoice says why the alternatives of a choice have no room for all pods that choose, all alternatives together. The
 // answer is exact if the alternatives are of different classes, as they mostly are, and nobody else
-// chooses among the same. Otherwise, it may let in a job whose pods have to wait.
+// chooses among the same. Otherwise, it may admit a job whose pods have to wait.
 func (s *Snapshot) fitsChoice(queue ledger.QueueID, amounts ledger.Amounts, choice demand.Choice) (*ledger.Refusal, error) {
 	left := choice.Pods
 	last := len(choice.Alternatives) - 1
@@ -43,7 +43,7 @@ func (s *Snapshot) fitsChoice(queue ledger.QueueID, amounts ledger.Amounts, choi
 	return s.Ledger.FitsInqueueTimes(queue, amounts, choice.Alternatives[last], left)
 }
 
-// Enqueue accounts a job that has been let in.
+// Enqueue accounts a job that has been admitted.
 func (s *Snapshot) Enqueue(job *api.JobInfo) {
 	queue, found := s.Ledger.Queue(string(job.Queue))
 	if !found {
@@ -57,7 +57,7 @@ func (s *Snapshot) Enqueue(job *api.JobInfo) {
 	}
 	needs, err := s.Needs(job)
 	if err != nil {
-		klog.V(3).InfoS("A job is let in without its devices being counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
+		klog.V(3).InfoS("A job is admitted without its devices being counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 	}
 	s.account(job, queue, ledger.Inqueue, needs.Amounts.Beyond(gated, nil))
 	s.accountSplits(job, queue, needs.Splits)

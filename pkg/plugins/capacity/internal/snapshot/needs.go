@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Needs returns what a job that has not been let in needs at least. The error says why its devices are not
+// Needs returns what a job that has not been admitted needs at least. The error says why its devices are not
 // included.
 func (s *Snapshot) Needs(job *api.JobInfo) (demand.Needs, error) {
 	needs, err := s.jobNeeds(job, s.podsOf(job))

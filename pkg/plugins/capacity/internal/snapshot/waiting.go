@@ -13,11 +13,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// waiting has what each job without pods needed when it last asked to be let into its queue. Later sessions count that
+// waiting has what each job without pods needed when it last asked to be admitted to its queue. Later sessions count that
 // as requested, because nothing else shows that these jobs wait. It decides nothing.
 type waiting map[api.JobID]ledger.Amounts
 
-// NoteNeeds notes what a job needs that asks to be let into its queue. Of what pods may choose among, the first
+// NoteNeeds notes what a job needs that asks to be admitted to its queue. Of what pods may choose among, the first
 // choice counts.
 func (s *Snapshot) NoteNeeds(job *api.JobInfo, needs demand.Needs) {
 	if len(job.Tasks) > 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestJobsWithoutPodsRequestWhatTheyNeed follows a job of four pods, two with cards A or B and two with devices, from
-// the first time that it asks to be let in until its pods exist.
+// the first time that it asks to be admitted until its pods exist.
 func TestJobsWithoutPodsRequestWhatTheyNeed(t *testing.T) {
 	f := newFixture(t).queue("q", "root", quotaOf(`{"A": 1, "B": 1}`, 1))
 	f.job("j", "q", "", "cpu=1")
@@ -47,7 +47,7 @@ func TestJobsWithoutPodsRequestWhatTheyNeed(t *testing.T) {
 	}{
 		{"the job is new", asks, "0 0 0 0"},
 		{"the job has asked once", asks, "4 6 0 2"},
-		{"the job is let in", func(*Snapshot) { job.PodGroup.Status.Phase = scheduling.PodGroupInqueue }, "4 6 0 2"},
+		{"the job is admitted", func(*Snapshot) { job.PodGroup.Status.Phase = scheduling.PodGroupInqueue }, "4 6 0 2"},
 		{"its pods do not exist yet", func(*Snapshot) { job.AddTaskInfo(task) }, "4 6 0 2"},
 		{"a pod exists", func(*Snapshot) { delete(f.input.Jobs, "ns/j") }, "1 0 0 0"},
 		{"the job is gone", func(*Snapshot) {}, "0 0 0 0"},
