@@ -96,7 +96,7 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 		return nil
 	}
 	l.shiftFor(from, c.amounts, true)
-	for _, to := range c.next() {
+	for _, to := range c.nextPayer() {
 		if err := l.checkOverflow(to.queue, c.amounts); err != nil {
 			l.shiftFor(from, c.amounts, false)
 			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from.queue].name, l.queues[to.queue].name, err)

@@ -46,8 +46,8 @@ type charge struct {
 	releasing []hold
 }
 
-// next returns who pays when the payer is gone: at most one holder.
-func (c *charge) next() []hold {
+// nextPayer returns who pays when the payer is gone: at most one holder.
+func (c *charge) nextPayer() []hold {
 	if len(c.holds) > 1 {
 		return c.holds[1:2]
 	}

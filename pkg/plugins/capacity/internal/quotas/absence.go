@@ -28,7 +28,7 @@ type absence struct {
 // judge finds out why spec.dra is missing. Generation is that of the queue now. A removal is only believed if the API server
 // serves the field by a probe that began after the queue was read without it, and did so ever since the queue was
 // read with it.
-func (k *known) judge(generation int64, s *schema) {
+func (k *knownQuotas) judge(generation int64, s *schema) {
 	a := k.absence
 	switch {
 	case a.verdict != unconfirmed:

@@ -30,7 +30,7 @@ type Cache struct {
 	synced func() bool
 	// mu guards known and schema, which sessions and the background share.
 	mu     sync.Mutex
-	known  map[string]*known
+	known  map[string]*knownQuotas
 	schema schema
 
 	// asked has an entry if a session waits for a probe.
@@ -60,7 +60,7 @@ var errNotRead = errors.New("its quota has not been read from the API server yet
 func New(queues schedulinglisters.QueueLister) *Cache {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	return &Cache{
-		queues: queues, synced: func() bool { return true }, known: map[string]*known{},
+		queues: queues, synced: func() bool { return true }, known: map[string]*knownQuotas{},
 		asked: make(chan struct{}, 1), work: workqueue.NewTypedRateLimitingQueue(limiter),
 	}
 }
@@ -129,7 +129,7 @@ func (c *Cache) Of(name string, uid types.UID, dimensions *ledger.Dimensions) (Q
 	defer c.mu.Unlock()
 	k, found := c.known[name]
 	if !found || k.uid != object.UID {
-		k = &known{uid: object.UID, present: c.schema.begun}
+		k = &knownQuotas{uid: object.UID, present: c.schema.begun}
 		c.known[name] = k
 	}
 	if k.object != nil && k.dimensions != dimensions {
@@ -153,7 +153,7 @@ func (c *Cache) Of(name string, uid types.UID, dimensions *ledger.Dimensions) (Q
 }
 
 // confirm finds out why spec.dra is missing from a queue, and has the consequences drawn in the background.
-func (c *Cache) confirm(name string, k *known) {
+func (c *Cache) confirm(name string, k *knownQuotas) {
 	k.judge(k.object.Generation, &c.schema)
 	switch a := k.absence; a.verdict {
 	case unconfirmed:

@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// known is what is known of the quotas of a queue.
-type known struct {
+// knownQuotas is what is known of the quotas of a queue.
+type knownQuotas struct {
 	uid types.UID
 	// object is the queue as the last session read it.
 	object *schedulingv1beta1.Queue
@@ -49,7 +49,7 @@ func sameQuotas(a, b *schedulingv1beta1.Queue) bool {
 }
 
 // read takes over what a queue says. Begun is the number of the probe that began last.
-func (k *known) read(object *schedulingv1beta1.Queue, dimensions *ledger.Dimensions, begun int) {
+func (k *knownQuotas) read(object *schedulingv1beta1.Queue, dimensions *ledger.Dimensions, begun int) {
 	first := k.object == nil
 	k.object, k.dimensions = object, dimensions
 	if first || k.lastErr != nil {
@@ -64,7 +64,7 @@ func (k *known) read(object *schedulingv1beta1.Queue, dimensions *ledger.Dimensi
 }
 
 // translate translates the last valid quotas into other dimensions. They are valid, so that there is no error.
-func (k *known) translate(dimensions *ledger.Dimensions) {
+func (k *knownQuotas) translate(dimensions *ledger.Dimensions) {
 	k.dimensions = dimensions
 	last := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: k.last.DRA}}
 	k.devices, _ = quota.Devices(last, dimensions)
@@ -76,13 +76,13 @@ func (k *known) translate(dimensions *ledger.Dimensions) {
 }
 
 // renewLast makes the last valid quotas those of the queue as it is.
-func (k *known) renewLast() {
+func (k *knownQuotas) renewLast() {
 	k.last.Generation = k.object.Generation
 	k.text = k.last.text()
 }
 
 // readLast takes over the annotation with the last valid quotas, after a restart.
-func (k *known) readLast(dimensions *ledger.Dimensions) {
+func (k *knownQuotas) readLast(dimensions *ledger.Dimensions) {
 	last, err := readLastValid(k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation])
 	before := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: last.DRA}}
 	if err == nil {
@@ -100,7 +100,7 @@ func (k *known) readLast(dimensions *ledger.Dimensions) {
 	k.last = last
 }
 
-func (k *known) readCards(dimensions *ledger.Dimensions) {
+func (k *knownQuotas) readCards(dimensions *ledger.Dimensions) {
 	cards, err := quota.Cards(k.object, dimensions)
 	switch k.cardsErr = err; {
 	case err != nil:
@@ -112,7 +112,7 @@ func (k *known) readCards(dimensions *ledger.Dimensions) {
 	}
 }
 
-func (k *known) readDevices(dimensions *ledger.Dimensions, begun int) {
+func (k *knownQuotas) readDevices(dimensions *ledger.Dimensions, begun int) {
 	k.devicesErr = nil
 	dra := k.object.Spec.DRA
 	if dra == nil {
@@ -132,7 +132,7 @@ func (k *known) readDevices(dimensions *ledger.Dimensions, begun int) {
 }
 
 // readWithout reads a queue without spec.dra.
-func (k *known) readWithout(begun int) {
+func (k *knownQuotas) readWithout(begun int) {
 	_, recorded := k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation]
 	switch {
 	case k.lastErr != nil:
@@ -148,12 +148,12 @@ func (k *known) readWithout(begun int) {
 }
 
 // drop forgets the quota of devices, because somebody removed it on purpose.
-func (k *known) drop() {
+func (k *knownQuotas) drop() {
 	k.absence, k.last.DRA, k.devices = nil, nil, quota.Limits{}
 	k.renewLast()
 }
 
 // upToDate reports whether the queue has the annotation that it should have.
-func (k *known) upToDate() bool {
+func (k *knownQuotas) upToDate() bool {
 	return k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] == k.text
 }

@@ -33,7 +33,7 @@ func (q *Quotas) Report(problems report.Problems, queue string) {
 }
 
 // quotas returns what holds now.
-func (k *known) quotas(s *schema) Quotas {
+func (k *knownQuotas) quotas(s *schema) Quotas {
 	q := Quotas{
 		Queue: k.object,
 		// Sessions append to the limits, which must not reach the next session.
@@ -47,8 +47,8 @@ func (k *known) quotas(s *schema) Quotas {
 		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.QuotaNotRead(queue, err) })
 	}
 	if err := k.cardsErr; err != nil {
-		lastGood := k.cards != nil
-		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.CardQuotaNotRead(queue, err, lastGood) })
+		lastHolds := k.cards != nil
+		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.CardQuotaNotRead(queue, err, lastHolds) })
 	}
 	switch {
 	case k.last.DRA != nil && s.lacks():

@@ -74,10 +74,10 @@ func (ps Problems) QuotaNotRead(queue string, err error) {
 	ps.add(queue, QuotaNotReadReason, err.Error())
 }
 
-// CardQuotaNotRead adds that the card quota of a queue is invalid. LastGood says that the quota before it holds.
-func (ps Problems) CardQuotaNotRead(queue string, err error, lastGood bool) {
+// CardQuotaNotRead adds that the card quota of a queue is invalid. LastHolds says that the last valid one holds.
+func (ps Problems) CardQuotaNotRead(queue string, err error, lastHolds bool) {
 	until := "until then, none of its pods may use a card"
-	if lastGood {
+	if lastHolds {
 		until = "until then, its last valid quota holds"
 	}
 	ps.add(queue, QuotaNotReadReason, err.Error()+"; "+until)

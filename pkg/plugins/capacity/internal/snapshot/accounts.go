@@ -38,7 +38,7 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
 		}
 	}
 	if len(job.Tasks) == 0 {
-		u.request = demand.Sum(u.request, s.waiting[job.UID])
+		u.request = demand.Sum(u.request, s.notedNeeds[job.UID])
 	}
 	s.account(job, u.queue, ledger.Request, u.request)
 	s.account(job, u.queue, ledger.Elastic, elastic)

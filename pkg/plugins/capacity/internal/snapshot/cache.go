@@ -22,12 +22,12 @@ type Cache struct {
 	// strays has the pods that may belong to no job.
 	strays strays
 	// before is the ledger of the last session. It is nil in the first one.
-	before   *ledger.Ledger
-	mistakes mistakes
-	waiting  waiting
-	review   dimensionReview
-	lists    lists
-	catchUp  catchUp
+	before     *ledger.Ledger
+	mistakes   mistakes
+	notedNeeds notedNeeds
+	review     dimensionReview
+	lists      lists
+	catchUp    catchUp
 }
 
 // payer is who is charged for a claim.
@@ -44,7 +44,7 @@ type lists struct {
 
 // NewCache returns a cache that counts cards of a fleet.
 func NewCache(fleet *card.Fleet) *Cache {
-	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID]payer{}, waiting: waiting{}}
+	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID]payer{}, notedNeeds: notedNeeds{}}
 }
 
 // ignored reports whether a plugin of Volcano's that allocates devices itself takes the resource out of all

@@ -96,7 +96,7 @@ type Snapshot struct {
 func (c *Cache) Take(input Input) *Snapshot {
 	if c.review.begin() {
 		c.Renew()
-		clear(c.waiting)
+		clear(c.notedNeeds)
 	}
 	s := &Snapshot{
 		Cache: c, Input: input, Problems: report.Problems{}, queues: make(map[string]queueState, len(input.Queues)),

@@ -166,7 +166,7 @@ func (s *Snapshot) chargeStrays() {
 	for _, stray := range s.strays.of(s.Ledger, s.belongs) {
 		s.chargeStray(stray)
 	}
-	if !s.findLost() {
+	if !s.findNewStrays() {
 		return
 	}
 	for _, stray := range s.strays.of(s.Ledger, s.belongs) {
@@ -174,9 +174,9 @@ func (s *Snapshot) chargeStrays() {
 	}
 }
 
-// findLost adds the pods of the last session that no job has any more, although they run. It reports whether there are
+// findNewStrays adds the pods of the last session that no job has any more, although they run. It reports whether there are
 // any.
-func (s *Snapshot) findLost() bool {
+func (s *Snapshot) findNewStrays() bool {
 	found := false
 	for pod := range s.Unasked {
 		now, err := s.Pods.Pods(pod.Object.Namespace).Get(pod.Object.Name)

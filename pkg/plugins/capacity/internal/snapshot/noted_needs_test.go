@@ -58,7 +58,7 @@ func TestJobsWithoutPodsRequestWhatTheyNeed(t *testing.T) {
 		}
 		step.do(s)
 	}
-	if n := len(f.cache.waiting); n != 0 {
+	if n := len(f.cache.notedNeeds); n != 0 {
 		t.Errorf("%d jobs are remembered", n)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// waiting has what each job without pods needed when it last asked to be admitted to its queue. Later sessions count that
+// notedNeeds has what each job without pods needed when it last asked to be admitted to its queue. Later sessions count that
 // as requested, because nothing else shows that these jobs wait. It decides nothing.
-type waiting map[api.JobID]ledger.Amounts
+type notedNeeds map[api.JobID]ledger.Amounts
 
 // NoteNeeds notes what a job needs that asks to be admitted to its queue. Of what pods may choose among, the first
 // choice counts.
@@ -31,7 +31,7 @@ func (s *Snapshot) NoteNeeds(job *api.JobInfo, needs demand.Needs) {
 			}
 		}
 	}
-	s.waiting[job.UID] = demand.Sum(amounts, firstChoices(needs.Splits))
+	s.notedNeeds[job.UID] = demand.Sum(amounts, firstChoices(needs.Splits))
 }
 
 // firstChoices returns what splits come to if all shares are of the preferred dimension.
@@ -47,7 +47,7 @@ func firstChoices(splits []ledger.Split) ledger.Amounts {
 
 // forgetNeeds forgets jobs that have pods, have ended, or are gone.
 func (s *Snapshot) forgetNeeds() {
-	maps.DeleteFunc(s.waiting, func(id api.JobID, _ ledger.Amounts) bool {
+	maps.DeleteFunc(s.notedNeeds, func(id api.JobID, _ ledger.Amounts) bool {
 		job := s.Jobs[id]
 		return job == nil || len(job.Tasks) > 0 || !job.IsPending() && job.PodGroup.Status.Phase != scheduling.PodGroupInqueue
 	})
