@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package allocation reads and writes the API group resource.k8s.io for the scheduler. A [Reader] reads
-// claims, templates, classes and slices; [Pending] keeps the allocations that are decided but not yet
-// written; a [Writer] writes allocations and reservations.
+// claims, templates, classes and slices, and knows which devices several claims have; [Pending] keeps the
+// allocations that are decided but not yet written; a [Writer] writes allocations and reservations.
 //
 // The package replaces Kubernetes' own plugin for dynamic resources, which Volcano v1.14.1 runs. That
 // plugin does not tell which devices it picks on a node. A second pick may differ, so a quota cannot be

@@ -5,4 +5,6 @@
 // The scheduler writes a record when it binds a pod or allocates a claim. It reads the record when nothing else
 // says where the charge belongs: the PodGroup or the queue was deleted, the labels of the node have changed, and
 // the scheduler that knew was restarted.
+//
+// The package record of client-go, which writes events, is something else.
 package record

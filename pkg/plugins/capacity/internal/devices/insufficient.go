@@ -15,7 +15,7 @@ import (
 )
 
 // Insufficient is the refusal of a pod whose devices the quota allows, but no node has free. It names who
-// holds such devices outside of all queues, where nobody would look.
+// holds such devices that only root is charged for, where nobody would look.
 func (s *Session) Insufficient(state *State) report.Refusal {
 	var classes []string
 	for _, claim := range state.unallocated {
@@ -40,7 +40,7 @@ func (s *Session) Insufficient(state *State) report.Refusal {
 	return refusal
 }
 
-// outsideHolders looks for who holds devices outside of all queues, once in a session.
+// outsideHolders looks for who holds devices that are charged to root because nobody knows their queue, once in a session.
 func (s *Session) outsideHolders() []report.OutsideHolder {
 	if s.outside != nil {
 		return s.outside

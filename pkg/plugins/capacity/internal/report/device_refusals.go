@@ -84,11 +84,11 @@ func (u UnknownCapacity) Message() string {
 type InsufficientDevices struct {
 	// Classes are the DeviceClasses that the pod asks for.
 	Classes []string
-	// Outside lists who holds devices of these classes outside of all queues, where nobody would look.
+	// Outside lists who holds devices of these classes that only root is charged for, where nobody would look.
 	Outside []OutsideHolder
 }
 
-// OutsideHolder holds devices that no queue is charged for.
+// OutsideHolder holds devices that are charged to root, because nobody knows which queue they came from.
 type OutsideHolder struct {
 	Class string
 	Count int
