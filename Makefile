@@ -8,7 +8,7 @@ version := k8s.io/component-base/version
 controlplane_flags := -s -w -X $(version).gitVersion=v1.34.1 -X $(version).gitMajor=1 -X $(version).gitMinor=34
 unit_packages = $$(go list ./... | grep -v /test/)
 # Packages that several goroutines call. The tests of the others run in one goroutine.
-race_packages := ./pkg/allocation ./pkg/readiness ./pkg/plugins/...
+race_packages := ./pkg/allocation ./pkg/dra ./pkg/readiness ./pkg/plugins/...
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
