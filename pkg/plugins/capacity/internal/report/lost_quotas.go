@@ -64,8 +64,6 @@ func (ps Problems) QuotaNotSaved(queue string, err error) {
 
 // QuotaRestored writes an event on a queue whose spec.dra has been restored.
 func QuotaRestored(recorder record.EventRecorder, queue *schedulingv1beta1.Queue) {
-	recorder.Event(
-		&corev1.ObjectReference{APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "Queue", Name: queue.Name, UID: queue.UID},
-		corev1.EventTypeNormal, QuotaRestoredReason,
+	recorder.Event(queueReference(queue.Name, queue.UID), corev1.EventTypeNormal, QuotaRestoredReason,
 		"The scheduler restored the queue's spec.dra, which was lost while the Queue CRD in the cluster did not have the field")
 }

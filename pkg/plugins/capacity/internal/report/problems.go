@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -114,7 +114,7 @@ func (r *Reporter) Problems(problems Problems, queues map[api.QueueID]*api.Queue
 			klog.ErrorS(nil, "A queue has a problem", "queue", problem.Queue, "reason", problem.Reason, "message", message)
 		}
 		if info, found := queues[api.QueueID(problem.Queue)]; found {
-			r.Recorder.Event(queueReference(info.Queue), eventType, problem.Reason, message)
+			r.Recorder.Event(queueReference(info.Queue.Name, info.Queue.UID), eventType, problem.Reason, message)
 		}
 	}
 	r.toldQueues = problems
@@ -123,6 +123,6 @@ func (r *Reporter) Problems(problems Problems, queues map[api.QueueID]*api.Queue
 	}
 }
 
-func queueReference(queue *scheduling.Queue) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "Queue", Name: queue.Name, UID: queue.UID}
+func queueReference(name string, uid types.UID) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "Queue", Name: name, UID: uid}
 }
