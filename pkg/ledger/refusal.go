@@ -57,7 +57,7 @@ func (r Refusal) committed() string {
 		return ""
 	}
 	format := r.Dimension.Format
-	parts := fmt.Sprintf("<%s> allocated, <%s> admitted", format(c.Allocated), format(c.Inqueue))
+	parts := fmt.Sprintf("<%s> allocated, <%s> let in", format(c.Allocated), format(c.Inqueue))
 	if c.Elastic.Sign() > 0 {
 		parts += fmt.Sprintf(", less <%s> that jobs hold beyond their minimum", format(c.Elastic))
 	}

@@ -86,9 +86,9 @@ func TestRefusalOfAJobSaysWhatWasLetIn(t *testing.T) {
 	}{
 		{"pods hold everything", 8, 0, 0, "total would be <9>, but"},
 		{"pods hold more than they need", 9, 0, 1, "total would be <9>, but"},
-		{"jobs are admitted and none of their pods runs", 0, 8, 0, "total would be <9> (<0> allocated, <8> admitted), but"},
-		{"a job runs and another is admitted", 3, 5, 0, "total would be <9> (<3> allocated, <5> admitted), but"},
-		{"some could be taken back", 6, 4, 2, "total would be <9> (<6> allocated, <4> admitted, less <2> that jobs hold beyond their minimum), but"},
+		{"jobs are admitted and none of their pods runs", 0, 8, 0, "total would be <9> (<0> allocated, <8> let in), but"},
+		{"a job runs and another is admitted", 3, 5, 0, "total would be <9> (<3> allocated, <5> let in), but"},
+		{"some could be taken back", 6, 4, 2, "total would be <9> (<6> allocated, <4> let in, less <2> that jobs hold beyond their minimum), but"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var dimensions Dimensions

@@ -97,7 +97,7 @@ var _ = Describe("Why something waits", func() {
 		Eventually(func() int { return f.phase(ctx, "early", corev1.PodPending) }).WithContext(ctx).Should(Equal(8))
 		f.submit(ctx, gang("late", queue, 1))
 		f.expectNotEnqueued(ctx, "late", "InsufficientScalarQuota", fmt.Sprintf(
-			"Queue <%s> has insufficient <%s> quota: requested <1>, total would be <9> (<0> allocated, <8> admitted), but capability is <8>", queue, f.class))
+			"Queue <%s> has insufficient <%s> quota: requested <1>, total would be <9> (<0> allocated, <8> let in), but capability is <8>", queue, f.class))
 	})
 
 	It("is a queue that does not exist, until the queue is created", func(ctx context.Context) {
