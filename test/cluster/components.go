@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -199,16 +200,34 @@ func local(port string) string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
+// The ports of components are below those that Linux gives to outgoing connections (ip_local_port_range). Otherwise, such a
+// connection may take the port of a component while it is restarted.
+const (
+	firstPort = 20000
+	ports     = 12000
+	// portTries bounds how many ports are tried for each that is needed.
+	portTries = 100
+)
+
 // freePorts returns n ports that are free at the moment.
 func freePorts(n int) ([]string, error) {
-	var ports []string
+	var free []string
 	for range n {
-		listener, err := net.Listen("tcp", local("0"))
+		listener, err := listenAnywhere()
 		if err != nil {
 			return nil, err
 		}
 		defer listener.Close()
-		ports = append(ports, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+		free = append(free, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
 	}
-	return ports, nil
+	return free, nil
+}
+
+func listenAnywhere() (listener net.Listener, err error) {
+	for range portTries {
+		if listener, err = net.Listen("tcp", local(strconv.Itoa(firstPort+rand.IntN(ports)))); err == nil {
+			return listener, nil
+		}
+	}
+	return nil, err
 }
