@@ -76,7 +76,8 @@ func (s *deviceSearch) without(refused []resourceapi.AllocationResult) ([]resour
 		}
 		tried = append(tried, kind)
 		members, n := s.members(kind, picked)
-		for left := range n {
+		// A device that is shared can be picked several times, so that fewer devices can be left than were picked.
+		for left := range min(n, len(members)) {
 			if err := s.effort.spend(1 + len(s.slots)*len(s.free.devices)/100); err != nil {
 				return nil, err
 			}

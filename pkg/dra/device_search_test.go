@@ -267,6 +267,46 @@ func TestASharedDeviceWithLessConsumption(t *testing.T) {
 	}
 }
 
+// TestASharedDeviceThatIsPickedTwice: to leave one device of its kind leaves the same device for both requests.
+func TestASharedDeviceThatIsPickedTwice(t *testing.T) {
+	for _, c := range []struct {
+		room int64
+		want string
+	}{{80, "d0 d0"}, {60, "d1 d1"}, {59, ""}} {
+		allocator, catalog := sizes("80 80").allocator(func(i int, device *resourceapi.Device) {
+			device.AllowMultipleAllocations = ptr.To(true)
+			memory := device.Capacity["memory"]
+			memory.RequestPolicy = &resourceapi.CapacityRequestPolicy{Default: ptr.To(resource.MustParse([]string{"40", "30"}[i]))}
+			device.Capacity["memory"] = memory
+		})
+		r := &room{catalog: catalog, most: c.room}
+		twice := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1), exactly("s", "gpu", 1))}
+		results, err := allocator.Pick(t.Context(), onNode("n1"), twice, r.quota(), &Effort{})
+		if err != nil || names(results) != c.want || r.asked > 2 {
+			t.Errorf("room %d: picked %q (%v) after %d sets, want %q after at most 2", c.room, names(results), err, r.asked, c.want)
+		}
+	}
+}
+
+// TestALongSearchTakesNothingFromOtherNodes: nodes are looked at at the same time.
+func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
+	effort := &Effort{}
+	long, short := effort.beginNode(), effort.beginNode()
+	for long.spend(1) == nil {
+	}
+	if err := short.spend(effortOfNode); err != nil {
+		t.Errorf("a node that was looked at after a long search began: %v", err)
+	}
+	idle := effort.beginNode()
+	idle.endNode()
+	if err := long.spend(effortOfNode); err != nil {
+		t.Errorf("what a node did not need is left to others: %v", err)
+	}
+	if err := long.spend(1); err == nil {
+		t.Error("the bound does not hold")
+	}
+}
+
 // TestEffortIsSharedByNodes: each node adds some, and a search that the bound ended is not an answer of "no".
 func TestEffortIsSharedByNodes(t *testing.T) {
 	var requests []resourceapi.DeviceRequest

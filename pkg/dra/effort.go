@@ -30,9 +30,17 @@ func effortOf(claims []*resourceapi.ResourceClaim) int {
 // Effort bounds the work that is spent on one pod in one session, on all nodes together. The zero value is ready for
 // use. Several goroutines may use it.
 type Effort struct {
-	mu             sync.Mutex
-	spent, granted int
-	ended          bool
+	mu sync.Mutex
+	// spent is what nodes needed in addition to what they were granted, returned what they were granted and did not need.
+	spent, returned int
+	ended           bool
+}
+
+// nodeEffort bounds the work on one node. What the node is granted is its own, so that a long search on other nodes, which may
+// run at the same time, takes nothing from it. One goroutine uses it.
+type nodeEffort struct {
+	*Effort
+	own int
 }
 
 // UnfinishedError means that the search for devices ended before everything was tried.
@@ -48,22 +56,27 @@ func (e *UnfinishedError) Error() string {
 // errTooMuch says that the bound is reached.
 var errTooMuch = errors.New("too much work")
 
-// beginNode grants what may be spent because one more node is looked at.
-func (e *Effort) beginNode() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.granted += effortOfNode
-}
+// beginNode grants what may be spent because one more node is looked at. The caller calls endNode.
+func (e *Effort) beginNode() *nodeEffort { return &nodeEffort{Effort: e, own: effortOfNode} }
 
 // spend records work. The error is errTooMuch if that is too much.
-func (e *Effort) spend(work int) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ended || e.spent+work > effortOfPod+e.granted {
+func (n *nodeEffort) spend(work int) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	more := max(0, work-n.own)
+	if n.ended || more > 0 && n.spent+more > effortOfPod+n.returned {
 		return errTooMuch
 	}
-	e.spent += work
+	n.own -= work - more
+	n.spent += more
 	return nil
+}
+
+// endNode leaves to other nodes what was not needed.
+func (n *nodeEffort) endNode() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.returned, n.own = n.returned+n.own, 0
 }
 
 // end lets nothing more be spent.

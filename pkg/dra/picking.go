@@ -57,8 +57,9 @@ func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resou
 	if err != nil {
 		return nil, err
 	}
-	effort.beginNode()
-	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort}
+	ofNode := effort.beginNode()
+	defer ofNode.endNode()
+	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: ofNode}
 	results, err := p.from(claims)
 	switch {
 	case ctx.Err() != nil:
@@ -79,7 +80,7 @@ type picking struct {
 	solver    structured.Allocator
 	node      *corev1.Node
 	quota     Quota
-	effort    *Effort
+	effort    *nodeEffort
 	// free is nil until other devices must be tried.
 	free *freeDevices
 }
