@@ -151,6 +151,10 @@ func (s *deviceSearch) leaving(members []*freeDevice, left int) (found []resourc
 }
 
 func (s *deviceSearch) askAgain() ([]resourceapi.AllocationResult, error) {
+	// Kubernetes' algorithm evaluates the selectors for each device once more.
+	if err := s.effort.spend(len(s.free.devices) / 10); err != nil {
+		return nil, err
+	}
 	solver, err := s.free.open(s.ctx)
 	if err != nil {
 		return nil, err

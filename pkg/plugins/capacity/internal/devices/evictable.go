@@ -28,8 +28,8 @@ func (s *Session) InVain(state *State, node *corev1.Node) bool {
 	if s.evictable.allocator == nil {
 		return false
 	}
-	ctx, cancel := s.pickContext()
-	defer cancel()
+	ctx, done := s.pickContext(state)
+	defer done()
 	results, err := s.evictable.allocator.Pick(ctx, node, state.objects(), anything, state.effort)
 	return err == nil && results == nil
 }

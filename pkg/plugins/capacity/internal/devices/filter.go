@@ -3,10 +3,8 @@
 package devices
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -16,10 +14,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
-
-// pickTimeout bounds the search for devices on one node, in case Kubernetes' algorithm goes back and forth among many
-// requests. A pod for which it ends the search is not looked at on other nodes in the same session.
-const pickTimeout = 2 * time.Second
 
 // Filter picks devices on a node. It says why the node is not suitable: it cannot use devices that are
 // allocated already, it lacks devices, or the quota does not allow the devices that it has. It is
@@ -59,29 +53,6 @@ func (c *allocatedClaim) check(node *corev1.Node) error {
 
 func elsewhere(claim *resourceapi.ResourceClaim) error {
 	return fmt.Errorf("ResourceClaim %s has devices elsewhere", nameOf(claim))
-}
-
-// pick picks devices on a node. It returns nil if the node lacks devices, or if the quota allows none
-// that it has.
-func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
-	picked := &pick{changes: s.allocator.Changes()}
-	ctx, cancel := s.pickContext()
-	defer cancel()
-	quota := nodeQuota{session: s, state: state, node: node}
-	results, err := s.allocator.Pick(ctx, node, state.objects(), quota.asQuota(), state.effort)
-	switch {
-	case err != nil:
-		return nil, err
-	case results == nil:
-		return nil, quota.failed
-	}
-	picked.results, picked.amounts = results, quota.amounts
-	return picked, nil
-}
-
-// pickContext bounds the time of one search. A session that is running when the scheduler stops goes on to its end.
-func (s *Session) pickContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(s.ctx), pickTimeout)
 }
 
 // refuse explains a refusal of the ledger, also if it is about a class that the pod does not ask for.

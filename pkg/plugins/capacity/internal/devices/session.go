@@ -3,6 +3,8 @@
 package devices
 
 import (
+	"sync/atomic"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -52,6 +54,8 @@ type Session struct {
 	evictable evictable
 	// promises has what was picked for pipelined pods. It is nil if there are none.
 	promises map[types.UID]promise
+	// late is the number of pods for which the time for the search ended.
+	late atomic.Int32
 	// outside has who holds devices outside of all queues. It is nil until a pod lacks devices.
 	outside []report.OutsideHolder
 }

@@ -30,6 +30,9 @@ type State struct {
 	// effort bounds the search for devices in this session.
 	effort *dra.Effort
 
+	// late counts the pod once if the time for its search ended.
+	late sync.Once
+
 	mu sync.Mutex
 	// picks has what was picked on each node.
 	picks map[string]*pick
