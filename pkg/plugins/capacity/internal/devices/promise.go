@@ -4,6 +4,7 @@ package devices
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -14,25 +15,34 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// promise is what was picked for a pipelined pod.
+// promise is what was picked for a claim of pipelined pods.
 type promise struct {
-	allocations []*resourceapi.AllocationResult
+	claim allocatedClaim
+	// pods are the pipelined pods that use the claim.
+	pods map[types.UID]bool
 	// withdraw undoes that the devices are in use.
 	withdraw func()
 }
 
 // Promise picks devices on a node for a pod that is pipelined, as if the leaving pods were gone. Nobody else gets these
-// devices in this session, until Unreserve. The error says why the pod cannot have its devices there.
+// devices in this session, until Unreserve. Pods that share a claim are promised the same devices. The error says why the pod
+// cannot have its devices there.
 func (s *Session) Promise(state *State, node *corev1.Node, leaving []*demand.Pod) error {
-	allocations, err := s.pickWithout(state, node, leaving)
-	if err != nil || len(allocations) == 0 {
+	s.withdraw(state.pod)
+	promised, err := s.pickWithout(state, node, leaving)
+	if err != nil {
 		return err
 	}
-	s.withdraw(state.pod)
 	if s.promises == nil {
-		s.promises = map[types.UID]promise{}
+		s.promises = map[types.UID]*promise{}
 	}
-	s.promises[state.pod.Object.UID] = promise{allocations, s.allocator.Suppose(nil, allocations)}
+	for _, claim := range promised {
+		if s.promises[claim.UID] == nil {
+			withdraw := s.allocator.Suppose(nil, []*resourceapi.AllocationResult{claim.Status.Allocation})
+			s.promises[claim.UID] = &promise{claim: claim, pods: map[types.UID]bool{}, withdraw: withdraw}
+		}
+		s.promises[claim.UID].pods[state.pod.Object.UID] = true
+	}
 	return nil
 }
 
@@ -42,35 +52,49 @@ func (s *Session) Obtainable(state *State, node *corev1.Node, leaving []*demand.
 	return err
 }
 
-// pickWithout picks devices on a node as if the leaving pods were gone, for the claims that need some. Devices that are
-// promised are in use.
-func (s *Session) pickWithout(state *State, node *corev1.Node, leaving []*demand.Pod) ([]*resourceapi.AllocationResult, error) {
+// pickWithout picks devices on a node as if the leaving pods were gone, for the claims that need some. It returns these claims.
+// Devices that are promised are in use.
+func (s *Session) pickWithout(state *State, node *corev1.Node, leaving []*demand.Pod) ([]allocatedClaim, error) {
 	state, err := s.withDecided(state)
 	if err != nil {
 		return nil, err
 	}
-	for i := range state.allocated {
-		if err := state.allocated[i].check(node); err != nil {
+	// What this search finds out is no reason to report, so that it has a state of its own.
+	search := &State{pod: state.pod, books: s.booksWithout(leaving), open: state.open, effort: state.effort}
+	var claims []allocatedClaim
+	for _, claim := range state.unallocated {
+		if promise := s.promises[claim.Object.UID]; promise != nil {
+			claims = append(claims, promise.claim)
+		} else {
+			search.unallocated = append(search.unallocated, claim)
+		}
+	}
+	for _, claim := range slices.Concat(state.allocated, claims) {
+		if err := claim.check(node); err != nil {
 			return nil, err
 		}
 	}
-	if len(state.unallocated) == 0 {
-		return nil, nil
+	if len(search.unallocated) == 0 {
+		return claims, nil
 	}
 	defer s.allocator.Suppose(s.freedBy(leaving), s.promised())()
-	// What this search finds out is no reason to report, so that it has a state of its own.
-	picked, err := s.pick(&State{pod: state.pod, books: s.booksWithout(leaving), unallocated: state.unallocated, open: state.open, effort: state.effort}, node)
+	picked, err := s.pick(search, node)
 	if err != nil {
 		return nil, err
 	}
 	if picked == nil {
 		return nil, fmt.Errorf("node %s will not have the devices of the pod's ResourceClaims when the pods that are leaving are gone", node.Name)
 	}
-	allocations := make([]*resourceapi.AllocationResult, len(picked.results))
-	for i := range picked.results {
-		allocations[i] = &picked.results[i]
+	for i, claim := range search.unallocated {
+		object := *claim.Object
+		object.Status.Allocation = &picked.results[i]
+		allocated, err := allocatedClaimOf(&object)
+		if err != nil {
+			return nil, err
+		}
+		claims = append(claims, allocated)
 	}
-	return allocations, nil
+	return claims, nil
 }
 
 // booksWithout returns the ledger as if the leaving pods were gone.
@@ -87,7 +111,7 @@ func (s *Session) booksWithout(leaving []*demand.Pod) *ledger.Ledger {
 func (s *Session) promised() []*resourceapi.AllocationResult {
 	var all []*resourceapi.AllocationResult
 	for _, promise := range s.promises {
-		all = append(all, promise.allocations...)
+		all = append(all, promise.claim.Status.Allocation)
 	}
 	return all
 }
@@ -121,8 +145,14 @@ func usedOnlyBy(pods map[types.UID]bool, claim *resourceapi.ResourceClaim) bool 
 
 // withdraw undoes Promise.
 func (s *Session) withdraw(pod *demand.Pod) {
-	if promise, found := s.promises[pod.Object.UID]; found {
-		promise.withdraw()
-		delete(s.promises, pod.Object.UID)
+	for uid, promise := range s.promises {
+		if !promise.pods[pod.Object.UID] {
+			continue
+		}
+		delete(promise.pods, pod.Object.UID)
+		if len(promise.pods) == 0 {
+			promise.withdraw()
+			delete(s.promises, uid)
+		}
 	}
 }

@@ -115,3 +115,35 @@ func TestFilterKnowsWhereEvictionsAreInVain(t *testing.T) {
 		}
 	}
 }
+
+// TestPodsThatShareAClaimArePromisedTheSameDevices: node n1 has two devices, which pod a has. The pods of a gang share a claim.
+func TestPodsThatShareAClaimArePromisedTheSameDevices(t *testing.T) {
+	f := newFixture(t, cluster{
+		devices: map[string]string{"n1": "h100 h100", "n2": "h100 h100"},
+		claims: []*resourceapi.ResourceClaim{
+			usedBy(on("n1", claim("c", exactly("h100", 2)), "h100-0", "h100-1"), "a"), claim("shared", exactly("h100", 2)), claim("own", exactly("h100", 1)),
+		},
+	})
+	leaving := []*demand.Pod{f.pod("a", "q", "c")}
+	first, second, other := f.pod("first", "q", "shared"), f.pod("second", "q", "shared"), f.pod("other", "q", "own")
+	f.try(f.session.Promise(f.preFilter(first), f.node("n1"), leaving))
+	if err := f.session.Obtainable(f.preFilter(second), f.node("n1"), leaving); err != nil {
+		t.Errorf("the second pod that shares the claim: %v", err)
+	}
+	if err := f.session.Promise(f.preFilter(second), f.node("n1"), leaving); err != nil {
+		t.Errorf("the second pod that shares the claim: %v", err)
+	}
+	if err := f.session.Obtainable(f.preFilter(second), f.node("n2"), nil); err == nil {
+		t.Error("the second pod can be promised devices of another node for the claim that it shares")
+	}
+	f.session.Unreserve(first)
+	if err := f.session.Promise(f.preFilter(other), f.node("n1"), leaving); err == nil {
+		t.Error("what the second pod is promised still is promised to another pod when the first is undone")
+	}
+	f.session.Unreserve(second)
+	f.try(f.session.Promise(f.preFilter(other), f.node("n1"), leaving))
+	f.session.Unreserve(other)
+	if got := f.free("n1", "h100"); got != 0 {
+		t.Errorf("%d devices are free, want 0", got)
+	}
+}

@@ -52,8 +52,8 @@ type Session struct {
 	allocator *dra.Allocator
 	// evictable picks devices as if no queue held any.
 	evictable evictable
-	// promises has what was picked for pipelined pods. It is nil if there are none.
-	promises map[types.UID]promise
+	// promises has what was picked for claims of pipelined pods. It is nil if there are none.
+	promises map[types.UID]*promise
 	// late is the number of pods for which the time for the search ended.
 	late atomic.Int32
 	// outside has who holds devices outside of all queues. It is nil until a pod lacks devices.
