@@ -100,6 +100,7 @@ func (c *Cache) run(ctx context.Context) {
 
 // Shutdown waits for all goroutines of the cache. The context that it was started with must have ended.
 func (c *Cache) Shutdown() {
+	c.work.ShutDown()
 	c.background.Wait()
 	if c.informers != nil {
 		c.informers.Shutdown()

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	toolscache "k8s.io/client-go/tools/cache"
+	testclock "k8s.io/utils/clock/testing"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	vcfake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
+
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// fuzzCluster is a cluster that lives through all sessions of a run. Its objects are in the fake API servers, in the
+// informers' stores, and in Volcano's cache, all of which change together and at once.
+type fuzzCluster struct {
+	testing.TB
+	*fuzzInput
+	options fuzzOptions
+	log     *fuzzLog
+	// history says what happened, for the message of a failure.
+	history []string
+
+	kube    *fake.Clientset
+	volcano *vcfake.Clientset
+	version atomic.Int64
+	// watches counts the watches that the plugin's reader has begun.
+	watches   sync.Map
+	informers *fuzzInformers
+	queueList toolscache.Indexer
+	clock     *testclock.FakeClock
+
+	scheduler *fuzzScheduler
+	plugins   *Plugins
+	stop      context.CancelFunc
+	// late are the pods that are bound after the next session.
+	late []*schedulercache.BindContext
+
+	pods   fuzzObjects[*corev1.Pod]
+	nodes  fuzzObjects[*corev1.Node]
+	groups fuzzObjects[*upstreamv1beta1.PodGroup]
+	queues fuzzObjects[*schedulingv1beta1.Queue]
+	// created counts objects, for their names.
+	created int
+	// cards has the card model that each pod with a node has been charged for.
+	cards map[types.UID]string
+	// lastCards and lastDRA have the last valid quotas of each queue.
+	lastCards map[types.UID]map[string]int64
+	lastDRA   map[types.UID]*schedulingv1beta1.DRAQuota
+}
+
+// fuzzObjects are objects of one kind, the oldest first.
+type fuzzObjects[T metav1.Object] []T
+
+func (all fuzzObjects[T]) get(name string) (found T, ok bool) {
+	for _, object := range all {
+		if object.GetName() == name {
+			return object, true
+		}
+	}
+	return found, false
+}
+
+func (all *fuzzObjects[T]) put(object T) {
+	for i, o := range *all {
+		if o.GetName() == object.GetName() {
+			(*all)[i] = object
+			return
+		}
+	}
+	*all = append(*all, object)
+}
+
+func (all *fuzzObjects[T]) remove(name string) {
+	*all = slices.DeleteFunc(*all, func(o T) bool { return o.GetName() == name })
+}
+
+func newFuzzCluster(t testing.TB, in *fuzzInput) *fuzzCluster {
+	c := &fuzzCluster{
+		TB: t, fuzzInput: in, kube: fake.NewSimpleClientset(), volcano: vcfake.NewSimpleClientset(),
+		queueList: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
+		clock:     testclock.NewFakeClock(time.Unix(10_000, 0)),
+		cards:     map[types.UID]string{}, lastCards: map[types.UID]map[string]int64{}, lastDRA: map[types.UID]*schedulingv1beta1.DRAQuota{},
+	}
+	c.options = c.chooseOptions()
+	c.likeAPIServer()
+	c.start()
+	return c
+}
+
+// note adds a line to the history.
+func (c *fuzzCluster) note(format string, values ...any) {
+	c.history = append(c.history, fmt.Sprintf(format, values...))
+}
+
+// fail ends the run with what is wrong and the history.
+func (c *fuzzCluster) fail(format string, values ...any) {
+	c.Helper()
+	c.Fatalf("%s\noptions: %+v\nhistory:\n%s", fmt.Sprintf(format, values...), c.options, strings.Join(c.history, "\n"))
+}
+
+func (c *fuzzCluster) try(err error) {
+	c.Helper()
+	if err != nil {
+		c.fail("%v", err)
+	}
+}
+
+// likeAPIServer gives every change a version of its own, and refuses updates of old versions.
+func (c *fuzzCluster) likeAPIServer() {
+	c.kube.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		var object runtime.Object
+		switch a := action.(type) {
+		case clienttesting.UpdateAction:
+			object = a.GetObject()
+		case clienttesting.CreateAction:
+			object = a.GetObject()
+		default:
+			return false, nil, nil
+		}
+		accessor, err := meta.Accessor(object)
+		if err != nil {
+			return false, nil, err
+		}
+		if action.GetVerb() == "update" && accessor.GetResourceVersion() != "" {
+			if now, err := c.kube.Tracker().Get(action.GetResource(), action.GetNamespace(), accessor.GetName()); err == nil {
+				if there, err := meta.Accessor(now); err == nil && there.GetResourceVersion() != accessor.GetResourceVersion() {
+					return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), accessor.GetName(), fmt.Errorf("it has changed"))
+				}
+			}
+		}
+		accessor.SetResourceVersion(c.nextVersion())
+		return false, nil, nil
+	})
+	c.kube.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		changes, err := c.kube.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		c.watches.Store(action.GetResource().Resource, true)
+		return true, changes, err
+	})
+}
+
+func (c *fuzzCluster) nextVersion() string { return strconv.FormatInt(c.version.Add(1), 10) }
+
+// named returns a new name.
+func (c *fuzzCluster) named(kind string) string {
+	c.created++
+	return fmt.Sprintf("%s%d", kind, c.created)
+}
+
+// meta returns the metadata of a new object.
+func (c *fuzzCluster) meta(name, namespace string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: name, Namespace: namespace, UID: types.UID(fmt.Sprintf("%s-%d", name, c.version.Load())), ResourceVersion: c.nextVersion(),
+		Annotations: map[string]string{}, Labels: map[string]string{}, CreationTimestamp: metav1.NewTime(c.clock.Now()),
+	}
+}
+
+// putPod gives Volcano a copy, because it writes the node of a pod into the object before it has decided.
+func (c *fuzzCluster) putPod(pod *corev1.Pod) {
+	pod.ResourceVersion = c.nextVersion()
+	c.pods.put(pod)
+	kind := corev1.SchemeGroupVersion.WithResource("pods")
+	seen := pod.DeepCopy()
+	if before := c.informers.pods.put(seen); before != nil {
+		c.try(c.kube.Tracker().Update(kind, pod, pod.Namespace))
+		c.scheduler.podChanged(before.(*corev1.Pod), seen)
+		return
+	}
+	c.try(c.kube.Tracker().Add(pod))
+	c.scheduler.podChanged(nil, seen)
+}
+
+func (c *fuzzCluster) deletePod(pod *corev1.Pod) {
+	c.pods.remove(pod.Name)
+	c.try(c.kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), pod.Namespace, pod.Name))
+	c.scheduler.podChanged(c.informers.pods.remove(pod).(*corev1.Pod), nil)
+	delete(c.cards, pod.UID)
+}
+
+func (c *fuzzCluster) putNode(node *corev1.Node) {
+	node.ResourceVersion = c.nextVersion()
+	c.nodes.put(node)
+	c.informers.nodes.put(node)
+	c.try(c.scheduler.AddOrUpdateNode(node.DeepCopy()))
+}
+
+func (c *fuzzCluster) deleteNode(node *corev1.Node) {
+	c.nodes.remove(node.Name)
+	c.informers.nodes.remove(node)
+	_ = c.scheduler.RemoveNode(node.Name) // it may be known from a pod only
+}
+
+func (c *fuzzCluster) putGroup(group *upstreamv1beta1.PodGroup) {
+	before, exists := c.groups.get(group.Name)
+	group.ResourceVersion = c.nextVersion()
+	c.groups.put(group)
+	if exists {
+		c.try(c.volcano.Tracker().Update(upstreamv1beta1.SchemeGroupVersion.WithResource("podgroups"), group, "ns"))
+		c.scheduler.UpdatePodGroupV1beta1(before, group)
+		return
+	}
+	c.try(c.volcano.Tracker().Add(group))
+	c.scheduler.AddPodGroupV1beta1(group)
+}
+
+func (c *fuzzCluster) deleteGroup(group *upstreamv1beta1.PodGroup) {
+	c.groups.remove(group.Name)
+	c.try(c.volcano.Tracker().Delete(upstreamv1beta1.SchemeGroupVersion.WithResource("podgroups"), "ns", group.Name))
+	c.scheduler.DeletePodGroupV1beta1(group)
+}
+
+func (c *fuzzCluster) putQueue(queue *schedulingv1beta1.Queue) {
+	before, exists := c.queues.get(queue.Name)
+	queue.ResourceVersion = c.nextVersion()
+	c.queues.put(queue)
+	c.try(c.queueList.Add(queue))
+	if exists {
+		c.scheduler.UpdateQueueV1beta1(withoutDRA(before), withoutDRA(queue))
+		return
+	}
+	c.scheduler.AddQueueV1beta1(withoutDRA(queue))
+	if queue.Name == "root" {
+		_ = c.volcano.Tracker().Add(withoutDRA(queue)) // it may have been there before
+	}
+}
+
+func (c *fuzzCluster) deleteQueue(queue *schedulingv1beta1.Queue) {
+	c.queues.remove(queue.Name)
+	c.try(c.queueList.Delete(queue))
+	c.scheduler.DeleteQueueV1beta1(withoutDRA(queue))
+}
+
+// withoutDRA is how Volcano sees a queue.
+func withoutDRA(queue *schedulingv1beta1.Queue) *upstreamv1beta1.Queue {
+	return &upstreamv1beta1.Queue{ObjectMeta: *queue.ObjectMeta.DeepCopy(), Spec: *queue.Spec.QueueSpec.DeepCopy(), Status: queue.Status}
+}
+
+// claims returns all claims of the API server, sorted by name.
+func (c *fuzzCluster) claims() []*resourcev1.ResourceClaim {
+	list, err := c.kube.ResourceV1().ResourceClaims("ns").List(context.Background(), metav1.ListOptions{})
+	c.try(err)
+	var all []*resourcev1.ResourceClaim
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	slices.SortFunc(all, func(a, b *resourcev1.ResourceClaim) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (c *fuzzCluster) claim(name string) *resourcev1.ResourceClaim {
+	claim, err := c.kube.ResourceV1().ResourceClaims("ns").Get(context.Background(), name, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return claim
+}
+
+// writeClaim changes a claim as a controller or a driver does.
+func (c *fuzzCluster) writeClaim(claim *resourcev1.ResourceClaim) {
+	_, err := c.kube.ResourceV1().ResourceClaims(claim.Namespace).UpdateStatus(context.Background(), claim, metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // the plugin deallocates in the background
+		c.fail("write claim %s: %v", claim.Name, err)
+	}
+}

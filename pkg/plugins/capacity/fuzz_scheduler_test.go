@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
+	schedulingscheme "volcano.sh/apis/pkg/apis/scheduling/scheme"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/util"
+)
+
+// fuzzScheduler is Volcano's cache without its goroutines and clients: a run calls its handlers, and binds pods itself.
+type fuzzScheduler struct {
+	*schedulercache.SchedulerCache
+	cluster    *fuzzCluster
+	preBinders map[string]schedulercache.PreBinder
+
+	mu sync.Mutex
+	// groups are the PodGroups whose status a session has changed.
+	groups []*upstreamv1beta1.PodGroup
+	// evictions is the number of evictions that have begun. Each sends its pod to evicted.
+	evictions int
+	evicted   chan *corev1.Pod
+}
+
+var _ schedulercache.Cache = &fuzzScheduler{}
+
+func newFuzzScheduler(c *fuzzCluster) *fuzzScheduler {
+	s := &fuzzScheduler{cluster: c, preBinders: map[string]schedulercache.PreBinder{}, evicted: make(chan *corev1.Pod, 1000)}
+	s.SchedulerCache = &schedulercache.SchedulerCache{
+		Jobs: map[api.JobID]*api.JobInfo{}, Nodes: map[string]*api.NodeInfo{}, Queues: map[api.QueueID]*api.QueueInfo{},
+		PriorityClasses: map[string]*schedulingv1.PriorityClass{}, NamespaceCollection: map[string]*api.NamespaceCollection{},
+		CSINodesStatus: map[string]*api.CSINodeStatusInfo{}, InUseNodesInShard: sets.Set[string]{},
+		HyperNodesInfo: api.NewHyperNodesInfo(c.informers.Core().V1().Nodes().Lister()), DeletedJobs: noJobs{},
+		BindFlowChannel: make(chan *schedulercache.BindContext, 1000), Recorder: &record.FakeRecorder{},
+		Binder: util.NewFakeBinder(0), Evictor: fuzzWriter{s: s}, StatusUpdater: fuzzWriter{s: s},
+	}
+	return s
+}
+
+// noJobs is a queue of jobs to delete that nobody reads.
+type noJobs struct {
+	workqueue.TypedRateLimitingInterface[string]
+}
+
+// Add implements the queue.
+func (noJobs) Add(string) {}
+
+// Client implements Cache.
+func (s *fuzzScheduler) Client() kubernetes.Interface { return s.cluster.kube }
+
+// VCClient implements Cache.
+func (s *fuzzScheduler) VCClient() vcclient.Interface { return s.cluster.volcano }
+
+// SharedInformerFactory implements Cache.
+func (s *fuzzScheduler) SharedInformerFactory() informers.SharedInformerFactory {
+	return s.cluster.informers
+}
+
+// SharedDRAManager implements Cache.
+func (s *fuzzScheduler) SharedDRAManager() k8sframework.SharedDRAManager { return nil }
+
+// RegisterBinder implements Cache.
+func (s *fuzzScheduler) RegisterBinder(name string, binder any) {
+	if b, ok := binder.(schedulercache.PreBinder); ok {
+		s.preBinders[name] = b
+	}
+}
+
+// podChanged tells Volcano's cache of a pod, as its informer does: not of those that another scheduler is to place. Before
+// and after are nil for a pod that is new, or is gone.
+func (s *fuzzScheduler) podChanged(before, after *corev1.Pod) {
+	switch {
+	case seesPod(before) && seesPod(after):
+		s.UpdatePod(before, after)
+	case seesPod(before):
+		s.DeletePod(before)
+	case seesPod(after):
+		s.AddPod(after)
+	}
+}
+
+// seesPod reports whether Volcano's cache has a pod.
+func seesPod(pod *corev1.Pod) bool {
+	return pod != nil && (pod.Spec.SchedulerName == "volcano" || pod.Spec.NodeName != "")
+}
+
+// OnSessionOpen implements Cache. It deletes jobs of which nothing is left, as Volcano does in the background.
+func (s *fuzzScheduler) OnSessionOpen() {
+	for id, job := range s.Jobs {
+		if api.JobTerminated(job) {
+			delete(s.Jobs, id)
+		}
+	}
+}
+
+// Evict implements Cache.
+func (s *fuzzScheduler) Evict(task *api.TaskInfo, reason string) error {
+	err := s.SchedulerCache.Evict(task, reason)
+	if err == nil {
+		s.evictions++
+	}
+	return err
+}
+
+// fuzzWriter takes what a session writes to the API server.
+type fuzzWriter struct {
+	*util.FakeStatusUpdater
+	s *fuzzScheduler
+}
+
+// Evict implements Evictor. Volcano's cache calls it in a goroutine.
+func (w fuzzWriter) Evict(pod *corev1.Pod, _ string) error {
+	w.s.evicted <- pod
+	return nil
+}
+
+// UpdatePodGroup implements StatusUpdater.
+func (w fuzzWriter) UpdatePodGroup(group *api.PodGroup) (*api.PodGroup, error) {
+	written := &upstreamv1beta1.PodGroup{}
+	if err := schedulingscheme.Scheme.Convert(&group.PodGroup, written, nil); err != nil {
+		return nil, err
+	}
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.s.groups = append(w.s.groups, written)
+	return group, nil
+}
+
+// settle makes what a session has written what the API server has.
+func (s *fuzzScheduler) settle() {
+	c := s.cluster
+	for _, written := range s.groups {
+		if group, exists := c.groups.get(written.Name); exists && group.UID == written.UID {
+			changed := group.DeepCopy()
+			changed.Status = written.Status
+			c.putGroup(changed)
+			c.note("  PodGroup %s is %s", group.Name, group.Status.Phase)
+		}
+	}
+	s.groups = nil
+	for ; s.evictions > 0; s.evictions-- {
+		evicted := <-s.evicted
+		if pod, exists := c.pods.get(evicted.Name); exists && pod.UID == evicted.UID {
+			c.note("  evicted pod %s", pod.Name)
+			c.terminate(pod)
+		}
+	}
+}
+
+// decided returns the pods that a session has decided to bind.
+func (s *fuzzScheduler) decided() []*schedulercache.BindContext {
+	var all []*schedulercache.BindContext
+	for len(s.BindFlowChannel) > 0 {
+		all = append(all, <-s.BindFlowChannel)
+	}
+	return all
+}
+
+// bind binds a pod as Volcano's cache does. It reports whether the pod is bound.
+func (s *fuzzScheduler) bind(decided *schedulercache.BindContext, fails bool) bool {
+	c, task := s.cluster, decided.TaskInfo
+	err := s.preBind(decided)
+	pod, exists := c.pods.get(task.Name)
+	switch {
+	case err != nil:
+		c.note("  pod %s is not bound: %v", task.Name, err)
+	case fails || !exists || pod.UID != task.Pod.UID || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil:
+		c.note("  pod %s is not bound: the API server refuses", task.Name)
+		for _, b := range s.preBinders {
+			b.PreBindRollBack(context.Background(), decided)
+		}
+	default:
+		bound := pod.DeepCopy()
+		bound.Spec.NodeName = task.NodeName
+		maps.Copy(bound.Annotations, task.Pod.Annotations) // as a binding does
+		c.putPod(bound)
+		c.note("  pod %s is bound to %s", task.Name, task.NodeName)
+		return true
+	}
+	s.resync(task)
+	return false
+}
+
+func (s *fuzzScheduler) preBind(decided *schedulercache.BindContext) error {
+	for _, b := range s.preBinders {
+		if err := b.PreBind(context.Background(), decided); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resync makes the cache see a pod as the API server does. Volcano also writes a condition.
+func (s *fuzzScheduler) resync(task *api.TaskInfo) {
+	s.DeletePod(task.Pod)
+	delete(s.cluster.cards, task.Pod.UID)
+	if pod, exists := s.cluster.pods.get(task.Name); exists && pod.UID == task.Pod.UID {
+		s.AddPod(pod.DeepCopy())
+		s.cluster.putPod(pod.DeepCopy())
+	}
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+	upstreampredicates "volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
+
+	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
+	"github.com/devicequota/devicequota/pkg/record"
+)
+
+// fuzzOptions are the scheduler's configuration.
+type fuzzOptions struct {
+	Name                                                                   string
+	Hierarchy, Devices, CardQuotaRequired, CardUnlimitedCPUMemory, Preempt bool
+	// Calm makes mistakes in objects rarer, so that more pods run.
+	Calm bool
+}
+
+func (c *fuzzCluster) chooseOptions() fuzzOptions {
+	o := fuzzOptions{Name: Name, Hierarchy: !c.oneIn(6), Devices: !c.oneIn(8), CardQuotaRequired: c.oneIn(5), CardUnlimitedCPUMemory: c.oneIn(6), Preempt: !c.oneIn(4)}
+	o.Calm = !c.oneIn(3)
+	if c.oneIn(6) {
+		o.Name, o.CardQuotaRequired = CardName, true
+	}
+	return o
+}
+
+// start starts a scheduler, with an empty memory, on what there is.
+func (c *fuzzCluster) start() {
+	var ctx context.Context
+	ctx, c.stop = context.WithCancel(context.Background())
+	c.plugins = &Plugins{cache: newCache(ctx, c.clock)}
+	c.plugins.cache.quotas = quotas.New(schedulinglisters.NewQueueLister(c.queueList))
+	c.plugins.cache.onStop(c.plugins.cache.quotas.Shutdown)
+	c.late = nil
+	clear(c.lastCards)
+	clear(c.lastDRA)
+	c.informers = newFuzzInformers(c.kube)
+	c.scheduler = newFuzzScheduler(c)
+	c.scheduler.AddPriorityClass(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000})
+	for _, queue := range c.queues {
+		c.scheduler.AddQueueV1beta1(withoutDRA(queue))
+	}
+	for _, node := range c.nodes {
+		c.informers.nodes.put(node)
+		c.try(c.scheduler.AddOrUpdateNode(node.DeepCopy()))
+	}
+	for _, group := range c.groups {
+		c.scheduler.AddPodGroupV1beta1(group)
+	}
+	for _, pod := range c.pods {
+		if record.CardsOf(pod) == nil {
+			delete(c.cards, pod.UID)
+		}
+		seen := pod.DeepCopy()
+		c.informers.pods.put(seen)
+		c.scheduler.podChanged(nil, seen)
+	}
+}
+
+func (c *fuzzCluster) shutdown() {
+	c.stop()
+	c.plugins.Shutdown()
+}
+
+// restart is a restart of the scheduler, which loses what was decided and not written.
+func (c *fuzzCluster) restart() {
+	c.shutdown()
+	c.start()
+}
+
+// open opens a session.
+func (c *fuzzCluster) open() *framework.Session {
+	c.catchUp()
+	for _, builder := range []string{Name, CardName} {
+		framework.RegisterPluginBuilder(builder, func(given framework.Arguments) framework.Plugin {
+			opened = c.plugins.Builders()[builder](given).(*plugin)
+			return opened
+		})
+	}
+	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
+	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
+	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(Name, CardName))
+	options := []conf.PluginOption{
+		{Name: priority.PluginName}, {Name: gang.PluginName},
+		{Name: c.options.Name, EnabledHierarchy: ptr.To(c.options.Hierarchy), Arguments: map[string]any{
+			cardQuotaRequired: c.options.CardQuotaRequired, cardUnlimitedCPUMemory: c.options.CardUnlimitedCPUMemory,
+		}},
+		{Name: predicates.Name, Arguments: map[string]any{
+			upstreampredicates.DynamicResourceAllocationEnable: c.options.Devices, upstreampredicates.VolumeBindingEnable: false,
+		}},
+	}
+	for i := range options {
+		plugins.ApplyPluginConfDefaults(&options[i])
+	}
+	return framework.OpenSession(c.scheduler, []conf.Tier{{Plugins: options[:2]}, {Plugins: options[2:]}}, nil)
+}
+
+// act executes all actions in the order of Volcano's configuration.
+func (c *fuzzCluster) act(ssn *framework.Session) {
+	actions := []framework.Action{enqueue.New(), allocate.New(), backfill.New()}
+	if c.options.Preempt {
+		actions = append(actions, preempt.New(), reclaim.New())
+	}
+	conf.EnabledActionMap = map[string]bool{}
+	for _, action := range actions {
+		conf.EnabledActionMap[action.Name()] = true
+	}
+	for _, action := range actions {
+		action.Initialize()
+		action.Execute(ssn)
+		action.UnInitialize()
+	}
+}
+
+// catchUp waits until the plugin has read everything. Informers see the changes of one kind in order, so that the last
+// change of each kind shows that all others have been seen.
+func (c *fuzzCluster) catchUp() {
+	if !c.options.Devices {
+		return
+	}
+	cache := c.plugins.cache.devices
+	if cache == nil {
+		c.watches.Clear()
+		var err error
+		cache, err = devices.Start(c.plugins.cache.ctx, c.kube, c.plugins.cache.informers)
+		c.try(err)
+		c.plugins.cache.devices = cache
+		c.plugins.cache.onStop(cache.Shutdown)
+		c.await("all watches have begun", func() bool {
+			for _, resource := range []string{"resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices"} {
+				if _, begun := c.watches.Load(resource); !begun {
+					return false
+				}
+			}
+			return cache.Ready()
+		})
+	}
+	last := c.mark()
+	c.await("all objects have been read", func() bool {
+		catalog := cache.Catalog()
+		class, classRead := catalog.Class(markName)
+		_, sliceRead := catalog.Device(dra.DeviceID{Driver: markName, Pool: markName, Device: "v" + last})
+		template, err := cache.ClaimTemplate("ns", markName)
+		return classRead && class.Labels["last"] == last && sliceRead && err == nil && template.Labels["last"] == last && c.claimsRead(cache.Claims)
+	})
+}
+
+func (c *fuzzCluster) claimsRead(read func() ([]*resourcev1.ResourceClaim, error)) bool {
+	versions := map[string]string{}
+	for _, claim := range c.claims() {
+		versions[claim.Name] = claim.ResourceVersion
+	}
+	known, err := read()
+	return err == nil && len(known) == len(versions) && !slices.ContainsFunc(known, func(claim *resourcev1.ResourceClaim) bool {
+		return versions[claim.Name] != claim.ResourceVersion
+	})
+}
+
+// markName is the name of objects that are changed last.
+const markName = "mark.example.com"
+
+// mark changes an object of each kind, and returns how they can be recognized.
+func (c *fuzzCluster) mark() string {
+	last := c.nextVersion()
+	labels := map[string]string{"last": last}
+	c.putClass(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: markName, Labels: labels}})
+	c.putTemplate(&resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: markName, Namespace: "ns", Labels: labels}})
+	c.putSlice(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: markName}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: markName, NodeName: ptr.To("nowhere"), Pool: resourcev1.ResourcePool{Name: markName, Generation: 1, ResourceSliceCount: 1},
+		Devices: []resourcev1.Device{{Name: "v" + last}},
+	}})
+	return last
+}
+
+// await waits for a goroutine of the plugin.
+func (c *fuzzCluster) await(what string, condition func() bool) {
+	c.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for pause := 20 * time.Microsecond; !condition(); pause = min(2*pause, 5*time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.fail("not so in time: %s", what)
+		}
+		time.Sleep(pause)
+	}
+}

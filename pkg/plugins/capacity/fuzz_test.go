@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/features"
+
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// FuzzSessions lets one cluster live through several sessions of the scheduler, with all kinds of objects, and checks that
+//
+//   - nothing panics, and the plugin logs no error;
+//   - what a session places takes no queue above its limit;
+//   - what runs is charged exactly once when the next session begins;
+//   - no device is given out twice, and a pod that is bound has all its devices.
+//
+// See CONTRIBUTING.md for how to run it.
+func FuzzSessions(f *testing.F) {
+	log := &fuzzLog{}
+	klog.SetLogger(logr.New(log))
+	f.Cleanup(klog.ClearLogger)
+	f.Cleanup(framework.CleanupPluginBuilders)
+	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAConsumableCapacity, true)
+	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
+	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAAdminAccess, true)
+	for _, seed := range []string{"", "a", "b", "c", "ab", "cd", "xyz", "12345678"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		log.take()
+		c := newFuzzCluster(t, newFuzzInput(data))
+		defer c.shutdown()
+		c.log = log
+		c.populate()
+		for range 2 + c.under(6) {
+			c.session()
+			for range c.under(8) {
+				c.change()
+			}
+			c.control()
+		}
+	})
+}
+
+// session runs a session and binds the pods that it has decided on, of some only after the next session.
+func (c *fuzzCluster) session() {
+	c.note("session")
+	began := time.Now()
+	ssn := c.open()
+	c.readQuotas()
+	c.checkLedger()
+	before := c.holdings(decisionOf(c.late))
+	c.act(ssn)
+	framework.CloseSession(ssn)
+	c.checkTime(time.Since(began))
+	c.scheduler.settle()
+	placed := c.scheduler.decided()
+	c.checkLimits(before, placed)
+	if errors := c.log.take(); errors != "" {
+		c.fail("the plugin has logged errors: %s", errors)
+	}
+	c.bindAll(placed)
+}
+
+// bindAll binds pods. Some that are decided now are bound after the next session.
+func (c *fuzzCluster) bindAll(placed []*schedulercache.BindContext) {
+	late := c.late
+	c.late = nil
+	for i, decided := range append(late, placed...) {
+		isLate := i < len(late)
+		if !isLate && c.oneIn(8) {
+			c.note("  pod %s is bound later", decided.TaskInfo.Name)
+			c.late = append(c.late, decided)
+			continue
+		}
+		before := c.allocated()
+		if c.scheduler.bind(decided, c.oneIn(10)) {
+			c.checkBound(decided.TaskInfo.Name, before, !isLate)
+		}
+	}
+}
+
+// slowest is how long a session of a few pods may last in a run that measures time. It is far beyond one second for a
+// thousand pods.
+const slowest = 5 * time.Second
+
+func (c *fuzzCluster) checkTime(took time.Duration) {
+	if took < slowest {
+		return
+	}
+	if os.Getenv("FUZZ_SESSIONS_TIMED") != "" {
+		c.fail("a session of %d pods took %v", len(c.pods), took)
+	}
+	c.Logf("a session of %d pods took %v", len(c.pods), took)
+}
