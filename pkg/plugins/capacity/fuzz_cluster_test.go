@@ -180,6 +180,9 @@ func (c *fuzzCluster) meta(name, namespace string) metav1.ObjectMeta {
 
 // putPod gives Volcano a copy, because it writes the node of a pod into the object before it has decided.
 func (c *fuzzCluster) putPod(pod *corev1.Pod) {
+	if pod.Spec.NodeName != "" { // a binding, or else the kubelet, says so
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+	}
 	pod.ResourceVersion = c.nextVersion()
 	c.pods.put(pod)
 	kind := corev1.SchemeGroupVersion.WithResource("pods")

@@ -32,7 +32,7 @@ func (k *knownQuotas) judge(generation int64, s *schema) {
 	a := k.absence
 	switch {
 	case a.verdict != unconfirmed:
-	case generation == k.last.Generation:
+	case generation == k.last.Generation && k.uid == k.last.UID:
 		a.verdict = lost
 	case s.missing > 0 && s.missing >= k.present:
 		a.verdict = lost

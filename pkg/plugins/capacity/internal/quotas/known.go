@@ -77,7 +77,7 @@ func (k *knownQuotas) translate(dimensions *ledger.Dimensions) {
 
 // renewLast makes the last valid quotas those of the queue as it is.
 func (k *knownQuotas) renewLast() {
-	k.last.Generation = k.object.Generation
+	k.last.UID, k.last.Generation = k.object.UID, k.object.Generation
 	k.text = k.last.text()
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -13,6 +14,9 @@ import (
 
 // lastValid has the last valid quotas of a queue. The annotation volcano.sh/last-valid-quota has it as JSON.
 type lastValid struct {
+	// UID is that of the queue that had these quotas. A queue that is created with the annotation of another one has not lost
+	// them.
+	UID types.UID `json:"uid"`
 	// Generation is the metadata.generation of the queue that had these quotas. A removal of spec.dra on purpose changes
 	// metadata.generation. A write that loses spec.dra, because the CRD lacks the field, leaves it as it is, unless that write
 	// changes another field of the spec.
@@ -34,7 +38,7 @@ func (l lastValid) text() string {
 }
 
 // errMalformed leaves out what the JSON decoder says, which is about Go.
-var errMalformed = errors.New(`it is not of the form {"generation": 1, "dra": {...}, "cards": "..."}`)
+var errMalformed = errors.New(`it is not of the form {"uid": "...", "generation": 1, "dra": {...}, "cards": "..."}`)
 
 // readLastValid reads the value of the annotation.
 func readLastValid(text string) (lastValid, error) {

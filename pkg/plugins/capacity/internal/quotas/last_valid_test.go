@@ -20,14 +20,14 @@ func TestTheLastValidQuotasAreKeptOnTheQueue(t *testing.T) {
 		want string
 	}{
 		{"no quota", func() {}, ""},
-		{"a quota of devices", func() { f.setDevices(8) }, `{"generation":2,"dra":{"capability":{"h100":{"count":8}}}}`},
-		{"and of cards", func() { f.setCards(`{"A": 1}`) }, `{"generation":2,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
-		{"an invalid quota of cards", func() { f.setCards(`A`) }, `{"generation":2,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
-		{"another field of the spec", func() { f.setParent("other") }, `{"generation":3,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
-		{"an invalid quota of devices", func() { f.setDevices(-1) }, `{"generation":3,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
-		{"a valid one again", func() { f.setDevices(2) }, `{"generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
-		{"an annotation that somebody changed", func() { f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, "{}") }, `{"generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
-		{"no devices", f.removeDevices, `{"generation":6,"cards":"{\"A\": 1}"}`},
+		{"a quota of devices", func() { f.setDevices(8) }, `{"uid":"1","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`},
+		{"and of cards", func() { f.setCards(`{"A": 1}`) }, `{"uid":"1","generation":2,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"an invalid quota of cards", func() { f.setCards(`A`) }, `{"uid":"1","generation":2,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"another field of the spec", func() { f.setParent("other") }, `{"uid":"1","generation":3,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"an invalid quota of devices", func() { f.setDevices(-1) }, `{"uid":"1","generation":3,"dra":{"capability":{"h100":{"count":8}}},"cards":"{\"A\": 1}"}`},
+		{"a valid one again", func() { f.setDevices(2) }, `{"uid":"1","generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
+		{"an annotation that somebody changed", func() { f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, "{}") }, `{"uid":"1","generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
+		{"no devices", f.removeDevices, `{"uid":"1","generation":6,"cards":"{\"A\": 1}"}`},
 		{"no cards", func() { f.setCards("") }, ""},
 	} {
 		step.do()
@@ -47,7 +47,7 @@ func TestTheLastValidQuotasAreNotWrittenUnderACRDWithoutTheField(t *testing.T) {
 
 	f.setCards(`{"A": 1}`)
 	f.settle()
-	f.expectLastValid("under the other CRD", `{"generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
+	f.expectLastValid("under the other CRD", `{"uid":"1","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
 }
 
 // TestCardQuotasThatCannotBeRead: the last valid one holds; a queue that never had one may use no card.

@@ -215,5 +215,16 @@ func TestAQuotaThatCannotBeWrittenHoldsAndIsReported(t *testing.T) {
 	f.work.Add("q")
 	f.background()
 	f.expect("with permission", "h100=8")
-	f.expectLastValid("with permission", `{"generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
+	f.expectLastValid("with permission", `{"uid":"1","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
+}
+
+// TestAQueueThatIsCreatedWithTheAnnotationOfAnotherOne: an export of a queue, without spec.dra.
+func TestAQueueThatIsCreatedWithTheAnnotationOfAnotherOne(t *testing.T) {
+	f := withQuota(t)
+	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, `{"uid":"another","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
+	f.edit(func(q *schedulingv1beta1.Queue) { q.Spec.DRA, q.Generation = nil, 1 }) // the generation is 2 then
+	f.restart()
+	f.settle()
+	f.expect("when the API server serves the field", "h100=8", report.QuotaRemovalUnconfirmedReason)
+	f.expectStored("nothing is restored", -1)
 }

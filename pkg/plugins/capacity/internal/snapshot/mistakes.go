@@ -36,6 +36,28 @@ type queueVersion struct {
 	object  *schedulingv1beta1.Queue
 }
 
+// same reports whether two versions of a queue have the same spec and annotations. The status, and what the annotations say
+// of the use of the queue, change in each busy cycle.
+func (v queueVersion) same(other queueVersion) bool {
+	if v == other {
+		return true
+	}
+	if v.written == nil || other.written == nil || v.object == nil || other.object == nil {
+		return false
+	}
+	return v.written.UID == other.written.UID && v.written.Generation == other.written.Generation && v.written.Generation > 0 &&
+		v.object.UID == other.object.UID && v.object.Generation == other.object.Generation &&
+		maps.Equal(lasting(v.object.Annotations), lasting(other.object.Annotations))
+}
+
+// lasting returns annotations without those that say what a queue uses.
+func lasting(annotations map[string]string) map[string]string {
+	kept := maps.Clone(annotations)
+	delete(kept, schedulingv1beta1.DeviceUsageAnnotation)
+	delete(kept, schedulingv1beta1.CardUsageAnnotation)
+	return kept
+}
+
 // facts are what mistakes depend on besides queues.
 type facts struct {
 	catalog       *dra.Catalog
@@ -45,13 +67,14 @@ type facts struct {
 
 // note notes the version of a queue in a session.
 func (m *mistakes) note(queue string, version queueVersion) {
-	if m.queues[queue] == version {
-		return
-	}
 	if m.queues == nil {
 		m.queues = map[string]queueVersion{}
 	}
-	m.queues[queue], m.changed = version, true
+	last := m.queues[queue]
+	if last == version {
+		return
+	}
+	m.queues[queue], m.changed = version, m.changed || !last.same(version)
 }
 
 // findMistakes returns what is surely a mistake in the quotas of queues.

@@ -98,7 +98,7 @@ func TestReadiness(t *testing.T) {
 					object.Annotations = map[string]string{schedulingv1beta1.LastValidQuotaAnnotation: "8"}
 				})
 			},
-			devices: "Queue <leaf> cannot use devices: its spec.dra is missing, and its annotation volcano.sh/last-valid-quota, which should say what it was, cannot be read (it is not of the form {\"generation\": 1, \"dra\": {...}, \"cards\": \"...\"}): set spec.dra again, or delete the annotation if the queue should have no quota",
+			devices: "Queue <leaf> cannot use devices: its spec.dra is missing, and its annotation volcano.sh/last-valid-quota, which should say what it was, cannot be read (it is not of the form {\"uid\": \"...\", \"generation\": 1, \"dra\": {...}, \"cards\": \"...\"}): set spec.dra again, or delete the annotation if the queue should have no quota",
 		},
 		{name: "a card quota is invalid, of which the last valid one holds", change: func(f *fixture) { f.queue("leaf", "parent", quotaOf("8 H100", 1)) }},
 		{name: "spec.dra is not read", change: func(f *fixture) { f.delete("leaf"); f.input.Quotas = nil }},
