@@ -126,7 +126,7 @@ func TestPodWithoutReservationIsNotBound(t *testing.T) {
 		event := &framework.Event{Task: task}
 		p.allocate(event)
 		context := ssn.CreateBindContext(task)
-		err := preBinder{p.cache.devices}.PreBind(t.Context(), context)
+		err := preBinder{p.cache.devices, p.cache.snapshots}.PreBind(t.Context(), context)
 		if name == "first" && (event.Err != nil || err != nil) {
 			t.Errorf("first: %v, %v", event.Err, err)
 		}
@@ -247,7 +247,7 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	bind := ssn.CreateBindContext(taskOf(ssn, "first"))
-	if err := (preBinder{p.cache.devices}).PreBind(t.Context(), bind); err != nil {
+	if err := (preBinder{p.cache.devices, p.cache.snapshots}).PreBind(t.Context(), bind); err != nil {
 		t.Fatal(err)
 	}
 	if err := two.Allocate(taskOf(ssn, "second"), ssn.Nodes["n1"]); err != nil {

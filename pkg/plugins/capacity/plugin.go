@@ -112,7 +112,7 @@ func (p *plugin) register(ssn *framework.Session) {
 		ssn.AddVictimQueueOrderFn(p.Name(), p.victimQueueOrder)
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
-	ssn.RegisterBinder(p.Name(), preBinder{p.devicesCache()})
+	ssn.RegisterBinder(p.Name(), preBinder{p.devicesCache(), p.cache.snapshots})
 }
 
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and

@@ -48,6 +48,7 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *sch
 		b.claims, b.err = p.devices.ClaimsToBind(pod)
 	}
 	bind.Extensions[Name] = &b
+	p.cache.snapshots.Binding(bind.TaskInfo.Pod.UID, bind.TaskInfo.NodeName)
 	bind.TaskInfo = recorded(bind.TaskInfo, b.queue, snapshot.RecordOfCards(pod))
 }
 
@@ -58,10 +59,11 @@ func recorded(task *api.TaskInfo, queue, cards string) *api.TaskInfo {
 	return &bound
 }
 
-// preBinder writes the claims of pods before the pods are bound. It runs in other goroutines than the sessions. Its cache
-// is nil if the scheduler does not allocate devices.
+// preBinder writes the claims of pods before the pods are bound. It runs in other goroutines than the sessions.
 type preBinder struct {
-	cache *devices.Cache
+	// devices is nil if the scheduler does not allocate devices.
+	devices   *devices.Cache
+	snapshots *snapshot.Cache
 }
 
 var _ schedulercache.PreBinder = preBinder{}
@@ -69,21 +71,35 @@ var _ schedulercache.PreBinder = preBinder{}
 // PreBind implements schedulercache.PreBinder.
 func (b preBinder) PreBind(ctx context.Context, bind *schedulercache.BindContext) error {
 	decided, ok := bind.Extensions[Name].(*binding)
-	switch {
-	case !ok:
+	if !ok {
 		return nil
+	}
+	err := b.preBind(ctx, bind.TaskInfo, decided)
+	if err != nil {
+		b.snapshots.NotBinding(bind.TaskInfo.Pod.UID)
+	}
+	return err
+}
+
+func (b preBinder) preBind(ctx context.Context, task *api.TaskInfo, decided *binding) error {
+	switch {
 	case decided.err != nil:
-		return fmt.Errorf("devices or cards for pod %s/%s: %w", bind.TaskInfo.Namespace, bind.TaskInfo.Name, decided.err)
-	case len(decided.claims) == 0 || b.cache == nil: // without a cache, the configuration has changed since
+		return fmt.Errorf("devices or cards for pod %s/%s: %w", task.Namespace, task.Name, decided.err)
+	case len(decided.claims) == 0 || b.devices == nil: // without devices, the configuration has changed since
 		return nil
 	default:
-		return b.cache.PreBind(ctx, bind.TaskInfo.Pod, decided.claims, decided.queue)
+		return b.devices.PreBind(ctx, task.Pod, decided.claims, decided.queue)
 	}
 }
 
 // PreBindRollBack implements schedulercache.PreBinder.
 func (b preBinder) PreBindRollBack(ctx context.Context, bind *schedulercache.BindContext) {
-	if decided, ok := bind.Extensions[Name].(*binding); ok && decided.err == nil && len(decided.claims) > 0 && b.cache != nil {
-		b.cache.UndoPreBind(ctx, bind.TaskInfo.Pod, decided.claims)
+	decided, ok := bind.Extensions[Name].(*binding)
+	if !ok {
+		return
+	}
+	b.snapshots.NotBinding(bind.TaskInfo.Pod.UID)
+	if decided.err == nil && len(decided.claims) > 0 && b.devices != nil {
+		b.devices.UndoPreBind(ctx, bind.TaskInfo.Pod, decided.claims)
 	}
 }

@@ -40,6 +40,7 @@ func (u *usage) needsPods(job *api.JobInfo) bool {
 // claim is deallocated. Then it accounts what jobs request and still need.
 func (s *Snapshot) chargeAndAccount() {
 	s.forgetNeeds()
+	s.binding = s.strays.anyBinding()
 	var later []*api.JobInfo
 	usages := map[api.JobID]usage{}
 	var scratch usage
@@ -117,6 +118,9 @@ func (s *Snapshot) chargePod(u *usage, pod *demand.Pod, task *api.TaskInfo) {
 			u.request = plusPart(u.request, &pod.Cards.Part)
 		}
 	case task.Status == api.Pending:
+		if s.binding {
+			s.strays.unsetBinding(task.Pod.UID) // Volcano has given up
+		}
 		u.request = plusPart(u.request, &pod.Resources)
 	}
 	if task.SchGated {

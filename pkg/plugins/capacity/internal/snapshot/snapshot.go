@@ -83,6 +83,8 @@ type Snapshot struct {
 	// claims that no pod holds. unattributedPods are those that are pods.
 	unattributed     map[ledger.Holder]bool
 	unattributedPods []*corev1.Pod
+	// binding says that some pod was being bound when the session began.
+	binding bool
 	// records has the records of queues that have been needed.
 	records map[ledger.QueueID]string
 	// held is Ledger with what releasing pods still hold.

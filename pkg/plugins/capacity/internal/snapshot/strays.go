@@ -26,6 +26,9 @@ import (
 type strays struct {
 	mu   sync.Mutex
 	pods map[types.UID]*stray
+	// binding has the nodes of pods that are being bound. Their PodGroup may be deleted before the API server says that they
+	// have a node.
+	binding map[types.UID]string
 	// listed says that the pods that existed at the start have been added.
 	listed bool
 }
@@ -54,6 +57,12 @@ func (c *Cache) WatchPods(pods coreinformers.PodInformer) {
 	}
 }
 
+// Binding notes that a pod is being bound to a node: it is charged although no job may have it any more when it is bound.
+func (c *Cache) Binding(pod types.UID, node string) { c.strays.setBinding(pod, node) }
+
+// NotBinding notes that a pod could not be bound.
+func (c *Cache) NotBinding(pod types.UID) { c.strays.unsetBinding(pod) }
+
 // list adds, once, the pods that existed at the start.
 func (ss *strays) list(pods corelisters.PodLister) {
 	if ss.listed {
@@ -72,11 +81,11 @@ func (ss *strays) list(pods corelisters.PodLister) {
 
 // add adds a pod if it has a node. Last may be nil. It returns false if the pod needs not be added.
 func (ss *strays) add(pod *corev1.Pod, last []string) bool {
-	if !runs(pod) || foreign(pod) && !mayHoldDevices(pod) {
-		return false
-	}
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	if !runs(pod) && ss.binding[pod.UID] == "" || foreign(pod) && !mayHoldDevices(pod) {
+		return false
+	}
 	if ss.pods == nil {
 		ss.pods = map[types.UID]*stray{}
 	}
@@ -93,13 +102,12 @@ func (ss *strays) add(pod *corev1.Pod, last []string) bool {
 // update follows a pod. A pod that has had a node for long, and is not among the strays, belongs to a job: the session
 // adds it when that changes.
 func (ss *strays) update(before, after *corev1.Pod) {
-	if !runs(after) {
+	switch {
+	case isOver(after):
 		ss.remove(after.UID)
-		return
-	}
-	if !runs(before) || before.UID != after.UID {
+	case runs(after) && (!runs(before) || before.UID != after.UID):
+		ss.unsetBinding(after.UID)
 		ss.add(after, nil)
-		return
 	}
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -121,6 +129,30 @@ func (ss *strays) remove(pod types.UID) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	delete(ss.pods, pod)
+	delete(ss.binding, pod)
+}
+
+// setBinding notes that a pod is being bound to a node.
+func (ss *strays) setBinding(pod types.UID, node string) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.binding == nil {
+		ss.binding = map[types.UID]string{}
+	}
+	ss.binding[pod] = node
+}
+
+// unsetBinding notes that a pod is not being bound any more.
+func (ss *strays) unsetBinding(pod types.UID) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.binding, pod)
+}
+
+func (ss *strays) anyBinding() bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return len(ss.binding) > 0
 }
 
 // of returns the strays that a ledger must be charged with, and has not been yet. It drops the pods that belong to a job.
@@ -132,13 +164,17 @@ func (ss *strays) of(books *ledger.Ledger, belongs func(*corev1.Pod) bool) []*st
 		if known.charged == books {
 			continue
 		}
-		if belongs(known.pod) {
+		node := ss.binding[uid]
+		if belongs(known.pod) || !runs(known.pod) && node == "" {
 			delete(ss.pods, uid)
 			continue
 		}
 		known.charged = books
 		if known.task == nil {
 			known.task = api.NewTaskInfo(known.pod)
+		}
+		if !runs(known.pod) {
+			known.task.Status, known.task.NodeName = api.Binding, node
 		}
 		left = append(left, known)
 	}
@@ -149,15 +185,15 @@ func (ss *strays) of(books *ledger.Ledger, belongs func(*corev1.Pod) bool) []*st
 // node of a pod that it tries into the informer's copy of the pod, while handlers run, and leaves it there when it gives
 // up. A binding, or the kubelet, sets the condition.
 func runs(pod *corev1.Pod) bool {
-	switch pod.Status.Phase {
-	case corev1.PodSucceeded, corev1.PodFailed:
-		return false
-	case corev1.PodPending, "":
-		_, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
-		return condition != nil && condition.Status == corev1.ConditionTrue
-	default:
-		return true
+	if pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" {
+		return !isOver(pod)
 	}
+	_, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
+	return condition != nil && condition.Status == corev1.ConditionTrue
+}
+
+func isOver(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // chargeStrays charges what strays hold to the queues that they came from.

@@ -229,3 +229,59 @@ func TestStraysFollowPods(t *testing.T) {
 		}
 	}
 }
+
+// TestAPodThatIsBeingBoundStaysCharged: a user deletes its PodGroup before the API server says that it is bound.
+func TestAPodThatIsBeingBoundStaysCharged(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// after is what becomes of the binding.
+		after func(*fixture, *corev1.Pod)
+		want  string
+	}{
+		{"and the binding goes on", func(*fixture, *corev1.Pod) {}, "4 2 2"},
+		{"and the pod changes", func(f *fixture, pod *corev1.Pod) { f.cache.strays.update(pod, pod.DeepCopy()) }, "4 2 2"},
+		{"and is bound", func(f *fixture, pod *corev1.Pod) {
+			bound := pod.DeepCopy()
+			bound.Spec.NodeName = "n1"
+			bound.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+			if err := f.pods.Update(bound); err != nil {
+				f.Fatal(err)
+			}
+			f.cache.strays.update(pod, bound)
+		}, "4 2 2"},
+		{"and the binding fails", func(f *fixture, pod *corev1.Pod) { f.cache.NotBinding(pod.UID) }, "0 0 0"},
+		{"and is deleted", func(f *fixture, pod *corev1.Pod) {
+			if err := f.pods.Delete(pod); err != nil {
+				f.Fatal(err)
+			}
+			f.cache.strays.deleted(pod)
+		}, "0 0 0"},
+	} {
+		f := newFixture(t).queue("team", "root")
+		task := f.job("p", "team", "", requests)
+		s := f.take()
+		pod := s.Known(task.Pod)
+		task.NodeName = "n1"
+		s.AssignCards(pod, task)
+		s.Allocate(pod, task)
+		f.cache.Binding(task.Pod.UID, "n1")
+		f.drop(task)
+		f.take().expectCharges(t, "the PodGroup of a pod that is being bound is deleted", map[string]string{"team": "4 2 2"})
+		c.after(f, task.Pod)
+		for range 2 {
+			f.take().expectCharges(t, c.name, map[string]string{"team": c.want, "root": c.want})
+		}
+		if c.want == "0 0 0" && len(f.cache.strays.pods)+len(f.cache.strays.binding) > 0 {
+			t.Errorf("%s: something is remembered of the pod", c.name)
+		}
+	}
+}
+
+func TestAPodThatWaitsAgainIsNotBeingBound(t *testing.T) {
+	f := newFixture(t).queue("team", "root")
+	task := f.job("p", "team", "", requests)
+	f.cache.Binding(task.Pod.UID, "n1")
+	f.take()
+	f.drop(task)
+	f.take().expectCharges(t, "its binding failed", map[string]string{"team": "0 0 0"})
+}
