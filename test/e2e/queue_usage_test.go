@@ -28,7 +28,7 @@ var _ = Describe("kubectl get queue", func() {
 		f.submit(ctx, gang("second", devices, 2))
 		f.expectNotEnqueued(ctx, "second", "InsufficientScalarQuota", insufficient(devices, f.class, 2, 4, 3))
 		expectColumn(ctx, devices, "DEVICES", f.class+" 2/3 (2 waiting)")
-		Expect(account(ctx, devices, "request")).To(Equal(map[string]float64{f.class + "/count": 4}))
+		Expect(account(ctx, devices, "request")).To(HaveKeyWithValue(f.class+"/count", 4.0))
 
 		f.deleteJob(ctx, "first")
 		f.expectRunning(ctx, "second", 2)
