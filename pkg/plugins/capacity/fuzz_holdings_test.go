@@ -72,7 +72,6 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 		queue := c.queueOf(pod)
 		runs := pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending
 		known := runs && queue != ""
-		runs = runs && pod.Spec.NodeName != "" // a pod that is being bound is charged only while its job is there
 		if pod.DeletionTimestamp == nil {
 			ours := pod.Spec.SchedulerName == "volcano" || record.Path(pod) != nil
 			all = append(all, fuzzHolding{"pod " + pod.Name, requestsOfPod(pod), []string{queue}, known, runs && ours})
@@ -241,7 +240,7 @@ func (c *fuzzCluster) queuesOf(claim *resourcev1.ResourceClaim, d fuzzDecision) 
 	for _, pod := range c.pods {
 		reserved := slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
 		refers := slices.Contains(claimsOf(pod), claim.Name)
-		if !reserved && !(refers && c.nodeOf(pod, d) != "") {
+		if !reserved && (!refers || c.nodeOf(pod, d) == "" || pod.DeletionTimestamp != nil) {
 			continue
 		}
 		queue := c.queueOf(pod)
