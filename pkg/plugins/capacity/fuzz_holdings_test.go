@@ -5,7 +5,6 @@ package capacity
 import (
 	"math"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -15,21 +14,10 @@ import (
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
-	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // What follows counts, with simple arithmetic on the objects, what everybody holds. It shares no code with the ledger.
-
-// fuzzAmounts are amounts by dimension: cpu in thousandths, memory, another resource, card/MODEL, class/CLASS,
-// class/CLASS/memory.
-type fuzzAmounts map[string]float64
-
-func (a fuzzAmounts) add(b fuzzAmounts) {
-	for dimension, amount := range b {
-		a[dimension] += amount
-	}
-}
 
 // fuzzHolding is what one pod or one claim holds.
 type fuzzHolding struct {
@@ -46,6 +34,8 @@ type fuzzHolding struct {
 type fuzzDecision struct {
 	nodes  map[types.UID]string
 	claims map[types.UID]*resourcev1.ResourceClaim
+	// earlier says that the session is not the last one, so that the devices may have been released since.
+	earlier bool
 }
 
 func decisionOf(decided []*schedulercache.BindContext) fuzzDecision {
@@ -81,25 +71,35 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 			all = append(all, fuzzHolding{"cards of pod " + pod.Name, amounts, []string{queue}, known && stable, runs && stable})
 		}
 	}
+	if !c.options.Devices {
+		return all
+	}
 	for _, claim := range c.claims() {
-		if claim.Status.Allocation == nil && d.claims[claim.UID] != nil {
-			claim.Status.Allocation = d.claims[claim.UID].Status.Allocation
-		}
-		if !c.options.Devices {
-			continue
-		}
-		if claim.Status.Allocation == nil {
-			all = append(all, fuzzHolding{name: "claim " + claim.Name, amounts: c.mostOf(claim)})
-			continue
-		}
-		amounts, countable := c.amountsOf(claim)
-		if !countable {
-			continue
-		}
-		queues, sure := c.queuesOf(claim, d)
-		all = append(all, fuzzHolding{"claim " + claim.Name, amounts, queues, sure, true})
+		all = append(all, c.claimHoldings(claim, d)...)
 	}
 	return all
+}
+
+// claimHoldings returns what a claim holds. A claim without devices counts for what it asks for if a pod with a node uses it.
+func (c *fuzzCluster) claimHoldings(claim *resourcev1.ResourceClaim, d fuzzDecision) []fuzzHolding {
+	var all []fuzzHolding
+	queues, sure := c.queuesOf(claim, d)
+	certain := claim.Status.Allocation != nil || !d.earlier
+	if claim.Status.Allocation == nil {
+		if len(queues) > 0 {
+			all = append(all, fuzzHolding{name: "claim " + claim.Name, amounts: c.mostOf(claim), queues: queues})
+		}
+		decided := d.claims[claim.UID]
+		if decided == nil {
+			return all
+		}
+		claim.Status.Allocation = decided.Status.Allocation
+	}
+	amounts, countable := c.amountsOf(claim)
+	if !countable {
+		return all
+	}
+	return append(all, fuzzHolding{"claim " + claim.Name, amounts, queues, sure && certain, certain})
 }
 
 func (c *fuzzCluster) nodeOf(pod *corev1.Pod, d fuzzDecision) string {
@@ -138,100 +138,6 @@ func (c *fuzzCluster) path(name string) []string {
 			name = "root"
 		}
 	}
-}
-
-func requestsOfPod(pod *corev1.Pod) fuzzAmounts {
-	return amountsOfList(pod.Spec.Containers[0].Resources.Requests)
-}
-
-// amountsOfList returns quantities as Volcano counts them: it has no larger numbers.
-func amountsOfList(list corev1.ResourceList) fuzzAmounts {
-	amounts := fuzzAmounts{}
-	for name, quantity := range list {
-		amounts[string(name)] = min(quantity.AsApproximateFloat64(), math.MaxInt64/1000)
-	}
-	amounts["cpu"] *= 1000
-	amounts["memory"] = math.Ceil(amounts["memory"])
-	return amounts
-}
-
-// cardOf returns the card model that a pod with a node is charged for, and whether the node has it still.
-func (c *fuzzCluster) cardOf(pod *corev1.Pod, nodeName string) (model string, stable bool) {
-	if requestsOfPod(pod)["nvidia.com/gpu"] == 0 {
-		return "", false
-	}
-	now := ""
-	if node, exists := c.nodes.get(nodeName); exists {
-		now = node.Labels["nvidia.com/gpu.product"]
-	}
-	if before := c.cards[pod.UID]; before != "" {
-		return before, before == now
-	}
-	c.cards[pod.UID] = now
-	return now, true
-}
-
-// amountsOf returns the devices of an allocated claim. It is false if an allocation is for a request that does not exist.
-func (c *fuzzCluster) amountsOf(claim *resourcev1.ResourceClaim) (fuzzAmounts, bool) {
-	amounts := fuzzAmounts{}
-	for _, result := range claim.Status.Allocation.Devices.Results {
-		if ptr.Deref(result.AdminAccess, false) {
-			continue
-		}
-		class := classOfRequest(claim, result.Request)
-		if class == "" {
-			return nil, false
-		}
-		amounts["class/"+class]++
-		if consumed, shared := result.ConsumedCapacity["memory"]; shared {
-			amounts["class/"+class+"/memory"] += consumed.AsApproximateFloat64()
-		} else if device := c.device(result.Pool, result.Device); device != nil {
-			whole := device.Capacity["memory"].Value
-			amounts["class/"+class+"/memory"] += whole.AsApproximateFloat64()
-		}
-		if object := c.class(class); object != nil && object.Annotations[card.NameAnnotation] != "" {
-			amounts["card/"+object.Annotations[card.NameAnnotation]]++
-		}
-	}
-	return amounts, true
-}
-
-// mostOf returns the most that a claim without devices counts for: it counts if its pod runs all the same.
-func (c *fuzzCluster) mostOf(claim *resourcev1.ResourceClaim) fuzzAmounts {
-	amounts := fuzzAmounts{}
-	add := func(class string, count int64) {
-		amounts["class/"+class] += float64(max(count, 1))
-		if object := c.class(class); object != nil && object.Annotations[card.NameAnnotation] != "" {
-			amounts["card/"+object.Annotations[card.NameAnnotation]] += float64(max(count, 1))
-		}
-	}
-	for _, request := range claim.Spec.Devices.Requests {
-		if request.Exactly != nil {
-			add(request.Exactly.DeviceClassName, request.Exactly.Count)
-		}
-		for _, alternative := range request.FirstAvailable {
-			add(alternative.DeviceClassName, alternative.Count)
-		}
-	}
-	return amounts
-}
-
-func classOfRequest(claim *resourcev1.ResourceClaim, name string) string {
-	main, sub, _ := strings.Cut(name, "/")
-	for _, request := range claim.Spec.Devices.Requests {
-		if request.Name != main {
-			continue
-		}
-		if request.Exactly != nil {
-			return request.Exactly.DeviceClassName
-		}
-		for _, alternative := range request.FirstAvailable {
-			if alternative.Name == sub {
-				return alternative.DeviceClassName
-			}
-		}
-	}
-	return ""
 }
 
 // queuesOf returns the queues of the pods that hold a claim, and whether exactly one of them is charged for sure.

@@ -160,9 +160,9 @@ func (c *fuzzCluster) allowsCard(path []string, model string) bool {
 // checkLedger fails if a session does not begin with a charge for everything that runs, or charges anything twice.
 func (c *fuzzCluster) checkLedger() {
 	books, dimensions := opened.snapshot.Ledger, opened.snapshot.Dimensions
-	inFlight := decisionOf(c.late)
-	inFlight.claims = nil // the devices may have been released since
-	all := c.holdings(inFlight)
+	earlier := decisionOf(c.late)
+	earlier.earlier = true
+	all := c.holdings(earlier)
 	for _, queue := range c.queues {
 		id, found := books.Queue(queue.Name)
 		if !found || c.path(queue.Name) == nil {
