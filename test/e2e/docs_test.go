@@ -56,6 +56,9 @@ var (
 var _ = DescribeTable("Examples do what the page says in", func(ctx context.Context, page string, statements int, expectCharge func(context.Context, string, [][]string), samples ...string) {
 	text, err := os.ReadFile(filepath.Join("../../docs", page))
 	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) error { // with it, every sample device is a card
+		return ignoreNotFound(kube.ResourceV1().DeviceClasses().Delete(ctx, "h100-for-inference", metav1.DeleteOptions{}))
+	})
 	for _, sample := range samples {
 		Expect(controlPlane.Apply(ctx, filepath.Join("../../config/samples", sample))).To(Succeed())
 	}
