@@ -132,16 +132,11 @@ func (c *fuzzCluster) try(err error) {
 // likeAPIServer gives every change a version of its own, and refuses updates of old versions.
 func (c *fuzzCluster) likeAPIServer() {
 	c.kube.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		var object runtime.Object
-		switch a := action.(type) {
-		case clienttesting.UpdateAction:
-			object = a.GetObject()
-		case clienttesting.CreateAction:
-			object = a.GetObject()
-		default:
+		write, is := action.(clienttesting.UpdateAction) // or a CreateAction, which has the same methods
+		if !is {
 			return false, nil, nil
 		}
-		accessor, err := meta.Accessor(object)
+		accessor, err := meta.Accessor(write.GetObject())
 		if err != nil {
 			return false, nil, err
 		}
