@@ -40,7 +40,6 @@ type fuzzCluster struct {
 	testing.TB
 	*fuzzInput
 	options fuzzOptions
-	log     *fuzzLog
 	// history says what happened, for the message of a failure.
 	history []string
 

@@ -12,6 +12,9 @@ import (
 	"github.com/go-logr/logr"
 )
 
+// logged is the logger of all tests. It is set before they start, because goroutines that a test leaves behind go on logging.
+var logged = &fuzzLog{}
+
 // fuzzLog keeps the errors that this module logs. Other errors are dropped.
 type fuzzLog struct {
 	mu     sync.Mutex

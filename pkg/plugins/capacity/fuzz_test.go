@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
@@ -26,9 +24,6 @@ import (
 //
 // See CONTRIBUTING.md for how to run it.
 func FuzzSessions(f *testing.F) {
-	log := &fuzzLog{}
-	klog.SetLogger(logr.New(log))
-	f.Cleanup(klog.ClearLogger)
 	f.Cleanup(framework.CleanupPluginBuilders)
 	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAConsumableCapacity, true)
 	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
@@ -37,10 +32,9 @@ func FuzzSessions(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		log.take()
+		logged.take()
 		c := newFuzzCluster(t, newFuzzInput(data))
 		defer c.shutdown()
-		c.log = log
 		c.populate()
 		for range 2 + c.under(6) {
 			c.session()
@@ -66,7 +60,7 @@ func (c *fuzzCluster) session() {
 	c.scheduler.settle()
 	placed := c.scheduler.decided()
 	c.checkLimits(before, placed)
-	if errors := c.log.take(); errors != "" {
+	if errors := logged.take(); errors != "" {
 		c.fail("the plugin has logged errors: %s", errors)
 	}
 	c.bindAll(placed)
