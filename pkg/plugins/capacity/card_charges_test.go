@@ -205,6 +205,7 @@ func TestCardsThatComeToBeKnownAreCharged(t *testing.T) {
 	if got := p.cardsOfQueue("q", "H100"); got != "0" {
 		t.Errorf("%s are charged although nobody knows which", got)
 	}
+	s.Nodes[0] = s.Nodes[0].DeepCopy() // the session may still read the other one
 	s.Nodes[0].Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("8")
 	s.relabel(t, first, "H100")
 	framework.CloseSession(first)
