@@ -4,7 +4,6 @@ package dra
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -285,47 +284,5 @@ func TestASharedDeviceThatIsPickedTwice(t *testing.T) {
 		if err != nil || names(results) != c.want || r.asked > 2 {
 			t.Errorf("room %d: picked %q (%v) after %d sets, want %q after at most 2", c.room, names(results), err, r.asked, c.want)
 		}
-	}
-}
-
-// TestALongSearchTakesNothingFromOtherNodes: nodes are looked at at the same time.
-func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
-	effort := &Effort{}
-	long, short := effort.beginNode(), effort.beginNode()
-	for long.spend(1) == nil {
-	}
-	if err := short.spend(effortOfNode); err != nil {
-		t.Errorf("a node that was looked at after a long search began: %v", err)
-	}
-	idle := effort.beginNode()
-	idle.endNode()
-	if err := long.spend(effortOfNode); err != nil {
-		t.Errorf("what a node did not need is left to others: %v", err)
-	}
-	if err := long.spend(1); err == nil {
-		t.Error("the bound does not hold")
-	}
-}
-
-// TestEffortIsSharedByNodes: each node adds some, and a search that the bound ended is not an answer of "no".
-func TestEffortIsSharedByNodes(t *testing.T) {
-	var requests []resourceapi.DeviceRequest
-	for i := range 31 {
-		var alternatives []resourceapi.DeviceRequest
-		for j := range 8 {
-			alternatives = append(alternatives, exactly(fmt.Sprint("a", j), "gpu", 1))
-		}
-		requests = append(requests, firstAvailable(fmt.Sprint("r", i), alternatives...))
-	}
-	allocator, catalog := sizes(strings.Repeat("80 ", 31)).allocator(nil)
-	r, effort := &room{catalog: catalog, most: 1}, &Effort{}
-	for range 10 {
-		_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, r.quota(), effort)
-		if unfinished := new(UnfinishedError); !errors.As(err, &unfinished) || unfinished.Requests != 248 {
-			t.Errorf("the error is %v", err)
-		}
-	}
-	if r.asked > (effortOfPod+10*effortOfNode)/248 {
-		t.Errorf("%d sets were tried", r.asked)
 	}
 }

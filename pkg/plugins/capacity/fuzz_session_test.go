@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
@@ -200,11 +201,10 @@ func (c *fuzzCluster) mark() string {
 // await waits for a goroutine of the plugin.
 func (c *fuzzCluster) await(what string, condition func() bool) {
 	c.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for pause := 20 * time.Microsecond; !condition(); pause = min(2*pause, 5*time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.fail("not so in time: %s", what)
-		}
-		time.Sleep(pause)
+	err := wait.PollUntilContextTimeout(c.Context(), 100*time.Microsecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	})
+	if err != nil {
+		c.fail("not so in time: %s", what)
 	}
 }

@@ -72,8 +72,7 @@ func (c *Cache) missingCardHolder(known map[types.UID]bool, pods corelisters.Pod
 		return nil
 	}
 	for _, pod := range all {
-		over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		if !known[pod.UID] && pod.Spec.NodeName != "" && !over && inPodGroup(pod) && demand.RequestsCards(pod, c.Fleet) {
+		if !known[pod.UID] && pod.Spec.NodeName != "" && !isOver(pod) && inPodGroup(pod) && demand.RequestsCards(pod, c.Fleet) {
 			return pod
 		}
 	}
