@@ -40,6 +40,9 @@ func main() {
 	}
 	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(capacity.Name, capacity.CardName))
 	framework.RegisterPluginBuilder(crossquota.Name, crossquota.NewBuilder())
+	for _, action := range plugins.Actions() {
+		framework.RegisterAction(action)
+	}
 
 	opts, logFlushFrequency := parseFlags()
 	if opts.PrintVersion {

@@ -28,6 +28,8 @@ const (
 	cards        = capacity + "/internal/cards"
 	quotas       = capacity + "/internal/quotas"
 	reclaim      = capacity + "/internal/reclaim"
+	eviction     = capacity + "/internal/eviction"
+	victims      = capacity + "/internal/victims"
 	predicates   = "pkg/plugins/predicates"
 	volcano      = "volcano.sh/volcano"
 	volcanosAPIs = "volcano.sh/apis"
@@ -48,7 +50,7 @@ var rooms = []room{
 
 	{folder: capacity, reaches: []string{
 		"apis", "pkg/client", "pkg/card", "pkg/ledger", "pkg/quota", "pkg/dra", "pkg/demand", "pkg/allocation", "pkg/readiness", "pkg/record",
-		report, snapshot, quotas, devices, cards, reclaim, predicates,
+		report, snapshot, quotas, devices, cards, reclaim, eviction, victims, predicates,
 	}},
 	{folder: report, reaches: []string{"apis", "pkg/ledger", "pkg/demand", "pkg/card", "pkg/dra", "pkg/record"},
 		avoids: []string{snapshot, quotas, devices, cards, reclaim}},
@@ -62,6 +64,9 @@ var rooms = []room{
 		avoids: []string{snapshot, quotas, devices, reclaim, "pkg/allocation"}},
 	{folder: reclaim, reaches: []string{"pkg/demand", "pkg/card", "pkg/dra", "pkg/ledger", "pkg/record"},
 		avoids: []string{report, snapshot, quotas, devices, cards}, shuns: []string{volcano}},
+	{folder: eviction, reaches: []string{snapshot, victims, "apis", "pkg/client", "pkg/readiness", "pkg/card", "pkg/dra", "pkg/demand", "pkg/ledger", "pkg/quota", "pkg/record", report, quotas},
+		avoids: []string{devices, cards, reclaim}},
+	{folder: victims, shuns: []string{"*"}},
 	{folder: predicates},
 	{folder: "pkg/plugins/crossquota"},
 

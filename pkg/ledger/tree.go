@@ -61,6 +61,8 @@ type Ledger struct {
 	// total is what the cluster has of every resource; nil if that is not known.
 	total     Amounts
 	uncovered []Uncovered
+	// deserving says in which dimensions a queue of a group of siblings deserves something.
+	deserving map[groupDimension]bool
 	// overlay holds the changes of a view. It is nil in a ledger that is not a view.
 	overlay *overlay
 	// held says that what releasing holders hold counts, see Held.
@@ -90,6 +92,7 @@ func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []S
 	}
 	l.reserve()
 	l.deriveLimits()
+	l.findDeserving()
 	return l, placement.setAside()
 }
 

@@ -3,8 +3,10 @@
 package capacity
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -25,6 +27,10 @@ const (
 	deviceAccounting = "deviceAccounting"
 	// deviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
 	deviceQuotaRequired = "deviceQuotaRequired"
+	// reclaimGangs allows to evict a gang that cannot lose a pod as a whole.
+	reclaimGangs = "reclaimGangs"
+	// reservationTimeout is for how long what was freed by evictions is kept for the pods that it was freed for.
+	reservationTimeout = "reservationTimeout"
 	// nodeOrderWeight is how much the preference among cards counts.
 	nodeOrderWeight = "nodeOrderWeight"
 	// cardResourceNames are the resources that stand for cards, in place of the default rule.
@@ -49,6 +55,8 @@ type arguments struct {
 	cardQuotaRequired      bool
 	deviceAccounting       string
 	deviceQuotaRequired    bool
+	reclaimGangs           bool
+	reservationTimeout     time.Duration
 	nodeOrderWeight        float64
 	cardResources          card.ResourceNames
 }
@@ -64,12 +72,33 @@ func readArguments(name string, given framework.Arguments) arguments {
 	given.GetBool(&a.cardQuotaRequired, cardQuotaRequired)
 	given.GetBool(&a.deviceQuotaRequired, deviceQuotaRequired)
 	a.deviceAccounting = readAccounting(name, given[deviceAccounting])
+	given.GetBool(&a.reclaimGangs, reclaimGangs)
+	a.reservationTimeout = readTimeout(name, given[reservationTimeout])
 	given.GetFloat64(&a.nodeOrderWeight, nodeOrderWeight)
 	var err error
 	if a.cardResources, err = readResourceNames(given[cardResourceNames]); err != nil {
 		klog.ErrorS(err, "An argument of the plugin is invalid and is left out", "plugin", name, "argument", cardResourceNames)
 	}
 	return a
+}
+
+// defaultReservationTimeout is longer than most pods take to terminate.
+const defaultReservationTimeout = 10 * time.Minute
+
+// readTimeout takes a duration such as 10m.
+func readTimeout(name string, argument any) time.Duration {
+	if argument == nil {
+		return defaultReservationTimeout
+	}
+	timeout, err := time.ParseDuration(fmt.Sprint(argument))
+	if err == nil && timeout <= 0 {
+		err = errors.New("it must be more than zero")
+	}
+	if err != nil {
+		klog.ErrorS(err, "An argument of the plugin is invalid and is left out", "plugin", name, "argument", reservationTimeout, "value", argument)
+		return defaultReservationTimeout
+	}
+	return timeout
 }
 
 // readAccounting takes one of the known values.

@@ -148,7 +148,7 @@ func TestDevicesOutliveTheirQueue(t *testing.T) {
 	after.withDevices(quotas)
 	s.cache.quotas = after.cache.quotas
 	after.cache = s.cache
-	after.ResourceClaims = s.ResourceClaims
+	after.ResourceClaims, after.strays = s.ResourceClaims, s.Pods
 	after.job("next", "other", inqueue, nil, after.claimed(2, newPod("next", "", cpu(1))))
 	second := after.open(t)
 	p := pluginOf(second)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
@@ -159,7 +160,7 @@ func (c *fuzzCluster) allowsCard(path []string, model string) bool {
 
 // checkLedger fails if a session does not begin with a charge for everything that runs, or charges anything twice.
 func (c *fuzzCluster) checkLedger() {
-	books, dimensions := opened.snapshot.Ledger, opened.snapshot.Dimensions
+	books, held, dimensions := opened.snapshot.Ledger, opened.snapshot.Held(), opened.snapshot.Dimensions
 	earlier := decisionOf(c.late)
 	earlier.earlier = true
 	all := c.holdings(earlier)
@@ -169,11 +170,15 @@ func (c *fuzzCluster) checkLedger() {
 			continue
 		}
 		_, most := c.held(queue.Name, all)
-		least := c.heldByPodsThatStay(queue.Name, all)
+		least, withUnused := c.heldByPodsThatStay(queue.Name, all)
 		for name, dimension := range c.dimensions() {
-			got := books.Balance(id, ledger.Allocated, dimensions.Ordinal(dimension)).Float(1_000_000_000)
+			o := dimensions.Ordinal(dimension)
+			got := books.Balance(id, ledger.Allocated, o).Float(1_000_000_000)
 			if name == "cpu" {
 				got *= 1000
+			}
+			if kept := held.Balance(id, ledger.Allocated, o).Float(1_000_000_000); dimension.Kind == ledger.DeviceCount && kept < withUnused[name]-1e-6 {
+				c.fail("queue %s may get all but %v of %s, it and claims that nobody uses have %v: %v", queue.Name, kept, name, withUnused[name], all)
 			}
 			if tolerance := 1e-6 * max(1, got); got < least[name]-tolerance || got > most[name]+tolerance {
 				c.fail("queue %s is charged for %v of %s, it has %v to %v: %v", queue.Name, got, name, least[name], most[name], all)
@@ -204,9 +209,10 @@ func (c *fuzzCluster) dimensions() map[string]ledger.Dimension {
 	return named
 }
 
-// heldByPodsThatStay returns the least that a queue is charged in the ledger, which leaves out what terminating pods hold.
-func (c *fuzzCluster) heldByPodsThatStay(queue string, all []fuzzHolding) fuzzAmounts {
-	terminating := map[string]bool{}
+// heldByPodsThatStay returns the least that a queue is charged in the ledger, which leaves out what terminating pods hold and
+// what nobody uses any more, and the same with what nobody uses.
+func (c *fuzzCluster) heldByPodsThatStay(queue string, all []fuzzHolding) (least, withUnused fuzzAmounts) {
+	terminating, unused := map[string]bool{}, map[string]bool{}
 	for _, pod := range c.pods {
 		if pod.DeletionTimestamp == nil {
 			continue
@@ -216,6 +222,16 @@ func (c *fuzzCluster) heldByPodsThatStay(queue string, all []fuzzHolding) fuzzAm
 			terminating["claim "+claim] = true
 		}
 	}
-	least, _ := c.held(queue, slices.DeleteFunc(slices.Clone(all), func(h fuzzHolding) bool { return terminating[h.name] }))
-	return least
+	for _, claim := range c.claims() {
+		unused["claim "+claim.Name] = !slices.ContainsFunc(c.pods, func(pod *corev1.Pod) bool { return uses(pod, claim) })
+	}
+	stay := slices.DeleteFunc(slices.Clone(all), func(h fuzzHolding) bool { return terminating[h.name] })
+	withUnused, _ = c.held(queue, stay)
+	least, _ = c.held(queue, slices.DeleteFunc(stay, func(h fuzzHolding) bool { return unused[h.name] }))
+	return least, withUnused
+}
+
+// uses reports whether a claim is reserved for a pod that has not ended.
+func uses(pod *corev1.Pod, claim *resourcev1.ResourceClaim) bool {
+	return !isOver(pod) && slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
 }

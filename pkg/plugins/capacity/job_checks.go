@@ -106,7 +106,7 @@ func (p *plugin) checkJobQuota(ask jobAsk) report.Refusal {
 	switch {
 	case err != nil:
 		return report.Uncountable{Err: err}
-	case refused != nil:
+	case refused != nil && !p.mayEnterByRight(ask):
 		return p.snapshot.Refuse(ask.queue, refused)
 	default:
 		return nil

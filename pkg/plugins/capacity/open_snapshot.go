@@ -80,7 +80,7 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	config := devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.limitedCardsOn, Refuse: p.snapshot.Refuse,
-		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Attributed: p.snapshot.Attributed,
+		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Attributed: p.snapshot.Attributed, Leaving: p.snapshot.Leaving,
 		Nodes: p.cache.nodes, Pods: p.pods,
 	}
 	if p.snapshot.UnlistedOnPick() {

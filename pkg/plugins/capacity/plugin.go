@@ -11,8 +11,10 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
@@ -71,6 +73,16 @@ type plugin struct {
 	// current is the pod whose PrePredicate ran last. It is here for speed alone: Volcano filters the nodes of one pod at
 	// a time.
 	current currentPod
+	// solves finds victims. It is nil until a job asks.
+	solves *eviction.Solver
+	// evicting says that upstream evicts for jobs without devices and limited cards.
+	evicting bool
+	// kept has the nodes where something is kept for pods that others were evicted for. It is nil until keepFreed has run.
+	kept map[string]bool
+	// clusterState is a hash of what decides whether others can be evicted, zero if it is not known.
+	clusterState uint64
+	// held has what the jobs of each priority hold that may be preempted, by queue. It is nil until it is needed.
+	held map[ledger.QueueID]map[int32]ledger.Amounts
 	// filtered has the placements of pods whose nodes are filtered in this session.
 	filtered []*placement
 }
@@ -86,7 +98,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 		klog.ErrorS(nil, "The scheduler's configuration has this plugin under both of its names, the second one is left out", "plugin", p.Name())
 		return
 	}
-	p.session = ssn
+	p.session, p.cache.opened = ssn, p
 	p.cache.start(ssn)
 	p.cache.report.Begin(ssn.UID)
 	p.openSnapshot()
@@ -105,6 +117,7 @@ func (p *plugin) register(ssn *framework.Session) {
 	ssn.AddQueueOrderFn(p.Name(), p.queueOrder)
 	ssn.AddPreemptiveFn(p.Name(), p.preemptive)
 	ssn.AddReclaimableFn(p.Name(), p.reclaimable)
+	ssn.AddPreemptableFn(p.Name(), p.preemptable)
 	ssn.AddSimulateAddTaskFn(p.Name(), p.simulateAddTask)
 	ssn.AddSimulateRemoveTaskFn(p.Name(), p.simulateRemoveTask)
 	ssn.AddSimulateAllocatableFn(p.Name(), p.simulateAllocatable)
@@ -121,6 +134,8 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 	if p.session == nil {
 		return // the session has the plugin under its other name
 	}
+	p.cache.opened = nil
+	p.forgetHopeless()
 	p.deallocateUnusable()
 	p.report()
 	p.publish()

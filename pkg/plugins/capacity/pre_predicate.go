@@ -22,11 +22,17 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	p.current = currentPod{pod: task.Pod, placement: state.placement}
 	pod := p.snapshot.Known(task.Pod)
 	filters := pod != nil && (pod.Cards != nil || pod.HasClaims && p.devices != nil)
-	if !task.BestEffort && !filters {
+	if !task.BestEffort && !filters && !p.evicting {
 		return nil
 	}
 	job := p.jobOf(task)
 	if job == nil {
+		return nil
+	}
+	if p.evicting && p.decides(job) {
+		return errElsewhere
+	}
+	if !task.BestEffort && !filters {
 		return nil
 	}
 	queue, found := p.session.Queues[job.Queue]

@@ -11,6 +11,12 @@ import (
 // predicate is Volcano's PredicateFn: does the node have the cards and devices that the pod asks for, and does the
 // quota allow just these? Volcano calls it for several nodes at the same time.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
+	if err := p.refuseKept(task, node); err != nil {
+		return err
+	}
+	if p.solves != nil && p.solves.Checking() {
+		return nil
+	}
 	placement := p.current.placement
 	if p.current.pod != task.Pod {
 		placement = p.existingPlacement(task)

@@ -16,6 +16,9 @@ import (
 // reclaimable is Volcano's ReclaimableFn: which pods of a node can be evicted, so that the reclaimer gets what its
 // queue deserves?
 func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+	if p.solves != nil && p.solves.Asked() {
+		return reclaimees, util.Permit
+	}
 	pod, err := p.snapshot.PodOf(reclaimer)
 	if err != nil {
 		klog.V(3).InfoS("Pod cannot reclaim", "pod", klog.KRef(reclaimer.Namespace, reclaimer.Name), "reason", err.Error())

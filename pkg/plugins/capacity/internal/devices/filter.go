@@ -99,6 +99,5 @@ func (s *Session) checkCapacities(state *State, lacking []ledger.Ordinal, result
 }
 
 func firstDevice(result *resourceapi.AllocationResult) dra.DeviceID {
-	first := &result.Devices.Results[0]
-	return dra.DeviceID{Driver: first.Driver, Pool: first.Pool, Device: first.Device}
+	return idOf(&result.Devices.Results[0])
 }

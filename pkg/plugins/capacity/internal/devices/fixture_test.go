@@ -139,6 +139,7 @@ func (f *fixture) open() {
 		},
 		Assign:   func(c *demand.Claim, picked ledger.Amounts) error { return c.Assign(f.books, picked) },
 		Unassign: func(c *demand.Claim) error { return c.Unassign(f.books) },
+		Leaving:  func(*resourceapi.ResourceClaim) bool { return false },
 		Attributed: func(uid types.UID) bool {
 			for c := range f.counter.Claims.All {
 				if c.Object.UID == uid {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -39,6 +40,7 @@ func (s *Session) Promise(state *State, node *corev1.Node, leaving []*demand.Pod
 	for _, claim := range promised {
 		if s.promises[claim.UID] == nil {
 			withdraw := s.allocator.Suppose(nil, []*resourceapi.AllocationResult{claim.Status.Allocation})
+			s.notePromise(claim.Status.Allocation)
 			s.promises[claim.UID] = &promise{claim: claim, pods: map[types.UID]bool{}, withdraw: withdraw}
 		}
 		s.promises[claim.UID].pods[state.pod.Object.UID] = true
@@ -77,7 +79,8 @@ func (s *Session) pickWithout(state *State, node *corev1.Node, leaving []*demand
 	if len(search.unallocated) == 0 {
 		return claims, nil
 	}
-	defer s.allocator.Suppose(s.freedBy(leaving), s.promised())()
+	freed := append(s.freedBy(leaving), s.freedSoon(node)...)
+	defer s.allocator.Suppose(freed, s.promisedOf(freed))()
 	picked, err := s.pick(search, node)
 	if err != nil {
 		return nil, err
@@ -108,12 +111,38 @@ func (s *Session) booksWithout(leaving []*demand.Pod) *ledger.Ledger {
 	return books
 }
 
-func (s *Session) promised() []*resourceapi.AllocationResult {
+// promisedOf returns the promised allocations that have devices of these.
+func (s *Session) promisedOf(freed []*resourceapi.AllocationResult) []*resourceapi.AllocationResult {
 	var all []*resourceapi.AllocationResult
-	for _, promise := range s.promises {
-		all = append(all, promise.claim.Status.Allocation)
+	for _, allocation := range freed {
+		for i := range allocation.Devices.Results {
+			all = append(all, s.promisedDevices[idOf(&allocation.Devices.Results[i])]...)
+		}
 	}
 	return all
+}
+
+// notePromise remembers which devices a promise has.
+func (s *Session) notePromise(allocation *resourceapi.AllocationResult) {
+	if s.promisedDevices == nil {
+		s.promisedDevices = map[dra.DeviceID][]*resourceapi.AllocationResult{}
+	}
+	for i := range allocation.Devices.Results {
+		id := idOf(&allocation.Devices.Results[i])
+		s.promisedDevices[id] = append(s.promisedDevices[id], allocation)
+	}
+}
+
+// forgetPromise undoes notePromise.
+func (s *Session) forgetPromise(allocation *resourceapi.AllocationResult) {
+	for i := range allocation.Devices.Results {
+		id := idOf(&allocation.Devices.Results[i])
+		s.promisedDevices[id] = slices.DeleteFunc(s.promisedDevices[id], func(other *resourceapi.AllocationResult) bool { return other == allocation })
+	}
+}
+
+func idOf(result *resourceapi.DeviceRequestAllocationResult) dra.DeviceID {
+	return dra.DeviceID{Driver: result.Driver, Pool: result.Pool, Device: result.Device}
 }
 
 // freedBy returns the allocations that nobody uses any more when pods are gone.
@@ -131,6 +160,37 @@ func (s *Session) freedBy(leaving []*demand.Pod) []*resourceapi.AllocationResult
 		}
 	}
 	return freed
+}
+
+// freedSoon returns the allocations on a node that nobody uses any more, although the API server still has them.
+func (s *Session) freedSoon(node *corev1.Node) []*resourceapi.AllocationResult {
+	if s.unused == nil {
+		s.unused = s.findUnused()
+	}
+	var freed []*resourceapi.AllocationResult
+	for i := range s.unused {
+		if s.unused[i].check(node) == nil {
+			freed = append(freed, s.unused[i].Status.Allocation)
+		}
+	}
+	return freed
+}
+
+func (s *Session) findUnused() []allocatedClaim {
+	unused := []allocatedClaim{}
+	claims, err := ClaimReader{s.Cache}.Allocated()
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+	}
+	for _, object := range claims {
+		if !s.Leaving(object) {
+			continue
+		}
+		if claim, err := allocatedClaimOf(object); err == nil {
+			unused = append(unused, claim)
+		}
+	}
+	return unused
 }
 
 // usedOnlyBy reports whether a claim is reserved for no other pods than these, and for at least one of them.
@@ -152,6 +212,7 @@ func (s *Session) withdraw(pod *demand.Pod) {
 		delete(promise.pods, pod.Object.UID)
 		if len(promise.pods) == 0 {
 			promise.withdraw()
+			s.forgetPromise(promise.claim.Status.Allocation)
 			delete(s.promises, uid)
 		}
 	}

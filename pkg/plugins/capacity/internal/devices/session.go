@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
@@ -36,6 +37,8 @@ type Config struct {
 	// Assign makes a claim come to what was picked for it. Unassign undoes that.
 	Assign   func(*demand.Claim, ledger.Amounts) error
 	Unassign func(*demand.Claim) error
+	// Leaving reports whether nobody uses an allocated claim any more.
+	Leaving func(*resourceapi.ResourceClaim) bool
 	// Attributed reports whether it is known which queue a claim is charged to.
 	Attributed func(claim types.UID) bool
 
@@ -52,8 +55,12 @@ type Session struct {
 	allocator *dra.Allocator
 	// evictable picks devices as if no queue held any.
 	evictable evictable
+	// unused has the claims that nobody uses any more. It is nil until they are looked for.
+	unused []allocatedClaim
 	// promises has what was picked for claims of pipelined pods. It is nil if there are none.
 	promises map[types.UID]*promise
+	// promisedDevices has the promised allocations of each device.
+	promisedDevices map[dra.DeviceID][]*resourceapi.AllocationResult
 	// late is the number of pods for which the time for the search ended.
 	late atomic.Int32
 	// outside has who holds devices outside of all queues. It is nil until a pod lacks devices.

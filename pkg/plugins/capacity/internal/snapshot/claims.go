@@ -35,7 +35,7 @@ type consumer struct {
 
 // holds reports whether the consumer holds a claim for good: it has a node, or the claim is allocated to it.
 func (c *consumer) holds(claim *demand.Claim) bool {
-	return c.task.Status != api.Releasing && (api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object))
+	return !isLeaving(c.task) && (api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object))
 }
 
 // chargeClaims charges the claims that pods hold. A claim that several pods share is charged to one of them, the
@@ -60,7 +60,7 @@ func (s *Snapshot) chargeClaims() {
 	}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
-			if c.task.Status == api.Releasing && dra.HeldBy(c.task.Pod, claim.Object) {
+			if isLeaving(c.task) && dra.HeldBy(c.task.Pod, claim.Object) {
 				s.retain(c.pod.Queue, c.task, claim.Part)
 			}
 		}

@@ -3,6 +3,7 @@
 package snapshot
 
 import (
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -30,13 +31,22 @@ func (s *Snapshot) chargeOrphanedClaims() {
 			continue
 		}
 		queue, attributed := s.queueOfClaim(object)
-		if err := s.Ledger.Charge(queue, ledger.Holder(object.UID), ledger.Demand{claim.Part}); err != nil {
+		if err := s.chargeOrphan(queue, object, claim.Part); err != nil {
 			klog.ErrorS(err, "Failed to charge a claim", "claim", klog.KObj(object))
 		}
 		if !attributed {
 			s.unattributed[ledger.Holder(object.UID)] = true
 		}
 	}
+}
+
+// chargeOrphan charges a claim that no pod of the session holds. If its devices are free soon, it counts as what releasing pods
+// hold: nobody gets the devices, but nobody is evicted for others either.
+func (s *Snapshot) chargeOrphan(queue ledger.QueueID, object *resourceapi.ResourceClaim, part *ledger.Part) error {
+	if s.Leaving(object) {
+		return s.Ledger.Retain(queue, ledger.Holder(object.UID), part)
+	}
+	return s.Ledger.Charge(queue, ledger.Holder(object.UID), ledger.Demand{part})
 }
 
 // Attributed reports whether it is known which queue pays for a claim.

@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	schedulinglistersv1 "k8s.io/client-go/listers/scheduling/v1"
 
@@ -79,6 +80,8 @@ type Snapshot struct {
 	misplaced map[string]string
 	// consumers are the pods with claims, the oldest first.
 	consumers []consumer
+	// alive has which of them have not ended. It is nil until it is needed.
+	alive map[types.UID]bool
 	// unattributed has the holders that are charged to root, because nobody knows which queue they came from: pods, and
 	// claims that no pod holds. unattributedPods are those that are pods.
 	unattributed     map[ledger.Holder]bool

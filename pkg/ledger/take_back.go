@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+// Target returns how much of one dimension a queue may take back from others, and may keep when others take back:
+// what it deserves, at least its guarantee. If the queue deserves nothing there, but one of its siblings does, the target
+// is zero. It is not set if neither the queue nor a sibling deserves anything: then nobody at that level takes anything
+// back in this dimension.
+func (l *Ledger) Target(q QueueID, o Ordinal) Limit {
+	if own := l.Deserved(q, o); own.Set {
+		return own
+	}
+	if l.deserving[groupDimension{l.siblings(q), o}] {
+		return nothing
+	}
+	return unlimited
+}
+
+// groupDimension is a dimension of a group of siblings.
+type groupDimension struct {
+	group     int
+	dimension Ordinal
+}
+
+// findDeserving notes in which dimensions some queue of each group of siblings deserves something.
+func (l *Ledger) findDeserving() {
+	l.deserving = map[groupDimension]bool{}
+	for i := range l.queues {
+		for o, deserved := range l.queues[i].deserved {
+			if deserved.Set {
+				l.deserving[groupDimension{l.siblings(QueueID(i)), Ordinal(o)}] = true
+			}
+		}
+	}
+}
+
+// MayTakeBack reports whether queue q may take back from another queue, so that it gets an amount of one dimension in
+// addition to what it has: with it, neither q nor any of its ancestors below the lowest common one may have more
+// than its target, and the highest of them must have a target. Nobody takes back from a queue of which it is an ancestor or
+// descendant.
+func (l *Ledger) MayTakeBack(q, from QueueID, o Ordinal, amount Amount) bool {
+	if l.Within(q, from) || l.Within(from, q) {
+		return false
+	}
+	top, _ := l.Branches(q, from)
+	for id := q; ; id = l.queues[id].parent {
+		target := l.Target(id, o)
+		total, err := l.used(id, o).Add(amount)
+		if err != nil || target.exceededBy(total) {
+			return false
+		}
+		if id == top {
+			return target.Set
+		}
+	}
+}
+
+// KeepsTarget reports whether queue q, and its ancestors below the lowest one that it shares with another queue, have at
+// least their targets in one dimension. Ask a view in which the victims are released.
+func (l *Ledger) KeepsTarget(q, other QueueID, o Ordinal) bool {
+	_, top := l.Branches(other, q)
+	for id := q; ; id = l.queues[id].parent {
+		if target := l.Target(id, o); target.Set && l.used(id, o).Cmp(target.Amount) < 0 {
+			return false
+		}
+		if id == top {
+			return true
+		}
+	}
+}
+
+// KeepsGuarantees reports whether queue q, and its ancestors below the lowest one that it shares with another queue,
+// have at least what they are guaranteed in each dimension in which something was freed. Ask a view in which the victims are
+// released.
+func (l *Ledger) KeepsGuarantees(q, other QueueID, freed Amounts) bool {
+	_, top := l.Branches(other, q)
+	for id := q; ; id = l.queues[id].parent {
+		for _, e := range l.queues[id].guarantee {
+			if freed.Of(e.Dimension).Sign() > 0 && l.used(id, e.Dimension).Cmp(e.Amount) < 0 {
+				return false
+			}
+		}
+		if id == top {
+			return true
+		}
+	}
+}
+
+// Excess returns by how much a queue has more than its target, as a fraction of the target, or of what the queue has if
+// the target is zero. It is 0 for a queue without a target, and never negative.
+func (l *Ledger) Excess(q QueueID, o Ordinal) float64 {
+	target, used := l.Target(q, o), l.used(q, o)
+	if !target.exceededBy(used) {
+		return 0
+	}
+	if target.Amount.Sign() <= 0 {
+		return used.float()
+	}
+	return used.float()/target.Amount.float() - 1
+}
+
+// MayEnterByRight reports whether a job that needs at least these amounts may enter the queue although an ancestor has no room for
+// it, because the queue may take back what it needs: wherever an ancestor lacks room in a dimension, the queue and all
+// its ancestors below that one stay within their targets, what other jobs still need included, and the highest of
+// them has one. Spare is what jobs of the queue would lose to the job. It makes room in the queue itself, too.
+func (l *Ledger) MayEnterByRight(q QueueID, minimum, spare Amounts) bool {
+	for _, e := range minimum {
+		for id, below := q, none; id != none; id, below = l.queues[id].parent, id {
+			if l.hasRoom(id, e, spare.Of(e.Dimension)) {
+				continue
+			}
+			if below == none || !l.withinTargets(q, below, e) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hasRoom reports whether the queue has room for a job when it has so much less.
+func (l *Ledger) hasRoom(q QueueID, e Entry, spare Amount) bool {
+	limit := l.limitAt(q, e.Dimension, withAncestors)
+	if !limit.Set || e.Amount.Sign() <= 0 {
+		return true
+	}
+	total, err := l.committed(q, e.Dimension)
+	if err == nil {
+		total, err = total.Sub(spare)
+	}
+	if err == nil {
+		total, err = total.Add(e.Amount)
+	}
+	return err == nil && !limit.exceededBy(total)
+}
+
+// withinTargets reports whether a job stays within the targets of the queue and its ancestors up to top, which has one.
+func (l *Ledger) withinTargets(q, top QueueID, e Entry) bool {
+	for id := q; ; id = l.queues[id].parent {
+		target := l.Target(id, e.Dimension)
+		total, err := l.committed(id, e.Dimension)
+		if err == nil {
+			total, err = total.Add(e.Amount)
+		}
+		if err != nil || target.exceededBy(total) {
+			return false
+		}
+		if id == top {
+			return target.Set
+		}
+	}
+}

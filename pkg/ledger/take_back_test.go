@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import "testing"
+
+// level is a queue with what it deserves, guarantees, may have, and has of one dimension; -1 for nothing listed.
+type level struct {
+	name, parent                         string
+	deserved, guarantee, capability, has int64
+}
+
+func takeBackTree(t *testing.T, levels []level) (*Ledger, Ordinal) {
+	t.Helper()
+	dimensions := &Dimensions{}
+	o := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "h100"})
+	amounts := func(units int64) Amounts {
+		if units < 0 {
+			return nil
+		}
+		return Amounts{{Dimension: o, Amount: Units(units)}}
+	}
+	var specs []QueueSpec
+	for _, l := range levels {
+		specs = append(specs, QueueSpec{Name: l.name, Parent: l.parent, Deserved: amounts(l.deserved), Guarantee: amounts(l.guarantee), Capability: amounts(l.capability)})
+	}
+	books, aside := New(dimensions, nil, specs)
+	if len(aside) > 0 {
+		t.Fatal(aside)
+	}
+	for _, l := range levels {
+		if l.has > 0 {
+			if err := books.Charge(books.ids[l.name], Holder(l.name), Demand{NewPart(amounts(l.has))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return books, o
+}
+
+func TestTakingBack(t *testing.T) {
+	flat := []level{{"root", "", -1, -1, -1, 0}, {"a", "root", 2, -1, -1, 0}, {"b", "root", 2, -1, -1, 4}}
+	nested := []level{
+		{"root", "", -1, -1, -1, 0}, {"org", "root", 4, -1, -1, 0}, {"team", "org", 2, -1, -1, 0}, {"mate", "org", 2, -1, -1, 2},
+		{"other", "root", 4, -1, -1, 6},
+	}
+	neutral := []level{{"root", "", -1, -1, -1, 0}, {"org", "root", 4, -1, -1, 0}, {"team", "org", -1, -1, -1, 0}, {"other", "root", 4, -1, -1, 8}}
+	for _, c := range []struct {
+		name     string
+		levels   []level
+		q, from  string
+		amount   int64
+		may      bool
+		mayLose  int64
+		keepsAll bool
+	}{
+		{"up to what the queue deserves", flat, "a", "b", 2, true, 2, true},
+		{"not more", flat, "a", "b", 3, false, 2, true},
+		{"the other one keeps what it deserves", flat, "a", "b", 1, true, 3, false},
+		{"a queue that has more than it deserves takes nothing back", flat, "b", "a", 1, false, 0, false},
+		{"every ancestor below the common one is within its target", nested, "team", "other", 2, true, 2, true},
+		{"beyond the target of the queue although the ancestor has room", nested, "team", "other", 3, false, 2, true},
+		{"within one branch, the ancestors above do not count", nested, "team", "mate", 2, true, 0, true},
+		{"a level at which nobody deserves anything has no say", neutral, "team", "other", 4, true, 4, true},
+		{
+			"a queue that lists nothing deserves nothing if a sibling lists something",
+			[]level{{"root", "", -1, -1, -1, 0}, {"a", "root", 2, -1, -1, 0}, {"b", "root", -1, -1, -1, 4}}, "a", "b", 2, true, 4, true,
+		},
+		{
+			"but it keeps its guarantee",
+			[]level{{"root", "", -1, -1, -1, 0}, {"a", "root", 2, -1, -1, 0}, {"b", "root", -1, 3, -1, 4}}, "a", "b", 2, true, 2, false,
+		},
+		{
+			"a guarantee is deserved at least",
+			[]level{{"root", "", -1, -1, -1, 0}, {"a", "root", 1, 2, -1, 0}, {"b", "root", 1, -1, -1, 4}}, "a", "b", 2, true, 3, true,
+		},
+		{
+			"if nobody deserves anything, nobody takes anything back",
+			[]level{{"root", "", -1, -1, -1, 0}, {"a", "root", -1, -1, -1, 0}, {"b", "root", -1, -1, -1, 4}}, "a", "b", 1, false, 4, true,
+		},
+		{"nobody takes back from an ancestor", nested, "team", "org", 1, false, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			books, o := takeBackTree(t, c.levels)
+			q, from := books.ids[c.q], books.ids[c.from]
+			if got := books.MayTakeBack(q, from, o, Units(c.amount)); got != c.may {
+				t.Errorf("may take back %d: %t", c.amount, got)
+			}
+			if c.q == "team" && c.from == "org" {
+				return
+			}
+			view := books.View()
+			view.shift(from, charged, Amounts{{Dimension: o, Amount: Units(c.mayLose)}}, true)
+			keeps := view.KeepsTarget(from, q, o) && view.KeepsGuarantees(from, q, Amounts{{Dimension: o, Amount: Units(1)}})
+			if keeps != c.keepsAll {
+				t.Errorf("after a loss of %d, the queue has what it deserves: %t", c.mayLose, keeps)
+			}
+		})
+	}
+}
+
+func TestEnteringByRight(t *testing.T) {
+	full := []level{{"root", "", -1, -1, 4, 0}, {"a", "root", 2, -1, 3, 0}, {"b", "root", 2, -1, -1, 4}}
+	for _, c := range []struct {
+		name         string
+		levels       []level
+		needs, spare int64
+		want         bool
+	}{
+		{"an ancestor is full, and the queue deserves what the job needs", full, 2, 0, true},
+		{"the queue deserves less", full, 3, 0, false},
+		{"the queue itself has no room", full, 4, 0, false},
+		{"jobs of lower priority make room in the queue", []level{{"root", "", -1, -1, 4, 0}, {"a", "root", -1, -1, 2, 2}}, 1, 1, true},
+		{"they do not make enough room", []level{{"root", "", -1, -1, 4, 0}, {"a", "root", -1, -1, 2, 2}}, 2, 1, false},
+		{"nobody deserves anything", []level{{"root", "", -1, -1, 4, 0}, {"a", "root", -1, -1, -1, 0}, {"b", "root", -1, -1, -1, 4}}, 1, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			books, o := takeBackTree(t, c.levels)
+			needs, spare := Amounts{{Dimension: o, Amount: Units(c.needs)}}, Amounts{{Dimension: o, Amount: Units(c.spare)}}
+			if got := books.MayEnterByRight(books.ids["a"], needs, spare); got != c.want {
+				t.Errorf("the job enters: %t", got)
+			}
+		})
+	}
+	t.Run("what other jobs still need counts", func(t *testing.T) {
+		books, o := takeBackTree(t, full)
+		if err := books.Add(books.ids["a"], Inqueue, Amounts{{Dimension: o, Amount: Units(1)}}); err != nil {
+			t.Fatal(err)
+		}
+		if books.MayEnterByRight(books.ids["a"], Amounts{{Dimension: o, Amount: Units(2)}}, nil) {
+			t.Error("the jobs that have entered would need more than the queue deserves")
+		}
+	})
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+)
+
+// Actions returns what takes the place of upstream's actions of the same names. For jobs that ask for devices or limited cards,
+// preempt and reclaim follow the rules of package eviction, and allocate and backfill leave to such jobs
+// what was freed for them. For all other jobs, upstream's actions decide, with their arguments. Without this plugin in the
+// configuration, they are upstream's.
+func (p *Plugins) Actions() []framework.Action {
+	return []framework.Action{
+		&action{cache: p.cache, Action: allocate.New()},
+		&action{cache: p.cache, Action: backfill.New()},
+		&action{cache: p.cache, Action: preempt.New(), rule: eviction.Preempt},
+		&action{cache: p.cache, Action: reclaim.New(), rule: eviction.Reclaim},
+	}
+}
+
+// action is upstream's action, and what this plugin does before it.
+type action struct {
+	framework.Action
+	cache *cache
+	// rule is by which right jobs evict others. It is empty if they do not.
+	rule eviction.Rule
+}
+
+// Execute implements framework.Action.
+func (a *action) Execute(ssn *framework.Session) {
+	p := a.cache.opened
+	if p == nil || p.session != ssn {
+		a.Action.Execute(ssn)
+		return
+	}
+	p.keepFreed()
+	if a.rule == "" {
+		a.Action.Execute(ssn)
+		return
+	}
+	a.cache.ran[a.rule] = true
+	p.evictFor(a.rule)
+	p.evicting = true
+	defer func() { p.evicting = false }()
+	a.Action.Execute(ssn)
+}

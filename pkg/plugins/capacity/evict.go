@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"errors"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	policylisters "k8s.io/client-go/listers/policy/v1"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/features"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+)
+
+// errElsewhere says that upstream's actions do not evict for a pod.
+var errElsewhere = errors.New("evictions for pods with devices and limited cards are decided by the job as a whole")
+
+// evictFor makes room for the jobs that ask for devices or limited cards, in the order of queues and jobs.
+func (p *plugin) evictFor(rule eviction.Rule) {
+	queues, jobs := p.askers(rule)
+	for !queues.Empty() {
+		queue := queues.Pop().(*api.QueueInfo)
+		if p.session.Overused(queue) {
+			continue
+		}
+		p.makeRoom(rule, jobs[queue.UID].Pop().(*api.JobInfo))
+		if !jobs[queue.UID].Empty() {
+			queues.Push(queue)
+		}
+	}
+}
+
+// askers returns the jobs that may ask, by queue, in their order.
+func (p *plugin) askers(rule eviction.Rule) (*util.PriorityQueue, map[api.QueueID]*util.PriorityQueue) {
+	queues, jobs := util.NewPriorityQueue(p.session.QueueOrderFn), map[api.QueueID]*util.PriorityQueue{}
+	for _, job := range p.session.Jobs {
+		queue := p.session.Queues[job.Queue]
+		if queue == nil || !p.asks(rule, job) {
+			continue
+		}
+		if jobs[queue.UID] == nil {
+			jobs[queue.UID] = util.NewPriorityQueue(p.session.JobOrderFn)
+			queues.Push(queue)
+		}
+		jobs[queue.UID].Push(job)
+	}
+	return queues, jobs
+}
+
+// asks reports whether a job asks for devices or limited cards and may ask others for room. As upstream, a job with a network topology
+// does not, because its pods may go to some nodes only together.
+func (p *plugin) asks(rule eviction.Rule, job *api.JobInfo) bool {
+	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || job.ContainsNetworkTopology() || !p.decides(job) {
+		return false
+	}
+	valid := p.session.JobValid(job)
+	return valid == nil || valid.Pass
+}
+
+// decides reports whether this plugin, and not upstream, decides about evictions for a job: some pod of it asks for devices
+// or limited cards.
+func (p *plugin) decides(job *api.JobInfo) bool {
+	for _, task := range job.Tasks {
+		if pod := p.snapshot.Known(task.Pod); pod != nil && pod.InLedger && (pod.HasClaims && p.devices != nil || p.snapshot.LimitsCards(pod)) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeRoom evicts others for a job if that is right.
+func (p *plugin) makeRoom(rule eviction.Rule, job *api.JobInfo) {
+	if p.devicesNotReady != nil || p.cardsNotReady != nil || p.isHopeless(rule, job) {
+		return
+	}
+	plan := p.solver().Plan(rule, job)
+	if plan == nil {
+		p.noteHopeless(rule, job)
+		klog.V(4).InfoS("Nobody can be evicted for a job", "job", klog.KRef(job.Namespace, job.Name), "rule", rule)
+		return
+	}
+	klog.V(3).InfoS("Room is made for a job", "job", klog.KRef(job.Namespace, job.Name), "rule", rule, "pods", len(plan.Pods), "victims", len(plan.Victims))
+	plan.Commit()
+	p.clusterState = 0
+	p.keep(plan.Pods)
+}
+
+// solver returns the solver of the session.
+func (p *plugin) solver() *eviction.Solver {
+	if p.solves == nil {
+		p.solves = eviction.New(eviction.Config{
+			Session: p.session, Snapshot: p.snapshot, CardsOn: p.limitedCardsOn, Obtainable: p.obtainable,
+			Avoids:  func(job *api.JobInfo, node *api.NodeInfo) bool { return p.cache.reservations.hasFailed(job, node.Name) },
+			Budgets: p.disruptionBudgets(), WholeGangs: p.arguments.reclaimGangs,
+		})
+	}
+	return p.solves
+}
+
+func (p *plugin) disruptionBudgets() policylisters.PodDisruptionBudgetLister {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.PodDisruptionBudgetsSupport) {
+		return nil
+	}
+	return p.session.InformerFactory().Policy().V1().PodDisruptionBudgets().Lister()
+}
+
+// obtainable returns an error if a pod could not have its devices on a node even if these pods were gone.
+func (p *plugin) obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) error {
+	placement := p.existingPlacement(task)
+	if placement == nil || !placement.begun || placement.devices == nil {
+		return errors.New("PrePredicate of the pod has not run")
+	}
+	return p.devices.Obtainable(placement.devices, node.Node, append(p.leaving(node), gone...))
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/util"
+)
+
+// What was freed for a pod by evictions is kept for it: the pod has a nominated node, which the API server keeps, so that this
+// survives a restart. In each session, before others are placed, a pod with a nominated node starts if it can, and is pipelined
+// to that node otherwise.
+
+// keepFreed starts, or pipelines, the pods that others were evicted for. It does so once in a session.
+func (p *plugin) keepFreed() {
+	if p.kept != nil {
+		return
+	}
+	p.kept = map[string]bool{}
+	if p.devicesNotReady != nil || p.cardsNotReady != nil {
+		return
+	}
+	var waiting []*reservation
+	for _, job := range p.reserved() {
+		r := &reservation{plugin: p, job: job}
+		if r.pipeline() {
+			waiting = append(waiting, r)
+		}
+	}
+	for _, r := range waiting {
+		r.start()
+	}
+}
+
+// reserved returns the jobs with pods that others were evicted for, the oldest first.
+func (p *plugin) reserved() []*api.JobInfo {
+	known := &p.cache.reservations
+	known.forget(p.session.Jobs)
+	var jobs []*api.JobInfo
+	for _, job := range p.session.Jobs {
+		if job.IsPending() || job.PodGroup == nil || len(p.nominated(job)) == 0 || !p.decides(job) {
+			continue
+		}
+		known.expire(job, p.nominated(job), p.cache.clock.Now(), p.arguments.reservationTimeout)
+		jobs = append(jobs, job)
+	}
+	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
+	})
+	return jobs
+}
+
+// nominated returns the pods of a job that wait and have a nominated node, by name.
+func (p *plugin) nominated(job *api.JobInfo) []*api.TaskInfo {
+	var tasks []*api.TaskInfo
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		node := p.cache.reservations.nodeOf(task.Pod)
+		if node != "" && !task.SchGated && !p.cache.reservations.hasFailed(job, node) {
+			tasks = append(tasks, task)
+		}
+	}
+	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
+	return tasks
+}
+
+// keep notes that pods are pipelined to nodes where others were evicted for them.
+func (p *plugin) keep(pods []*api.TaskInfo) {
+	for _, task := range pods {
+		p.kept[task.NodeName] = true
+		p.cache.reservations.nodes[task.Pod.UID] = task.NodeName
+	}
+}
+
+// refuseKept returns an error if a node would lack resources for the pods that others were evicted for.
+func (p *plugin) refuseKept(task *api.TaskInfo, node *api.NodeInfo) error {
+	if !p.kept[node.Name] || task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) {
+		return nil
+	}
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: "what is free is kept for pods that others were evicted for", Plugin: Name})
+}
+
+// reservation is what is kept for one job.
+type reservation struct {
+	*plugin
+	job   *api.JobInfo
+	tasks []*api.TaskInfo
+	// statement pipelines the tasks.
+	statement *framework.Statement
+}
+
+// pipeline pipelines the pods to their nominated nodes. If that does not give the job its minimum, nothing is kept for it.
+func (r *reservation) pipeline() bool {
+	r.tasks, r.statement = nil, framework.NewStatement(r.session)
+	for _, task := range r.nominated(r.job) {
+		if err := r.pipelineTask(task); err != nil {
+			klog.V(3).InfoS("Pod does not get what others were evicted for", "pod", klog.KObj(task.Pod), "node", r.cache.reservations.nodeOf(task.Pod), "reason", err.Error())
+			continue
+		}
+		r.tasks = append(r.tasks, task)
+	}
+	if len(r.tasks) == 0 || !r.session.JobPipelined(r.job) {
+		r.statement.Discard()
+		return false
+	}
+	r.keep(r.tasks)
+	return true
+}
+
+func (r *reservation) pipelineTask(task *api.TaskInfo) error {
+	name := r.cache.reservations.nodeOf(task.Pod)
+	node := r.session.Nodes[name]
+	if node == nil {
+		return fmt.Errorf("node %s does not exist", name)
+	}
+	if err := r.session.PrePredicateFn(task); err != nil {
+		return err
+	}
+	if err := r.session.PredicateForPreemptAction(task, node); err != nil {
+		return err
+	}
+	if !task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) || !r.session.Allocatable(r.session.Queues[r.job.Queue], task) {
+		return fmt.Errorf("node %s, or the queue, will not have room", name)
+	}
+	err := r.statement.Pipeline(task, name, true)
+	if err != nil {
+		if undo := r.statement.UnPipeline(task); undo != nil {
+			klog.ErrorS(undo, "Failed to undo that a pod is pipelined", "pod", klog.KObj(task.Pod))
+		}
+	}
+	return err
+}
+
+// start allocates the pods if their job can run, and leaves those pipelined that cannot start yet.
+func (r *reservation) start() {
+	r.statement.Discard()
+	tasks := r.tasks
+	starting := framework.NewStatement(r.session)
+	for _, task := range tasks {
+		node := r.freeNode(task)
+		if node == nil {
+			continue
+		}
+		if err := starting.Allocate(task, node); err != nil {
+			klog.V(3).InfoS("Pod does not start yet", "pod", klog.KObj(task.Pod), "node", node.Name, "reason", err.Error())
+			if undo := starting.UnAllocate(task); undo != nil {
+				klog.ErrorS(undo, "Failed to undo that a pod is allocated", "pod", klog.KObj(task.Pod))
+			}
+		}
+	}
+	if r.session.JobReady(r.job) {
+		starting.Commit()
+	} else {
+		starting.Discard()
+	}
+	if len(r.nominated(r.job)) > 0 && !r.pipeline() {
+		klog.V(3).InfoS("Nothing is kept for a job any more", "job", klog.KRef(r.job.Namespace, r.job.Name))
+	}
+}
+
+// maxSearched is how many pods of a job may look at other nodes than the nominated ones in a session.
+const maxSearched = 4
+
+// freeNode returns a node where a pod can start now: the nominated one or, for few pods, any. It is nil if there is none.
+func (r *reservation) freeNode(task *api.TaskInfo) *api.NodeInfo {
+	if err := r.session.PrePredicateFn(task); err != nil || !r.session.Allocatable(r.session.Queues[r.job.Queue], task) {
+		return nil
+	}
+	startable := func(node *api.NodeInfo) bool {
+		return task.InitResreq.LessEqual(node.Idle, api.Zero) && r.session.PredicateForAllocateAction(task, node) == nil
+	}
+	if node := r.session.Nodes[r.cache.reservations.nodeOf(task.Pod)]; node != nil && startable(node) {
+		return node
+	}
+	if len(r.tasks) > maxSearched {
+		return nil
+	}
+	nodes := slices.DeleteFunc(slices.Clone(r.session.NodeList), func(node *api.NodeInfo) bool { return !startable(node) })
+	if len(nodes) == 0 {
+		return nil
+	}
+	scores := util.PrioritizeNodes(task, nodes, r.session.BatchNodeOrderFn, r.session.NodeOrderMapFn, r.session.NodeOrderReduceFn)
+	best, _ := util.SelectBestNodeAndScore(scores)
+	return best
+}

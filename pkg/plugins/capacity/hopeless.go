@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"hash/maphash"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+)
+
+// hopeless remembers for which jobs nobody can be evicted, so that the question is not asked again while nothing has changed.
+type hopeless struct {
+	seed maphash.Seed
+	// answers has the state of the cluster in which there was no right set of victims for a job.
+	answers map[question]uint64
+	// catalog is the last that was seen, and edition counts them.
+	catalog *dra.Catalog
+	edition int
+}
+
+type question struct {
+	rule     eviction.Rule
+	podGroup types.UID
+}
+
+// forgetAfter is when a question is asked again although nothing has changed that this plugin knows: other plugins may decide by the
+// time.
+const forgetAfter = time.Minute
+
+func newHopeless() hopeless {
+	return hopeless{seed: maphash.MakeSeed(), answers: map[question]uint64{}}
+}
+
+// hash is the same for the same value in this process.
+func hash[T comparable](h *hopeless, value T) uint64 { return maphash.Comparable(h.seed, value) }
+
+// isHopeless reports whether nobody could be evicted for a job when it was last asked, and nothing has changed since.
+func (p *plugin) isHopeless(rule eviction.Rule, job *api.JobInfo) bool {
+	answer, known := p.cache.hopeless.answers[question{rule, job.PodGroup.UID}]
+	return known && answer == p.stateFor(job)
+}
+
+// noteHopeless remembers that nobody can be evicted for a job.
+func (p *plugin) noteHopeless(rule eviction.Rule, job *api.JobInfo) {
+	p.cache.hopeless.answers[question{rule, job.PodGroup.UID}] = p.stateFor(job)
+}
+
+// forgetHopeless drops what is remembered of jobs that are gone.
+func (p *plugin) forgetHopeless() {
+	if len(p.cache.hopeless.answers) == 0 {
+		return
+	}
+	groups := map[types.UID]bool{}
+	for _, job := range p.session.Jobs {
+		if job.PodGroup != nil {
+			groups[job.PodGroup.UID] = true
+		}
+	}
+	for asked := range p.cache.hopeless.answers {
+		if !groups[asked.podGroup] {
+			delete(p.cache.hopeless.answers, asked)
+		}
+	}
+}
+
+// stateFor is a hash of all that decides whether others can be evicted for a job. What waits besides the job's own pods does
+// not.
+func (p *plugin) stateFor(job *api.JobInfo) uint64 {
+	h := &p.cache.hopeless
+	state := p.stateOfCluster()
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		state += hash(h, [3]string{string(task.UID), task.Pod.ResourceVersion, task.Pod.Status.NominatedNodeName})
+	}
+	return state + hash(h, struct {
+		priority  int32
+		minimum   int32
+		failed    int
+		condition time.Time
+	}{job.Priority, job.MinAvailable, len(p.cache.reservations.failed[job.PodGroup.UID]), p.cache.clock.Now().Truncate(forgetAfter)})
+}
+
+// stateOfCluster is a hash of what runs, of nodes, queues, devices, and PodDisruptionBudgets. It is made once in a session, and again
+// after each eviction.
+func (p *plugin) stateOfCluster() uint64 {
+	if p.clusterState != 0 {
+		return p.clusterState
+	}
+	h := &p.cache.hopeless
+	state := p.stateOfPods() + p.stateOfClaims()
+	for _, node := range p.session.NodeList {
+		state += hash(h, [2]string{node.Name, node.Node.ResourceVersion})
+	}
+	for _, queue := range p.session.Queues {
+		state += hash(h, [2]string{queue.Name, queue.Queue.ResourceVersion})
+	}
+	if budgets := p.disruptionBudgets(); budgets != nil {
+		all, err := budgets.List(labels.Everything())
+		if err != nil {
+			klog.ErrorS(err, "Failed to list PodDisruptionBudgets")
+		}
+		for _, budget := range all {
+			state += hash(h, [2]string{string(budget.UID), budget.ResourceVersion})
+		}
+	}
+	p.clusterState = state | 1
+	return p.clusterState
+}
+
+func (p *plugin) stateOfPods() uint64 {
+	h := &p.cache.hopeless
+	type place struct {
+		uid    api.TaskID
+		node   string
+		status api.TaskStatus
+	}
+	var state uint64
+	for _, job := range p.session.Jobs {
+		for status, tasks := range job.TaskStatusIndex {
+			if status == api.Pending {
+				continue
+			}
+			for _, task := range tasks {
+				state += hash(h, place{task.UID, task.NodeName, status})
+			}
+		}
+	}
+	return state
+}
+
+func (p *plugin) stateOfClaims() uint64 {
+	if p.devices == nil {
+		return 0
+	}
+	h := &p.cache.hopeless
+	if h.catalog != p.devices.Catalog {
+		h.catalog, h.edition = p.devices.Catalog, h.edition+1
+	}
+	state := hash(h, h.edition)
+	claims, err := devices.ClaimReader{Cache: p.devices.Cache}.Allocated()
+	if err != nil {
+		klog.ErrorS(err, "Failed to list claims")
+	}
+	for _, claim := range claims {
+		state += hash(h, [2]string{string(claim.UID), claim.ResourceVersion})
+	}
+	return state
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+)
+
+// filterWorkers is how many nodes are filtered at the same time, as upstream does.
+const filterWorkers = 16
+
+// places is where the pods of one role of a job may go, and at what cost.
+type places struct {
+	nodes []*api.NodeInfo
+	// quotes has, for each node, which units must go.
+	quotes []quote
+}
+
+// quote is the answer to a question, as of a version of the plan.
+type quote struct {
+	set  []int
+	cost victims.Cost
+	// asked says that the question has been answered, hopeless that there is no right set.
+	asked, hopeless bool
+	version         int
+}
+
+func quoteOf(costs []victims.Unit, set []int, ok bool, version int) quote {
+	return quote{set: set, cost: victims.CostOf(costs, set), asked: true, hopeless: !ok, version: version}
+}
+
+// placesOf returns where the pods of the task's role may go. PrePredicate of the task must have run.
+func (a *asker) placesOf(task *api.TaskInfo) *places {
+	if known := a.roles[task.TaskRole]; known != nil {
+		return known
+	}
+	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
+	suits := make([]bool, len(all))
+	workqueue.ParallelizeUntil(context.Background(), filterWorkers, len(all), func(i int) {
+		suits[i] = !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil
+	})
+	found := &places{}
+	for i, node := range all {
+		if suits[i] {
+			found.nodes = append(found.nodes, node)
+		}
+	}
+	slices.SortFunc(found.nodes, func(a, b *api.NodeInfo) int { return strings.Compare(a.Name, b.Name) })
+	found.quotes = make([]quote, len(found.nodes))
+	if a.roles == nil {
+		a.roles = map[string]*places{}
+	}
+	a.roles[task.TaskRole] = found
+	return found
+}
+
+// cheapest returns the place with the cheapest quote; -1 if all are hopeless.
+func (p *places) cheapest() int {
+	best := -1
+	for i := range p.quotes {
+		if !p.quotes[i].hopeless && (best < 0 || p.quotes[i].cost.Compare(p.quotes[best].cost) < 0) {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+)
+
+// Plan is what makes room for a job: nothing has been sent to the API server.
+type Plan struct {
+	session    *framework.Session
+	statements []*framework.Statement
+	// Victims are evicted.
+	Victims []*api.TaskInfo
+	// Pods are pipelined.
+	Pods []*api.TaskInfo
+}
+
+// planning is a plan that is being made.
+type planning struct {
+	*asker
+	steps []step
+	// version counts the steps, so that quotes are asked for again when something has changed.
+	version int
+}
+
+// step is that a pod gets a node, in a statement of its own.
+type step struct {
+	statement *framework.Statement
+	task      *api.TaskInfo
+	node      *api.NodeInfo
+	// set has the units that are evicted for the pod.
+	set []int
+}
+
+// Commit sends the evictions to the API server.
+func (p *Plan) Commit() {
+	for _, statement := range p.statements {
+		statement.Commit()
+	}
+}
+
+// Plan makes room for the minimum of a job, and for as many more of its pods as possible. It returns nil, and has
+// changed nothing, if there is no right set of victims for the minimum. If no set of single pods will do, whole gangs may go.
+func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
+	a := s.jobs[rule][job.UID]
+	if a == nil {
+		queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))
+		if !found {
+			return nil
+		}
+		a = &asker{Solver: s, rule: rule, job: job, queue: queue, effort: maxEffort}
+		s.jobs[rule][job.UID] = a
+	}
+	for _, whole := range []bool{false, true} {
+		if whole && !s.WholeGangs {
+			break
+		}
+		a.whole, a.roles = whole, nil
+		a.findUnits()
+		if plan := a.plan(); plan != nil {
+			return plan
+		}
+	}
+	return nil
+}
+
+func (a *asker) plan() *Plan {
+	p := &planning{asker: a}
+	if !p.placeAll() || !p.trim() {
+		p.discard()
+		return nil
+	}
+	plan := &Plan{session: a.Session}
+	for _, step := range p.steps {
+		plan.statements, plan.Pods = append(plan.statements, step.statement), append(plan.Pods, step.task)
+		for _, i := range step.set {
+			plan.Victims = append(plan.Victims, a.all[i].tasks...)
+		}
+	}
+	a.budgets.spend(plan.Victims)
+	return plan
+}
+
+// placeAll places pods, as many as possible. It reports whether the job has its minimum then.
+func (p *planning) placeAll() bool {
+	tasks := util.NewPriorityQueue(p.Session.TaskOrderFn)
+	for _, task := range p.job.TaskStatusIndex[api.Pending] {
+		if mayAsk(task) {
+			tasks.Push(task)
+		}
+	}
+	for !tasks.Empty() {
+		p.place(tasks.Pop().(*api.TaskInfo))
+	}
+	return len(p.steps) > 0 && p.Session.JobPipelined(p.job)
+}
+
+// place gives a pod the cheapest place that there is.
+func (p *planning) place(task *api.TaskInfo) {
+	pod, err := p.Snapshot.PodOf(task)
+	if err != nil {
+		return
+	}
+	if err := p.Session.PrePredicateFn(task); err != nil {
+		klog.V(3).InfoS("Pod cannot ask for room", "pod", klog.KObj(task.Pod), "reason", err.Error())
+		return
+	}
+	places := p.placesOf(task)
+	for {
+		i := p.cheapest(places, task, pod)
+		if i < 0 {
+			return
+		}
+		if p.take(step{task: task, node: places.nodes[i], set: places.quotes[i].set}) {
+			return
+		}
+		places.quotes[i].hopeless = true
+	}
+}
+
+// cheapest returns the place with the cheapest quote that holds; -1 if there is none.
+func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod) int {
+	for i := range places.quotes {
+		if quote := &places.quotes[i]; !quote.asked {
+			p.quote(quote, task, pod, places.nodes[i])
+		}
+	}
+	for {
+		i := places.cheapest()
+		if i < 0 || places.quotes[i].version == p.version {
+			return i
+		}
+		p.quote(&places.quotes[i], task, pod, places.nodes[i])
+	}
+}
+
+func (p *planning) quote(quote *quote, task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) {
+	set, ok := p.answer(task, pod, node)
+	*quote = quoteOf(p.costs, set, ok, p.version)
+}
+
+// take evicts the victims of a step and pipelines the pod. It reports whether the node suits the pod then; if not, nothing is
+// changed.
+func (p *planning) take(s step) bool {
+	s.statement = framework.NewStatement(p.Session)
+	for _, i := range s.set {
+		for _, task := range p.all[i].tasks {
+			if err := s.statement.Evict(task, string(p.rule)); err != nil {
+				klog.ErrorS(err, "Failed to simulate an eviction", "pod", klog.KObj(task.Pod))
+				s.statement.Discard()
+				return false
+			}
+		}
+	}
+	if err := p.pipeline(&s); err != nil {
+		klog.V(3).InfoS("Node does not suit a pod although there is room", "pod", klog.KObj(s.task.Pod), "node", s.node.Name, "reason", err.Error())
+		s.statement.Discard()
+		return false
+	}
+	for _, i := range s.set {
+		p.all[i].evicted = true
+		if len(p.all[i].tasks) > 1 {
+			p.forgetHopeless()
+		}
+	}
+	p.steps = append(p.steps, s)
+	p.version++
+	return true
+}
+
+// pipeline gives the pod of a step its node. What PrePredicate finds out depends on the pods that are there, so that it runs once more.
+func (p *planning) pipeline(s *step) error {
+	if err := p.Session.PrePredicateFn(s.task); err != nil {
+		return err
+	}
+	if err := p.suits(s.task, s.node); err != nil {
+		return err
+	}
+	err := s.statement.Pipeline(s.task, s.node.Name, true)
+	if err != nil {
+		if undo := s.statement.UnPipeline(s.task); undo != nil {
+			klog.ErrorS(undo, "Failed to undo that a pod is pipelined", "pod", klog.KObj(s.task.Pod))
+		}
+	}
+	return err
+}
+
+// suits asks the queue, and the other plugins about the node, whether they suit a pod without the victims.
+func (p *planning) suits(task *api.TaskInfo, node *api.NodeInfo) error {
+	p.checking = true
+	defer func() { p.checking = false }()
+	if queue := p.Session.Queues[p.job.Queue]; queue == nil || !p.Session.Allocatable(queue, task) {
+		return fmt.Errorf("queue %s does not take the pod", p.job.Queue)
+	}
+	return p.Session.PredicateFn(task, node)
+}
+
+// forgetHopeless asks for quotes once more on all nodes, because something was freed on several.
+func (p *planning) forgetHopeless() {
+	for _, places := range p.roles {
+		for i := range places.quotes {
+			places.quotes[i].asked = false
+		}
+	}
+}
+
+// discard undoes all steps.
+func (p *planning) discard() {
+	for _, step := range slices.Backward(p.steps) {
+		step.statement.Discard()
+		for _, i := range step.set {
+			p.all[i].evicted = false
+		}
+	}
+	p.steps = nil
+	p.version++
+}

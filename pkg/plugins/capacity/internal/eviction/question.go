@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+)
+
+// question is: which units must go so that a pod can have a node?
+type question struct {
+	*asker
+	task  *api.TaskInfo
+	pod   *demand.Pod
+	node  *api.NodeInfo
+	asked ledger.Demand
+	// short is what the pod asks for of the dimensions that are short while nobody goes.
+	short ledger.Amounts
+	// quotaShort is the part of short that a quota refuses.
+	quotaShort ledger.Amounts
+}
+
+// maxRemote bounds how many units elsewhere are candidates because they free quota.
+const maxRemote = 64
+
+// answer returns the cheapest right set of units, as sorted indexes; false if there is none.
+func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) ([]int, bool) {
+	q := &question{asker: a, task: task, pod: pod, node: node, asked: a.asked(pod, node)}
+	if q.enough(nil) {
+		return nil, true
+	}
+	q.findShort()
+	candidates := q.justified(a.on[node.Name], q.short)
+	if set, ok := q.choose(candidates); ok {
+		return set, true
+	}
+	if len(q.quotaShort) == 0 {
+		return nil, false
+	}
+	return q.choose(q.withRemote(candidates))
+}
+
+// findShort finds the dimensions in which the node, or a quota, has too little.
+func (q *question) findShort() {
+	books := q.Snapshot.Ledger
+	free := q.node.FutureIdle()
+	lacksDevices := q.pod.HasClaims && q.Obtainable(q.task, q.node, nil) != nil
+	for _, e := range uncharged(books, q.asked) {
+		refusal, err := books.Fits(q.pod.Queue, ledger.Demand{ledger.NewPart(ledger.Amounts{e})})
+		if err != nil || refusal != nil {
+			q.quotaShort = append(q.quotaShort, e)
+		}
+		if err != nil || refusal != nil || q.lacks(e.Dimension, free, lacksDevices) {
+			q.short = append(q.short, e)
+		}
+	}
+}
+
+// lacks reports whether the node has too little of a dimension.
+func (q *question) lacks(o ledger.Ordinal, free *api.Resource, lacksDevices bool) bool {
+	switch d := q.Snapshot.Dimensions.Dimension(o); d.Kind {
+	case ledger.Resource:
+		return q.lacksResource(d.Name, free)
+	case ledger.Card:
+		for i := range q.pod.Cards.Requests {
+			if q.lacksResource(string(q.pod.Cards.Requests[i].Resource), free) {
+				return true
+			}
+		}
+		return false
+	default:
+		return lacksDevices
+	}
+}
+
+func (q *question) lacksResource(name string, free *api.Resource) bool {
+	return q.task.InitResreq.Get(corev1.ResourceName(name)) > free.Get(corev1.ResourceName(name))
+}
+
+// justified returns the units among these that the asker may evict, each by itself, for something of what is short.
+func (q *question) justified(among []int, short ledger.Amounts) []int {
+	var found []int
+	for _, i := range among {
+		u := &q.all[i]
+		if u.evicted || u.vetoes(q) {
+			continue
+		}
+		if q.rule.justified(q.asker, q.without([]int{i}), u, short) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// withRemote adds the cheapest units elsewhere that free quota.
+func (q *question) withRemote(local []int) []int {
+	known := map[int]bool{}
+	for _, i := range local {
+		known[i] = true
+	}
+	candidates := append([]int(nil), local...)
+	for _, i := range q.sorted() {
+		if len(candidates)-len(local) >= maxRemote {
+			break
+		}
+		if !known[i] {
+			candidates = append(candidates, q.justified([]int{i}, q.quotaShort)...)
+		}
+	}
+	return candidates
+}
+
+// choose chooses among candidates.
+func (q *question) choose(candidates []int) ([]int, bool) {
+	if len(candidates) == 0 || q.effort <= 0 {
+		return nil, false
+	}
+	costs := make([]victims.Unit, len(candidates))
+	for i, candidate := range candidates {
+		costs[i] = q.costs[candidate]
+	}
+	set := func(chosen []int) []int {
+		units := make([]int, len(chosen))
+		for i, c := range chosen {
+			units[i] = candidates[c]
+		}
+		return units
+	}
+	chosen, ok := victims.Choose(costs,
+		func(chosen []int) bool { return q.allowed(set(chosen)) },
+		func(chosen []int) bool { return q.enough(set(chosen)) }, min(maxTries, q.effort))
+	return set(chosen), ok
+}
+
+// maxTries bounds the sets that are tried for one pod on one node.
+const maxTries = 256
+
+// enough reports whether the pod can have the node when these units, and all that is leaving, are gone.
+func (q *question) enough(set []int) bool {
+	q.effort--
+	if !q.hasResources(set) {
+		return false
+	}
+	books := q.without(set)
+	if refusal, err := books.Fits(q.pod.Queue, q.asked); refusal != nil || err != nil {
+		return false
+	}
+	return !q.pod.HasClaims || q.Obtainable(q.task, q.node, q.podsOf(set)) == nil
+}
+
+func (q *question) hasResources(set []int) bool {
+	free := q.node.FutureIdle()
+	for _, i := range set {
+		for _, task := range q.all[i].tasks {
+			if task.NodeName == q.node.Name {
+				free.Add(task.Resreq)
+			}
+		}
+	}
+	return q.task.InitResreq.LessEqual(free, api.Zero)
+}
+
+func (q *question) podsOf(set []int) []*demand.Pod {
+	var pods []*demand.Pod
+	for _, i := range set {
+		pods = append(pods, q.all[i].pods...)
+	}
+	return pods
+}
+
+// without returns the ledger as if units were gone.
+func (a *asker) without(set []int) *ledger.Ledger {
+	if len(set) == 0 {
+		return a.Snapshot.Ledger
+	}
+	books := a.Snapshot.Ledger.View()
+	for _, i := range set {
+		u := &a.all[i]
+		for j, task := range u.tasks {
+			if err := books.ReleaseHeld(snapshot.HolderOf(task), u.pods[j].Demand); err != nil {
+				return a.Snapshot.Ledger // nothing is free then
+			}
+		}
+	}
+	return books
+}
+
+// allowed reports whether nobody's right is broken when these units go.
+func (q *question) allowed(set []int) bool {
+	if !q.spares(set) {
+		return false
+	}
+	books := q.without(set)
+	var tasks []*api.TaskInfo
+	for _, i := range set {
+		if !q.rule.justified(q.asker, books, &q.all[i], q.short) {
+			return false
+		}
+		tasks = append(tasks, q.all[i].tasks...)
+	}
+	if !q.budgets.hold(q.Budgets, tasks) {
+		return false
+	}
+	return len(set) < 2 || q.agreement.agree(q.rule, q.task, tasks)
+}
+
+// vetoes reports whether a plugin, or a budget, vetoes that the unit is evicted.
+func (u *unit) vetoes(q *question) bool {
+	if u.vetoed == nil {
+		vetoed := !q.agreement.agree(q.rule, q.task, u.tasks)
+		u.vetoed = &vetoed
+	}
+	return *u.vetoed
+}
+
+// spares reports whether gangs keep their minimum, unless they go as a whole.
+func (q *question) spares(set []int) bool {
+	lost := map[api.JobID]int32{}
+	for _, i := range set {
+		u := &q.all[i]
+		if u.gang {
+			continue
+		}
+		for _, task := range u.tasks {
+			job := q.Session.Jobs[task.Job]
+			if job == nil || !isGang(job) {
+				continue
+			}
+			if lost[job.UID]++; lost[job.UID] > spare(job) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sorted returns all units, the cheapest first.
+func (u *units) sorted() []int {
+	if u.order == nil {
+		u.order = make([]int, len(u.all))
+		for i := range u.order {
+			u.order[i] = i
+		}
+		slices.SortFunc(u.order, func(a, b int) int { return victims.CompareUnits(&u.costs[a], &u.costs[b]) })
+	}
+	return u.order
+}

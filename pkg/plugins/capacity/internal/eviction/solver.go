@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	policylisters "k8s.io/client-go/listers/policy/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+)
+
+// Config is what a session decides about evictions by.
+type Config struct {
+	Session  *framework.Session
+	Snapshot *snapshot.Snapshot
+	// CardsOn returns what a pod would be charged for the cards of a node, nil if no queue limits its cards.
+	CardsOn func(*demand.Pod, *corev1.Node) *ledger.Part
+	// Obtainable returns an error if a pod, whose PrePredicate has run, could not have its devices on a node even if
+	// these pods were gone in addition to those that are leaving.
+	Obtainable func(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) error
+	// Avoids reports whether a job must not get a node.
+	Avoids func(*api.JobInfo, *api.NodeInfo) bool
+	// Budgets reads PodDisruptionBudgets. It may be nil.
+	Budgets policylisters.PodDisruptionBudgetLister
+	// WholeGangs allows to evict a gang that cannot lose a pod as a whole.
+	WholeGangs bool
+}
+
+// Solver finds victims during one session. It is not safe for concurrent use.
+type Solver struct {
+	Config
+	agreement agreement
+	budgets   budgets
+	// checking says that other plugins are asked about a node.
+	checking bool
+	// jobs has what is known of the jobs that ask, by rule.
+	jobs map[Rule]map[api.JobID]*asker
+}
+
+// New returns the solver of a session.
+func New(config Config) *Solver {
+	s := &Solver{Config: config, jobs: map[Rule]map[api.JobID]*asker{Preempt: {}, Reclaim: {}}}
+	s.agreement = newAgreement(config.Session)
+	return s
+}
+
+// Asked reports whether the plugin that owns this solver is asked about victims by the solver itself. It must agree then:
+// the solver knows the rights of queues.
+func (s *Solver) Asked() bool { return s.agreement.asking }
+
+// Checking reports whether the solver asks whether a node suits a pod without its victims. The plugin that owns this solver must not
+// refuse the node for devices or quota then.
+func (s *Solver) Checking() bool { return s.checking }

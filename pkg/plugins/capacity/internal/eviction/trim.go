@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+)
+
+// maxReplays bounds how often nodes are tried for pods, to find victims that can stay.
+const maxReplays = 4096
+
+// trim lets victims stay that are not needed in the end. Each step needed its victims when it was made, but later steps may have
+// made more room than they need, on the same node or in a quota. It reports whether the plan is still whole.
+func (p *planning) trim() bool {
+	var evicted []int
+	for _, step := range p.steps {
+		evicted = append(evicted, step.set...)
+	}
+	if len(p.steps) < 2 || len(evicted) < 2 {
+		return true
+	}
+	slices.SortFunc(evicted, func(a, b int) int { return victims.CompareUnits(&p.costs[b], &p.costs[a]) })
+	replays := maxReplays
+	for _, i := range slices.Clone(evicted) {
+		nodes := p.nodesToReplay(replays / max(1, len(evicted)*len(p.steps)))
+		if replays -= len(nodes) * len(p.steps); replays < 0 || len(nodes) == 0 {
+			return true
+		}
+		before := p.steps
+		p.discard()
+		if others := without(evicted, i); p.replay(before, others, nodes) {
+			evicted = others
+			continue
+		}
+		p.discard()
+		if !p.redo(before) {
+			return false
+		}
+	}
+	return true
+}
+
+func without(set []int, i int) []int {
+	return slices.DeleteFunc(slices.Clone(set), func(other int) bool { return other == i })
+}
+
+// nodesToReplay returns all nodes where pods of the plan may go, or if these are too many, those where they go now, or
+// none.
+func (p *planning) nodesToReplay(most int) []*api.NodeInfo {
+	var all, used []*api.NodeInfo
+	for _, places := range p.roles {
+		for _, node := range places.nodes {
+			if !slices.Contains(all, node) {
+				all = append(all, node)
+			}
+		}
+		if len(all) > most {
+			break
+		}
+	}
+	if len(all) <= most {
+		return all
+	}
+	for _, step := range p.steps {
+		if !slices.Contains(used, step.node) {
+			used = append(used, step.node)
+		}
+	}
+	if len(used) <= most {
+		return used
+	}
+	return nil
+}
+
+// replay evicts units first, and then places the pods of steps without any other victim.
+func (p *planning) replay(steps []step, evicted []int, nodes []*api.NodeInfo) bool {
+	for n, before := range steps {
+		var set []int
+		if n == 0 {
+			set = evicted
+		}
+		again := func(node *api.NodeInfo) bool { return p.take(step{task: before.task, node: node, set: set}) }
+		if n == 0 && again(before.node) {
+			continue
+		}
+		if !slices.ContainsFunc(append([]*api.NodeInfo{before.node}, nodes...), func(node *api.NodeInfo) bool {
+			return p.fits(before.task, node, set) && again(node)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits reports whether a pod fits on a node without these units.
+func (p *planning) fits(task *api.TaskInfo, node *api.NodeInfo, set []int) bool {
+	pod, err := p.Snapshot.PodOf(task)
+	if err != nil || p.Session.PrePredicateFn(task) != nil {
+		return false
+	}
+	q := &question{asker: p.asker, task: task, pod: pod, node: node, asked: p.asked(pod, node)}
+	return q.enough(set)
+}
+
+// redo makes steps again that were discarded.
+func (p *planning) redo(steps []step) bool {
+	for _, step := range steps {
+		if !p.take(step) {
+			klog.ErrorS(nil, "Failed to make room for a pod once more", "pod", klog.KObj(step.task.Pod), "node", step.node.Name)
+			return false
+		}
+	}
+	return true
+}

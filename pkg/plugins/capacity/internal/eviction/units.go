@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+)
+
+// unit is pods that are evicted together: a pod, pods that share a claim, or a whole gang.
+type unit struct {
+	tasks  []*api.TaskInfo
+	pods   []*demand.Pod
+	queues []ledger.QueueID
+	// gang says that the unit is a whole gang.
+	gang bool
+	// frees is what the ledger has more without these pods.
+	frees ledger.Amounts
+	// evicted says that the statement has evicted the unit.
+	evicted bool
+	// vetoed has whether a plugin has vetoed the eviction of the unit. It is nil until they are asked.
+	vetoed *bool
+}
+
+// units are the candidates of an asker.
+type units struct {
+	all []unit
+	// costs has what decides which units go first.
+	costs []victims.Unit
+	// on has the units with a pod on each node.
+	on map[string][]int
+	// order has all units, the cheapest first. It is nil until it is needed.
+	order []int
+}
+
+// isGang reports whether a job needs several pods to run. A pod that stands alone is no gang, although upstream's plugin
+// gang does not let it go.
+func isGang(job *api.JobInfo) bool { return job.MinAvailable > 1 }
+
+// findUnits finds the candidates among all pods.
+func (a *asker) findUnits() {
+	a.units = units{on: map[string][]int{}}
+	shared := map[types.UID]int{}
+	for _, job := range a.Session.Jobs {
+		if !a.rule.applies(a, job) {
+			continue
+		}
+		if a.whole && isGang(job) && spare(job) == 0 {
+			a.addGang(job)
+			continue
+		}
+		if isGang(job) && spare(job) == 0 {
+			continue
+		}
+		for status, tasks := range job.TaskStatusIndex {
+			if !api.PreemptableStatus(status) {
+				continue
+			}
+			for _, task := range tasks {
+				a.addPod(job, task, shared)
+			}
+		}
+	}
+	a.finish()
+}
+
+// spare returns how many pods a job can lose.
+func spare(job *api.JobInfo) int32 { return max(0, job.ReadyTaskNum()-job.MinAvailable) }
+
+// candidate returns the demand of a pod that may be evicted, nil if it must not be.
+func (a *asker) candidate(task *api.TaskInfo) *demand.Pod {
+	if !task.Preemptable || task.Pod.DeletionTimestamp != nil {
+		return nil
+	}
+	pod, err := a.Snapshot.PodOf(task)
+	if err != nil {
+		return nil
+	}
+	return pod
+}
+
+// addPod adds a pod. Pods that share a claim are one unit, because the claim is free when the last of them goes.
+func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared map[types.UID]int) {
+	pod := a.candidate(task)
+	if pod == nil {
+		return
+	}
+	i := len(a.all)
+	for _, claim := range pod.Claims {
+		if len(claim.Object.Status.ReservedFor) < 2 {
+			continue
+		}
+		if other, found := shared[claim.Object.UID]; found {
+			i = other
+		}
+		shared[claim.Object.UID] = i
+	}
+	if i == len(a.all) {
+		a.all, a.costs = append(a.all, unit{}), append(a.costs, victims.Unit{})
+	}
+	a.join(i, job, task, pod)
+}
+
+// addGang adds all pods of a gang that cannot lose one, if all of them may be evicted.
+func (a *asker) addGang(job *api.JobInfo) {
+	i := len(a.all)
+	a.all, a.costs = append(a.all, unit{gang: true}), append(a.costs, victims.Unit{})
+	for _, task := range job.Tasks {
+		if !api.AllocatedStatus(task.Status) {
+			continue
+		}
+		pod := a.candidate(task)
+		if pod == nil || !api.PreemptableStatus(task.Status) {
+			a.all, a.costs = a.all[:i], a.costs[:i]
+			return
+		}
+		a.join(i, job, task, pod)
+	}
+}
+
+// join adds a pod to a unit.
+func (a *asker) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Pod) {
+	u, cost := &a.all[i], &a.costs[i]
+	u.tasks, u.pods = append(u.tasks, task), append(u.pods, pod)
+	if !slices.Contains(u.queues, pod.Queue) {
+		u.queues = append(u.queues, pod.Queue)
+	}
+	created := task.Pod.CreationTimestamp.UnixNano()
+	if len(u.tasks) == 1 {
+		*cost = victims.Unit{Priority: job.Priority, Created: created, Name: string(task.UID)}
+	}
+	cost.Pods, cost.Priority, cost.Created = len(u.tasks), max(cost.Priority, job.Priority), min(cost.Created, created)
+	cost.Name = min(cost.Name, string(task.UID))
+	if isGang(job) {
+		cost.Gang = string(job.UID)
+	}
+}
+
+// finish works out what the units free, and where they are.
+func (a *asker) finish() {
+	books := a.Snapshot.Ledger
+	for i := range a.all {
+		u := &a.all[i]
+		view := books.View()
+		for j, task := range u.tasks {
+			freed := view.Frees(snapshot.HolderOf(task), u.pods[j].Demand)
+			if sum, err := u.frees.PlusAll(freed); err == nil {
+				u.frees = sum
+			}
+			if len(u.tasks) > 1 {
+				_ = view.ReleaseHeld(snapshot.HolderOf(task), u.pods[j].Demand) // an error means that it frees less
+			}
+			if nodes := a.on[task.NodeName]; len(nodes) == 0 || nodes[len(nodes)-1] != i {
+				a.on[task.NodeName] = append(nodes, i)
+			}
+		}
+		a.costs[i].Excess, a.costs[i].Closeness = a.excess(u), books.CommonDepth(u.queues[0], a.queue)
+	}
+}
+
+// excess is by how much the queue of a unit has more than it deserves, in the dimension of devices or cards where that is most.
+func (a *asker) excess(u *unit) float64 {
+	most := 0.0
+	for _, e := range u.frees {
+		if a.Snapshot.Dimensions.Dimension(e.Dimension).Kind != ledger.Resource {
+			most = max(most, a.Snapshot.Ledger.Excess(u.queues[0], e.Dimension))
+		}
+	}
+	return most
+}
