@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// evenCluster has a pod per unit, in random order of cost. Unit i is on node i modulo nodes, and all units of a queue
-// free as much. The pod needs as much as some units of one node free.
+// evenCluster has pods that are alike, on all nodes in turn, in random order of cost. The pod needs the room of so many
+// pods on one node.
 func evenCluster(units, nodes, need int) *cluster {
 	random := rand.New(rand.NewPCG(1, 1))
 	c := &cluster{need: []int{need}, queueRight: []int{units}}
@@ -29,10 +29,10 @@ func evenCluster(units, nodes, need int) *cluster {
 	return c
 }
 
-// onlyNode leaves room for the pod on the first node alone.
+// onlyNode keeps the pod from all nodes but the first.
 func (c *cluster) onlyNode() *cluster {
-	for node := range c.free[1:] {
-		c.free[node+1][0] = -len(c.units)
+	for node := 1; node < len(c.free); node++ {
+		c.free[node][0] = -len(c.units)
 	}
 	return c
 }

@@ -11,7 +11,7 @@ import (
 
 // cluster is what the questions of a test are about. A pod needs room on one node, and room in its quota.
 type cluster struct {
-	// free has the amounts of each resource that are free on each node. It is negative where more must go than the pod asks for.
+	// free has the amounts of each resource that are free on each node. It is negative where more must go than the pod needs.
 	free [][]int
 	// frees has what each unit frees on each node.
 	frees [][][]int
@@ -32,15 +32,12 @@ func (c *cluster) enough(set []int) bool {
 			quota -= freed[0]
 		}
 	}
-	return quota <= 0 && slices.ContainsFunc(c.nodes(), func(node int) bool { return c.fits(node, set) })
-}
-
-func (c *cluster) nodes() []int {
-	nodes := make([]int, len(c.free))
-	for node := range nodes {
-		nodes[node] = node
+	for node := range c.free {
+		if quota <= 0 && c.fits(node, set) {
+			return true
+		}
 	}
-	return nodes
+	return false
 }
 
 func (c *cluster) fits(node int, set []int) bool {
@@ -126,20 +123,36 @@ func (c *cluster) permuted(order []int) *cluster {
 	return &p
 }
 
+func (c *cluster) all() []int {
+	all := make([]int, len(c.units))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // cheapest looks at all sets.
 func (c *cluster) cheapest() (best []int, found bool) {
-	for bits := range 1 << len(c.units) {
-		set := []int{}
-		for i := range c.units {
-			if bits>>i&1 == 1 {
-				set = append(set, i)
-			}
-		}
+	for _, set := range subsets(len(c.units)) {
 		if c.allowed(set) && c.enough(set) && (!found || Compare(c.units, set, best) < 0) {
 			best, found = set, true
 		}
 	}
 	return best, found
+}
+
+func subsets(units int) [][]int {
+	var all [][]int
+	for bits := range 1 << units {
+		set := []int{}
+		for i := range units {
+			if bits>>i&1 == 1 {
+				set = append(set, i)
+			}
+		}
+		all = append(all, set)
+	}
+	return all
 }
 
 // mustBeRight fails unless a set is allowed, enough, and minimal.

@@ -8,123 +8,132 @@ import (
 )
 
 // search finds the cheapest set that is allowed and enough. It looks at sets in the order of their cost, so the first one
-// that is enough is the result.
+// that is enough is the cheapest.
 //
 // Two things keep it from looking at all sets. If a set is known not to be enough, then every result contains a unit
 // outside it: only these units are added to subsets of it. And several of the next sets are tried at once: if even their
 // union is not enough, none of them is, and the union is a large set that is known not to be enough.
 type search struct {
 	*problem
-	// end is how many calls of enough there may be when the search ends. Steps is how many branches it may still look at:
-	// those that cost no call take time, too.
-	end, steps int
-	branches   branches
+	// best is the cheapest set that has been found, nil if none has. Only cheaper ones are looked for.
+	best     set
+	bestCost Cost
+	branches branches
+	// budget ends the search when enough has been asked as often, or when steps, the number of branches looked at, is
+	// too large for it.
+	budget, steps int
 	// tried is the last set that was not enough. What comes next is tried together with it.
 	tried set
 	// width is how many sets are tried at once.
 	width int
-	// alone is how many sets are tried alone before several are tried at once again. It is penalty after trying several
-	// at once told nothing, and penalty doubles each time that it does so.
+	// alone is how many sets are tried alone before several are tried at once again. It is set to penalty when trying
+	// several at once was in vain. Penalty doubles each time.
 	alone, penalty int
 }
 
-// branch stands for all sets that contain its set and nothing that it bars.
+// branch stands for the sets that contain its base and nothing that it bars.
 type branch struct {
-	set, barred set
-	// next is -1 if it is not known whether the set is enough. If not, then the set is not enough, and next is the
-	// cheapest unit to add.
+	base, barred set
+	// next is a unit that the cheapest set of the branch adds to the base, which is not enough. It is -1 if
+	// it is not known whether the base is enough.
 	next int
-	// cost is that of the set with next. Every result in the branch costs at least as much.
+	// cost is that of the base with next. No result in the branch costs less.
 	cost Cost
 }
 
-// stepsPerCall is how many branches the search looks at for each call of enough that it may make.
-const stepsPerCall = 32
+// stepsPerCall is how many branches the search may look at for each call of enough that it may make, besides some for each
+// unit: branches that need no call take time, too.
+const (
+	stepsPerCall = 8
+	stepsPerUnit = 4
+)
 
-func newSearch(p *problem, barred set, budget int) *search {
+// newSearch returns the search for what is cheaper than the best set, which is nil if none has been found.
+func newSearch(p *problem, barred, best set, budget int) *search {
+	none := newSet(len(p.units))
 	s := &search{
-		problem: p, end: p.asked + budget, steps: stepsPerCall*budget + 4*len(p.units),
-		tried: newSet(len(p.units)), width: 1, penalty: 1,
+		problem: p, best: best, bestCost: p.cost(best), budget: budget, steps: -stepsPerUnit * len(p.units),
+		tried: none, width: 1, penalty: 1,
 	}
-	s.extend(newSet(len(p.units)), barred)
+	s.extend(none, barred)
 	return s
 }
 
-// run returns the cheapest result. If there is none, it reports whether everything was searched.
-func (s *search) run() (result set, found, exhausted bool) {
-	for {
-		batch, exhausted := s.take()
-		switch {
-		case len(batch) == 0:
-			return nil, false, exhausted
-		case s.asked >= s.end:
-			return nil, false, false
+// run searches until nothing cheaper is left, or until the budget is spent. It returns the best set.
+func (s *search) run() set {
+	for !s.spent() {
+		batch := s.take()
+		if len(batch) == 0 {
+			break
 		}
 		if s.try(batch) {
-			return batch[0].set, true, false
+			return batch[0].base
 		}
 	}
+	return s.best
 }
 
-// take removes the next branches whose sets are to be tried. It also reports whether no branch is left.
-func (s *search) take() (batch []*branch, exhausted bool) {
-	for ; len(s.branches) > 0 && len(batch) < s.width; s.steps-- {
-		if s.steps <= 0 {
-			return nil, false
-		}
+func (s *search) spent() bool { return s.asked >= s.budget || s.steps/stepsPerCall >= s.budget }
+
+// take removes the next branches whose bases are to be tried.
+func (s *search) take() (batch []*branch) {
+	for ; len(s.branches) > 0 && len(batch) < s.width && !s.spent(); s.steps++ {
 		b := heap.Pop(&s.branches).(*branch)
 		switch {
 		case b.next >= 0:
 			s.split(b)
-		case s.knownShort(b.set):
-			s.extend(b.set, b.barred)
+		case s.knownShort(b.base):
+			s.extend(b.base, b.barred)
 		default:
 			batch = append(batch, b)
 		}
 	}
-	return batch, len(batch) == 0
+	return batch
 }
 
 // split divides a branch into the sets with the next unit and those without it.
 func (s *search) split(b *branch) {
-	if s.outside(b.set, b.barred).has(b.next) {
+	if s.outside(b.base, b.barred).has(b.next) {
 		// A larger set is known by now not to be enough.
-		s.extend(b.set, b.barred)
+		s.extend(b.base, b.barred)
 		return
 	}
-	if with := b.set.with(b.next); s.isAllowed(with) {
-		heap.Push(&s.branches, &branch{set: with, barred: b.barred, next: -1, cost: b.cost})
+	if with := b.base.with(b.next); s.isAllowed(with) {
+		heap.Push(&s.branches, &branch{base: with, barred: b.barred, next: -1, cost: b.cost})
 	}
-	s.extend(b.set, b.barred.with(b.next))
+	s.extend(b.base, b.barred.with(b.next))
 }
 
-// extend pushes the branch of a set that is known not to be enough, unless nothing is left to add.
+// extend pushes the branch of a base that is known not to be enough, unless nothing that is cheaper than the best set is left.
 func (s *search) extend(base, barred set) {
 	next := s.cheapest(base, s.outside(base, barred))
 	if next < 0 {
 		return
 	}
-	heap.Push(&s.branches, &branch{set: base, barred: barred, next: next, cost: s.cost(base.with(next))})
+	cost := s.cost(base.with(next))
+	if s.best == nil || cost.Compare(s.bestCost) < 0 {
+		heap.Push(&s.branches, &branch{base: base, barred: barred, next: next, cost: cost})
+	}
 }
 
-// outside returns the units that need not be added to a set that is not enough: those that are barred, and those
-// that are not enough together with the set. Of the sets known not to be enough, it takes the one that leaves
+// outside returns the units that need not be added to a base that is not enough: those that are barred, and those
+// that are not enough together with the base. Of the sets known not to be enough, it takes the one that leaves
 // fewest units.
 func (s *search) outside(base, barred set) set {
-	var best set
+	var largest set
 	most := -1
 	for _, short := range s.short {
 		if base.within(short) {
 			if count := short.countUnion(barred); count > most {
-				best, most = short, count
+				largest, most = short, count
 			}
 		}
 	}
-	return barred.union(best)
+	return barred.union(largest)
 }
 
-// try finds out about a batch, and reports whether its only set is enough. Sets that are not enough are extended. Sets
-// that may be enough are put back.
+// try finds out about a batch, and reports whether it has one base only, which is enough. Bases that are not enough are
+// extended. Those that may be enough are put back.
 func (s *search) try(batch []*branch) bool {
 	union := s.tried
 	if s.alone > 0 {
@@ -132,18 +141,18 @@ func (s *search) try(batch []*branch) bool {
 	}
 	unions := []set{union}
 	for i, b := range batch {
-		unions = append(unions, unions[i].union(b.set))
+		unions = append(unions, unions[i].union(b.base))
 	}
 	short := len(batch)
 	if s.isEnough(unions[short]) {
 		short = sort.Search(short, func(i int) bool { return s.isEnough(unions[i]) }) - 1
 	}
-	if short == 0 && len(batch) == 1 && unions[1].within(batch[0].set) {
+	if short == 0 && len(batch) == 1 && unions[1].within(batch[0].base) {
 		return true
 	}
 	s.tried = unions[short]
 	for _, b := range batch[:short] {
-		s.extend(b.set, b.barred)
+		s.extend(b.base, b.barred)
 	}
 	for _, b := range batch[short:] {
 		heap.Push(&s.branches, b)
@@ -152,7 +161,7 @@ func (s *search) try(batch []*branch) bool {
 	return false
 }
 
-// adapt decides how many sets are tried at once from how many of the last ones were found not to be enough.
+// adapt decides how many bases are tried at once, from how many of the last ones were found not to be enough.
 func (s *search) adapt(short, tried int) {
 	switch {
 	case s.alone > 0:
