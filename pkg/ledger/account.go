@@ -55,6 +55,9 @@ func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
 	return allocated
 }
 
+// Used returns what a queue and its descendants have used of their limits: what pods hold and what they are promised.
+func (l *Ledger) Used(q QueueID, o Ordinal) Amount { return l.used(q, o) }
+
 // used returns what a queue and its descendants have used of their limits: what pods hold and what they are
 // promised.
 func (l *Ledger) used(q QueueID, o Ordinal) Amount {

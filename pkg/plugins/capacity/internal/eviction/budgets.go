@@ -48,10 +48,10 @@ func (b *budgets) hold(lister policylisters.PodDisruptionBudgetLister, victims [
 }
 
 // spend notes that pods are evicted.
-func (b *budgets) spend(victims []*api.TaskInfo) {
+func (b *budgets) spend(victims []Victim) {
 	for _, victim := range victims {
 		for i := range b.all[victim.Namespace] {
-			if budget := &b.all[victim.Namespace][i]; budget.covers(victim) {
+			if budget := &b.all[victim.Namespace][i]; budget.covers(victim.TaskInfo) {
 				budget.allowed--
 			}
 		}

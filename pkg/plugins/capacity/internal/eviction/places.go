@@ -11,6 +11,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
 )
 
@@ -28,6 +29,8 @@ type places struct {
 type quote struct {
 	set  []int
 	cost victims.Cost
+	// short is what the pod lacks while the set is there.
+	short ledger.Amounts
 	// asked says that the question has been answered, hopeless that there is no right set.
 	asked, hopeless bool
 	version         int

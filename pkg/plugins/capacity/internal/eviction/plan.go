@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // Plan is what makes room for a job: nothing has been sent to the API server.
@@ -20,7 +21,7 @@ type Plan struct {
 	session    *framework.Session
 	statements []*framework.Statement
 	// Victims are evicted.
-	Victims []*api.TaskInfo
+	Victims []Victim
 	// Pods are pipelined.
 	Pods []*api.TaskInfo
 }
@@ -38,8 +39,11 @@ type step struct {
 	statement *framework.Statement
 	task      *api.TaskInfo
 	node      *api.NodeInfo
-	// set has the units that are evicted for the pod.
-	set []int
+	// set has the units that are evicted for the pod, and short what it lacks while they are there.
+	set   []int
+	short ledger.Amounts
+	// victims are the pods of the set.
+	victims []Victim
 }
 
 // Commit sends the evictions to the API server.
@@ -83,9 +87,7 @@ func (a *asker) plan() *Plan {
 	plan := &Plan{session: a.Session}
 	for _, step := range p.steps {
 		plan.statements, plan.Pods = append(plan.statements, step.statement), append(plan.Pods, step.task)
-		for _, i := range step.set {
-			plan.Victims = append(plan.Victims, a.all[i].tasks...)
-		}
+		plan.Victims = append(plan.Victims, step.victims...)
 	}
 	a.budgets.spend(plan.Victims)
 	return plan
@@ -121,7 +123,7 @@ func (p *planning) place(task *api.TaskInfo) {
 		if i < 0 {
 			return
 		}
-		if p.take(step{task: task, node: places.nodes[i], set: places.quotes[i].set}) {
+		if p.take(step{task: task, node: places.nodes[i], set: places.quotes[i].set, short: places.quotes[i].short}) {
 			return
 		}
 		places.quotes[i].hopeless = true
@@ -145,14 +147,15 @@ func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod)
 }
 
 func (p *planning) quote(quote *quote, task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) {
-	set, ok := p.answer(task, pod, node)
+	set, short, ok := p.answer(task, pod, node)
 	*quote = quoteOf(p.costs, set, ok, p.version)
+	quote.short = short
 }
 
 // take evicts the victims of a step and pipelines the pod. It reports whether the node suits the pod then; if not, nothing is
 // changed.
 func (p *planning) take(s step) bool {
-	s.statement = framework.NewStatement(p.Session)
+	s.statement, s.victims = framework.NewStatement(p.Session), p.explain(&s)
 	for _, i := range s.set {
 		for _, task := range p.all[i].tasks {
 			if err := s.statement.Evict(task, string(p.rule)); err != nil {

@@ -31,21 +31,23 @@ type question struct {
 // maxRemote bounds how many units elsewhere are candidates because they free quota.
 const maxRemote = 64
 
-// answer returns the cheapest right set of units, as sorted indexes; false if there is none.
-func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) ([]int, bool) {
+// answer returns the cheapest right set of units, as sorted indexes, and what the pod lacks while they are there; false if
+// there is none.
+func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) ([]int, ledger.Amounts, bool) {
 	q := &question{asker: a, task: task, pod: pod, node: node, asked: a.asked(pod, node)}
 	if q.enough(nil) {
-		return nil, true
+		return nil, nil, true
 	}
 	q.findShort()
 	candidates := q.justified(a.on[node.Name], q.short)
 	if set, ok := q.choose(candidates); ok {
-		return set, true
+		return set, q.short, true
 	}
 	if len(q.quotaShort) == 0 {
-		return nil, false
+		return nil, nil, false
 	}
-	return q.choose(q.withRemote(candidates))
+	set, ok := q.choose(q.withRemote(candidates))
+	return set, q.short, ok
 }
 
 // findShort finds the dimensions in which the node, or a quota, has too little.
@@ -141,7 +143,7 @@ func (q *question) choose(candidates []int) ([]int, bool) {
 }
 
 // maxTries bounds the sets that are tried for one pod on one node.
-const maxTries = 256
+const maxTries = 64
 
 // enough reports whether the pod can have the node when these units, and all that is leaving, are gone.
 func (q *question) enough(set []int) bool {
