@@ -13,11 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins"
@@ -123,9 +119,9 @@ func (c *fuzzCluster) open() *framework.Session {
 
 // act executes all actions in the order of Volcano's configuration.
 func (c *fuzzCluster) act(ssn *framework.Session) {
-	actions := []framework.Action{enqueue.New(), allocate.New(), backfill.New()}
-	if c.options.Preempt {
-		actions = append(actions, preempt.New(), reclaim.New())
+	actions := append([]framework.Action{enqueue.New()}, c.plugins.Actions()...)
+	if !c.options.Preempt {
+		actions = slices.DeleteFunc(actions, func(action framework.Action) bool { return action.Name() == "preempt" || action.Name() == "reclaim" })
 	}
 	conf.EnabledActionMap = map[string]bool{}
 	for _, action := range actions {
