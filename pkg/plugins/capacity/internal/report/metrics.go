@@ -106,6 +106,7 @@ func (r *Reporter) Metrics(accounts *Accounts) {
 		gone := accounts.Queues[api.QueueID(name)] == nil
 		if gone {
 			deleteDimensions(name)
+			deleteEvictions(name)
 			r.forgetUsage(name)
 		}
 		return gone

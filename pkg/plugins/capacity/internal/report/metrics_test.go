@@ -34,7 +34,7 @@ func series(t *testing.T, name string) map[string]float64 {
 			for _, label := range metric.GetLabel() {
 				labels = append(labels, label.GetName()+"="+label.GetValue())
 			}
-			all[strings.Join(labels, " ")] = metric.GetGauge().GetValue()
+			all[strings.Join(labels, " ")] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
 		}
 	}
 	return all
@@ -236,6 +236,9 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	fleet.Set("n1", card.Node{Model: "H100", Offers: []card.Offer{{Resource: "nvidia.com/gpu", Card: "H100", Count: 8}}})
 	f.CardTotals(fleet)
 	f.Problems(Problems{}, f.queues)
+	_, victim := f.job("linted")
+	f.Evicted(victim.Pod, Preempted{Queue: "linted"})
+	f.Started(Preempt, f.Clock.Now())
 
 	families, err := prometheus.DefaultGatherer.Gather()
 	if err != nil {
@@ -243,13 +246,13 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	}
 	ours := families[:0]
 	for _, family := range families {
-		if slices.ContainsFunc([]string{"queue_card_", "queue_device_", "queue_problems", "cluster_", "unattributed_"}, func(prefix string) bool {
+		if slices.ContainsFunc([]string{"queue_card_", "queue_device_", "queue_problems", "queue_evictions_", "eviction_", "cluster_", "unattributed_"}, func(prefix string) bool {
 			return strings.HasPrefix(family.GetName(), "volcano_"+prefix)
 		}) {
 			ours = append(ours, family)
 		}
 	}
-	if want := len(cardGauges) + len(deviceGauges) + len(deviceCapacityGauges) + 4; len(ours) != want {
+	if want := len(cardGauges) + len(deviceGauges) + len(deviceCapacityGauges) + 6; len(ours) != want {
 		t.Errorf("%d metrics are linted, want %d", len(ours), want)
 	}
 	problems, err := promlint.NewWithMetricFamilies(ours).Lint()

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Reasons of the events on pods that are evicted.
+const (
+	ReclaimedReason = "Reclaimed"
+	PreemptedReason = "Preempted"
+)
+
+// Action is an action of the scheduler that evicts pods.
+type Action string
+
+// The actions that evict pods.
+const (
+	Reclaim Action = "reclaim"
+	Preempt Action = "preempt"
+)
+
+var evictions = promauto.NewCounterVec(prometheus.CounterOpts{
+	Name: "volcano_queue_evictions_total",
+	Help: "Number of pods that were evicted so that another pod starts, by action, queue of the evicted pod, and queue of the other pod",
+}, []string{"action", "queue", "for_queue"})
+
+// promiseDuration has buckets from half a second, in which pods without a grace period leave, to more than an hour.
+var promiseDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
+	Name:    "volcano_eviction_promise_duration_seconds",
+	Help:    "Seconds from when evictions promise a node to a pod until the pod is bound to a node, by action",
+	Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
+}, []string{"action"})
+
+// Eviction says why a pod is evicted.
+type Eviction interface {
+	// Reason is the reason of the event on the pod.
+	Reason() string
+	// Message is the sentence in the event.
+	Message() string
+	// labels are the values of the labels of the metric.
+	labels() []string
+}
+
+// Reclaimed evicts a pod so that another queue gets what it deserves.
+type Reclaimed struct {
+	// Pod is the pod that starts, as namespace/name, and Queue its queue.
+	Pod, Queue string
+	// VictimQueue is the queue of the evicted pod.
+	VictimQueue string
+	// Dimension is what one queue takes back from the other.
+	Dimension ledger.Dimension
+	// Gains and Loses are the queues of the two pods, or queues above them.
+	Gains, Loses QueueShare
+}
+
+// QueueShare is what a queue holds and deserves in one dimension.
+type QueueShare struct {
+	Queue string
+	Held  ledger.Amount
+	// Deserved is not set if the queue deserves nothing there.
+	Deserved ledger.Limit
+}
+
+func (s QueueShare) in(d ledger.Dimension) string {
+	deserved := "nothing"
+	if s.Deserved.Set {
+		deserved = "<" + d.Format(s.Deserved.Amount) + ">"
+	}
+	return fmt.Sprintf("queue <%s> holds <%s> and deserves %s", s.Queue, d.Format(s.Held), deserved)
+}
+
+// Reason implements Eviction.
+func (Reclaimed) Reason() string { return ReclaimedReason }
+
+// Message implements Eviction.
+func (r Reclaimed) Message() string {
+	return fmt.Sprintf("Evicted so that pod %s of queue <%s> starts: of <%s>, %s, and %s",
+		r.Pod, r.Queue, r.Dimension, r.Gains.in(r.Dimension), r.Loses.in(r.Dimension))
+}
+
+func (r Reclaimed) labels() []string { return []string{string(Reclaim), r.VictimQueue, r.Queue} }
+
+// Preempted evicts a pod for one of higher priority in the same queue.
+type Preempted struct {
+	// Pod is the pod that starts, as namespace/name.
+	Pod, Queue string
+	// Job and VictimJob are the jobs of the two pods, as namespace/name. Priority and VictimPriority are those of the
+	// jobs or, within one job, of the pods.
+	Job, VictimJob           string
+	Priority, VictimPriority int32
+}
+
+// Reason implements Eviction.
+func (Preempted) Reason() string { return PreemptedReason }
+
+// Message implements Eviction.
+func (p Preempted) Message() string {
+	if p.Job == p.VictimJob {
+		return fmt.Sprintf("Evicted so that pod %s of the same job starts: it has priority <%d>, and the evicted pod has <%d>", p.Pod, p.Priority, p.VictimPriority)
+	}
+	return fmt.Sprintf("Evicted so that pod %s of the same queue <%s> starts: its job %s has priority <%d>, and job %s of the evicted pod has <%d>",
+		p.Pod, p.Queue, p.Job, p.Priority, p.VictimJob, p.VictimPriority)
+}
+
+func (p Preempted) labels() []string { return []string{string(Preempt), p.Queue, p.Queue} }
+
+// Evicted writes an event on a pod that is evicted, and counts it.
+func (r *Reporter) Evicted(victim *corev1.Pod, eviction Eviction) {
+	klog.V(3).InfoS("Pod is evicted", "pod", klog.KObj(victim), "reason", eviction.Message())
+	r.Recorder.Event(victim, corev1.EventTypeNormal, eviction.Reason(), eviction.Message())
+	evictions.WithLabelValues(eviction.labels()...).Inc()
+}
+
+// Started publishes how long a pod that evictions promised a node has waited until it was bound. Promised is when the
+// first of its victims was evicted.
+func (r *Reporter) Started(action Action, promised time.Time) {
+	promiseDuration.WithLabelValues(string(action)).Observe(r.Clock.Since(promised).Seconds())
+}
+
+// deleteEvictions deletes the series of a queue that is gone.
+func deleteEvictions(queue string) {
+	evictions.DeletePartialMatch(prometheus.Labels{"queue": queue})
+	evictions.DeletePartialMatch(prometheus.Labels{"for_queue": queue})
+}
