@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -140,6 +141,33 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 		f.expectNotEnqueued(ctx, "none", "EmptyQueueCapability", insufficient(none, mig.names, 1, 1, 0))
 		f.cardJob(ctx, "npu", none, cardTask{resource: "huawei.com/Ascend910"}) // not in cardResourceNames
 		f.expectRunning(ctx, "npu", 1)
+	})
+
+	It("tells a queue that deserves something that the configuration cannot give it that", func(ctx context.Context) {
+		f := newFixture(ctx)
+		deserving := f.limitedQueue(ctx, "deserving", "root", func(q *upstreamv1beta1.QueueSpec) { q.Deserved = amount(corev1.ResourceCPU, "4") })
+		shipped, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
+		Expect(err).NotTo(HaveOccurred())
+		with := func(old, replacement string) string {
+			GinkgoHelper()
+			Expect(string(shipped)).To(ContainSubstring(old))
+			path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
+			Expect(os.WriteFile(path, []byte(strings.Replace(string(shipped), old, replacement, 1)), 0o600)).To(Succeed())
+			return path
+		}
+
+		use(ctx, with(", reclaim", ""))
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", deserving, "ReclaimNotConfigured",
+			"The queue deserves <4> of cpu, but nothing is taken back from other queues, because the scheduler's configuration does not have the action reclaim: add it to the actions")
+		Expect(problemsOf(ctx, "ReclaimNotConfigured")).To(Equal(1))
+
+		use(ctx, with("  - name: capacity\n", "- plugins:\n  - name: capacity\n"))
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", deserving, "ReclaimIgnoresDeserved",
+			"The queue deserves <4> of cpu, but for pods that ask for neither devices nor cards, reclaim may evict pods without regard to what queues deserve, because the scheduler's configuration has gang, conformance in another tier than capacity")
+
+		use(ctx, "")
+		Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(SatisfyAll(
+			ContainSubstring(`volcano_queue_problems{reason="ReclaimNotConfigured"} 0`), ContainSubstring(`volcano_queue_problems{reason="ReclaimIgnoresDeserved"} 0`)))
 	})
 
 	It("runs the plugin under the name capacity-card with its own defaults", func(ctx context.Context) {

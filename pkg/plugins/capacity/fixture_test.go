@@ -49,6 +49,8 @@ func TestMain(m *testing.M) {
 type fixture struct {
 	uthelper.TestCommonStruct
 	extra []conf.PluginOption
+	// above is a tier above that of the plugin.
+	above []conf.PluginOption
 	flat  bool
 	// cache is what outlives sessions; nil for a new one.
 	cache *cache
@@ -209,7 +211,11 @@ func (s *fixture) open(t testing.TB) *framework.Session {
 		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
 		{Name: predicates.Name, EnabledPredicate: on, Arguments: map[string]any{upstreampredicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
 	}
-	ssn := s.RegisterSession([]conf.Tier{{Plugins: append(options, s.extra...)}}, nil)
+	tiers := []conf.Tier{{Plugins: append(options, s.extra...)}}
+	if s.above != nil {
+		tiers = slices.Insert(tiers, 0, conf.Tier{Plugins: s.above})
+	}
+	ssn := s.RegisterSession(tiers, nil)
 	t.Cleanup(framework.CleanupPluginBuilders)
 	return ssn
 }

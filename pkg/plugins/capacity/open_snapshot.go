@@ -7,6 +7,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -44,7 +45,7 @@ func (p *plugin) openSnapshot() {
 	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
 		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.cardQuotaRequired, DeviceQuotaRequired: p.arguments.deviceQuotaRequired,
-		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache),
+		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache), ReclaimFault: findReclaimFault(ssn.Tiers, p.Name(), conf.EnabledActionMap),
 		Quotas: p.cache.quotas, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
 		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
 	})

@@ -21,6 +21,7 @@ func (p *plugin) report() {
 	}
 	p.cache.report.Refusals(p.session.Jobs)
 	p.cache.report.Problems(p.snapshot.Problems, p.session.Queues)
+	p.logReclaim()
 	if p.devices != nil {
 		p.cache.report.DeviceConflicts(p.devices.Conflicts())
 	}

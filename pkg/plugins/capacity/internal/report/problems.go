@@ -34,7 +34,7 @@ var problemReasons = []string{
 	ClassInCapabilityReason, UnknownDeviceClassReason, UnknownCardReason, UnknownAnnotationReason, LimitAboveParentReason,
 	ClassesOverlapReason, InvalidDeviceClassReason,
 	QuotaFieldMissingReason, QuotaRemovalUnconfirmedReason, QuotaNotSavedReason,
-	CannotReclaimReason,
+	ReclaimNotConfiguredReason, ReclaimIgnoresDeservedReason, CannotReclaimReason,
 }
 
 var problemQueues = promauto.NewGaugeVec(prometheus.GaugeOpts{

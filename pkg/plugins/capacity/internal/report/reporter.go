@@ -43,6 +43,10 @@ type Reporter struct {
 	toldConflicts map[string]bool
 	// toldUnattributed has the pods that have been told that they are charged to root.
 	toldUnattributed map[types.UID]bool
+	// toldReclaimFault is what the log says of the configuration. toldReclaimIdle says that the log says that reclaim has
+	// nothing to do.
+	toldReclaimFault ReclaimFault
+	toldReclaimIdle  bool
 	// queues has what the metrics of each queue say, in these dimensions.
 	queues     map[string]*queueMetrics
 	dimensions *ledger.Dimensions

@@ -27,6 +27,9 @@ type mistakes struct {
 	// queues has the version of each queue that was looked at, and changed says that there is another one.
 	queues  map[string]queueVersion
 	changed bool
+	// deserving says that some queue deserves something, and wronged that the scheduler's configuration keeps some queue from
+	// getting it.
+	deserving, wronged bool
 }
 
 // queueVersion is a queue as the session and as the API server have it. Both objects are replaced when the queue
@@ -63,6 +66,7 @@ type facts struct {
 	catalog       *dra.Catalog
 	fleet, queues int
 	hierarchy     bool
+	reclaim       report.ReclaimFault
 }
 
 // note notes the version of a queue in a session.
@@ -79,14 +83,15 @@ func (m *mistakes) note(queue string, version queueVersion) {
 
 // findMistakes returns what is surely a mistake in the quotas of queues.
 func (s *Snapshot) findMistakes() report.Problems {
-	m, now := &s.mistakes, facts{catalog: s.Catalog, fleet: s.Fleet.Edition(), queues: len(s.Queues), hierarchy: s.Hierarchy}
+	m, now := &s.mistakes, facts{catalog: s.Catalog, fleet: s.Fleet.Edition(), queues: len(s.Queues), hierarchy: s.Hierarchy, reclaim: s.ReclaimFault}
 	if !m.changed && m.facts == now {
 		return m.found
 	}
-	m.facts, m.changed, m.found = now, false, report.Problems{}
+	m.facts, m.changed, m.found, m.deserving, m.wronged = now, false, report.Problems{}, false, false
 	for _, info := range s.Queues {
 		if queue, found := s.Ledger.Queue(info.Name); found {
 			s.findUnknown(queue)
+			s.findReclaimFault(queue)
 		}
 		s.findClassesInCapability(info)
 		s.findAnnotations(info.Name)

@@ -33,6 +33,8 @@ type Input struct {
 	CardQuotaRequired bool
 	// DeviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
 	DeviceQuotaRequired bool
+	// ReclaimFault is what in the scheduler's configuration keeps queues from getting what they deserve.
+	ReclaimFault report.ReclaimFault
 	// Matcher finds the classes that a device matches. It is nil if a device counts only for the class that a claim asked
 	// for.
 	Matcher *dra.Matcher
