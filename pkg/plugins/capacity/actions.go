@@ -45,7 +45,6 @@ func (a *action) Execute(ssn *framework.Session) {
 		a.Action.Execute(ssn)
 		return
 	}
-	a.cache.ran[a.rule] = true
 	p.evictFor(a.rule)
 	p.evicting = true
 	defer func() { p.evicting = false }()

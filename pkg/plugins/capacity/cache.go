@@ -23,7 +23,6 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
@@ -65,8 +64,6 @@ type cache struct {
 	opened *plugin
 	// hopeless has the jobs for which nobody can be evicted.
 	hopeless hopeless
-	// ran has the rules whose actions have run. The session does not say which actions are configured.
-	ran map[eviction.Rule]bool
 	// reservations has for which pods something is kept that others were evicted for.
 	reservations reservations
 	// session and name are the last session and the name under which the plugin joined it.
@@ -77,7 +74,7 @@ type cache struct {
 func newCache(ctx context.Context, clock clock.WithTicker) *cache {
 	fleet := cards.NewCache()
 	return &cache{
-		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, reservations: newReservations(), hopeless: newHopeless(), ran: map[eviction.Rule]bool{}, snapshots: snapshot.NewCache(&fleet.Fleet),
+		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, reservations: newReservations(), hopeless: newHopeless(), snapshots: snapshot.NewCache(&fleet.Fleet),
 	}
 }
 

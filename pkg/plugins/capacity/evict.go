@@ -88,6 +88,7 @@ func (p *plugin) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 	plan.Commit()
 	p.clusterState = 0
 	p.keep(plan.Pods)
+	p.promised(rule, job, plan)
 }
 
 // solver returns the solver of the session.

@@ -15,13 +15,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // hopeless remembers for which jobs nobody can be evicted, so that the question is not asked again while nothing has changed.
 type hopeless struct {
-	seed maphash.Seed
-	// answers has the state of the cluster in which there was no right set of victims for a job.
-	answers map[question]uint64
+	seed    maphash.Seed
+	answers map[question]answer
 	// catalog is the last that was seen, and edition counts them.
 	catalog *dra.Catalog
 	edition int
@@ -32,12 +32,20 @@ type question struct {
 	podGroup types.UID
 }
 
+// answer is that there was no right set of victims for a job.
+type answer struct {
+	// state is the state of the cluster then.
+	state uint64
+	// cannot is what the queue of the job is told. It is nil if that is nothing.
+	cannot *report.CannotReclaim
+}
+
 // forgetAfter is when a question is asked again although nothing has changed that this plugin knows: other plugins may decide by the
 // time.
 const forgetAfter = time.Minute
 
 func newHopeless() hopeless {
-	return hopeless{seed: maphash.MakeSeed(), answers: map[question]uint64{}}
+	return hopeless{seed: maphash.MakeSeed(), answers: map[question]answer{}}
 }
 
 // hash is the same for the same value in this process.
@@ -45,13 +53,22 @@ func hash[T comparable](h *hopeless, value T) uint64 { return maphash.Comparable
 
 // isHopeless reports whether nobody could be evicted for a job when it was last asked, and nothing has changed since.
 func (p *plugin) isHopeless(rule eviction.Rule, job *api.JobInfo) bool {
-	answer, known := p.cache.hopeless.answers[question{rule, job.PodGroup.UID}]
-	return known && answer == p.stateFor(job)
+	last, known := p.cache.hopeless.answers[question{rule, job.PodGroup.UID}]
+	if !known || last.state != p.stateFor(job) {
+		return false
+	}
+	p.tellCannotReclaim(last.cannot)
+	return true
 }
 
 // noteHopeless remembers that nobody can be evicted for a job.
 func (p *plugin) noteHopeless(rule eviction.Rule, job *api.JobInfo) {
-	p.cache.hopeless.answers[question{rule, job.PodGroup.UID}] = p.stateFor(job)
+	now := answer{state: p.stateFor(job)}
+	if rule == eviction.Reclaim {
+		now.cannot = p.cannotReclaim(job)
+	}
+	p.cache.hopeless.answers[question{rule, job.PodGroup.UID}] = now
+	p.tellCannotReclaim(now.cannot)
 }
 
 // forgetHopeless drops what is remembered of jobs that are gone.

@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
@@ -18,10 +19,10 @@ func (p *plugin) mayEnterByRight(ask jobAsk) bool {
 		return false
 	}
 	var spare ledger.Amounts
-	if p.cache.ran[eviction.Preempt] {
+	if conf.EnabledActionMap[string(eviction.Preempt)] {
 		spare = p.heldBelow(ask)
 	}
-	return (spare != nil || p.cache.ran[eviction.Reclaim]) && p.snapshot.Ledger.MayEnterByRight(ask.queue, ask.needs.Amounts, spare)
+	return (spare != nil || conf.EnabledActionMap[string(eviction.Reclaim)]) && p.snapshot.Ledger.MayEnterByRight(ask.queue, ask.needs.Amounts, spare)
 }
 
 // heldBelow adds up what the jobs of lower priority in a queue hold.

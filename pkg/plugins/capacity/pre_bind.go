@@ -48,6 +48,10 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *sch
 		b.claims, b.err = p.devices.ClaimsToBind(pod)
 	}
 	bind.Extensions[Name] = &b
+	if promise, promised := p.cache.reservations.promises[bind.TaskInfo.Pod.UID]; promised && b.err == nil {
+		p.cache.report.Started(promise.action, promise.at)
+		delete(p.cache.reservations.promises, bind.TaskInfo.Pod.UID)
+	}
 	p.cache.snapshots.Binding(bind.TaskInfo.Pod.UID, bind.TaskInfo.NodeName)
 	bind.TaskInfo = recorded(bind.TaskInfo, b.queue, snapshot.RecordOfCards(pod))
 }

@@ -19,6 +19,7 @@ func (p *plugin) report() {
 			p.cache.report.RefusePod(nil, placement.task, refusal)
 		}
 	}
+	p.tellWaiting()
 	p.cache.report.Refusals(p.session.Jobs)
 	p.cache.report.Problems(p.snapshot.Problems, p.session.Queues)
 	p.logReclaim()

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // reservations remembers, from one session to the next, for which pods something is kept. The API server has the nominated nodes,
@@ -19,12 +21,27 @@ type reservations struct {
 	nodes map[types.UID]string
 	// since has when something was first kept for a job, by PodGroup.
 	since map[types.UID]time.Time
+	// promises has since when each pod has been promised its node by evictions.
+	promises map[types.UID]promise
 	// failed has the nodes where a job did not start in time, by PodGroup. Nothing is kept for it there any more.
 	failed map[types.UID]map[string]bool
 }
 
 func newReservations() reservations {
-	return reservations{nodes: map[types.UID]string{}, since: map[types.UID]time.Time{}, failed: map[types.UID]map[string]bool{}}
+	return reservations{nodes: map[types.UID]string{}, since: map[types.UID]time.Time{}, promises: map[types.UID]promise{}, failed: map[types.UID]map[string]bool{}}
+}
+
+// promise is that a pod starts when its victims are gone.
+type promise struct {
+	action report.Action
+	at     time.Time
+}
+
+// promise notes that others are evicted for a pod, unless that happened before.
+func (r *reservations) promise(pod types.UID, action report.Action, now time.Time) {
+	if _, before := r.promises[pod]; !before {
+		r.promises[pod] = promise{action, now}
+	}
 }
 
 // nodeOf returns the nominated node of a pod, empty if it has none.
@@ -65,7 +82,7 @@ func (r *reservations) hasFailed(job *api.JobInfo, node string) bool {
 
 // forget drops the jobs that are gone or have no pod any more that waits, and the pods that do not wait any more.
 func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
-	if len(r.nodes) == 0 && len(r.since) == 0 && len(r.failed) == 0 {
+	if len(r.nodes) == 0 && len(r.promises) == 0 && len(r.since) == 0 && len(r.failed) == 0 {
 		return
 	}
 	groups, pods := map[types.UID]bool{}, map[types.UID]bool{}
@@ -75,6 +92,7 @@ func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
 		}
 	}
 	keepOnly(r.nodes, pods)
+	keepOnly(r.promises, pods)
 	keepOnly(r.since, groups)
 	keepOnly(r.failed, groups)
 }

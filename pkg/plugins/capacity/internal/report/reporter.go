@@ -96,6 +96,12 @@ func (r *Reporter) RefusePod(job *api.JobInfo, task *api.TaskInfo, refusal Refus
 	}
 }
 
+// Waits notes why a pod waits that is pipelined. It replaces what was noted before the pod was.
+func (r *Reporter) Waits(job *api.JobInfo, task *api.TaskInfo, refusal Refusal) {
+	delete(r.pods, task.UID)
+	r.RefusePod(job, task, refusal)
+}
+
 // Refused reports whether a pod has been refused in this session.
 func (r *Reporter) Refused(id api.TaskID) bool {
 	_, refused := r.pods[id]

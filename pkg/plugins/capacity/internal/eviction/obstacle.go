@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Obstacle is why a queue cannot take back what it deserves.
+type Obstacle struct {
+	// Dimension is one that a pod of the queue asks for and the queue deserves.
+	Dimension ledger.Ordinal
+	Asked     ledger.Amount
+	// Above says that another queue has more than it deserves.
+	Above bool
+	// Candidates are the pods of such queues that may be evicted. Gangs, Budgets, and Marked are how many may not be: their
+	// jobs need them, a PodDisruptionBudget or a plugin protects them, or they or their queues are marked.
+	Candidates, Gangs, Budgets, Marked int
+}
+
+// Obstacle finds out why nothing could be taken back for a job for which there is no plan; false if its queue does not
+// deserve what the job asks for.
+func (s *Solver) Obstacle(job *api.JobInfo) (Obstacle, bool) {
+	a := s.jobs[Reclaim][job.UID]
+	if a == nil {
+		return Obstacle{}, false
+	}
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		pod, err := s.Snapshot.PodOf(task)
+		if err != nil {
+			continue
+		}
+		for _, e := range uncharged(s.Snapshot.Ledger, pod.Checked) {
+			if s.Snapshot.Ledger.Dimension(e.Dimension).Kind != ledger.Resource && s.deserves(a.queue, e) {
+				return a.obstacle(task, e), true
+			}
+		}
+		return Obstacle{}, false // the pods of a job are mostly alike
+	}
+	return Obstacle{}, false
+}
+
+// deserves reports whether a queue deserves an amount in addition to what it has.
+func (s *Solver) deserves(queue ledger.QueueID, e ledger.Entry) bool {
+	books := s.Snapshot.Ledger
+	target := books.Target(queue, e.Dimension)
+	total, err := books.Used(queue, e.Dimension).Add(e.Amount)
+	return err == nil && target.Set && total.Cmp(target.Amount) <= 0
+}
+
+func (a *asker) obstacle(task *api.TaskInfo, e ledger.Entry) Obstacle {
+	found := Obstacle{Dimension: e.Dimension, Asked: e.Amount}
+	books := a.Snapshot.Ledger
+	for _, job := range a.Session.Jobs {
+		queue, known := books.Queue(string(job.Queue))
+		if !known || job.UID == a.job.UID || books.Within(queue, a.queue) || books.Within(a.queue, queue) {
+			continue
+		}
+		if _, top := books.Branches(a.queue, queue); books.Excess(top, e.Dimension) <= 0 {
+			continue
+		}
+		found.Above = true
+		a.protected(&found, task, job, e.Dimension)
+	}
+	return found
+}
+
+// protected counts the pods of a job that have something of a dimension, by what protects them.
+func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInfo, o ledger.Ordinal) {
+	for status, tasks := range job.TaskStatusIndex {
+		if !api.PreemptableStatus(status) {
+			continue
+		}
+		for _, task := range tasks {
+			pod := a.Snapshot.Known(task.Pod)
+			if pod == nil || !has(pod.Demand, o) {
+				continue
+			}
+			switch {
+			case !a.rule.applies(a, job) || a.candidate(task) == nil:
+				found.Marked++
+			case isGang(job) && spare(job) == 0 && !a.WholeGangs:
+				found.Gangs++
+			case !a.budgets.hold(a.Budgets, []*api.TaskInfo{task}) || !a.agreement.agree(a.rule, asking, []*api.TaskInfo{task}):
+				found.Budgets++
+			default:
+				found.Candidates++
+			}
+		}
+	}
+}
+
+func has(d ledger.Demand, o ledger.Ordinal) bool {
+	for _, part := range d {
+		if part.Of(o).Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}
