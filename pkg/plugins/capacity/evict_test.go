@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"testing"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/utils/ptr"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -19,11 +22,11 @@ func (s *fixture) act(t *testing.T) *framework.Session {
 	t.Helper()
 	ssn := s.open(t)
 	for _, job := range ssn.Jobs {
-		if job.PodGroup.Spec.PriorityClassName == "" && job.Priority == 0 {
-			job.Priority = 1
+		for _, task := range job.Tasks {
+			job.Priority = task.Priority // as a PriorityClass of the PodGroup
 		}
 	}
-	s.Run((&Plugins{cache: s.cache}).Actions())
+	s.Run(append([]framework.Action{enqueue.New()}, (&Plugins{cache: s.cache}).Actions()...))
 	return ssn
 }
 
@@ -65,4 +68,104 @@ func TestNobodyIsEvictedForMoreThanAQueueDeserves(t *testing.T) {
 	s := lending()
 	s.job("p", "q", inqueue, nil, s.claimed(3, newPod("p", "", cpu(1))))
 	expectStatuses(t, s.act(t), "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending")
+}
+
+// crowd adds n pods without devices to a queue, each in a job of its own.
+func (s *fixture) crowd(n int, queue, node string) {
+	for i := range n {
+		name := fmt.Sprint("cpu-", i)
+		s.job(name, queue, running, nil, newPod(name, node, cpu(1)))
+	}
+}
+
+func TestPodsWithoutDevicesStay(t *testing.T) {
+	s := lending()
+	s.Nodes = append(s.Nodes, newFixture(2).Nodes[0].DeepCopy())
+	s.Nodes[1].Name = "n2"
+	s.crowd(2, "lender", "n2")
+	s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
+	expectStatuses(t, s.act(t), "cpu-0:Running cpu-1:Running low-0:Releasing low-1:Running low-2:Running low-3:Running p:Pipelined")
+}
+
+func TestNobodyIsEvictedForDevicesThatNoNodeHas(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(9)}, "lender": {Deserved: counts(0)}})
+	for i := range 4 {
+		name := fmt.Sprint("low-", i)
+		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
+	}
+	s.job("p", "q", inqueue, nil, s.claimed(5, newPod("p", "", cpu(1))))
+	expectStatuses(t, s.act(t), "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending")
+}
+
+// TestPriorityTakesDevices: the devices of the node are gone though the quota is not.
+func TestPriorityTakesDevices(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(8)}})
+	for i := range 4 {
+		name := fmt.Sprint("low-", i)
+		s.job(name, "q", running, nil, withPriority(s.holding(i, 1, newPod(name, "n1", cpu(1))), int32(i)))
+	}
+	s.job("high", "q", inqueue, nil, withPriority(s.claimed(1, newPod("high", "", cpu(1))), 100))
+	expectStatuses(t, s.act(t), "high:Pipelined low-0:Releasing low-1:Running low-2:Running low-3:Running")
+}
+
+func TestGangsGoAsAWholeOrStay(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+		s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+		s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
+		s.arguments = framework.Arguments{reclaimGangs: whole}
+		for i := range 2 {
+			name := fmt.Sprint("gang-", i)
+			s.job(name, "lender", running, nil,
+				s.holding(2*i, 1, newPod(name+"-0", "n1", cpu(1))), s.holding(2*i+1, 1, newPod(name+"-1", "n1", cpu(1))))
+		}
+		s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
+		want := "gang-0-0:Running gang-0-1:Running gang-1-0:Running gang-1-1:Running p:Pending"
+		if whole {
+			want = "gang-0-0:Releasing gang-0-1:Releasing gang-1-0:Running gang-1-1:Running p:Pipelined"
+		}
+		expectStatuses(t, s.act(t), want)
+	}
+}
+
+// TestPodsThatShareAClaimGoTogether: the devices of a claim are free when its last user goes.
+func TestPodsThatShareAClaimGoTogether(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(2)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(1)}, "lender": {Deserved: counts(1)}})
+	s.job("alone", "lender", running, nil, s.holding(0, 1, newPod("alone", "n1", cpu(1))))
+	first := s.holding(1, 1, newPod("shares-0", "n1", cpu(1)))
+	second := sharing(first, newPod("shares-1", "n1", cpu(1)))
+	claim := s.ResourceClaims[len(s.ResourceClaims)-1]
+	claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: second.Name, UID: second.UID})
+	s.job("shares-0", "lender", running, nil, first).job("shares-1", "lender", running, nil, second)
+	s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
+	expectStatuses(t, s.act(t), "alone:Releasing p:Pipelined shares-0:Running shares-1:Running")
+
+	s.Pods[0].Annotations[scheduling.PodPreemptable] = "false"
+	s.cache = newTestCache()
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(1)}, "lender": {Deserved: counts(1)}})
+	expectStatuses(t, s.act(t), "alone:Running p:Pipelined shares-0:Releasing shares-1:Releasing")
+}
+
+// TestAJobEntersByRight: the queue above is full. The job of a queue that deserves devices enters all the same, and takes them back.
+func TestAJobEntersByRight(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("org", "root", nil).queue("q", "org", nil)
+	s.queue("lender", "org", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"org": {Capability: counts(4)}, "q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
+	for i := range 4 {
+		name := fmt.Sprint("low-", i)
+		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
+	}
+	s.job("three", "q", pending, cpu(1), s.claimed(3, newPod("three", "", cpu(1)))).job("two", "q", pending, cpu(1), s.claimed(2, newPod("two", "", cpu(1))))
+	conf.EnabledActionMap = map[string]bool{"reclaim": true}
+	t.Cleanup(func() { conf.EnabledActionMap = nil })
+	ssn := s.act(t)
+	expectStatuses(t, ssn, "low-0:Releasing low-1:Releasing low-2:Running low-3:Running three:Pending two:Pipelined")
+	if phase := phaseOf(ssn, "three"); phase != string(pending) {
+		t.Errorf("the job that asks for more than the queue deserves is %s", phase)
+	}
 }

@@ -3,6 +3,8 @@
 package eviction
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -46,22 +48,37 @@ func (a *asker) asked(pod *demand.Pod, node *api.NodeInfo) ledger.Demand {
 	return asked
 }
 
-// uncharged adds up what nobody is charged for yet. Of alternatives, all count: they tell which dimensions matter.
+// uncharged adds up what nobody is charged for yet. Of alternatives, the one counts that asks for most, in each dimension.
 func uncharged(books *ledger.Ledger, asked ledger.Demand) ledger.Amounts {
 	var sum ledger.Amounts
-	add := func(as ledger.Amounts) {
-		if total, err := sum.PlusAll(as); err == nil {
-			sum = total
-		}
-	}
 	for _, part := range asked {
 		if books.Charged(part) {
 			continue
 		}
-		add(part.Amounts())
-		for _, alternative := range part.Alternatives() {
-			add(alternative)
+		if total, err := sum.PlusAll(most(part)); err == nil {
+			sum = total
 		}
 	}
 	return sum
+}
+
+// most is what a part asks for at most in each dimension.
+func most(part *ledger.Part) ledger.Amounts {
+	amounts := part.Amounts()
+	var alternatives ledger.Amounts
+	for _, alternative := range part.Alternatives() {
+		for _, e := range alternative {
+			i := slices.IndexFunc(alternatives, func(known ledger.Entry) bool { return known.Dimension == e.Dimension })
+			switch {
+			case i < 0:
+				alternatives = append(alternatives, e)
+			case alternatives[i].Amount.Cmp(e.Amount) < 0:
+				alternatives[i] = e
+			}
+		}
+	}
+	if total, err := amounts.PlusAll(alternatives); err == nil {
+		return total
+	}
+	return amounts
 }
