@@ -100,52 +100,45 @@ func (l *Ledger) Excess(q QueueID, o Ordinal) float64 {
 }
 
 // MayEnterByRight reports whether a job that needs at least these amounts may enter the queue although an ancestor has no room for
-// it, because the queue may take back what it needs: wherever an ancestor lacks room in a dimension, the queue and all
-// its ancestors below that one stay within their targets, what other jobs still need included, and the highest of
-// them has one. Spare is what jobs of the queue would lose to the job. It makes room in the queue itself, too.
+// it, because the queue may take back what it needs. What an ancestor lacks is taken from its other descendants, so that
+// this ancestor, and those above it, do not get more. Up to that ancestor, the queue and its ancestors must stay within
+// their targets, what other jobs still need included, and the highest of them must have one. Spare is what jobs of the
+// queue would lose to the job. It makes room in the queue itself, too.
 func (l *Ledger) MayEnterByRight(q QueueID, minimum, spare Amounts) bool {
 	for _, e := range minimum {
-		for id, below := q, none; id != none; id, below = l.queues[id].parent, id {
-			if l.hasRoom(id, e, spare.Of(e.Dimension)) {
-				continue
-			}
-			if below == none || !l.withinTargets(q, below, e) {
-				return false
-			}
+		if e.Amount.Sign() > 0 && !l.mayEnterByRight(q, e, spare.Of(e.Dimension)) {
+			return false
 		}
 	}
 	return true
 }
 
-// hasRoom reports whether the queue has room for a job when it has so much less.
-func (l *Ledger) hasRoom(q QueueID, e Entry, spare Amount) bool {
-	limit := l.limitAt(q, e.Dimension, withAncestors)
-	if !limit.Set || e.Amount.Sign() <= 0 {
-		return true
-	}
-	total, err := l.committed(q, e.Dimension)
-	if err == nil {
-		total, err = total.Sub(spare)
-	}
-	if err == nil {
-		total, err = total.Add(e.Amount)
-	}
-	return err == nil && !limit.exceededBy(total)
-}
-
-// withinTargets reports whether a job stays within the targets of the queue and its ancestors up to top, which has one.
-func (l *Ledger) withinTargets(q, top QueueID, e Entry) bool {
-	for id := q; ; id = l.queues[id].parent {
-		target := l.Target(id, e.Dimension)
-		total, err := l.committed(id, e.Dimension)
+func (l *Ledger) mayEnterByRight(q QueueID, e Entry, spare Amount) bool {
+	more, err := e.Amount.Sub(spare)
+	withinTargets, hasTarget := true, false // of the queues below id
+	for id := q; id != none; id = l.queues[id].parent {
+		var total Amount
 		if err == nil {
-			total, err = total.Add(e.Amount)
+			total, err = l.committed(id, e.Dimension)
 		}
-		if err != nil || target.exceededBy(total) {
+		if err == nil {
+			total, err = total.Add(more)
+		}
+		if err != nil {
 			return false
 		}
-		if id == top {
-			return target.Set
+		if limit := l.limitAt(id, e.Dimension, withAncestors); limit.exceededBy(total) {
+			if !withinTargets || !hasTarget {
+				return false
+			}
+			lacking, _ := total.Sub(limit.Amount)
+			if more, err = more.Sub(lacking); err != nil {
+				return false
+			}
+			total = limit.Amount
 		}
+		target := l.Target(id, e.Dimension)
+		withinTargets, hasTarget = withinTargets && !target.exceededBy(total), target.Set
 	}
+	return true
 }

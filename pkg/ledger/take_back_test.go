@@ -112,6 +112,21 @@ func TestEnteringByRight(t *testing.T) {
 		{"the queue itself has no room", full, 4, 0, false},
 		{"jobs of lower priority make room in the queue", []level{{"root", "", -1, -1, 4, 0}, {"a", "root", -1, -1, 2, 2}}, 1, 1, true},
 		{"they do not make enough room", []level{{"root", "", -1, -1, 4, 0}, {"a", "root", -1, -1, 2, 2}}, 2, 1, false},
+		{
+			"what is taken from a sibling does not make the ancestors hold more",
+			[]level{{"root", "", -1, -1, 4, 0}, {"left", "root", 2, -1, 2, 0}, {"a", "left", 1, -1, -1, 0}, {"b", "left", 1, -1, -1, 2}, {"right", "root", 2, -1, -1, 2}},
+			1, 0, true,
+		},
+		{
+			"a part is taken from a sibling, and a part from the parent's sibling",
+			[]level{{"root", "", -1, -1, 4, 0}, {"left", "root", 3, -1, 3, 0}, {"a", "left", 2, -1, -1, 0}, {"b", "left", 1, -1, -1, 2}, {"right", "root", 1, -1, -1, 2}},
+			2, 0, true,
+		},
+		{
+			"the parent would get more than it deserves",
+			[]level{{"root", "", -1, -1, 4, 0}, {"left", "root", 2, -1, 3, 0}, {"a", "left", 2, -1, -1, 0}, {"b", "left", 1, -1, -1, 2}, {"right", "root", 2, -1, -1, 2}},
+			2, 0, false,
+		},
 		{"nobody deserves anything", []level{{"root", "", -1, -1, 4, 0}, {"a", "root", -1, -1, -1, 0}, {"b", "root", -1, -1, -1, 4}}, 1, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -35,8 +36,10 @@ func (p *plugin) keepFreed() {
 			waiting = append(waiting, r)
 		}
 	}
-	for _, r := range waiting {
-		r.start()
+	for len(waiting) > 0 {
+		together := waiting[0].sharers(waiting)
+		start(together)
+		waiting = slices.DeleteFunc(waiting, func(r *reservation) bool { return slices.Contains(together, r) })
 	}
 }
 
@@ -138,12 +141,55 @@ func (r *reservation) pipelineTask(task *api.TaskInfo) error {
 	return err
 }
 
-// start allocates the pods if their job can run, and leaves those pipelined that cannot start yet.
-func (r *reservation) start() {
-	r.statement.Discard()
-	tasks := r.tasks
+// sharers returns the reservation and those whose pods share a claim with it. They start together, because what is kept of the
+// claim for one of them is not free for the others.
+func (r *reservation) sharers(among []*reservation) []*reservation {
+	claims := r.claims()
+	return slices.DeleteFunc(slices.Clone(among), func(other *reservation) bool {
+		if other == r {
+			return false
+		}
+		for uid := range other.claims() {
+			if claims[uid] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// claims returns the claims of the pods.
+func (r *reservation) claims() map[types.UID]bool {
+	claims := map[types.UID]bool{}
+	for _, task := range r.tasks {
+		if pod := r.snapshot.Known(task.Pod); pod != nil {
+			for _, claim := range pod.Claims {
+				claims[claim.Object.UID] = true
+			}
+		}
+	}
+	return claims
+}
+
+// start allocates the pods of reservations whose jobs can run, and leaves those pipelined that cannot start yet.
+func start(together []*reservation) {
+	for _, r := range slices.Backward(together) {
+		r.statement.Discard()
+	}
+	for _, r := range together {
+		r.allocate()
+	}
+	for _, r := range together {
+		if len(r.nominated(r.job)) > 0 && !r.pipeline() {
+			klog.V(3).InfoS("Nothing is kept for a job any more", "job", klog.KRef(r.job.Namespace, r.job.Name))
+		}
+	}
+}
+
+// allocate allocates the pods that can start now, if their job can run then.
+func (r *reservation) allocate() {
 	starting := framework.NewStatement(r.session)
-	for _, task := range tasks {
+	for _, task := range r.tasks {
 		node := r.freeNode(task)
 		if node == nil {
 			continue
@@ -159,9 +205,6 @@ func (r *reservation) start() {
 		starting.Commit()
 	} else {
 		starting.Discard()
-	}
-	if len(r.nominated(r.job)) > 0 && !r.pipeline() {
-		klog.V(3).InfoS("Nothing is kept for a job any more", "job", klog.KRef(r.job.Namespace, r.job.Name))
 	}
 }
 
