@@ -38,6 +38,8 @@ type answer struct {
 	state uint64
 	// cannot is what the queue of the job is told. It is nil if that is nothing.
 	cannot *report.CannotReclaim
+	// protected is how many pods of gangs stand in the way.
+	protected int
 }
 
 // forgetAfter is when a question is asked again although nothing has changed that this plugin knows: other plugins may decide by the
@@ -58,6 +60,7 @@ func (p *plugin) isHopeless(rule eviction.Rule, job *api.JobInfo) bool {
 		return false
 	}
 	p.tellCannotReclaim(last.cannot)
+	p.noteProtected(job, eviction.Obstacle{Gangs: last.protected})
 	return true
 }
 
@@ -66,6 +69,7 @@ func (p *plugin) noteHopeless(rule eviction.Rule, job *api.JobInfo) {
 	now := answer{state: p.stateFor(job)}
 	if rule == eviction.Reclaim {
 		now.cannot = p.cannotReclaim(job)
+		now.protected = p.protected[job.UID]
 	}
 	p.cache.hopeless.answers[question{rule, job.PodGroup.UID}] = now
 	p.tellCannotReclaim(now.cannot)

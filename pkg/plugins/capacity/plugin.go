@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -79,6 +80,8 @@ type plugin struct {
 	evicting bool
 	// kept has the nodes where something is kept for pods that others were evicted for. It is nil until keepFreed has run.
 	kept map[string]bool
+	// protected has how many pods of gangs keep each job from getting what its queue deserves. It is nil if none do.
+	protected map[api.JobID]int
 	// clusterState is a hash of what decides whether others can be evicted, zero if it is not known.
 	clusterState uint64
 	// held has what the jobs of each priority hold that may be preempted, by queue. It is nil until it is needed.

@@ -16,7 +16,7 @@ func (p *plugin) report() {
 			continue
 		}
 		if refusal := p.refusalOfNodes(placement); refusal != nil {
-			p.cache.report.RefusePod(nil, placement.task, refusal)
+			p.cache.report.RefusePod(nil, placement.task, p.explained(placement.task.Job, refusal))
 		}
 	}
 	p.tellWaiting()

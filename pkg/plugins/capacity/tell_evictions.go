@@ -78,6 +78,7 @@ func (p *plugin) cannotReclaim(job *api.JobInfo) *report.CannotReclaim {
 		Queue: string(job.Queue), Dimension: p.snapshot.Dimensions.Dimension(found.Dimension), Asked: found.Asked,
 		Deserved: p.snapshot.Ledger.Target(queue, found.Dimension).Amount, Held: p.snapshot.Ledger.Balance(queue, ledger.Allocated, found.Dimension),
 	}
+	p.noteProtected(job, found)
 	switch {
 	case !found.Above:
 		cannot.Obstacle = report.NobodyHoldsMore
@@ -95,4 +96,23 @@ func (p *plugin) tellCannotReclaim(cannot *report.CannotReclaim) {
 	if cannot != nil {
 		p.snapshot.Problems.CannotReclaim(*cannot)
 	}
+}
+
+// noteProtected notes that gangs keep a job from getting what its queue deserves.
+func (p *plugin) noteProtected(job *api.JobInfo, found eviction.Obstacle) {
+	if found.Gangs == 0 || p.arguments.reclaimGangs {
+		return
+	}
+	if p.protected == nil {
+		p.protected = map[api.JobID]int{}
+	}
+	p.protected[job.UID] = found.Gangs
+}
+
+// explained adds to a refusal of a pod that gangs keep the pod from getting what its queue deserves.
+func (p *plugin) explained(job api.JobID, refusal report.Refusal) report.Refusal {
+	if gangs := p.protected[job]; gangs > 0 {
+		return report.ProtectedByGangs{Refusal: refusal, Pods: gangs}
+	}
+	return refusal
 }

@@ -69,6 +69,7 @@ func (a *asker) obstacle(task *api.TaskInfo, e ledger.Entry) Obstacle {
 
 // protected counts the pods of a job that have something of a dimension, by what protects them.
 func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInfo, o ledger.Ordinal) {
+	left := spare(job)
 	for status, tasks := range job.TaskStatusIndex {
 		if !api.PreemptableStatus(status) {
 			continue
@@ -81,11 +82,12 @@ func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInf
 			switch {
 			case !a.rule.applies(a, job) || a.candidate(task) == nil:
 				found.Marked++
-			case isGang(job) && spare(job) == 0 && !a.WholeGangs:
+			case isGang(job) && left == 0 && !a.WholeGangs:
 				found.Gangs++
 			case !a.budgets.hold(a.Budgets, []*api.TaskInfo{task}) || !a.agreement.agree(a.rule, asking, []*api.TaskInfo{task}):
 				found.Budgets++
 			default:
+				left = max(0, left-1)
 				found.Candidates++
 			}
 		}
