@@ -37,6 +37,22 @@ func (l *Ledger) findUncovered(reserved []Amounts) {
 	}
 }
 
+// cutGuarantees cuts what each queue is guaranteed to its own capability, and to nothing where the queue must not use the
+// dimension. Otherwise, siblings would have to leave what nobody can use.
+func (l *Ledger) cutGuarantees() {
+	for i := range l.queues {
+		q := &l.queues[i]
+		for j := range q.guarantee {
+			e := &q.guarantee[j]
+			if l.forbidden(QueueID(i), e.Dimension) {
+				e.Amount = Amount{}
+			} else if own := at(q.capability, e.Dimension); own.exceededBy(e.Amount) {
+				e.Amount = own.Amount
+			}
+		}
+	}
+}
+
 // reserve computes what is reserved for each queue. Parents come before children in l.queues.
 func (l *Ledger) reserve() {
 	ofChildren := make([]Amounts, len(l.queues))

@@ -8,8 +8,9 @@ import "slices"
 // every ledger and in every dimension. The limit of the parent of a topmost queue is the cluster's
 // total.
 //
-//   - capability, deserved and guarantee are what the administrator wrote; deserved is then adapted
+//   - capability, deserved and guarantee are what the administrator wrote; deserved and guarantee are then adapted
 //     as described below.
+//   - guarantee is at most the capability, and zero where the queue must not use the dimension (see forbidden).
 //   - reserved is what siblings must leave: the guarantee or what is reserved for the children
 //     together up to the capability, whichever is more. A nested guarantee is so kept against the
 //     siblings of every ancestor.
@@ -30,6 +31,7 @@ import "slices"
 //     later.
 //   - deserved is set where the administrator set it or where the guarantee is greater than zero.
 //     It is at least the guarantee and, unless that is more, at most the limit.
+//   - deservesCards says that deserved is more than zero for some card.
 type quota struct {
 	capability []Limit
 	limit      []Limit
@@ -39,6 +41,7 @@ type quota struct {
 	reserved   Amounts
 	lister     QueueID
 
+	deservesCards       bool
 	deviceQuotaRequired bool
 	free                bool
 }
@@ -57,6 +60,7 @@ func (l *Ledger) deriveLimits() {
 		}
 		q.free = q.parent != none && q.lister == none && !q.deviceQuotaRequired && !slices.ContainsFunc(q.binding, func(b Limit) bool { return b.Set })
 		q.adaptDeserved()
+		q.deservesCards = l.deservesAny(q.deserved, Card)
 	}
 	l.findUncovered(reserved)
 }
@@ -153,6 +157,16 @@ func (q *quota) adaptDeserved() {
 	}
 }
 
+// deservesAny reports whether the targets are more than zero for a dimension of that kind.
+func (l *Ledger) deservesAny(deserved []Limit, kind Kind) bool {
+	for o := range deserved {
+		if deserved[o].Amount.Sign() > 0 && l.dimensions.names[o].Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
 // scope says whose limits a check applies to a queue.
 type scope bool
 
@@ -213,8 +227,8 @@ func (l *Ledger) Deserved(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].deserved, o)
 }
 
-// Guarantee returns how much of one dimension the queue is guaranteed. It is not set if the
-// guarantee does not list the dimension.
+// Guarantee returns how much of one dimension the queue is guaranteed, which is no more than what it may ever have. It is
+// not set if the guarantee does not list the dimension.
 func (l *Ledger) Guarantee(q QueueID, o Ordinal) Limit {
 	for _, e := range l.queues[q].guarantee {
 		if e.Dimension == o {
@@ -250,4 +264,15 @@ func (l *Ledger) Limits(q QueueID, kind Kind) bool {
 // ListsCards reports whether the queue or an ancestor lists the cards that may be used.
 func (l *Ledger) ListsCards(q QueueID) bool {
 	return l.queues[q].lister != none
+}
+
+// CardLister returns the nearest queue, from q upwards, that lists the cards that may be used; false if no queue does.
+func (l *Ledger) CardLister(q QueueID) (QueueID, bool) {
+	lister := l.queues[q].lister
+	return lister, lister != none
+}
+
+// DeservesCards reports whether the queue deserves more than zero of any card.
+func (l *Ledger) DeservesCards(q QueueID) bool {
+	return l.queues[q].deservesCards
 }

@@ -29,13 +29,13 @@ func TestInvariantsOfLimits(t *testing.T) {
 		}
 		dimensions.Ordinal(Dimension{Kind: Card, Name: "late"})
 		dimensions.Ordinal(Dimension{Kind: Resource, Name: "late"})
-		lists := map[string]bool{}
+		all := map[string]*QueueSpec{}
 		for i := range specs {
-			lists[specs[i].Name] = specs[i].ListsCards
+			all[specs[i].Name] = &specs[i]
 		}
 		for i := range specs {
 			q, _ := l.Queue(specs[i].Name)
-			invariants := invariants{t: t, l: l, q: q, spec: &specs[i], lists: lists, seen: seen}
+			invariants := invariants{t: t, l: l, q: q, spec: &specs[i], specs: all, seen: seen}
 			for o := range Ordinal(dimensions.Len()) {
 				invariants.check(o)
 			}
@@ -44,7 +44,7 @@ func TestInvariantsOfLimits(t *testing.T) {
 	}
 	for _, kind := range []string{
 		"capability", "left by the parent", "reserved for children", "no limit", "guaranteed to others", "not covered", "forbidden", "free",
-		"not binding", "deserved is cut", "deserved is the guarantee",
+		"not binding", "deserved is cut", "deserved is the guarantee", "guarantee is cut",
 	} {
 		if seen[kind] < 20 {
 			t.Errorf("%q occurred %d times, which is too rare for a test", kind, seen[kind])
@@ -82,8 +82,8 @@ type invariants struct {
 	l    *Ledger
 	q    QueueID
 	spec *QueueSpec
-	// lists says which queues list cards.
-	lists map[string]bool
+	// specs has all queues.
+	specs map[string]*QueueSpec
 	// seen counts the cases that occurred.
 	seen map[string]int
 }
@@ -134,7 +134,7 @@ func (v *invariants) checkLimit(o Ordinal, forbidden bool, above, capability, li
 	left := Limit{}
 	if above.Set {
 		left = AtMost(mustAdd(v.t, clipped(mustSub(v.t, above.Amount, reserved)), own))
-		if most := larger(above.Amount, v.spec.Guarantee.Of(o)); left.Amount.Cmp(most) > 0 {
+		if most := larger(above.Amount, v.guarantee(v.q, o)); left.Amount.Cmp(most) > 0 {
 			left = AtMost(most)
 		}
 	}
@@ -153,7 +153,7 @@ func (v *invariants) checkLimit(o Ordinal, forbidden bool, above, capability, li
 }
 
 func (v *invariants) checkDeserved(o Ordinal, limit Limit) {
-	written, guarantee, deserved := at(limitsOf(v.spec.Deserved), o), v.spec.Guarantee.Of(o), v.l.Deserved(v.q, o)
+	written, guarantee, deserved := at(limitsOf(v.spec.Deserved), o), v.guarantee(v.q, o), v.l.Deserved(v.q, o)
 	v.hold(deserved.Set == (written.Set || guarantee.Sign() > 0), o, "what a queue deserves is set where it is written or guaranteed")
 	if !deserved.Set {
 		return
@@ -163,13 +163,14 @@ func (v *invariants) checkDeserved(o Ordinal, limit Limit) {
 	v.hold(!written.exceededBy(deserved.Amount) || deserved.Amount == guarantee, o, "a queue deserves at most what is written or its guarantee")
 	v.count("deserved is cut", written.Set && deserved.Amount.Cmp(written.Amount) < 0)
 	v.count("deserved is the guarantee", guarantee.Sign() > 0 && deserved.Amount == guarantee && deserved != written)
+	v.count("guarantee is cut", guarantee.Cmp(v.spec.Guarantee.Of(o)) < 0)
 }
 
 // checkQueue checks what holds for all dimensions together.
 func (v *invariants) checkQueue() {
 	l, want := v.l, none
 	for id := v.q; id != none && want == none; id = l.queues[id].parent {
-		if v.lists[l.Name(id)] {
+		if v.specs[l.Name(id)].ListsCards {
 			want = id
 		}
 	}
@@ -181,6 +182,18 @@ func (v *invariants) count(kind string, seen bool) {
 	if seen {
 		v.seen[kind]++
 	}
+}
+
+// guarantee is what counts of what was written: nothing where the queue must not use the dimension, and no more than its capability.
+func (v *invariants) guarantee(q QueueID, o Ordinal) Amount {
+	written := v.specs[v.l.Name(q)].Guarantee.Of(o)
+	if v.l.forbidden(q, o) {
+		return Amount{}
+	}
+	if capability := v.l.Capability(q, o); capability.exceededBy(written) {
+		return capability.Amount
+	}
+	return written
 }
 
 // above is the limit of the parent, or the cluster's total.
@@ -207,7 +220,7 @@ func (v *invariants) reserved(o Ordinal) Amount {
 
 // reservedFor is what siblings of a queue must leave.
 func (v *invariants) reservedFor(q QueueID, o Ordinal) Amount {
-	children, guarantee := Amount{}, v.l.Guarantee(q, o).Amount
+	children, guarantee := Amount{}, v.guarantee(q, o)
 	for id := range v.l.queues {
 		if v.l.queues[id].parent == q {
 			children = mustAdd(v.t, children, v.reservedFor(QueueID(id), o))

@@ -82,6 +82,15 @@ func (m *model) balance(queue string, account Account, d int) int64 {
 	return sum
 }
 
+// guaranteed is the guarantee, but no more than the capability.
+func (m *model) guaranteed(queue string, d int) int64 {
+	guarantee := m.guarantee[queue][d]
+	if own := m.capability[queue][d]; own >= 0 {
+		return min(guarantee, own)
+	}
+	return guarantee
+}
+
 // reserved is what siblings must leave: at least what is reserved for the children up to the capability.
 func (m *model) reserved(queue string, d int) int64 {
 	sum := int64(0)
@@ -93,7 +102,7 @@ func (m *model) reserved(queue string, d int) int64 {
 	if own := m.capability[queue][d]; own >= 0 {
 		sum = min(sum, own)
 	}
-	return max(sum, m.guarantee[queue][d])
+	return max(sum, m.guaranteed(queue, d))
 }
 
 // limit is -1 when there is none.
@@ -112,7 +121,7 @@ func (m *model) limit(queue string, d int) int64 {
 				reserved += m.reserved(q, d)
 			}
 		}
-		above = min(max(above-reserved, 0)+m.reserved(queue, d), max(above, m.guarantee[queue][d]))
+		above = min(max(above-reserved, 0)+m.reserved(queue, d), max(above, m.guaranteed(queue, d)))
 	}
 	if own := m.capability[queue][d]; own >= 0 && (above < 0 || own < above) {
 		return own
@@ -126,7 +135,7 @@ func (m *model) deserves(queue string, d int) int64 {
 	if limit := m.limit(queue, d); deserved >= 0 && limit >= 0 {
 		deserved = min(deserved, limit)
 	}
-	if guarantee := m.guarantee[queue][d]; guarantee > 0 {
+	if guarantee := m.guaranteed(queue, d); guarantee > 0 {
 		deserved = max(deserved, guarantee)
 	}
 	return deserved
@@ -223,7 +232,7 @@ func (m *model) mayReclaim(queue string, asked pair) bool {
 
 func (m *model) mayLose(queue string, freed pair) bool {
 	for d := range freed {
-		if guarantee := m.guarantee[queue][d]; guarantee > 0 && m.allocated(queue, d)-freed[d] < guarantee {
+		if guarantee := m.guaranteed(queue, d); guarantee > 0 && m.allocated(queue, d)-freed[d] < guarantee {
 			return false
 		}
 	}

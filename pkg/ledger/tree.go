@@ -90,6 +90,7 @@ func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []S
 	if total != nil {
 		l.total = append(Amounts{}, total...)
 	}
+	l.cutGuarantees()
 	l.reserve()
 	l.deriveLimits()
 	l.findDeserving()
