@@ -3,13 +3,9 @@
 package quota
 
 import (
+	"slices"
 	"strings"
-
-	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
-
-// read are the annotations of queues that the scheduler reads.
-var read = []string{schedulingv1beta1.CardQuotaAnnotation}
 
 // maxTypos is how many letters of an annotation may be wrong for its name to count as a typing error.
 const maxTypos = 2
@@ -17,16 +13,14 @@ const maxTypos = 2
 // MeantAnnotation returns the annotation of queues that somebody who wrote the key surely meant. It is empty if
 // the scheduler reads the key itself, or if the key is of somebody else.
 func MeantAnnotation(key string) string {
-	for _, known := range read {
-		if key == known {
-			return ""
-		}
+	if slices.Contains(CardAnnotations[:], key) {
+		return ""
 	}
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {
 		prefix, name = "", key
 	}
-	for _, known := range read {
+	for _, known := range CardAnnotations {
 		_, meant, _ := strings.Cut(known, "/")
 		typos := distance(letters(name), letters(meant))
 		ours := prefix == "" || strings.Contains(prefix, "volcano")

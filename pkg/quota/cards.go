@@ -12,26 +12,33 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Cards returns the card quota of a queue: the number of cards of each name in its annotation
-// volcano.sh/card.quota. It is nil if the queue has no such annotation, and not nil if the annotation
-// lists no card. The error says where the annotation is wrong.
-func Cards(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
-	text, exists := queue.Annotations[schedulingv1beta1.CardQuotaAnnotation]
+// CardAnnotations are the annotations of queues that list cards: the capability, deserved, and guarantee of [Limits].
+var CardAnnotations = [...]string{
+	schedulingv1beta1.CardQuotaAnnotation, schedulingv1beta1.CardDeservedAnnotation, schedulingv1beta1.CardGuaranteeAnnotation,
+}
+
+// Cards returns the number of cards of each name in one of the CardAnnotations of a queue, sorted by dimension. It is nil if
+// the queue has no such annotation, and not nil if the annotation lists no card. The error says where the annotation is
+// wrong.
+func Cards(queue *schedulingv1beta1.Queue, annotation string, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
+	text, exists := queue.Annotations[annotation]
 	if !exists {
 		return nil, nil
 	}
 	numbers, err := card.Numbers(text)
 	if err != nil {
-		return nil, fmt.Errorf("its annotation %s is wrong %w", schedulingv1beta1.CardQuotaAnnotation, err)
+		return nil, fmt.Errorf("its annotation %s is wrong %w", annotation, err)
 	}
 	cards := make(ledger.Amounts, 0, len(numbers))
 	for _, n := range numbers {
 		if strings.Contains(n.Card, "|") {
-			return nil, fmt.Errorf("its annotation %s lists %q, which names several cards: give each card a number of its own", schedulingv1beta1.CardQuotaAnnotation, n.Card)
+			return nil, fmt.Errorf("its annotation %s lists %q, which names several cards: give each card a number of its own", annotation, n.Card)
 		}
 		o := dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: n.Card})
 		cards = append(cards, ledger.Entry{Dimension: o, Amount: ledger.Units(n.Count)})
 	}
-	slices.SortFunc(cards, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
+	slices.SortFunc(cards, byDimension)
 	return cards, nil
 }
+
+func byDimension(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) }

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Limits are the limits in a queue's own spec. A dimension that is not listed is not limited.
+// Limits are the limits in a queue's own spec and annotations. A dimension that is not listed is not limited.
 type Limits struct {
 	Capability, Deserved, Guarantee ledger.Amounts
 }
@@ -59,7 +59,7 @@ func amountsOf(quotas schedulingv1beta1.DeviceQuotas, dimensions *ledger.Dimensi
 			amounts = append(amounts, ledger.Entry{Dimension: o, Amount: amount})
 		}
 	}
-	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
+	slices.SortFunc(amounts, byDimension)
 	return amounts, nil
 }
 

@@ -30,5 +30,5 @@ func (p *plugin) preemptive(obj, candidate any) bool {
 }
 
 func (p *plugin) reclaimer(queue ledger.QueueID, pod *demand.Pod) reclaim.Reclaimer {
-	return reclaim.Reclaimer{Ledger: p.snapshot.Ledger, Pod: pod, Queue: queue, LimitsCards: p.snapshot.LimitsCards(pod)}
+	return reclaim.Reclaimer{Ledger: p.snapshot.Ledger, Pod: pod, Queue: queue, CountsCards: p.snapshot.CountsCards(pod)}
 }

@@ -25,7 +25,7 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 		return nil, util.Reject
 	}
 	decision := p.reclaimer(pod.Queue, pod)
-	if len(reclaimees) > 0 && decision.LimitsCards && !decision.CanCarry(pod.Cards.On(p.cards.Fleet.Node(reclaimees[0].NodeName))) {
+	if len(reclaimees) > 0 && decision.CountsCards && !decision.CanCarry(pod.Cards.On(p.cards.Fleet.Node(reclaimees[0].NodeName))) {
 		return nil, util.Reject
 	}
 	var tasks []*api.TaskInfo

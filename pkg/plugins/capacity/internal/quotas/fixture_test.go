@@ -211,8 +211,13 @@ func (f *fixture) expect(when, want string, reasons ...string) {
 	f.Helper()
 	quotas, problems := f.session()
 	var got []string
-	for _, e := range append(quotas.Devices.Capability, quotas.Cards...) {
-		got = append(got, f.dimensions.Dimension(e.Dimension).Name+"="+e.Amount.String())
+	for _, list := range []struct {
+		prefix  string
+		amounts ledger.Amounts
+	}{{"", quotas.Devices.Capability}, {"", quotas.Cards.Capability}, {"deserved ", quotas.Cards.Deserved}, {"guarantee ", quotas.Cards.Guarantee}} {
+		for _, e := range list.amounts {
+			got = append(got, list.prefix+f.dimensions.Dimension(e.Dimension).Name+"="+e.Amount.String())
+		}
 	}
 	if quotas.DevicesErr != nil {
 		got = append(got, "refused")

@@ -21,7 +21,8 @@ type knownQuotas struct {
 	// last has the last valid quotas. Devices and cards are the limits in it.
 	last    lastValid
 	devices quota.Limits
-	cards   ledger.Amounts
+	// cards has the limits of each of quota.CardAnnotations. They are nil if the queue has no such annotation.
+	cards [len(quota.CardAnnotations)]ledger.Amounts
 	// dimensions are those of devices and cards.
 	dimensions *ledger.Dimensions
 	// text is last as the annotation has it when it is up to date.
@@ -33,19 +34,30 @@ type knownQuotas struct {
 	present int
 	// absence is not nil if spec.dra is missing although the queue had one.
 	absence *absence
-	// devicesErr, cardsErr, and lastErr say why spec.dra, the annotation for cards, and the annotation with the last valid quotas are invalid.
-	devicesErr, cardsErr, lastErr error
+	// devicesErr and lastErr say why spec.dra and the annotation with the last valid quotas are invalid. CardErrs says that of
+	// each of quota.CardAnnotations.
+	devicesErr, lastErr error
+	cardErrs            [len(quota.CardAnnotations)]error
 	// writeErr is why the last write of the annotation, or of a quota that was lost, failed.
 	writeErr error
 }
 
 // sameQuotas reports whether two versions of a queue say the same about quotas.
 func sameQuotas(a, b *schedulingv1beta1.Queue) bool {
-	cardsA, listsA := a.Annotations[schedulingv1beta1.CardQuotaAnnotation]
-	cardsB, listsB := b.Annotations[schedulingv1beta1.CardQuotaAnnotation]
-	return a == b || a.Generation == b.Generation && listsA == listsB && cardsA == cardsB &&
+	return a == b || a.Generation == b.Generation && sameCards(a, b) &&
 		a.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] == b.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] &&
 		equality.Semantic.DeepEqual(a.Spec.DRA, b.Spec.DRA)
+}
+
+func sameCards(a, b *schedulingv1beta1.Queue) bool {
+	for _, annotation := range quota.CardAnnotations {
+		valueA, inA := a.Annotations[annotation]
+		valueB, inB := b.Annotations[annotation]
+		if inA != inB || valueA != valueB {
+			return false
+		}
+	}
+	return true
 }
 
 // read takes over what a queue says. Begun is the number of the probe that began last.
@@ -66,12 +78,10 @@ func (k *knownQuotas) read(object *schedulingv1beta1.Queue, dimensions *ledger.D
 // translate translates the last valid quotas into other dimensions. They are valid, so that there is no error.
 func (k *knownQuotas) translate(dimensions *ledger.Dimensions) {
 	k.dimensions = dimensions
-	last := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: k.last.DRA}}
+	last := k.last.queue()
 	k.devices, _ = quota.Devices(last, dimensions)
-	k.cards = nil
-	if k.last.Cards != nil {
-		last.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: *k.last.Cards}
-		k.cards, _ = quota.Cards(last, dimensions)
+	for i, annotation := range quota.CardAnnotations {
+		k.cards[i], _ = quota.Cards(last, annotation, dimensions)
 	}
 }
 
@@ -84,31 +94,33 @@ func (k *knownQuotas) renewLast() {
 // readLast takes over the annotation with the last valid quotas, after a restart.
 func (k *knownQuotas) readLast(dimensions *ledger.Dimensions) {
 	last, err := readLastValid(k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation])
-	before := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: last.DRA}}
+	before := last.queue()
 	if err == nil {
 		k.devices, err = quota.Devices(before, dimensions)
 	}
 	if k.lastErr = err; err != nil {
 		return
 	}
-	if last.Cards != nil {
-		before.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: *last.Cards}
-		if k.cards, err = quota.Cards(before, dimensions); err != nil {
-			last.Cards = nil
+	for i, value := range last.cards() {
+		if k.cards[i], err = quota.Cards(before, quota.CardAnnotations[i], dimensions); err != nil {
+			*value = nil
 		}
 	}
 	k.last = last
 }
 
+// readCards takes over the annotations for cards. Each of them that is invalid leaves its last valid value in force.
 func (k *knownQuotas) readCards(dimensions *ledger.Dimensions) {
-	cards, err := quota.Cards(k.object, dimensions)
-	switch k.cardsErr = err; {
-	case err != nil:
-	case cards == nil:
-		k.cards, k.last.Cards = nil, nil
-	default:
-		text := k.object.Annotations[schedulingv1beta1.CardQuotaAnnotation]
-		k.cards, k.last.Cards = cards, &text
+	for i, last := range k.last.cards() {
+		annotation := quota.CardAnnotations[i]
+		cards, err := quota.Cards(k.object, annotation, dimensions)
+		if k.cardErrs[i] = err; err != nil {
+			continue
+		}
+		k.cards[i], *last = cards, nil
+		if value, exists := k.object.Annotations[annotation]; exists {
+			*last = &value
+		}
 	}
 }
 

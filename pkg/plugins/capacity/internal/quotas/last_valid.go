@@ -10,6 +10,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // lastValid has the last valid quotas of a queue. The annotation volcano.sh/last-valid-quota has it as JSON.
@@ -25,11 +26,31 @@ type lastValid struct {
 	DRA *schedulingv1beta1.DRAQuota `json:"dra,omitempty"`
 	// Cards is the annotation volcano.sh/card.quota. It is nil if the queue does not have the annotation.
 	Cards *string `json:"cards,omitempty"`
+	// CardsDeserved is the annotation volcano.sh/card.deserved, and CardsGuarantee is volcano.sh/card.guarantee.
+	CardsDeserved  *string `json:"cardsDeserved,omitempty"`
+	CardsGuarantee *string `json:"cardsGuarantee,omitempty"`
+}
+
+// cards returns the fields for quota.CardAnnotations, in that order.
+func (l *lastValid) cards() [len(quota.CardAnnotations)]**string {
+	return [...]**string{&l.Cards, &l.CardsDeserved, &l.CardsGuarantee}
+}
+
+// queue returns a queue that has these quotas.
+func (l *lastValid) queue() *schedulingv1beta1.Queue {
+	queue := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: l.DRA}}
+	queue.Annotations = map[string]string{}
+	for i, value := range l.cards() {
+		if *value != nil {
+			queue.Annotations[quota.CardAnnotations[i]] = **value
+		}
+	}
+	return queue
 }
 
 // text returns the value of the annotation, which is empty if the queue has no quota.
 func (l lastValid) text() string {
-	if l.DRA == nil && l.Cards == nil {
+	if l.DRA == nil && l.Cards == nil && l.CardsDeserved == nil && l.CardsGuarantee == nil {
 		return ""
 	}
 	text, err := json.Marshal(l)

@@ -12,6 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
+const deserved, guarantee = schedulingv1beta1.CardDeservedAnnotation, schedulingv1beta1.CardGuaranteeAnnotation
+
 func TestTheLastValidQuotasAreKeptOnTheQueue(t *testing.T) {
 	f := newFixture(t)
 	for _, step := range []struct {
@@ -28,7 +30,12 @@ func TestTheLastValidQuotasAreKeptOnTheQueue(t *testing.T) {
 		{"a valid one again", func() { f.setDevices(2) }, `{"uid":"1","generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
 		{"an annotation that somebody changed", func() { f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, "{}") }, `{"uid":"1","generation":5,"dra":{"capability":{"h100":{"count":2}}},"cards":"{\"A\": 1}"}`},
 		{"no devices", f.removeDevices, `{"uid":"1","generation":6,"cards":"{\"A\": 1}"}`},
-		{"no cards", func() { f.setCards("") }, ""},
+		{"cards that are deserved", func() { f.annotated(deserved, `{"A":1}`) }, `{"uid":"1","generation":6,"cards":"{\"A\": 1}","cardsDeserved":"{\"A\":1}"}`},
+		{"no card quota", func() { f.setCards("") }, `{"uid":"1","generation":6,"cardsDeserved":"{\"A\":1}"}`},
+		{"cards that are guaranteed", func() { f.annotated(guarantee, `{"A":1}`) }, `{"uid":"1","generation":6,"cardsDeserved":"{\"A\":1}","cardsGuarantee":"{\"A\":1}"}`},
+		{"no valid ones", func() { f.annotated(deserved, "A"); f.annotated(guarantee, "A") }, `{"uid":"1","generation":6,"cardsDeserved":"{\"A\":1}","cardsGuarantee":"{\"A\":1}"}`},
+		{"none that is deserved", func() { f.annotated(deserved, "") }, `{"uid":"1","generation":6,"cardsGuarantee":"{\"A\":1}"}`},
+		{"none that is guaranteed", func() { f.annotated(guarantee, "") }, ""},
 	} {
 		step.do()
 		f.settle()
@@ -72,7 +79,7 @@ func TestCardQuotasThatCannotBeRead(t *testing.T) {
 		f.settle()
 		quotas, problems := f.session()
 		var got []string
-		for _, e := range quotas.Cards {
+		for _, e := range quotas.Cards.Capability {
 			got = append(got, f.dimensions.Dimension(e.Dimension).Name+"="+e.Amount.String())
 		}
 		if strings.Join(got, " ") != step.want || quotas.ListsCards != (step.quota != "") {
@@ -82,6 +89,51 @@ func TestCardQuotasThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: problem %q, want %q", step.name, message, step.problem)
 		}
 	}
+}
+
+// TestCardsThatAQueueIsOwedAndThatCannotBeRead: the last valid number holds; a queue that never had one is owed none.
+func TestCardsThatAQueueIsOwedAndThatCannotBeRead(t *testing.T) {
+	f := newFixture(t)
+	for _, step := range []struct {
+		name                  string
+		deserved, guaranteed  string
+		want, problem, unlike string
+		restart               bool
+	}{
+		{name: "never valid ones", deserved: " ", guaranteed: " ", problem: "until then, the queue deserves no cards beyond its guarantee; besides, its annotation volcano.sh/card.guarantee is wrong", unlike: "last valid"},
+		{name: "valid ones", deserved: `{"A": 4}`, guaranteed: `{"A": 2}`, want: "deserved A=4 guarantee A=2"},
+		{name: "one is invalid, the other changes", deserved: `{"A": 4`, guaranteed: `{"A": 1}`, want: "deserved A=4 guarantee A=1", problem: "its annotation volcano.sh/card.deserved is wrong", unlike: "card.guarantee"},
+		{name: "both are invalid", deserved: `{"A|B": 4}`, guaranteed: `{"A": -1}`, want: "deserved A=4 guarantee A=1", problem: `its annotation volcano.sh/card.deserved lists "A|B", which names several cards: give each card a number of its own; until then, its last valid value holds`},
+		{name: "the scheduler restarts", deserved: `{"A|B": 4}`, guaranteed: `{"A": -1}`, want: "deserved A=4 guarantee A=1", problem: "its annotation volcano.sh/card.guarantee is wrong at character 8", restart: true},
+		{name: "a removal"},
+	} {
+		f.annotated(deserved, step.deserved)
+		if f.annotated(guarantee, step.guaranteed); step.restart {
+			f.restart()
+		}
+		f.settle()
+		quotas, problems := f.session()
+		if quotas.ListsCards {
+			t.Errorf("%s: the cards of a queue without a card quota are limited", step.name)
+		}
+		var reasons []string
+		if step.problem != "" {
+			reasons = []string{report.QuotaNotReadReason}
+		}
+		f.expect(step.name, step.want, reasons...)
+		message := problems[report.Problem{Queue: "q", Reason: report.QuotaNotReadReason}]
+		if !strings.Contains(message, step.problem) || step.unlike != "" && strings.Contains(message, step.unlike) {
+			t.Errorf("%s: problem %q, want %q", step.name, message, step.problem)
+		}
+	}
+}
+
+// TestTheRecordOfAnOlderVersionIsRead: it has no cards that a queue is owed.
+func TestTheRecordOfAnOlderVersionIsRead(t *testing.T) {
+	f := newFixture(t)
+	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, `{"uid":"1","generation":1,"cards":"{\"A\": 4}"}`)
+	f.setCards("invalid")
+	f.expect("after an upgrade", "A=4", report.QuotaNotReadReason)
 }
 
 // TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField: that would drop spec.dra for good, too.
@@ -104,12 +156,15 @@ func TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField(t *testing.T) {
 func TestQuotasAreTheSameInOtherDimensions(t *testing.T) {
 	f := withQuota(t)
 	f.setCards(`{"A": 4}`)
-	f.expect("before", "h100=8 A=4")
+	f.annotated(deserved, `{"A": 2}`)
+	f.annotated(guarantee, `{"A": 1}`)
+	const all = "h100=8 A=4 deserved A=2 guarantee A=1"
+	f.expect("before", all)
 	f.dimensions = &ledger.Dimensions{}
 	f.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "first"})
-	f.expect("in other dimensions", "h100=8 A=4")
+	f.expect("in other dimensions", all)
 	f.setCards("invalid")
-	f.expect("when the quota of cards is invalid", "h100=8 A=4", report.QuotaNotReadReason)
+	f.expect("when the quota of cards is invalid", all, report.QuotaNotReadReason)
 	f.dimensions = &ledger.Dimensions{}
-	f.expect("in other dimensions once more", "h100=8 A=4", report.QuotaNotReadReason)
+	f.expect("in other dimensions once more", all, report.QuotaNotReadReason)
 }

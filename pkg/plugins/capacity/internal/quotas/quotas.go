@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
@@ -18,8 +17,9 @@ type Quotas struct {
 	// Devices are the limits of devices. They are not known if DevicesErr is set.
 	Devices    quota.Limits
 	DevicesErr error
-	// Cards is the card quota, if ListsCards. A queue whose card quota is invalid, and never was valid, may use no card.
-	Cards      ledger.Amounts
+	// Cards are the limits of cards. If ListsCards, the capability lists all cards that may be used. A queue whose card quota is
+	// invalid, and never was valid, may use no card.
+	Cards      quota.Limits
 	ListsCards bool
 	// problems add what is wrong to the problems of a queue.
 	problems []func(report.Problems, string)
@@ -40,15 +40,21 @@ func (k *knownQuotas) quotas(s *schema) Quotas {
 		Devices: quota.Limits{
 			Capability: slices.Clip(k.devices.Capability), Deserved: slices.Clip(k.devices.Deserved), Guarantee: slices.Clip(k.devices.Guarantee),
 		},
-		DevicesErr: k.devicesErr, Cards: k.cards, ListsCards: k.cards != nil || k.cardsErr != nil,
+		DevicesErr: k.devicesErr,
+		Cards:      quota.Limits{Capability: k.cards[0], Deserved: k.cards[1], Guarantee: k.cards[2]}, // as in quota.CardAnnotations
+		ListsCards: k.cards[0] != nil || k.cardErrs[0] != nil,
 	}
 	if err := k.devicesErr; err != nil {
 		q.Devices = quota.Limits{}
 		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.QuotaNotRead(queue, err) })
 	}
-	if err := k.cardsErr; err != nil {
-		lastHolds := k.cards != nil
-		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.CardQuotaNotRead(queue, err, lastHolds) })
+	for i, err := range k.cardErrs {
+		if err != nil {
+			lastHolds := k.cards[i] != nil
+			q.problems = append(q.problems, func(ps report.Problems, queue string) {
+				ps.CardsNotRead(queue, quota.CardAnnotations[i], err, lastHolds)
+			})
+		}
 	}
 	switch {
 	case k.last.DRA != nil && s.lacks():

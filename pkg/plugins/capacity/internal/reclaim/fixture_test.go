@@ -110,5 +110,5 @@ func (f *fixture) candidate(name, queue, requests string) Candidate {
 }
 
 func (f *fixture) reclaimer(pod *demand.Pod) *Reclaimer {
-	return &Reclaimer{Ledger: f.books, Pod: pod, Queue: pod.Queue, LimitsCards: pod.Cards != nil && f.books.ListsCards(pod.Queue)}
+	return &Reclaimer{Ledger: f.books, Pod: pod, Queue: pod.Queue, CountsCards: pod.Cards != nil && (f.books.ListsCards(pod.Queue) || f.books.DeservesCards(pod.Queue))}
 }

@@ -21,8 +21,8 @@ type Reclaimer struct {
 	Ledger *ledger.Ledger
 	Pod    *demand.Pod
 	Queue  ledger.QueueID
-	// LimitsCards says that the queue limits the cards that the pod asks for.
-	LimitsCards bool
+	// CountsCards says that the pod asks for cards, and that the queue limits or deserves cards.
+	CountsCards bool
 }
 
 // May reports whether the queue can carry the pod, since what it takes back is in other queues, and whether it
@@ -36,7 +36,7 @@ func (r *Reclaimer) May() (fits, may bool) {
 // that the pod may choose among, it takes the first that the queue can carry.
 func (r *Reclaimer) asked() (ledger.Demand, bool) {
 	d := r.Pod.Checked
-	if !r.LimitsCards || r.Pod.Cards.Assigned() {
+	if !r.CountsCards || r.Pod.Cards.Assigned() {
 		return d, r.Ledger.FitsAlone(r.Queue, d)
 	}
 	for _, choice := range r.Pod.Cards.Choices {

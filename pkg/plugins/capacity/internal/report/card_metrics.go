@@ -13,12 +13,14 @@ import (
 )
 
 var cardGauges = []dimensionGauge{
-	{cardVector("deserved", "Cards that the queue's own card quota lists: a limit, with which the queue cannot take cards back from others"), ownLimit},
+	{cardVector("capability", "Cards that the queue may hold at most by its own card quota"), ownLimit},
+	{cardVector("deserved", "Cards that the queue is owed: up to this it may take back what others have borrowed. If the queue is owed no cards, what its own card quota lists"), deservedCards},
+	{cardVector("guarantee", "Cards that are kept free for the queue, used or not"), ownGuarantee},
 	{cardVector("allocated", "Cards that pods of the queue and of the queues below it hold"), cardBalance(ledger.Allocated)},
 	{cardVector("request", "Cards that pods hold or wait for, and that jobs without pods wait for"), cardBalance(ledger.Request)},
-	{cardVector("capacity", "Cards that the queue can hold at most, given its own card quota and those of the queues above it"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+	{cardVector("capacity", "Cards that the queue can hold at most, given its own card quota, those of the queues above it, and the guarantees of others"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		limit := l.Limit(q, o)
-		listed := limit.Amount.Sign() > 0 || l.Capability(q, o).Set || l.Balance(q, ledger.Allocated, o).Sign() > 0
+		listed := limit.Amount.Sign() > 0 || limits(l, q, o) || l.Balance(q, ledger.Allocated, o).Sign() > 0
 		return limit.Amount, limit.Set && listed // a card that no queue lists is zero everywhere
 	}},
 }
@@ -27,11 +29,20 @@ func cardVector(name, help string) *prometheus.GaugeVec {
 	return promauto.NewGaugeVec(prometheus.GaugeOpts{Name: "volcano_queue_card_" + name, Help: help + ", by card"}, []string{"queue", "card"})
 }
 
+// deservedCards is what the queue deserves. A queue whose cards are not elastic has its limit there, as such queues had before
+// cards could be.
+func deservedCards(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+	if deserved, set := ownDeserved(l, q, o); set || l.DeservesCards(q) {
+		return deserved, set
+	}
+	return ownLimit(l, q, o)
+}
+
 // cardBalance has a series if the amount is not zero or if the queue lists the card.
 func cardBalance(account ledger.Account) amountOf {
 	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		amount := l.Balance(q, account, o)
-		return amount, amount.Sign() != 0 || l.Capability(q, o).Set
+		return amount, amount.Sign() != 0 || limits(l, q, o)
 	}
 }
 

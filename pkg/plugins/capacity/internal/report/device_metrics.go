@@ -28,14 +28,8 @@ func gaugesOfDevices(prefix, what, by string, balance func(ledger.Account) amoun
 	}
 	return []dimensionGauge{
 		{vector("capability", "that the queue may hold at most by its own spec.dra"), ownLimit},
-		{vector("deserved", "that the queue is owed: up to this it may take back what others have borrowed"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
-			limit := l.Deserved(q, o)
-			return limit.Amount, limit.Set
-		}},
-		{vector("guarantee", "that are kept free for the queue, used or not"), func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
-			limit := l.Guarantee(q, o)
-			return limit.Amount, limit.Set
-		}},
+		{vector("deserved", "that the queue is owed: up to this it may take back what others have borrowed"), ownDeserved},
+		{vector("guarantee", "that are kept free for the queue, used or not"), ownGuarantee},
 		{vector("allocated", "that pods of the queue and of the queues below it hold"), balance(ledger.Allocated)},
 		{vector("inqueue", "that jobs which have been admitted may still take"), balance(ledger.Inqueue)},
 		{vector("request", "that pods hold or wait for, and that jobs without pods wait for"), balance(ledger.Request)},
@@ -50,7 +44,7 @@ func devicesVector(prefix, name, help string, labels ...string) *prometheus.Gaug
 func deviceBalance(account ledger.Account) amountOf {
 	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		amount := l.Balance(q, account, o)
-		return amount, amount.Sign() != 0 || l.Capability(q, o).Set || l.Deserved(q, o).Set
+		return amount, amount.Sign() != 0 || limits(l, q, o)
 	}
 }
 

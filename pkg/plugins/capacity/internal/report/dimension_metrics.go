@@ -28,6 +28,21 @@ func ownLimit(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amou
 	return limit.Amount, limit.Set
 }
 
+func ownDeserved(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+	limit := l.Deserved(q, o)
+	return limit.Amount, limit.Set
+}
+
+func ownGuarantee(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
+	limit := l.Guarantee(q, o)
+	return limit.Amount, limit.Set
+}
+
+// limits reports whether the queue limits a dimension itself, or is owed some of it.
+func limits(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) bool {
+	return l.Capability(q, o).Set || l.Deserved(q, o).Set
+}
+
 // gaugesOf returns the metrics of a kind. Upstream's metrics cover resources.
 func gaugesOf(kind ledger.Kind) []dimensionGauge {
 	switch kind {

@@ -93,7 +93,8 @@ func TestSeriesAppearChangeAndGoWithTheirQueue(t *testing.T) {
 		{name: "nothing is limited or used"},
 		{
 			name: "limits", limits: ledger.Amounts{units(count, 8), units(memory, 100), units(h100, 4)},
-			want: `card_deserved H100 4
+			want: `card_capability H100 4
+card_deserved H100 4
 card_allocated H100 0
 card_request H100 0
 card_capacity H100 4

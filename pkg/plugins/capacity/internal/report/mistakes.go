@@ -17,6 +17,8 @@ const (
 	UnknownCardReason        = "UnknownCard"
 	UnknownAnnotationReason  = "UnknownAnnotation"
 	LimitAboveParentReason   = "LimitAboveParent"
+	CardNotListedReason      = "CardNotListed"
+	ContradictoryCardsReason = "ContradictoryCards"
 )
 
 // ClassesInCapability adds that a queue lists DeviceClasses among its resources.
@@ -31,11 +33,38 @@ func (ps Problems) UnknownDeviceClasses(queue string, classes []string) {
 		"The queue's spec.dra lists %s, but there is no such DeviceClass: correct the name, or create the DeviceClass", names(classes)))
 }
 
-// UnknownCards adds that the card quota of a queue lists cards that nothing in the cluster is.
-func (ps Problems) UnknownCards(queue string, cards []string) {
+// UnknownCards adds that an annotation of a queue lists cards that nothing in the cluster is.
+func (ps Problems) UnknownCards(queue, annotation string, cards []string) {
 	ps.add(queue, UnknownCardReason, fmt.Sprintf(
 		"The queue's annotation %s lists %s, but no node has such a card, and no DeviceClass names it: correct the name, or add nodes",
-		schedulingv1beta1.CardQuotaAnnotation, names(cards)))
+		annotation, names(cards)))
+}
+
+// CardsNotListed adds that an annotation of a queue promises cards that its pods must not use, because the card quota of the
+// lister, which is the queue or one above it, does not list them. There is no lister if a card quota is required, and no
+// queue on the way to the root has one.
+func (ps Problems) CardsNotListed(queue, lister, annotation string, cards []string) {
+	but := fmt.Sprintf("the card quota of queue <%s> above it does not, so that its pods may not use them: list them there, too", lister)
+	switch lister {
+	case queue:
+		but = fmt.Sprintf("its annotation %s does not, so that its pods may not use them: list them there, too", schedulingv1beta1.CardQuotaAnnotation)
+	case "":
+		but = fmt.Sprintf("a card quota is required, so that its pods may not use them: list them in the annotation %s, too", schedulingv1beta1.CardQuotaAnnotation)
+	}
+	ps.add(queue, CardNotListedReason, fmt.Sprintf("The queue's annotation %s lists %s, but %s, or remove them", annotation, names(cards), but))
+}
+
+// AnnotatedCards is how many cards of a name an annotation of a queue lists.
+type AnnotatedCards struct {
+	Annotation string
+	Count      ledger.Amount
+}
+
+// ContradictoryCards adds that an annotation of a queue has more cards than another one of the same queue allows.
+func (ps Problems) ContradictoryCards(queue string, card ledger.Dimension, more, allowed AnnotatedCards) {
+	ps.add(queue, ContradictoryCardsReason, fmt.Sprintf(
+		"The queue's annotation %s has <%s> of <%s>, but its annotation %s has <%s>: lower the one, or raise the other",
+		more.Annotation, card.Format(more.Count), card, allowed.Annotation, card.Format(allowed.Count)))
 }
 
 // UnknownAnnotation adds that an annotation of a queue is not read, because its name is not quite the one that is meant.

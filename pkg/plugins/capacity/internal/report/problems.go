@@ -32,6 +32,7 @@ const (
 var problemReasons = []string{
 	QueueMisplacedReason, QueueNotLeafReason, GuaranteeNotCoveredReason, QuotaNotReadReason,
 	ClassInCapabilityReason, UnknownDeviceClassReason, UnknownCardReason, UnknownAnnotationReason, LimitAboveParentReason,
+	CardNotListedReason, ContradictoryCardsReason,
 	ClassesOverlapReason, InvalidDeviceClassReason,
 	QuotaFieldMissingReason, QuotaRemovalUnconfirmedReason, QuotaNotSavedReason,
 	ReclaimNotConfiguredReason, ReclaimIgnoresDeservedReason, CannotReclaimReason,
@@ -75,13 +76,20 @@ func (ps Problems) QuotaNotRead(queue string, err error) {
 	ps.add(queue, QuotaNotReadReason, err.Error())
 }
 
-// CardQuotaNotRead adds that the card quota of a queue is invalid. LastHolds says that the last valid one holds.
-func (ps Problems) CardQuotaNotRead(queue string, err error, lastHolds bool) {
-	until := "until then, none of its pods may use a card"
-	if lastHolds {
-		until = "until then, its last valid quota holds"
+// CardsNotRead adds that an annotation of a queue that lists cards is invalid. LastHolds says that the last valid one holds.
+func (ps Problems) CardsNotRead(queue, annotation string, err error, lastHolds bool) {
+	until := "none of its pods may use a card"
+	switch {
+	case annotation == schedulingv1beta1.CardQuotaAnnotation && lastHolds:
+		until = "its last valid quota holds"
+	case lastHolds:
+		until = "its last valid value holds"
+	case annotation == schedulingv1beta1.CardDeservedAnnotation:
+		until = "the queue deserves no cards beyond its guarantee"
+	case annotation == schedulingv1beta1.CardGuaranteeAnnotation:
+		until = "the queue is guaranteed no cards"
 	}
-	ps.add(queue, QuotaNotReadReason, err.Error()+"; "+until)
+	ps.add(queue, QuotaNotReadReason, err.Error()+"; until then, "+until)
 }
 
 // GuaranteeNotCovered adds that a guarantee of a queue cannot be kept. Only the first one is reported.

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"testing"
 
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 func TestProblems(t *testing.T) {
+	const quotaAnnotation, deserved, guarantee = schedulingv1beta1.CardQuotaAnnotation, schedulingv1beta1.CardDeservedAnnotation, schedulingv1beta1.CardGuaranteeAnnotation
 	gpu := ledger.Dimension{Kind: ledger.Resource, Name: "nvidia.com/gpu"}
 	for _, c := range []struct {
 		name            string
@@ -23,17 +25,28 @@ func TestProblems(t *testing.T) {
 		{"no place in the hierarchy", func(ps Problems) { ps.Misplaced("q", "its parent is missing") }, QueueMisplacedReason, "The queue takes no pods: its parent is missing"},
 		{"a quota that is invalid", func(ps Problems) { ps.QuotaNotRead("q", errors.New("spec.dra is wrong")) }, QuotaNotReadReason, "spec.dra is wrong"},
 		{
-			"a card quota that was never valid", func(ps Problems) { ps.CardQuotaNotRead("q", errors.New("it is wrong"), false) }, QuotaNotReadReason,
+			"a card quota that was never valid", func(ps Problems) { ps.CardsNotRead("q", quotaAnnotation, errors.New("it is wrong"), false) }, QuotaNotReadReason,
 			"it is wrong; until then, none of its pods may use a card",
 		},
 		{
-			"a card quota that was valid before", func(ps Problems) { ps.CardQuotaNotRead("q", errors.New("it is wrong"), true) }, QuotaNotReadReason,
+			"a card quota that was valid before", func(ps Problems) { ps.CardsNotRead("q", quotaAnnotation, errors.New("it is wrong"), true) }, QuotaNotReadReason,
 			"it is wrong; until then, its last valid quota holds",
+		},
+		{
+			"cards that are deserved, not valid now", func(ps Problems) { ps.CardsNotRead("q", deserved, errors.New("it is wrong"), true) }, QuotaNotReadReason,
+			"it is wrong; until then, its last valid value holds",
+		},
+		{
+			"cards that are deserved, and cards that are guaranteed, never valid", func(ps Problems) {
+				ps.CardsNotRead("q", deserved, errors.New("it is wrong"), false)
+				ps.CardsNotRead("q", guarantee, errors.New("it is wrong"), false)
+			}, QuotaNotReadReason,
+			"it is wrong; until then, the queue deserves no cards beyond its guarantee; besides, it is wrong; until then, the queue is guaranteed no cards",
 		},
 		{
 			"both quotas are invalid", func(ps Problems) {
 				ps.QuotaNotRead("q", errors.New("spec.dra is wrong"))
-				ps.CardQuotaNotRead("q", errors.New("it is wrong"), true)
+				ps.CardsNotRead("q", quotaAnnotation, errors.New("it is wrong"), true)
 			}, QuotaNotReadReason, "spec.dra is wrong; besides, it is wrong; until then, its last valid quota holds",
 		},
 		{
@@ -52,8 +65,30 @@ func TestProblems(t *testing.T) {
 			"The queue's spec.dra lists <h1oo>, but there is no such DeviceClass: correct the name, or create the DeviceClass",
 		},
 		{
-			"many cards that do not exist", func(ps Problems) { ps.UnknownCards("q", []string{"g", "f", "e", "d", "c", "b", "a"}) }, UnknownCardReason,
+			"many cards that do not exist", func(ps Problems) { ps.UnknownCards("q", quotaAnnotation, []string{"g", "f", "e", "d", "c", "b", "a"}) }, UnknownCardReason,
 			"The queue's annotation volcano.sh/card.quota lists <a>, <b>, <c>, <d>, <e>, and 2 more, but no node has such a card, and no DeviceClass names it: correct the name, or add nodes",
+		},
+		{
+			"cards that are guaranteed and do not exist", func(ps Problems) { ps.UnknownCards("q", guarantee, []string{"a"}) }, UnknownCardReason,
+			"The queue's annotation volcano.sh/card.guarantee lists <a>, but no node has such a card, and no DeviceClass names it: correct the name, or add nodes",
+		},
+		{
+			"cards that the queue itself does not list", func(ps Problems) { ps.CardsNotListed("q", "q", deserved, []string{"b", "a"}) }, CardNotListedReason,
+			"The queue's annotation volcano.sh/card.deserved lists <a>, <b>, but its annotation volcano.sh/card.quota does not, so that its pods may not use them: list them there, too, or remove them",
+		},
+		{
+			"cards that a queue above does not list", func(ps Problems) { ps.CardsNotListed("q", "ml", guarantee, []string{"a"}) }, CardNotListedReason,
+			"The queue's annotation volcano.sh/card.guarantee lists <a>, but the card quota of queue <ml> above it does not, so that its pods may not use them: list them there, too, or remove them",
+		},
+		{
+			"cards where a card quota is required and there is none", func(ps Problems) { ps.CardsNotListed("q", "", guarantee, []string{"a"}) }, CardNotListedReason,
+			"The queue's annotation volcano.sh/card.guarantee lists <a>, but a card quota is required, so that its pods may not use them: list them in the annotation volcano.sh/card.quota, too, or remove them",
+		},
+		{
+			"more cards guaranteed than deserved", func(ps Problems) {
+				ps.ContradictoryCards("q", ledger.Dimension{Kind: ledger.Card, Name: "a"}, AnnotatedCards{guarantee, ledger.Units(4)}, AnnotatedCards{deserved, ledger.Units(2)})
+			}, ContradictoryCardsReason,
+			"The queue's annotation volcano.sh/card.guarantee has <4> of <a>, but its annotation volcano.sh/card.deserved has <2>: lower the one, or raise the other",
 		},
 		{
 			"an annotation with another name", func(ps Problems) { ps.UnknownAnnotation("q", "card-quota", "volcano.sh/card.quota") }, UnknownAnnotationReason,

@@ -38,7 +38,7 @@ func (a *Accounts) usageIn(queue ledger.QueueID, o ledger.Ordinal, d ledger.Dime
 	// What releasing pods still hold is used, but nobody waits for it any more.
 	waiting, err := a.Ledger.Balance(queue, ledger.Request, o).Sub(a.Ledger.Balance(queue, ledger.Allocated, o))
 	waits := err == nil && waiting.Sign() > 0
-	if used.Sign() == 0 && !waits && !a.Ledger.Capability(queue, o).Set && !a.Ledger.Deserved(queue, o).Set {
+	if used.Sign() == 0 && !waits && !limits(a.Ledger, queue, o) {
 		return ""
 	}
 	text := d.Name + " " + d.Format(used)

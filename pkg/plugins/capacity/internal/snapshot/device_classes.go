@@ -63,7 +63,7 @@ func (s *Snapshot) matching() demand.Matching {
 	if s.Matcher == nil {
 		return demand.Matching{}
 	}
-	return demand.Matching{Matcher: s.Matcher, Limited: s.LimitedClasses(), Cards: s.limitsCards}
+	return demand.Matching{Matcher: s.Matcher, Limited: s.LimitedClasses(), Cards: s.countsCards}
 }
 
 // findInvalidClasses remembers, for the problems of queues, which classes could not be evaluated in the last session.

@@ -92,7 +92,9 @@ func (s *Snapshot) findMistakes() report.Problems {
 		if queue, found := s.Ledger.Queue(info.Name); found {
 			s.findUnknown(queue)
 			s.findReclaimFault(queue)
+			s.findCardsNotListed(queue)
 		}
+		s.findContradiction(info.Name)
 		s.findClassesInCapability(info)
 		s.findAnnotations(info.Name)
 	}
@@ -112,7 +114,8 @@ func (s *Snapshot) has(name string, version queueVersion) bool {
 // findUnknown finds DeviceClasses and cards that the cluster does not have. It judges nothing before DeviceClasses have
 // been read.
 func (s *Snapshot) findUnknown(queue ledger.QueueID) {
-	var classes, cards []string
+	var classes []string
+	cards := map[string][]string{}
 	for o := range ledger.Ordinal(s.Dimensions.Len()) {
 		if !s.Ledger.Capability(queue, o).Set && !s.Ledger.Deserved(queue, o).Set && !s.Ledger.Guarantee(queue, o).Set {
 			continue
@@ -124,14 +127,17 @@ func (s *Snapshot) findUnknown(queue ledger.QueueID) {
 		case d.Kind == ledger.DeviceCount && !isClass:
 			classes = append(classes, d.Name)
 		case d.Kind == ledger.Card && !s.Fleet.Known(d.Name) && !s.Catalog.HasCard(d.Name):
-			cards = append(cards, d.Name)
+			annotation := s.annotationWith(queue, o)
+			cards[annotation] = append(cards[annotation], d.Name)
 		}
 	}
 	if len(classes) > 0 {
 		s.mistakes.found.UnknownDeviceClasses(s.Ledger.Name(queue), classes)
 	}
-	if len(cards) > 0 {
-		s.mistakes.found.UnknownCards(s.Ledger.Name(queue), cards)
+	for _, annotation := range quota.CardAnnotations {
+		if len(cards[annotation]) > 0 {
+			s.mistakes.found.UnknownCards(s.Ledger.Name(queue), annotation, cards[annotation])
+		}
 	}
 }
 

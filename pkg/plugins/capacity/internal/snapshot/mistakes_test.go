@@ -17,6 +17,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // reasons lists the problems of queues as queue:reason.
@@ -52,11 +53,24 @@ func annotated(key string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	}
 }
 
+// owed sets the annotations for cards; those that are empty are missing.
+func owed(cards, deserved, guarantee string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
+	return func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
+		object.Annotations = map[string]string{}
+		for i, text := range []string{cards, deserved, guarantee} {
+			if text != "" {
+				object.Annotations[quota.CardAnnotations[i]] = text
+			}
+		}
+	}
+}
+
 func TestMistakesInQuotas(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		top, child func(*scheduling.Queue, *schedulingv1beta1.Queue)
 		notRead    bool
+		required   bool
 		want       string
 	}{
 		{name: "a class that exists and a card of a node", child: quotaOf(`{"A": 8}`, 8)},
@@ -65,12 +79,24 @@ func TestMistakesInQuotas(t *testing.T) {
 		{name: "a class among resources", child: capable("h100=8 cpu=1 nvidia.com/gpu=1 hugepages-2Mi=1Gi"), want: "child:ClassInCapability"},
 		{name: "a name among resources that is no class", child: capable("h200=8")},
 		{name: "more than the parent has", top: capable("cpu=4"), child: capable("cpu=8"), want: "child:LimitAboveParent"},
+		{name: "cards that are owed", top: owed(`{"A": 8}`, "", ""), child: owed(`{"A": 8}`, `{"A": 4}`, `{"A": 2}`)},
+		{name: "a card that is owed, and that nobody has", child: owed("", `{"C": 4}`, ""), want: "child:UnknownCard"},
+		{name: "more cards guaranteed than deserved", child: owed("", `{"A": 1}`, `{"A": 2}`), want: "child:ContradictoryCards"},
+		{name: "more cards deserved than the quota", child: owed(`{"A": 1}`, `{"A": 2}`, ""), want: "child:ContradictoryCards"},
+		{name: "a guaranteed card that the quota lacks", child: owed(`{"A": 1}`, "", `{"B": 2}`), want: "child:CardNotListed"},
+		{name: "a deserved card that the quota of the parent lacks", top: owed(`{"A": 1}`, "", ""), child: owed("", `{"B": 2}`, ""), want: "child:CardNotListed"},
+		{name: "none of a card that the quota of the parent lacks", top: owed(`{"A": 1}`, "", ""), child: owed("", `{"B": 0}`, "")},
+		{name: "a card that only the child lists, and that the parent is owed", top: owed("", "", `{"B": 2}`), child: owed(`{"B": 2}`, "", "")},
+		{name: "a card that the parent is owed and does not list", top: owed(`{"A": 1}`, "", `{"B": 2}`), child: owed(`{"B": 2}`, "", ""), want: "top:CardNotListed"},
+		{name: "a card where a card quota is required", required: true, child: owed("", `{"A": 2}`, ""), want: "child:CardNotListed"},
+		{name: "more cards guaranteed than the parent has", top: owed(`{"A": 1}`, "", ""), child: owed("", "", `{"A": 2}`), want: "child:GuaranteeNotCovered"},
 		{name: "an annotation that is nearly right", child: annotated("card-quota"), want: "child:UnknownAnnotation"},
 		{name: "an annotation of somebody else", child: annotated("example.com/team")},
 		{name: "nothing is judged before classes have been read", child: quotaOf(`{"C": 8}`, 8), notRead: true},
 	} {
 		f := newFixture(t)
 		f.input.ServesClaims, f.input.Catalog = true, catalogOf("h100", "gpu")
+		f.input.CardQuotaRequired = c.required
 		if c.notRead {
 			f.input.Catalog = nil
 		}

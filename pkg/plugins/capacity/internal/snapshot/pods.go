@@ -47,6 +47,11 @@ func (s *Snapshot) LimitsCards(pod *demand.Pod) bool {
 	return pod.Cards != nil && pod.InLedger && s.Ledger.ListsCards(pod.Queue)
 }
 
+// CountsCards reports whether the pod asks for cards in a queue whose cards are limited, or that deserves some.
+func (s *Snapshot) CountsCards(pod *demand.Pod) bool {
+	return pod.Cards != nil && pod.InLedger && (s.Ledger.ListsCards(pod.Queue) || s.Ledger.DeservesCards(pod.Queue))
+}
+
 // Asked is all that must fit so that the pod can be placed.
 func (s *Snapshot) Asked(pod *demand.Pod) ledger.Demand {
 	return pod.Asked(s.LimitsCards(pod))

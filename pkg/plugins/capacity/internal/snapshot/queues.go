@@ -3,8 +3,6 @@
 package snapshot
 
 import (
-	"slices"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -17,8 +15,9 @@ type queueState struct {
 	invalid string
 	// notRead says that the queue has not been read yet, so that none of its quotas is known.
 	notRead bool
-	// listsCards says that the queue has a card quota.
+	// listsCards says that the queue has a card quota. Cards are the limits in the annotations for cards.
 	listsCards bool
+	cards      quota.Limits
 	version    queueVersion
 }
 
@@ -69,7 +68,7 @@ func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 		spec = s.topSpec(spec)
 	}
 	spec.ListsCards = spec.ListsCards || state.listsCards
-	s.limitsCards = s.limitsCards || spec.ListsCards
+	s.countsCards = s.countsCards || spec.ListsCards || len(state.cards.Deserved)+len(state.cards.Guarantee) > 0
 	written := queue.Queue.Spec
 	spec.Capability = s.Resources.List(written.Capability, limits.Capability)
 	spec.Deserved = s.Resources.List(written.Deserved, limits.Deserved)
@@ -92,11 +91,13 @@ func (s *Snapshot) quotasOf(queue *api.QueueInfo) (queueState, quota.Limits) {
 		return queueState{invalid: err.Error(), notRead: true}, quota.Limits{}
 	}
 	quotas.Report(s.Problems, queue.Name)
-	state, limits := queueState{listsCards: quotas.ListsCards, version: queueVersion{object: quotas.Queue}}, quotas.Devices
+	state, limits := queueState{listsCards: quotas.ListsCards, cards: quotas.Cards, version: queueVersion{object: quotas.Queue}}, quotas.Devices
 	if quotas.DevicesErr != nil {
 		state.invalid, s.invalidQuotas = quotas.DevicesErr.Error(), true
 	}
-	limits.Capability = slices.Concat(limits.Capability, quotas.Cards)
+	limits.Capability = append(limits.Capability, quotas.Cards.Capability...)
+	limits.Deserved = append(limits.Deserved, quotas.Cards.Deserved...)
+	limits.Guarantee = append(limits.Guarantee, quotas.Cards.Guarantee...)
 	return state, limits
 }
 

@@ -71,9 +71,10 @@ type Snapshot struct {
 	queues map[string]queueState
 	// invalidQuotas says that the device quota of some queue is not known.
 	invalidQuotas bool
-	// limited has the classes that the quota of some queue lists. limitsCards says that some queue limits cards.
+	// limited has the classes that the quota of some queue lists. countsCards says that some queue limits cards, or is
+	// owed some.
 	limited     map[string]bool
-	limitsCards bool
+	countsCards bool
 	// invalidClasses has the classes whose selectors cannot be evaluated. It is nil if there is none.
 	invalidClasses map[string]error
 	// overlapTexts has what is written of classes that share devices. It is nil if nothing is.
