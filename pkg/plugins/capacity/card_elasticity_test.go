@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/utils/ptr"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+// cardLimits are the annotations of a queue for cards. Those that are empty are missing.
+type cardLimits struct{ quota, deserved, guarantee string }
+
+// withElasticCards gives queues annotations for cards.
+func (s *fixture) withElasticCards(limits map[string]cardLimits) *fixture {
+	s.publish(func(q *schedulingv1beta1.Queue) {
+		q.Annotations = map[string]string{}
+		of := limits[q.Name]
+		for i, text := range []string{of.quota, of.deserved, of.guarantee} {
+			if text != "" {
+				q.Annotations[quota.CardAnnotations[i]] = text
+			}
+		}
+	})
+	return s
+}
+
+// TestCardsThatAQueueDeservesAreTakenBack: another queue holds all eight H100 of node n1 and all eight A100 of node n2, in pods
+// with two each.
+func TestCardsThatAQueueDeservesAreTakenBack(t *testing.T) {
+	const (
+		all = `{"H100": 8, "A100": 8}`
+	)
+	for _, c := range []struct {
+		name              string
+		root, team, other cardLimits
+		flat              bool
+		asks              int
+		names             string
+		// taken is how many H100 the other queue loses, takenA100 how many A100.
+		taken, takenA100 int
+	}{
+		{name: "up to what it deserves", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"H100": 4}`}, asks: 4, names: "H100", taken: 4},
+		{name: "up to what it is guaranteed", root: cardLimits{quota: all}, team: cardLimits{guarantee: `{"H100": 4}`}, asks: 4, names: "H100", taken: 4},
+		{name: "no more than it deserves", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"H100": 3}`}, asks: 4, names: "H100"},
+		{name: "no more than the queue above has", root: cardLimits{quota: `{"H100": 2, "A100": 8}`}, team: cardLimits{deserved: `{"H100": 4}`}, asks: 4, names: "H100"},
+		{name: "no other card", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"H100": 4}`}, asks: 4, names: "A100"},
+		{name: "the other card", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"A100": 2}`}, asks: 2, names: "A100", takenA100: 2},
+		{name: "beyond what the other queue deserves", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"H100": 2}`}, other: cardLimits{deserved: `{"H100": 6, "A100": 6}`}, asks: 2, names: "H100", taken: 2},
+		{name: "not what the other queue deserves", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"H100": 2}`}, other: cardLimits{deserved: `{"H100": 8, "A100": 6}`}, asks: 2, names: "H100"},
+		{name: "not what the other queue is guaranteed", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"H100": 2}`}, other: cardLimits{guarantee: `{"H100": 7}`}, asks: 2, names: "H100"},
+		{name: "a card quota alone entitles to nothing", root: cardLimits{quota: all}, team: cardLimits{quota: `{"H100": 4}`}, asks: 4, names: "H100"},
+		{name: "no card quota at all", team: cardLimits{deserved: `{"H100": 4}`}, asks: 4, names: "H100", taken: 4},
+		{name: "no card quota at all, and too many", team: cardLimits{deserved: `{"H100": 4}`}, asks: 6, names: "H100"},
+		{name: "no hierarchy", flat: true, team: cardLimits{quota: all, deserved: `{"H100": 4}`}, other: cardLimits{quota: all}, asks: 4, names: "H100", taken: 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("team", "root", nil)
+			s.queue("other", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+			s.flat = c.flat
+			s.withElasticCards(map[string]cardLimits{"root": c.root, "team": c.team, "other": c.other})
+			for i := range 4 {
+				h, a := fmt.Sprint("h", i), fmt.Sprint("a", i)
+				s.job(h, "other", running, nil, gpuPod(h, "n1", 2, "")).job(a, "other", running, nil, gpuPod(a, "n2", 2, ""))
+			}
+			s.job("j", "team", inqueue, nil, gpuPod("p", "", c.asks, c.names))
+			p := pluginOf(s.run(t))
+			left := p.cardsOfQueue("other", "H100") + " H100, " + p.cardsOfQueue("other", "A100") + " A100"
+			if want := fmt.Sprintf("%d H100, %d A100", 8-c.taken, 8-c.takenA100); left != want {
+				t.Errorf("the other queue has %s left, want %s: pods are %s", left, want, statuses(p.session))
+			}
+			promised := p.cardsIn(ledger.Pipelined, "team", "H100") + " H100, " + p.cardsIn(ledger.Pipelined, "team", "A100") + " A100"
+			if want := fmt.Sprintf("%d H100, %d A100", c.taken, c.takenA100); promised != want {
+				t.Errorf("the queue is promised %s, want %s", promised, want)
+			}
+		})
+	}
+}
+
+// TestASiblingCannotHaveCardsThatAreGuaranteed whether they are used or not.
+func TestASiblingCannotHaveCardsThatAreGuaranteed(t *testing.T) {
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("ml", "root", nil).queue("team", "ml", nil).queue("other", "ml", nil)
+	s.withElasticCards(map[string]cardLimits{"ml": {quota: `{"H100": 8}`}, "team": {guarantee: `{"H100": 4}`}})
+	s.job("j", "other", inqueue, nil, gpuPod("five", "", 5, "H100"))
+	s.job("k", "other", inqueue, nil, gpuPod("four", "", 4, "H100"))
+	s.job("l", "team", inqueue, nil, gpuPod("guaranteed", "", 4, "H100"))
+	ssn := s.run(t)
+	expectStatuses(t, ssn, "five:Pending four:Binding guaranteed:Binding")
+	client := ssn.KubeClient()
+	framework.CloseSession(ssn)
+	expectEvent(t, client, "Pod", "five", report.InsufficientScalarQuotaReason, "but capability is <8>, of which <4> is guaranteed to others")
+}
+
+// TestTheQueueWithTheSmallerShareOfItsCardsComesFirst although it has more cards.
+func TestTheQueueWithTheSmallerShareOfItsCardsComesFirst(t *testing.T) {
+	s := newFixture(16).model(1, "H100").queue("root", "", nil).queue("half", "root", nil).queue("quarter", "root", nil)
+	s.withElasticCards(map[string]cardLimits{"root": {quota: `{"H100": 16}`}, "half": {deserved: `{"H100": 2}`}, "quarter": {deserved: `{"H100": 8}`}})
+	s.job("j", "half", running, nil, gpuPod("one", "n1", 1, "")).job("k", "quarter", running, nil, gpuPod("two", "n1", 2, ""))
+	ssn := s.open(t)
+	if !ssn.QueueOrderFn(ssn.Queues["quarter"], ssn.Queues["half"]) || ssn.QueueOrderFn(ssn.Queues["half"], ssn.Queues["quarter"]) {
+		t.Error("the queue that has half of what it deserves comes before the one that has a quarter")
+	}
+}
+
+// TestNumbersOfCardsThatContradictEachOtherAreReported on the queue, and refuse nothing.
+func TestNumbersOfCardsThatContradictEachOtherAreReported(t *testing.T) {
+	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("team", "root", nil).queue("other", "root", nil)
+	s.withElasticCards(map[string]cardLimits{
+		"root": {quota: `{"H100": 8}`}, "team": {quota: `{"H100": 2}`, deserved: `{"H100": 2}`, guarantee: `{"H100": 4}`}, "other": {quota: `{"H100": 8}`, guarantee: `{"A100": 1}`},
+	})
+	s.job("j", "other", inqueue, nil, gpuPod("six", "", 6, "H100")).job("k", "team", inqueue, nil, gpuPod("two", "", 2, "H100"))
+	ssn := s.run(t)
+	expectStatuses(t, ssn, "six:Binding two:Binding")
+	client := ssn.KubeClient()
+	framework.CloseSession(ssn)
+	expectEvent(t, client, "Queue", "team", report.ContradictoryCardsReason, "The queue's annotation volcano.sh/card.guarantee has <4> of <H100>, but its annotation volcano.sh/card.deserved has <2>: lower the one, or raise the other")
+	expectEvent(t, client, "Queue", "other", report.CardNotListedReason, "The queue's annotation volcano.sh/card.guarantee lists <A100>, but its annotation volcano.sh/card.quota does not")
+}
