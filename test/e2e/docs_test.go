@@ -90,7 +90,7 @@ var _ = DescribeTable("Examples do what the page says in", func(ctx context.Cont
 		}
 		expectAllocated(ctx, queue, want...)
 	}, "devices/shared.yaml", "devices/mig.yaml"),
-	Entry(nil, "cards.md", 3, func(ctx context.Context, queue string, figures [][]string) {
+	Entry(nil, "cards.md", 5, func(ctx context.Context, queue string, figures [][]string) {
 		var want []string
 		for _, f := range figures {
 			want = append(want, f[1]+"="+f[2])
