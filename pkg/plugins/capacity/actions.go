@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
-// Actions returns what takes the place of upstream's actions of the same names. For jobs that ask for devices or limited cards,
-// preempt and reclaim follow the rules of package eviction, and allocate and backfill leave to such jobs
+// Actions returns what takes the place of upstream's actions of the same names. For jobs that ask for devices, or for cards that
+// their queue limits or deserves, preempt and reclaim follow the rules of package eviction, and allocate and backfill leave to such jobs
 // what was freed for them. For all other jobs, upstream's actions decide, with their arguments. Without this plugin in the
 // configuration, they are upstream's.
 func (p *Plugins) Actions() []framework.Action {

@@ -18,9 +18,9 @@ import (
 )
 
 // errElsewhere says that upstream's actions do not evict for a pod.
-var errElsewhere = errors.New("evictions for pods with devices and limited cards are decided by the job as a whole")
+var errElsewhere = errors.New("evictions for pods with devices and cards are decided by the job as a whole")
 
-// evictFor makes room for the jobs that ask for devices or limited cards, in the order of queues and jobs.
+// evictFor makes room for the jobs that ask for devices or for cards that count, in the order of queues and jobs.
 func (p *plugin) evictFor(rule eviction.Rule) {
 	queues, jobs := p.askers(rule)
 	for !queues.Empty() {
@@ -52,7 +52,7 @@ func (p *plugin) askers(rule eviction.Rule) (*util.PriorityQueue, map[api.QueueI
 	return queues, jobs
 }
 
-// asks reports whether a job asks for devices or limited cards and may ask others for room. As upstream, a job with a network topology
+// asks reports whether a job asks for devices or for cards that count, and may ask others for room. As upstream, a job with a network topology
 // does not, because its pods may go to some nodes only together.
 func (p *plugin) asks(rule eviction.Rule, job *api.JobInfo) bool {
 	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || job.ContainsNetworkTopology() || !p.decides(job) {
@@ -62,11 +62,11 @@ func (p *plugin) asks(rule eviction.Rule, job *api.JobInfo) bool {
 	return valid == nil || valid.Pass
 }
 
-// decides reports whether this plugin, and not upstream, decides about evictions for a job: some pod of it asks for devices
-// or limited cards.
+// decides reports whether this plugin, and not upstream, decides about evictions for a job: some pod of it asks for devices,
+// or for cards that its queue limits or deserves.
 func (p *plugin) decides(job *api.JobInfo) bool {
 	for _, task := range job.Tasks {
-		if pod := p.snapshot.Known(task.Pod); pod != nil && pod.InLedger && (pod.HasClaims && p.devices != nil || p.snapshot.LimitsCards(pod)) {
+		if pod := p.snapshot.Known(task.Pod); pod != nil && pod.InLedger && (pod.HasClaims && p.devices != nil || p.snapshot.CountsCards(pod)) {
 			return true
 		}
 	}
@@ -95,7 +95,7 @@ func (p *plugin) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 func (p *plugin) solver() *eviction.Solver {
 	if p.solves == nil {
 		p.solves = eviction.New(eviction.Config{
-			Session: p.session, Snapshot: p.snapshot, CardsOn: p.limitedCardsOn, Obtainable: p.obtainable,
+			Session: p.session, Snapshot: p.snapshot, CardsOn: p.countedCardsOn, Obtainable: p.obtainable,
 			Avoids:  func(job *api.JobInfo, node *api.NodeInfo) bool { return p.cache.reservations.hasFailed(job, node.Name) },
 			Budgets: p.disruptionBudgets(), WholeGangs: p.arguments.reclaimGangs,
 		})

@@ -107,6 +107,14 @@ func (p *plugin) limitedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part
 	return p.cards.On(pod, node)
 }
 
+// countedCardsOn is limitedCardsOn also for a queue that does not limit cards and deserves some.
+func (p *plugin) countedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
+	if !p.snapshot.CountsCards(pod) || pod.Cards.Assigned() {
+		return nil
+	}
+	return p.cards.On(pod, node)
+}
+
 // classOf returns which DeviceClass offers an extended resource. If a node has the resource among what it offers,
 // device plugins hand it out, whatever classes say.
 func (p *plugin) classOf(catalog *dra.Catalog) func(corev1.ResourceName) string {
