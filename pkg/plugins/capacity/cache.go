@@ -69,6 +69,8 @@ type cache struct {
 	// session and name are the last session and the name under which the plugin joined it.
 	session types.UID
 	name    string
+	// gang is the plugin gang of the current session. It is nil if the session does not have it, or has closed it.
+	gang *gangPlugin
 }
 
 func newCache(ctx context.Context, clock clock.WithTicker) *cache {

@@ -192,6 +192,13 @@ func newTestCache() *cache { return newCache(context.Background(), clock.RealClo
 // open opens a session with the plugin, and closes it when the test ends.
 func (s *fixture) open(t testing.TB) *framework.Session {
 	t.Helper()
+	ssn := s.RegisterSession(s.tiers(), nil)
+	t.Cleanup(framework.CleanupPluginBuilders)
+	return ssn
+}
+
+// tiers sets the plugins of the next session, and returns their configuration.
+func (s *fixture) tiers() []conf.Tier {
 	if s.Plugins == nil {
 		s.Plugins = map[string]framework.PluginBuilder{}
 	}
@@ -203,7 +210,8 @@ func (s *fixture) open(t testing.TB) *framework.Session {
 		opened = &plugin{cache: s.cache, arguments: readArguments(name, s.arguments)}
 		return readFirst{opened, s}
 	}
-	s.Plugins[gang.PluginName], s.Plugins[predicates.Name] = gang.New, predicates.NewBuilder(Name, CardName)
+	s.Plugins[gang.PluginName] = func(given framework.Arguments) framework.Plugin { return newGang(given, s.cache) }
+	s.Plugins[predicates.Name] = predicates.NewBuilder(Name, CardName)
 	on := ptr.To(true)
 	options := []conf.PluginOption{
 		{Name: name, EnabledNodeOrder: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on, EnabledPreemptable: on,
@@ -215,9 +223,7 @@ func (s *fixture) open(t testing.TB) *framework.Session {
 	if s.above != nil {
 		tiers = slices.Insert(tiers, 0, conf.Tier{Plugins: s.above})
 	}
-	ssn := s.RegisterSession(tiers, nil)
-	t.Cleanup(framework.CleanupPluginBuilders)
-	return ssn
+	return tiers
 }
 
 // run opens a session and executes enqueue, allocate and reclaim.

@@ -99,7 +99,7 @@ func (c *fuzzCluster) open() *framework.Session {
 			return opened
 		})
 	}
-	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
+	framework.RegisterPluginBuilder(gang.PluginName, c.plugins.Builders()[gang.PluginName])
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(Name, CardName))
 	options := []conf.PluginOption{

@@ -11,6 +11,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
@@ -39,9 +40,12 @@ func New(ctx context.Context) *Plugins {
 	return &Plugins{cache: newCache(ctx, clock.RealClock{})}
 }
 
-// Builders returns what framework.RegisterPluginBuilder takes, by name.
+// Builders returns what framework.RegisterPluginBuilder takes, by name: this plugin under both of its names, and upstream's
+// plugin gang, which has to close at the right moment.
 func (p *Plugins) Builders() map[string]framework.PluginBuilder {
-	builders := map[string]framework.PluginBuilder{}
+	builders := map[string]framework.PluginBuilder{
+		gang.PluginName: func(given framework.Arguments) framework.Plugin { return newGang(given, p.cache) },
+	}
 	for _, name := range []string{Name, CardName} {
 		builders[name] = func(given framework.Arguments) framework.Plugin {
 			return &plugin{cache: p.cache, arguments: readArguments(name, given)}
@@ -133,7 +137,7 @@ func (p *plugin) register(ssn *framework.Session) {
 
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and
 // queues.
-func (p *plugin) OnSessionClose(*framework.Session) {
+func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	if p.session == nil {
 		return // the session has the plugin under its other name
 	}
@@ -146,4 +150,6 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 	p.unreserveUnbound()
 	p.forgetUnboundNodes()
 	p.protectQueues()
+	p.cache.closeGang(ssn)
+	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)
 }

@@ -61,7 +61,7 @@ func TestNewsAreToldOnce(t *testing.T) {
 	for range 5 {
 		p.report()
 	}
-	if events.n != 2 {
-		t.Errorf("%d events for two objects that are refused again and again, want 2", events.n)
+	if events.n != 3 {
+		t.Errorf("%d events for a PodGroup and two pods that are refused again and again, want 3", events.n)
 	}
 }

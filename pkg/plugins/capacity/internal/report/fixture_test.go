@@ -53,6 +53,18 @@ func (f *fixture) queue(name string) {
 	f.queues[api.QueueID(name)] = api.NewQueueInfo(&scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
+// opened is what PodGroups say when a session opens.
+func (f *fixture) opened() *api.PodGroupOldState {
+	opened := &api.PodGroupOldState{Status: map[api.JobID]scheduling.PodGroupStatus{}}
+	for id, job := range f.jobs {
+		opened.Status[id] = *job.PodGroup.Status.DeepCopy()
+	}
+	return opened
+}
+
+// end ends a session that has changed no PodGroup, and in which no job is dirty.
+func (f *fixture) end() { f.End(f.jobs, f.opened(), nil) }
+
 // expectEvents compares the events since the last call.
 func (f *fixture) expectEvents(when string, want ...string) {
 	f.Helper()

@@ -20,7 +20,7 @@ type Stranded struct {
 }
 
 // MissingQueues writes, on each PodGroup whose queue does not exist and on its pods that wait, which queue is missing. It
-// runs at the end of each session, and needs a StatusWriter.
+// runs before End, and needs a StatusWriter.
 func (r *Reporter) MissingQueues(stranded []Stranded) {
 	told := map[types.UID]string{}
 	for _, s := range stranded {
@@ -30,10 +30,12 @@ func (r *Reporter) MissingQueues(stranded []Stranded) {
 			continue
 		}
 		refusal := QueueMissing{Queue: s.Group.Spec.Queue}
-		if r.setWaiting(&group.Status, refusal) {
+		before := group.Status.DeepCopy()
+		r.setWaiting(&group.Status, refusal)
+		if !sameStatus(before, &group.Status) {
 			r.Status.podGroup(group)
 		}
-		r.tellMissing(told, group.UID, podGroupReference(group), refusal)
+		r.tellMissing(told, group.UID, podGroupReference(&group.ObjectMeta), refusal)
 		for _, pod := range s.Pods {
 			if condition, changed := r.unscheduled(pod, refusal.Message()); changed {
 				r.Status.pod(pod, condition)
@@ -42,7 +44,6 @@ func (r *Reporter) MissingQueues(stranded []Stranded) {
 		}
 	}
 	r.toldMissing = told
-	r.Status.end()
 }
 
 // tellMissing writes an event unless the object was told the same in the last session.

@@ -5,7 +5,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,36 +14,34 @@ import (
 )
 
 // WaitingCondition is the type of the condition that says why a PodGroup, or some of its pods, wait. A PodGroup that does
-// not wait, or waits for something else, has no such condition. The type is not Volcano's Unschedulable, because the plugin gang writes
-// that one in each session, before or after this plugin.
+// not wait, or waits for something else, has no such condition. The type is not Volcano's Unschedulable, because the plugin
+// gang writes that one in each session.
 const WaitingCondition scheduling.PodGroupConditionType = "Waiting"
-
-// gangVerdict precedes, in the Unschedulable condition of the plugin gang, what a job says of its pods.
-const gangVerdict = "tasks in gang unschedulable: "
 
 func waitingIndex(status *scheduling.PodGroupStatus) int {
 	return slices.IndexFunc(status.Conditions, func(c scheduling.PodGroupCondition) bool { return c.Type == WaitingCondition })
 }
 
-// setWaiting makes the condition of a PodGroup say why it waits. It reports whether the condition has changed.
-func (r *Reporter) setWaiting(status *scheduling.PodGroupStatus, refusal Refusal) bool {
+// setWaiting makes the condition of a PodGroup say why it waits.
+func (r *Reporter) setWaiting(status *scheduling.PodGroupStatus, refusal Refusal) {
 	condition := scheduling.PodGroupCondition{
 		Type: WaitingCondition, Status: corev1.ConditionTrue, TransitionID: string(r.session), LastTransitionTime: metav1.NewTime(r.Clock.Now()),
-		Reason: cmp.Or(refusal.Reason(), UnschedulableReason), Message: refusal.Message(),
+		Reason: waitingReason(refusal), Message: refusal.Message(),
 	}
 	i := waitingIndex(status)
 	if i < 0 {
 		status.Conditions = append(slices.Clip(status.Conditions), condition)
-		return true
+		return
 	}
 	last := &status.Conditions[i]
 	if last.Status == condition.Status {
 		condition.TransitionID, condition.LastTransitionTime = last.TransitionID, last.LastTransitionTime
 	}
-	changed := *last != condition
 	*last = condition
-	return changed
 }
+
+// waitingReason returns the reason of the condition.
+func waitingReason(refusal Refusal) string { return cmp.Or(refusal.Reason(), UnschedulableReason) }
 
 // clearWaiting removes the condition from a PodGroup.
 func clearWaiting(status *scheduling.PodGroupStatus) {
@@ -67,19 +64,9 @@ func (r *Reporter) refuses(job *api.JobInfo, refused podRefusal) {
 	}
 }
 
-// explainJob makes the conditions of a job's PodGroup say why its pods wait. Without an origin of its own, upstream
-// picks any of the pods, and writes the PodGroup whenever the pick changes.
+// explainJob makes the conditions of a job's PodGroup say why its pods wait. Upstream quotes JobFitErrors in its
+// condition Unschedulable. If that is empty, it picks any of the pods, and writes the PodGroup whenever the pick changes.
 func (r *Reporter) explainJob(job *api.JobInfo, refused podRefusal) {
 	r.setWaiting(&job.PodGroup.Status, refused.refusal)
 	job.JobFitErrors = cmp.Or(job.JobFitErrors, refused.message)
-	for i := range job.PodGroup.Status.Conditions {
-		c := &job.PodGroup.Status.Conditions[i]
-		if c.Type != scheduling.PodGroupUnschedulableType || c.TransitionID != string(r.session) {
-			continue
-		}
-		// The plugin gang has written the condition already. The order of plugins is random.
-		if count, _, found := strings.Cut(c.Message, gangVerdict); found {
-			c.Message = count + gangVerdict + job.FitError()
-		}
-	}
 }

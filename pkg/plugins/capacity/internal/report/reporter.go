@@ -4,12 +4,12 @@ package report
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -74,7 +74,7 @@ func NewReporter(recorder record.EventRecorder) *Reporter {
 	}
 }
 
-// Begin begins a session.
+// Begin begins a session. Call End at its end.
 func (r *Reporter) Begin(session types.UID) {
 	r.session = session
 	clear(r.pods)
@@ -123,8 +123,7 @@ func Waits(jobs map[api.JobID]*api.JobInfo, job api.JobID, id api.TaskID) bool {
 }
 
 // Refusals writes the refusals of the session to events and conditions. It must run before the session
-// writes the status of pods and PodGroups. From jobs, it removes those for which upstream would write an event with
-// the same refusal.
+// writes the status of pods and PodGroups.
 func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 	for id, refused := range r.pods {
 		r.reportPod(jobs, id, refused)
@@ -141,7 +140,7 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 	}
 	for id, job := range jobs {
 		if refusal, refused := r.jobs[id]; refused {
-			r.reportJob(jobs, job, refusal)
+			r.reportJob(job, refusal)
 		} else if refused, waits := r.waiting[id]; waits {
 			r.explainJob(job, refused)
 		} else if job.PodGroup != nil {
@@ -163,40 +162,40 @@ func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, ref
 	if !Waits(jobs, refused.task.Job, id) {
 		return
 	}
-	message, job := refused.message, jobs[refused.task.Job]
+	job := jobs[refused.task.Job]
 	job.NodesFitErrors[id] = api.NewFitErrors()
-	job.NodesFitErrors[id].SetError(message)
-	if reason := refused.refusal.Reason(); reason != "" && r.toldPods[id].message != message {
-		r.Recorder.Event(refused.task.Pod, corev1.EventTypeWarning, reason, message)
-	}
-	r.toldPods[id] = toldPod{job: refused.task.Job, message: message}
+	job.NodesFitErrors[id].SetError(refused.message)
+	r.tellPod(refused)
 	r.refuses(job, refused)
 }
 
-// reportJob writes an event on the PodGroup of a job that is not admitted, and the conditions.
-func (r *Reporter) reportJob(jobs map[api.JobID]*api.JobInfo, job *api.JobInfo, refusal Refusal) {
+// tellPod writes an event on a pod, unless the pod was told the same last.
+func (r *Reporter) tellPod(refused podRefusal) {
+	id := refused.task.UID
+	if reason := refused.refusal.Reason(); reason != "" && r.toldPods[id].message != refused.message {
+		r.Recorder.Event(refused.task.Pod, corev1.EventTypeWarning, reason, refused.message)
+	}
+	r.toldPods[id] = toldPod{job: refused.task.Job, message: refused.message}
+}
+
+// reportJob writes an event on the PodGroup of a job that is not admitted and on each of its pods, and the conditions.
+func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
 	message := refusal.Message()
 	if reason := refusal.Reason(); reason != "" && r.toldJobs[job.UID] != message {
-		r.Recorder.Event(podGroupReference(&job.PodGroup.PodGroup), corev1.EventTypeWarning, reason, message)
+		r.Recorder.Event(podGroupReference(&job.PodGroup.ObjectMeta), corev1.EventTypeWarning, reason, message)
 	}
 	r.toldJobs[job.UID] = message
-	status := &job.PodGroup.Status
-	changed := r.setWaiting(status, refusal)
-	for id := range job.TaskStatusIndex[api.Pending] {
+	r.setWaiting(&job.PodGroup.Status, refusal)
+	for id, task := range job.TaskStatusIndex[api.Pending] {
+		if task.SchGated {
+			continue // the pod waits for something else first
+		}
+		r.tellPod(podRefusal{task: task, refusal: refusal, message: message})
 		r.explainPod(job, id, message)
-	}
-	if r.Status == nil || len(job.Tasks) > 0 || !job.IsPending() {
-		return // the session writes the status
-	}
-	// The session would write an event with the same message on the PodGroup, in every cycle.
-	delete(jobs, job.UID)
-	if changed || status.Phase != scheduling.PodGroupPending {
-		status.Phase = scheduling.PodGroupPending
-		r.Status.podGroup(&job.PodGroup.PodGroup)
 	}
 }
 
-func podGroupReference(group *scheduling.PodGroup) *corev1.ObjectReference {
+func podGroupReference(group *metav1.ObjectMeta) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "PodGroup",
 		Namespace: group.Namespace, Name: group.Name, UID: group.UID, ResourceVersion: group.ResourceVersion,

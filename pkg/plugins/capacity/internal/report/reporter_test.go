@@ -77,7 +77,7 @@ func TestARefusalKeepsWhatTheJobSaysAlready(t *testing.T) {
 	f.expectEvents("a pod whose job is gone has none", "Warning Reason message"+podEvent)
 }
 
-func TestAPodGroupIsToldItsNewsOnce(t *testing.T) {
+func TestAPodGroupAndItsPodsAreToldTheirNewsOnce(t *testing.T) {
 	const group = " involvedObject{kind=PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}"
 	f := newFixture(t)
 	job, _ := f.job("j")
@@ -88,12 +88,12 @@ func TestAPodGroupIsToldItsNewsOnce(t *testing.T) {
 		phase   scheduling.PodGroupPhase
 		event   []string
 	}{
-		{"a refusal", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
+		{"a refusal", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group, "Warning Reason the queue is full" + podEvent}},
 		{"the same", full, scheduling.PodGroupPending, nil},
 		{"a refusal without a reason", refusal{"", "a moment"}, scheduling.PodGroupPending, nil},
-		{"the refusal before", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
+		{"the refusal before", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group, "Warning Reason the queue is full" + podEvent}},
 		{"the job is admitted", nil, scheduling.PodGroupInqueue, nil},
-		{"and waits again", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
+		{"and waits again, as its pod did", full, scheduling.PodGroupPending, []string{"Warning Reason the queue is full" + group}},
 	} {
 		f.Begin("session")
 		job.PodGroup.Status.Phase, job.JobFitErrors = session.phase, ""

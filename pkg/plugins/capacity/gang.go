@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+)
+
+// gangPlugin is upstream's plugin gang. Volcano closes the plugins of a session in random order. In a session that has
+// the plugin capacity, too, capacity closes gang: when it is known why jobs wait, which gang quotes in its conditions,
+// and before the jobs that were refused leave the session, because gang counts them in its metrics.
+type gangPlugin struct {
+	framework.Plugin
+	cache *cache
+}
+
+func newGang(arguments framework.Arguments, cache *cache) framework.Plugin {
+	return &gangPlugin{Plugin: gang.New(arguments), cache: cache}
+}
+
+// OnSessionOpen implements framework.Plugin.
+func (g *gangPlugin) OnSessionOpen(ssn *framework.Session) {
+	g.cache.gang = g
+	g.Plugin.OnSessionOpen(ssn)
+}
+
+// OnSessionClose implements framework.Plugin.
+func (g *gangPlugin) OnSessionClose(ssn *framework.Session) {
+	if g.cache.session != ssn.UID {
+		g.cache.closeGang(ssn)
+	}
+}
+
+// closeGang closes the plugin gang of a session, if the session has it.
+func (c *cache) closeGang(ssn *framework.Session) {
+	if g := c.gang; g != nil {
+		c.gang = nil
+		g.Plugin.OnSessionClose(ssn)
+	}
+}
