@@ -65,7 +65,7 @@ func podGroupOf(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// find returns the PodGroups that wait although their queue is not among those of the session.
+// find returns the PodGroups whose queue is not among those of the session.
 func (s *strandedIndex) find(queues map[api.QueueID]*api.QueueInfo) []report.Stranded {
 	var found []report.Stranded
 	missing := map[string]bool{}
@@ -78,12 +78,8 @@ func (s *strandedIndex) find(queues map[api.QueueID]*api.QueueInfo) []report.Str
 			continue
 		}
 		for _, obj := range indexed(s.groups, byQueue, queue) {
-			group, ok := obj.(*schedulingv1beta1.PodGroup)
-			if !ok {
-				continue
-			}
-			if stranded := s.stranded(group); stranded.Group != nil {
-				found = append(found, stranded)
+			if group, ok := obj.(*schedulingv1beta1.PodGroup); ok {
+				found = append(found, report.Stranded{Group: group, Pods: s.waitingPods(group)})
 			}
 		}
 	}
@@ -91,21 +87,15 @@ func (s *strandedIndex) find(queues map[api.QueueID]*api.QueueInfo) []report.Str
 	return found
 }
 
-// stranded returns a PodGroup and its pods that wait. It returns none if neither the PodGroup nor any of its pods waits.
-func (s *strandedIndex) stranded(group *schedulingv1beta1.PodGroup) report.Stranded {
+// waitingPods returns the pods of a PodGroup that wait for a node.
+func (s *strandedIndex) waitingPods(group *schedulingv1beta1.PodGroup) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, obj := range indexed(s.pods, byPodGroup, group.Namespace+"/"+group.Name) {
 		if pod, ok := obj.(*corev1.Pod); ok && waitsForNode(pod) {
 			pods = append(pods, pod)
 		}
 	}
-	switch group.Status.Phase {
-	case schedulingv1beta1.PodGroupRunning, schedulingv1beta1.PodGroupCompleted:
-		if len(pods) == 0 {
-			return report.Stranded{}
-		}
-	}
-	return report.Stranded{Group: group, Pods: pods}
+	return pods
 }
 
 // waitsForNode reports whether a pod waits for this scheduler. Pods with scheduling gates wait for something else. The

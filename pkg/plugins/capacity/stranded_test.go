@@ -70,7 +70,7 @@ func TestStrandedPodGroups(t *testing.T) {
 		}
 		return fmt.Sprint(found)
 	}
-	const stranded = "map[grows:[waits-too] inqueue:[waits] new:[] pending:[]]"
+	const stranded = "map[completed:[] grows:[waits-too] inqueue:[waits] new:[] pending:[] runs:[]]"
 	for _, session := range []struct {
 		name   string
 		exists bool

@@ -234,3 +234,44 @@ func TestMissingQueues(t *testing.T) {
 	f.MissingQueues(stranded)
 	f.expectEvents("the queue is deleted again", event+"PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}", event+"Pod,apiVersion=v1}")
 }
+
+// TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo: no session has the PodGroup, so that nobody else removes the condition.
+func TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo(t *testing.T) {
+	f := newFixture(t)
+	group := &vcv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g", UID: "g"}, Spec: vcv1beta1.PodGroupSpec{Queue: "gone"},
+		Status: vcv1beta1.PodGroupStatus{Phase: vcv1beta1.PodGroupRunning, Conditions: []vcv1beta1.PodGroupCondition{
+			{Type: vcv1beta1.PodGroupScheduled, Status: corev1.ConditionTrue, Reason: "Ready"},
+			{Type: vcv1beta1.PodGroupConditionType(WaitingCondition), Status: corev1.ConditionTrue, Reason: "QueueNotFound", Message: "Queue <gone> does not exist"},
+		}},
+	}
+	_, volcano := f.withStatus(nil, []runtime.Object{group.DeepCopy()})
+	f.MissingQueues([]Stranded{{Group: group}})
+	f.eventually("the PodGroup", "Running Scheduled=True Ready: ;", groupSays(volcano, "g"))
+	f.expectEvents("nobody waits")
+	if len(group.Status.Conditions) != 2 {
+		t.Error("the PodGroup of the informer is changed")
+	}
+}
+
+// TestAPodGroupThatSaysWhichQueueIsMissingIsLeftAlone: sessions come every second, and PodGroups are large.
+func TestAPodGroupThatSaysWhichQueueIsMissingIsLeftAlone(t *testing.T) {
+	f := newFixture(t)
+	_, volcano := f.withStatus(nil, nil)
+	message := QueueMissing{Queue: "gone"}.Message()
+	said := &vcv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "said", UID: "said"}, Spec: vcv1beta1.PodGroupSpec{Queue: "gone"}}
+	said.Status.Conditions = []vcv1beta1.PodGroupCondition{
+		{Type: vcv1beta1.PodGroupConditionType(WaitingCondition), Status: corev1.ConditionTrue, Reason: "QueueNotFound", Message: message},
+	}
+	silent := &vcv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "silent", UID: "silent"}, Spec: vcv1beta1.PodGroupSpec{Queue: "gone"}}
+	silent.Status.Phase = vcv1beta1.PodGroupRunning
+	stranded := []Stranded{{Group: said}, {Group: silent}}
+	f.MissingQueues(stranded)
+	f.expectEvents("a start of the scheduler", "Warning QueueNotFound "+message+" involvedObject{kind=PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}")
+	if n := testing.AllocsPerRun(10, func() { f.MissingQueues(stranded) }); n > 10 {
+		t.Errorf("%v allocations for two PodGroups about which there is no news", n)
+	}
+	if len(f.Status.asked) > 0 || len(volcano.Actions()) > 0 {
+		t.Errorf("%d writes although there is no news", len(f.Status.asked))
+	}
+}

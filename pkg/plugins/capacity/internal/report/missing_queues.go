@@ -3,6 +3,8 @@
 package report
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,29 +15,40 @@ import (
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// Stranded is a PodGroup whose queue does not exist, and its pods that have no node. No session has it.
+// Stranded is a PodGroup whose queue does not exist, and its pods that wait for a node. No session has it. The objects
+// belong to informers.
 type Stranded struct {
 	Group *vcv1beta1.PodGroup
 	Pods  []*corev1.Pod
 }
 
-// MissingQueues writes, on each PodGroup whose queue does not exist and on its pods that wait, which queue is missing. It
-// runs before End, and needs a StatusWriter.
+// waits reports whether the PodGroup or one of its pods waits.
+func (s Stranded) waits() bool {
+	switch s.Group.Status.Phase {
+	case vcv1beta1.PodGroupRunning, vcv1beta1.PodGroupCompleted:
+		return len(s.Pods) > 0
+	default:
+		return true
+	}
+}
+
+// MissingQueues writes, on each PodGroup that waits although its queue does not exist, and on its pods that wait, which
+// queue is missing. It removes what it wrote if a PodGroup no longer waits. It runs before End, and needs a StatusWriter.
 func (r *Reporter) MissingQueues(stranded []Stranded) {
 	told := map[types.UID]string{}
 	for _, s := range stranded {
-		group := &scheduling.PodGroup{}
-		if err := schedulingscheme.Scheme.Convert(s.Group.DeepCopy(), group, nil); err != nil {
-			klog.ErrorS(err, "Failed to convert a PodGroup", "podGroup", klog.KObj(s.Group))
+		refusal := QueueMissing{Queue: s.Group.Spec.Queue}
+		said := waitingOf(s.Group)
+		if !s.waits() {
+			if said != nil {
+				r.writeStranded(s.Group, clearWaiting)
+			}
 			continue
 		}
-		refusal := QueueMissing{Queue: s.Group.Spec.Queue}
-		before := group.Status.DeepCopy()
-		r.setWaiting(&group.Status, refusal)
-		if !sameStatus(before, &group.Status) {
-			r.Status.podGroup(group)
+		if said == nil || said.Status != corev1.ConditionTrue || said.Reason != waitingReason(refusal) || said.Message != refusal.Message() {
+			r.writeStranded(s.Group, func(status *scheduling.PodGroupStatus) { r.setWaiting(status, refusal) })
 		}
-		r.tellMissing(told, group.UID, podGroupReference(&group.ObjectMeta), refusal)
+		r.tellMissing(told, s.Group.UID, podGroupReference(&s.Group.ObjectMeta), refusal)
 		for _, pod := range s.Pods {
 			if condition, changed := r.unscheduled(pod, refusal.Message()); changed {
 				r.Status.pod(pod, condition)
@@ -44,6 +57,28 @@ func (r *Reporter) MissingQueues(stranded []Stranded) {
 		}
 	}
 	r.toldMissing = told
+}
+
+// waitingOf returns the condition of a PodGroup, nil if it has none.
+func waitingOf(group *vcv1beta1.PodGroup) *vcv1beta1.PodGroupCondition {
+	i := slices.IndexFunc(group.Status.Conditions, func(c vcv1beta1.PodGroupCondition) bool {
+		return c.Type == vcv1beta1.PodGroupConditionType(WaitingCondition)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &group.Status.Conditions[i]
+}
+
+// writeStranded writes a copy of a PodGroup with another status.
+func (r *Reporter) writeStranded(original *vcv1beta1.PodGroup, change func(*scheduling.PodGroupStatus)) {
+	group := &scheduling.PodGroup{}
+	if err := schedulingscheme.Scheme.Convert(original.DeepCopy(), group, nil); err != nil {
+		klog.ErrorS(err, "Failed to convert a PodGroup", "podGroup", klog.KObj(original))
+		return
+	}
+	change(&group.Status)
+	r.Status.podGroup(group)
 }
 
 // tellMissing writes an event unless the object was told the same in the last session.
