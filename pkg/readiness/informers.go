@@ -78,7 +78,7 @@ func (i *Informers) Err() error {
 	for _, informer := range i.all {
 		switch {
 		case i.fails(informer):
-			failures = append(failures, describe(informer.resource, informer.failure))
+			failures = append(failures, Explain(informer.resource+" cannot be read", informer.failure))
 		case !informer.source.HasSynced():
 			reading = append(reading, informer.resource)
 		}
@@ -98,17 +98,4 @@ func (i *Informers) Err() error {
 func (i *Informers) fails(informer *informer) bool {
 	return informer.failure != nil && informer.source.HasSynced() == informer.synced &&
 		informer.source.LastSyncResourceVersion() == informer.version && i.clock.Since(informer.at) < failureLasts
-}
-
-// describe begins with the resource, and ends with what to do if a permission is missing. The API server's own
-// message names the verb.
-func describe(resource string, failure error) string {
-	message := failure.Error()
-	if status := apierrors.APIStatus(nil); errors.As(failure, &status) {
-		message = status.Status().Message
-	}
-	if !apierrors.IsForbidden(failure) {
-		return fmt.Sprintf("%s cannot be read: %s", resource, message)
-	}
-	return fmt.Sprintf("%s cannot be read: %s: allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml", resource, message)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,8 @@ import (
 	schedulingscheme "volcano.sh/apis/pkg/apis/scheduling/scheme"
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
+
+	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
 // statusWriters bounds how many conditions are written at the same time.
@@ -35,10 +38,25 @@ type StatusWriter struct {
 
 	mu sync.Mutex
 	// pending has what is to be written.
-	pending map[types.UID]func(context.Context) error
+	pending map[types.UID]write
 	// asked has what was asked for last, by object, so that an answer that is still on its way is not asked for again.
 	// current says that this was in the current session.
 	asked map[types.UID]ask
+	// failing has why writes failed last, by what is written.
+	failing map[string]failure
+}
+
+// write writes what an object is to say.
+type write struct {
+	// what names what is written.
+	what string
+	do   func(context.Context) error
+}
+
+// failure is why writes fail. Current says that one did in the current session.
+type failure struct {
+	reason  metav1.StatusReason
+	current bool
 }
 
 type ask struct {
@@ -48,10 +66,7 @@ type ask struct {
 
 // NewStatusWriter starts a writer, which ends when ctx ends.
 func NewStatusWriter(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Interface) *StatusWriter {
-	w := &StatusWriter{
-		kube: kube, volcano: volcano, queue: workqueue.NewTyped[types.UID](),
-		pending: map[types.UID]func(context.Context) error{}, asked: map[types.UID]ask{},
-	}
+	w := newStatusWriter(kube, volcano)
 	context.AfterFunc(ctx, w.queue.ShutDown)
 	for range statusWriters {
 		w.workers.Go(func() {
@@ -62,13 +77,20 @@ func NewStatusWriter(ctx context.Context, kube kubernetes.Interface, volcano vcc
 	return w
 }
 
+func newStatusWriter(kube kubernetes.Interface, volcano vcclient.Interface) *StatusWriter {
+	return &StatusWriter{
+		kube: kube, volcano: volcano, queue: workqueue.NewTyped[types.UID](),
+		pending: map[types.UID]write{}, asked: map[types.UID]ask{}, failing: map[string]failure{},
+	}
+}
+
 // Shutdown waits until nothing is written any more. The context that the writer was started with must have ended.
 func (w *StatusWriter) Shutdown() { w.workers.Wait() }
 
 // pod writes a condition of a pod, unless the pod has changed since.
 func (w *StatusWriter) pod(pod *corev1.Pod, condition corev1.PodCondition) {
 	namespace, name := pod.Namespace, pod.Name
-	w.submit(pod.UID, pod.ResourceVersion, condition.Message, func(ctx context.Context) error {
+	w.submit(pod.UID, pod.ResourceVersion, condition.Message, write{"conditions of pods", func(ctx context.Context) error {
 		patch, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 			"status":   map[string]any{"conditions": []corev1.PodCondition{condition}},
@@ -78,7 +100,7 @@ func (w *StatusWriter) pod(pod *corev1.Pod, condition corev1.PodCondition) {
 		}
 		_, err = w.kube.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 		return err
-	})
+	}})
 }
 
 // podGroup writes a PodGroup, unless it has changed since. Its status is no subresource.
@@ -88,13 +110,23 @@ func (w *StatusWriter) podGroup(group *scheduling.PodGroup) {
 		klog.ErrorS(err, "Failed to convert a PodGroup", "podGroup", klog.KObj(group))
 		return
 	}
-	w.submit(group.UID, group.ResourceVersion, fmt.Sprint(out.Status), func(ctx context.Context) error {
+	w.submit(group.UID, group.ResourceVersion, wording(group.Status), write{"conditions of PodGroups", func(ctx context.Context) error {
 		_, err := w.volcano.SchedulingV1beta1().PodGroups(out.Namespace).Update(ctx, out, metav1.UpdateOptions{})
 		return err
-	})
+	}})
 }
 
-func (w *StatusWriter) submit(id types.UID, version, text string, write func(context.Context) error) {
+// wording is all of a status that people care about: not which session said it, and when.
+func wording(status scheduling.PodGroupStatus) string {
+	status.Conditions = slices.Clone(status.Conditions)
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		c.TransitionID, c.LastTransitionTime = "", metav1.Time{}
+	}
+	return fmt.Sprint(status)
+}
+
+func (w *StatusWriter) submit(id types.UID, version, text string, write write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.asked[id]
@@ -106,7 +138,7 @@ func (w *StatusWriter) submit(id types.UID, version, text string, write func(con
 	w.queue.Add(id)
 }
 
-// end ends a session: what it did not ask for is forgotten.
+// end ends a session: what it did not ask for is forgotten, and so is why writes failed that fail no longer.
 func (w *StatusWriter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,6 +150,14 @@ func (w *StatusWriter) end() {
 		last.current = false
 		w.asked[id] = last
 	}
+	for what, last := range w.failing {
+		if !last.current {
+			delete(w.failing, what)
+			continue
+		}
+		last.current = false
+		w.failing[what] = last
+	}
 }
 
 // writeNext reports whether there may be more to write.
@@ -128,21 +168,30 @@ func (w *StatusWriter) writeNext(ctx context.Context) bool {
 	}
 	defer w.queue.Done(id)
 	w.mu.Lock()
-	write := w.pending[id]
+	next, found := w.pending[id]
 	delete(w.pending, id)
 	w.mu.Unlock()
-	if write == nil {
+	if !found {
 		return true
 	}
-	err := write(ctx)
-	if err == nil {
-		return true
+	if err := next.do(ctx); err != nil && ctx.Err() == nil {
+		w.failed(id, next.what, err)
 	}
-	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-		klog.ErrorS(err, "Failed to write why a pod or PodGroup waits", "uid", id)
-	}
-	w.mu.Lock()
-	delete(w.asked, id)
-	w.mu.Unlock()
 	return true
+}
+
+// failed lets the next session ask again, and logs why writes fail if it did not before. Without a permission, all writes
+// fail, in each session.
+func (w *StatusWriter) failed(id types.UID, what string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.asked, id)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return
+	}
+	reason := apierrors.ReasonForError(err)
+	if last, fails := w.failing[what]; !fails || last.reason != reason {
+		klog.ErrorS(nil, "Failed to write why something waits", "failure", readiness.Explain(what+" cannot be written", err))
+	}
+	w.failing[what] = failure{reason, true}
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+)
+
+// TestAWriteThatFailsIsLoggedOnce: without a permission, the conditions of all pods fail in each session.
+func TestAWriteThatFailsIsLoggedOnce(t *testing.T) {
+	var logged []string
+	klog.SetLogger(funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{}))
+	t.Cleanup(klog.ClearLogger)
+
+	f := newFixture(t)
+	job, a := f.job("a")
+	b := addPod(job, "b")
+	var failure error
+	kube := fake.NewClientset(a.Pod.DeepCopy(), b.Pod.DeepCopy())
+	kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return failure != nil, nil, failure })
+	f.Status = newStatusWriter(kube, nil)
+	forbidden := apierrors.NewForbidden(corev1.Resource("pods"), "a", errors.New(`User "volcano-scheduler" cannot patch resource "pods/status"`))
+	const explained = `conditions of pods cannot be written: pods \"a\" is forbidden: User \"volcano-scheduler\" cannot patch resource \"pods/status\": allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml`
+	for _, session := range []struct {
+		name    string
+		failure error
+		// wants are the messages in the log, one for both pods.
+		wants []string
+	}{
+		{"the permission is missing", forbidden, []string{explained}},
+		{"and is still missing", forbidden, nil},
+		{"something else fails", errors.New("no route"), []string{"conditions of pods cannot be written: no route"}},
+		{"and still does", errors.New("no route"), nil},
+		{"nothing fails", nil, nil},
+		{"nothing is left to write", nil, nil},
+		{"the permission is missing again", forbidden, []string{explained}},
+	} {
+		failure, logged = session.failure, nil
+		condition, _ := f.unscheduled(a.Pod, session.name)
+		f.Status.pod(a.Pod, condition)
+		f.Status.pod(b.Pod, condition)
+		for f.Status.queue.Len() > 0 {
+			f.Status.writeNext(t.Context())
+		}
+		f.end()
+		unexpected := len(logged) != len(session.wants)
+		for _, want := range session.wants {
+			unexpected = unexpected || !slices.ContainsFunc(logged, func(line string) bool { return strings.Contains(line, want) })
+		}
+		if unexpected {
+			t.Errorf("%s: the log says\n%s, want\n%s", session.name, strings.Join(logged, "\n"), session.wants)
+		}
+	}
+}

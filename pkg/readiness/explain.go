@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Explain says what failed and why, and what to do if a permission is missing. The API server's own message names the
+// resource and the verb.
+func Explain(failed string, failure error) string {
+	message := failure.Error()
+	if status := apierrors.APIStatus(nil); errors.As(failure, &status) {
+		message = status.Status().Message
+	}
+	if apierrors.IsForbidden(failure) {
+		message += ": allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml"
+	}
+	return failed + ": " + message
+}
