@@ -112,7 +112,7 @@ var _ = Describe("A claim", func() {
 		f.claim(ctx, "ours", exactly(class, 2))
 		f.pod(ctx, "user", queue, using("ours"))
 		expectAllocated(ctx, queue)
-		f.expectWarned(ctx, "Devices held outside of Volcano's queues: 3 of "+class+" by pod "+f.namespace+"/stranger of another-scheduler")
+		f.expectWarned(ctx, "Devices that are held by no known queue, and charged to queue <root>: 3 of "+class+" by pod "+f.namespace+"/stranger of another-scheduler")
 		deletePod(ctx, "stranger")
 		f.expectPodRuns(ctx, "user")
 		expectAllocated(ctx, queue, class+"/count", 2)

@@ -32,20 +32,20 @@ func (s *Session) Insufficient(state *State) report.Refusal {
 	}
 	slices.Sort(classes)
 	refusal := report.InsufficientDevices{Classes: classes}
-	for _, holder := range s.outsideHolders() {
+	for _, holder := range s.rootHolders() {
 		if slices.Contains(classes, holder.Class) {
-			refusal.Outside = append(refusal.Outside, holder)
+			refusal.AtRoot = append(refusal.AtRoot, holder)
 		}
 	}
 	return refusal
 }
 
-// outsideHolders looks for who holds devices that are charged to root because nobody knows their queue, once in a session.
-func (s *Session) outsideHolders() []report.OutsideHolder {
-	if s.outside != nil {
-		return s.outside
+// rootHolders looks for who holds devices that are charged to root because nobody knows their queue, once in a session.
+func (s *Session) rootHolders() []report.RootHolder {
+	if s.atRoot != nil {
+		return s.atRoot
 	}
-	s.outside = []report.OutsideHolder{}
+	s.atRoot = []report.RootHolder{}
 	claims, err := s.Reader.Claims()
 	if err != nil {
 		klog.ErrorS(err, "Failed to list claims")
@@ -63,11 +63,11 @@ func (s *Session) outsideHolders() []report.OutsideHolder {
 			counts[class]++
 		}
 		for class, n := range counts {
-			s.outside = append(s.outside, report.OutsideHolder{Class: class, Count: n, Who: s.consumerOf(claim)})
+			s.atRoot = append(s.atRoot, report.RootHolder{Class: class, Count: n, Who: s.consumerOf(claim)})
 		}
 	}
-	slices.SortFunc(s.outside, func(a, b report.OutsideHolder) int { return strings.Compare(a.Who+a.Class, b.Who+b.Class) })
-	return s.outside
+	slices.SortFunc(s.atRoot, func(a, b report.RootHolder) int { return strings.Compare(a.Who+a.Class, b.Who+b.Class) })
+	return s.atRoot
 }
 
 // consumerOf says who uses a claim: the first consumer if there are several.

@@ -35,17 +35,17 @@ func TestInsufficient(t *testing.T) {
 		{
 			name: "devices of a pod of another scheduler", request: exactly("h100", 1), pods: []*corev1.Pod{alien("alien")},
 			others: []*resourceapi.ResourceClaim{usedBy(on("n1", claim("x", exactly("h100", 2)), "h100-0", "h100-1"), "alien")},
-			want:   free + " Devices held outside of Volcano's queues: 2 of h100 by pod ns/alien of default-scheduler",
+			want:   free + " Devices that are held by no known queue, and charged to queue <root>: 2 of h100 by pod ns/alien of default-scheduler",
 		},
 		{
 			name: "devices of a pod that is gone", request: exactly("h100", 1),
 			others: []*resourceapi.ResourceClaim{usedBy(on("n1", claim("x", exactly("h100", 1)), "h100-0"), "gone")},
-			want:   free + " Devices held outside of Volcano's queues: 1 of h100 by pod ns/gone",
+			want:   free + " Devices that are held by no known queue, and charged to queue <root>: 1 of h100 by pod ns/gone",
 		},
 		{
 			name: "devices that nobody uses", request: exactly("h100", 1),
 			others: []*resourceapi.ResourceClaim{on("n1", claim("x", exactly("h100", 1)), "h100-0")},
-			want:   free + " Devices held outside of Volcano's queues: 1 of h100 by ResourceClaim ns/x, which nobody uses",
+			want:   free + " Devices that are held by no known queue, and charged to queue <root>: 1 of h100 by ResourceClaim ns/x, which nobody uses",
 		},
 		{
 			name: "devices of other classes are not mentioned", request: exactly("h100", 1), want: free,
@@ -58,7 +58,7 @@ func TestInsufficient(t *testing.T) {
 				usedBy(on("n1", claim("v", exactly("h100", 1)), "h100-2"), "v"), usedBy(on("n1", claim("w", exactly("h100", 1)), "h100-3"), "w"),
 				usedBy(on("n1", claim("x", exactly("h100", 1)), "h100-4"), "x"), usedBy(on("n1", claim("y", exactly("h100", 1)), "h100-5"), "y"),
 			},
-			want: free + " Devices held outside of Volcano's queues: 1 of h100 by pod ns/t, 1 of h100 by pod ns/u, 1 of h100 by pod ns/v, 1 of h100 by pod ns/w, 1 of h100 by pod ns/x, and 1 more",
+			want: free + " Devices that are held by no known queue, and charged to queue <root>: 1 of h100 by pod ns/t, 1 of h100 by pod ns/u, 1 of h100 by pod ns/v, 1 of h100 by pod ns/w, 1 of h100 by pod ns/x, and 1 more",
 		},
 		{
 			name: "all classes of a choice", request: firstOf("h100", "a100"),

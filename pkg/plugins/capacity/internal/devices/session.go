@@ -63,8 +63,8 @@ type Session struct {
 	promisedDevices map[dra.DeviceID][]*resourceapi.AllocationResult
 	// late is the number of pods for which the time for the search ended.
 	late atomic.Int32
-	// outside has who holds devices outside of all queues. It is nil until a pod lacks devices.
-	outside []report.OutsideHolder
+	// atRoot has who holds devices that are charged to root because no other queue is known. It is nil until a pod lacks devices.
+	atRoot []report.RootHolder
 }
 
 // Open begins a session.

@@ -84,12 +84,12 @@ func (u UnknownCapacity) Message() string {
 type InsufficientDevices struct {
 	// Classes are the DeviceClasses that the pod asks for.
 	Classes []string
-	// Outside lists who holds devices of these classes that only root is charged for, where nobody would look.
-	Outside []OutsideHolder
+	// AtRoot lists who holds devices of these classes that only root is charged for, where nobody would look.
+	AtRoot []RootHolder
 }
 
-// OutsideHolder holds devices that are charged to root, because nobody knows which queue they came from.
-type OutsideHolder struct {
+// RootHolder holds devices that are charged to root, because nobody knows which queue they came from.
+type RootHolder struct {
 	Class string
 	Count int
 	Who   string
@@ -101,14 +101,14 @@ func (InsufficientDevices) Reason() string { return InsufficientDevicesReason }
 // Message implements Refusal.
 func (i InsufficientDevices) Message() string {
 	message := "No node has enough free devices of " + strings.Join(i.Classes, ", ") + "; the quota of the queue allows them."
-	if len(i.Outside) == 0 {
+	if len(i.AtRoot) == 0 {
 		return message
 	}
 	var holders []string
-	for _, h := range i.Outside {
+	for _, h := range i.AtRoot {
 		holders = append(holders, fmt.Sprintf("%d of %s by %s", h.Count, h.Class, h.Who))
 	}
-	return message + " Devices held outside of Volcano's queues: " + list(holders)
+	return message + " Devices that are held by no known queue, and charged to queue <root>: " + list(holders)
 }
 
 // CapacityInUseUnknown refuses devices of a class whose capacity a queue limits, because another claim holds a

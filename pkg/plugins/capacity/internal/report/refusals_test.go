@@ -91,8 +91,8 @@ func TestRefusals(t *testing.T) {
 		{UnknownCapacity{Claim: "ns/c", Capacity: "memroy"}, "GetTaskRequestResourceFailed", "ResourceClaim ns/c asks for a capacity memroy, which no device has: correct the name"},
 		{InsufficientDevices{Classes: []string{"a100", "h100"}}, "InsufficientDevices", "No node has enough free devices of a100, h100; the quota of the queue allows them."},
 		{
-			InsufficientDevices{Classes: []string{"h100"}, Outside: []OutsideHolder{{"h100", 2, "pod ns/p"}}}, "InsufficientDevices",
-			"No node has enough free devices of h100; the quota of the queue allows them. Devices held outside of Volcano's queues: 2 of h100 by pod ns/p",
+			InsufficientDevices{Classes: []string{"h100"}, AtRoot: []RootHolder{{"h100", 2, "pod ns/p"}}}, "InsufficientDevices",
+			"No node has enough free devices of h100; the quota of the queue allows them. Devices that are held by no known queue, and charged to queue <root>: 2 of h100 by pod ns/p",
 		},
 		{
 			CapacityInUseUnknown{
