@@ -9,7 +9,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
 // waiting returns the reason and message of the Waiting condition of a PodGroup, and nothing if there is none.
@@ -42,6 +47,34 @@ func (f *fixture) warnings(ctx context.Context, name string) []string {
 	return reasons
 }
 
+// group creates a PodGroup that needs all of its pods, and these pods, which request a core each.
+func (f *fixture) group(ctx context.Context, name, queue string, pods ...string) {
+	GinkgoHelper()
+	group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	group.Spec.Queue, group.Spec.MinMember, group.Spec.MinResources = queue, int32(len(pods)), ptr.To(cores(len(pods)))
+	_, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Create(ctx, group, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	for _, pod := range pods {
+		f.member(ctx, pod, name)
+	}
+}
+
+// member creates a pod of a PodGroup.
+func (f *fixture) member(ctx context.Context, name, group string) {
+	GinkgoHelper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{upstreamv1beta1.KubeGroupNameAnnotationKey: group}}}
+	pod.Spec = corev1.PodSpec{
+		SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
+		Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1", Resources: corev1.ResourceRequirements{Requests: cores(1)}}},
+	}
+	_, err := kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func cores(n int) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(n), resource.DecimalSI)}
+}
+
 var _ = Describe("Why something waits", func() {
 	var f *fixture
 
@@ -65,6 +98,45 @@ var _ = Describe("Why something waits", func() {
 		setQuota(ctx, queue, limit(f.class, 2))
 		f.expectRunning(ctx, "large", 2)
 		f.expectWaiting(ctx, "large", "")
+	})
+
+	It("is in one event on the PodGroup of a job that has pods and is not admitted, and in one on each pod", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", nil)
+		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cores(1) })
+		f.group(ctx, "large", queue, "a", "b")
+		why := "InsufficientCPUQuota: " + insufficient(queue, "cpu", 2, 2, 1)
+		Eventually(func() string { return f.waiting(ctx, "large") }).WithContext(ctx).Should(Equal(why))
+		for _, name := range []string{"large", "a", "b"} {
+			Eventually(func() []string { return f.warnings(ctx, name) }).WithContext(ctx).Should(ConsistOf(why), "warnings on %s", name)
+		}
+		waitForCycles(ctx)
+		for _, name := range []string{"large", "a", "b"} {
+			Expect(f.warnings(ctx, name)).To(ConsistOf(why), "warnings on %s after more cycles", name)
+		}
+		group, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, "large", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(group.Status.Phase).To(Equal(upstreamv1beta1.PodGroupPending))
+		Expect(group.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", upstreamv1beta1.PodGroupUnschedulableType), HaveField("Message", HavePrefix("2/2 tasks in gang unschedulable")),
+		)), "Volcano's own condition")
+
+		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cores(2) })
+		f.expectPodRuns(ctx, "a")
+		f.expectPodRuns(ctx, "b")
+		Eventually(func() string { return f.waiting(ctx, "large") }).WithContext(ctx).Should(BeEmpty())
+	})
+
+	It("is a missing queue only as long as a pod waits", func(ctx context.Context) {
+		queue := f.queue(ctx, "team", "root", nil)
+		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cores(1) })
+		f.group(ctx, "grows", queue, "first")
+		f.expectPodRuns(ctx, "first")
+		f.member(ctx, "second", "grows")
+		Eventually(func() string { return f.waiting(ctx, "grows") }).WithContext(ctx).Should(HavePrefix("InsufficientCPUQuota: "))
+		Expect(queues.SchedulingV1beta1().Queues().Delete(ctx, queue, metav1.DeleteOptions{})).To(Succeed())
+		Eventually(func() string { return f.waiting(ctx, "grows") }).WithContext(ctx).Should(HavePrefix("QueueNotFound: "))
+		Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, "second", metav1.DeleteOptions{})).To(Succeed())
+		Eventually(func() string { return f.waiting(ctx, "grows") }).WithContext(ctx).Should(BeEmpty())
 	})
 
 	It("is in conditions of the pod and of its PodGroup, and in one event on the pod", func(ctx context.Context) {
