@@ -15,14 +15,23 @@ func (q QueueMissing) Message() string {
 	return fmt.Sprintf("Queue <%s> does not exist: create the queue, or submit the job to another one", q.Queue)
 }
 
-// QueueNotOpen refuses a pod or a job in a queue that is in another state than Open.
+// QueueNotOpen refuses a pod or a job in a queue that is in another state than Open. A queue that was just created has
+// no state.
 type QueueNotOpen struct{ Queue, State string }
 
-// Reason implements Refusal.
-func (QueueNotOpen) Reason() string { return UnschedulableReason }
+// Reason implements Refusal. A queue that was just created is opened without anybody's help.
+func (q QueueNotOpen) Reason() string {
+	if q.State == "" {
+		return ""
+	}
+	return UnschedulableReason
+}
 
 // Message implements Refusal.
 func (q QueueNotOpen) Message() string {
+	if q.State == "" {
+		return fmt.Sprintf("Queue <%s> takes no pods yet: Volcano's controllers have not opened it", q.Queue)
+	}
 	return fmt.Sprintf("Queue <%s> takes no pods: its state is %q, not Open", q.Queue, q.State)
 }
 

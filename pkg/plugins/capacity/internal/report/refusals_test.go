@@ -68,6 +68,7 @@ func TestRefusals(t *testing.T) {
 			"Queue <q> has no quota for devices of class <gpu>, nor for another class that such a device matches: no queue on the way to the root lists the class, which deviceQuotaRequired demands: list it in spec.dra.capability of the queue or of a queue above it",
 		},
 		{QueueMissing{"q"}, "QueueNotFound", "Queue <q> does not exist: create the queue, or submit the job to another one"},
+		{QueueNotOpen{"q", ""}, "", "Queue <q> takes no pods yet: Volcano's controllers have not opened it"},
 		{QueueNotOpen{"q", "Closing"}, "Unschedulable", `Queue <q> takes no pods: its state is "Closing", not Open`},
 		{QueueMisplaced{"q", "its parent is missing"}, "Unschedulable", "Queue <q> takes no pods: its parent is missing"},
 		{QueueHasChildren{"q"}, "Unschedulable", "Queue <q> takes no pods, because other queues are below it: use one of those"},
