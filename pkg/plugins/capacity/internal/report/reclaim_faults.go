@@ -47,11 +47,21 @@ type ReclaimFault struct {
 	Others string
 }
 
-// Concerns reports whether the fault keeps queues from getting what they deserve in dimensions of a kind. Jobs that ask
-// for devices or cards do not depend on tiers.
+// Concerns reports whether the fault keeps queues from getting what they deserve in dimensions of a kind. This plugin
+// itself decides who may reclaim devices and cards, and all other plugins must agree, whatever their tier.
 func (f ReclaimFault) Concerns(kind ledger.Kind) bool {
-	return f.Kind != NoReclaimFault && (f.Kind != VictimsInOtherTier || kind == ledger.Resource)
+	switch f.Kind {
+	case NoReclaimFault:
+		return false
+	case NoReclaimAction, VictimsNotAsked:
+		return true
+	default:
+		return kind == ledger.Resource
+	}
 }
+
+// upstreamOnly begins what is said of faults that concern only pods for which upstream's action decides.
+const upstreamOnly = "for pods that ask for neither devices nor cards, "
 
 func (f ReclaimFault) reason() string {
 	if f.Kind == NoReclaimAction || f.Kind == NoStarvingJobs {
@@ -66,13 +76,13 @@ func (f ReclaimFault) String() string {
 	case NoReclaimAction:
 		return "nothing is taken back from other queues, because the scheduler's configuration does not have the action reclaim: add it to the actions"
 	case NoStarvingJobs:
-		return "nothing is taken back from other queues, because no plugin in the scheduler's configuration tells which jobs need more than they have: add the plugin gang, or set its enableJobStarving to true"
+		return upstreamOnly + "nothing is taken back from other queues, because no plugin in the scheduler's configuration tells which jobs need more than they have: add the plugin gang, or set its enableJobStarving to true"
 	case VictimsNotAsked:
 		return fmt.Sprintf("reclaim does not go by what queues deserve, because enableReclaimable of the plugin %s is false in the scheduler's configuration: set it to true", f.Plugin)
 	case ReclaimersNotAsked:
-		return fmt.Sprintf("queues may also reclaim more than they deserve, because enablePreemptive of the plugin %s is false in the scheduler's configuration: set it to true", f.Plugin)
+		return fmt.Sprintf(upstreamOnly+"queues may also reclaim more than they deserve, because enablePreemptive of the plugin %s is false in the scheduler's configuration: set it to true", f.Plugin)
 	case VictimsInOtherTier:
-		return fmt.Sprintf("for pods that ask for neither devices nor cards, reclaim may evict pods without regard to what queues deserve, because the scheduler's configuration has %s in another tier than %s, and the first tier that names victims decides: put them into one tier",
+		return fmt.Sprintf(upstreamOnly+"reclaim may evict pods without regard to what queues deserve, because the scheduler's configuration has %s in another tier than %s, and the first tier that names victims decides: put them into one tier",
 			f.Others, f.Plugin)
 	default:
 		return ""

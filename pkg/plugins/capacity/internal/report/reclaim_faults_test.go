@@ -25,16 +25,16 @@ func TestWhatKeepsReclaimFromWorking(t *testing.T) {
 			message: deserves + "nothing is taken back from other queues, because the scheduler's configuration does not have the action reclaim: add it to the actions",
 		},
 		{
-			fault: ReclaimFault{Kind: NoStarvingJobs, Plugin: "capacity"}, reason: "ReclaimNotConfigured",
-			message: deserves + "nothing is taken back from other queues, because no plugin in the scheduler's configuration tells which jobs need more than they have: add the plugin gang, or set its enableJobStarving to true",
+			fault: ReclaimFault{Kind: NoStarvingJobs, Plugin: "capacity"}, reason: "ReclaimNotConfigured", onlyResources: true,
+			message: deserves + "for pods that ask for neither devices nor cards, nothing is taken back from other queues, because no plugin in the scheduler's configuration tells which jobs need more than they have: add the plugin gang, or set its enableJobStarving to true",
 		},
 		{
 			fault: ReclaimFault{Kind: VictimsNotAsked, Plugin: "capacity"}, reason: "ReclaimIgnoresDeserved",
 			message: deserves + "reclaim does not go by what queues deserve, because enableReclaimable of the plugin capacity is false in the scheduler's configuration: set it to true",
 		},
 		{
-			fault: ReclaimFault{Kind: ReclaimersNotAsked, Plugin: "capacity-card"}, reason: "ReclaimIgnoresDeserved",
-			message: deserves + "queues may also reclaim more than they deserve, because enablePreemptive of the plugin capacity-card is false in the scheduler's configuration: set it to true",
+			fault: ReclaimFault{Kind: ReclaimersNotAsked, Plugin: "capacity-card"}, reason: "ReclaimIgnoresDeserved", onlyResources: true,
+			message: deserves + "for pods that ask for neither devices nor cards, queues may also reclaim more than they deserve, because enablePreemptive of the plugin capacity-card is false in the scheduler's configuration: set it to true",
 		},
 		{
 			fault: ReclaimFault{Kind: VictimsInOtherTier, Plugin: "capacity", Others: "gang, conformance"}, reason: "ReclaimIgnoresDeserved", onlyResources: true,

@@ -7,11 +7,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// findReclaimFault finds a queue that deserves something, and that the scheduler's configuration keeps from getting it. Only
-// queues that take jobs can reclaim. What a queue is guaranteed is kept free for it, so that it needs no reclaim.
+// findReclaimFault finds a queue that deserves something, and that the scheduler's configuration keeps from getting it. What a queue is guaranteed is kept free for it, so that it needs no reclaim.
 func (s *Snapshot) findReclaimFault(queue ledger.QueueID) {
 	name := s.Ledger.Name(queue)
-	if name == RootQueue || !s.Ledger.Leaf(queue) {
+	if name == RootQueue {
 		return
 	}
 	var concerned []report.Deserved
@@ -20,8 +19,12 @@ func (s *Snapshot) findReclaimFault(queue ledger.QueueID) {
 		if !deserved.Set || deserved.Amount.Sign() <= 0 || guarantee.Set && deserved.Amount.Cmp(guarantee.Amount) <= 0 {
 			continue
 		}
+		d := s.Dimensions.Dimension(o)
+		if d.Kind == ledger.Resource && !s.Ledger.Leaf(queue) {
+			continue // upstream's action asks only what the queues of the jobs deserve
+		}
 		s.mistakes.deserving = true
-		if d := s.Dimensions.Dimension(o); s.ReclaimFault.Concerns(d.Kind) {
+		if s.ReclaimFault.Concerns(d.Kind) {
 			concerned = append(concerned, report.Deserved{Dimension: d, Amount: deserved.Amount})
 		}
 	}

@@ -60,14 +60,14 @@ func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 	f.input.ReclaimFault = report.ReclaimFault{Kind: report.NoReclaimAction}
 	delete(f.input.Queues, RootQueue)
 	f.queue("root", "", deserves("cpu=100")).queue("org", "root", deserves("cpu=8")).queue("a", "org", deserves("cpu=4")).queue("b", "org")
+	f.queue("gpus", "root", deservesDevices).queue("c", "gpus")
 	s := f.take()
-	if got, want := reasons(s), "a:ReclaimNotConfigured"; got != want {
+	if got, want := reasons(s), "a:ReclaimNotConfigured gpus:ReclaimNotConfigured"; got != want {
 		t.Errorf("problems are %q, want %q", got, want)
 	}
-	for problem, message := range s.Problems {
-		if !strings.HasPrefix(message, "The queue deserves <4> of cpu, but nothing is taken back") {
-			t.Errorf("%s is told %q", problem.Queue, message)
-		}
+	told := s.Problems[report.Problem{Queue: "a", Reason: report.ReclaimNotConfiguredReason}]
+	if !strings.HasPrefix(told, "The queue deserves <4> of cpu, but nothing is taken back") {
+		t.Errorf("queue a is told %q", told)
 	}
 }
 
