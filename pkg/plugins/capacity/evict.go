@@ -95,7 +95,7 @@ func (p *plugin) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 func (p *plugin) solver() *eviction.Solver {
 	if p.solves == nil {
 		p.solves = eviction.New(eviction.Config{
-			Session: p.session, Snapshot: p.snapshot, CardsOn: p.countedCardsOn, Obtainable: p.obtainable,
+			Session: p.session, Snapshot: p.snapshot, Owner: p.Name(), CardsOn: p.countedCardsOn, Obtainable: p.obtainable,
 			Avoids:  func(job *api.JobInfo, node *api.NodeInfo) bool { return p.cache.reservations.hasFailed(job, node.Name) },
 			Budgets: p.disruptionBudgets(), WholeGangs: p.arguments.reclaimGangs,
 		})

@@ -3,6 +3,8 @@
 package eviction
 
 import (
+	"k8s.io/utils/ptr"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -10,35 +12,44 @@ import (
 )
 
 // agreement asks the other plugins whether pods may be evicted. Upstream asks tier by tier, and the first tier in which a plugin
-// names victims decides, so that a veto in one tier leaves the decision to the next. Here all plugins must agree.
-// Plugin gang is not asked, because it protects pods that stand alone as well: see unit.
+// names victims decides, so that a veto in one tier leaves the decision to the next. Here all plugins must agree, each for
+// itself. Plugin gang is not asked, because it protects pods that stand alone as well: see unit.
 type agreement struct {
 	session *framework.Session
-	// all has the plugins of all tiers.
-	all []conf.Tier
+	// each has a tier for each plugin, together with the plugin that owns the solver. That one permits everything, so that
+	// a plugin without an opinion does not look like one that vetoes.
+	each []conf.Tier
 	// asking says that the plugins are being asked.
 	asking bool
 }
 
-func newAgreement(session *framework.Session) agreement {
-	var all conf.Tier
+func newAgreement(session *framework.Session, owner string) agreement {
+	a := agreement{session: session}
+	permits := conf.PluginOption{Name: owner, EnabledReclaimable: ptr.To(true), EnabledPreemptable: ptr.To(true)}
 	for _, tier := range session.Tiers {
 		for _, option := range tier.Plugins {
-			if option.Name != gang.PluginName {
-				all.Plugins = append(all.Plugins, option)
+			if option.Name != gang.PluginName && option.Name != owner {
+				a.each = append(a.each, conf.Tier{Plugins: []conf.PluginOption{option, permits}})
 			}
 		}
 	}
-	return agreement{session: session, all: []conf.Tier{all}}
+	return a
 }
 
 // agree reports whether all plugins agree that these victims are evicted for a pod.
 func (a *agreement) agree(rule Rule, preemptor *api.TaskInfo, victims []*api.TaskInfo) bool {
 	tiers := a.session.Tiers
-	a.session.Tiers, a.asking = a.all, true
+	a.asking = true
 	defer func() { a.session.Tiers, a.asking = tiers, false }()
+	ask := a.session.Reclaimable
 	if rule == Preempt {
-		return len(a.session.Preemptable(preemptor, victims)) == len(victims)
+		ask = a.session.Preemptable
 	}
-	return len(a.session.Reclaimable(preemptor, victims)) == len(victims)
+	for i := range a.each {
+		a.session.Tiers = a.each[i : i+1]
+		if len(ask(preemptor, victims)) != len(victims) {
+			return false
+		}
+	}
+	return true
 }

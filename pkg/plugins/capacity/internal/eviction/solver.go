@@ -18,6 +18,9 @@ import (
 type Config struct {
 	Session  *framework.Session
 	Snapshot *snapshot.Snapshot
+	// Owner is the name of the plugin that uses the solver. Its PreemptableFn and ReclaimableFn permit everything while
+	// Asked is true.
+	Owner string
 	// CardsOn returns what a pod would be charged for the cards of a node, nil if no queue limits its cards.
 	CardsOn func(*demand.Pod, *corev1.Node) *ledger.Part
 	// Obtainable returns an error if a pod, whose PrePredicate has run, could not have its devices on a node even if
@@ -45,7 +48,7 @@ type Solver struct {
 // New returns the solver of a session.
 func New(config Config) *Solver {
 	s := &Solver{Config: config, jobs: map[Rule]map[api.JobID]*asker{Preempt: {}, Reclaim: {}}}
-	s.agreement = newAgreement(config.Session)
+	s.agreement = newAgreement(config.Session, config.Owner)
 	return s
 }
 
