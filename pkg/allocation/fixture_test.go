@@ -86,7 +86,7 @@ func (f *fixture) pick(device resourceapi.Device, request *resourceapi.ExactDevi
 		f.Fatal(err)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-	picked, err := allocator.Pick(f.Context(), node, []*resourceapi.ResourceClaim{asking}, dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, &dra.Effort{})
+	picked, err := allocator.Pick(f.Context(), node, []*resourceapi.ResourceClaim{asking}, dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, (&dra.Effort{}).Node())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -24,8 +24,13 @@ func (id DeviceID) String() string {
 	return id.Driver + "/" + id.Pool + "/" + id.Device
 }
 
-type poolID struct {
-	driver, name string
+// PoolID identifies a pool of devices in the cluster.
+type PoolID struct {
+	Driver, Name string
+}
+
+func poolOf(slice *resourceapi.ResourceSlice) PoolID {
+	return PoolID{slice.Spec.Driver, slice.Spec.Pool.Name}
 }
 
 // Catalog is a snapshot of DeviceClasses and ResourceSlices. It is immutable. A nil Catalog is empty.
@@ -38,6 +43,7 @@ type Catalog struct {
 	// devices has the devices of the latest generation of each pool.
 	devices map[DeviceID]*resourceapi.Device
 	drivers map[string]bool
+	pools   map[PoolID]bool
 	// capacities has the names of all capacities of all devices.
 	capacities map[resourceapi.QualifiedName]bool
 	// ofNode has the slices of a single node, anywhere the slices that several nodes may reach.
@@ -49,12 +55,13 @@ type Catalog struct {
 func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
 	c := &Catalog{
 		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{},
-		devices: map[DeviceID]*resourceapi.Device{}, drivers: map[string]bool{},
+		devices: map[DeviceID]*resourceapi.Device{}, drivers: map[string]bool{}, pools: map[PoolID]bool{},
 		capacities: map[resourceapi.QualifiedName]bool{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
 	}
 	c.addClasses(classes)
 	for _, slice := range all {
 		c.drivers[slice.Spec.Driver] = true
+		c.pools[poolOf(slice)] = true
 		for i := range slice.Spec.Devices {
 			for name := range slice.Spec.Devices[i].Capacity {
 				c.capacities[name] = true
@@ -94,13 +101,13 @@ func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 
 // addDevices indexes the devices of a pool's latest generation.
 func (c *Catalog) addDevices(slices []*resourceapi.ResourceSlice) {
-	latest := map[poolID]int64{}
+	latest := map[PoolID]int64{}
 	for _, slice := range slices {
-		id := poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
+		id := poolOf(slice)
 		latest[id] = max(latest[id], slice.Spec.Pool.Generation)
 	}
 	for _, slice := range slices {
-		if slice.Spec.Pool.Generation < latest[poolID{slice.Spec.Driver, slice.Spec.Pool.Name}] {
+		if slice.Spec.Pool.Generation < latest[poolOf(slice)] {
 			continue
 		}
 		for i := range slice.Spec.Devices {
@@ -195,9 +202,26 @@ func (c *Catalog) HasDriver(name string) bool {
 	return c != nil && c.drivers[name]
 }
 
+// HasPool reports whether there is a ResourceSlice of a pool.
+func (c *Catalog) HasPool(pool PoolID) bool {
+	return c != nil && c.pools[pool]
+}
+
 // HasCapacity reports whether any device has a capacity of that name.
 func (c *Catalog) HasCapacity(name resourceapi.QualifiedName) bool {
 	return c != nil && c.capacities[name]
+}
+
+// PoolsFor calls yield for the pools of which a node may be able to reach devices, for some several times.
+func (c *Catalog) PoolsFor(node string, yield func(PoolID)) {
+	if c == nil {
+		return
+	}
+	for _, slices := range [][]*resourceapi.ResourceSlice{c.ofNode[node], c.anywhere} {
+		for _, slice := range slices {
+			yield(poolOf(slice))
+		}
+	}
 }
 
 // slicesFor returns the slices whose devices a node may be able to reach: its own, and those that are not

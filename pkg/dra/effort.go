@@ -36,51 +36,86 @@ type Effort struct {
 	ended           bool
 }
 
-// nodeEffort bounds the work on one node. What the node is granted is its own, so that a long search on other nodes, which may
-// run at the same time, takes nothing from it. One goroutine uses it.
-type nodeEffort struct {
-	*Effort
-	own int
+// NodeEffort bounds the work on one node, each time that Pick is called with it. What the node is granted is its own, so
+// that a long search on other nodes, which may run at the same time, takes nothing from it. One goroutine uses it.
+type NodeEffort struct {
+	pod       *Effort
+	own, used int
+}
+
+// Node returns the effort for a node.
+func (e *Effort) Node() *NodeEffort { return &NodeEffort{pod: e} }
+
+// Used returns how much was spent on the node.
+func (n *NodeEffort) Used() int { return n.used }
+
+// Available returns how much can be spent on one more node now.
+func (e *Effort) Available() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended {
+		return 0
+	}
+	return effortOfNode + max(0, effortOfPod+e.returned-e.spent)
+}
+
+// Skip leaves to other nodes what is granted for a node that needs no search.
+func (e *Effort) Skip() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.returned += effortOfNode
 }
 
 // UnfinishedError means that the search for devices ended before everything was tried.
 type UnfinishedError struct {
 	// Requests is how many requests the claims have. A request with alternatives counts as many times.
 	Requests int
+	// Timeout says that the search ended because of its context. The same search may get further at another time. Otherwise,
+	// the effort was spent, and the same search with the same effort ends at the same point.
+	Timeout bool
 }
 
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("the claims have too many combinations of alternatives and devices to try all of them: they have %d requests and alternatives in all", e.Requests)
 }
 
-// errTooMuch says that the bound is reached.
-var errTooMuch = errors.New("too much work")
+var (
+	// errTooMuch says that the bound is reached.
+	errTooMuch = errors.New("too much work")
+	// errEnded says that the time was up on another node.
+	errEnded = errors.New("the search has ended")
+)
 
-// beginNode grants what may be spent because one more node is looked at. The caller calls endNode.
-func (e *Effort) beginNode() *nodeEffort { return &nodeEffort{Effort: e, own: effortOfNode} }
+// begin grants what may be spent because one more node is looked at. The caller calls end.
+func (n *NodeEffort) begin() { n.own = effortOfNode }
 
-// spend records work. The error is errTooMuch if that is too much.
-func (n *nodeEffort) spend(work int) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// spend records work. The error is errTooMuch if that is too much, and errEnded after the time is up.
+func (n *NodeEffort) spend(work int) error {
+	e := n.pod
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	more := max(0, work-n.own)
-	if n.ended || more > 0 && n.spent+more > effortOfPod+n.returned {
+	switch {
+	case e.ended:
+		return errEnded
+	case more > 0 && e.spent+more > effortOfPod+e.returned:
 		return errTooMuch
 	}
 	n.own -= work - more
-	n.spent += more
+	n.used += work
+	e.spent += more
 	return nil
 }
 
-// endNode leaves to other nodes what was not needed.
-func (n *nodeEffort) endNode() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.returned, n.own = n.returned+n.own, 0
+// end leaves to other nodes what was not needed.
+func (n *NodeEffort) end() {
+	n.pod.mu.Lock()
+	defer n.pod.mu.Unlock()
+	n.pod.returned, n.own = n.pod.returned+n.own, 0
 }
 
-// end lets nothing more be spent.
-func (e *Effort) end() {
+// stop lets nothing more be spent.
+func (e *Effort) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ended = true

@@ -14,14 +14,17 @@ import (
 // TestALongSearchTakesNothingFromOtherNodes: nodes are looked at at the same time.
 func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
 	effort := &Effort{}
-	long, short := effort.beginNode(), effort.beginNode()
+	long, short := effort.Node(), effort.Node()
+	long.begin()
+	short.begin()
 	for long.spend(1) == nil {
 	}
 	if err := short.spend(effortOfNode); err != nil {
 		t.Errorf("a node that was looked at after a long search began: %v", err)
 	}
-	idle := effort.beginNode()
-	idle.endNode()
+	idle := effort.Node()
+	idle.begin()
+	idle.end()
 	if err := long.spend(effortOfNode); err != nil {
 		t.Errorf("what a node did not need is left to others: %v", err)
 	}
@@ -43,7 +46,7 @@ func TestEffortIsSharedByNodes(t *testing.T) {
 	allocator, catalog := sizes(strings.Repeat("80 ", 31)).allocator(nil)
 	r, effort := &room{catalog: catalog, most: 1}, &Effort{}
 	for range 10 {
-		_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, r.quota(), effort)
+		_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, r.quota(), effort.Node())
 		if unfinished := new(UnfinishedError); !errors.As(err, &unfinished) || unfinished.Requests != 248 {
 			t.Errorf("the error is %v", err)
 		}

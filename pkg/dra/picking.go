@@ -50,21 +50,23 @@ type Choice struct {
 // The result is nil if nothing is both available and accepted. An UnfinishedError means that not everything was tried, because
 // the effort or the context ended. Any other error means that the claims cannot be allocated on this node
 // whichever devices are free.
-func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim, quota Quota, effort *Effort,
+func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim, quota Quota, effort *NodeEffort,
 ) ([]resourceapi.AllocationResult, error) {
 	reachable := a.catalog.slicesFor(node.Name)
 	solver, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, reachable, a.celCache)
 	if err != nil {
 		return nil, err
 	}
-	ofNode := effort.beginNode()
-	defer ofNode.endNode()
-	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: ofNode}
+	effort.begin()
+	defer effort.end()
+	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort}
 	results, err := p.from(claims)
 	switch {
 	case ctx.Err() != nil:
-		effort.end() // on other nodes, it takes as long
-		return nil, &UnfinishedError{Requests: sizeOf(claims)}
+		effort.pod.stop() // on other nodes, it takes as long
+		return nil, &UnfinishedError{Requests: sizeOf(claims), Timeout: true}
+	case errors.Is(err, errEnded):
+		return nil, &UnfinishedError{Requests: sizeOf(claims), Timeout: true}
 	case errors.Is(err, errTooMuch):
 		return nil, &UnfinishedError{Requests: sizeOf(claims)}
 	default:
@@ -80,7 +82,7 @@ type picking struct {
 	solver    structured.Allocator
 	node      *corev1.Node
 	quota     Quota
-	effort    *nodeEffort
+	effort    *NodeEffort
 	// free is nil until other devices must be tried.
 	free *freeDevices
 }
