@@ -74,6 +74,7 @@ func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) {
 	if pending == nil {
 		pending = &pendingClaim{claim: claim, pods: map[types.UID]bool{}}
 		p.claims[claim.UID] = pending
+		p.reader.versions.changed(claim.Status.Allocation)
 	}
 	if _, known := pending.pods[pod]; !known {
 		pending.pods[pod] = false
@@ -142,7 +143,11 @@ func (p *Pending) failed(claim, pod types.UID) {
 func (p *Pending) succeeded(claim types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.claims, claim)
+	if pending := p.claims[claim]; pending != nil {
+		delete(p.claims, claim)
+		// The claim may have been deallocated or deleted right after it was written.
+		p.reader.versions.changed(pending.claim.Status.Allocation)
+	}
 }
 
 func (p *Pending) drop(pending *pendingClaim, pod types.UID) *resourceapi.AllocationResult {
@@ -151,5 +156,6 @@ func (p *Pending) drop(pending *pendingClaim, pod types.UID) *resourceapi.Alloca
 		return nil
 	}
 	delete(p.claims, pending.claim.UID)
+	p.reader.versions.changed(pending.claim.Status.Allocation)
 	return pending.claim.Status.Allocation
 }

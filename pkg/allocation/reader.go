@@ -43,6 +43,7 @@ type Reader struct {
 	classes   resourcelisters.DeviceClassLister
 	synced    []cache.InformerSynced
 	holders   *holders
+	versions  *versions
 	// served is the version that the API server had at the start, in the client's spelling.
 	served string
 	// ready is set once everything has synced.
@@ -93,16 +94,18 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 		return nil, fmt.Errorf("start to read ResourceSlices: %w", err)
 	}
 	assumed := assumecache.NewAssumeCache(klog.FromContext(ctx), claims.Informer(), "ResourceClaim", "", nil)
-	holders := newHolders()
+	holders, versions := newHolders(), newVersions()
 	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when
 	// its handlers have processed every claim that existed at the start.
 	handled := assumed.AddEventHandler(holders.handler()).HasSynced
+	assumed.AddEventHandler(versions.handler())
 	celFeatures := cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}
 	r := &Reader{
 		factory:   factory,
 		published: published,
 		client:    group,
 		holders:   holders,
+		versions:  versions,
 		manager:   dynamicresources.NewDRAManager(ctx, assumed, published, factory),
 		claims:    claims.Lister(),
 		templates: templates.Lister(),
@@ -123,12 +126,15 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 func (r *Reader) watchCatalog(classes cache.SharedIndexInformer) error {
 	outdate := func(any) { r.stale.Store(true) }
 	handler := cache.ResourceEventHandlerFuncs{AddFunc: outdate, UpdateFunc: func(any, any) { r.stale.Store(true) }, DeleteFunc: outdate}
-	if _, err := r.published.AddEventHandler(handler); err != nil {
+	ofSlices, err := r.published.AddEventHandler(handler)
+	if err != nil {
 		return fmt.Errorf("start to read ResourceSlices: %w", err)
 	}
-	if _, err := classes.AddEventHandler(handler); err != nil {
+	ofClasses, err := classes.AddEventHandler(handler)
+	if err != nil {
 		return fmt.Errorf("start to read DeviceClasses: %w", err)
 	}
+	r.synced = append(r.synced, ofSlices.HasSynced, ofClasses.HasSynced)
 	return nil
 }
 
@@ -194,6 +200,7 @@ func (r *Reader) Catalog() *dra.Catalog {
 		return r.catalog
 	}
 	r.catalog = dra.NewCatalog(classes, slices)
+	r.versions.keep(r.catalog)
 	return r.catalog
 }
 
@@ -207,6 +214,15 @@ func (r *Reader) Conflicts(catalog *dra.Catalog) []dra.Conflict {
 // ConflictOf returns a conflict for which a claim, which has an allocation, must give up its devices. It is nil if there is none.
 func (r *Reader) ConflictOf(claim *resourceapi.ResourceClaim, settled func(*resourceapi.ResourceClaim) bool) *dra.Conflict {
 	return r.holders.of(claim, settled)
+}
+
+// DevicesVersion returns a number that grows with every allocation and every release of a device, also of those in flight.
+func (r *Reader) DevicesVersion() uint64 { return r.versions.latest() }
+
+// DevicesVersionOn is what DevicesVersion was after the last change of a device that a node may be able to reach. While it stays the same,
+// and the catalog too, the same devices are free for the node.
+func (r *Reader) DevicesVersionOn(node string, catalog *dra.Catalog) uint64 {
+	return r.versions.on(node, catalog)
 }
 
 // Matcher returns what finds the classes that a device matches. It is always the same, so that it remembers.
