@@ -79,6 +79,9 @@ func (m *matching) others(d *dra.Devices) []string {
 // Match sets what the next round counts by.
 func (cs *Claims) Match(by Matching) { cs.next = by }
 
+// Matches reports whether a device counts for each limited class that it matches.
+func (cs *Claims) Matches() bool { return cs.matching.Matcher != nil }
+
 // Unlisted returns a class for which a claim asks or has a device that counts for no listed class. It is empty if there
 // is none. Before devices are known, nobody knows what they count for.
 func (cs *Claims) Unlisted(usage *dra.Usage, listed func(class string) bool) string {
