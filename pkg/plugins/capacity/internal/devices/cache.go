@@ -31,6 +31,7 @@ type Cache struct {
 	// deallocating has the UIDs of the claims whose devices are being taken back.
 	deallocating sync.Map
 	overlaps     overlapSearch
+	memory       memory
 }
 
 // Start begins to read. It waits for nothing, see Ready. It adds its informers to those that the scheduler depends on.

@@ -28,7 +28,7 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 	if len(state.unallocated) == 0 {
 		return nil
 	}
-	picked, err := s.pick(state, node)
+	picked, err := s.find(state, node)
 	switch {
 	case err != nil:
 		failure := state.failure(err)

@@ -45,7 +45,7 @@ type cluster struct {
 
 // fixture is a cluster, and a session on it. There is no scheduler.
 type fixture struct {
-	*testing.T
+	testing.TB
 	kube    *fake.Clientset
 	cache   *Cache
 	cancel  context.CancelFunc
@@ -60,9 +60,9 @@ type fixture struct {
 	session   *Session
 }
 
-func newFixture(t *testing.T, has cluster) *fixture {
+func newFixture(t testing.TB, has cluster) *fixture {
 	f := &fixture{
-		T: t, kube: fake.NewClientset(), counter: demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false }),
+		TB: t, kube: fake.NewClientset(), counter: demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false }),
 		pods:  toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}),
 		nodes: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
 	}
@@ -84,7 +84,7 @@ func newFixture(t *testing.T, has cluster) *fixture {
 		f.specs = append(f.specs, spec)
 	}
 	f.countVersions()
-	watching := f.signalWatch()
+	watching := []<-chan struct{}{f.signalWatch("resourceclaims"), f.signalWatch("resourceslices"), f.signalWatch("deviceclasses")}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
 	var err error
@@ -95,7 +95,9 @@ func newFixture(t *testing.T, has cluster) *fixture {
 		f.cache.Shutdown()
 	})
 	f.eventually("the cache is ready", f.cache.Ready)
-	<-watching
+	for _, begun := range watching {
+		<-begun
+	}
 	f.open()
 	return f
 }
@@ -112,12 +114,12 @@ func (f *fixture) countVersions() {
 	})
 }
 
-// signalWatch returns a channel that is closed once claims are watched. The fake API server does not send changes that
+// signalWatch returns a channel that is closed once a resource is watched. The fake API server does not send changes that
 // happen between a list and a watch.
-func (f *fixture) signalWatch() <-chan struct{} {
+func (f *fixture) signalWatch(resource string) <-chan struct{} {
 	watching := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(watching) })
-	f.kube.PrependWatchReactor("resourceclaims", func(action clienttesting.Action) (bool, watch.Interface, error) {
+	f.kube.PrependWatchReactor(resource, func(action clienttesting.Action) (bool, watch.Interface, error) {
 		defer begun()
 		changes, err := f.kube.Tracker().Watch(action.GetResource(), action.GetNamespace())
 		return true, changes, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // nodeQuota says which devices of one node the quota allows for a pod.
@@ -21,6 +22,9 @@ type nodeQuota struct {
 
 	// amounts has what each claim comes to with the devices that were accepted.
 	amounts []ledger.Amounts
+	// refusals is how many sets of devices were not accepted, and refusal is why, nil if it is because of failed.
+	refusals int
+	refusal  report.Refusal
 	// failed is why some devices cannot be counted. It does not matter if others are accepted.
 	failed error
 	// charges has what each dra.Charge means.
@@ -34,8 +38,17 @@ func (q *nodeQuota) asQuota() dra.Quota {
 	return dra.Quota{Accepts: q.accepts, Charge: q.charge, Possible: q.possible}
 }
 
-// accepts checks what would be charged for picked devices against the quota.
+// accepts reports whether the quota allows devices.
 func (q *nodeQuota) accepts(results []resourceapi.AllocationResult) bool {
+	accepted := q.check(results)
+	if !accepted {
+		q.refusals++
+	}
+	return accepted
+}
+
+// check checks what would be charged for picked devices against the quota.
+func (q *nodeQuota) check(results []resourceapi.AllocationResult) bool {
 	amounts := make([]ledger.Amounts, len(results))
 	for i, claim := range q.state.unallocated {
 		would, lacking, err := q.session.Claims.Picked(claim, &results[i])
@@ -47,14 +60,14 @@ func (q *nodeQuota) accepts(results []resourceapi.AllocationResult) bool {
 			return false
 		}
 		if refusal := q.session.refuseUnlisted(q.state, claim, &results[i]); refusal != nil {
-			q.state.refuse(refusal)
+			q.refusal = first(q.refusal, refusal)
 			return false
 		}
 		amounts[i] = would
 	}
 	refusal, err := q.fits(amounts)
 	if refusal != nil {
-		q.state.refuse(q.session.refuse(q.state.pod, refusal))
+		q.refusal = first(q.refusal, q.session.refuse(q.state.pod, refusal))
 	}
 	q.failed = cmp.Or(q.failed, err)
 	q.amounts = amounts

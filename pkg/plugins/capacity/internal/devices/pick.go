@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 const (
@@ -20,19 +22,28 @@ const (
 // pick picks devices on a node. It returns nil if the node lacks devices, or if the quota allows none
 // that it has.
 func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
+	picked, _, err := s.search(state, node, state.effort.Node())
+	return picked, err
+}
+
+// search is pick, and also returns what the quota says.
+func (s *Session) search(state *State, node *corev1.Node, effort *dra.NodeEffort) (*pick, *nodeQuota, error) {
 	picked := &pick{changes: s.allocator.Changes()}
 	ctx, done := s.pickContext(state)
 	defer done()
-	quota := nodeQuota{session: s, state: state, node: node}
-	results, err := s.allocator.Pick(ctx, node, state.objects(), quota.asQuota(), state.effort)
+	quota := &nodeQuota{session: s, state: state, node: node}
+	results, err := s.allocator.Pick(ctx, node, state.objects(), quota.asQuota(), effort)
+	if quota.refusal != nil {
+		state.refuse(quota.refusal)
+	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, quota, err
 	case results == nil:
-		return nil, quota.failed
+		return nil, quota, quota.failed
 	}
 	picked.results, picked.amounts = results, quota.amounts
-	return picked, nil
+	return picked, quota, nil
 }
 
 // pickContext bounds the time of one search for a pod. A session that is running when the scheduler stops goes on to its end.

@@ -48,6 +48,7 @@ func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State
 		}
 		state.allocated = append(state.allocated, allocated)
 	}
+	s.recallPod(state)
 	return state, nil
 }
 

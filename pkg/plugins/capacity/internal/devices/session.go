@@ -53,6 +53,8 @@ type Session struct {
 	Config
 	// allocator picks devices. It is nil until a pod needs devices.
 	allocator *dra.Allocator
+	// devicesVersion is the version of the devices before the allocator read which are in use.
+	devicesVersion uint64
 	// evictable picks devices as if no queue held any.
 	evictable evictable
 	// unused has the claims that nobody uses any more. It is nil until they are looked for.
@@ -69,12 +71,14 @@ type Session struct {
 
 // Open begins a session.
 func (c *Cache) Open(config Config) *Session {
+	c.memory.open(config.Catalog, config.Pods)
 	return &Session{Cache: c, Config: config}
 }
 
 // openAllocator makes the allocator when it is first needed.
 func (s *Session) openAllocator() (err error) {
 	if s.allocator == nil {
+		s.devicesVersion = s.DevicesVersion()
 		s.allocator, err = s.pending.Allocator(s.Catalog)
 	}
 	return err

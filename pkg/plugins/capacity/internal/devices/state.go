@@ -5,6 +5,7 @@ package devices
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,8 @@ type State struct {
 	// effort bounds the search for devices in this session.
 	effort *dra.Effort
 
+	// known is what earlier sessions have found out about the pod. It is nil if there is nothing.
+	known atomic.Pointer[answers]
 	// late counts the pod once if the time for its search ended.
 	late sync.Once
 
@@ -90,9 +93,15 @@ func (s *State) Insufficient() bool {
 func (s *State) refuse(refusal report.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refusal == nil || before(refusal, s.refusal) {
-		s.refusal = refusal
+	s.refusal = first(s.refusal, refusal)
+}
+
+// first returns the refusal that comes first. The earlier one may be nil.
+func first(earlier, later report.Refusal) report.Refusal {
+	if earlier == nil || before(later, earlier) {
+		return later
 	}
+	return earlier
 }
 
 func before(a, b report.Refusal) bool {
