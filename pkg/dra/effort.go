@@ -41,6 +41,8 @@ type Effort struct {
 type NodeEffort struct {
 	pod       *Effort
 	own, used int
+	// had is what could have been spent when more was needed, zero if it was not.
+	had int
 }
 
 // Node returns the effort for a node.
@@ -49,6 +51,10 @@ func (e *Effort) Node() *NodeEffort { return &NodeEffort{pod: e} }
 // Used returns how much was spent on the node.
 func (n *NodeEffort) Used() int { return n.used }
 
+// Had returns how much could have been spent on the node if the search did not end because that is too little. It is zero for a
+// search that ended.
+func (n *NodeEffort) Had() int { return n.had }
+
 // Available returns how much can be spent on one more node now.
 func (e *Effort) Available() int {
 	e.mu.Lock()
@@ -56,8 +62,11 @@ func (e *Effort) Available() int {
 	if e.ended {
 		return 0
 	}
-	return effortOfNode + max(0, effortOfPod+e.returned-e.spent)
+	return effortOfNode + e.left()
 }
+
+// left is what can be spent in addition to what nodes are granted.
+func (e *Effort) left() int { return effortOfPod + e.returned - e.spent }
 
 // Skip leaves to other nodes what is granted for a node that needs no search.
 func (e *Effort) Skip() {
@@ -99,6 +108,7 @@ func (n *NodeEffort) spend(work int) error {
 	case e.ended:
 		return errEnded
 	case more > 0 && e.spent+more > effortOfPod+e.returned:
+		n.had = n.used + n.own + e.left()
 		return errTooMuch
 	}
 	n.own -= work - more

@@ -55,3 +55,32 @@ func TestEffortIsSharedByNodes(t *testing.T) {
 		t.Errorf("%d sets were tried", r.asked)
 	}
 }
+
+// TestASearchThatEndsEarlyKnowsWhatItHad, so that its caller can tell whether it would get further with what is available now.
+func TestASearchThatEndsEarlyKnowsWhatItHad(t *testing.T) {
+	effort := &Effort{}
+	fresh := effort.Available()
+	alone := effort.Node()
+	alone.begin()
+	if alone.spend(fresh-1) != nil || alone.Had() != 0 {
+		t.Errorf("it had %d before it needed more", alone.Had())
+	}
+	if alone.spend(2) == nil || alone.Had() != fresh || alone.Used() != fresh-1 {
+		t.Errorf("it had %d and used %d, want %d and %d", alone.Had(), alone.Used(), fresh, fresh-1)
+	}
+	alone.end()
+	late := effort.Node()
+	late.begin()
+	if late.spend(fresh) == nil || late.Had() != effortOfNode+1 || late.Used() != 0 {
+		t.Errorf("another node had %d and used %d, want %d and 0", late.Had(), late.Used(), effortOfNode+1)
+	}
+	late.end()
+	before := effort.Available()
+	if effort.Skip(); effort.Available() != before+effortOfNode {
+		t.Errorf("a node that is skipped leaves %d, want %d", effort.Available()-before, effortOfNode)
+	}
+	effort.stop()
+	if effort.Available() != 0 || !errors.Is(effort.Node().spend(1), errEnded) {
+		t.Error("there is effort after the time is up")
+	}
+}

@@ -37,9 +37,9 @@ func (s *Session) InVain(state *State, node *corev1.Node) bool {
 	}
 	ctx, done := s.pickContext(state)
 	defer done()
-	available, effort := state.effort.Available(), state.effort.Node()
+	effort := state.effort.Node()
 	results, err := s.evictable.allocator.Pick(ctx, node, state.objects(), anything, effort)
-	s.remember(state, node, asked, effort, answer{found: results != nil, err: err, available: available})
+	s.remember(state, node, asked, effort, answer{found: results != nil, err: err})
 	return err == nil && results == nil
 }
 

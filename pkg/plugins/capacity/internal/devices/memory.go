@@ -63,8 +63,8 @@ type answer struct {
 	found bool
 	// err is why the search failed or did not end.
 	err error
-	// available is the effort that was available to a search that did not end. It is zero for other searches.
-	available int
+	// effort is what a search that did not end could have spent. It is zero for a search that ended.
+	effort int
 	// refusal is why the quota refused devices. Refused says that it did, or that devices could not be counted.
 	refusal report.Refusal
 	refused bool

@@ -28,7 +28,7 @@ func BenchmarkManyAlternatives(b *testing.B) {
 			for c := range 4 {
 				name := fmt.Sprintf("c%d-%s", c, pod)
 				claims[pod] = append(claims[pod], name)
-				has.claims = append(has.claims, large(name, 31, "h100", "a100"))
+				has.claims = append(has.claims, large(name, 31, 1, "h100", "a100"))
 			}
 		}
 		f := newFixture(b, has)

@@ -5,7 +5,6 @@ package devices
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,14 +16,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// large has as many requests for one device as given. Each may get a device of any class, in eight alternatives.
-func large(name string, requests int, classes ...string) *resourceapi.ResourceClaim {
+// large has as many requests as given. Each may get a device of any class, in eight alternatives. The first request needs several devices:
+// if there are not as many, the search ends soon.
+func large(name string, requests int, first int64, classes ...string) *resourceapi.ResourceClaim {
 	c := claim(name)
 	for r := range requests {
-		request := resourceapi.DeviceRequest{Name: fmt.Sprint("r", r)}
+		request, count := resourceapi.DeviceRequest{Name: fmt.Sprint("r", r)}, int64(1)
+		if r == 0 {
+			count = first
+		}
 		for a := range 8 {
 			request.FirstAvailable = append(request.FirstAvailable, resourceapi.DeviceSubRequest{
-				Name: fmt.Sprint("a", a), DeviceClassName: classes[a%len(classes)], AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1,
+				Name: fmt.Sprint("a", a), DeviceClassName: classes[a%len(classes)], AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count,
 			})
 		}
 		c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, request)
@@ -65,7 +68,7 @@ func (f *fixture) changed(what string, change func() error) {
 func (f *fixture) updateSlice(node string, change func(*resourceapi.ResourceSlice)) {
 	f.Helper()
 	f.changed("the slice of node "+node, func() error {
-		changed := slice(node, "h100 h100 h100 h100")
+		changed := slice(node, "h100 h100 h100 h100 h100 h100")
 		changed.ResourceVersion = "2"
 		change(changed)
 		_, err := f.kube.ResourceV1().ResourceSlices().Update(f.Context(), changed, metav1.UpdateOptions{})
@@ -96,8 +99,8 @@ func (f *fixture) deallocateClaim(name string) {
 	})
 }
 
-// TestThatANodeLacksDevicesIsRemembered while nothing changes that matters. The pod needs four devices of node n1, of which another
-// claim has one.
+// TestThatANodeLacksDevicesIsRemembered while nothing changes that matters. The pod needs the six devices of node n1, of which another
+// claim has three.
 func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -106,14 +109,14 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 		searched, suitable bool
 	}{
 		{name: "nothing changes", change: func(*fixture) {}},
-		{name: "a device becomes free", searched: true, suitable: true, change: func(f *fixture) { f.deallocateClaim("other") }},
-		{name: "the claim with the device is deleted", searched: true, suitable: true, change: func(f *fixture) {
+		{name: "devices become free", searched: true, suitable: true, change: func(f *fixture) { f.deallocateClaim("other") }},
+		{name: "the claim with the devices is deleted", searched: true, suitable: true, change: func(f *fixture) {
 			f.changed("claim other", func() error {
 				return f.kube.ResourceV1().ResourceClaims("ns").Delete(f.Context(), "other", metav1.DeleteOptions{})
 			})
 		}},
 		{name: "a device of another node becomes free", change: func(f *fixture) { f.deallocateClaim("elsewhere") }},
-		{name: "another pod uses the claim with the device", change: func(f *fixture) {
+		{name: "another pod uses the claim with the devices", change: func(f *fixture) {
 			f.updateClaim("other", func(c *resourceapi.ResourceClaim) { usedBy(c, "b") })
 			f.eventually("the claim has two users", func() bool {
 				now, err := f.cache.Claim("ns", "other")
@@ -126,11 +129,13 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 			f.place(pod, "n1")
 			f.session.Unreserve(pod)
 		}},
-		{name: "the slice has one more device", searched: true, suitable: true, change: func(f *fixture) {
+		{name: "the slice has more devices", searched: true, suitable: true, change: func(f *fixture) {
 			f.updateSlice("n1", func(slice *resourceapi.ResourceSlice) {
-				more := slice.Spec.Devices[0]
-				more.Name = "more"
-				slice.Spec.Devices = append(slice.Spec.Devices, more)
+				for i := range 3 {
+					more := slice.Spec.Devices[0]
+					more.Name = fmt.Sprint("more-", i)
+					slice.Spec.Devices = append(slice.Spec.Devices, more)
+				}
 			})
 		}},
 		{name: "another node publishes a device", searched: true, change: func(f *fixture) {
@@ -156,7 +161,7 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 		{name: "the claim of the pod is another one", searched: true, suitable: true, change: func(f *fixture) {
 			claims := f.kube.ResourceV1().ResourceClaims("ns")
 			f.try(claims.Delete(f.Context(), "p-c", metav1.DeleteOptions{}))
-			smaller := large("p-c", 3, "h100")
+			smaller := large("p-c", 3, 1, "h100")
 			smaller.UID, smaller.ResourceVersion = "another", "9"
 			_, err := claims.Create(f.Context(), smaller, metav1.CreateOptions{})
 			f.try(err)
@@ -167,9 +172,10 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100 a100", "n2": "h100"}, claims: []*resourceapi.ResourceClaim{
-				large("p-c", 4, "h100"), claim("x", exactly("h100", 1)),
-				usedBy(on("n1", claim("other", exactly("h100", 1)), "h100-0"), "a"), usedBy(on("n2", claim("elsewhere", exactly("h100", 1)), "h100-0"), "a"),
+			f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100 h100 h100 a100 a100 a100", "n2": "h100"}, claims: []*resourceapi.ResourceClaim{
+				large("p-c", 3, 4, "h100"), claim("x", exactly("h100", 1)),
+				usedBy(on("n1", claim("other", exactly("h100", 3)), "h100-0", "h100-1", "h100-2"), "a"),
+				usedBy(on("n2", claim("elsewhere", exactly("h100", 1)), "h100-0"), "a"),
 			}})
 			first := f.preFilter(f.pod("p", "q", "p-c"))
 			was, searched := f.filter(first, "n1")
@@ -238,8 +244,8 @@ func TestThatTheQuotaRefusesDevicesIsRemembered(t *testing.T) {
 
 // TestThatEvictionsHelpIsRemembered until it is not known any more which queue the claim is charged to.
 func TestThatEvictionsHelpIsRemembered(t *testing.T) {
-	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100"}, claims: []*resourceapi.ResourceClaim{
-		large("c", 4, "h100"), on("n1", claim("other", exactly("h100", 1)), "h100-0"),
+	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100 h100 h100"}, claims: []*resourceapi.ResourceClaim{
+		large("c", 3, 4, "h100"), on("n1", claim("other", exactly("h100", 3)), "h100-0", "h100-1", "h100-2"),
 	}})
 	for i, step := range []struct{ attributed, searched, inVain bool }{
 		{attributed: true, searched: true}, {attributed: true}, {searched: true, inVain: true}, {inVain: true}, {attributed: true, searched: true}, {attributed: true},
@@ -256,144 +262,9 @@ func TestThatEvictionsHelpIsRemembered(t *testing.T) {
 	}
 }
 
-// TestAnUnfinishedSearchGoesOnInTheNextSession where it ended, because what was found out takes no effort any more.
-func TestAnUnfinishedSearchGoesOnInTheNextSession(t *testing.T) {
-	has := cluster{devices: map[string]string{"n1": "", "n2": ""}}
-	var names []string
-	for i := range 4 {
-		names = append(names, fmt.Sprint("c", i))
-		has.claims = append(has.claims, large(names[i], 31, "h100"))
-	}
-	f := newFixture(t, has)
-	var ended int
-	for session := range 8 {
-		f.open()
-		state := f.preFilter(f.pod("p", "q", names...))
-		var searched [2]bool
-		ended = 0
-		for i, node := range []string{"n1", "n2"} {
-			var refusal *report.NodeRefusal
-			if refusal, searched[i] = f.filter(state, node); refusal == nil {
-				t.Fatalf("node %s is suitable", node)
-			} else if refusal.Unresolvable {
-				ended++
-			}
-		}
-		switch {
-		case session == 0 && ended > 0:
-			t.Error("one session is enough, so that this test shows nothing")
-		case ended < 2:
-		case searched != [2]bool{}:
-			continue
-		default:
-			return
-		}
-	}
-	t.Errorf("%d searches have ended in 8 sessions, want 2, and no further search", ended)
-}
-
-// TestManyUnfinishedSearchesComeToAnEnd: each node gets the effort of the pod once.
-func TestManyUnfinishedSearchesComeToAnEnd(t *testing.T) {
-	const nodes = 8
-	has := cluster{devices: map[string]string{}, quotas: map[string]string{"q": "h100=3 a100=3"}, claims: []*resourceapi.ResourceClaim{large("c", 8, "h100", "a100")}}
-	for n := range nodes {
-		has.devices[fmt.Sprint("n", n)] = strings.Repeat("h100 a100 ", 8)
-	}
-	f := newFixture(t, has)
-	var searched int
-	for range 2 * nodes {
-		f.open()
-		state := f.preFilter(f.pod("p", "q", "c"))
-		searched = 0
-		for n := range nodes {
-			refusal, again := f.filter(state, fmt.Sprint("n", n))
-			if refusal == nil {
-				t.Fatal("a node is suitable")
-			}
-			if again {
-				searched++
-			}
-		}
-	}
-	if searched > 0 {
-		t.Errorf("%d nodes are searched in the last session", searched)
-	}
-}
-
-// TestSeveralGoroutinesRemember: Volcano filters several nodes at the same time.
-func TestSeveralGoroutinesRemember(t *testing.T) {
-	const nodes = 16
-	has := cluster{devices: map[string]string{}, claims: []*resourceapi.ResourceClaim{large("c", 4, "h100")}}
-	for n := range nodes {
-		has.devices[fmt.Sprint("n", n)] = "h100 h100"
-	}
-	f := newFixture(t, has)
-	for range 3 {
-		f.open()
-		state := f.preFilter(f.pod("p", "q", "c"))
-		var filtering sync.WaitGroup
-		for n := range nodes {
-			node := f.node(fmt.Sprint("n", n))
-			filtering.Go(func() {
-				if f.session.Filter(state, node) == nil {
-					t.Errorf("node %s is suitable", node.Name)
-				}
-			})
-		}
-		filtering.Wait()
-	}
-	if known := f.cache.memory.pods["p"]; known == nil || len(known.nodes) != 2*nodes {
-		t.Errorf("remembered: %+v", known)
-	}
-}
-
-// TestAnUnfinishedSearchIsRememberedWithItsReason: the same search with the same effort would end at the same point.
-func TestAnUnfinishedSearchIsRememberedWithItsReason(t *testing.T) {
-	f := newFixture(t, cluster{
-		devices: map[string]string{"n1": strings.Repeat("h100 a100 ", 31)}, quotas: map[string]string{"q": "h100=15 a100=15"},
-		claims: []*resourceapi.ResourceClaim{large("c", 31, "h100", "a100")},
-	})
-	before, was, _ := f.again("p", "n1", "c")
-	now, refusal, searched := f.again("p", "n1", "c")
-	if searched || was == nil || refusal == nil || *refusal != *was || messageOf(now.Refusal()) != messageOf(before.Refusal()) {
-		t.Errorf("searched: %t; %+v, want %+v; the pod is told %q, want %q", searched, refusal, was, messageOf(now.Refusal()), messageOf(before.Refusal()))
-	}
-	if _, late := now.Refusal().(report.SearchUnfinished); !late {
-		t.Errorf("the search ended: %q", messageOf(now.Refusal()))
-	}
-}
-
-// TestWhatTheTimeEndedIsNotRemembered: it depends on the machine.
-func TestWhatTheTimeEndedIsNotRemembered(t *testing.T) {
-	f := newFixture(t, cluster{devices: map[string]string{"n1": ""}, claims: []*resourceapi.ResourceClaim{large("c", 4, "h100")}})
-	state, node := f.preFilter(f.pod("p", "q", "c")), f.node("n1")
-	effort := state.effort.Node()
-	if picked, _, err := f.session.search(state, node, effort); picked != nil || err != nil {
-		t.Fatal(picked, err)
-	}
-	f.session.remember(state, node, question{node: "n1"}, effort, answer{err: &dra.UnfinishedError{Timeout: true}, available: 1})
-	if _, _, searched := f.again("p", "n1", "c"); !searched {
-		t.Error("it is remembered")
-	}
-}
-
-// TestWhatIsPromisedIsNotRememberedAsTaken: in the next session, nobody may be promised the device.
-func TestWhatIsPromisedIsNotRememberedAsTaken(t *testing.T) {
-	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100"}, claims: []*resourceapi.ResourceClaim{
-		large("c", 4, "h100"), claim("x", exactly("h100", 1)),
-	}})
-	f.try(f.session.Promise(f.preFilter(f.pod("x", "q", "x")), f.node("n1"), nil))
-	if refusal, _ := f.filter(f.preFilter(f.pod("p", "q", "c")), "n1"); refusal == nil {
-		t.Fatal("the device that is promised is free")
-	}
-	if _, refusal, _ := f.again("p", "n1", "c"); refusal != nil {
-		t.Errorf("in the next session: %+v", refusal)
-	}
-}
-
 // TestOnlyWhatTookLongIsRemembered, and only while its pod waits.
 func TestOnlyWhatTookLongIsRemembered(t *testing.T) {
-	f := newFixture(t, cluster{devices: map[string]string{"n1": ""}, claims: []*resourceapi.ResourceClaim{large("c", 4, "h100"), claim("d", exactly("h100", 8))}})
+	f := newFixture(t, cluster{devices: map[string]string{"n1": ""}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100"), claim("d", exactly("h100", 8))}})
 	f.filter(f.preFilter(f.pod("short", "q", "d")), "n1")
 	long := f.pod("long", "q", "c")
 	f.filter(f.preFilter(long), "n1")
@@ -410,7 +281,7 @@ func TestOnlyWhatTookLongIsRemembered(t *testing.T) {
 
 // TestTheMemoryIsBounded even if the nodes change all the time.
 func TestTheMemoryIsBounded(t *testing.T) {
-	f := newFixture(t, cluster{claims: []*resourceapi.ResourceClaim{large("c", 4, "h100")}})
+	f := newFixture(t, cluster{claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
 	pod := f.pod("p", "q", "c")
 	known := f.cache.memory.begin(pod.Object, []*resourceapi.ResourceClaim{pod.Claims[0].Object})
 	for i := range maxAnswers + 1 {

@@ -19,12 +19,12 @@ func (s *Session) find(state *State, node *corev1.Node) (*pick, error) {
 		}
 		return nil, known.err
 	}
-	available, effort := state.effort.Available(), state.effort.Node()
+	effort := state.effort.Node()
 	picked, quota, err := s.search(state, node, effort)
 	refused := quota.refusals > 0
 	// Devices that are promised in this session are free in the next one.
 	if picked == nil && len(s.promises) == 0 && (!refused || hasStanding(state)) {
-		s.remember(state, node, asked, effort, answer{err: err, available: available, refusal: quota.refusal, refused: refused})
+		s.remember(state, node, asked, effort, answer{err: err, refusal: quota.refusal, refused: refused})
 	}
 	return picked, err
 }
@@ -46,19 +46,21 @@ func (s *Session) recallPod(state *State) {
 }
 
 // recall returns the answer to a question if it is known and asking again would not get further. A node whose search has ended leaves what
-// it is granted to other nodes, so that they get further. One whose search did not end takes nothing from other nodes either, but leaves
-// them nothing: otherwise, the nodes would go on for each other in turn for thousands of sessions.
+// it is granted to other nodes, so that they get further. One whose search did not end does not: otherwise, the nodes would go on for
+// each other in turn for thousands of sessions.
 func (s *Session) recall(state *State, node *corev1.Node, asked question) *answer {
 	pod := state.known.Load()
 	if pod == nil {
 		return nil
 	}
 	known := pod.on(asked, node, s.DevicesVersionOn(node.Name, s.Catalog), s.evictableEdition(asked))
-	if known == nil || known.available > 0 && state.effort.Available() > known.available {
+	switch {
+	case known == nil:
 		return nil
-	}
-	if known.available == 0 {
+	case known.effort == 0:
 		state.effort.Skip()
+	case state.effort.Available() > known.effort && state.goneOn.CompareAndSwap(false, true):
+		return nil
 	}
 	return known
 }
@@ -68,16 +70,12 @@ func (s *Session) remember(state *State, node *corev1.Node, asked question, effo
 	if effort.Used() < memorable {
 		return
 	}
-	unfinished := new(dra.UnfinishedError)
-	ended := !errors.As(found.err, &unfinished)
-	devices := s.DevicesVersionOn(node.Name, s.Catalog)
-	if unfinished.Timeout || devices > s.devicesVersion {
+	unfinished, devices := new(dra.UnfinishedError), s.DevicesVersionOn(node.Name, s.Catalog)
+	if errors.As(found.err, &unfinished) && unfinished.Timeout || devices > s.devicesVersion {
 		return // the allocators of this session need not know the latest change
 	}
 	answer := found
-	if ended {
-		answer.available = 0
-	}
+	answer.effort = effort.Had()
 	answer.resourceVersion, answer.labels = node.ResourceVersion, node.Labels
 	answer.devices, answer.evictable = devices, s.evictableEdition(asked)
 	known := state.known.Load()

@@ -33,6 +33,9 @@ type State struct {
 
 	// known is what earlier sessions have found out about the pod. It is nil if there is nothing.
 	known atomic.Pointer[answers]
+	// goneOn says that a search which did not end in an earlier session has gone on in this one. One does at a time, so that
+	// it has the effort for itself.
+	goneOn atomic.Bool
 	// late counts the pod once if the time for its search ended.
 	late sync.Once
 

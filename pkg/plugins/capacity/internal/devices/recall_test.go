@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devices
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+)
+
+// TestAnUnfinishedSearchGoesOnInTheNextSession where it ended, because what was found out takes no effort any more.
+func TestAnUnfinishedSearchGoesOnInTheNextSession(t *testing.T) {
+	has := cluster{devices: map[string]string{"n1": "", "n2": ""}}
+	var names []string
+	for i := range 4 {
+		names = append(names, fmt.Sprint("c", i))
+		has.claims = append(has.claims, large(names[i], 31, 1, "h100"))
+	}
+	f := newFixture(t, has)
+	var ended int
+	for session := range 8 {
+		f.open()
+		state := f.preFilter(f.pod("p", "q", names...))
+		var searched [2]bool
+		ended = 0
+		for i, node := range []string{"n1", "n2"} {
+			var refusal *report.NodeRefusal
+			if refusal, searched[i] = f.filter(state, node); refusal == nil {
+				t.Fatalf("node %s is suitable", node)
+			} else if refusal.Unresolvable {
+				ended++
+			}
+		}
+		switch {
+		case session == 0 && ended > 0:
+			t.Error("one session is enough, so that this test shows nothing")
+		case ended < 2:
+		case searched != [2]bool{}:
+			continue
+		default:
+			return
+		}
+	}
+	t.Errorf("%d searches have ended in 8 sessions, want 2, and no further search", ended)
+}
+
+// TestManyUnfinishedSearchesComeToAnEnd: each node gets the effort of the pod once.
+func TestManyUnfinishedSearchesComeToAnEnd(t *testing.T) {
+	const nodes = 8
+	has := cluster{devices: map[string]string{}, quotas: map[string]string{"q": "h100=3 a100=3"}, claims: []*resourceapi.ResourceClaim{large("c", 8, 1, "h100", "a100")}}
+	for n := range nodes {
+		has.devices[fmt.Sprint("n", n)] = strings.Repeat("h100 a100 ", 8)
+	}
+	f := newFixture(t, has)
+	var searched int
+	for range 2 * nodes {
+		f.open()
+		state := f.preFilter(f.pod("p", "q", "c"))
+		searched = 0
+		for n := range nodes {
+			refusal, again := f.filter(state, fmt.Sprint("n", n))
+			if refusal == nil {
+				t.Fatal("a node is suitable")
+			}
+			if again {
+				searched++
+			}
+		}
+	}
+	if searched > 0 {
+		t.Errorf("%d nodes are searched in the last session", searched)
+	}
+}
+
+// TestSeveralGoroutinesRemember: Volcano filters several nodes at the same time.
+func TestSeveralGoroutinesRemember(t *testing.T) {
+	const nodes = 16
+	has := cluster{devices: map[string]string{}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}}
+	for n := range nodes {
+		has.devices[fmt.Sprint("n", n)] = "h100 h100"
+	}
+	f := newFixture(t, has)
+	for range 3 {
+		f.open()
+		state := f.preFilter(f.pod("p", "q", "c"))
+		var filtering sync.WaitGroup
+		for n := range nodes {
+			node := f.node(fmt.Sprint("n", n))
+			filtering.Go(func() {
+				if f.session.Filter(state, node) == nil {
+					t.Errorf("node %s is suitable", node.Name)
+				}
+			})
+		}
+		filtering.Wait()
+	}
+	if known := f.cache.memory.pods["p"]; known == nil || len(known.nodes) != 2*nodes {
+		t.Errorf("remembered: %+v", known)
+	}
+}
+
+// TestAnUnfinishedSearchIsRememberedWithItsReason: the same search with the same effort would end at the same point.
+func TestAnUnfinishedSearchIsRememberedWithItsReason(t *testing.T) {
+	f := newFixture(t, cluster{
+		devices: map[string]string{"n1": strings.Repeat("h100 a100 ", 31)}, quotas: map[string]string{"q": "h100=15 a100=15"},
+		claims: []*resourceapi.ResourceClaim{large("c", 31, 1, "h100", "a100")},
+	})
+	before, was, _ := f.again("p", "n1", "c")
+	now, refusal, searched := f.again("p", "n1", "c")
+	if searched || was == nil || refusal == nil || *refusal != *was || messageOf(now.Refusal()) != messageOf(before.Refusal()) {
+		t.Errorf("searched: %t; %+v, want %+v; the pod is told %q, want %q", searched, refusal, was, messageOf(now.Refusal()), messageOf(before.Refusal()))
+	}
+	if _, late := now.Refusal().(report.SearchUnfinished); !late {
+		t.Errorf("the search ended: %q", messageOf(now.Refusal()))
+	}
+}
+
+// TestWhatTheTimeEndedIsNotRemembered: it depends on the machine.
+func TestWhatTheTimeEndedIsNotRemembered(t *testing.T) {
+	f := newFixture(t, cluster{devices: map[string]string{"n1": ""}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
+	state, node := f.preFilter(f.pod("p", "q", "c")), f.node("n1")
+	effort := state.effort.Node()
+	if picked, _, err := f.session.search(state, node, effort); picked != nil || err != nil {
+		t.Fatal(picked, err)
+	}
+	f.session.remember(state, node, question{node: "n1"}, effort, answer{err: &dra.UnfinishedError{Timeout: true}})
+	if _, _, searched := f.again("p", "n1", "c"); !searched {
+		t.Error("it is remembered")
+	}
+}
+
+// TestWhatIsPromisedIsNotRememberedAsTaken: in the next session, nobody may be promised the device.
+func TestWhatIsPromisedIsNotRememberedAsTaken(t *testing.T) {
+	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100 h100 h100"}, claims: []*resourceapi.ResourceClaim{
+		large("c", 3, 4, "h100"), claim("x", exactly("h100", 3)),
+	}})
+	f.try(f.session.Promise(f.preFilter(f.pod("x", "q", "x")), f.node("n1"), nil))
+	if refusal, _ := f.filter(f.preFilter(f.pod("p", "q", "c")), "n1"); refusal == nil {
+		t.Fatal("the devices that are promised are free")
+	}
+	if _, refusal, _ := f.again("p", "n1", "c"); refusal != nil {
+		t.Errorf("in the next session: %+v", refusal)
+	}
+}
