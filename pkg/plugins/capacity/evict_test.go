@@ -123,9 +123,10 @@ func TestGangsGoAsAWholeOrStay(t *testing.T) {
 				s.holding(2*i, 1, newPod(name+"-0", "n1", cpu(1))), s.holding(2*i+1, 1, newPod(name+"-1", "n1", cpu(1))))
 		}
 		s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
-		want := "gang-0-0:Running gang-0-1:Running gang-1-0:Running gang-1-1:Running p:Pending"
+		s.job("waits", "lender", inqueue, nil, newPod("waits-0", "", cpu(9)), newPod("waits-1", "", cpu(9)))
+		want := "gang-0-0:Running gang-0-1:Running gang-1-0:Running gang-1-1:Running p:Pending waits-0:Pending waits-1:Pending"
 		if whole {
-			want = "gang-0-0:Releasing gang-0-1:Releasing gang-1-0:Running gang-1-1:Running p:Pipelined"
+			want = "gang-0-0:Releasing gang-0-1:Releasing gang-1-0:Running gang-1-1:Running p:Pipelined waits-0:Pending waits-1:Pending"
 		}
 		expectStatuses(t, s.act(t), want)
 	}

@@ -109,20 +109,25 @@ func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared map[types.UI
 	a.join(i, job, task, pod)
 }
 
-// addGang adds all pods of a gang that cannot lose one, if all of them may be evicted.
+// addGang adds all pods of a gang that cannot lose one, if there are some and all of them may be evicted.
 func (a *asker) addGang(job *api.JobInfo) {
-	i := len(a.all)
-	a.all, a.costs = append(a.all, unit{gang: true}), append(a.costs, victims.Unit{})
+	var tasks []*api.TaskInfo
 	for _, task := range job.Tasks {
 		if !api.AllocatedStatus(task.Status) {
 			continue
 		}
-		pod := a.candidate(task)
-		if pod == nil || !api.PreemptableStatus(task.Status) {
-			a.all, a.costs = a.all[:i], a.costs[:i]
+		if !api.PreemptableStatus(task.Status) || a.candidate(task) == nil {
 			return
 		}
-		a.join(i, job, task, pod)
+		tasks = append(tasks, task)
+	}
+	if len(tasks) == 0 {
+		return
+	}
+	i := len(a.all)
+	a.all, a.costs = append(a.all, unit{gang: true}), append(a.costs, victims.Unit{})
+	for _, task := range tasks {
+		a.join(i, job, task, a.candidate(task))
 	}
 }
 
