@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -70,6 +71,7 @@ func TestCluster(t *testing.T) {
 	}{
 		{"a node is ready and has the status in its manifest", nodeIsReady},
 		{"pods run for the time in their annotation", podsRun},
+		{"pods that ignore SIGTERM use their grace period", podsTerminate},
 		{"a component that is killed can be restarted and is not reported", componentsRestart},
 		{"an error names the manifest that the API server rejects", manifestIsRejected},
 		{"a component that ends unexpectedly is reported with the end of its log", failureIsReported},
@@ -98,6 +100,45 @@ func podsRun(ctx context.Context, t *testing.T, c *cluster.Cluster, client kuber
 	apply(ctx, t, c, pod("short", "200ms")+"---"+pod("endless", "a while"))
 	eventually(ctx, t, phase(ctx, client, "short", corev1.PodSucceeded))
 	eventually(ctx, t, phase(ctx, client, "endless", corev1.PodRunning))
+}
+
+func podsTerminate(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {
+	pods := []struct {
+		name        string
+		annotations string
+		seconds     int
+	}{
+		{"obedient", "{}", 3600},
+		{"stubborn", `{devicequota.io/ignore-sigterm: "true"}`, 1},
+		{"endless-end", `{devicequota.io/ignore-sigterm: "true"}`, 3600},
+	}
+	for _, p := range pods {
+		apply(ctx, t, c, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, annotations: %s}
+spec:
+  nodeName: plain
+  terminationGracePeriodSeconds: %d
+  containers: [{name: main, image: "registry.example.com/main:v1"}]
+`, p.name, p.annotations, p.seconds))
+		eventually(ctx, t, phase(ctx, client, p.name, corev1.PodRunning))
+		if err := client.CoreV1().Pods("default").Delete(ctx, p.name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"obedient", "stubborn"} {
+		eventually(ctx, t, func() error {
+			if _, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("pod %s still exists: %v", name, err)
+			}
+			return nil
+		})
+	}
+	p, err := client.CoreV1().Pods("default").Get(ctx, "endless-end", metav1.GetOptions{})
+	if err != nil || p.DeletionTimestamp == nil || p.Status.Phase != corev1.PodRunning {
+		t.Errorf("a pod whose grace period is an hour: %v, %v", p, err)
+	}
 }
 
 func componentsRestart(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {
