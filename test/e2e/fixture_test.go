@@ -50,6 +50,8 @@ func deleteNamespace(ctx context.Context, name string) {
 	all, now := metav1.ListOptions{}, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 	Expect(vc.BatchV1alpha1().Jobs(name).DeleteCollection(ctx, metav1.DeleteOptions{}, all)).To(Succeed())
 	Expect(kube.AppsV1().Deployments(name).DeleteCollection(ctx, metav1.DeleteOptions{}, all)).To(Succeed())
+	background := metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
+	Expect(kube.BatchV1().Jobs(name).DeleteCollection(ctx, background, all)).To(Succeed())
 	Eventually(func(g Gomega) {
 		g.Expect(kube.CoreV1().Pods(name).DeleteCollection(ctx, now, all)).To(Succeed())
 		g.Expect(kube.ResourceV1().ResourceClaims(name).DeleteCollection(ctx, now, all)).To(Succeed())

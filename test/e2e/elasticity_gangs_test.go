@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import "context"
+
+// gangsOnBothSides is a node of four devices, held by a gang of a queue that deserves two of them.
+func gangsOnBothSides(minAvailable int32, options ...podOption) func(context.Context, *scene) {
+	return func(ctx context.Context, s *scene) {
+		s.h100s(ctx, "n", 4)
+		_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
+		s.job(ctx, "theirs", theirs, 4, minAvailable, append(options, claiming("one"))...)
+	}
+}
+
+func gangOfTwoAsks(ctx context.Context, s *scene) {
+	s.job(ctx, "ours", s.name("ours"), 2, 2, claiming("one"))
+}
+
+// gangScenarios are those of victims that are gangs, with reclaimGangs: false.
+var gangScenarios = []scenario{
+	{
+		name: "a gang at its minimum loses nobody, and who asks is told of reclaimGangs",
+		given: func(ctx context.Context, s *scene) {
+			s.h100s(ctx, "n", 4)
+			_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
+			s.job(ctx, "first", theirs, 2, 2, claiming("one"))
+			s.job(ctx, "second", theirs, 2, 2, claiming("one"))
+		},
+		when: gangOfTwoAsks,
+		want: outcome{evicted: tally{}, running: tally{"first": 2, "second": 2}},
+		then: func(ctx context.Context, s *scene) { s.expectGroupExplained(ctx, "ours", names("reclaimGangs")) },
+	},
+	{
+		name:  "an elastic gang loses what is above its minimum, and its new pods wait",
+		given: gangsOnBothSides(2, slowly),
+		when:  gangOfTwoAsks,
+		want:  outcome{evicted: tally{"theirs": 2}, running: tally{"theirs": 2, "ours": 2}},
+	},
+	{
+		name:  "an elastic gang loses nobody for a gang that needs more than what is above its minimum",
+		given: gangsOnBothSides(3),
+		when:  gangOfTwoAsks,
+		want:  outcome{evicted: tally{}, running: tally{"theirs": 4}},
+		then:  func(ctx context.Context, s *scene) { s.expectGroupExplained(ctx, "ours", names("reclaimGangs")) },
+	},
+	{
+		name: "pods that belong to no gang are taken before an elastic gang shrinks below its minimum",
+		given: func(ctx context.Context, s *scene) {
+			s.h100s(ctx, "n", 4)
+			_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
+			s.gangPods(ctx, "gang", theirs, 2, claiming("one"))
+			s.singles(ctx, "single", theirs, 2, claiming("one"))
+		},
+		when: gangOfTwoAsks,
+		want: outcome{evicted: tally{"single": 2}, running: tally{"gang": 2, "ours": 2}},
+	},
+}
+
+// wholeGangScenarios are those of victims that are gangs, with reclaimGangs: true.
+var wholeGangScenarios = []scenario{
+	{
+		name: "a gang is taken as a whole",
+		given: func(ctx context.Context, s *scene) {
+			s.h100s(ctx, "n", 4)
+			low, high := s.priorities(ctx) // decides which gang goes
+			_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
+			s.gangPods(ctx, "low", theirs, 2, claiming("one"), ofPriority(low))
+			s.gangPods(ctx, "high", theirs, 2, claiming("one"), ofPriority(high))
+		},
+		when: func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 2, claiming("one")) },
+		want: outcome{evicted: tally{"low": 2}, running: tally{"high": 2, "ours": 2}},
+		then: func(ctx context.Context, s *scene) {
+			s.expectTold(ctx, "low", "Reclaimed", names(s.name("ours"), s.name("theirs"), s.class))
+		},
+	},
+	{
+		name: "pods that belong to no gang are taken first",
+		given: func(ctx context.Context, s *scene) {
+			s.h100s(ctx, "n", 4)
+			_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
+			s.singles(ctx, "single", theirs, 2, claiming("one"))
+			s.job(ctx, "gang", theirs, 2, 2, claiming("one"))
+		},
+		when: gangOfTwoAsks,
+		want: outcome{evicted: tally{"single": 2}, running: tally{"gang": 2, "ours": 2}},
+	},
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// groupLabel is the label by which pods are counted.
+const groupLabel = "group"
+
+// tally is a number of pods by group. A group of no pods is not listed.
+type tally map[string]int
+
+func (t tally) sum() int {
+	sum := 0
+	for _, n := range t {
+		sum += n
+	}
+	return sum
+}
+
+// podRecord is the history of the pods of a namespace.
+type podRecord struct {
+	mu   sync.Mutex
+	pods map[types.UID]*podHistory
+	// deleted are the groups that the test deleted.
+	deleted map[string]bool
+}
+
+// podHistory is what has happened to a pod so far.
+type podHistory struct {
+	// pod is the pod as it was seen last.
+	pod *corev1.Pod
+	// nominated is the node that the pod was promised last.
+	nominated string
+	// evicted is true if the pod was deleted, and not by the test.
+	evicted bool
+	gone    bool
+}
+
+func (h podHistory) ended() bool {
+	return h.gone || h.pod.Status.Phase == corev1.PodSucceeded || h.pod.Status.Phase == corev1.PodFailed
+}
+
+// holds reports whether the pod has a node, and with it devices. A pod that terminates still holds them.
+func (h podHistory) holds() bool { return !h.ended() && h.pod.Spec.NodeName != "" }
+
+// runs reports whether the pod runs and is to go on.
+func (h podHistory) runs() bool {
+	return !h.gone && h.pod.Status.Phase == corev1.PodRunning && h.pod.DeletionTimestamp == nil
+}
+
+func (h podHistory) waits() bool {
+	return !h.ended() && h.pod.Spec.NodeName == "" && h.pod.DeletionTimestamp == nil
+}
+
+func recordPods(namespace string) *podRecord {
+	ctx, cancel := context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	r := &podRecord{pods: map[types.UID]*podHistory{}, deleted: map[string]bool{}}
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace))
+	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { r.see(obj.(*corev1.Pod), false) },
+		UpdateFunc: func(_, obj any) { r.see(obj.(*corev1.Pod), false) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			r.see(obj.(*corev1.Pod), true)
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return r
+}
+
+func (r *podRecord) see(pod *corev1.Pod, gone bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.pods[pod.UID]
+	if h == nil {
+		h = &podHistory{}
+		r.pods[pod.UID] = h
+	}
+	h.pod, h.gone = pod, gone
+	if pod.Status.NominatedNodeName != "" {
+		h.nominated = pod.Status.NominatedNodeName
+	}
+	if (gone || pod.DeletionTimestamp != nil) && !r.deleted[pod.Labels[groupLabel]] {
+		h.evicted = true
+	}
+}
+
+// expectDeletion makes later deletions of pods of a group the test's own.
+func (r *podRecord) expectDeletion(group string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deleted[group] = true
+}
+
+// histories returns a copy of the record.
+func (r *podRecord) histories() map[types.UID]podHistory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(map[types.UID]podHistory, len(r.pods))
+	for uid, h := range r.pods {
+		all[uid] = *h
+	}
+	return all
+}
+
+// count returns the pods for which a condition is true.
+func (r *podRecord) count(condition func(podHistory) bool) tally {
+	t := tally{}
+	for h := range maps.Values(r.histories()) {
+		if condition(h) {
+			t[h.pod.Labels[groupLabel]]++
+		}
+	}
+	return t
+}
+
+func (r *podRecord) evicted() tally { return r.count(func(h podHistory) bool { return h.evicted }) }
+
+// nominated returns the pods that were promised a node at some time.
+func (r *podRecord) nominated() tally {
+	return r.count(func(h podHistory) bool { return h.nominated != "" })
+}
+
+// outcome is who was evicted so far, and who runs.
+type outcome struct{ evicted, running tally }
+
+func (r *podRecord) outcome() outcome {
+	return outcome{evicted: r.evicted(), running: r.count(podHistory.runs)}
+}

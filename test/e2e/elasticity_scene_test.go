@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// scene is the set-up of one scenario: queues, nodes with devices that no other scenario has, and groups of
+// pods, each with the label that is its name.
+type scene struct {
+	*fixture
+	record *podRecord
+	// asked is how many pods the scenario has created or asked controllers for.
+	asked tally
+}
+
+// newScene creates a namespace, and the class and templates of devices that are on no node yet.
+func newScene(ctx context.Context) *scene {
+	namespace, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "elastic-"}}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	s := &scene{fixture: &fixture{namespace: namespace.Name, kube: kube}, asked: tally{}}
+	s.record = recordPods(s.namespace)
+	s.class = s.model(ctx, "h100")
+	s.template(ctx, "one", exactly(s.class, 1))
+	s.template(ctx, "two", exactly(s.class, 2))
+	return s
+}
+
+// h100s adds a node with devices.
+func (s *scene) h100s(ctx context.Context, node string, n int) {
+	s.node(ctx, node, devices(n, "h100", nil)...)
+}
+
+type queueOption func(*schedulingv1beta1.Queue)
+
+// team creates a queue.
+func (s *scene) team(ctx context.Context, name, parent string, options ...queueOption) string {
+	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.name(name), Annotations: map[string]string{}}}
+	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, &schedulingv1beta1.DRAQuota{}
+	for _, option := range options {
+		option(q)
+	}
+	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) error {
+		return ignoreNotFound(queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{}))
+	})
+	return q.Name
+}
+
+// deserves, atMost, and guaranteed are numbers of devices of the scene.
+func (s *scene) deserves(n int64) queueOption {
+	return func(q *schedulingv1beta1.Queue) {
+		q.Spec.DRA.Deserved = schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
+	}
+}
+
+func (s *scene) atMost(n int64) queueOption {
+	return func(q *schedulingv1beta1.Queue) {
+		q.Spec.DRA.Capability = schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
+	}
+}
+
+func (s *scene) guaranteed(n int64) queueOption {
+	return func(q *schedulingv1beta1.Queue) {
+		q.Spec.DRA.Guarantee = schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
+	}
+}
+
+// oursAndTheirs creates two queues below a parent that deserve so many devices.
+func (s *scene) oursAndTheirs(ctx context.Context, parent string, ours, theirs int64) (string, string) {
+	return s.team(ctx, "ours", parent, s.deserves(ours)), s.team(ctx, "theirs", parent, s.deserves(theirs))
+}
+
+type podOption func(*corev1.PodTemplateSpec)
+
+// claiming adds a claim from a template.
+func claiming(template string) podOption {
+	return func(p *corev1.PodTemplateSpec) {
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To(template)}}
+		p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	}
+}
+
+// sharing adds a claim that other pods use, too.
+func sharing(claim string) podOption {
+	return func(p *corev1.PodTemplateSpec) {
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To(claim)}}
+		p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	}
+}
+
+// slowly makes pods take ten seconds to end.
+func slowly(p *corev1.PodTemplateSpec) {
+	p.Annotations["devicequota.io/ignore-sigterm"] = "true"
+	p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](10)
+}
+
+func requests(name corev1.ResourceName, quantity string) podOption {
+	return func(p *corev1.PodTemplateSpec) {
+		resources := &p.Spec.Containers[0].Resources
+		resources.Requests[name] = resource.MustParse(quantity)
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory { // required for others
+			resources.Limits = amount(name, quantity)
+		}
+	}
+}
+
+func ofPriority(class string) podOption {
+	return func(p *corev1.PodTemplateSpec) { p.Spec.PriorityClassName = class }
+}
+
+func annotated(key, value string) podOption {
+	return func(p *corev1.PodTemplateSpec) { p.Annotations[key] = value }
+}
+
+// podTemplate returns a pod of a group and a queue that requests one core.
+func podTemplate(group, queue string, options []podOption) corev1.PodTemplateSpec {
+	p := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{groupLabel: group}, Annotations: map[string]string{upstreamv1beta1.QueueNameAnnotationKey: queue}},
+		Spec: corev1.PodSpec{
+			SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
+			Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1",
+				Resources: corev1.ResourceRequirements{Requests: amount(corev1.ResourceCPU, "1")}}},
+		},
+	}
+	for _, option := range options {
+		option(&p)
+	}
+	return p
+}
+
+// singles creates pods that have nothing to do with each other.
+func (s *scene) singles(ctx context.Context, group, queue string, n int, options ...podOption) {
+	template := podTemplate(group, queue, options)
+	for i := range n {
+		pod := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
+		pod.Name = fmt.Sprintf("%s-%d", group, i)
+		_, err := kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+	}
+	s.asked[group] += n
+}
+
+// job creates a Volcano Job that starts with minAvailable pods or more.
+func (s *scene) job(ctx context.Context, group, queue string, n, minAvailable int32, options ...podOption) {
+	template := podTemplate(group, queue, options)
+	_, err := vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, &batchv1alpha1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: group},
+		Spec: batchv1alpha1.JobSpec{
+			SchedulerName: "volcano", Queue: queue, MinAvailable: minAvailable, PriorityClassName: template.Spec.PriorityClassName,
+			Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: n, MinAvailable: ptr.To(minAvailable), Template: template}},
+		},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	s.asked[group] += int(n)
+}
+
+// gangPods creates a PodGroup and its pods, all of which must start together.
+func (s *scene) gangPods(ctx context.Context, group, queue string, n int, options ...podOption) {
+	pg := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: group}}
+	pg.Spec.MinMember, pg.Spec.Queue = int32(n), queue
+	pg.Spec.PriorityClassName = podTemplate(group, queue, options).Spec.PriorityClassName
+	_, err := vc.SchedulingV1beta1().PodGroups(s.namespace).Create(ctx, pg, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	s.singles(ctx, group, queue, n, append(options, annotated(upstreamv1beta1.KubeGroupNameAnnotationKey, group))...)
+}
+
+// deployment creates a Deployment, which replaces pods as soon as they terminate.
+func (s *scene) deployment(ctx context.Context, group, queue string, n int32, options ...podOption) {
+	template := podTemplate(group, queue, options)
+	template.Spec.RestartPolicy = corev1.RestartPolicyAlways
+	_, err := kube.AppsV1().Deployments(s.namespace).Create(ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: group},
+		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To(n), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	s.asked[group] += int(n)
+}
+
+// kubernetesJob creates a Job of Kubernetes, which replaces pods that fail.
+func (s *scene) kubernetesJob(ctx context.Context, group, queue string, n int32, options ...podOption) {
+	_, err := kube.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: group},
+		Spec:       batchv1.JobSpec{Parallelism: ptr.To(n), Completions: ptr.To(n), BackoffLimit: ptr.To[int32](100), Template: podTemplate(group, queue, options)},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	s.asked[group] += int(n)
+}

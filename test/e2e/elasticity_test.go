@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/devicequota/devicequota/test/cluster"
+)
+
+// The scenarios of a context run side by side in one cluster, see play. To run few of them, focus on their
+// names.
+var _ = Describe("Elasticity:", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func() {
+		ownCluster(cluster.Options{SchedulerConfig: elasticConfig(false)})
+	})
+
+	Context("by default,", func() {
+		play(nil, slices.Concat(reclaimScenarios, hierarchyScenarios, preemptScenarios, gangScenarios, recreateScenarios, rightsScenarios, dimensionScenarios)...)
+	})
+
+	Context("with reclaimGangs, and a scheduler that is killed while victims leave,", func() {
+		BeforeAll(func(ctx context.Context) {
+			Expect(controlPlane.UseScheduler(ctx, false, elasticConfig(true))).To(Succeed())
+		})
+		play(killScheduler, slices.Concat(wholeGangScenarios, crashScenarios)...)
+	})
+})
+
+var (
+	actionsLine      = regexp.MustCompile(`(?m)^actions:.*$`)
+	capacityArgument = regexp.MustCompile(`(?m)^      deviceAccounting: matching$`)
+)
+
+// elasticConfig returns a file with the configuration in config/scheduler, with the actions that elasticity
+// needs and the argument reclaimGangs.
+func elasticConfig(reclaimGangs bool) string {
+	GinkgoHelper()
+	shipped, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
+	Expect(err).NotTo(HaveOccurred())
+	for _, line := range []*regexp.Regexp{actionsLine, capacityArgument} {
+		Expect(line.FindAll(shipped, -1)).To(HaveLen(1), "lines of the configuration like %s", line)
+	}
+	conf := actionsLine.ReplaceAllLiteralString(string(shipped), `actions: "enqueue, allocate, preempt, reclaim, backfill"`)
+	conf = capacityArgument.ReplaceAllString(conf, "$0\n      reclaimGangs: "+strconv.FormatBool(reclaimGangs))
+	path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
+	Expect(os.WriteFile(path, []byte(conf), 0o600)).To(Succeed())
+	return path
+}
+
+// killScheduler kills the scheduler and starts it again.
+func killScheduler(ctx context.Context) {
+	Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
+	Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
+}
