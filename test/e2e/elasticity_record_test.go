@@ -43,13 +43,15 @@ type podHistory struct {
 	pod *corev1.Pod
 	// nominated is the node that the pod was promised last.
 	nominated string
-	// evicted is true if the pod was deleted, and not by the test.
+	// evicted is true if the pod was deleted before it succeeded, and not by the test.
 	evicted bool
 	gone    bool
 }
 
+func (h podHistory) succeeded() bool { return h.pod.Status.Phase == corev1.PodSucceeded }
+
 func (h podHistory) ended() bool {
-	return h.gone || h.pod.Status.Phase == corev1.PodSucceeded || h.pod.Status.Phase == corev1.PodFailed
+	return h.gone || h.succeeded() || h.pod.Status.Phase == corev1.PodFailed
 }
 
 // holds reports whether the pod has a node, and with it devices. A pod that terminates still holds them.
@@ -97,7 +99,7 @@ func (r *podRecord) see(pod *corev1.Pod, gone bool) {
 	if pod.Status.NominatedNodeName != "" {
 		h.nominated = pod.Status.NominatedNodeName
 	}
-	if (gone || pod.DeletionTimestamp != nil) && !r.deleted[pod.Labels[groupLabel]] {
+	if (gone || pod.DeletionTimestamp != nil) && !h.succeeded() && !r.deleted[pod.Labels[groupLabel]] {
 		h.evicted = true
 	}
 }
@@ -143,4 +145,11 @@ type outcome struct{ evicted, running tally }
 
 func (r *podRecord) outcome() outcome {
 	return outcome{evicted: r.evicted(), running: r.count(podHistory.runs)}
+}
+
+// wasDeleted reports whether the test deleted a group.
+func (r *podRecord) wasDeleted(group string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.deleted[group]
 }

@@ -106,9 +106,14 @@ func sharing(claim string) podOption {
 }
 
 // slowly makes pods take ten seconds to end.
-func slowly(p *corev1.PodTemplateSpec) {
-	p.Annotations["devicequota.io/ignore-sigterm"] = "true"
-	p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](10)
+var slowly = ending(10)
+
+// ending makes pods take some seconds to end.
+func ending(seconds int64) podOption {
+	return func(p *corev1.PodTemplateSpec) {
+		p.Annotations["devicequota.io/ignore-sigterm"] = "true"
+		p.Spec.TerminationGracePeriodSeconds = ptr.To(seconds)
+	}
 }
 
 func requests(name corev1.ResourceName, quantity string) podOption {
@@ -164,7 +169,8 @@ func (s *scene) job(ctx context.Context, group, queue string, n, minAvailable in
 		ObjectMeta: metav1.ObjectMeta{Name: group},
 		Spec: batchv1alpha1.JobSpec{
 			SchedulerName: "volcano", Queue: queue, MinAvailable: minAvailable, PriorityClassName: template.Spec.PriorityClassName,
-			Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: n, MinAvailable: ptr.To(minAvailable), Template: template}},
+			TTLSecondsAfterFinished: ptr.To[int32](1),
+			Tasks:                   []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: n, MinAvailable: ptr.To(minAvailable), Template: template}},
 		},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())

@@ -27,6 +27,8 @@ var _ = Describe("Elasticity:", Ordered, ContinueOnFailure, func() {
 		play(nil, slices.Concat(reclaimScenarios, hierarchyScenarios, preemptScenarios, gangScenarios, recreateScenarios, rightsScenarios, dimensionScenarios)...)
 	})
 
+	It("in a soak, no queue waits for what it deserves, and nobody is evicted for nothing", soakElasticity)
+
 	Context("with reclaimGangs, and a scheduler that is killed while victims leave,", func() {
 		BeforeAll(func(ctx context.Context) {
 			Expect(controlPlane.UseScheduler(ctx, false, elasticConfig(true))).To(Succeed())

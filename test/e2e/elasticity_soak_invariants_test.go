@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// soakWait says since when a queue waits for a device that somebody could give, and how many of its pods had started
+// by then.
+type soakWait struct {
+	since   time.Time
+	started int
+}
+
+// soakHoldings are numbers of devices of a team, or of all teams of an organization.
+type soakHoldings struct {
+	// holds includes the devices of pods that terminate. Keeps does not.
+	holds, keeps int
+	// promised is the number of pods that wait for devices that are kept for them.
+	promised int
+	// waiting and takeable are numbers of pods that belong to no gang: they wait, with no promise, or can be evicted.
+	waiting, takeable int
+	started           int
+}
+
+func (a soakHoldings) plus(b soakHoldings) soakHoldings {
+	return soakHoldings{a.holds + b.holds, a.keeps + b.keeps, a.promised + b.promised, a.waiting + b.waiting, a.takeable + b.takeable, a.started + b.started}
+}
+
+// canTake reports whether one more device leaves the holder within what it deserves.
+func (a soakHoldings) canTake(deserved int) bool { return a.holds+a.promised+1 <= deserved }
+
+// canGive reports whether one device less leaves the holder what it deserves.
+func (a soakHoldings) canGive(deserved int) bool { return a.keeps-1 >= deserved }
+
+// check fails if a device is given twice, or if a queue has waited too long.
+func (k *elasticitySoak) check(ctx context.Context) {
+	k.expectDevicesOnce(ctx)
+	of, organizations := k.holdings()
+	for _, team := range k.teams {
+		mine := of[team.queue]
+		from := k.giver(team, of, organizations)
+		if from == "" {
+			delete(k.waiting, team.queue)
+			continue
+		}
+		wait, waited := k.waiting[team.queue]
+		if !waited || wait.started != mine.started {
+			k.waiting[team.queue] = soakWait{time.Now(), mine.started}
+			continue
+		}
+		Expect(time.Since(wait.since)).To(BeNumerically("<", soakPatience), "queue %s holds less than it deserves, %+v of %d, and waits although %s could give",
+			team.queue, mine, team.deserved, from)
+	}
+}
+
+// giver returns who could give a device to a team whose pods wait below what it deserves; none if empty.
+func (k *elasticitySoak) giver(team soakTeam, of, organizations map[string]soakHoldings) string {
+	mine, ours := of[team.queue], organizations[team.organization]
+	if mine.waiting == 0 || !mine.canTake(team.deserved) {
+		return ""
+	}
+	all := soakHoldings{}
+	for _, o := range organizations {
+		all = all.plus(o)
+	}
+	if all.keeps+all.promised < soakNodes*soakDevicesPerNode {
+		return "a free device"
+	}
+	for _, other := range k.teams {
+		theirs := of[other.queue]
+		if theirs.takeable == 0 || !theirs.canGive(other.deserved) {
+			continue
+		}
+		if other.organization == team.organization ||
+			ours.canTake(k.organizations[team.organization]) && organizations[other.organization].canGive(k.organizations[other.organization]) {
+			return fmt.Sprintf("queue %s with %+v, which deserves %d,", other.queue, theirs, other.deserved)
+		}
+	}
+	return ""
+}
+
+// holdings returns what teams and organizations hold now.
+func (k *elasticitySoak) holdings() (of, organizations map[string]soakHoldings) {
+	of, organizations = map[string]soakHoldings{}, map[string]soakHoldings{}
+	for _, h := range k.record.histories() {
+		team := of[h.pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey]]
+		terminates, single := h.pod.DeletionTimestamp != nil, metav1.GetControllerOf(h.pod) == nil
+		if h.pod.Spec.NodeName != "" {
+			team.started++
+		}
+		switch {
+		case h.holds() && terminates:
+			team.holds++
+		case h.holds():
+			team.holds++
+			team.keeps++
+			if single && h.runs() {
+				team.takeable++
+			}
+		case h.waits() && h.pod.Status.NominatedNodeName != "":
+			team.promised++
+		case h.waits() && single:
+			team.waiting++
+		}
+		of[h.pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey]] = team
+	}
+	for _, team := range k.teams {
+		organizations[team.organization] = organizations[team.organization].plus(of[team.queue])
+	}
+	return of, organizations
+}
+
+// promisesToKeep returns the pods that were promised a node and have not started, unless the test deleted them.
+func (k *elasticitySoak) promisesToKeep() []string {
+	var pods []string
+	for _, h := range k.record.histories() {
+		if h.nominated != "" && h.pod.Spec.NodeName == "" && !k.record.wasDeleted(h.pod.Labels[groupLabel]) {
+			pods = append(pods, h.pod.Name)
+		}
+	}
+	return pods
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+const (
+	// soakDuration is for how long jobs come, unless the environment variable ELASTICITY_SOAK says otherwise, such as
+	// ELASTICITY_SOAK=20m. Give go test a longer -timeout, too.
+	soakDuration = "40s"
+	// soakPatience is how long a queue may wait for a device that somebody could give. Pods take up to two seconds
+	// to end.
+	soakPatience = 10 * time.Second
+	soakStep     = 200 * time.Millisecond
+
+	soakNodes, soakDevicesPerNode = 4, 6
+	// soakCrowd is the number of waiting pods of a team to which no more jobs come.
+	soakCrowd = 4
+)
+
+// soakTeam is a queue of the soak. All pods use one device each.
+type soakTeam struct {
+	queue, organization string
+	deserved            int
+}
+
+type elasticitySoak struct {
+	*scene
+	random        *rand.Rand
+	teams         []soakTeam
+	organizations map[string]int // what they deserve
+	low, high     string
+	jobs          int
+	waiting       map[string]soakWait
+}
+
+// newElasticitySoak creates two organizations of five teams. Together they deserve all devices.
+func newElasticitySoak(ctx context.Context, s *scene) *elasticitySoak {
+	k := &elasticitySoak{
+		scene: s, random: rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0)), organizations: map[string]int{},
+		waiting: map[string]soakWait{},
+	}
+	k.low, k.high = s.priorities(ctx)
+	for i := range soakNodes {
+		s.h100s(ctx, fmt.Sprint("n", i), soakDevicesPerNode)
+	}
+	const half = soakNodes * soakDevicesPerNode / 2
+	for _, name := range []string{"east", "west"} {
+		organization := s.team(ctx, name, "root", s.deserves(half))
+		k.organizations[organization] = half
+		for i, deserved := range []int{3, 3, 2, 2, 2} {
+			queue := s.team(ctx, fmt.Sprint(name, "-", i), organization, s.deserves(int64(deserved)))
+			k.teams = append(k.teams, soakTeam{queue: queue, organization: organization, deserved: deserved})
+		}
+	}
+	return k
+}
+
+// soakElasticity lets random jobs come and go in ten queues, and checks every second what must always hold.
+func soakElasticity(ctx context.Context) {
+	duration, err := time.ParseDuration(cmp.Or(os.Getenv("ELASTICITY_SOAK"), soakDuration))
+	Expect(err).NotTo(HaveOccurred())
+	s := newScene(ctx)
+	k := newElasticitySoak(ctx, s)
+	DeferCleanup(deleteNamespace, s.namespace)
+
+	checked := time.Now()
+	step := time.NewTicker(soakStep)
+	defer step.Stop()
+	for began := time.Now(); time.Since(began) < duration; <-step.C {
+		k.act(ctx, time.Since(began))
+		if time.Since(checked) >= time.Second {
+			k.check(ctx)
+			checked = time.Now()
+		}
+	}
+
+	By("letting the last victims leave")
+	Eventually(k.promisesToKeep).WithContext(ctx).Should(BeEmpty(), "pods that were promised a node, and have not started")
+	evicted := s.record.evicted().sum()
+	AddReportEntry("soak", fmt.Sprintf("%d jobs, %d evictions", k.jobs, evicted))
+	Expect(evicted).To(BeNumerically("<=", s.record.nominated().sum()), "evictions, and pods that were promised a node")
+	Expect(evicted).To(BeNumerically(">", int(duration/(5*time.Second))), "so few evictions prove nothing")
+}
+
+// act adds a job, and sometimes deletes one. Most jobs come to a team that changes every five seconds, so that it
+// borrows what others take back afterwards.
+func (k *elasticitySoak) act(ctx context.Context, after time.Duration) {
+	team := k.teams[k.random.IntN(len(k.teams))]
+	if k.random.IntN(3) > 0 {
+		team = k.teams[int(after/(5*time.Second))*3%len(k.teams)]
+	}
+	waiting, jobs := 0, []string{}
+	for _, h := range k.record.histories() {
+		if h.waits() && h.pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey] == team.queue {
+			waiting++
+		}
+		if !h.ended() && h.pod.DeletionTimestamp == nil {
+			jobs = append(jobs, h.pod.Labels[groupLabel])
+		}
+	}
+	if waiting < soakCrowd {
+		k.add(ctx, team.queue)
+	}
+	if len(jobs) > 0 && k.random.IntN(10) == 0 {
+		k.removeJob(ctx, jobs[k.random.IntN(len(jobs))])
+	}
+	succeeded := metav1.ListOptions{FieldSelector: "status.phase=Succeeded"}
+	Expect(kube.CoreV1().Pods(k.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, succeeded)).To(Succeed())
+}
+
+func (k *elasticitySoak) add(ctx context.Context, queue string) {
+	k.jobs++
+	options := []podOption{claiming("one"), annotated("devicequota.io/run-for", fmt.Sprint(20+k.random.IntN(60), "s"))}
+	if k.random.IntN(2) == 0 {
+		options = append(options, ending(int64(1+k.random.IntN(2))))
+	}
+	name := fmt.Sprint("job-", k.jobs)
+	switch k.random.IntN(10) {
+	case 0:
+		k.singles(ctx, name, queue, 1, append(options, ofPriority(k.high))...)
+	case 1, 2:
+		k.job(ctx, name, queue, 2, 2, append(options, ofPriority(k.low))...)
+	case 3, 4:
+		k.job(ctx, name, queue, 3, 1, append(options, ofPriority(k.low))...)
+	default:
+		k.singles(ctx, name, queue, 1, append(options, ofPriority(k.low))...)
+	}
+}
+
+// removeJob deletes a Volcano Job, or a pod, in whatever state it is.
+func (k *elasticitySoak) removeJob(ctx context.Context, name string) {
+	k.remove(ctx, name)
+	Expect(ignoreNotFound(vc.BatchV1alpha1().Jobs(k.namespace).Delete(ctx, name, metav1.DeleteOptions{}))).To(Succeed())
+}
