@@ -4,8 +4,7 @@ package e2e
 
 import (
 	"context"
-
-	. "github.com/onsi/gomega"
+	"fmt"
 )
 
 // priorities creates the two classes of the scenarios.
@@ -33,7 +32,7 @@ var preemptScenarios = []scenario{
 		want: outcome{evicted: tally{"low": 1}, running: tally{"low": 3, "high": 1}},
 		then: func(ctx context.Context, s *scene) {
 			s.expectPromised("high")
-			s.expectTold(ctx, "low", "Preempted", SatisfyAll(names(s.name("team"), s.class, "priority"), MatchRegexp(`\b1000\b`)))
+			s.expectTold(ctx, "low", "Preempted", names(fmt.Sprintf("pod %s/high-0 of the same queue <%s>", s.namespace, s.name("team")), "priority <1000>", "has <1>"))
 		},
 	},
 	{
