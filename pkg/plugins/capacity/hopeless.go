@@ -68,11 +68,25 @@ func (p *plugin) isHopeless(rule eviction.Rule, job *api.JobInfo) bool {
 func (p *plugin) noteHopeless(rule eviction.Rule, job *api.JobInfo) {
 	now := answer{state: p.stateFor(job)}
 	if rule == eviction.Reclaim {
-		now.cannot = p.cannotReclaim(job)
+		now.cannot = told(p.cache.hopeless.answers[question{rule, job.PodGroup.UID}].cannot, p.cannotReclaim(job))
 		now.protected = p.protected[job.UID]
 	}
 	p.cache.hopeless.answers[question{rule, job.PodGroup.UID}] = now
 	p.tellCannotReclaim(now.cannot)
+}
+
+// told returns what the queue was told last if only what it holds has changed since, so that it is not told anew whenever a pod
+// comes or goes.
+func told(last, now *report.CannotReclaim) *report.CannotReclaim {
+	if last == nil || now == nil {
+		return now
+	}
+	same := *now
+	same.Held, same.Gangs, same.Budgets = last.Held, last.Gangs, last.Budgets
+	if same == *last {
+		return last
+	}
+	return now
 }
 
 // forgetHopeless drops what is remembered of jobs that are gone.
