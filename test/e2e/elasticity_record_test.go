@@ -4,8 +4,12 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -152,4 +156,21 @@ func (r *podRecord) wasDeleted(group string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.deleted[group]
+}
+
+// describe lists what happened to each pod, for messages of failures.
+func (r *podRecord) describe() string {
+	var lines []string
+	for uid, h := range r.histories() {
+		by := "nobody"
+		for _, c := range h.pod.Status.Conditions {
+			if c.Type == corev1.DisruptionTarget {
+				by = c.Reason
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s %s, created %s: phase %s, node %q, promised %q, gone %t, evicted %t by %s",
+			h.pod.Name, uid, h.pod.CreationTimestamp.Format(time.TimeOnly), h.pod.Status.Phase, h.pod.Spec.NodeName, h.nominated, h.gone, h.evicted, by))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }

@@ -86,7 +86,7 @@ func play(disrupt func(context.Context), scenarios ...scenario) {
 	for _, p := range performances {
 		It(p.name, func(ctx context.Context) {
 			Expect(p.broken).NotTo(HaveOccurred())
-			Eventually(p.record.outcome).WithContext(ctx).WithTimeout(max(time.Until(deadline), time.Second)).Should(Equal(p.want))
+			Eventually(p.record.outcome).WithContext(ctx).WithTimeout(max(time.Until(deadline), time.Second)).Should(Equal(p.want), p.record.describe)
 			if p.then != nil {
 				p.then(ctx, p.scene)
 			}
@@ -103,7 +103,7 @@ func play(disrupt func(context.Context), scenarios ...scenario) {
 					continue
 				}
 				if now := p.record.outcome(); !reflect.DeepEqual(now, p.want) {
-					changed = append(changed, fmt.Sprintf("%s: %v, want %v", p.name, now, p.want))
+					changed = append(changed, fmt.Sprintf("%s: %v, want %v\n%s", p.name, now, p.want, p.record.describe()))
 				}
 			}
 			return changed
