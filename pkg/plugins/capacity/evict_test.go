@@ -170,3 +170,16 @@ func TestAJobEntersByRight(t *testing.T) {
 		t.Errorf("the job that asks for more than the queue deserves is %s", phase)
 	}
 }
+
+// TestPodsOfAGangThatDiffer: they belong to no task of a Job that would say that they are alike.
+func TestPodsOfAGangThatDiffer(t *testing.T) {
+	s := lending()
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(3)}, "lender": {Deserved: counts(1)}})
+	one, two := s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(2, newPod("g-1", "", cpu(1)))
+	selects := newPod("g-2", "", cpu(1))
+	selects.Spec.NodeSelector = map[string]string{"on": "n2"}
+	s.Nodes = append(s.Nodes, newFixture(2).Nodes[0].DeepCopy())
+	s.Nodes[1].Name, s.Nodes[1].Labels = "n2", map[string]string{"on": "n2"}
+	s.job("g", "q", inqueue, nil, one, two, selects)
+	expectStatuses(t, s.act(t), "g-0:Pipelined g-1:Pipelined g-2:Pipelined low-0:Releasing low-1:Releasing low-2:Releasing low-3:Running")
+}

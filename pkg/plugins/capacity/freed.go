@@ -14,6 +14,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
 // What was freed for a pod by evictions is kept for it: the pod has a nominated node, which the API server keeps, so that this
@@ -217,7 +219,7 @@ func (r *reservation) freeNode(task *api.TaskInfo) *api.NodeInfo {
 		return nil
 	}
 	startable := func(node *api.NodeInfo) bool {
-		return task.InitResreq.LessEqual(node.Idle, api.Zero) && r.session.PredicateForAllocateAction(task, node) == nil
+		return eviction.InShard(r.session, node) && task.InitResreq.LessEqual(node.Idle, api.Zero) && r.session.PredicateForAllocateAction(task, node) == nil
 	}
 	if node := r.session.Nodes[r.cache.reservations.nodeOf(task.Pod)]; node != nil && startable(node) {
 		return node

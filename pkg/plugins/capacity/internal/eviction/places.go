@@ -9,7 +9,10 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
+	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	volcanoutil "volcano.sh/volcano/pkg/util"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
@@ -42,13 +45,14 @@ func quoteOf(costs []victims.Unit, set []int, ok bool, version int) quote {
 
 // placesOf returns where the pods of the task's role may go. PrePredicate of the task must have run.
 func (a *asker) placesOf(task *api.TaskInfo) *places {
-	if known := a.roles[task.TaskRole]; known != nil {
+	role := roleOf(task)
+	if known := a.roles[role]; known != nil {
 		return known
 	}
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
 	suits := make([]bool, len(all))
 	workqueue.ParallelizeUntil(context.Background(), filterWorkers, len(all), func(i int) {
-		suits[i] = !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil
+		suits[i] = InShard(a.Session, all[i]) && !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil
 	})
 	found := &places{}
 	for i, node := range all {
@@ -61,7 +65,7 @@ func (a *asker) placesOf(task *api.TaskInfo) *places {
 	if a.roles == nil {
 		a.roles = map[string]*places{}
 	}
-	a.roles[task.TaskRole] = found
+	a.roles[role] = found
 	return found
 }
 
@@ -74,4 +78,10 @@ func (p *places) cheapest() int {
 		}
 	}
 	return best
+}
+
+// InShard reports whether the scheduler may use a node.
+func InShard(ssn *framework.Session, node *api.NodeInfo) bool {
+	hard := options.ServerOpts != nil && options.ServerOpts.ShardingMode == volcanoutil.HardShardingMode
+	return !hard || ssn.NodesInShard.Has(node.Name)
 }
