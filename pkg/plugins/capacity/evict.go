@@ -62,15 +62,28 @@ func (p *plugin) asks(rule eviction.Rule, job *api.JobInfo) bool {
 	return valid == nil || valid.Pass
 }
 
-// decides reports whether this plugin, and not upstream, decides about evictions for a job: some pod of it asks for devices,
-// or for cards that its queue limits or deserves.
+// decides reports whether this plugin, and not upstream, decides about evictions for a job: some pod of it asks for devices
+// or limited cards.
 func (p *plugin) decides(job *api.JobInfo) bool {
+	decides, known := p.decided[job.UID]
+	if known {
+		return decides
+	}
 	for _, task := range job.Tasks {
-		if pod := p.snapshot.Known(task.Pod); pod != nil && pod.InLedger && (pod.HasClaims && p.devices != nil || p.snapshot.CountsCards(pod)) {
-			return true
+		if decides = p.asksForDevices(task); decides {
+			break
 		}
 	}
-	return false
+	if p.decided == nil {
+		p.decided = map[api.JobID]bool{}
+	}
+	p.decided[job.UID] = decides
+	return decides
+}
+
+func (p *plugin) asksForDevices(task *api.TaskInfo) bool {
+	pod := p.snapshot.Known(task.Pod)
+	return pod != nil && pod.InLedger && (pod.HasClaims && p.devices != nil || p.snapshot.CountsCards(pod))
 }
 
 // makeRoom evicts others for a job if that is right.

@@ -84,6 +84,8 @@ type plugin struct {
 	evicting bool
 	// kept has the nodes where something is kept for pods that others were evicted for. It is nil until keepFreed has run.
 	kept map[string]bool
+	// decided says for which jobs this plugin decides about evictions. It has the jobs that somebody asked about.
+	decided map[api.JobID]bool
 	// protected has how many pods of gangs keep each job from getting what its queue deserves. It is nil if none do.
 	protected map[api.JobID]int
 	// clusterState is a hash of what decides whether others can be evicted, zero if it is not known.
