@@ -62,8 +62,8 @@ func (p *plugin) asks(rule eviction.Rule, job *api.JobInfo) bool {
 	return valid == nil || valid.Pass
 }
 
-// decides reports whether this plugin, and not upstream, decides about evictions for a job: some pod of it asks for devices
-// or limited cards.
+// decides reports whether this plugin, and not upstream, decides about evictions for a job: some pod of it asks for devices,
+// or for cards that its queue limits or deserves.
 func (p *plugin) decides(job *api.JobInfo) bool {
 	decides, known := p.decided[job.UID]
 	if known {
