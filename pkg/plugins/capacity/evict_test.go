@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -15,6 +16,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/card"
 )
 
 // act executes this plugin's actions in the shipped order.
@@ -182,4 +184,18 @@ func TestPodsOfAGangThatDiffer(t *testing.T) {
 	s.Nodes[1].Name, s.Nodes[1].Labels = "n2", map[string]string{"on": "n2"}
 	s.job("g", "q", inqueue, nil, one, two, selects)
 	expectStatuses(t, s.act(t), "g-0:Pipelined g-1:Pipelined g-2:Pipelined low-0:Releasing low-1:Releasing low-2:Releasing low-3:Running")
+}
+
+// TestDevicesThatCountAsCardsAreTakenBack: the class of the devices names a card, of which the queue deserves two. Its pods request no card.
+func TestDevicesThatCountAsCardsAreTakenBack(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+	s.withElasticCards(map[string]cardLimits{"q": {deserved: `{"H100": 2}`}, "lender": {deserved: `{"H100": 2}`}})
+	s.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: h100, Annotations: map[string]string{card.NameAnnotation: "H100"}}}}
+	for i := range 4 {
+		name := fmt.Sprint("low-", i)
+		s.job(name, "lender", running, nil, s.holding(i, 1, newPod(name, "n1", cpu(1))))
+	}
+	s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
+	expectStatuses(t, s.act(t), "low-0:Releasing low-1:Running low-2:Running low-3:Running p:Pipelined")
 }

@@ -72,15 +72,16 @@ func (q *question) lacks(o ledger.Ordinal, free *api.Resource, lacksDevices bool
 	case ledger.Resource:
 		return q.lacksResource(d.Name, free)
 	case ledger.Card:
-		for i := range q.pod.Cards.Requests {
-			if q.lacksResource(string(q.pod.Cards.Requests[i].Resource), free) {
-				return true
-			}
-		}
-		return false
+		return lacksDevices || q.lacksCards(free) // devices may count as cards
 	default:
 		return lacksDevices
 	}
+}
+
+func (q *question) lacksCards(free *api.Resource) bool {
+	return q.pod.Cards != nil && slices.ContainsFunc(q.pod.Cards.Requests, func(request demand.CardRequest) bool {
+		return q.lacksResource(string(request.Resource), free)
+	})
 }
 
 func (q *question) lacksResource(name string, free *api.Resource) bool {
