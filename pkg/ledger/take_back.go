@@ -102,20 +102,23 @@ func (l *Ledger) Excess(q QueueID, o Ordinal) float64 {
 // MayEnterByRight reports whether a job that needs at least these amounts may enter the queue although an ancestor has no room for
 // it, because the queue may take back what it needs. What an ancestor lacks is taken from its other descendants, so that
 // this ancestor, and those above it, do not get more. Up to that ancestor, the queue and its ancestors must stay within
-// their targets, what other jobs still need included, and the highest of them must have one. Spare is what jobs of the
-// queue would lose to the job. It makes room in the queue itself, too.
+// their targets, what other jobs still need included, and the highest of them must have one. Resources need no target if
+// the queue deserves the cards or devices that the job needs, because pods that give these back give back resources, too.
+// Spare is what jobs of the queue would lose to the job. It makes room in the queue itself, too.
 func (l *Ledger) MayEnterByRight(q QueueID, minimum, spare Amounts) bool {
+	deserves := l.deservesDevices(q, minimum)
 	for _, e := range minimum {
-		if e.Amount.Sign() > 0 && !l.mayEnterByRight(q, e, spare.Of(e.Dimension)) {
+		if e.Amount.Sign() > 0 && !l.mayEnterByRight(q, e, spare.Of(e.Dimension), deserves) {
 			return false
 		}
 	}
 	return true
 }
 
-func (l *Ledger) mayEnterByRight(q QueueID, e Entry, spare Amount) bool {
+func (l *Ledger) mayEnterByRight(q QueueID, e Entry, spare Amount, deserves bool) bool {
 	more, err := e.Amount.Sub(spare)
-	withinTargets, hasTarget := true, false // of the queues below id
+	right := false // of the queue below id to take back
+	withinTargets := true
 	for id := q; id != none; id = l.queues[id].parent {
 		var total Amount
 		if err == nil {
@@ -128,7 +131,7 @@ func (l *Ledger) mayEnterByRight(q QueueID, e Entry, spare Amount) bool {
 			return false
 		}
 		if limit := l.limitAt(id, e.Dimension, withAncestors); limit.exceededBy(total) {
-			if !withinTargets || !hasTarget {
+			if !right {
 				return false
 			}
 			lacking, _ := total.Sub(limit.Amount)
@@ -138,7 +141,34 @@ func (l *Ledger) mayEnterByRight(q QueueID, e Entry, spare Amount) bool {
 			total = limit.Amount
 		}
 		target := l.Target(id, e.Dimension)
-		withinTargets, hasTarget = withinTargets && !target.exceededBy(total), target.Set
+		withinTargets = withinTargets && !target.exceededBy(total)
+		right = withinTargets && target.Set || deserves && l.dimensions.names[e.Dimension].Kind == Resource
 	}
 	return true
+}
+
+// deservesDevices reports whether the queue, or the lowest queue above it that has a target, would stay within it with some card
+// or devices that a job needs.
+func (l *Ledger) deservesDevices(q QueueID, minimum Amounts) bool {
+	for _, e := range minimum {
+		if e.Amount.Sign() > 0 && l.dimensions.names[e.Dimension].Kind != Resource && l.withinTarget(q, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Ledger) withinTarget(q QueueID, e Entry) bool {
+	for id := q; id != none; id = l.queues[id].parent {
+		target := l.Target(id, e.Dimension)
+		if !target.Set {
+			continue
+		}
+		total, err := l.committed(id, e.Dimension)
+		if err == nil {
+			total, err = total.Add(e.Amount)
+		}
+		return err == nil && !target.exceededBy(total)
+	}
+	return false
 }

@@ -137,6 +137,27 @@ func TestEnteringByRight(t *testing.T) {
 			}
 		})
 	}
+	t.Run("resources need no target if the queue deserves the devices", func(t *testing.T) {
+		dimensions := &Dimensions{}
+		gpu, cpu := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "h100"}), dimensions.Ordinal(Dimension{Kind: Resource, Name: "cpu"})
+		both := func(units int64) Amounts {
+			return Amounts{{Dimension: gpu, Amount: Units(units)}, {Dimension: cpu, Amount: Units(units)}}
+		}
+		books, _ := New(dimensions, nil, []QueueSpec{
+			{Name: "root", Capability: both(4)}, {Name: "a", Parent: "root", Deserved: both(2)[:1]}, {Name: "b", Parent: "root", Deserved: both(2)[:1]},
+		})
+		if err := books.Charge(books.ids["b"], "b", Demand{NewPart(both(4))}); err != nil {
+			t.Fatal(err)
+		}
+		for units, want := range map[int64]bool{2: true, 3: false} {
+			if got := books.MayEnterByRight(books.ids["a"], both(units), nil); got != want {
+				t.Errorf("a job with %d devices and cores enters: %t", units, got)
+			}
+		}
+		if books.MayEnterByRight(books.ids["a"], both(1)[1:], nil) {
+			t.Error("a job without devices takes back resources that nobody deserves")
+		}
+	})
 	t.Run("what other jobs still need counts", func(t *testing.T) {
 		books, o := takeBackTree(t, full)
 		if err := books.Add(books.ids["a"], Inqueue, Amounts{{Dimension: o, Amount: Units(1)}}); err != nil {
