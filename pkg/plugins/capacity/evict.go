@@ -14,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
@@ -123,11 +124,12 @@ func (p *plugin) disruptionBudgets() policylisters.PodDisruptionBudgetLister {
 	return p.session.InformerFactory().Policy().V1().PodDisruptionBudgets().Lister()
 }
 
-// obtainable returns an error if a pod could not have its devices on a node even if these pods were gone.
-func (p *plugin) obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) error {
+// obtainable returns what the devices of a pod would come to on a node if these pods were gone. The error says why the pod could
+// not have its devices there even then.
+func (p *plugin) obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error) {
 	placement := p.existingPlacement(task)
 	if placement == nil || !placement.begun || placement.devices == nil {
-		return errors.New("PrePredicate of the pod has not run")
+		return nil, errors.New("PrePredicate of the pod has not run")
 	}
 	return p.devices.Obtainable(placement.devices, node.Node, append(p.leaving(node), gone...))
 }

@@ -199,3 +199,18 @@ func TestDevicesThatCountAsCardsAreTakenBack(t *testing.T) {
 	s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
 	expectStatuses(t, s.act(t), "low-0:Releasing low-1:Running low-2:Running low-3:Running p:Pipelined")
 }
+
+// TestAllDevicesOfANodeAreMoreThanAQueueDeserves: how many devices a claim comes to is known only when they are picked.
+func TestAllDevicesOfANodeAreMoreThanAQueueDeserves(t *testing.T) {
+	for deserved, want := range map[int64]string{
+		2: "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending",
+		4: "low-0:Releasing low-1:Releasing low-2:Releasing low-3:Releasing p:Pipelined",
+	} {
+		s := lending()
+		s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(deserved)}, "lender": {Deserved: counts(0)}})
+		s.job("p", "q", inqueue, nil, s.claimed(1, newPod("p", "", cpu(1))))
+		exactly := s.ResourceClaims[len(s.ResourceClaims)-1].Spec.Devices.Requests[0].Exactly
+		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
+		expectStatuses(t, s.act(t), want)
+	}
+}

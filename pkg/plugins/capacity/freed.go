@@ -50,13 +50,16 @@ func (p *plugin) reserved() []*api.JobInfo {
 	known := &p.cache.reservations
 	known.forget(p.session.Jobs)
 	var jobs []*api.JobInfo
+	waiting := map[types.UID]bool{}
 	for _, job := range p.session.Jobs {
 		if job.IsPending() || job.PodGroup == nil || len(p.nominated(job)) == 0 || !p.decides(job) {
 			continue
 		}
+		waiting[job.PodGroup.UID] = true
 		known.expire(job, p.nominated(job), p.cache.clock.Now(), p.arguments.reservationTimeout)
 		jobs = append(jobs, job)
 	}
+	keepOnly(known.since, waiting)
 	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
 	})

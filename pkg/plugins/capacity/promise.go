@@ -58,5 +58,6 @@ func (p *plugin) checkReclaim(task *api.TaskInfo, name string, victims []*demand
 		return fmt.Errorf("node %s is not in this session", name)
 	}
 	placement.reclaimed = reclaimed{node: name, victims: victims}
-	return p.devices.Obtainable(placement.devices, node.Node, append(p.leaving(node), victims...))
+	_, err := p.devices.Obtainable(placement.devices, node.Node, append(p.leaving(node), victims...))
+	return err
 }

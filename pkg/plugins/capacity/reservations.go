@@ -82,7 +82,7 @@ func (r *reservations) hasFailed(job *api.JobInfo, node string) bool {
 
 // forget drops the jobs that are gone or have no pod any more that waits, and the pods that do not wait any more.
 func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
-	if len(r.nodes) == 0 && len(r.promises) == 0 && len(r.since) == 0 && len(r.failed) == 0 {
+	if len(r.nodes) == 0 && len(r.promises) == 0 && len(r.failed) == 0 {
 		return
 	}
 	groups, pods := map[types.UID]bool{}, map[types.UID]bool{}
@@ -93,7 +93,6 @@ func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
 	}
 	keepOnly(r.nodes, pods)
 	keepOnly(r.promises, pods)
-	keepOnly(r.since, groups)
 	keepOnly(r.failed, groups)
 }
 

@@ -48,10 +48,28 @@ func (s *Session) Promise(state *State, node *corev1.Node, leaving []*demand.Pod
 	return nil
 }
 
-// Obtainable returns an error if a pod could not have its devices on a node even if the leaving pods were gone.
-func (s *Session) Obtainable(state *State, node *corev1.Node, leaving []*demand.Pod) error {
-	_, err := s.pickWithout(state, node, leaving)
-	return err
+// Obtainable returns what the claims of a pod that need devices would come to on a node if the leaving pods were gone. The error
+// says why the pod could not have its devices there even then.
+func (s *Session) Obtainable(state *State, node *corev1.Node, leaving []*demand.Pod) (ledger.Amounts, error) {
+	claims, err := s.pickWithout(state, node, leaving)
+	if err != nil {
+		return nil, err
+	}
+	var sum ledger.Amounts
+	for i := range claims {
+		known := slices.IndexFunc(state.unallocated, func(claim *demand.Claim) bool { return claim.Object.UID == claims[i].UID })
+		if known < 0 {
+			continue
+		}
+		amounts, _, err := s.Claims.Picked(state.unallocated[known], claims[i].Status.Allocation)
+		if err == nil {
+			sum, err = sum.PlusAll(amounts)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
 }
 
 // pickWithout picks devices on a node as if the leaving pods were gone, for the claims that need some. It returns these claims.

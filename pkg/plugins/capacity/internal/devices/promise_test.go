@@ -44,7 +44,7 @@ func TestPromise(t *testing.T) {
 			}
 			pod := f.pod("p", "q", "wanted")
 			state := f.preFilter(pod)
-			if err := f.session.Obtainable(state, f.node("n1"), leaving); (err != nil) != c.fails {
+			if _, err := f.session.Obtainable(state, f.node("n1"), leaving); (err != nil) != c.fails {
 				t.Errorf("obtainable: %v", err)
 			}
 			if got := f.free("n1", "h100"); got != 1 {
@@ -127,13 +127,13 @@ func TestPodsThatShareAClaimArePromisedTheSameDevices(t *testing.T) {
 	leaving := []*demand.Pod{f.pod("a", "q", "c")}
 	first, second, other := f.pod("first", "q", "shared"), f.pod("second", "q", "shared"), f.pod("other", "q", "own")
 	f.try(f.session.Promise(f.preFilter(first), f.node("n1"), leaving))
-	if err := f.session.Obtainable(f.preFilter(second), f.node("n1"), leaving); err != nil {
+	if _, err := f.session.Obtainable(f.preFilter(second), f.node("n1"), leaving); err != nil {
 		t.Errorf("the second pod that shares the claim: %v", err)
 	}
 	if err := f.session.Promise(f.preFilter(second), f.node("n1"), leaving); err != nil {
 		t.Errorf("the second pod that shares the claim: %v", err)
 	}
-	if err := f.session.Obtainable(f.preFilter(second), f.node("n2"), nil); err == nil {
+	if _, err := f.session.Obtainable(f.preFilter(second), f.node("n2"), nil); err == nil {
 		t.Error("the second pod can be promised devices of another node for the claim that it shares")
 	}
 	f.session.Unreserve(first)

@@ -54,7 +54,7 @@ func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) 
 func (q *question) findShort() {
 	books := q.Snapshot.Ledger
 	free := q.node.FutureIdle()
-	lacksDevices := q.pod.HasClaims && q.Obtainable(q.task, q.node, nil) != nil
+	lacksDevices := q.pod.HasClaims && !q.hasDevices(nil)
 	for _, e := range uncharged(books, q.asked) {
 		refusal, err := books.Fits(q.pod.Queue, ledger.Demand{ledger.NewPart(ledger.Amounts{e})})
 		if err != nil || refusal != nil {
@@ -156,7 +156,36 @@ func (q *question) enough(set []int) bool {
 	if refusal, err := books.Fits(q.pod.Queue, q.asked); refusal != nil || err != nil {
 		return false
 	}
-	return !q.pod.HasClaims || q.Obtainable(q.task, q.node, q.podsOf(set)) == nil
+	if !q.pod.HasClaims {
+		return true
+	}
+	picked, err := q.Obtainable(q.task, q.node, q.podsOf(set))
+	return err == nil && q.mayTake(books, set, picked)
+}
+
+// mayTake reports whether the asker has a right to all that was picked: that may be more than what is known of a claim before, such
+// as all devices of a node.
+func (q *question) mayTake(books *ledger.Ledger, set []int, picked ledger.Amounts) bool {
+	for _, e := range q.short {
+		amount := picked.Of(e.Dimension)
+		if q.rule == Preempt || amount.Cmp(e.Amount) <= 0 {
+			continue
+		}
+		for _, i := range set {
+			u := &q.all[i]
+			takes := u.frees.Of(e.Dimension).Sign() > 0 && q.isDeserved(books, u, e.Dimension)
+			if takes && slices.ContainsFunc(u.queues, func(from ledger.QueueID) bool { return !books.MayTakeBack(q.queue, from, e.Dimension, amount) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hasDevices reports whether the pod could have its devices without these units.
+func (q *question) hasDevices(set []int) bool {
+	_, err := q.Obtainable(q.task, q.node, q.podsOf(set))
+	return err == nil
 }
 
 func (q *question) hasResources(set []int) bool {

@@ -31,18 +31,20 @@ func (r Rule) applies(a *asker, victim *api.JobInfo) bool {
 	}
 }
 
-// justified reports whether the asker may evict a unit, given the ledger without all victims: in a dimension that is
-// short, and of which the unit frees some, the asker has a right and the queues of the unit keep theirs.
+// justified reports whether the asker may evict a unit, given the ledger without all victims: of something that is short, and
+// of which the unit frees some, the asker has a right to as much as it asks for, and the queues of the unit keep what
+// they deserve. That must hold for all cards and devices among it that anybody deserves.
 func (r Rule) justified(a *asker, books *ledger.Ledger, u *unit, short ledger.Amounts) bool {
 	helps := false
 	for _, e := range short {
 		if u.frees.Of(e.Dimension).Sign() <= 0 {
 			continue
 		}
-		if r == Preempt || a.mayTakeBack(books, u, e) {
-			helps = true
-			break
+		may := r == Preempt || a.mayTakeBack(books, u, e)
+		if !may && a.isDeserved(books, u, e.Dimension) {
+			return false
 		}
+		helps = helps || may
 	}
 	if !helps || r == Preempt {
 		return helps
@@ -62,4 +64,17 @@ func (a *asker) mayTakeBack(books *ledger.Ledger, u *unit, asked ledger.Entry) b
 		}
 	}
 	return true
+}
+
+// isDeserved reports whether it is settled who deserves how many of some cards or devices.
+func (a *asker) isDeserved(books *ledger.Ledger, u *unit, o ledger.Ordinal) bool {
+	if books.Dimension(o).Kind == ledger.Resource {
+		return false
+	}
+	for _, queue := range u.queues {
+		if top, _ := books.Branches(a.queue, queue); books.Target(top, o).Set {
+			return true
+		}
+	}
+	return false
 }

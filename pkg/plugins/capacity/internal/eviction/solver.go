@@ -23,9 +23,9 @@ type Config struct {
 	Owner string
 	// CardsOn returns what a pod would be charged for the cards of a node, nil if no queue limits its cards.
 	CardsOn func(*demand.Pod, *corev1.Node) *ledger.Part
-	// Obtainable returns an error if a pod, whose PrePredicate has run, could not have its devices on a node even if
-	// these pods were gone in addition to those that are leaving.
-	Obtainable func(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) error
+	// Obtainable returns what the devices of a pod, whose PrePredicate has run, would come to on a node if these pods were gone
+	// in addition to those that are leaving. The error says why the pod could not have them there even then.
+	Obtainable func(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error)
 	// Avoids reports whether a job must not get a node.
 	Avoids func(*api.JobInfo, *api.NodeInfo) bool
 	// Budgets reads PodDisruptionBudgets. It may be nil.
