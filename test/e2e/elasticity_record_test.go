@@ -103,7 +103,8 @@ func (r *podRecord) see(pod *corev1.Pod, gone bool) {
 	if pod.Status.NominatedNodeName != "" {
 		h.nominated = pod.Status.NominatedNodeName
 	}
-	if (gone || pod.DeletionTimestamp != nil) && !h.succeeded() && !r.deleted[pod.Labels[groupLabel]] {
+	// A pod without a node holds nothing: Volcano's controller may delete it and create another one.
+	if (gone || pod.DeletionTimestamp != nil) && pod.Spec.NodeName != "" && !h.succeeded() && !r.deleted[pod.Labels[groupLabel]] {
 		h.evicted = true
 	}
 }

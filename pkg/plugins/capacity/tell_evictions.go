@@ -3,6 +3,8 @@
 package capacity
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -39,7 +41,15 @@ func (p *plugin) why(rule eviction.Rule, job *api.JobInfo, victim *eviction.Vict
 	}
 }
 
-func nameOf(job *api.JobInfo) string { return job.Namespace + "/" + job.Name }
+// nameOf returns the name that the owner of a job knows: that of what the PodGroup was made for.
+func nameOf(job *api.JobInfo) string {
+	if job.PodGroup != nil {
+		if owner := metav1.GetControllerOf(&job.PodGroup.PodGroup); owner != nil {
+			return job.Namespace + "/" + owner.Name
+		}
+	}
+	return job.Namespace + "/" + job.Name
+}
 
 func (p *plugin) shareOf(share eviction.Share) report.QueueShare {
 	return report.QueueShare{Queue: p.snapshot.Ledger.Name(share.Queue), Held: share.Held, Deserved: share.Deserved}
