@@ -53,6 +53,9 @@ type Choice struct {
 func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim, quota Quota, effort *NodeEffort,
 ) ([]resourceapi.AllocationResult, error) {
 	reachable := a.catalog.slicesFor(node.Name)
+	if a.short(ctx, reachable, claims) {
+		return nil, nil
+	}
 	solver, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, reachable, a.celCache)
 	if err != nil {
 		return nil, err
