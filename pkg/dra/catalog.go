@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -49,6 +50,8 @@ type Catalog struct {
 	// ofNode has the slices of a single node, anywhere the slices that several nodes may reach.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
+	// members has whether devices match classes. It is filled when this is asked.
+	members sync.Map
 }
 
 // NewCatalog returns a catalog of classes and slices. The caller must not change them afterwards.

@@ -109,17 +109,41 @@ func (a *Allocator) free(slices []*resourceapi.ResourceSlice) ([]unused, bool) {
 
 // matches reports whether a device matches a request and its class.
 func (a *Allocator) matches(ctx context.Context, device unused, request *resourceapi.ExactDeviceRequest) (bool, error) {
-	class, _ := a.catalog.Class(request.DeviceClassName)
+	matches, err := a.ofClass(ctx, device, request.DeviceClassName)
+	if err != nil || !matches {
+		return false, err
+	}
+	return a.selects(ctx, device, request.Selectors)
+}
+
+// membership is a question that a catalog answers once: whether a device matches a class.
+type membership struct {
+	device *resourceapi.Device
+	class  string
+}
+
+func (a *Allocator) ofClass(ctx context.Context, device unused, name string) (bool, error) {
+	key := membership{device.Device, name}
+	if known, found := a.catalog.members.Load(key); found {
+		return known.(bool), nil
+	}
+	class, _ := a.catalog.Class(name)
+	matches, err := a.selects(ctx, device, class.Spec.Selectors)
+	if err == nil {
+		a.catalog.members.Store(key, matches)
+	}
+	return matches, err
+}
+
+func (a *Allocator) selects(ctx context.Context, device unused, selectors []resourceapi.DeviceSelector) (bool, error) {
 	described := cel.Device{Driver: device.driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity}
-	for _, selectors := range [][]resourceapi.DeviceSelector{class.Spec.Selectors, request.Selectors} {
-		for _, expression := range expressionsOf(selectors) {
-			compiled := a.celCache.GetOrCompile(expression)
-			if compiled.Error != nil {
-				return false, compiled.Error
-			}
-			if matches, _, err := compiled.DeviceMatches(ctx, described); err != nil || !matches {
-				return false, err
-			}
+	for _, expression := range expressionsOf(selectors) {
+		compiled := a.celCache.GetOrCompile(expression)
+		if compiled.Error != nil {
+			return false, compiled.Error
+		}
+		if matches, _, err := compiled.DeviceMatches(ctx, described); err != nil || !matches {
+			return false, err
 		}
 	}
 	return true, nil
