@@ -223,15 +223,16 @@ func usedOnlyBy(pods map[types.UID]bool, claim *resourceapi.ResourceClaim) bool 
 
 // withdraw undoes Promise.
 func (s *Session) withdraw(pod *demand.Pod) {
-	for uid, promise := range s.promises {
-		if !promise.pods[pod.Object.UID] {
+	for _, claim := range pod.Claims {
+		promise := s.promises[claim.Object.UID]
+		if promise == nil || !promise.pods[pod.Object.UID] {
 			continue
 		}
 		delete(promise.pods, pod.Object.UID)
 		if len(promise.pods) == 0 {
 			promise.withdraw()
 			s.forgetPromise(promise.claim.Status.Allocation)
-			delete(s.promises, uid)
+			delete(s.promises, claim.Object.UID)
 		}
 	}
 }
