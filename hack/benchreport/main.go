@@ -65,7 +65,7 @@ func benchstat(tools string, printed []byte) (string, error) {
 		return "", err
 	}
 	command := exec.Command(filepath.Join(tools, "benchstat"), "-col", "/plugin@(upstream ours)", "-row", "/op,/queues,/depth,/pods",
-		"-filter", "/plugin:(upstream OR ours)", file.Name())
+		"-filter", ".name:Capacity AND /plugin:(upstream OR ours)", file.Name())
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	return string(out), err
@@ -98,12 +98,47 @@ memory it allocates on the heap:
 			duration(theirs.nanoseconds), duration(ours.nanoseconds), times(theirs.nanoseconds, ours.nanoseconds), times(theirs.bytes, ours.bytes))
 	}
 	fmt.Fprintf(&out, "\n![cost against size](performance.svg)\n\nThe same results, compared by benchstat:\n\n```\n%s```\n", tables)
+	r.writeEvictions(&out)
 	out.WriteString(cards)
 	for _, name := range r.names {
 		measured := median(r.alone[name])
 		fmt.Fprintf(&out, "| %s | %s | %.0f B |\n", name, duration(measured.nanoseconds), measured.bytes)
 	}
 	return out.Bytes()
+}
+
+// evictions is the header of the table of actions that evict.
+const evictions = `
+## Evictions
+
+These benchmarks run one action in a cluster with eight devices on each node. Pods of one queue have all of them. Preempt is asked by a pod of
+high priority in that queue. Reclaim is asked by jobs of a queue that deserves all devices. Jobs ask for pods × devices. Only the
+action is measured, without the start of the session. The pods that wait are new to the scheduler each time. In the row "asked again", nobody
+can be evicted, and the session before has found that out.
+
+Upstream's actions do not know the devices of ResourceClaims. They are asked for as many of an extended resource, and take the first node that will
+do. This project's actions take the cheapest victims of all nodes, and evict for a gang only if all of it fits.
+
+| action | nodes | jobs | asked | upstream, extended resource | ours, extended resource | ours, ResourceClaims | memory of the three |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+`
+
+func (r results) writeEvictions(out *bytes.Buffer) {
+	out.WriteString(evictions)
+	for _, e := range r.evictionsOrder {
+		asked := strings.ReplaceAll(e.asked, "x", "×")
+		if e.again == "true" {
+			asked += " asked again"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |", e.op, e.nodes, e.jobs, asked)
+		var memory []string
+		for _, by := range []string{"extended upstream", "extended ours", "claims ours"} {
+			measured := median(r.evictions[e][by])
+			fmt.Fprintf(out, " %s |", duration(measured.nanoseconds))
+			memory = append(memory, fmt.Sprintf("%.1f MB", measured.bytes/1e6))
+		}
+		fmt.Fprintf(out, " %s |\n", strings.Join(memory, ", "))
+	}
 }
 
 // cards is the header of the table of benchmarks without a counterpart upstream.
@@ -141,7 +176,9 @@ func duration(nanoseconds float64) string {
 		return fmt.Sprintf("%.0f ns", nanoseconds)
 	case nanoseconds < 1e6:
 		return fmt.Sprintf("%.1f µs", nanoseconds/1e3)
-	default:
+	case nanoseconds < 1e9:
 		return fmt.Sprintf("%.1f ms", nanoseconds/1e6)
+	default:
+		return fmt.Sprintf("%.1f s", nanoseconds/1e9)
 	}
 }

@@ -20,6 +20,11 @@ type row struct {
 	queues, depth, pods int
 }
 
+// eviction is one action that evicts, in one cluster.
+type eviction struct {
+	op, nodes, jobs, asked, again string
+}
+
 type cost struct {
 	nanoseconds, bytes float64
 }
@@ -28,13 +33,16 @@ type cost struct {
 type results struct {
 	machine string
 	costs   map[row]map[string][]cost
+	// evictions has the measurements by devices and plugin, evictionsOrder their order.
+	evictions      map[eviction]map[string][]cost
+	evictionsOrder []eviction
 	// alone has the measurements of benchmarks without a counterpart upstream by name, names their order.
 	alone map[string][]cost
 	names []string
 }
 
 func parse(in io.Reader) (results, error) {
-	r := results{costs: map[row]map[string][]cost{}, alone: map[string][]cost{}}
+	r := results{costs: map[row]map[string][]cost{}, evictions: map[eviction]map[string][]cost{}, alone: map[string][]cost{}}
 	reader := benchfmt.NewReader(in, "go test -bench")
 	for reader.Scan() {
 		result, ok := reader.Result().(*benchfmt.Result)
@@ -76,6 +84,10 @@ func (r *results) add(result *benchfmt.Result) error {
 		r.alone[plain] = append(r.alone[plain], measured)
 		return nil
 	}
+	if fields["devices"] != "" {
+		r.addEviction(fields, measured)
+		return nil
+	}
 	var shape row
 	shape.op = fields["op"]
 	for key, into := range map[string]*int{"queues": &shape.queues, "depth": &shape.depth, "pods": &shape.pods} {
@@ -91,6 +103,16 @@ func (r *results) add(result *benchfmt.Result) error {
 	}
 	r.costs[shape][fields["plugin"]] = append(r.costs[shape][fields["plugin"]], measured)
 	return nil
+}
+
+func (r *results) addEviction(fields map[string]string, measured cost) {
+	e := eviction{fields["op"], fields["nodes"], fields["jobs"], fields["asked"], fields["again"]}
+	if r.evictions[e] == nil {
+		r.evictions[e] = map[string][]cost{}
+		r.evictionsOrder = append(r.evictionsOrder, e)
+	}
+	by := fields["devices"] + " " + fields["plugin"]
+	r.evictions[e][by] = append(r.evictions[e][by], measured)
 }
 
 // procs returns the number of CPUs that testing appends to names.

@@ -17,6 +17,9 @@ BenchmarkCapacity/queues=10/depth=2/pods=20/op=Allocatable/plugin=ours-2        
 BenchmarkCards/op=Predicate/names=two-2         	  10	       90 ns/op	     16 B/op	       0 allocs/op
 BenchmarkCards/op=Predicate/names=two-2         	  10	       94 ns/op	     16 B/op	       0 allocs/op
 BenchmarkCards/op=Predicate/names=two-2         	  10	       200 ns/op	     16 B/op	       0 allocs/op
+BenchmarkEviction/op=reclaim/nodes=500/jobs=1/asked=250x8/again=false/devices=extended/plugin=upstream-2   1  700000000 ns/op  55000000 B/op  1 allocs/op
+BenchmarkEviction/op=reclaim/nodes=500/jobs=1/asked=250x8/again=false/devices=extended/plugin=ours-2       1  600000000 ns/op  50000000 B/op  1 allocs/op
+BenchmarkEviction/op=reclaim/nodes=500/jobs=1/asked=250x8/again=false/devices=claims/plugin=ours-2         1 1400000000 ns/op 340000000 B/op  1 allocs/op
 `
 
 func TestReport(t *testing.T) {
@@ -27,6 +30,10 @@ func TestReport(t *testing.T) {
 	const want = "| Allocatable | 10 | 2 | 20 | 3.0 µs | 100 ns | 30× | 2.0× |\n"
 	if got := string(report(r, "tables")); !strings.Contains(got, want) || !strings.Contains(got, "linux/amd64, Some CPU") {
 		t.Errorf("the report has no row %q:\n%s", want, got)
+	}
+	const evicts = "| reclaim | 500 | 1 | 250×8 | 700.0 ms | 600.0 ms | 1.4 s | 55.0 MB, 50.0 MB, 340.0 MB |\n"
+	if got := string(report(r, "tables")); !strings.Contains(got, evicts) {
+		t.Errorf("the report has no row %q:\n%s", evicts, got)
 	}
 	const alone = "| Cards/op=Predicate/names=two | 94 ns | 16 B |\n"
 	if got := string(report(r, "tables")); !strings.Contains(got, alone) {

@@ -75,5 +75,5 @@ var rooms = []room{
 	{folder: "test/cluster", reaches: []string{"config"}, shuns: []string{volcano, "k8s.io/kubernetes"}},
 	{folder: "test/e2e", reaches: []string{"*"}},
 	{folder: "test/upstream"},
-	{folder: "test/benchmark", reaches: []string{"pkg/plugins"}},
+	{folder: "test/benchmark", reaches: []string{"apis", "config", "pkg/plugins"}},
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -29,14 +30,9 @@ import (
 func TestMain(m *testing.M) {
 	options.Default()
 	metrics.InitKubeSchedulerRelatedMetrics()
-	klog.LogToStderr(false)
-	klog.SetOutput(discard{})
+	klog.SetLogger(logr.Discard())
 	os.Exit(m.Run())
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // shape is the size of a generated cluster.
 type shape struct {
