@@ -14,6 +14,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
 )
 
 // Plan is what makes room for a job: nothing has been sent to the API server.
@@ -134,7 +135,7 @@ func (p *planning) place(task *api.TaskInfo) {
 func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod) int {
 	for i := range places.quotes {
 		if quote := &places.quotes[i]; !quote.asked {
-			p.quote(quote, task, pod, places.nodes[i])
+			*quote = p.estimate(task, pod, places.nodes[i])
 		}
 	}
 	for {
@@ -144,6 +145,31 @@ func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod)
 		}
 		p.quote(&places.quotes[i], task, pod, places.nodes[i])
 	}
+}
+
+// estimate returns what a place costs at least, so that most places need no search. The estimate is as good as a quote of an earlier
+// version: it is asked for again if it is the cheapest.
+func (p *planning) estimate(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) quote {
+	q := p.ask(task, pod, node)
+	if q.enough(nil) {
+		return quoteOf(p.costs, nil, true, p.version)
+	}
+	if q.findShort(); len(q.quotaShort) > 0 {
+		set, ok := q.search() // units elsewhere may be cheaper
+		found := quoteOf(p.costs, set, ok, p.version)
+		found.short = q.short
+		return found
+	}
+	least := -1
+	for _, i := range p.on[node.Name] {
+		if !p.all[i].evicted && (least < 0 || victims.CompareUnits(&p.costs[i], &p.costs[least]) < 0) {
+			least = i
+		}
+	}
+	if least < 0 {
+		return quoteOf(p.costs, nil, false, p.version)
+	}
+	return quoteOf(p.costs, []int{least}, true, p.version-1)
 }
 
 func (p *planning) quote(quote *quote, task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) {

@@ -34,20 +34,26 @@ const maxRemote = 64
 // answer returns the cheapest right set of units, as sorted indexes, and what the pod lacks while they are there; false if
 // there is none.
 func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) ([]int, ledger.Amounts, bool) {
-	q := &question{asker: a, task: task, pod: pod, node: node, asked: a.asked(pod, node)}
+	q := a.ask(task, pod, node)
 	if q.enough(nil) {
 		return nil, nil, true
 	}
 	q.findShort()
-	candidates := q.justified(a.on[node.Name], q.short)
-	if set, ok := q.choose(candidates); ok {
-		return set, q.short, true
-	}
-	if len(q.quotaShort) == 0 {
-		return nil, nil, false
-	}
-	set, ok := q.choose(q.withRemote(candidates))
+	set, ok := q.search()
 	return set, q.short, ok
+}
+
+func (a *asker) ask(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) *question {
+	return &question{asker: a, task: task, pod: pod, node: node, asked: a.asked(pod, node)}
+}
+
+// search returns the cheapest right set of units when what is short is known.
+func (q *question) search() ([]int, bool) {
+	candidates := q.justified(q.on[q.node.Name], q.short)
+	if set, ok := q.choose(candidates); ok || len(q.quotaShort) == 0 {
+		return set, ok
+	}
+	return q.choose(q.withRemote(candidates))
 }
 
 // findShort finds the dimensions in which the node, or a quota, has too little.
