@@ -62,6 +62,8 @@ type fuzzCluster struct {
 	nodes  fuzzObjects[*corev1.Node]
 	groups fuzzObjects[*upstreamv1beta1.PodGroup]
 	queues fuzzObjects[*schedulingv1beta1.Queue]
+	// marked says that classes, slices, and templates are as when they were marked last.
+	marked bool
 	// created counts objects, for their names.
 	created int
 	// cards has the card model that each pod with a node has been charged for.

@@ -29,6 +29,7 @@ func (c *fuzzCluster) put(resource string, object interface {
 	metav1.Object
 }) {
 	object.SetResourceVersion(c.nextVersion())
+	c.marked = c.marked && resource == "resourceclaims"
 	kind := resourcev1.SchemeGroupVersion.WithResource(resource)
 	if _, err := c.kube.Tracker().Get(kind, object.GetNamespace(), object.GetName()); err != nil {
 		c.try(c.kube.Tracker().Create(kind, object, object.GetNamespace()))
@@ -45,6 +46,7 @@ func (c *fuzzCluster) putTemplate(template *resourcev1.ResourceClaimTemplate) {
 
 // remove deletes an object of resource.k8s.io if it is there.
 func (c *fuzzCluster) remove(resource, namespace, name string) {
+	c.marked = c.marked && resource == "resourceclaims"
 	_ = c.kube.Tracker().Delete(schema.GroupVersionResource{Group: resourcev1.GroupName, Version: "v1", Resource: resource}, namespace, name)
 	c.note("%s %s is deleted", resource, name)
 }

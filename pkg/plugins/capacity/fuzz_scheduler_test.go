@@ -5,10 +5,12 @@ package capacity
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -33,6 +35,8 @@ type fuzzScheduler struct {
 	mu sync.Mutex
 	// groups are the PodGroups whose status a session has changed.
 	groups []*upstreamv1beta1.PodGroup
+	// nominated has the node that a session has nominated for a pod, by the UID of the pod.
+	nominated map[types.UID]string
 	// evictions is the number of evictions that have begun. Each sends its pod to evicted.
 	evictions int
 	evicted   chan *corev1.Pod
@@ -142,6 +146,17 @@ func (w fuzzWriter) UpdatePodGroup(group *api.PodGroup) (*api.PodGroup, error) {
 	return group, nil
 }
 
+// UpdatePodStatus implements StatusUpdater. Only the nominated node counts.
+func (w fuzzWriter) UpdatePodStatus(pod *corev1.Pod) (*corev1.Pod, error) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if w.s.nominated == nil {
+		w.s.nominated = map[types.UID]string{}
+	}
+	w.s.nominated[pod.UID] = pod.Status.NominatedNodeName
+	return pod, nil
+}
+
 // settle makes what a session has written what the API server has.
 func (s *fuzzScheduler) settle() {
 	c := s.cluster
@@ -154,6 +169,7 @@ func (s *fuzzScheduler) settle() {
 		}
 	}
 	s.groups = nil
+	s.nominate()
 	for ; s.evictions > 0; s.evictions-- {
 		evicted := <-s.evicted
 		if pod, exists := c.pods.get(evicted.Name); exists && pod.UID == evicted.UID {
@@ -161,6 +177,22 @@ func (s *fuzzScheduler) settle() {
 			c.terminate(pod)
 		}
 	}
+}
+
+// nominate writes the nominated nodes of pods. Some are lost.
+func (s *fuzzScheduler) nominate() {
+	c := s.cluster
+	for _, pod := range slices.Clone(c.pods) {
+		node, written := s.nominated[pod.UID]
+		if !written || node == pod.Status.NominatedNodeName || c.oneIn(8) {
+			continue
+		}
+		changed := pod.DeepCopy()
+		changed.Status.NominatedNodeName = node
+		c.putPod(changed)
+		c.note("  pod %s: nominated node %s", pod.Name, node)
+	}
+	s.nominated = nil
 }
 
 // decided returns the pods that a session has decided to bind.

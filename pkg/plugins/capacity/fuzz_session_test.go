@@ -53,7 +53,7 @@ func (c *fuzzCluster) start() {
 	c.plugins = &Plugins{cache: newCache(ctx, c.clock)}
 	c.plugins.cache.quotas = quotas.New(schedulinglisters.NewQueueLister(c.queueList))
 	c.plugins.cache.onStop(c.plugins.cache.quotas.Shutdown)
-	c.late = nil
+	c.late, c.marked = nil, false
 	clear(c.lastCards)
 	clear(c.lastDRA)
 	c.informers = newFuzzInformers(c.kube)
@@ -157,6 +157,10 @@ func (c *fuzzCluster) catchUp() {
 			return cache.Ready()
 		})
 	}
+	if c.marked {
+		c.await("all claims have been read", func() bool { return c.claimsRead(cache.Claims) })
+		return
+	}
 	last := c.mark()
 	c.await("all objects have been read", func() bool {
 		catalog := cache.Catalog()
@@ -165,6 +169,7 @@ func (c *fuzzCluster) catchUp() {
 		template, err := cache.ClaimTemplate("ns", markName)
 		return classRead && class.Labels["last"] == last && sliceRead && err == nil && template.Labels["last"] == last && c.claimsRead(cache.Claims)
 	})
+	c.marked = true
 }
 
 func (c *fuzzCluster) claimsRead(read func() ([]*resourcev1.ResourceClaim, error)) bool {
