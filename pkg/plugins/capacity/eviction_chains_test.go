@@ -143,6 +143,33 @@ func deserve(class string, n int64) schedulingv1beta1.DRAQuota {
 	return schedulingv1beta1.DRAQuota{Deserved: schedulingv1beta1.DeviceQuotas{class: {Count: n}}}
 }
 
+// TestQueuesDoNotTakeTurnsToEvict: what one queue takes back by its right to one thing, another must not take back by its right to another.
+func TestQueuesDoNotTakeTurnsToEvict(t *testing.T) {
+	c := newCalmCluster(t, "h100", "a100")
+	c.queue("q", "root", deserve("h100", 1), nil)
+	c.queue("lender", "root", deserve("a100", 1), nil)
+	c.node("n1", 8, "h100", "a100")
+	c.single("v", "lender", "h100", "a100")
+	c.turn()
+	c.single("p", "q", "h100", "a100")
+	evictions := 0
+	for i := range 10 {
+		c.session()
+		for _, pod := range slices.Clone(c.pods) {
+			if pod.DeletionTimestamp != nil {
+				evictions++
+				group := pod.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey]
+				c.leave()
+				c.pod(fmt.Sprint(pod.Name, i), group, nil, "h100", "a100")
+			}
+		}
+		c.control()
+	}
+	if evictions > 1 {
+		t.Errorf("%d pods were evicted: %s\n%s", evictions, c.places(), strings.Join(c.history, "\n"))
+	}
+}
+
 // edit changes a pod as a person does.
 func (c *fuzzCluster) edit(name string, change func(*corev1.Pod)) {
 	pod, _ := c.pods.get(name)

@@ -179,7 +179,7 @@ func (q *question) mayTake(books *ledger.Ledger, set []int, picked ledger.Amount
 		}
 		for _, i := range set {
 			u := &q.all[i]
-			takes := u.frees.Of(e.Dimension).Sign() > 0 && q.isDeserved(books, u, e.Dimension)
+			takes := u.freesSome(e) && q.isDeserved(books, u, e)
 			if takes && slices.ContainsFunc(u.queues, func(from ledger.QueueID) bool { return !books.MayTakeBack(q.queue, from, e.Dimension, amount) }) {
 				return false
 			}
