@@ -23,6 +23,7 @@ var errElsewhere = errors.New("evictions for pods with devices and cards are dec
 
 // evictFor makes room for the jobs that ask for devices or for cards that count, in the order of queues and jobs.
 func (p *plugin) evictFor(rule eviction.Rule) {
+	p.clusterState = 0
 	queues, jobs := p.askers(rule)
 	for !queues.Empty() {
 		queue := queues.Pop().(*api.QueueInfo)
@@ -102,6 +103,11 @@ func (p *plugin) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 	plan.Commit()
 	p.clusterState = 0
 	p.keep(plan.Pods)
+	if len(plan.Victims) == 0 {
+		p.await(job, plan.Pods)
+		return
+	}
+	p.nominate(plan.Pods)
 	p.promised(rule, job, plan)
 }
 

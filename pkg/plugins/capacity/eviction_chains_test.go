@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -143,6 +144,43 @@ func deserve(class string, n int64) schedulingv1beta1.DRAQuota {
 	return schedulingv1beta1.DRAQuota{Deserved: schedulingv1beta1.DeviceQuotas{class: {Count: n}}}
 }
 
+// TestEachEvictionHasItsOwnTimeLimit: a further pod of a job for which a pod was evicted long ago gets what is freed for it.
+func TestEachEvictionHasItsOwnTimeLimit(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.queue("q", "root", deserve("h100", 2), nil)
+	c.queue("lender", "root", deserve("h100", 0), func(spec *schedulingv1beta1.QueueSpec) { spec.Priority = 10 })
+	c.node("n1", 8, "h100", "h100")
+	c.single("v1", "lender", "h100")
+	c.single("v2", "lender", "h100")
+	c.turn()
+	c.expectPlaces("v1@n1 v2@n1")
+
+	c.group("j", "q", 1, nil)
+	c.pod("p1", "j", nil, "h100")
+	c.pod("p2", "j", func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
+	}, "h100")
+	c.turn()
+	c.expectPlaces("p1@ p2@ v1@n1x v2@n1")
+	c.leave()
+	c.turn()
+	c.expectPlaces("p1@n1 p2@ v2@n1")
+
+	c.clock.SetTime(c.clock.Now().Add(defaultReservationTimeout + time.Minute))
+	c.turn()
+	pod, _ := c.pods.get("p2")
+	pod = pod.DeepCopy()
+	pod.Spec.SchedulingGates = nil
+	c.putPod(pod)
+	c.turn()
+	c.expectPlaces("p1@n1 p2@ v2@n1x")
+	c.single("v2again", "lender", "h100")
+	c.turn()
+	c.leave()
+	c.turn()
+	c.expectPlaces("p1@n1 p2@n1 v2again@")
+}
+
 // TestQueuesDoNotTakeTurnsToEvict: what one queue takes back by its right to one thing, another must not take back by its right to another.
 func TestQueuesDoNotTakeTurnsToEvict(t *testing.T) {
 	c := newCalmCluster(t, "h100", "a100")
@@ -185,6 +223,26 @@ func (c *fuzzCluster) editGroup(name string, change func(*upstreamv1beta1.PodGro
 	c.putGroup(group)
 }
 
+// TestAForgedNominationTakesNothing: somebody has written the nominated node of an older pod.
+func TestAForgedNominationTakesNothing(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.queue("q", "root", deserve("h100", 1), nil)
+	c.queue("lender", "root", deserve("h100", 0), nil)
+	c.node("n1", 8, "h100")
+	c.single("v", "lender", "h100")
+	c.turn()
+	c.single("x", "lender", "h100")
+	c.edit("x", func(pod *corev1.Pod) { pod.Status.NominatedNodeName = "n1" })
+	c.clock.SetTime(c.clock.Now().Add(time.Second))
+	c.single("p", "q", "h100")
+	c.turn()
+	c.expectPlaces("p@ v@n1x x@")
+	c.turn()
+	c.leave()
+	c.turn()
+	c.expectPlaces("p@n1 x@")
+}
+
 // TestWhatWasFreedSurvivesRestarts: the scheduler restarts before and after the victim is gone.
 func TestWhatWasFreedSurvivesRestarts(t *testing.T) {
 	c := newCalmCluster(t, "h100")
@@ -205,6 +263,28 @@ func TestWhatWasFreedSurvivesRestarts(t *testing.T) {
 	c.restart()
 	c.turn()
 	c.expectPlaces("again@ p@n1")
+}
+
+// TestWhatIsLeavingGoesToThoseWhoComeFirst: a pod for which nobody was evicted does not keep others from what is leaving.
+func TestWhatIsLeavingGoesToThoseWhoComeFirst(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.queue("q", "root", schedulingv1beta1.DRAQuota{}, nil)
+	c.node("n1", 8, "h100", "h100")
+	c.single("a", "q", "h100")
+	c.single("r", "q", "h100")
+	c.turn()
+	c.single("low", "q", "h100")
+	pod, _ := c.pods.get("a")
+	c.terminate(pod)
+	c.turn()
+	c.expectPlaces("a@n1x low@ r@n1")
+	c.group("high", "q", 1, func(group *upstreamv1beta1.PodGroup) { group.Spec.PriorityClassName = "high" })
+	c.pod("high", "high", nil, "h100")
+	c.turn()
+	c.expectPlaces("a@n1x high@ low@ r@n1")
+	c.leave()
+	c.turn()
+	c.expectPlaces("high@n1 low@ r@n1")
 }
 
 // TestTheNodeOfANominatedPodGoes: the pod asks for room elsewhere.

@@ -45,23 +45,23 @@ func (p *plugin) keepFreed() {
 	}
 }
 
-// reserved returns the jobs with pods that others were evicted for, the oldest first.
+// reserved returns the jobs with pods that others were evicted for, the oldest first. Jobs for which this process has evicted others come
+// before jobs of which only the API server says so: somebody else may have written that.
 func (p *plugin) reserved() []*api.JobInfo {
 	known := &p.cache.reservations
 	known.forget(p.session.Jobs)
 	var jobs []*api.JobInfo
-	waiting := map[types.UID]bool{}
 	for _, job := range p.session.Jobs {
 		if job.IsPending() || job.PodGroup == nil || len(p.nominated(job)) == 0 || !p.decides(job) {
 			continue
 		}
-		waiting[job.PodGroup.UID] = true
-		known.expire(job, p.nominated(job), p.cache.clock.Now(), p.arguments.reservationTimeout)
+		for _, task := range p.nominated(job) {
+			known.expire(job, task, known.nodeOf(task.Pod), p.cache.clock.Now(), p.arguments.reservationTimeout)
+		}
 		jobs = append(jobs, job)
 	}
-	keepOnly(known.since, waiting)
 	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
+		return cmp.Or(-cmp.Compare(known.promised(a), known.promised(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
 	})
 	return jobs
 }
@@ -79,11 +79,26 @@ func (p *plugin) nominated(job *api.JobInfo) []*api.TaskInfo {
 	return tasks
 }
 
-// keep notes that pods are pipelined to nodes where others were evicted for them.
+// keep keeps, in this session, what pods need that are pipelined to nodes.
 func (p *plugin) keep(pods []*api.TaskInfo) {
 	for _, task := range pods {
 		p.kept[task.NodeName] = true
+	}
+}
+
+// nominate notes that others were evicted for pods on the nodes that they are pipelined to.
+func (p *plugin) nominate(pods []*api.TaskInfo) {
+	for _, task := range pods {
 		p.cache.reservations.nodes[task.Pod.UID] = task.NodeName
+	}
+}
+
+// await notes that pods wait for what is leaving, although nobody was evicted for them. Nothing is kept for them in further sessions:
+// who comes first then gets it.
+func (p *plugin) await(job *api.JobInfo, pods []*api.TaskInfo) {
+	for _, task := range pods {
+		task.EvictionOccurred = false // Volcano writes the nominated node otherwise
+		p.cache.reservations.expire(job, task, task.NodeName, p.cache.clock.Now(), p.arguments.reservationTimeout)
 	}
 }
 

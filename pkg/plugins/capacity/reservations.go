@@ -19,8 +19,8 @@ import (
 type reservations struct {
 	// nodes has the nominated node of a pod until its status, as the scheduler's cache knows it, has it.
 	nodes map[types.UID]string
-	// since has when something was first kept for a job, by PodGroup.
-	since map[types.UID]time.Time
+	// since has since when each pod has waited for the node that it waits for.
+	since map[types.UID]nomination
 	// promises has since when each pod has been promised its node by evictions.
 	promises map[types.UID]promise
 	// failed has the nodes where a job did not start in time, by PodGroup. Nothing is kept for it there any more.
@@ -28,7 +28,13 @@ type reservations struct {
 }
 
 func newReservations() reservations {
-	return reservations{nodes: map[types.UID]string{}, since: map[types.UID]time.Time{}, promises: map[types.UID]promise{}, failed: map[types.UID]map[string]bool{}}
+	return reservations{nodes: map[types.UID]string{}, since: map[types.UID]nomination{}, promises: map[types.UID]promise{}, failed: map[types.UID]map[string]bool{}}
+}
+
+// nomination is that a pod waits for a node.
+type nomination struct {
+	node string
+	at   time.Time
 }
 
 // promise is that a pod starts when its victims are gone.
@@ -56,23 +62,34 @@ func (r *reservations) nodeOf(pod *corev1.Pod) string {
 	return node
 }
 
-// expire gives up what has been kept for a job for longer than the limit. The job does not get anything on these nodes any more.
-func (r *reservations) expire(job *api.JobInfo, nominated []*api.TaskInfo, now time.Time, limit time.Duration) {
-	since, known := r.since[job.PodGroup.UID]
-	if !known {
-		r.since[job.PodGroup.UID] = now
-		return
+// promised returns 1 if this process has evicted others for a pod of a job that still waits, and 0 otherwise.
+func (r *reservations) promised(job *api.JobInfo) int {
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if _, promised := r.promises[task.Pod.UID]; promised {
+			return 1
+		}
 	}
-	if now.Sub(since) <= limit {
-		return
+	return 0
+}
+
+// expire gives up a node for which a pod has waited for longer than the limit. The job of the pod does not get anything there any more.
+func (r *reservations) expire(job *api.JobInfo, task *api.TaskInfo, node string, now time.Time, limit time.Duration) {
+	since := r.since[task.Pod.UID]
+	switch {
+	case since.node != node:
+		r.since[task.Pod.UID] = nomination{node, now}
+	case now.Sub(since.at) > limit:
+		r.fail(job, node)
+		delete(r.since, task.Pod.UID)
 	}
+}
+
+// fail notes that a job did not start in time on a node.
+func (r *reservations) fail(job *api.JobInfo, node string) {
 	if r.failed[job.PodGroup.UID] == nil {
 		r.failed[job.PodGroup.UID] = map[string]bool{}
 	}
-	for _, task := range nominated {
-		r.failed[job.PodGroup.UID][r.nodeOf(task.Pod)] = true
-	}
-	delete(r.since, job.PodGroup.UID)
+	r.failed[job.PodGroup.UID][node] = true
 }
 
 // hasFailed reports whether a job did not start in time on a node although that was kept for it.
@@ -82,7 +99,7 @@ func (r *reservations) hasFailed(job *api.JobInfo, node string) bool {
 
 // forget drops the jobs that are gone or have no pod any more that waits, and the pods that do not wait any more.
 func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
-	if len(r.nodes) == 0 && len(r.promises) == 0 && len(r.failed) == 0 {
+	if len(r.nodes) == 0 && len(r.promises) == 0 && len(r.since) == 0 && len(r.failed) == 0 {
 		return
 	}
 	groups, pods := map[types.UID]bool{}, map[types.UID]bool{}
@@ -93,6 +110,7 @@ func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
 	}
 	keepOnly(r.nodes, pods)
 	keepOnly(r.promises, pods)
+	keepOnly(r.since, pods)
 	keepOnly(r.failed, groups)
 }
 
