@@ -89,11 +89,12 @@ func (c *cache) open(ssn *framework.Session, name string) bool {
 	return true
 }
 
-// use takes over the arguments of a session. If they are others than before, what is remembered of pods is wrong.
+// use takes over the arguments of a session. If they are others than before, what is remembered of pods, and of whom evictions cannot help, is wrong.
 func (c *cache) use(args arguments) {
 	if !reflect.DeepEqual(args, c.arguments) {
 		c.arguments = args
 		c.snapshots.Reset()
+		clear(c.hopeless.answers)
 	}
 }
 

@@ -223,6 +223,54 @@ func (c *fuzzCluster) editGroup(name string, change func(*upstreamv1beta1.PodGro
 	c.putGroup(group)
 }
 
+// TestAJobAsksAgainWhenSomethingChanges: nobody can be evicted at first.
+func TestAJobAsksAgainWhenSomethingChanges(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		arrange, mend func(*fuzzCluster)
+	}{
+		{"the victim may be preempted", func(c *fuzzCluster) {
+			c.edit("v", func(pod *corev1.Pod) { pod.Labels[upstreamv1beta1.PodPreemptable] = "false" })
+		}, func(c *fuzzCluster) {
+			c.edit("v", func(pod *corev1.Pod) { pod.Labels[upstreamv1beta1.PodPreemptable] = "true" })
+		}},
+		{"the gang of the victim needs fewer pods", func(c *fuzzCluster) {
+			c.pod("v-1", "v", nil)
+			c.editGroup("v", func(group *upstreamv1beta1.PodGroup) { group.Spec.MinMember = 2 })
+			c.turn()
+		}, func(c *fuzzCluster) {
+			c.editGroup("v", func(group *upstreamv1beta1.PodGroup) { group.Spec.MinMember = 1 })
+		}},
+		{"the claim of the pod is created", func(c *fuzzCluster) {
+			c.edit("p", func(pod *corev1.Pod) {
+				pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "h100", ResourceClaimName: ptr.To("named")}}
+			})
+		}, func(c *fuzzCluster) {
+			c.put("resourceclaims", &resourcev1.ResourceClaim{ObjectMeta: c.meta("named", "ns"), Spec: oneOf("h100")})
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCalmCluster(t, "h100")
+			c.queue("q", "root", deserve("h100", 1), nil)
+			c.queue("lender", "root", deserve("h100", 0), nil)
+			c.node("n1", 8, "h100")
+			c.single("v", "lender", "h100")
+			c.turn()
+			c.single("p", "q", "h100")
+			test.arrange(c)
+			c.turn()
+			if pod, _ := c.pods.get("v"); pod.DeletionTimestamp != nil {
+				c.fail("the pod was evicted at once")
+			}
+			test.mend(c)
+			c.turn()
+			if pod, _ := c.pods.get("v"); pod.DeletionTimestamp == nil {
+				c.fail("the pod was not evicted")
+			}
+		})
+	}
+}
+
 // TestAForgedNominationTakesNothing: somebody has written the nominated node of an older pod.
 func TestAForgedNominationTakesNothing(t *testing.T) {
 	c := newCalmCluster(t, "h100")

@@ -114,6 +114,11 @@ func (p *plugin) stateFor(job *api.JobInfo) uint64 {
 	state := p.stateOfCluster()
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		state += hash(h, [3]string{string(task.UID), task.Pod.ResourceVersion, task.Pod.Status.NominatedNodeName})
+		if pod := p.snapshot.Known(task.Pod); pod != nil {
+			for _, claim := range pod.Claims {
+				state += hash(h, [3]string{string(task.UID), string(claim.Object.UID), claim.Object.ResourceVersion})
+			}
+		}
 	}
 	return state + hash(h, struct {
 		priority  int32
@@ -153,18 +158,28 @@ func (p *plugin) stateOfCluster() uint64 {
 func (p *plugin) stateOfPods() uint64 {
 	h := &p.cache.hopeless
 	type place struct {
-		uid    api.TaskID
-		node   string
-		status api.TaskStatus
+		uid         api.TaskID
+		node        string
+		status      api.TaskStatus
+		preemptable bool
+	}
+	type right struct {
+		job      api.JobID
+		queue    api.QueueID
+		priority int32
+		minimum  int32
 	}
 	var state uint64
 	for _, job := range p.session.Jobs {
+		if len(job.TaskStatusIndex[api.Pending]) < len(job.Tasks) {
+			state += hash(h, right{job.UID, job.Queue, job.Priority, job.MinAvailable})
+		}
 		for status, tasks := range job.TaskStatusIndex {
 			if status == api.Pending {
 				continue
 			}
 			for _, task := range tasks {
-				state += hash(h, place{task.UID, task.NodeName, status})
+				state += hash(h, place{task.UID, task.NodeName, status, task.Preemptable})
 			}
 		}
 	}
