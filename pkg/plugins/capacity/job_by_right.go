@@ -3,9 +3,12 @@
 package capacity
 
 import (
+	"slices"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
@@ -15,14 +18,73 @@ import (
 // may take room from others: from other queues what its own deserves, or from jobs of lower priority in its queue. Otherwise it
 // would never get to the actions that evict for it. Upstream lets such jobs wait.
 func (p *plugin) mayEnterByRight(ask jobAsk) bool {
-	if !ask.needs.Any && !ask.needs.Cards || len(ask.needs.Choices) > 0 || len(ask.needs.Splits) > 0 {
+	if !ask.needs.Any && !ask.needs.Cards {
 		return false
 	}
 	var spare ledger.Amounts
 	if conf.EnabledActionMap[string(eviction.Preempt)] {
 		spare = p.heldBelow(ask)
 	}
-	return (spare != nil || conf.EnabledActionMap[string(eviction.Reclaim)]) && p.snapshot.Ledger.MayEnterByRight(ask.queue, ask.needs.Amounts, spare)
+	if spare == nil && !conf.EnabledActionMap[string(eviction.Reclaim)] {
+		return false
+	}
+	tries := maxCombinations
+	return anyCombination(ask.needs.Amounts, optionsOf(ask.needs), &tries, func(minimum ledger.Amounts) bool {
+		return p.snapshot.Ledger.MayEnterByRight(ask.queue, minimum, spare)
+	})
+}
+
+// maxCombinations bounds how many combinations of alternatives are tried for a job.
+const maxCombinations = 64
+
+// optionsOf returns, for each choice of a job, what all pods that choose come to if they take the same alternative.
+func optionsOf(needs demand.Needs) [][]ledger.Amounts {
+	var all [][]ledger.Amounts
+	for _, choice := range needs.Choices {
+		var options []ledger.Amounts
+		for _, alternative := range choice.Alternatives {
+			if total, err := times(alternative, choice.Pods); err == nil {
+				options = append(options, total)
+			}
+		}
+		all = append(all, options)
+	}
+	for _, split := range needs.Splits {
+		var options []ledger.Amounts
+		for _, o := range split.Among {
+			if total, err := times(ledger.Amounts{{Dimension: o, Amount: ledger.Units(split.Each)}}, split.Shares); err == nil {
+				options = append(options, total)
+			}
+		}
+		all = append(all, options)
+	}
+	return all
+}
+
+func times(amounts ledger.Amounts, n int64) (ledger.Amounts, error) {
+	total := slices.Clone(amounts)
+	for i := range total {
+		var err error
+		if total[i].Amount, err = total[i].Amount.Times(n); err != nil {
+			return nil, err
+		}
+	}
+	return total, nil
+}
+
+// anyCombination reports whether amounts are accepted together with one option of each choice.
+func anyCombination(amounts ledger.Amounts, choices [][]ledger.Amounts, tries *int, accepts func(ledger.Amounts) bool) bool {
+	if len(choices) == 0 {
+		*tries--
+		return accepts(amounts)
+	}
+	for _, option := range choices[0] {
+		total, err := amounts.PlusAll(option)
+		if err == nil && *tries > 0 && anyCombination(total, choices[1:], tries, accepts) {
+			return true
+		}
+	}
+	return false
 }
 
 // heldBelow adds up what the jobs of lower priority in a queue hold.

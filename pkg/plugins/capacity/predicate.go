@@ -41,6 +41,9 @@ func (p *plugin) filter(placement *placement, node *api.NodeInfo) *report.NodeRe
 			return refusal
 		}
 	}
+	if p.solves != nil && p.solves.Filtering() {
+		return nil
+	}
 	if placement.exceeded != nil {
 		inVain := placement.devices != nil && p.devices.InVain(placement.devices, node.Node)
 		return &report.NodeRefusal{Message: placement.exceeded.Message(), Unresolvable: inVain}

@@ -28,8 +28,12 @@ type asker struct {
 	effort int
 }
 
-// maxEffort is how many sets of victims are tried for one job in a session. A set takes some tens of microseconds.
-const maxEffort = 20_000
+// maxEffort is how many sets of victims are tried for one job in a session, and effortOfPod how many more for each of its pods. A
+// set takes some tens of microseconds.
+const (
+	maxEffort   = 20_000
+	effortOfPod = 32
+)
 
 // mayAsk reports whether a pod may take the place of others.
 func mayAsk(task *api.TaskInfo) bool {

@@ -14,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	volcanoutil "volcano.sh/volcano/pkg/util"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
 )
@@ -44,16 +45,18 @@ func quoteOf(costs []victims.Unit, set []int, ok bool, version int) quote {
 }
 
 // placesOf returns where the pods of the task's role may go. PrePredicate of the task must have run.
-func (a *asker) placesOf(task *api.TaskInfo) *places {
-	role := roleOf(task)
+func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
+	role := roleOf(task, pod)
 	if known := a.roles[role]; known != nil {
 		return known
 	}
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
 	suits := make([]bool, len(all))
+	a.filtering = true // devices are looked for by the questions
 	workqueue.ParallelizeUntil(context.Background(), filterWorkers, len(all), func(i int) {
 		suits[i] = InShard(a.Session, all[i]) && !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil
 	})
+	a.filtering = false
 	found := &places{}
 	for i, node := range all {
 		if suits[i] {

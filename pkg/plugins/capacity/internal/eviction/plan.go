@@ -63,7 +63,7 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		if !found {
 			return nil
 		}
-		a = &asker{Solver: s, rule: rule, job: job, queue: queue, effort: maxEffort}
+		a = &asker{Solver: s, rule: rule, job: job, queue: queue, effort: maxEffort + effortOfPod*len(job.TaskStatusIndex[api.Pending])}
 		s.jobs[rule][job.UID] = a
 	}
 	for _, whole := range []bool{false, true} {
@@ -118,7 +118,7 @@ func (p *planning) place(task *api.TaskInfo) {
 		klog.V(3).InfoS("Pod cannot ask for room", "pod", klog.KObj(task.Pod), "reason", err.Error())
 		return
 	}
-	places := p.placesOf(task)
+	places := p.placesOf(task, pod)
 	for {
 		i := p.cheapest(places, task, pod)
 		if i < 0 {

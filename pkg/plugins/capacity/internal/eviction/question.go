@@ -24,6 +24,8 @@ type question struct {
 	asked ledger.Demand
 	// short is what the pod asks for of the dimensions that are short while nobody goes.
 	short ledger.Amounts
+	// lacksDevices says that the node has too few devices while nobody goes, if that has been looked for.
+	looked, lacksDevices bool
 	// quotaShort is the part of short that a quota refuses.
 	quotaShort ledger.Amounts
 }
@@ -60,27 +62,29 @@ func (q *question) search() ([]int, bool) {
 func (q *question) findShort() {
 	books := q.Snapshot.Ledger
 	free := q.node.FutureIdle()
-	lacksDevices := q.pod.HasClaims && !q.hasDevices(nil)
+	if !q.looked {
+		q.lacksDevices = q.pod.HasClaims && !q.hasDevices(nil)
+	}
 	for _, e := range uncharged(books, q.asked) {
 		refusal, err := books.Fits(q.pod.Queue, ledger.Demand{ledger.NewPart(ledger.Amounts{e})})
 		if err != nil || refusal != nil {
 			q.quotaShort = append(q.quotaShort, e)
 		}
-		if err != nil || refusal != nil || q.lacks(e.Dimension, free, lacksDevices) {
+		if err != nil || refusal != nil || q.lacks(e.Dimension, free) {
 			q.short = append(q.short, e)
 		}
 	}
 }
 
 // lacks reports whether the node has too little of a dimension.
-func (q *question) lacks(o ledger.Ordinal, free *api.Resource, lacksDevices bool) bool {
+func (q *question) lacks(o ledger.Ordinal, free *api.Resource) bool {
 	switch d := q.Snapshot.Dimensions.Dimension(o); d.Kind {
 	case ledger.Resource:
 		return q.lacksResource(d.Name, free)
 	case ledger.Card:
-		return lacksDevices || q.lacksCards(free) // devices may count as cards
+		return q.lacksDevices || q.lacksCards(free) // devices may count as cards
 	default:
-		return lacksDevices
+		return q.lacksDevices
 	}
 }
 
@@ -166,6 +170,9 @@ func (q *question) enough(set []int) bool {
 		return true
 	}
 	picked, err := q.Obtainable(q.task, q.node, q.podsOf(set))
+	if len(set) == 0 {
+		q.looked, q.lacksDevices = true, err != nil
+	}
 	return err == nil && q.mayTake(books, set, picked)
 }
 

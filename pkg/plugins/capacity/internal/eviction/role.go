@@ -9,21 +9,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
 )
 
 // roleOf returns what pods of a job have in common that are alike to the scheduler. Like upstream, it takes the pods of one task
 // of a Job to be alike. Pods without a task are alike if all that decides about nodes is equal.
-func roleOf(task *api.TaskInfo) string {
+func roleOf(task *api.TaskInfo, counted *demand.Pod) string {
 	if task.TaskRole != "" {
 		return task.TaskRole
 	}
 	pod := task.Pod
 	decides := struct {
 		Labels, Annotations map[string]string
+		Claims              []any
 		Spec                corev1.PodSpec
-	}{pod.Labels, pod.Annotations, corev1.PodSpec{
+	}{pod.Labels, pod.Annotations, claimsOf(counted), corev1.PodSpec{
 		NodeSelector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity, Tolerations: pod.Spec.Tolerations, Volumes: pod.Spec.Volumes,
-		TopologySpreadConstraints: pod.Spec.TopologySpreadConstraints, ResourceClaims: pod.Spec.ResourceClaims, Overhead: pod.Spec.Overhead,
+		TopologySpreadConstraints: pod.Spec.TopologySpreadConstraints, Overhead: pod.Spec.Overhead,
 		HostNetwork: pod.Spec.HostNetwork, Containers: needsOf(pod.Spec.Containers), InitContainers: needsOf(pod.Spec.InitContainers),
 	}}
 	text, err := json.Marshal(decides)
@@ -40,4 +43,17 @@ func needsOf(containers []corev1.Container) []corev1.Container {
 		needs[i] = corev1.Container{Resources: needs[i].Resources, Ports: needs[i].Ports, RestartPolicy: needs[i].RestartPolicy}
 	}
 	return needs
+}
+
+// claimsOf returns what decides about nodes in the claims of a pod: what they ask for or, if they have devices, which claims they are.
+func claimsOf(pod *demand.Pod) []any {
+	var all []any
+	for _, claim := range pod.Claims {
+		if claim.Object.Status.Allocation != nil {
+			all = append(all, claim.Object.UID)
+		} else {
+			all = append(all, claim.Object.Spec)
+		}
+	}
+	return all
 }

@@ -39,6 +39,8 @@ type Solver struct {
 	Config
 	agreement agreement
 	budgets   budgets
+	// filtering says that nodes are filtered.
+	filtering bool
 	// checking says that other plugins are asked about a node.
 	checking bool
 	// jobs has what is known of the jobs that ask, by rule.
@@ -59,3 +61,7 @@ func (s *Solver) Asked() bool { return s.agreement.asking }
 // Checking reports whether the solver asks whether a node suits a pod without its victims. The plugin that owns this solver must not
 // refuse the node for devices or quota then.
 func (s *Solver) Checking() bool { return s.checking }
+
+// Filtering reports whether the solver filters nodes. The plugin that owns this solver must not refuse a node for devices or quota
+// then, but for cards that the pod cannot use.
+func (s *Solver) Filtering() bool { return s.filtering }
