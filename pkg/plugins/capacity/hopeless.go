@@ -36,15 +36,21 @@ type question struct {
 type answer struct {
 	// state is the state of the cluster then.
 	state uint64
+	// at is when that was found out.
+	at time.Time
 	// cannot is what the queue of the job is told. It is nil if that is nothing.
 	cannot *report.CannotReclaim
 	// protected is how many pods of gangs stand in the way.
 	protected int
 }
 
-// forgetAfter is when a question is asked again although nothing has changed that this plugin knows: other plugins may decide by the
-// time.
-const forgetAfter = time.Minute
+const (
+	// forgetAfter is when a question is asked again although nothing has changed that this plugin knows: other plugins may
+	// decide by the time.
+	forgetAfter = time.Minute
+	// maxForgotten is for how many jobs that happens in one session.
+	maxForgotten = 2
+)
 
 func newHopeless() hopeless {
 	return hopeless{seed: maphash.MakeSeed(), answers: map[question]answer{}}
@@ -56,7 +62,7 @@ func hash[T comparable](h *hopeless, value T) uint64 { return maphash.Comparable
 // isHopeless reports whether nobody could be evicted for a job when it was last asked, and nothing has changed since.
 func (p *plugin) isHopeless(rule eviction.Rule, job *api.JobInfo) bool {
 	last, known := p.cache.hopeless.answers[question{rule, job.PodGroup.UID}]
-	if !known || last.state != p.stateFor(job) {
+	if !known || last.state != p.stateFor(job) || p.forgets(last) {
 		return false
 	}
 	p.tellCannotReclaim(last.cannot)
@@ -66,13 +72,22 @@ func (p *plugin) isHopeless(rule eviction.Rule, job *api.JobInfo) bool {
 
 // noteHopeless remembers that nobody can be evicted for a job.
 func (p *plugin) noteHopeless(rule eviction.Rule, job *api.JobInfo) {
-	now := answer{state: p.stateFor(job)}
+	now := answer{state: p.stateFor(job), at: p.cache.clock.Now()}
 	if rule == eviction.Reclaim {
 		now.cannot = told(p.cache.hopeless.answers[question{rule, job.PodGroup.UID}].cannot, p.cannotReclaim(job))
 		now.protected = p.protected[job.UID]
 	}
 	p.cache.hopeless.answers[question{rule, job.PodGroup.UID}] = now
 	p.tellCannotReclaim(now.cannot)
+}
+
+// forgets reports whether an answer is so old that the question is asked again.
+func (p *plugin) forgets(last answer) bool {
+	old := p.cache.clock.Since(last.at) > forgetAfter && p.forgotten < maxForgotten
+	if old {
+		p.forgotten++
+	}
+	return old
 }
 
 // told returns what the queue was told last if only what it holds has changed since, so that it is not told anew whenever a pod
@@ -121,11 +136,9 @@ func (p *plugin) stateFor(job *api.JobInfo) uint64 {
 		}
 	}
 	return state + hash(h, struct {
-		priority  int32
-		minimum   int32
-		failed    int
-		condition time.Time
-	}{job.Priority, job.MinAvailable, len(p.cache.reservations.failed[job.PodGroup.UID]), p.cache.clock.Now().Truncate(forgetAfter)})
+		priority, minimum int32
+		failed            int
+	}{job.Priority, job.MinAvailable, len(p.cache.reservations.failed[job.PodGroup.UID])})
 }
 
 // stateOfCluster is a hash of what runs, of nodes, queues, devices, and PodDisruptionBudgets. It is made once in a session, and again

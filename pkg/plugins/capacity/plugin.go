@@ -84,6 +84,8 @@ type plugin struct {
 	evicting bool
 	// kept has the nodes where something is kept for pods that others were evicted for. It is nil until keepFreed has run.
 	kept map[string]bool
+	// forgotten is for how many jobs it was asked again whether others can be evicted, because the answer was old.
+	forgotten int
 	// decided says for which jobs this plugin decides about evictions. It has the jobs that somebody asked about.
 	decided map[api.JobID]bool
 	// protected has how many pods of gangs keep each job from getting what its queue deserves. It is nil if none do.
