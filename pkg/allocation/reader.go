@@ -99,20 +99,12 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	// its handlers have processed every claim that existed at the start.
 	handled := assumed.AddEventHandler(holders.handler()).HasSynced
 	assumed.AddEventHandler(versions.handler())
-	celFeatures := cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)}
 	r := &Reader{
-		factory:   factory,
-		published: published,
-		client:    group,
-		holders:   holders,
-		versions:  versions,
-		manager:   dynamicresources.NewDRAManager(ctx, assumed, published, factory),
-		claims:    claims.Lister(),
-		templates: templates.Lister(),
-		classes:   classes.Lister(),
-		synced:    []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
-		celCache:  cel.NewCache(100, celFeatures),
-		matcher:   dra.NewMatcher(cel.NewCache(100, celFeatures)),
+		factory: factory, published: published, client: group, holders: holders, versions: versions,
+		manager: dynamicresources.NewDRAManager(ctx, assumed, published, factory),
+		claims:  claims.Lister(), templates: templates.Lister(), classes: classes.Lister(),
+		synced:   []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
+		celCache: newCELCache(), matcher: dra.NewMatcher(newCELCache()),
 	}
 	if err := r.watchCatalog(classes.Informer()); err != nil {
 		published.Stop()
@@ -120,6 +112,10 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	}
 	factory.Start(ctx.Done())
 	return r, nil
+}
+
+func newCELCache() *cel.Cache {
+	return cel.NewCache(100, cel.Features{EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity)})
 }
 
 // watchCatalog marks the catalog as stale whenever a DeviceClass or a ResourceSlice changes.

@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -108,13 +107,4 @@ func (s *scene) expectGroupExplained(ctx context.Context, job string, message go
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(group.Status.Conditions).To(ContainElement(SatisfyAll(HaveField("Type", BeEquivalentTo("Waiting")), HaveField("Message", message))))
 	}).WithContext(ctx).Should(Succeed())
-}
-
-// expectGone waits until a pod does not exist.
-func (s *scene) expectGone(ctx context.Context, pod string) {
-	GinkgoHelper()
-	Eventually(func() bool {
-		_, err := kube.CoreV1().Pods(s.namespace).Get(ctx, pod, metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	}).WithContext(ctx).Should(BeTrue(), "pod %s is gone", pod)
 }
