@@ -85,9 +85,8 @@ func (p *planning) replay(steps []step, evicted []int, nodes []*api.NodeInfo) bo
 		if n == 0 {
 			set = evicted
 		}
-		again := func(node *api.NodeInfo) bool { return p.take(step{task: before.task, node: node, set: set}) }
-		if n == 0 && again(before.node) {
-			continue
+		again := func(node *api.NodeInfo) bool {
+			return p.take(step{task: before.task, node: node, set: set, short: before.short})
 		}
 		if !slices.ContainsFunc(append([]*api.NodeInfo{before.node}, nodes...), func(node *api.NodeInfo) bool {
 			return p.fits(before.task, node, set) && again(node)
