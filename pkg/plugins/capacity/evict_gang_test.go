@@ -5,6 +5,11 @@ package capacity
 import (
 	"testing"
 
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
@@ -18,4 +23,47 @@ func TestNoNodeIsPromisedMoreThanItHas(t *testing.T) {
 	s.job("gang", "q", inqueue, nil,
 		withPriority(s.claimed(1, newPod("gang-0", "", cpu(2))), 9), withPriority(newPod("gang-1", "", cpu(2)), 9))
 	expectStatuses(t, s.act(t), "gang-0:Pipelined gang-1:Pipelined large:Releasing small:Releasing")
+}
+
+// TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken: if gang-1 goes to node n1, where there is room, gang-2 has no place.
+func TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken(t *testing.T) {
+	s := newFixture(4, 3).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{})
+	s.stocked(1)
+	s.job("low", "q", running, nil, newPod("low", "n2", cpu(1)))
+	s.job("keep", "q", running, nil, withPriority(newPod("keep", "n2", cpu(2)), 9))
+	s.job("gang", "q", inqueue, nil, withPriority(s.claimed(1, newPod("gang-0", "", cpu(2))), 9),
+		withPriority(newPod("gang-1", "", cpu(1)), 9), withPriority(newPod("gang-2", "", cpu(2)), 9))
+	expectStatuses(t, s.act(t), "gang-0:Pipelined gang-1:Pipelined gang-2:Pipelined keep:Running low:Releasing")
+}
+
+// TestAGangTakesBackNoMoreThanItsQueueDeserves: one device is free, and the victim has two. The gang needs all three of them.
+func TestAGangTakesBackNoMoreThanItsQueueDeserves(t *testing.T) {
+	for deserved, want := range map[int64]string{
+		2: "g-0:Pending g-1:Pending g-2:Pending low:Running",
+		3: "g-0:Pipelined g-1:Pipelined g-2:Pipelined low:Releasing",
+	} {
+		s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+		s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(3)
+		s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(deserved)}})
+		s.job("low", "lender", running, nil, s.holding(0, 2, newPod("low", "n1", cpu(1))))
+		s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))), s.claimed(1, newPod("g-2", "", cpu(1))))
+		expectStatuses(t, s.act(t), want)
+	}
+}
+
+// TestBudgetsHoldForAllVictimsOfAGang: each pod of the gang needs one victim.
+func TestBudgetsHoldForAllVictimsOfAGang(t *testing.T) {
+	for allowed, want := range map[int32]string{
+		1: "g-0:Pending g-1:Pending low-0:Running low-1:Running low-2:Running low-3:Running",
+		2: "g-0:Pipelined g-1:Pipelined low-0:Releasing low-1:Releasing low-2:Running low-3:Running",
+	} {
+		s := lending()
+		s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))))
+		s.budget = &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "budget", UID: "budget"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+		}
+		expectStatuses(t, s.act(t), want)
+	}
 }

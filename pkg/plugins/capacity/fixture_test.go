@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -59,6 +60,8 @@ type fixture struct {
 	arguments framework.Arguments
 	// strays are pods that the API server has, but no job of the session.
 	strays []*corev1.Pod
+	// budget is a PodDisruptionBudget that the API server has; nil for none.
+	budget *policyv1.PodDisruptionBudget
 }
 
 // newFixture has nodes with so many cores each, in GiB as many again, and eight GPUs.
@@ -156,6 +159,11 @@ type readFirst struct {
 func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 	for _, pod := range p.fixture.strays {
 		if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
+			panic(err)
+		}
+	}
+	if p.fixture.budget != nil {
+		if err := ssn.InformerFactory().Policy().V1().PodDisruptionBudgets().Informer().GetStore().Add(p.fixture.budget); err != nil {
 			panic(err)
 		}
 	}

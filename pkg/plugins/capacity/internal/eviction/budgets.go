@@ -48,11 +48,16 @@ func (b *budgets) hold(lister policylisters.PodDisruptionBudgetLister, victims [
 }
 
 // spend notes that pods are evicted.
-func (b *budgets) spend(victims []Victim) {
+func (b *budgets) spend(victims []Victim) { b.allow(victims, -1) }
+
+// refund notes that pods are not evicted after all.
+func (b *budgets) refund(victims []Victim) { b.allow(victims, 1) }
+
+func (b *budgets) allow(victims []Victim, more int32) {
 	for _, victim := range victims {
 		for i := range b.all[victim.Namespace] {
 			if budget := &b.all[victim.Namespace][i]; budget.covers(victim.TaskInfo) {
-				budget.allowed--
+				budget.allowed += more
 			}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
-	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -90,42 +89,23 @@ func (a *asker) plan() *Plan {
 		plan.statements, plan.Pods = append(plan.statements, step.statement), append(plan.Pods, step.task)
 		plan.Victims = append(plan.Victims, step.victims...)
 	}
-	a.budgets.spend(plan.Victims)
 	return plan
 }
 
-// placeAll places pods, as many as possible. It reports whether the job has its minimum then.
-func (p *planning) placeAll() bool {
-	tasks := util.NewPriorityQueue(p.Session.TaskOrderFn)
-	for _, task := range p.job.TaskStatusIndex[api.Pending] {
-		if mayAsk(task) {
-			tasks.Push(task)
-		}
-	}
-	for !tasks.Empty() {
-		p.place(tasks.Pop().(*api.TaskInfo))
-	}
-	return len(p.steps) > 0 && p.Session.JobPipelined(p.job)
-}
-
-// place gives a pod the cheapest place that there is.
-func (p *planning) place(task *api.TaskInfo) {
-	pod, err := p.Snapshot.PodOf(task)
-	if err != nil {
-		return
-	}
+// place gives a pod the cheapest place that there is. It reports whether there is one.
+func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 	if err := p.Session.PrePredicateFn(task); err != nil {
 		klog.V(3).InfoS("Pod cannot ask for room", "pod", klog.KObj(task.Pod), "reason", err.Error())
-		return
+		return false
 	}
 	places := p.placesOf(task, pod)
 	for {
 		i := p.cheapest(places, task, pod)
 		if i < 0 {
-			return
+			return false
 		}
 		if p.take(step{task: task, node: places.nodes[i], set: places.quotes[i].set, short: places.quotes[i].short}) {
-			return
+			return true
 		}
 		places.quotes[i].hopeless = true
 	}
@@ -202,6 +182,7 @@ func (p *planning) take(s step) bool {
 			p.forgetHopeless()
 		}
 	}
+	p.budgets.spend(s.victims)
 	p.steps = append(p.steps, s)
 	p.version++
 	return true
@@ -247,6 +228,7 @@ func (p *planning) forgetHopeless() {
 func (p *planning) discard() {
 	for _, step := range slices.Backward(p.steps) {
 		step.statement.Discard()
+		p.budgets.refund(step.victims)
 		for _, i := range step.set {
 			p.all[i].evicted = false
 		}

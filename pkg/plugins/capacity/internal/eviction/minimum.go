@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// maxOrders bounds in how many orders the pods of a job are placed.
+const maxOrders = 4
+
+// placeAll places pods, as many as possible. It reports whether the job has its minimum then, by right. If it has not, pods may
+// have taken the only places of others that need more: those go first then.
+func (p *planning) placeAll() bool {
+	tasks := p.waiting()
+	for range maxOrders {
+		reached, late := p.placeInOrder(tasks)
+		if reached || late == nil || p.effort <= 0 {
+			return reached
+		}
+		p.discard()
+		p.forgetHopeless()
+		tasks = append([]*api.TaskInfo{late}, slices.DeleteFunc(tasks, func(task *api.TaskInfo) bool { return task == late })...)
+	}
+	return false
+}
+
+// waiting returns the pods that ask, in the order of the session.
+func (p *planning) waiting() []*api.TaskInfo {
+	queue := util.NewPriorityQueue(p.Session.TaskOrderFn)
+	for _, task := range p.job.TaskStatusIndex[api.Pending] {
+		if mayAsk(task) {
+			queue.Push(task)
+		}
+	}
+	tasks := make([]*api.TaskInfo, 0, queue.Len())
+	for !queue.Empty() {
+		tasks = append(tasks, queue.Pop().(*api.TaskInfo))
+	}
+	return tasks
+}
+
+// placeInOrder places pods. It reports whether the job has its minimum then, by right. If some pod has no place, although pods
+// of other roles before it have one, late is the first of these.
+func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.TaskInfo) {
+	roles := map[string]bool{} // of the pods that have places
+	for _, task := range tasks {
+		pod, err := p.Snapshot.PodOf(task)
+		if err != nil {
+			continue
+		}
+		role := roleOf(task, pod)
+		if !p.place(task, pod) {
+			if late == nil && (len(roles) > 1 || len(roles) == 1 && !roles[role]) {
+				late = task
+			}
+			continue
+		}
+		roles[role] = true
+		if reached || !p.Session.JobPipelined(p.job) {
+			continue
+		}
+		if !p.isRight() {
+			return false, nil
+		}
+		reached = true
+	}
+	return reached, late
+}
+
+// isRight reports whether the asker still has a right to each victim when all pods so far have their places. When a pod
+// got its place, it was only clear what the pods before it had.
+func (p *planning) isRight() bool {
+	for _, step := range p.steps {
+		taken := make(ledger.Amounts, len(step.short))
+		for i, e := range step.short {
+			taken[i] = ledger.Entry{Dimension: e.Dimension}
+		}
+		for _, i := range step.set {
+			if !p.rule.justified(p.asker, p.Snapshot.Ledger, &p.all[i], taken) {
+				return false
+			}
+		}
+	}
+	return true
+}
