@@ -225,14 +225,17 @@ func (p *planning) forgetHopeless() {
 }
 
 // discard undoes all steps.
-func (p *planning) discard() {
-	for _, step := range slices.Backward(p.steps) {
+func (p *planning) discard() { p.undo(0) }
+
+// undo undoes the steps from one on.
+func (p *planning) undo(from int) {
+	for _, step := range slices.Backward(p.steps[from:]) {
 		step.statement.Discard()
 		p.budgets.refund(step.victims)
 		for _, i := range step.set {
 			p.all[i].evicted = false
 		}
 	}
-	p.steps = nil
+	p.steps = p.steps[:from:from]
 	p.version++
 }

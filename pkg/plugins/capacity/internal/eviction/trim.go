@@ -26,15 +26,15 @@ func (p *planning) trim() bool {
 		return true
 	}
 	slices.SortFunc(evicted, func(a, b int) int { return victims.CompareUnits(&p.costs[b], &p.costs[a]) })
-	replays := maxReplays
+	tries := maxReplays / len(evicted)
+	nodes := p.nodesToReplay(tries / len(p.steps))
+	if len(nodes) == 0 {
+		return true
+	}
 	for _, i := range slices.Clone(evicted) {
-		nodes := p.nodesToReplay(replays / max(1, len(evicted)*len(p.steps)))
-		if replays -= len(nodes) * len(p.steps); replays < 0 || len(nodes) == 0 {
-			return true
-		}
-		before := p.steps
+		before, left := p.steps, tries
 		p.discard()
-		if others := without(evicted, i); p.replay(before, others, nodes) {
+		if others := without(evicted, i); p.replay(before, others, nodes, &left) {
 			evicted = others
 			continue
 		}
@@ -78,23 +78,25 @@ func (p *planning) nodesToReplay(most int) []*api.NodeInfo {
 	return nil
 }
 
-// replay evicts units first, and then places the pods of steps without any other victim.
-func (p *planning) replay(steps []step, evicted []int, nodes []*api.NodeInfo) bool {
-	for n, before := range steps {
-		var set []int
-		if n == 0 {
-			set = evicted
-		}
-		again := func(node *api.NodeInfo) bool {
-			return p.take(step{task: before.task, node: node, set: set, short: before.short})
-		}
-		if !slices.ContainsFunc(append([]*api.NodeInfo{before.node}, nodes...), func(node *api.NodeInfo) bool {
-			return p.fits(before.task, node, set) && again(node)
-		}) {
+// replay evicts units first, and then places the pods of steps without any other victim. It tries nodes for pods that many times.
+func (p *planning) replay(steps []step, evicted []int, nodes []*api.NodeInfo, tries *int) bool {
+	if len(steps) == 0 {
+		return true
+	}
+	before := steps[0]
+	for _, node := range append([]*api.NodeInfo{before.node}, nodes...) {
+		if *tries--; *tries < 0 {
 			return false
 		}
+		if !p.fits(before.task, node, evicted) || !p.take(step{task: before.task, node: node, set: evicted, short: before.short}) {
+			continue
+		}
+		if p.replay(steps[1:], nil, nodes, tries) {
+			return true
+		}
+		p.undo(len(p.steps) - 1)
 	}
-	return true
+	return false
 }
 
 // fits reports whether a pod fits on a node without these units.

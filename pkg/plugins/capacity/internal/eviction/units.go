@@ -94,19 +94,43 @@ func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared map[types.UI
 		return
 	}
 	i := len(a.all)
+	a.all, a.costs = append(a.all, unit{}), append(a.costs, victims.Unit{})
+	a.join(i, job, task, pod)
 	for _, claim := range pod.Claims {
 		if len(claim.Object.Status.ReservedFor) < 2 {
 			continue
 		}
-		if other, found := shared[claim.Object.UID]; found {
-			i = other
+		if other, found := shared[claim.Object.UID]; found && other != i {
+			a.unite(i, other)
+			for uid, of := range shared {
+				if of == other {
+					shared[uid] = i
+				}
+			}
 		}
 		shared[claim.Object.UID] = i
 	}
-	if i == len(a.all) {
-		a.all, a.costs = append(a.all, unit{}), append(a.costs, victims.Unit{})
+}
+
+// unite moves the pods of another unit to a unit.
+func (a *asker) unite(i, other int) {
+	moved := a.all[other]
+	a.all[other] = unit{}
+	for j, task := range moved.tasks {
+		a.join(i, a.Session.Jobs[task.Job], task, moved.pods[j])
 	}
-	a.join(i, job, task, pod)
+}
+
+// dropEmpty drops the units whose pods were moved to others.
+func (u *units) dropEmpty() {
+	kept := 0
+	for i := range u.all {
+		if len(u.all[i].tasks) > 0 {
+			u.all[kept], u.costs[kept] = u.all[i], u.costs[i]
+			kept++
+		}
+	}
+	u.all, u.costs = u.all[:kept], u.costs[:kept]
 }
 
 // addGang adds all pods of a gang that cannot lose one, if there are some and all of them may be evicted.
@@ -144,7 +168,7 @@ func (a *asker) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Po
 	}
 	cost.Pods, cost.Priority, cost.Created = len(u.tasks), max(cost.Priority, job.Priority), min(cost.Created, created)
 	cost.Name = min(cost.Name, string(task.UID))
-	if isGang(job) {
+	if isGang(job) && (cost.Gang == "" || string(job.UID) < cost.Gang) {
 		cost.Gang = string(job.UID)
 	}
 }
@@ -152,8 +176,10 @@ func (a *asker) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Po
 // finish works out what the units free, and where they are.
 func (a *asker) finish() {
 	books := a.Snapshot.Ledger
+	a.dropEmpty()
 	for i := range a.all {
 		u := &a.all[i]
+		slices.Sort(u.queues) // the order of jobs is not always the same
 		view := books.View()
 		for j, task := range u.tasks {
 			freed := view.Frees(snapshot.HolderOf(task), u.pods[j].Demand)
