@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+// enough reports whether all pods that ask get what they need.
+func (m *model) enough(gone podSet, places []int) bool {
+	for d := range modelDimensions {
+		if m.lacksQuota(d, gone) || m.lacksNode(d, gone, places) {
+			return false
+		}
+	}
+	return true
+}
+
+// right reports whether these victims break nobody's right.
+func (m *model) right(reclaim bool, gone podSet, places []int) bool {
+	return m.candidates(reclaim, gone) && m.keepsGangs(gone) && (!reclaim || m.maySetTakeBack(gone, places))
+}
+
+func (m *model) candidates(reclaim bool, gone podSet) bool {
+	covered := 0
+	for i, pod := range m.pods {
+		if !gone.has(i) {
+			continue
+		}
+		job := &m.jobs[pod.job]
+		if pod.leaving || pod.protected || reclaim == (job.queue == m.asking.queue) {
+			return false
+		}
+		if reclaim && m.queues[job.queue].irreclaimable || !reclaim && job.priority >= m.asking.priority {
+			return false
+		}
+		if pod.budgeted {
+			covered++
+		}
+	}
+	return covered <= m.budget
+}
+
+// count returns how many pods of a job there are, and how many go.
+func (m *model) count(job int, gone podSet) (there, lost int) {
+	for i, pod := range m.pods {
+		if pod.job != job || pod.leaving {
+			continue
+		}
+		if there++; gone.has(i) {
+			lost++
+		}
+	}
+	return there, lost
+}
+
+func (m *model) keepsGangs(gone podSet) bool {
+	for j, job := range m.jobs {
+		there, lost := m.count(j, gone)
+		if job.minimum < 2 || lost == 0 || there-lost >= job.minimum {
+			continue
+		}
+		if !m.wholeGangs || lost < there || there > job.minimum {
+			return false
+		}
+	}
+	return true
+}
+
+// wholes reports whether a gang goes as a whole.
+func (m *model) wholes(gone podSet) bool {
+	for j := range m.jobs {
+		if m.wholeGang(j, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+// maySetTakeBack reports whether the queue that asks has a right to what each victim has.
+func (m *model) maySetTakeBack(gone podSet, places []int) bool {
+	for i := range m.pods {
+		if gone.has(i) && !m.mayTakeBack(i, gone, places) {
+			return false
+		}
+	}
+	return true
+}
+
+// frees is what goes with a pod or, if its gang goes as a whole, with the gang.
+func (m *model) frees(victim int, gone podSet, match func(*modelPod) bool) (sum [modelDimensions]int) {
+	claims := map[int]bool{}
+	whole := m.wholeGang(m.pods[victim].job, gone)
+	for i, pod := range m.pods {
+		if !gone.has(i) || !match(&pod) || i != victim && (!whole || pod.job != m.pods[victim].job) {
+			continue
+		}
+		sum[core] += pod.cores
+		if pod.claim >= 0 && !claims[pod.claim] && m.held(gone, func(other *modelPod) bool { return other.claim == pod.claim }) == ([modelDimensions]int{}) {
+			claims[pod.claim] = true
+			sum[device] += m.claims[pod.claim].devices
+		}
+	}
+	return sum
+}
+
+// wholeGang reports whether a gang goes as a whole.
+func (m *model) wholeGang(job int, gone podSet) bool {
+	there, lost := m.count(job, gone)
+	return m.jobs[job].minimum > 1 && lost > 0 && there-lost < m.jobs[job].minimum
+}
+
+func (m *model) mayTakeBack(victim int, gone podSet, places []int) bool {
+	queue := m.jobs[m.pods[victim].job].queue
+	frees := m.frees(victim, gone, func(*modelPod) bool { return true })
+	justified := false
+	asked := m.total(everything)
+	for d := range modelDimensions {
+		if frees[d] == 0 {
+			continue
+		}
+		for _, q := range m.branch(queue, m.asking.queue) {
+			if g := m.guarantee(q, d); g > 0 && m.used(q, gone)[d] < g {
+				return false
+			}
+		}
+		if asked[d] > 0 && (m.lacksQuota(d, 0) || m.freesWhereShort(victim, d, gone, places)) {
+			may := m.mayTake(queue, d, gone, asked[d])
+			if !may && d == device && m.settled(queue) {
+				return false
+			}
+			justified = justified || may
+		}
+	}
+	return justified
+}
+
+// settled reports whether anybody deserves devices where the branches of two queues part.
+func (m *model) settled(from int) bool {
+	branch := m.branch(m.asking.queue, from)
+	_, set := m.target(branch[len(branch)-1], device)
+	return set
+}
+
+// freesWhereShort reports whether something goes with a pod on a node that has too little.
+func (m *model) freesWhereShort(victim, d int, gone podSet, places []int) bool {
+	for node := range m.nodes {
+		if m.lacksOn(node, d, 0, places) && m.frees(victim, gone, func(pod *modelPod) bool { return pod.node == node })[d] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) mayTake(from, d int, gone podSet, asked int) bool {
+	set := false
+	for _, q := range m.branch(m.asking.queue, from) {
+		var target int
+		if target, set = m.target(q, d); m.used(q, gone)[d]+asked > target {
+			return false
+		}
+	}
+	for _, q := range m.branch(from, m.asking.queue) {
+		if target, set := m.target(q, d); set && m.used(q, gone)[d] < target {
+			return false
+		}
+	}
+	return set
+}

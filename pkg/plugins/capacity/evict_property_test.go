@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// FuzzEvictions compares what a session does for a job with all that it could do, in small random clusters. Nobody is evicted in vain, or
+// without right, and no victim could stay. A pod that asks alone gets its place if there is a right set of victims, and the
+// victims are those that cost least. For several pods together, the solver may miss a set or take a dearer one. The same
+// objects in another order have the same result.
+func FuzzEvictions(f *testing.F) {
+	for _, seed := range []uint64{12, 546, 906, 915, 1142, 1176, 1401, 2027, 2192, 2366, 2562, 2951, 3354, 4423, 4668, 4782, 4874, 4887, 6732, 7029} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		m := randomModel(rand.New(rand.NewPCG(seed, 0)))
+		if want, _, found := m.expect(); found && want == 0 {
+			return
+		}
+		o, again := m.outcome(t, rand.New(rand.NewPCG(seed, 1))), m.outcome(t, rand.New(rand.NewPCG(seed, 2)))
+		if o.victims != again.victims || o.victims != 0 && !slices.Equal(o.places, again.places) {
+			t.Errorf("the result depends on the order of objects: %v, %v\n%s", o, again, m.describe(o))
+		}
+		if fault := m.fault(o); fault != none && !m.tolerated(fault) {
+			t.Errorf("%s\n%s", fault, m.describe(o))
+		}
+	})
+}
+
+// expect returns the cheapest right set, and by which rule.
+func (m *model) expect() (victims podSet, reclaim, found bool) {
+	if victims, found = m.best(false); found {
+		return victims, false, true
+	}
+	victims, found = m.best(true)
+	return victims, true, found
+}
+
+// fault is what is wrong with an outcome.
+type fault string
+
+const (
+	none         fault = ""
+	inVain       fault = "pods are evicted although the job does not start"
+	missed       fault = "there is a right set of victims"
+	notEnough    fault = "the pods do not fit"
+	noRight      fault = "there is no right set of victims"
+	noRightThere fault = "the victims are not right for these nodes"
+	notMinimal   fault = "a victim could stay"
+	dear         fault = "there is a cheaper right set of victims"
+)
+
+// tolerated reports whether a fault is known to happen: with several pods that ask, which are placed one after the other, and with
+// pods that share a claim, which go together even if the claim is not what is short.
+func (m *model) tolerated(f fault) bool {
+	return len(m.asks) > 1 && (f == missed || f == dear || f == noRightThere) || m.shares() && (f == missed || f == dear || f == notMinimal)
+}
+
+func (m *model) shares() bool {
+	for i := range m.pods {
+		for j := range i {
+			if m.pods[i].claim >= 0 && m.pods[i].claim == m.pods[j].claim {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *model) fault(o modelOutcome) fault {
+	placed := !slices.Contains(o.places, -1)
+	want, reclaim, found := m.expect()
+	switch {
+	case !placed && o.victims != 0:
+		return inVain
+	case !placed && found:
+		return missed
+	case !placed:
+		return none
+	case !m.enough(o.victims, o.places):
+		return notEnough
+	case !found:
+		return noRight
+	}
+	if !m.right(reclaim, o.victims, o.places) {
+		return noRightThere
+	}
+	for i := range m.pods {
+		if o.victims.has(i) && m.rightSomewhere(reclaim, o.victims&^(1<<i)) {
+			return notMinimal
+		}
+	}
+	if m.cost(want).compare(m.cost(o.victims)) < 0 && m.wholes(want) == m.wholes(o.victims) {
+		return dear
+	}
+	return none
+}
