@@ -362,3 +362,27 @@ func TestTheNodeOfANominatedPodGoes(t *testing.T) {
 	c.turn()
 	c.expectPlaces("p@n2")
 }
+
+// TestAGangThatGetsNothingIsNotNominated: two pods could have a node, and the third could not. Autoscalers leave out pods that are
+// nominated.
+func TestAGangThatGetsNothingIsNotNominated(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.queue("q", "root", deserve("h100", 3), nil)
+	c.queue("lender", "root", deserve("h100", 1), nil)
+	c.node("n1", 8, "h100", "h100", "h100")
+	for i := range 3 {
+		c.single(fmt.Sprint("v", i), "lender", "h100")
+	}
+	c.turn()
+	c.group("g", "q", 3, nil)
+	for i := range 3 {
+		c.pod(fmt.Sprint("g", i), "g", nil, "h100")
+	}
+	c.turn()
+	c.expectPlaces("g0@ g1@ g2@ v0@n1 v1@n1 v2@n1")
+	for _, pod := range c.pods {
+		if pod.Status.NominatedNodeName != "" {
+			c.fail("pod %s is nominated to %s", pod.Name, pod.Status.NominatedNodeName)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func (r *reservation) pipeline() bool {
 		r.tasks = append(r.tasks, task)
 	}
 	if len(r.tasks) == 0 || !r.session.JobPipelined(r.job) {
-		r.statement.Discard()
+		r.undo(r.statement)
 		return false
 	}
 	r.keep(r.tasks)
@@ -194,7 +194,7 @@ func (r *reservation) claims() map[types.UID]bool {
 // start allocates the pods of reservations whose jobs can run, and leaves those pipelined that cannot start yet.
 func start(together []*reservation) {
 	for _, r := range slices.Backward(together) {
-		r.statement.Discard()
+		r.undo(r.statement)
 	}
 	for _, r := range together {
 		r.allocate()
@@ -224,7 +224,15 @@ func (r *reservation) allocate() {
 	if r.session.JobReady(r.job) {
 		starting.Commit()
 	} else {
-		starting.Discard()
+		r.undo(starting)
+	}
+}
+
+// undo undoes a statement. Volcano tells of pods what was undone, unless that is forgotten.
+func (r *reservation) undo(statement *framework.Statement) {
+	statement.Discard()
+	for _, task := range r.tasks {
+		task.ClearLastTxContext()
 	}
 }
 

@@ -39,6 +39,8 @@ type step struct {
 	statement *framework.Statement
 	task      *api.TaskInfo
 	node      *api.NodeInfo
+	// last is what Volcano would say of the task if the step were not made.
+	last *api.TransactionContext
 	// set has the units that are evicted for the pod, and short what it lacks while they are there.
 	set   []int
 	short ledger.Amounts
@@ -161,7 +163,7 @@ func (p *planning) quote(quote *quote, task *api.TaskInfo, pod *demand.Pod, node
 // take evicts the victims of a step and pipelines the pod. It reports whether the node suits the pod then; if not, nothing is
 // changed.
 func (p *planning) take(s step) bool {
-	s.statement, s.victims = framework.NewStatement(p.Session), p.explain(&s)
+	s.statement, s.victims, s.last = framework.NewStatement(p.Session), p.explain(&s), s.task.LastTransaction
 	for _, i := range s.set {
 		for _, task := range p.all[i].tasks {
 			if err := s.statement.Evict(task, string(p.rule)); err != nil {
@@ -232,6 +234,7 @@ func (p *planning) undo(from int) {
 	for _, step := range slices.Backward(p.steps[from:]) {
 		step.statement.Discard()
 		p.budgets.refund(step.victims)
+		step.task.LastTransaction = step.last // Volcano would write the nominated node of a pod that gets nothing
 		for _, i := range step.set {
 			p.all[i].evicted = false
 		}
