@@ -28,9 +28,6 @@ func (p *plugin) keepFreed() {
 		return
 	}
 	p.kept = map[string]bool{}
-	if p.devicesNotReady != nil || p.cardsNotReady != nil {
-		return
-	}
 	var waiting []*reservation
 	for _, job := range p.reserved() {
 		r := &reservation{plugin: p, job: job}

@@ -110,7 +110,7 @@ func (p *plugin) heldBelow(ask jobAsk) ledger.Amounts {
 func (p *plugin) heldByPriority(queue api.QueueID) map[int32]ledger.Amounts {
 	sums := map[int32]ledger.Amounts{}
 	for _, job := range p.session.Jobs {
-		if job.Queue != queue {
+		if job.Queue != queue || !eviction.MayLose(job, p.arguments.reclaimGangs) {
 			continue
 		}
 		for status, tasks := range job.TaskStatusIndex {

@@ -17,6 +17,8 @@ import (
 // reservations remembers, from one session to the next, for which pods something is kept. The API server has the nominated nodes,
 // too, so that they survive a restart. The time limit begins anew then.
 type reservations struct {
+	// session counts the sessions.
+	session int
 	// nodes has the nominated node of a pod until its status, as the scheduler's cache knows it, has it.
 	nodes map[types.UID]string
 	// since has since when each pod has waited for the node that it waits for.
@@ -35,6 +37,8 @@ func newReservations() reservations {
 type nomination struct {
 	node string
 	at   time.Time
+	// session is the last one in which the pod waited.
+	session int
 }
 
 // promise is that a pod starts when its victims are gone.
@@ -76,12 +80,15 @@ func (r *reservations) promised(job *api.JobInfo) int {
 func (r *reservations) expire(job *api.JobInfo, task *api.TaskInfo, node string, now time.Time, limit time.Duration) {
 	since := r.since[task.Pod.UID]
 	switch {
-	case since.node != node:
-		r.since[task.Pod.UID] = nomination{node, now}
+	case since.node != node || since.session < r.session-1:
+		since = nomination{node: node, at: now}
 	case now.Sub(since.at) > limit:
 		r.fail(job, node)
 		delete(r.since, task.Pod.UID)
+		return
 	}
+	since.session = r.session
+	r.since[task.Pod.UID] = since
 }
 
 // fail notes that a job did not start in time on a node.
@@ -97,8 +104,9 @@ func (r *reservations) hasFailed(job *api.JobInfo, node string) bool {
 	return r.failed[job.PodGroup.UID][node]
 }
 
-// forget drops the jobs that are gone or have no pod any more that waits, and the pods that do not wait any more.
+// forget begins a session. It drops the jobs that are gone or have no pod any more that waits, and the pods that do not wait any more.
 func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
+	r.session++
 	if len(r.nodes) == 0 && len(r.promises) == 0 && len(r.since) == 0 && len(r.failed) == 0 {
 		return
 	}
