@@ -74,7 +74,9 @@ func (a *asker) findUnits() {
 
 // MayLose reports whether some pod of a job may be evicted, as far as the job decides: gangs keep their minimum, unless they may be evicted
 // as a whole.
-func MayLose(job *api.JobInfo, wholeGangs bool) bool { return wholeGangs || !isGang(job) || spare(job) > 0 }
+func MayLose(job *api.JobInfo, wholeGangs bool) bool {
+	return wholeGangs || !isGang(job) || spare(job) > 0
+}
 
 // spare returns how many pods a job can lose.
 func spare(job *api.JobInfo) int32 { return max(0, job.ReadyTaskNum()-job.MinAvailable) }
