@@ -11,6 +11,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
 // TestNoNodeIsPromisedMoreThanItHas: the first pod of the gang needs its own victim, although the victim of the second one would be
@@ -65,5 +66,23 @@ func TestBudgetsHoldForAllVictimsOfAGang(t *testing.T) {
 			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
 		}
 		expectStatuses(t, s.act(t), want)
+	}
+}
+
+// TestAVictimIsToldWhatIsTakenBack: the first pod of the gang finds a free device, and one of two victims may stay in the end.
+func TestAVictimIsToldWhatIsTakenBack(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(3)}})
+	s.job("a", "lender", running, nil, s.holding(0, 1, newPod("a", "n1", cpu(1))))
+	s.job("b", "lender", running, nil, s.holding(1, 2, newPod("b", "n1", cpu(1))))
+	s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))), s.claimed(1, newPod("g-2", "", cpu(1))))
+	ssn := s.open(t)
+	plan := pluginOf(ssn).solver().Plan(eviction.Reclaim, ssn.Jobs["ns/g"])
+	if plan == nil || len(plan.Victims) != 1 {
+		t.Fatalf("the plan is %+v, want one with one victim", plan)
+	}
+	if victim := plan.Victims[0]; victim.Name != "b" || victim.Dimension.Name != h100 {
+		t.Errorf("%s is evicted for %q", victim.Name, victim.Dimension.Name)
 	}
 }

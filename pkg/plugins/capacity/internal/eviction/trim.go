@@ -9,6 +9,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
 )
 
@@ -31,6 +32,7 @@ func (p *planning) trim() bool {
 	if len(nodes) == 0 {
 		return true
 	}
+	p.steps[0].short = p.lacked() // because the victims of all steps go first
 	for _, i := range slices.Clone(evicted) {
 		before, left := p.steps, tries
 		p.discard()
@@ -44,6 +46,19 @@ func (p *planning) trim() bool {
 		}
 	}
 	return true
+}
+
+// lacked returns what the pods lacked in all dimensions.
+func (p *planning) lacked() ledger.Amounts {
+	var all ledger.Amounts
+	for _, step := range p.steps {
+		for _, e := range step.short {
+			if all.Of(e.Dimension).Sign() == 0 {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
 }
 
 func without(set []int, i int) []int {
