@@ -490,3 +490,37 @@ func TestAVictimWhoseCPUIsNeededIsNotSpared(t *testing.T) {
 	c.turn()
 	c.expectPlaces("g-cpu@n1 g-device@n2")
 }
+
+// TestAPodDoesNotTakeWhatWasFreedForAnotherOfItsJob: the victim of the other pod is gone first.
+func TestAPodDoesNotTakeWhatWasFreedForAnotherOfItsJob(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.queue("q", "root", deserve("h100", 2), nil)
+	c.queue("lender", "root", deserve("h100", 0), nil)
+	on := func(node string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"on": node} }
+	}
+	for _, name := range []string{"n1", "n2"} {
+		c.node(name, 8, "h100")
+		node, _ := c.nodes.get(name)
+		node = node.DeepCopy()
+		node.Labels["on"] = name
+		c.putNode(node)
+		c.group("v-"+name, "lender", 1, nil)
+		c.pod("v-"+name, "v-"+name, on(name), "h100")
+	}
+	c.turn()
+	c.group("p", "q", 1, nil)
+	c.pod("p1", "p", nil, "h100")
+	c.pod("p2", "p", on("n2"), "h100")
+	c.edit("p1", func(pod *corev1.Pod) { pod.Spec.Priority = ptr.To[int32](10) })
+	c.turn()
+	c.expectPlaces("p1@ p2@ v-n1@n1x v-n2@n2x")
+	gone, _ := c.pods.get("v-n2")
+	c.deletePod(gone)
+	c.control()
+	c.turn()
+	c.expectPlaces("p1@ p2@n2 v-n1@n1x")
+	c.leave()
+	c.turn()
+	c.expectPlaces("p1@n1 p2@n2")
+}

@@ -236,7 +236,8 @@ func (r *reservation) undo(statement *framework.Statement) {
 // maxSearched is how many pods of a job may look at other nodes than the nominated ones in a session.
 const maxSearched = 4
 
-// freeNode returns a node where a pod can start now: the nominated one or, for few pods, any. It is nil if there is none.
+// freeNode returns a node where a pod can start now: the nominated one or, for few pods, any where nothing is kept
+// for others, such as further pods of the job. It is nil if there is none.
 func (r *reservation) freeNode(task *api.TaskInfo) *api.NodeInfo {
 	if err := r.session.PrePredicateFn(task); err != nil || !r.session.Allocatable(r.session.Queues[r.job.Queue], task) {
 		return nil
@@ -250,7 +251,7 @@ func (r *reservation) freeNode(task *api.TaskInfo) *api.NodeInfo {
 	if len(r.tasks) > maxSearched {
 		return nil
 	}
-	nodes := slices.DeleteFunc(slices.Clone(r.session.NodeList), func(node *api.NodeInfo) bool { return !startable(node) })
+	nodes := slices.DeleteFunc(slices.Clone(r.session.NodeList), func(node *api.NodeInfo) bool { return r.kept[node.Name] || !startable(node) })
 	if len(nodes) == 0 {
 		return nil
 	}

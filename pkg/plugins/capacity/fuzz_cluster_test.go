@@ -62,6 +62,9 @@ type fuzzCluster struct {
 	nodes  fuzzObjects[*corev1.Node]
 	groups fuzzObjects[*upstreamv1beta1.PodGroup]
 	queues fuzzObjects[*schedulingv1beta1.Queue]
+	// evictedFor has the pods for which others were evicted while nobody has changed anything, as namespace/name.
+	evictedFor map[string]bool
+	events     *fuzzEvents
 	// marked says that classes, slices, and templates are as when they were marked last.
 	marked bool
 	// created counts objects, for their names.

@@ -114,7 +114,10 @@ func (c *fuzzCluster) open() *framework.Session {
 	for i := range options {
 		plugins.ApplyPluginConfDefaults(&options[i])
 	}
-	return framework.OpenSession(c.scheduler, []conf.Tier{{Plugins: options[:2]}, {Plugins: options[2:]}}, nil)
+	ssn := framework.OpenSession(c.scheduler, []conf.Tier{{Plugins: options[:2]}, {Plugins: options[2:]}}, nil)
+	c.events = &fuzzEvents{}
+	c.plugins.cache.report.Recorder = c.events
+	return ssn
 }
 
 // act executes all actions in the order of Volcano's configuration.

@@ -20,7 +20,8 @@ import (
 //   - nothing panics, and the plugin logs no error;
 //   - what a session places takes no queue above its limit;
 //   - what runs is charged exactly once when the next session begins;
-//   - no device is given out twice, and a pod that is bound has all its devices.
+//   - no device is given out twice, and a pod that is bound has all its devices;
+//   - while nobody changes anything, pods are evicted once for the same pod.
 //
 // See CONTRIBUTING.md for how to run it.
 func FuzzSessions(f *testing.F) {
@@ -38,8 +39,12 @@ func FuzzSessions(f *testing.F) {
 		c.populate()
 		for range 2 + c.under(6) {
 			c.session()
-			for range c.under(8) {
+			changes := c.under(8)
+			for range changes {
 				c.change()
+			}
+			if changes > 0 {
+				c.evictedFor = nil
 			}
 			c.control()
 		}
@@ -58,6 +63,7 @@ func (c *fuzzCluster) session() {
 	framework.CloseSession(ssn)
 	c.checkTime(time.Since(began))
 	c.scheduler.settle()
+	c.checkEvictions()
 	placed := c.scheduler.decided()
 	c.checkLimits(before, placed)
 	if errors := logged.take(); errors != "" {
