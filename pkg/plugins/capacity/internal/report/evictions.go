@@ -95,7 +95,7 @@ type Preempted struct {
 	// Pod is the pod that starts, as namespace/name.
 	Pod, Queue string
 	// Job and VictimJob are the jobs of the two pods, as namespace/name. Priority and VictimPriority are those of the
-	// jobs or, within one job, of the pods.
+	// jobs.
 	Job, VictimJob           string
 	Priority, VictimPriority int32
 }
@@ -105,9 +105,6 @@ func (Preempted) Reason() string { return PreemptedReason }
 
 // Message implements Eviction.
 func (p Preempted) Message() string {
-	if p.Job == p.VictimJob {
-		return fmt.Sprintf("Evicted so that pod %s of the same job starts: it has priority <%d>, and the evicted pod has <%d>", p.Pod, p.Priority, p.VictimPriority)
-	}
 	return fmt.Sprintf("Evicted so that pod %s of the same queue <%s> starts: its job %s has priority <%d>, and job %s of the evicted pod has <%d>",
 		p.Pod, p.Queue, p.Job, p.Priority, p.VictimJob, p.VictimPriority)
 }

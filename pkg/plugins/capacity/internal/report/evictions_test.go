@@ -45,10 +45,6 @@ func TestWhyPodsAreEvicted(t *testing.T) {
 			Preempted{Pod: "ns/x-0", Queue: "team", Job: "ns/x", VictimJob: "ns/y", Priority: 100, VictimPriority: 1}, "Preempted",
 			"Evicted so that pod ns/x-0 of the same queue <team> starts: its job ns/x has priority <100>, and job ns/y of the evicted pod has <1>",
 		},
-		{
-			Preempted{Pod: "ns/x-0", Queue: "team", Job: "ns/x", VictimJob: "ns/x", Priority: 100, VictimPriority: -1}, "Preempted",
-			"Evicted so that pod ns/x-0 of the same job starts: it has priority <100>, and the evicted pod has <-1>",
-		},
 	} {
 		if got := c.eviction.Message(); got != c.message {
 			t.Errorf("%T says\n%s, want\n%s", c.eviction, got, c.message)

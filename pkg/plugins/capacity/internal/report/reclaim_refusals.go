@@ -53,9 +53,9 @@ type CannotReclaim struct {
 	// Asked is what the queue asks for beyond what it holds.
 	Deserved, Held, Asked ledger.Amount
 	Obstacle              ReclaimObstacle
-	// Gangs, Budgets, and Priorities are how many pods are protected by the minimum of their jobs, by PodDisruptionBudgets,
-	// and by their priority. They are read if the obstacle is Protected.
-	Gangs, Budgets, Priorities int
+	// Gangs and Budgets are how many pods are protected by the minimum of their jobs, and by PodDisruptionBudgets. They are read if
+	// the obstacle is Protected.
+	Gangs, Budgets int
 }
 
 // Reason implements Refusal.
@@ -86,7 +86,7 @@ func (c CannotReclaim) protection() string {
 	for _, by := range []struct {
 		pods int
 		what string
-	}{{c.Gangs, "by the minimum of their jobs"}, {c.Budgets, "by PodDisruptionBudgets"}, {c.Priorities, "by their priority"}} {
+	}{{c.Gangs, "by the minimum of their jobs"}, {c.Budgets, "by PodDisruptionBudgets"}} {
 		if by.pods > 0 {
 			parts = append(parts, fmt.Sprintf("<%d> %s", by.pods, by.what))
 		}

@@ -18,8 +18,6 @@ func TestWhyReclaimersWait(t *testing.T) {
 	}
 	protected := because(Protected)
 	protected.Gangs, protected.Budgets = 3, 1
-	all := protected
-	all.Priorities = 2
 	inBytes := CannotReclaim{Queue: "q", Dimension: memory, Deserved: gib(64), Held: gib(1), Asked: gib(32)}
 	for _, c := range []struct {
 		refusal         Refusal
@@ -37,10 +35,6 @@ func TestWhyReclaimersWait(t *testing.T) {
 		{
 			protected, "CannotReclaim",
 			held + "the pods of those who hold more than they deserve are protected: <3> by the minimum of their jobs, <1> by PodDisruptionBudgets",
-		},
-		{
-			all, "CannotReclaim",
-			held + "the pods of those who hold more than they deserve are protected: <3> by the minimum of their jobs, <1> by PodDisruptionBudgets, <2> by their priority",
 		},
 		{
 			inBytes, "CannotReclaim",
