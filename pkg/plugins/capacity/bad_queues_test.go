@@ -82,7 +82,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 			s := newFixture(4).queue("root", "", nil).queue("good", "root", nil)
 			s.job("good", "good", inqueue, nil, newPod("good", "", cpu(1)))
 			c.bad(s)
-			ssn := s.run(t)
+			ssn := s.act(t)
 			expectStatuses(t, ssn, c.want)
 			client := ssn.KubeClient()
 			framework.CloseSession(ssn)
@@ -97,7 +97,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 func TestRootThatIsDeletedStopsNobody(t *testing.T) {
 	s := newFixture(4).queue("ml", "root", nil).queue("team", "ml", capped(2)).queue("other", "", nil)
 	s.job("j", "team", pending, cpu(2), newPod("p1", "", cpu(1)), newPod("p2", "", cpu(1))).job("k", "other", pending, cpu(1), newPod("p3", "", cpu(1)))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	expectStatuses(t, ssn, "p1:Binding p2:Binding p3:Binding")
 	framework.CloseSession(ssn)
 }
@@ -108,7 +108,7 @@ func TestClosedQueueTakesNobody(t *testing.T) {
 	s.job("late", "closed", pending, cpu(1), newPod("late", "", cpu(1)))
 	s.job("early", "closed", inqueue, nil, newPod("early", "", cpu(1)))
 	s.job("good", "good", pending, cpu(1), newPod("good", "", cpu(1)))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	expectStatuses(t, ssn, "early:Pending good:Binding late:Pending")
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
@@ -143,7 +143,7 @@ func TestNoTreePanics(t *testing.T) {
 				phase := []schedulingv1beta1.PodGroupPhase{running, inqueue, pending}[random.IntN(3)]
 				s.job(fmt.Sprint("j", i), fmt.Sprint("q", random.IntN(12)), phase, cpu(1), newPod(fmt.Sprint("p", i), node, cpu(random.IntN(2))))
 			}
-			ssn := s.run(t)
+			ssn := s.act(t)
 			framework.CloseSession(ssn)
 		})
 	}

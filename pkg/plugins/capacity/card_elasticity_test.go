@@ -9,8 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -65,32 +63,26 @@ func TestCardsThatAQueueDeservesAreTakenBack(t *testing.T) {
 		{name: "no card quota at all, and too many", team: cardLimits{deserved: `{"H100": 4}`}, asks: 6, names: "H100"},
 		{name: "no hierarchy", flat: true, team: cardLimits{quota: all, deserved: `{"H100": 4}`}, other: cardLimits{quota: all}, asks: 4, names: "H100", taken: 4},
 	} {
-		for by, actions := range map[string]func(*fixture) []framework.Action{
-			"upstream's reclaim": func(*fixture) []framework.Action { return []framework.Action{allocate.New(), reclaim.New()} },
-			"own actions":        func(s *fixture) []framework.Action { return (&Plugins{cache: s.cache}).Actions() },
-		} {
-			t.Run(c.name+", "+by, func(t *testing.T) {
-				s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("team", "root", nil)
-				s.queue("other", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) })
-				s.flat = c.flat
-				s.withElasticCards(map[string]cardLimits{"root": c.root, "team": c.team, "other": c.other})
-				for i := range 4 {
-					h, a := fmt.Sprint("h", i), fmt.Sprint("a", i)
-					s.job(h, "other", running, nil, gpuPod(h, "n1", 2, "")).job(a, "other", running, nil, gpuPod(a, "n2", 2, ""))
-				}
-				s.job("j", "team", inqueue, nil, gpuPod("p", "", c.asks, c.names))
-				p := pluginOf(s.open(t))
-				s.Run(actions(s))
-				left := p.cardsOfQueue("other", "H100") + " H100, " + p.cardsOfQueue("other", "A100") + " A100"
-				if want := fmt.Sprintf("%d H100, %d A100", 8-c.taken, 8-c.takenA100); left != want {
-					t.Errorf("the other queue has %s left, want %s: pods are %s", left, want, statuses(p.session))
-				}
-				promised := p.cardsIn(ledger.Pipelined, "team", "H100") + " H100, " + p.cardsIn(ledger.Pipelined, "team", "A100") + " A100"
-				if want := fmt.Sprintf("%d H100, %d A100", c.taken, c.takenA100); promised != want {
-					t.Errorf("the queue is promised %s, want %s", promised, want)
-				}
-			})
-		}
+		t.Run(c.name, func(t *testing.T) {
+			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("team", "root", nil)
+			s.queue("other", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+			s.flat = c.flat
+			s.withElasticCards(map[string]cardLimits{"root": c.root, "team": c.team, "other": c.other})
+			for i := range 4 {
+				h, a := fmt.Sprint("h", i), fmt.Sprint("a", i)
+				s.job(h, "other", running, nil, gpuPod(h, "n1", 2, "")).job(a, "other", running, nil, gpuPod(a, "n2", 2, ""))
+			}
+			s.job("j", "team", inqueue, nil, gpuPod("p", "", c.asks, c.names))
+			p := pluginOf(s.act(t))
+			left := p.cardsOfQueue("other", "H100") + " H100, " + p.cardsOfQueue("other", "A100") + " A100"
+			if want := fmt.Sprintf("%d H100, %d A100", 8-c.taken, 8-c.takenA100); left != want {
+				t.Errorf("the other queue has %s left, want %s: pods are %s", left, want, statuses(p.session))
+			}
+			promised := p.cardsIn(ledger.Pipelined, "team", "H100") + " H100, " + p.cardsIn(ledger.Pipelined, "team", "A100") + " A100"
+			if want := fmt.Sprintf("%d H100, %d A100", c.taken, c.takenA100); promised != want {
+				t.Errorf("the queue is promised %s, want %s", promised, want)
+			}
+		})
 	}
 }
 
@@ -101,7 +93,7 @@ func TestASiblingCannotHaveCardsThatAreGuaranteed(t *testing.T) {
 	s.job("j", "other", inqueue, nil, gpuPod("five", "", 5, "H100"))
 	s.job("k", "other", inqueue, nil, gpuPod("four", "", 4, "H100"))
 	s.job("l", "team", inqueue, nil, gpuPod("guaranteed", "", 4, "H100"))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	expectStatuses(t, ssn, "five:Pending four:Binding guaranteed:Binding")
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
@@ -126,7 +118,7 @@ func TestNumbersOfCardsThatContradictEachOtherAreReported(t *testing.T) {
 		"root": {quota: `{"H100": 8}`}, "team": {quota: `{"H100": 2}`, deserved: `{"H100": 2}`, guarantee: `{"H100": 4}`}, "other": {quota: `{"H100": 8}`, guarantee: `{"A100": 1}`},
 	})
 	s.job("j", "other", inqueue, nil, gpuPod("six", "", 6, "H100")).job("k", "team", inqueue, nil, gpuPod("two", "", 2, "H100"))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	expectStatuses(t, ssn, "six:Binding two:Binding")
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)

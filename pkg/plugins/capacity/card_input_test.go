@@ -97,7 +97,7 @@ func TestAClaimThatIsNotNeededDoesNotPanic(t *testing.T) {
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "none", ResourceClaimTemplateName: ptr.To("template")}}
 	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "none"}}
 	s.job("j", "q", inqueue, nil, pod)
-	ssn := s.run(t)
+	ssn := s.act(t)
 	expectStatuses(t, ssn, "p:Binding")
 }
 

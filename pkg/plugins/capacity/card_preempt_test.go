@@ -11,8 +11,6 @@ import (
 	"k8s.io/utils/ptr"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -47,9 +45,9 @@ func TestPreemptionForCards(t *testing.T) {
 		{name: "the card quota is full", quota: `{"H100": 8}`, low: gpuPod("low", "n1", 8, ""), high: gpuPod("p", "", 2, "H100"), want: "low:Releasing p:Pipelined"},
 		{name: "the card quota is full on another model's node", quota: `{"H100": 0, "A100": 8}`, low: gpuPod("low", "n2", 8, ""), high: gpuPod("p", "", 2, "H100"), want: "low:Running p:Pending"},
 		{name: "one model has no quota, the other's node is full", quota: `{"H100": 0, "A100": 16}`, low: gpuPod("low", "n2", 8, ""), high: gpuPod("p", "", 2, "H100|A100"), want: "low:Releasing p:Pipelined"},
-		{name: "cpu is short, and only a pod on another model's node could give some", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n2", cpu(4)), high: gpuPod("p", "", 2, "H100"),
-			change: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Running p:Pending"},
-		{name: "cpu is short on a node with the card", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n1", cpu(4)), high: gpuPod("p", "", 2, "H100"),
+		{name: "cpu of the queue is short, and only a pod on another model's node gives some", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n2", cpu(4)), high: gpuPod("p", "", 2, "H100"),
+			change: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Releasing p:Pipelined"},
+		{name: "cpu of the queue is short, and a pod on a node with the card gives some", quota: `{"H100": 8, "A100": 8}`, low: newPod("low", "n1", cpu(4)), high: gpuPod("p", "", 2, "H100"),
 			change: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(4) }, want: "low:Releasing p:Pipelined"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,14 +56,7 @@ func TestPreemptionForCards(t *testing.T) {
 				c.change(s)
 			}
 			s.withCards(map[string]string{"q": c.quota}).job("i", "q", running, nil, withPriority(c.low, 1)).job("j", "q", inqueue, nil, withPriority(c.high, 100))
-			ssn := s.open(t)
-			for _, job := range ssn.Jobs {
-				if job.Priority = 1; job.Name == "j" {
-					job.Priority = 100
-				}
-			}
-			s.Run([]framework.Action{allocate.New(), preempt.New()})
-			expectStatuses(t, ssn, c.want)
+			expectStatuses(t, s.act(t), c.want)
 		})
 	}
 }
@@ -82,14 +73,13 @@ func TestReclaimForCards(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil)
-			s.queue("q", "root", func(spec *scheduling.QueueSpec) { spec.Deserved = cpu(8) })
-			s.queue("other", "root", func(spec *scheduling.QueueSpec) { spec.Deserved, spec.Reclaimable = cpu(1), ptr.To(true) })
-			s.withCards(map[string]string{"q": c.quota, "other": `{"H100": 8, "A100": 8}`})
+			s.queue("q", "root", nil).queue("other", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+			s.withElasticCards(map[string]cardLimits{"q": {quota: c.quota, deserved: `{"H100": 4, "A100": 4}`}, "other": {quota: `{"H100": 8, "A100": 8}`}})
 			for i, node := range []string{"n1", "n1", "n2", "n2"} {
 				s.job(fmt.Sprint("other-", i), "other", running, nil, gpuPod(fmt.Sprint("other-", i), node, 4, ""))
 			}
 			s.job("j", "q", inqueue, nil, gpuPod("p", "", 2, c.names))
-			ssn := s.run(t)
+			ssn := s.act(t)
 			untouched := map[string]int{}
 			for _, job := range ssn.Jobs {
 				for _, task := range job.TaskStatusIndex[api.Running] {

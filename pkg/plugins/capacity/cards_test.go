@@ -142,7 +142,7 @@ func TestCardsAreAllocated(t *testing.T) {
 				c.nodes(s)
 			}
 			s.withCards(map[string]string{"q": c.quota}).job("j", "q", inqueue, nil, c.pods...)
-			ssn := s.run(t)
+			ssn := s.act(t)
 			if got := nodesOf(ssn); got != c.want {
 				t.Errorf("pods are %s, want %s", got, c.want)
 			}
@@ -184,7 +184,7 @@ func TestCardsWithoutAQuota(t *testing.T) {
 			s.job("i", "q", running, nil, gpuPod("running", "n2", 1, ""))
 			s.job("j", "q", inqueue, nil, gpuPod("named", "", 1, "H100"))
 			s.job("k", "q", inqueue, nil, gpuPod("unnamed", "", 6, ""))
-			ssn := s.run(t)
+			ssn := s.act(t)
 			if got := nodesOf(ssn); got != c.want {
 				t.Errorf("pods are %s, want %s", got, c.want)
 			}
@@ -208,7 +208,7 @@ func TestCapacityCardLooksAtCardsCPUAndMemoryOnly(t *testing.T) {
 	s.withCards(map[string]string{"q": `{"H100": 8}`})
 	s.job("j", "q", inqueue, nil, gpuPod("fits", "", 6, "H100"))
 	s.job("k", "q", inqueue, nil, newPod("large", "", cpu(3)))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	if got, want := nodesOf(ssn), "fits@n1 large@"; got != want {
 		t.Errorf("pods are %s, want %s", got, want)
 	}
@@ -233,7 +233,7 @@ func TestCardsOfAncestors(t *testing.T) {
 			s.withCards(quotas)
 			s.job("i", "sibling", running, nil, gpuPod("other", "n1", 3, ""))
 			s.job("j", "child", inqueue, nil, gpuPod("p", "", 2, "H100"))
-			ssn := s.run(t)
+			ssn := s.act(t)
 			if got := nodesOf(ssn); got != c.want {
 				t.Errorf("pods are %s, want %s", got, c.want)
 			}
@@ -266,7 +266,7 @@ func TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull(t *testing.T) {
 	s.withCards(map[string]string{"q": `{"A": 2, "B": 8}`, "other": `{"B": 8}`})
 	s.job("a", "q", running, nil, gpuPod("a", "n1", 2, "A")).job("b", "other", running, nil, gpuPod("b", "n2", 8, "B"))
 	s.job("wants", "q", inqueue, nil, gpuPod("wants", "", 1, "A|B"))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
 	expectEvent(t, client, "Pod", "wants", report.InsufficientScalarQuotaReason,

@@ -107,7 +107,7 @@ func TestAGenericClassIsNoWayRoundTheQuotaOfASpecificOne(t *testing.T) {
 			s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
 			s.withModels(c.accounting, map[string]schedulingv1beta1.DRAQuota{"q": capability(map[string]int64{h100: 0})}, c.models)
 			s.job("j", "q", inqueue, nil, s.asking("gpu", "", newPod("p", "", cpu(1))))
-			ssn := s.run(t)
+			ssn := s.act(t)
 			if got := taskOf(ssn, "p").NodeName; got != c.node {
 				t.Errorf("the pod is on node %q, want %q: %s", got, c.node, whyNot(ssn, "p"))
 			}
@@ -128,7 +128,7 @@ func TestDevicesInUseCountForTheClassesThatTheyMatch(t *testing.T) {
 			s.withModels(accounting, map[string]schedulingv1beta1.DRAQuota{"q": capability(map[string]int64{h100: 1})}, map[string]string{"n1": h100, "n2": h100})
 			s.job("holder", "q", running, nil, s.asking("gpu", h100, newPod("held", "n1", cpu(1))))
 			s.job("j", "q", inqueue, nil, s.asking(h100, "", newPod("p", "", cpu(1))))
-			expectStatuses(t, s.run(t), want)
+			expectStatuses(t, s.act(t), want)
 		})
 	}
 }
@@ -145,7 +145,7 @@ func TestADeviceCountsForTheCardOfAClassThatItMatches(t *testing.T) {
 				}
 			})
 			s.job("j", "q", inqueue, nil, s.asking("gpu", "", newPod("p", "", cpu(1))))
-			ssn := s.run(t)
+			ssn := s.act(t)
 			expectStatuses(t, ssn, want)
 			if why := whyNot(ssn, "p"); accounting == "matching" && !strings.Contains(why, "insufficient <NVIDIA-H100> quota") {
 				t.Errorf("the pod waits because %s", why)
@@ -185,7 +185,7 @@ func TestWhereADeviceQuotaIsRequiredUnlistedDevicesAreRefused(t *testing.T) {
 				s.withModels(c.accounting, quotas, map[string]string{"n1": c.model})
 				s.arguments[deviceQuotaRequired] = true
 				s.job("j", c.queue, inqueue, nil, s.asking(c.class, "", newPod("p", "", cpu(1))))
-				ssn := s.run(t)
+				ssn := s.act(t)
 				if why := whyNot(ssn, "p"); c.want != "" && !strings.Contains(why, c.want) {
 					t.Errorf("the pod waits because\n%s, want\n%s", why, c.want)
 				}

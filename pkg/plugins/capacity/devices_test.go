@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/ptr"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -102,13 +101,6 @@ func TestDevicesTakePartInEverything(t *testing.T) {
 	}
 	if !ssn.QueueOrderFn(ssn.Queues["a"], ssn.Queues["b"]) {
 		t.Error("QueueOrder: the queue that has half of what it deserves comes after the one that has more")
-	}
-	if !ssn.Preemptive(ssn.Queues["a"], taskOf(ssn, "large")) || ssn.Preemptive(ssn.Queues["b"], taskOf(ssn, "early")) {
-		t.Error("Preemptive: the wrong queue may reclaim")
-	}
-	victims := ssn.Reclaimable(taskOf(ssn, "large"), []*api.TaskInfo{taskOf(ssn, "b1"), taskOf(ssn, "a1")})
-	if len(victims) != 1 || victims[0].Name != "b1" {
-		t.Errorf("Reclaimable: victims are %v", victims)
 	}
 }
 

@@ -26,9 +26,6 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"volcano.sh/volcano/cmd/scheduler/app/options"
-	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -232,14 +229,6 @@ func (s *fixture) tiers() []conf.Tier {
 		tiers = slices.Insert(tiers, 0, conf.Tier{Plugins: s.above})
 	}
 	return tiers
-}
-
-// run opens a session and executes enqueue, allocate and reclaim.
-func (s *fixture) run(t *testing.T) *framework.Session {
-	t.Helper()
-	ssn := s.open(t)
-	s.Run([]framework.Action{enqueue.New(), allocate.New(), reclaim.New()})
-	return ssn
 }
 
 // statuses returns how a session sees pods, sorted.

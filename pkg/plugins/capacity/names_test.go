@@ -21,7 +21,7 @@ func TestTheSecondNameIsLeftOut(t *testing.T) {
 	s.extra = []conf.PluginOption{{Name: CardName}}
 	s.job("j", "q", inqueue, nil, s.claimed(1, newPod("fits", "", cpu(1))))
 	s.job("k", "q", inqueue, nil, s.claimed(1, newPod("waits", "", cpu(1))))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	if got := statuses(ssn); got != "fits:Binding waits:Pending" && got != "fits:Pending waits:Binding" {
 		t.Errorf("pods are %s", got)
 	}

@@ -48,8 +48,6 @@ type placement struct {
 	// devices has the claims of the pod, and what was picked for them. It is nil for a pod without claims.
 	devices *devices.State
 
-	// reclaimed is what the pod may get by reclaim on the node that was tried last.
-	reclaimed reclaimed
 	// unbindable is why the pod must not be bound although it was given a node. The pod is charged nothing then.
 	unbindable error
 	// pipelined is what a pipelined pod is charged in place of its claims.

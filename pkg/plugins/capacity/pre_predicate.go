@@ -53,7 +53,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 // preFilter prepares the placement of a pod that asks for devices or cards.
 func (p *plugin) preFilter(task *api.TaskInfo, pod *demand.Pod) error {
 	placement := p.placementOf(task, pod)
-	placement.unbindable, placement.reclaimed, p.current.placement = nil, reclaimed{}, placement
+	placement.unbindable, p.current.placement = nil, placement
 	switch {
 	case p.devicesNotReady != nil && pod.HasClaims:
 		return errors.New(p.devicesNotReady.Message())

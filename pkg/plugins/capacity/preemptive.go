@@ -13,9 +13,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/reclaim"
 )
 
-// preemptive is Volcano's PreemptiveFn: may the queue take back from other queues what the pod asks for?
+// preemptive is Volcano's PreemptiveFn: may the queue take back from other queues what the pod asks for? Upstream's action asks it
+// before it calls prePredicate, so for jobs about which this plugin decides, too.
 func (p *plugin) preemptive(obj, candidate any) bool {
 	info, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
+	if job := p.jobOf(task); p.evicting && job != nil && p.decides(job) {
+		return false
+	}
 	queue, refusal := p.snapshot.Queue(info)
 	pod := p.snapshot.Known(task.Pod)
 	if refusal != nil || pod == nil || pod.Err != nil {
@@ -30,5 +34,5 @@ func (p *plugin) preemptive(obj, candidate any) bool {
 }
 
 func (p *plugin) reclaimer(queue ledger.QueueID, pod *demand.Pod) reclaim.Reclaimer {
-	return reclaim.Reclaimer{Ledger: p.snapshot.Ledger, Pod: pod, Queue: queue, CountsCards: p.snapshot.CountsCards(pod)}
+	return reclaim.Reclaimer{Ledger: p.snapshot.Ledger, Pod: pod, Queue: queue}
 }

@@ -10,9 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -47,9 +44,9 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 		{name: "preempt: both pods make room for four devices", devices: 4, quota: 4, want: "high:Pipelined low-0:Releasing low-1:Releasing", promise: 4},
 		{name: "preempt: no node has that many devices", devices: 5, quota: 9, want: "high:Pending low-0:Running low-1:Running", reason: report.InsufficientDevicesReason},
 		{name: "preempt: no node has that many devices, and the quota would need victims", devices: 5, quota: 6, want: "high:Pending low-0:Running low-1:Running", reason: "InsufficientScalarQuota"},
-		{name: "preempt: the quota needs fewer victims than the node", devices: 3, quota: 5, want: "high:Pending low-0:Running low-1:Running", reason: "InsufficientScalarQuota"},
+		{name: "preempt: the quota needs fewer victims than the node", devices: 3, quota: 5, want: "high:Pipelined low-0:Releasing low-1:Releasing", promise: 3},
 		{name: "reclaim: one pod makes room for two devices", devices: 2, quota: 4, reclaim: true, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},
-		{name: "reclaim: both pods make room, one of them in each cycle", devices: 4, quota: 4, reclaim: true, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 4},
+		{name: "reclaim: both pods make room for four devices", devices: 4, quota: 4, reclaim: true, want: "high:Pipelined low-0:Releasing low-1:Releasing", promise: 4},
 		{name: "reclaim: no node has that many devices", devices: 5, quota: 8, reclaim: true, want: "high:Pending low-0:Running low-1:Running"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,13 +65,7 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 				s.job(name, holds, running, nil, withPriority(s.holding(2*i, 2, newPod(name, "n1", cpu(1))), int32(1-i)))
 			}
 			s.job("high", "q", inqueue, nil, withPriority(s.claimed(c.devices, newPod("high", "", cpu(1))), 100))
-			ssn := s.open(t)
-			for _, job := range ssn.Jobs {
-				if job.Priority = 1; job.Name == "high" {
-					job.Priority = 100
-				}
-			}
-			s.Run([]framework.Action{allocate.New(), preempt.New(), reclaim.New()})
+			ssn := s.act(t)
 			expectStatuses(t, ssn, c.want)
 			p := pluginOf(ssn)
 			if c.reason != "" {

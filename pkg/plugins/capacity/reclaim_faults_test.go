@@ -156,7 +156,7 @@ func TestATierAboveDecidesWithoutWhatQueuesDeserve(t *testing.T) {
 		} else {
 			s.extra = []conf.PluginOption{option}
 		}
-		ssn := s.run(t)
+		ssn := s.act(t)
 		got := statuses(ssn)
 		got = strings.Replace(got, "held1:Releasing held2:Running", "held1:Running held2:Releasing", 1) // either one
 		if got != c.want {

@@ -8,13 +8,13 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/reclaim"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
 // reclaimable is Volcano's ReclaimableFn: which pods of a node can be evicted, so that the reclaimer gets what its
-// queue deserves?
+// queue deserves? The reclaimer asks for neither devices nor cards that count, because prePredicate refuses others while
+// upstream's action runs. The victims may hold some.
 func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if p.solves != nil && p.solves.Asked() {
 		return reclaimees, util.Permit
@@ -25,9 +25,6 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 		return nil, util.Reject
 	}
 	decision := p.reclaimer(pod.Queue, pod)
-	if len(reclaimees) > 0 && decision.CountsCards && !decision.CanCarry(pod.Cards.On(p.cards.Fleet.Node(reclaimees[0].NodeName))) {
-		return nil, util.Reject
-	}
 	var tasks []*api.TaskInfo
 	var candidates []reclaim.Candidate
 	for _, task := range reclaimees {
@@ -37,15 +34,8 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 		}
 	}
 	var victims []*api.TaskInfo
-	var pods []*demand.Pod
-	for _, i := range decision.Victims(candidates, p.snapshot.WantedOnNode(reclaimer, pod), p.snapshot.Resources.Pods) {
-		victims, pods = append(victims, tasks[i]), append(pods, candidates[i].Pod)
-	}
-	if len(victims) > 0 {
-		if err := p.checkReclaim(reclaimer, victims[0].NodeName, pods); err != nil {
-			klog.V(3).InfoS("Pod cannot reclaim devices", "pod", klog.KRef(reclaimer.Namespace, reclaimer.Name), "reason", err.Error())
-			return nil, util.Reject
-		}
+	for _, i := range decision.Victims(candidates, p.snapshot.WantedOnNode(reclaimer), p.snapshot.Resources.Pods) {
+		victims = append(victims, tasks[i])
 	}
 	klog.V(4).InfoS("Victims for a pod", "pod", klog.KRef(reclaimer.Namespace, reclaimer.Name), "candidates", len(reclaimees), "victims", len(victims))
 	return victims, util.Permit

@@ -35,7 +35,7 @@ func TestWhyItWaits(t *testing.T) {
 			s.job("holder", "team", running, c.held, newPod("holder", "n1", c.held))
 			s.job("early", "team", pending, c.wanted, newPod("early", "", c.wanted))
 			s.job("late", "team", inqueue, nil, newPod("late", "", c.wanted))
-			ssn := s.run(t)
+			ssn := s.act(t)
 			task := taskOf(ssn, "late")
 			client, job := ssn.KubeClient(), ssn.Jobs[task.Job]
 			p := pluginOf(ssn)
@@ -54,7 +54,7 @@ func TestWhyItWaits(t *testing.T) {
 func TestNewsAreToldOnce(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(1))
 	s.job("early", "q", pending, cpu(2), newPod("early", "", cpu(2))).job("late", "q", inqueue, nil, newPod("late", "", cpu(2)))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	p := pluginOf(ssn)
 	events := &counter{}
 	p.cache.report.Recorder = events

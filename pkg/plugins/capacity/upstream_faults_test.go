@@ -31,7 +31,7 @@ func TestPodsThatAreBeingBoundCountOnce(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(4))
 	s.job("binding", "q", inqueue, cpu(3), newPod("b1", "n1", cpu(1)), newPod("b2", "n1", cpu(1)), newPod("b3", "n1", cpu(1)))
 	s.job("next", "q", pending, cpu(1), newPod("next", "", cpu(1)))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	expectStatuses(t, ssn, "b1:Running b2:Running b3:Running next:Binding")
 }
 
@@ -45,7 +45,7 @@ func TestScalarsThatARunningJobStillNeeds(t *testing.T) {
 		s := newFixture(8).queue("root", "", nil).queue("q", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability = gpu(8) })
 		s.job("running", "q", running, gpu(4), newPod("r", "n1", gpu(2))) // needs two more
 		s.job("next", "q", pending, gpu(c.gpus))
-		ssn := s.run(t)
+		ssn := s.act(t)
 		if got := phaseOf(ssn, "next"); got != c.want {
 			t.Errorf("a job of %d GPUs beside one that has 2 and needs 4, in a queue of 8, is %s, want %s", c.gpus, got, c.want)
 		}
@@ -74,7 +74,7 @@ func TestJobThatAnotherPluginRejectsLeavesNothingBehind(t *testing.T) {
 	s.Plugins = map[string]framework.PluginBuilder{"veto": func(framework.Arguments) framework.Plugin { return veto{} }}
 	s.extra = []conf.PluginOption{{Name: "veto", EnabledJobEnqueued: ptr.To(true)}}
 	s.job("veto", "q", pending, cpu(4)).job("z", "q", pending, cpu(4))
-	ssn := s.run(t)
+	ssn := s.act(t)
 	if phaseOf(ssn, "veto") != string(pending) || phaseOf(ssn, "z") != string(inqueue) {
 		t.Errorf("job veto is %s, job z is %s", phaseOf(ssn, "veto"), phaseOf(ssn, "z"))
 	}
@@ -90,7 +90,7 @@ func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
 	s.job("victims", "over", running, nil, newPod("v1", "n1", cpu(1)), newPod("v2", "n1", cpu(1)), newPod("v3", "n1", cpu(1)))
 	s.PodGroups[1].Spec.MinMember = 1
 	s.job("more", "full", inqueue, nil, newPod("more", "", cpu(1)))
-	expectStatuses(t, s.run(t), "holder:Running more:Pending v1:Running v2:Running v3:Running")
+	expectStatuses(t, s.act(t), "holder:Running more:Pending v1:Running v2:Running v3:Running")
 }
 
 // TestRootMayBeLargerThanTheNodes: with a capability on root, jobs are admitted for which an
@@ -98,7 +98,7 @@ func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
 func TestRootMayBeLargerThanTheNodes(t *testing.T) {
 	s := newFixture(2).queue("root", "", capped(100)).queue("q", "root", nil)
 	s.job("big", "q", pending, cpu(50))
-	if got := phaseOf(s.run(t), "big"); got != string(inqueue) {
+	if got := phaseOf(s.act(t), "big"); got != string(inqueue) {
 		t.Errorf("the job is %s", got)
 	}
 }
@@ -110,7 +110,7 @@ func TestClusterThatShrinksKeepsScheduling(t *testing.T) {
 	guaranteed := func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = cpu(2) }
 	s.queue("a", "root", guaranteed).queue("b", "root", guaranteed).queue("rest", "root", nil)
 	s.job("a", "a", pending, cpu(1), newPod("a", "", cpu(1))).job("rest", "rest", pending, cpu(1), newPod("rest", "", cpu(1)))
-	expectStatuses(t, s.run(t), "a:Binding rest:Pending")
+	expectStatuses(t, s.act(t), "a:Binding rest:Pending")
 }
 
 // TestVictimsMakeRoomWhereItIsMissing: when an ancestor is full, only pods below it make room.

@@ -16,32 +16,25 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-const gpu = corev1.ResourceName("nvidia.com/gpu")
-
-// queue is a queue whose limits are words such as cpu=2, or A=2 for cards A.
+// queue is a queue whose limits are words such as cpu=2.
 type queue struct {
 	name, parent                    string
 	capability, deserved, guarantee string
-	listsCards                      bool
 }
 
-// fixture has a tree of queues, and the nodes a and b with cards A and B.
+// fixture has a tree of queues.
 type fixture struct {
 	*testing.T
-	fleet   *card.Fleet
 	counter *demand.Counter
 	books   *ledger.Ledger
 }
 
 func newFixture(t *testing.T, queues ...queue) *fixture {
-	f := &fixture{T: t, fleet: &card.Fleet{}}
-	f.fleet.Set("a", card.Node{Model: "A", Offers: []card.Offer{{Resource: gpu, Card: "A", Count: 8}}})
-	f.fleet.Set("b", card.Node{Model: "B", Offers: []card.Offer{{Resource: gpu, Card: "B", Count: 8}}})
-	f.counter = demand.NewCounter(f.fleet, func(corev1.ResourceName) bool { return false })
+	f := &fixture{T: t, counter: demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })}
 	var specs []ledger.QueueSpec
 	for _, q := range queues {
 		specs = append(specs, ledger.QueueSpec{
-			Name: q.name, Parent: q.parent, ListsCards: q.listsCards,
+			Name: q.name, Parent: q.parent,
 			Capability: f.amounts(q.capability), Deserved: f.amounts(q.deserved), Guarantee: f.amounts(q.guarantee),
 		})
 	}
@@ -50,23 +43,20 @@ func newFixture(t *testing.T, queues ...queue) *fixture {
 	return f
 }
 
-// amounts reads words such as cpu=2, and A=2 for cards.
+// amounts reads words such as cpu=2.
 func (f *fixture) amounts(words string) ledger.Amounts {
 	var amounts ledger.Amounts
 	for word := range strings.FieldsSeq(words) {
 		name, number, _ := strings.Cut(word, "=")
 		dimension := ledger.Dimension{Kind: ledger.Resource, Name: name}
-		if name == strings.ToUpper(name) {
-			dimension.Kind = ledger.Card
-		}
 		quantity := resource.MustParse(number)
 		amounts = append(amounts, ledger.Entry{Dimension: f.counter.Dimensions.Ordinal(dimension), Amount: ledger.Units(quantity.Value())})
 	}
 	return amounts
 }
 
-// pod makes a pod that names cards, empty for none, and requests resources.
-func (f *fixture) pod(name, queue, names, requests string) *demand.Pod {
+// pod makes a pod that requests resources.
+func (f *fixture) pod(name, queue, requests string) *demand.Pod {
 	f.Helper()
 	list, values := corev1.ResourceList{}, demand.Values{Scalars: map[corev1.ResourceName]float64{"pods": 1}}
 	scalars := map[corev1.ResourceName]float64{}
@@ -85,9 +75,6 @@ func (f *fixture) pod(name, queue, names, requests string) *demand.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list}}}},
 	}
-	if names != "" {
-		object.Annotations = map[string]string{card.NameAnnotation: names}
-	}
 	pod, err := f.counter.Add(object, values, scalars)
 	if err != nil {
 		f.Fatal(err)
@@ -102,13 +89,16 @@ func (f *fixture) pod(name, queue, names, requests string) *demand.Pod {
 // candidate makes a pod that runs.
 func (f *fixture) candidate(name, queue, requests string) Candidate {
 	f.Helper()
-	pod := f.pod(name, queue, "", requests)
+	pod := f.pod(name, queue, requests)
 	if err := f.books.Charge(pod.Queue, ledger.Holder(name), pod.Demand); err != nil {
 		f.Fatal(err)
 	}
 	return Candidate{Pod: pod, Holder: ledger.Holder(name)}
 }
 
-func (f *fixture) reclaimer(pod *demand.Pod) *Reclaimer {
-	return &Reclaimer{Ledger: f.books, Pod: pod, Queue: pod.Queue, CountsCards: pod.Cards != nil && (f.books.ListsCards(pod.Queue) || f.books.DeservesCards(pod.Queue))}
+// reclaimer makes a pod that asks for resources.
+func (f *fixture) reclaimer(queue, requests string) *Reclaimer {
+	f.Helper()
+	pod := f.pod("p", queue, requests)
+	return &Reclaimer{Ledger: f.books, Pod: pod, Queue: pod.Queue}
 }

@@ -16,11 +16,9 @@ func TestMay(t *testing.T) {
 		mine   queue
 		parent string
 		// held is what the queue has already, others what its sibling has.
-		held, others    string
-		names, requests string
-		// assigned is the node of the pod, empty for none.
-		assigned  string
-		fits, may bool
+		held, others string
+		requests     string
+		fits, may    bool
 	}{
 		{name: "a queue that deserves what it asks for", mine: queue{deserved: "cpu=4"}, requests: "cpu=4", fits: true, may: true},
 		{name: "although its parent is full", mine: queue{deserved: "cpu=4"}, parent: "cpu=4", others: "cpu=4", requests: "cpu=4", fits: true, may: true},
@@ -28,51 +26,16 @@ func TestMay(t *testing.T) {
 		{name: "a queue that deserves nothing", requests: "cpu=4", fits: true},
 		{name: "a queue that is full itself", mine: queue{capability: "cpu=3", deserved: "cpu=4"}, requests: "cpu=4"},
 		{name: "one dimension is enough", mine: queue{deserved: "memory=1"}, requests: "cpu=4 memory=1", fits: true, may: true},
-		{
-			name: "of several cards, the first that the queue can carry counts", names: "A|B", requests: "nvidia.com/gpu=2", fits: true, may: true,
-			mine: queue{capability: "A=1 B=2", deserved: "B=2", listsCards: true},
-		},
-		{
-			name: "and that is the preferred one if it can carry both", names: "A|B", requests: "nvidia.com/gpu=2", fits: true,
-			mine: queue{capability: "A=2 B=2", deserved: "B=2", listsCards: true},
-		},
-		{name: "no card that the queue can carry", names: "A|B", requests: "nvidia.com/gpu=2", mine: queue{capability: "A=1 B=1", deserved: "B=2", listsCards: true}},
-		{
-			name: "a pod that has a node asks for the cards of that node", names: "A|B", requests: "nvidia.com/gpu=2", assigned: "b", fits: true, may: true,
-			mine: queue{capability: "A=2 B=2", deserved: "B=2", listsCards: true},
-		},
-		{name: "cards that no queue limits need no quota", names: "A", requests: "nvidia.com/gpu=2 cpu=1", mine: queue{deserved: "cpu=1"}, fits: true, may: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.mine.name, c.mine.parent = "mine", "parent"
 			f := newFixture(t, queue{name: "parent", capability: c.parent}, queue{name: "other", parent: "parent"}, c.mine)
 			f.candidate("held", "mine", c.held)
 			f.candidate("others", "other", c.others)
-			pod := f.pod("p", "mine", c.names, c.requests)
-			if c.assigned != "" {
-				if err := pod.Cards.Assign(f.books, f.fleet.Node(c.assigned), nil); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if fits, may := f.reclaimer(pod).May(); fits != c.fits || may != c.may {
+			if fits, may := f.reclaimer("mine", c.requests).May(); fits != c.fits || may != c.may {
 				t.Errorf("fits: %t, want %t; may reclaim: %t, want %t", fits, c.fits, may, c.may)
 			}
 		})
-	}
-}
-
-// TestCanCarry: the parent of the queue is full.
-func TestCanCarry(t *testing.T) {
-	f := newFixture(t, queue{name: "parent", capability: "A=0 B=2", listsCards: true}, queue{name: "other", parent: "parent"}, queue{name: "mine", parent: "parent", capability: "B=2", listsCards: true})
-	other := f.candidate("other", "other", "nvidia.com/gpu=2")
-	if err := other.Cards.Assign(f.books, f.fleet.Node("b"), nil); err != nil {
-		t.Fatal(err)
-	}
-	reclaimer := f.reclaimer(f.pod("p", "mine", "", "nvidia.com/gpu=2"))
-	for words, want := range map[string]bool{"A=1": false, "B=2": true, "B=3": false, "cpu=100": true} {
-		if got := reclaimer.CanCarry(ledger.NewPart(f.amounts(words))); got != want {
-			t.Errorf("the queue can carry %s: %t, want %t", words, got, want)
-		}
 	}
 }
 
@@ -133,7 +96,7 @@ func TestVictims(t *testing.T) {
 				c.wanted = "cpu=2"
 			}
 			before := f.books.Describe()
-			victims := f.reclaimer(f.pod("p", "a", "", "cpu=2")).Victims(candidates, f.amounts(c.wanted), f.counter.Resources.Pods)
+			victims := f.reclaimer("a", "cpu=2").Victims(candidates, f.amounts(c.wanted), f.counter.Resources.Pods)
 			if got := names(candidates, victims); got != c.want {
 				t.Errorf("victims are %q, want %q", got, c.want)
 			}
@@ -152,48 +115,22 @@ func names(candidates []Candidate, victims []int) string {
 	return strings.Join(names, " ")
 }
 
-// TestAPodThatSharesItsDevicesFreesNone: the last of the pods that share them does.
-func TestAPodThatSharesItsDevicesFreesNone(t *testing.T) {
-	f := newFixture(t, queue{name: "root"}, queue{name: "a", parent: "root", deserved: "example.com/device=1"}, queue{name: "b", parent: "root"})
-	device := f.amounts("example.com/device=1")
-	shared := ledger.NewPart(device)
-	candidates := []Candidate{f.candidate("b1", "b", "cpu=1"), f.candidate("b2", "b", "cpu=1")}
-	for i := range candidates {
-		c := &candidates[i]
-		c.Demand = append(c.Demand[:len(c.Demand):len(c.Demand)], shared)
-		if err := f.books.Charge(c.Queue, c.Holder, c.Demand); err != nil {
-			t.Fatal(err)
+// TestDevicesThatVictimsShareAreFreeWhenTheLastOneGoes: then the queue would lose what it is guaranteed.
+func TestDevicesThatVictimsShareAreFreeWhenTheLastOneGoes(t *testing.T) {
+	for guarantee, want := range map[string]string{"": "b1 b2", "example.com/device=1": "b1"} {
+		f := newFixture(t, queue{name: "root"}, queue{name: "a", parent: "root", deserved: "cpu=4"}, queue{name: "b", parent: "root", guarantee: guarantee})
+		shared := ledger.NewPart(f.amounts("example.com/device=1"))
+		candidates := []Candidate{f.candidate("b1", "b", "cpu=2"), f.candidate("b2", "b", "cpu=2")}
+		for i := range candidates {
+			c := &candidates[i]
+			c.Demand = append(c.Demand[:len(c.Demand):len(c.Demand)], shared)
+			if err := f.books.Charge(c.Queue, c.Holder, c.Demand); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	reclaimer := f.reclaimer(f.pod("p", "a", "", ""))
-	if got := reclaimer.Victims(candidates, device, f.counter.Resources.Pods); len(got) > 0 {
-		t.Errorf("victims are %q although each leaves the devices to the other one", names(candidates, got))
-	}
-	if err := f.books.ReleaseHeld("b1", candidates[0].Demand); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(candidates, reclaimer.Victims(candidates, device, f.counter.Resources.Pods)); got != "b2" {
-		t.Errorf("victims are %q, want b2, the last pod that has the devices", got)
-	}
-}
-
-func TestCardsAreTakenBackWhereTheQueueCanUseThem(t *testing.T) {
-	f := newFixture(t,
-		queue{name: "root", capability: "A=8 B=2", listsCards: true},
-		queue{name: "a", parent: "root", capability: "A=0 B=2", deserved: "B=2", listsCards: true}, queue{name: "b", parent: "root"})
-	var candidates []Candidate
-	for _, pod := range []struct{ name, node string }{{"b1", "a"}, {"b2", "b"}} {
-		c := f.candidate(pod.name, "b", "nvidia.com/gpu=2")
-		if err := c.Cards.Assign(f.books, f.fleet.Node(pod.node), nil); err != nil {
-			t.Fatal(err)
+		victims := f.reclaimer("a", "cpu=2").Victims(candidates, f.amounts("cpu=2"), f.counter.Resources.Pods)
+		if got := names(candidates, victims); got != want {
+			t.Errorf("with the guarantee %q, victims are %q, want %q", guarantee, got, want)
 		}
-		candidates = append(candidates, c)
-	}
-	reclaimer := f.reclaimer(f.pod("p", "a", "A|B", "nvidia.com/gpu=2"))
-	if fits, may := reclaimer.May(); !fits || !may {
-		t.Errorf("fits: %t, may reclaim: %t", fits, may)
-	}
-	if got := names(candidates, reclaimer.Victims(candidates, f.amounts("B=2"), f.counter.Resources.Pods)); got != "b2" {
-		t.Errorf("victims are %q, want the pod that has the cards", got)
 	}
 }

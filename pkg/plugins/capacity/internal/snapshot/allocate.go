@@ -39,7 +39,7 @@ func (s *Snapshot) FitsHeld(pod *demand.Pod) error {
 }
 
 // FitsCards returns an error if the cards that are assigned to a pod do not fit when releasing pods are gone.
-// Volcano does not ask before it reclaims.
+// Volcano does not ask when it goes back to an earlier choice.
 func (s *Snapshot) FitsCards(pod *demand.Pod) error {
 	if !s.LimitsCards(pod) {
 		return nil

@@ -75,14 +75,11 @@ func olderFirst(a, b *api.TaskInfo) int {
 	return strings.Compare(string(a.UID), string(b.UID))
 }
 
-// WantedOnNode is what a pod needs a node to have: its requests, those of init containers included, and its devices.
-func (s *Snapshot) WantedOnNode(task *api.TaskInfo, pod *demand.Pod) ledger.Amounts {
+// WantedOnNode is what a pod without devices needs a node to have: its requests, those of init containers included.
+func (s *Snapshot) WantedOnNode(task *api.TaskInfo) ledger.Amounts {
 	wanted, err := s.Resources.Requested(valuesOf(task.InitResreq))
 	if err != nil {
 		return nil // its Allocatable says so
-	}
-	for _, claim := range pod.Claims {
-		wanted = plusPart(wanted, claim.Part)
 	}
 	return wanted
 }
