@@ -46,7 +46,7 @@ func (p *plugin) keepFreed() {
 // before jobs of which only the API server says so: somebody else may have written that.
 func (p *plugin) reserved() []*api.JobInfo {
 	known := &p.cache.reservations
-	known.forget(p.session.Jobs)
+	known.forget(p.session.Jobs, p.cache.clock.Now())
 	var jobs []*api.JobInfo
 	for _, job := range p.session.Jobs {
 		if job.IsPending() || job.PodGroup == nil || len(p.nominated(job)) == 0 || !p.decides(job) {

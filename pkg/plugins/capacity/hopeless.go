@@ -3,9 +3,12 @@
 package capacity
 
 import (
+	"encoding/json"
 	"hash/maphash"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -22,6 +25,8 @@ import (
 type hopeless struct {
 	seed    maphash.Seed
 	answers map[question]answer
+	// nodes has what decides of each node.
+	nodes map[string]nodeState
 	// catalog is the last that was seen, and edition counts them.
 	catalog *dra.Catalog
 	edition int
@@ -53,7 +58,7 @@ const (
 )
 
 func newHopeless() hopeless {
-	return hopeless{seed: maphash.MakeSeed(), answers: map[question]answer{}}
+	return hopeless{seed: maphash.MakeSeed(), answers: map[question]answer{}, nodes: map[string]nodeState{}}
 }
 
 // hash is the same for the same value in this process.
@@ -109,6 +114,9 @@ func (p *plugin) forgetHopeless() {
 	if len(p.cache.hopeless.answers) == 0 {
 		return
 	}
+	if nodes := p.cache.hopeless.nodes; len(nodes) > 2*len(p.session.NodeList) {
+		clear(nodes) // most are gone
+	}
 	groups := map[types.UID]bool{}
 	for _, job := range p.session.Jobs {
 		if job.PodGroup != nil {
@@ -150,7 +158,7 @@ func (p *plugin) stateOfCluster() uint64 {
 	h := &p.cache.hopeless
 	state := p.stateOfPods() + p.stateOfClaims()
 	for _, node := range p.session.NodeList {
-		state += hash(h, [2]string{node.Name, node.Node.ResourceVersion})
+		state += h.stateOfNode(node)
 	}
 	for _, queue := range p.session.Queues {
 		state += hash(h, [2]string{queue.Name, queue.Queue.ResourceVersion})
@@ -166,6 +174,31 @@ func (p *plugin) stateOfCluster() uint64 {
 	}
 	p.clusterState = state | 1
 	return p.clusterState
+}
+
+// nodeState is a hash of what decides of a node, as of a version of it.
+type nodeState struct {
+	version string
+	hash    uint64
+}
+
+// stateOfNode is a hash of what decides of a node. Kubelets write the status of nodes all the time, so that it is made again for each
+// version only.
+func (h *hopeless) stateOfNode(node *api.NodeInfo) uint64 {
+	known := h.nodes[node.Name]
+	if known.version == node.Node.ResourceVersion && known.version != "" {
+		return known.hash
+	}
+	ready := slices.IndexFunc(node.Node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+	text, err := json.Marshal([]any{node.Name, node.Node.Labels, node.Node.Spec, node.Node.Status.Allocatable, ready >= 0})
+	if err != nil {
+		text = []byte(node.Name + node.Node.ResourceVersion)
+	}
+	known = nodeState{node.Node.ResourceVersion, hash(h, string(text))}
+	h.nodes[node.Name] = known
+	return known.hash
 }
 
 func (p *plugin) stateOfPods() uint64 {

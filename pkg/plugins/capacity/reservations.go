@@ -25,12 +25,13 @@ type reservations struct {
 	since map[types.UID]nomination
 	// promises has since when each pod has been promised its node by evictions.
 	promises map[types.UID]promise
-	// failed has the nodes where a job did not start in time, by PodGroup. Nothing is kept for it there any more.
-	failed map[types.UID]map[string]bool
+	// failed has the nodes where a job did not start in time, and when that was found out, by PodGroup. Nothing is kept for it
+	// there for a while.
+	failed map[types.UID]map[string]time.Time
 }
 
 func newReservations() reservations {
-	return reservations{nodes: map[types.UID]string{}, since: map[types.UID]nomination{}, promises: map[types.UID]promise{}, failed: map[types.UID]map[string]bool{}}
+	return reservations{nodes: map[types.UID]string{}, since: map[types.UID]nomination{}, promises: map[types.UID]promise{}, failed: map[types.UID]map[string]time.Time{}}
 }
 
 // nomination is that a pod waits for a node.
@@ -83,7 +84,7 @@ func (r *reservations) expire(job *api.JobInfo, task *api.TaskInfo, node string,
 	case since.node != node || since.session < r.session-1:
 		since = nomination{node: node, at: now}
 	case now.Sub(since.at) > limit:
-		r.fail(job, node)
+		r.fail(job, node, now)
 		delete(r.since, task.Pod.UID)
 		return
 	}
@@ -92,20 +93,24 @@ func (r *reservations) expire(job *api.JobInfo, task *api.TaskInfo, node string,
 }
 
 // fail notes that a job did not start in time on a node.
-func (r *reservations) fail(job *api.JobInfo, node string) {
+func (r *reservations) fail(job *api.JobInfo, node string, now time.Time) {
 	if r.failed[job.PodGroup.UID] == nil {
-		r.failed[job.PodGroup.UID] = map[string]bool{}
+		r.failed[job.PodGroup.UID] = map[string]time.Time{}
 	}
-	r.failed[job.PodGroup.UID][node] = true
+	r.failed[job.PodGroup.UID][node] = now
 }
+
+// failedFor is for how long a job gets nothing on a node where it did not start in time.
+const failedFor = 30 * time.Minute
 
 // hasFailed reports whether a job did not start in time on a node although that was kept for it.
 func (r *reservations) hasFailed(job *api.JobInfo, node string) bool {
-	return r.failed[job.PodGroup.UID][node]
+	_, failed := r.failed[job.PodGroup.UID][node]
+	return failed
 }
 
 // forget begins a session. It drops the jobs that are gone or have no pod any more that waits, and the pods that do not wait any more.
-func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
+func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo, now time.Time) {
 	r.session++
 	if len(r.nodes) == 0 && len(r.promises) == 0 && len(r.since) == 0 && len(r.failed) == 0 {
 		return
@@ -120,6 +125,9 @@ func (r *reservations) forget(jobs map[api.JobID]*api.JobInfo) {
 	keepOnly(r.promises, pods)
 	keepOnly(r.since, pods)
 	keepOnly(r.failed, groups)
+	for _, nodes := range r.failed {
+		maps.DeleteFunc(nodes, func(_ string, at time.Time) bool { return now.Sub(at) > failedFor })
+	}
 }
 
 func keepOnly[V any](all map[types.UID]V, keep map[types.UID]bool) {

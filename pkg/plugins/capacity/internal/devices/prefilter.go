@@ -27,7 +27,9 @@ func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State
 	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}, effort: &dra.Effort{}}
 	if before != nil {
 		// Later actions do not filter nodes again that cannot become suitable, and do not search for longer.
-		state.unavailable, state.inVain, state.insufficient, state.effort = before.unavailable, before.inVain, before.inVain, before.effort
+		state.unavailable, state.inVain, state.effort = before.unavailable, before.inVain, before.effort
+		// Not every action filters nodes by devices. What is known stays the reason to report.
+		state.refusal, state.insufficient = before.Refusal(), before.insufficient
 	}
 	for _, claim := range pod.Claims {
 		object := s.latest(claim.Object)

@@ -108,10 +108,9 @@ func TestFilterKnowsWhereEvictionsAreInVain(t *testing.T) {
 		if refusal == nil || refusal.Unresolvable != c.inVain {
 			t.Errorf("%d devices: %+v, to evict pods is in vain: %t", c.count, refusal, c.inVain)
 		}
-		// The next action filters the node only if evictions may help.
-		next, _ := f.session.PreFilter(waits, f.held(), state)
-		if next.Insufficient() != c.inVain {
-			t.Errorf("%d devices: the next action knows that the node lacks devices: %t, want %t", c.count, next.Insufficient(), c.inVain)
+		// The next action may not filter the node by devices.
+		if next, _ := f.session.PreFilter(waits, f.held(), state); !next.Insufficient() {
+			t.Errorf("%d devices: the next action does not know that the node lacks devices", c.count)
 		}
 	}
 }

@@ -4,12 +4,16 @@ package eviction
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
@@ -24,8 +28,8 @@ func roleOf(task *api.TaskInfo, counted *demand.Pod) string {
 		Labels, Annotations map[string]string
 		Claims              []any
 		Spec                corev1.PodSpec
-	}{pod.Labels, pod.Annotations, claimsOf(counted), corev1.PodSpec{
-		NodeSelector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity, Tolerations: pod.Spec.Tolerations, Volumes: pod.Spec.Volumes,
+	}{decisive(pod.Labels), annotationsOf(pod), claimsOf(counted), corev1.PodSpec{
+		NodeSelector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity, Tolerations: pod.Spec.Tolerations, Volumes: volumesOf(pod),
 		TopologySpreadConstraints: pod.Spec.TopologySpreadConstraints, Overhead: pod.Spec.Overhead,
 		HostNetwork: pod.Spec.HostNetwork, Containers: needsOf(pod.Spec.Containers), InitContainers: needsOf(pod.Spec.InitContainers),
 	}}
@@ -56,4 +60,34 @@ func claimsOf(pod *demand.Pod) []any {
 		}
 	}
 	return all
+}
+
+// indexLabels differ among pods that are alike otherwise.
+var indexLabels = []string{appsv1.StatefulSetPodNameLabel, appsv1.PodIndexLabel, batchv1.JobCompletionIndexAnnotation}
+
+// decisive returns the labels by which pods are not just numbered.
+func decisive(labels map[string]string) map[string]string {
+	left := maps.Clone(labels)
+	for _, label := range indexLabels {
+		delete(left, label)
+	}
+	return left
+}
+
+// annotationsOf returns the annotations that say which cards a pod asks for.
+func annotationsOf(pod *corev1.Pod) map[string]string {
+	left := map[string]string{}
+	for _, key := range []string{card.NameAnnotation, card.RequestAnnotation} {
+		if value, found := pod.Annotations[key]; found {
+			left[key] = value
+		}
+	}
+	return left
+}
+
+// volumesOf returns the volumes that may be on some nodes only.
+func volumesOf(pod *corev1.Pod) []corev1.Volume {
+	return slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(volume corev1.Volume) bool {
+		return volume.PersistentVolumeClaim == nil && volume.Ephemeral == nil && volume.CSI == nil
+	})
 }
