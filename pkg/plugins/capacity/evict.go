@@ -24,7 +24,7 @@ var errElsewhere = errors.New("evictions for pods with devices and cards are dec
 // evictFor makes room for the jobs that ask for devices or for cards that count, in the order of queues and jobs.
 func (p *plugin) evictFor(rule eviction.Rule) {
 	p.clusterState = 0
-	queues, jobs := p.askers(rule)
+	queues, jobs := p.askers()
 	for !queues.Empty() {
 		queue := queues.Pop().(*api.QueueInfo)
 		if p.session.Overused(queue) {
@@ -38,11 +38,11 @@ func (p *plugin) evictFor(rule eviction.Rule) {
 }
 
 // askers returns the jobs that may ask, by queue, in their order.
-func (p *plugin) askers(rule eviction.Rule) (*util.PriorityQueue, map[api.QueueID]*util.PriorityQueue) {
+func (p *plugin) askers() (*util.PriorityQueue, map[api.QueueID]*util.PriorityQueue) {
 	queues, jobs := util.NewPriorityQueue(p.session.QueueOrderFn), map[api.QueueID]*util.PriorityQueue{}
 	for _, job := range p.session.Jobs {
 		queue := p.session.Queues[job.Queue]
-		if queue == nil || !p.asks(rule, job) {
+		if queue == nil || !p.asks(job) {
 			continue
 		}
 		if jobs[queue.UID] == nil {
@@ -54,9 +54,9 @@ func (p *plugin) askers(rule eviction.Rule) (*util.PriorityQueue, map[api.QueueI
 	return queues, jobs
 }
 
-// asks reports whether a job asks for devices or for cards that count, and may ask others for room. As upstream, a job with a network topology
-// does not, because its pods may go to some nodes only together.
-func (p *plugin) asks(rule eviction.Rule, job *api.JobInfo) bool {
+// asks reports whether a job asks for devices or for cards that count, and may ask others for room. As upstream, a job with a
+// network topology does not, because its pods may go to some nodes only together.
+func (p *plugin) asks(job *api.JobInfo) bool {
 	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || job.ContainsNetworkTopology() || !p.decides(job) {
 		return false
 	}

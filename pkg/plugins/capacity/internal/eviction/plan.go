@@ -18,7 +18,6 @@ import (
 
 // Plan is what makes room for a job: nothing has been sent to the API server.
 type Plan struct {
-	session    *framework.Session
 	statements []*framework.Statement
 	// Victims are evicted.
 	Victims []Victim
@@ -86,7 +85,7 @@ func (a *asker) plan() *Plan {
 		p.discard()
 		return nil
 	}
-	plan := &Plan{session: a.Session}
+	plan := &Plan{}
 	for _, step := range p.steps {
 		plan.statements, plan.Pods = append(plan.statements, step.statement), append(plan.Pods, step.task)
 		plan.Victims = append(plan.Victims, step.victims...)

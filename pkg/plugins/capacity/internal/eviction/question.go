@@ -257,7 +257,7 @@ func (q *question) allowed(set []int) bool {
 	return len(set) < 2 || q.agreement.agree(q.rule, q.task, tasks)
 }
 
-// vetoes reports whether a plugin, or a budget, vetoes that the unit is evicted.
+// vetoes reports whether a plugin vetoes that the unit is evicted.
 func (u *unit) vetoes(q *question) bool {
 	if u.vetoed == nil {
 		vetoed := !q.agreement.agree(q.rule, q.task, u.tasks)
