@@ -140,11 +140,6 @@ func (r *podRecord) count(condition func(podHistory) bool) tally {
 
 func (r *podRecord) evicted() tally { return r.count(func(h podHistory) bool { return h.evicted }) }
 
-// nominated returns the pods that were promised a node at some time.
-func (r *podRecord) nominated() tally {
-	return r.count(func(h podHistory) bool { return h.nominated != "" })
-}
-
 // outcome is who was evicted so far, and who runs.
 type outcome struct{ evicted, running tally }
 

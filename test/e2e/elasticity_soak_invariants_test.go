@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -127,4 +128,33 @@ func (k *elasticitySoak) promisesToKeep() []string {
 		}
 	}
 	return pods
+}
+
+// evictedFor finds, in an event on a victim, the pod that it was evicted for.
+var evictedFor = regexp.MustCompile(`^Evicted so that pod [^/ ]+/([^ ]+) `)
+
+// evictedInVain returns the pods for which others were evicted, by the events on the victims, and that have not started, unless
+// the test deleted them.
+func (k *elasticitySoak) evictedInVain(ctx context.Context) ([]string, error) {
+	started := map[string]bool{}
+	for _, h := range k.record.histories() {
+		started[h.pod.Name] = started[h.pod.Name] || h.pod.Spec.NodeName != "" || k.record.wasDeleted(h.pod.Labels[groupLabel])
+	}
+	var pods []string
+	for _, reason := range []string{"Reclaimed", "Preempted"} {
+		events, err := kube.CoreV1().Events(k.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
+		if err != nil {
+			return nil, err
+		}
+		for i := range events.Items {
+			found := evictedFor.FindStringSubmatch(events.Items[i].Message)
+			if found == nil {
+				return nil, fmt.Errorf("event %s says %q", reason, events.Items[i].Message)
+			}
+			if !started[found[1]] {
+				pods = append(pods, found[1])
+			}
+		}
+	}
+	return pods, nil
 }
