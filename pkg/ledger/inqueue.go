@@ -12,10 +12,7 @@ func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 			if !limit.Set || e.Amount.Sign() <= 0 {
 				continue
 			}
-			total, err := l.committed(id, e.Dimension)
-			if err == nil {
-				total, err = total.Add(e.Amount)
-			}
+			total, err := l.committedWith(id, e.Dimension, e.Amount)
 			if err != nil {
 				return nil, err
 			}
@@ -51,6 +48,15 @@ func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 		return Amount{}, err
 	}
 	return sum.Sub(l.balance(q, Elastic, o))
+}
+
+// committedWith returns the same with a further job that needs an amount.
+func (l *Ledger) committedWith(q QueueID, o Ordinal, amount Amount) (Amount, error) {
+	sum, err := l.committed(q, o)
+	if err != nil {
+		return Amount{}, err
+	}
+	return sum.Add(amount)
 }
 
 // accounts returns what committed adds up.

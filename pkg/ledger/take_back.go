@@ -117,16 +117,13 @@ func (l *Ledger) MayEnterByRight(q QueueID, minimum, spare Amounts) bool {
 
 func (l *Ledger) mayEnterByRight(q QueueID, e Entry, spare Amount, deserves bool) bool {
 	more, err := e.Amount.Sub(spare)
+	if err != nil {
+		return false
+	}
 	right := false // of the queue below id to take back
 	withinTargets := true
 	for id := q; id != none; id = l.queues[id].parent {
-		var total Amount
-		if err == nil {
-			total, err = l.committed(id, e.Dimension)
-		}
-		if err == nil {
-			total, err = total.Add(more)
-		}
+		total, err := l.committedWith(id, e.Dimension, more)
 		if err != nil {
 			return false
 		}
@@ -164,10 +161,7 @@ func (l *Ledger) withinTarget(q QueueID, e Entry) bool {
 		if !target.Set {
 			continue
 		}
-		total, err := l.committed(id, e.Dimension)
-		if err == nil {
-			total, err = total.Add(e.Amount)
-		}
+		total, err := l.committedWith(id, e.Dimension, e.Amount)
 		return err == nil && !target.exceededBy(total)
 	}
 	return false

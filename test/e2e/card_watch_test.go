@@ -3,15 +3,10 @@
 package e2e
 
 import (
-	"context"
 	"sync"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 )
 
 // cardWatch sums up, at every change of a pod, the requests for a resource of all pods that have a node and
@@ -27,23 +22,8 @@ type cardWatch struct {
 
 // watchCards starts to watch the fixture's namespace.
 func (f *fixture) watchCards(name corev1.ResourceName) *cardWatch {
-	ctx, cancel := context.WithCancel(context.Background())
-	DeferCleanup(cancel)
 	w := &cardWatch{resource: name, holding: map[types.UID]int{}, nodes: map[string]int{}, highest: map[string]int{}}
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(f.namespace))
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.set(obj.(*corev1.Pod), false) },
-		UpdateFunc: func(_, obj any) { w.set(obj.(*corev1.Pod), false) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			w.set(obj.(*corev1.Pod), true)
-		},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
+	followPods(f.namespace, w.set)
 	return w
 }
 

@@ -71,24 +71,30 @@ func (h podHistory) waits() bool {
 }
 
 func recordPods(namespace string) *podRecord {
+	r := &podRecord{pods: map[types.UID]*podHistory{}, deleted: map[string]bool{}}
+	followPods(namespace, r.see)
+	return r
+}
+
+// followPods calls a function for each version of each pod of a namespace, until the spec ends.
+func followPods(namespace string, see func(pod *corev1.Pod, gone bool)) {
+	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
-	r := &podRecord{pods: map[types.UID]*podHistory{}, deleted: map[string]bool{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace))
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { r.see(obj.(*corev1.Pod), false) },
-		UpdateFunc: func(_, obj any) { r.see(obj.(*corev1.Pod), false) },
+		AddFunc:    func(obj any) { see(obj.(*corev1.Pod), false) },
+		UpdateFunc: func(_, obj any) { see(obj.(*corev1.Pod), false) },
 		DeleteFunc: func(obj any) {
 			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = gone.Obj
 			}
-			r.see(obj.(*corev1.Pod), true)
+			see(obj.(*corev1.Pod), true)
 		},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	return r
 }
 
 func (r *podRecord) see(pod *corev1.Pod, gone bool) {

@@ -149,13 +149,7 @@ func (r *reservation) pipelineTask(task *api.TaskInfo) error {
 	if !task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) || !r.session.Allocatable(r.session.Queues[r.job.Queue], task) {
 		return fmt.Errorf("node %s, or the queue, will not have room", name)
 	}
-	err := r.statement.Pipeline(task, name, true)
-	if err != nil {
-		if undo := r.statement.UnPipeline(task); undo != nil {
-			klog.ErrorS(undo, "Failed to undo that a pod is pipelined", "pod", klog.KObj(task.Pod))
-		}
-	}
-	return err
+	return eviction.Pipeline(r.statement, task, name)
 }
 
 // sharers returns the reservation and those whose pods share a claim with it. They start together, because what is kept of the

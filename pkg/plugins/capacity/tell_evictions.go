@@ -18,9 +18,6 @@ func (p *plugin) promised(rule eviction.Rule, job *api.JobInfo, plan *eviction.P
 		victim := &plan.Victims[i]
 		p.cache.report.Evicted(victim.Pod, p.why(rule, job, victim))
 	}
-	if len(plan.Victims) == 0 {
-		return
-	}
 	for _, task := range plan.Pods {
 		p.cache.reservations.promise(task.Pod.UID, report.Action(rule), p.cache.clock.Now())
 	}

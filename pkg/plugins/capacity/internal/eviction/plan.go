@@ -197,10 +197,15 @@ func (p *planning) pipeline(s *step) error {
 	if err := p.suits(s.task, s.node); err != nil {
 		return err
 	}
-	err := s.statement.Pipeline(s.task, s.node.Name, true)
+	return Pipeline(s.statement, s.task, s.node.Name)
+}
+
+// Pipeline pipelines a pod to a node in a statement. On error nothing is changed: Volcano leaves that to its callers.
+func Pipeline(statement *framework.Statement, task *api.TaskInfo, node string) error {
+	err := statement.Pipeline(task, node, true)
 	if err != nil {
-		if undo := s.statement.UnPipeline(s.task); undo != nil {
-			klog.ErrorS(undo, "Failed to undo that a pod is pipelined", "pod", klog.KObj(s.task.Pod))
+		if undo := statement.UnPipeline(task); undo != nil {
+			klog.ErrorS(undo, "Failed to undo that a pod is pipelined", "pod", klog.KObj(task.Pod))
 		}
 	}
 	return err

@@ -120,8 +120,7 @@ func (p *planning) fits(task *api.TaskInfo, node *api.NodeInfo, set []int) bool 
 	if err != nil || p.Session.PrePredicateFn(task) != nil {
 		return false
 	}
-	q := &question{asker: p.asker, task: task, pod: pod, node: node, asked: p.asked(pod, node)}
-	return q.enough(set)
+	return p.ask(task, pod, node).enough(set)
 }
 
 // redo makes steps again that were discarded.

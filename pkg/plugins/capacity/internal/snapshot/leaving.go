@@ -5,10 +5,9 @@ package snapshot
 import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
@@ -48,6 +47,11 @@ func (s *Snapshot) stillRuns(namespace, name string, uid types.UID) bool {
 	if s.alive[uid] {
 		return true
 	}
+	return s.exists(namespace, name, uid)
+}
+
+// exists reports whether the API server has a pod that has not ended.
+func (s *Snapshot) exists(namespace, name string, uid types.UID) bool {
 	pod, err := s.Pods.Pods(namespace).Get(name)
 	return err == nil && pod.UID == uid && !isOver(pod)
 }

@@ -59,8 +59,7 @@ func (s *Snapshot) Asked(pod *demand.Pod) ledger.Demand {
 
 // remains reports whether a pod that the session lacks is still there. Its job may come back when its queue does.
 func (s *Snapshot) remains(pod *corev1.Pod) bool {
-	now, err := s.Pods.Pods(pod.Namespace).Get(pod.Name)
-	return err == nil && now.UID == pod.UID && !isOver(now)
+	return s.exists(pod.Namespace, pod.Name, pod.UID)
 }
 
 // HolderOf returns the holder that stands for a pod in the ledger.
