@@ -16,6 +16,7 @@ func (cs *Claims) Picked(c *Claim, allocation *resourceapi.AllocationResult) (le
 	if err != nil {
 		return nil, nil, err
 	}
+	usage.Extended = c.extended
 	var lacking []ledger.Ordinal
 	for i := range usage.Devices {
 		d := &usage.Devices[i]
@@ -31,8 +32,7 @@ func (cs *Claims) Picked(c *Claim, allocation *resourceapi.AllocationResult) (le
 func (cs *Claims) lacking(d *dra.Devices, class string) []ledger.Ordinal {
 	var lacking []ledger.Ordinal
 	for _, o := range cs.dimensions.Capacities(class) {
-		name := resourceapi.QualifiedName(cs.dimensions.Dimension(o).Capacity)
-		if _, has := d.Capacity[name]; !has {
+		if d.LacksCapacity(cs.dimensions.Dimension(o).Capacity, cs.catalog) {
 			lacking = append(lacking, o)
 		}
 	}

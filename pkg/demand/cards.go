@@ -68,25 +68,37 @@ func list(names []string, separator string) string {
 
 func wanted(names []string) string { return list(names, " or ") }
 
+// CardNames returns the cards that the annotations of a pod, or of a pod template, name; false if they have no such annotation. The
+// error says where the annotation is wrong.
+func CardNames(annotations map[string]string) (names []string, found bool, err error) {
+	text, found := annotations[card.NameAnnotation]
+	if !found {
+		return nil, false, nil
+	}
+	if names, err = card.Names(text); err != nil {
+		return nil, true, fmt.Errorf("its annotation %s is wrong %w", card.NameAnnotation, err)
+	}
+	return names, true, nil
+}
+
 // CardsOf returns the cards that a pod, or a pod template, with these annotations asks for, nil if it asks
 // for none. The amounts are the effective requests: those of init and sidecar containers and the
-// overhead are included. The error says what is wrong with the annotation, or is an
-// UnknownCardError.
-func CardsOf(annotations map[string]string, spec *corev1.PodSpec, fleet *card.Fleet, dimensions *ledger.Dimensions) (*Cards, error) {
-	cards := &Cards{}
-	text, names := annotations[card.NameAnnotation]
-	if names {
-		var err error
-		if cards.Names, err = card.Names(text); err != nil {
-			return nil, fmt.Errorf("its annotation %s is wrong %w", card.NameAnnotation, err)
-		}
-		cards.Wanted = wanted(cards.Names)
+// overhead are included. Served are extended resources that DRA serves: these are no cards of a node.
+// The error says what is wrong with the annotation, or is an UnknownCardError.
+func CardsOf(annotations map[string]string, spec *corev1.PodSpec, served []corev1.ResourceName, fleet *card.Fleet, dimensions *ledger.Dimensions) (*Cards, error) {
+	named, names, err := CardNames(annotations)
+	if err != nil {
+		return nil, err
 	}
-	requests := requested(spec, fleet)
-	if names && len(requests) == 0 && len(spec.ResourceClaims) > 0 {
+	cards := &Cards{Names: named}
+	if names {
+		cards.Wanted = wanted(named)
+	}
+	requests := slices.DeleteFunc(requested(spec, fleet), func(r CardRequest) bool { return slices.Contains(served, r.Resource) })
+	if names && len(requests) == 0 && len(spec.ResourceClaims)+len(served) > 0 {
 		return nil, nil // its claims say what it gets
 	}
-	named, err := resourceOf(cards.Names, fleet)
+	resources, err := resourceOf(cards.Names, fleet)
 	if err != nil {
 		return nil, fmt.Errorf("its annotation %s is wrong: %w", card.NameAnnotation, err)
 	}
@@ -95,7 +107,7 @@ func CardsOf(annotations map[string]string, spec *corev1.PodSpec, fleet *card.Fl
 	}
 	for _, r := range requests {
 		among := fleet.CardsOf(r.Resource)
-		if slices.Contains(named, r.Resource) {
+		if slices.Contains(resources, r.Resource) {
 			among = slices.DeleteFunc(slices.Clone(cards.Names), func(name string) bool { return !slices.Contains(among, name) })
 		}
 		for _, name := range among {
@@ -180,6 +192,23 @@ func (c *Cards) Preferred() ledger.Amounts {
 		amounts = append(amounts, ledger.Entry{Dimension: r.Among[0].Ordinal, Amount: ledger.Units(r.Count)})
 	}
 	return amounts
+}
+
+// ways returns what each way to meet the requests comes to, beside other amounts: every request may be each of its cards.
+func (c *Cards) ways(others ledger.Amounts) []ledger.Amounts {
+	ways := []ledger.Amounts{others}
+	for _, r := range c.Requests {
+		var more []ledger.Amounts
+		for _, way := range ways {
+			for _, among := range r.Among {
+				more = append(more, Sum(slices.Clone(way), ledger.Amounts{{Dimension: among.Ordinal, Amount: ledger.Units(r.Count)}}))
+			}
+		}
+		if len(more) > 0 && len(more) <= maxListed*maxListed {
+			ways = more
+		}
+	}
+	return ways
 }
 
 // choices returns a part for each request, with an alternative for each card that it may be.

@@ -97,7 +97,7 @@ func TestCardsOf(t *testing.T) {
 			if c.unnamed {
 				annotations = nil
 			}
-			got, err := CardsOf(annotations, c.spec, cardFleet(), &ledger.Dimensions{})
+			got, err := CardsOf(annotations, c.spec, nil, cardFleet(), &ledger.Dimensions{})
 			if got.text() != c.want {
 				t.Errorf("got %q, want %q", got.text(), c.want)
 			}
@@ -126,7 +126,7 @@ func TestPosition(t *testing.T) {
 		if c.names != "" {
 			annotations[card.NameAnnotation] = c.names
 		}
-		cards, err := CardsOf(annotations, cardPod("nvidia.com/gpu=2"), fleet, dimensions)
+		cards, err := CardsOf(annotations, cardPod("nvidia.com/gpu=2"), nil, fleet, dimensions)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,11 +191,13 @@ func TestCardsOfJobsWithoutPods(t *testing.T) {
 		{name: "no names", available: 2, tasks: []batchv1alpha1.TaskSpec{task(2, "", "nvidia.com/gpu=1")}, want: "2*1:A|B"},
 		{name: "a card that may arrive is not counted yet", available: 3, tasks: []batchv1alpha1.TaskSpec{task(2, "X", "nvidia.com/gpu=1"), task(1, "A", "nvidia.com/gpu=1")}, want: "A:1"},
 		{name: "what makes no sense", available: 1, tasks: []batchv1alpha1.TaskSpec{task(1, "A B", "nvidia.com/gpu=1")}, wantErr: "task t: its annotation volcano.sh/card.name is wrong at character 0"},
+		{name: "limits without requests are requests", available: 1, tasks: []batchv1alpha1.TaskSpec{limitsOnly(task(1, "A", "nvidia.com/gpu=4"))}, want: "A:4"},
 		{name: "no cards", available: 1, tasks: []batchv1alpha1.TaskSpec{task(1, "", "")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dimensions := &ledger.Dimensions{}
-			got, err := CardsOfJob(&batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: c.available, Tasks: c.tasks}}, cardFleet(), dimensions, func(string) int32 { return 0 })
+			counter := NewCounter(cardFleet(), func(corev1.ResourceName) bool { return false })
+			dimensions := counter.Dimensions
+			got, err := counter.cardsOfJob(&batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: c.available, Tasks: c.tasks}}, func(string) int32 { return 0 })
 			if got.text(dimensions) != c.want || (err != nil || c.wantErr != "") && (err == nil || !strings.HasPrefix(err.Error(), c.wantErr)) {
 				t.Errorf("got %q (%v), want %q", got.text(dimensions), err, c.want)
 			}
@@ -204,6 +206,15 @@ func TestCardsOfJobsWithoutPods(t *testing.T) {
 			}
 		})
 	}
+}
+
+// limitsOnly has limits in place of requests, as people mostly write them. The API server adds the requests to pods only.
+func limitsOnly(task batchv1alpha1.TaskSpec) batchv1alpha1.TaskSpec {
+	for i := range task.Template.Spec.Containers {
+		resources := &task.Template.Spec.Containers[i].Resources
+		resources.Limits, resources.Requests = resources.Requests, nil
+	}
+	return task
 }
 
 // manyEntries returns that many entries of a card request.

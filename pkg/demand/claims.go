@@ -4,8 +4,10 @@ package demand
 
 import (
 	"fmt"
+	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -30,6 +32,8 @@ type Claim struct {
 	Err error
 
 	round uint64
+	// extended says that the claim is for the extended resources of a pod, which is charged for the resources as such.
+	extended bool
 	// assigned says that Part has what was picked for the claim.
 	assigned bool
 	// least and choices are what Part and Choices are while nothing has been picked.
@@ -68,7 +72,7 @@ func NewClaims(dimensions *ledger.Dimensions) *Claims {
 // queues must have been read before. Catalog is what is published of devices, nil while nothing is
 // known.
 func (cs *Claims) Begin(catalog *dra.Catalog) {
-	if cs.round++; cs.catalog != catalog && !catalog.SameCards(cs.catalog) {
+	if cs.round++; cs.catalog != catalog && !catalog.SameNames(cs.catalog) {
 		cs.edition++
 	}
 	cs.catalog = catalog
@@ -130,6 +134,7 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	if err == nil && c.Object != nil {
 		usage.Recall(&c.Usage)
 	}
+	usage.Extended = c.extended && !usedByAnother(object)
 	if cs.matching.Matcher == nil {
 		forgetPublished(&usage)
 	}
@@ -149,6 +154,14 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 		return
 	}
 	c.Usage = usage
+}
+
+// usedByAnother reports whether another pod than its owner uses a claim.
+func usedByAnother(object *resourceapi.ResourceClaim) bool {
+	owner := metav1.GetControllerOf(object)
+	return slices.ContainsFunc(object.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool {
+		return owner == nil || user.UID != owner.UID
+	})
 }
 
 func usageOf(object *resourceapi.ResourceClaim, catalog *dra.Catalog) (dra.Usage, error) {
@@ -178,6 +191,9 @@ func (cs *Claims) republished(c *Claim) bool {
 		if published, _ := cs.catalog.Device(d.ID); published != d.Published {
 			return true
 		}
+	}
+	if c.limited && c.Object.Status.Allocation == nil && c.Usage.NamesCapacity() {
+		return true // which capacity a request names depends on the drivers that publish it
 	}
 	c.seen = cs.catalog
 	return false

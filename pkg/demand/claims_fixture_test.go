@@ -33,6 +33,15 @@ func (claims) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTemplate,
 	return nil, apierrors.NewNotFound(resourceapi.Resource("resourceclaimtemplates"), name)
 }
 
+func (cs claims) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
+	for _, c := range cs {
+		if dra.IsExtended(c) && metav1.IsControlledBy(c, pod) {
+			return c
+		}
+	}
+	return nil
+}
+
 // catalog has three classes; devices of h100 are cards of model H100, and device big has 80Gi.
 func catalog() *dra.Catalog {
 	var classes []*resourceapi.DeviceClass

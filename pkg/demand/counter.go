@@ -39,14 +39,20 @@ type Counter struct {
 	Fleet *card.Fleet
 
 	options Options
+	serving Serving
 	reader  dra.ClaimReader
-	round   uint64
-	pods    map[*corev1.Pod]*Pod
+	// offers is the catalog whose extended resources have dimensions.
+	offers *dra.Catalog
+	round  uint64
+	pods   map[*corev1.Pod]*Pod
 	// asked is how many pods have been asked for in this round.
 	asked int
 	// assigned has the pods that have a node and ask for cards, by UID. The cards that a pod is charged stay
 	// the same as long as the pod runs, even if the pod object or its node changes.
 	assigned map[types.UID]*Pod
+	// charged has the pods that run and whose queue has been decided, by UID. It stays the same, even if the pod object changes or
+	// its job is in another queue.
+	charged map[types.UID]*Pod
 	// last is the pod that was added last.
 	last *Pod
 }
@@ -56,16 +62,15 @@ func NewCounter(fleet *card.Fleet, ignored func(corev1.ResourceName) bool) *Coun
 	dimensions := &ledger.Dimensions{}
 	return &Counter{
 		Dimensions: dimensions, Resources: NewResources(dimensions, ignored), Claims: NewClaims(dimensions), Fleet: fleet,
-		pods: map[*corev1.Pod]*Pod{}, assigned: map[types.UID]*Pod{},
+		pods: map[*corev1.Pod]*Pod{}, assigned: map[types.UID]*Pod{}, charged: map[types.UID]*Pod{},
 	}
 }
 
-// Configure sets the options, and the function that returns which DeviceClass offers an extended resource
-// (KEP-5004), empty for none. If an answer has changed, pods are counted anew.
-func (c *Counter) Configure(options Options, classOf func(corev1.ResourceName) string) {
+// Configure sets the options, and who serves extended resources. If another DeviceClass offers one, pods are counted anew.
+func (c *Counter) Configure(options Options, serving Serving) {
 	changed := options != c.options
-	c.options, c.Resources.basicOnly = options, options.CapacityCardMode
-	if c.Resources.reclassify(classOf) || changed {
+	c.options, c.Resources.basicOnly, c.serving = options, options.CapacityCardMode, serving
+	if c.Resources.reclassify(serving.class) || changed {
 		c.Reset()
 	}
 }
@@ -87,20 +92,22 @@ func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 	c.round++
 	c.asked = 0
 	c.reader = reader
+	c.internOffers(catalog)
 	c.Claims.Begin(catalog)
 }
 
-// Known returns the demand of a pod that has been added since the last reset, nil for any other pod.
+// Known returns the demand of a pod that has been added since the last reset, nil for any other pod. Of a pod with variants, it
+// is the one that counts.
 func (c *Counter) Known(object *corev1.Pod) *Pod {
 	if p := c.pods[object]; p != nil && !p.stale {
-		return p
+		return p.counting()
 	}
 	return nil
 }
 
 // Outdated reports whether a pod must be added again, because it asks for a resource that nobody offered in an earlier
 // round.
-func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.round != c.round }
+func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.base().round != c.round }
 
 // Add begins to remember a pod. Requests are its effective requests: those of sidecar containers and the
 // overhead are included. Scalars has the resources that the pod requests, init containers included: they decide
@@ -111,10 +118,12 @@ func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.Re
 	if before := c.pods[object]; before != nil {
 		p.Queue, p.InLedger = before.Queue, before.InLedger
 	}
+	c.inheritQueue(p)
 	p.scalars = slices.Sorted(maps.Keys(scalars))
 	amounts, err := c.Resources.Requested(requests)
-	if err == nil && object.Status.ExtendedResourceClaimStatus == nil {
-		amounts, p.Extended, err = c.Resources.addExtended(object, amounts)
+	if names := c.Resources.extendedNames(&object.Spec); len(names) > 0 || c.hasExtendedClaim(p) {
+		// A pod keeps its devices even if no class offers the resource any more.
+		p.extended = &extended{names: names}
 	}
 	p.resourcesErr, p.unknown = err, errors.As(err, new(UnknownResourceError))
 	// Pods of one job mostly ask for the same. Sharing the list saves memory and time.
@@ -131,20 +140,30 @@ func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.Re
 	return p, err
 }
 
-// Refresh counts anew what has changed since the last round.
+// Refresh counts anew what has changed since the last round. Of a pod with variants, Settle counts these.
 func (c *Counter) Refresh(p *Pod) {
+	if base := p.base(); base.round != c.round {
+		c.asked++
+		c.count(base)
+	}
+}
+
+func (c *Counter) count(p *Pod) {
 	if p.round == c.round {
 		return
 	}
 	p.round = c.round
-	c.asked++
 	counted := p.edition == c.Fleet.Edition()
 	if !counted {
 		c.countCards(p)
 		p.edition = c.Fleet.Edition()
 	}
 	if p.HasClaims {
-		p.Claims, p.claimsErr = c.Claims.OfPod(p.Object, c.reader)
+		p.Claims, p.claimsErr = c.claimsOf(p)
+		p.awaited = nil
+		if p.claimsErr != nil {
+			p.awaited = c.Claims.awaited(p.Object, c.reader)
+		}
 	}
 	if p.HasClaims || !counted || p.Checked == nil {
 		p.compose(c.Resources, c.options.CardUnlimitedCPUMemory)
@@ -163,32 +182,34 @@ func (c *Counter) Unasked(yield func(*Pod) bool) {
 	}
 }
 
-// Forget drops the pods that nobody has asked for in this round. The cards of a pod stay assigned while runs returns true
+// Forget drops the pods that nobody has asked for in this round. The cards and the queue of a pod are remembered while runs returns true
 // for it, because its job may come back.
 func (c *Counter) Forget(runs func(*corev1.Pod) bool) {
 	if len(c.pods) == c.asked {
 		return
 	}
 	maps.DeleteFunc(c.pods, func(_ *corev1.Pod, p *Pod) bool { return p.round != c.round })
-	maps.DeleteFunc(c.assigned, func(_ types.UID, p *Pod) bool { return p.round != c.round && !runs(p.Object) })
+	gone := func(_ types.UID, p *Pod) bool { return p.round != c.round && !runs(p.Object) }
+	maps.DeleteFunc(c.assigned, gone)
+	maps.DeleteFunc(c.charged, gone)
 }
 
 // countCards counts the cards that a pod asks for. The pod keeps the cards that it is charged.
 func (c *Counter) countCards(p *Pod) {
 	var before *PodCards
-	if assigned := c.assigned[p.Object.UID]; assigned != nil {
+	if assigned := c.assigned[p.Object.UID]; assigned != nil && slices.Equal(assigned.Served(), p.Served()) {
 		before = assigned.Cards
 	}
 	p.Cards, p.cardsErr, p.UnnamedCards = nil, nil, ""
-	if before == nil && !c.mayAskForCards(p) {
-		return
+	if p.extended != nil || before == nil && !c.mayAskForCards(p) {
+		return // the variants of a pod have its cards
 	}
 	has := before != nil || p.Object.Spec.NodeName != "" && record.CardsOf(p.Object) != nil
-	cards, err := CardsOf(p.Object.Annotations, &p.Object.Spec, c.Fleet, c.Dimensions)
+	cards, err := CardsOf(p.Object.Annotations, &p.Object.Spec, p.Served(), c.Fleet, c.Dimensions)
 	if err != nil {
 		p.cardsErr = err
 		// The cards that the pod holds count in any case. Without the annotation there is no error.
-		cards, _ = CardsOf(nil, &p.Object.Spec, c.Fleet, c.Dimensions)
+		cards, _ = CardsOf(nil, &p.Object.Spec, p.Served(), c.Fleet, c.Dimensions)
 	}
 	if !has && (cards == nil || len(cards.Names) == 0 && !cards.Named()) {
 		if cards != nil {

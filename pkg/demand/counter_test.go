@@ -156,7 +156,7 @@ func TestForgetDropsNothingIfAllPodsAreAskedFor(t *testing.T) {
 // TestNamesThatUsersMakeUpHaveNoDimension: a user can write any number of them, and each would cost every queue.
 func TestNamesThatUsersMakeUpHaveNoDimension(t *testing.T) {
 	f := newFixture(t)
-	f.Configure(Options{}, func(corev1.ResourceName) string { return "" })
+	f.Configure(Options{}, Serving{})
 	before := f.Dimensions.Len()
 	p := object("p", "", "example.com/made-up=2")
 	count := func() *Pod {
@@ -178,10 +178,10 @@ func TestNamesThatUsersMakeUpHaveNoDimension(t *testing.T) {
 		t.Errorf("there are %d dimensions, before there were %d", f.Dimensions.Len(), before)
 	}
 	f.begin()
-	f.Configure(Options{}, func(name corev1.ResourceName) string {
+	f.Configure(Options{}, Serving{Class: func(name corev1.ResourceName) string {
 		return map[corev1.ResourceName]string{"example.com/made-up": "h200"}[name]
-	})
-	if text(f.Dimensions, count().Resources.Amounts()) != "cpu:1 h200:2" {
+	}})
+	if text(f.Dimensions, count().Resources.Amounts()) != "cpu:1 example.com/made-up:2" {
 		t.Errorf("a class offers the resource: the pod comes to %q", text(f.Dimensions, count().Resources.Amounts()))
 	}
 }
@@ -235,13 +235,13 @@ func TestConfigureCountsAnewIfAnAnswerChanges(t *testing.T) {
 		want    string
 	}{
 		{name: "nothing changes", classOf: none, want: "cpu:1 example.com/gpu:2"},
-		{name: "a class offers the resource", classOf: h200, anew: true, want: "cpu:1 h200:2"},
+		{name: "a class offers the resource", classOf: h200, anew: true, want: "cpu:1 example.com/gpu:2"},
 		{name: "only cpu, memory and cards count", options: Options{CapacityCardMode: true}, classOf: none, anew: true, want: "cpu:1"},
 		{name: "cpu is not checked", options: Options{CardUnlimitedCPUMemory: true}, classOf: none, anew: true, want: "cpu:1 example.com/gpu:2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
-			f.Configure(Options{}, none)
+			f.Configure(Options{}, Serving{Class: none})
 			f.Resources.Ordinal("example.com/gpu") // a node offers it
 			p := object("p", "", "example.com/gpu=2")
 			count := func() *Pod {
@@ -253,7 +253,7 @@ func TestConfigureCountsAnewIfAnAnswerChanges(t *testing.T) {
 				return pod
 			}
 			before := count()
-			f.Configure(c.options, c.classOf)
+			f.Configure(c.options, Serving{Class: c.classOf})
 			if (f.Known(p) == nil) != c.anew || f.Options() != c.options {
 				t.Errorf("the pod is counted anew: %t, want %t; the options are %+v", f.Known(p) == nil, c.anew, f.Options())
 			}
@@ -262,8 +262,8 @@ func TestConfigureCountsAnewIfAnAnswerChanges(t *testing.T) {
 			if got := text(f.Dimensions, after.Resources.Amounts()); got != c.want || (after == before) == c.anew {
 				t.Errorf("the pod comes to %q, want %q", got, c.want)
 			}
-			if offered := c.classOf("example.com/gpu"); after.Extended.Class != offered {
-				t.Errorf("the pod requests devices of class %q as an extended resource, want %q", after.Extended.Class, offered)
+			if offered := c.classOf("example.com/gpu") != ""; after.RequestsExtended() != offered {
+				t.Errorf("the pod requests an extended resource: %t, want %t", after.RequestsExtended(), offered)
 			}
 		})
 	}

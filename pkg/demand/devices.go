@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -26,14 +24,14 @@ func (dc *deviceCounter) count(usage dra.Usage) (ledger.Amounts, [][]ledger.Amou
 	open := usage.Least || len(usage.Choices) > 0 || dc.limits(&usage) || dc.matching.depends(&usage)
 	for _, d := range usage.Devices {
 		var err error
-		if least, err = dc.plus(least, d); err != nil {
+		if least, err = dc.plus(least, d, usage.Extended); err != nil {
 			return nil, nil, false, err
 		}
 	}
 	choices := make([][]ledger.Amounts, len(usage.Choices))
 	for i, alternatives := range usage.Choices {
 		for _, d := range alternatives {
-			amounts, err := dc.plus(nil, d)
+			amounts, err := dc.plus(nil, d, usage.Extended)
 			if err != nil {
 				return nil, nil, false, err
 			}
@@ -55,30 +53,46 @@ func (dc *deviceCounter) limits(usage *dra.Usage) bool {
 
 // plus adds devices of a class, and of the other classes that an allocated device counts for. Each class adds the
 // number of devices and those of its capacity dimensions that some queue limits. Each card that a class names counts
-// once.
-func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amounts, error) {
+// once, and so does each extended resource that a class offers, unless the devices are for a pod that requests it.
+func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices, extended bool) (ledger.Amounts, error) {
 	amounts, err := dc.plusClass(amounts, &d, d.Class)
-	var cards []string
+	once := dc.offeredBy(d.Class, nil, extended)
 	if card := dc.catalog.Card(d.Class); card != "" {
-		cards = append(cards, card)
+		once = append(once, ledger.Dimension{Kind: ledger.Card, Name: card})
 	}
 	for _, class := range dc.matching.others(&d) {
 		if dc.matching.limited[class] && err == nil {
 			amounts, err = dc.plusClass(amounts, &d, class)
+			once = dc.offeredBy(class, once, extended)
 		}
-		if card := dc.catalog.Card(class); card != "" && dc.matching.Cards && !slices.Contains(cards, card) {
-			cards = append(cards, card)
+		card := ledger.Dimension{Kind: ledger.Card, Name: dc.catalog.Card(class)}
+		if card.Name != "" && dc.matching.Cards && !slices.Contains(once, card) {
+			once = append(once, card)
 		}
 	}
-	for _, card := range cards {
+	for _, dimension := range once {
 		if err == nil {
-			amounts, err = amounts.Plus(dc.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: card}), ledger.Units(d.Count))
+			amounts, err = amounts.Plus(dc.dimensions.Ordinal(dimension), ledger.Units(d.Count))
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("devices of class %s: %w", d.Class, err)
 	}
 	return amounts, nil
+}
+
+// offeredBy appends the extended resource that a class offers, if it counts and is not there yet. Otherwise, claims would be a
+// way round a quota of the resource. The resource has a dimension if a node offers it or a queue limits it.
+func (dc *deviceCounter) offeredBy(class string, once []ledger.Dimension, extended bool) []ledger.Dimension {
+	name := dc.catalog.Offers(class)
+	resource := ledger.Dimension{Kind: ledger.Resource, Name: string(name)}
+	if name == "" || extended || slices.Contains(once, resource) {
+		return once
+	}
+	if _, counts := dc.dimensions.Known(resource); counts {
+		once = append(once, resource)
+	}
+	return once
 }
 
 // plusClass adds what devices come to as devices of one class.
@@ -88,9 +102,9 @@ func (dc *deviceCounter) plusClass(amounts ledger.Amounts, d *dra.Devices, class
 		return amounts, nil
 	}
 	amounts, err := amounts.Plus(o, ledger.Units(d.Count))
-	for name, quantity := range d.Capacity {
-		o, listed := dc.dimensions.Known(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: class, Capacity: string(name)})
-		if !listed || err != nil {
+	for _, o := range dc.dimensions.Capacities(class) {
+		quantity, has := d.CapacityNamed(dc.dimensions.Dimension(o).Capacity, dc.catalog)
+		if !has || err != nil {
 			continue
 		}
 		var each ledger.Amount
@@ -127,7 +141,17 @@ func (dc *deviceCounter) namesNone(usage *dra.Usage) bool {
 	return false
 }
 
-func amountOf(quantity resource.Quantity) (ledger.Amount, error) {
-	decimal := quantity.AsDec()
-	return ledger.FromDecimal(decimal.UnscaledBig(), int32(decimal.Scale()))
+// Most returns the most that a claim with a usage may come to, whatever is chosen: of alternatives, each counts.
+func (cs *Claims) Most(usage dra.Usage) (ledger.Amounts, error) {
+	most, choices, _, err := cs.count(usage)
+	for _, alternatives := range choices {
+		var dearest ledger.Amounts
+		for _, amounts := range alternatives {
+			dearest = dearest.Max(amounts)
+		}
+		if err == nil {
+			most, err = most.PlusAll(dearest)
+		}
+	}
+	return most, err
 }

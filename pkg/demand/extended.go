@@ -3,58 +3,276 @@
 package demand
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// reclassify asks again which DeviceClass offers each resource (KEP-5004), and reports whether any
-// answer has changed.
-func (r *Resources) reclassify(classOf func(corev1.ResourceName) string) bool {
-	r.classOf = classOf
-	changed := false
-	for _, known := range r.all {
-		class := classOf(known.name)
-		changed = changed || class != known.class
-		known.class = class
+// extended is what a pod requests of extended resources that a DeviceClass offers (KEP-5004). What the pod is charged depends on
+// the node: where DRA serves the resources, the devices of a claim that the scheduler makes; elsewhere, the cards that the labels
+// of the node tell. Each way is a variant of the pod.
+type extended struct {
+	// names are the resources, sorted.
+	names []corev1.ResourceName
+	// variants has the variants by the resources that DRA serves, see keyOf.
+	variants map[string]*Pod
+	// now is the variant that counts: that of the pod's node or, if all nodes are alike, of all nodes. It is nil as long as the
+	// pod may get the resources in different ways.
+	now *Pod
+	// alternatives are the variants that a pod without a node may get, the preferred first. If there is only one, it is now.
+	alternatives []*Pod
+	// round is the last round in which it was found out what counts.
+	round uint64
+}
+
+// variantOf is what makes a pod a variant of another.
+type variantOf struct {
+	base *Pod
+	// served are the extended resources that DRA serves.
+	served []corev1.ResourceName
+	// claim is the claim for served as long as the scheduler has made none. It is nil if served is empty.
+	claim *resourceapi.ResourceClaim
+	err   error
+}
+
+func keyOf(names []corev1.ResourceName) string {
+	var key strings.Builder
+	for _, name := range names {
+		key.WriteString(string(name))
+		key.WriteByte(',')
 	}
-	return changed
+	return key.String()
 }
 
-// devices is the dimension that counts the devices of a class.
-func (r *Resources) devices(class string) ledger.Ordinal {
-	return r.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
+// extendedNames returns the resources that the containers of a pod request and that a DeviceClass offers, sorted.
+func (r *Resources) extendedNames(spec *corev1.PodSpec) []corev1.ResourceName {
+	return dra.ExtendedRequests(spec, func(name corev1.ResourceName) string {
+		if known := r.asked(name); known != nil {
+			return known.class
+		}
+		return ""
+	})
 }
 
-// Extended names an extended resource that a DeviceClass offers.
-type Extended struct {
-	Resource corev1.ResourceName
-	Class    string
-}
-
-// addExtended adds the devices that the containers of a pod request as extended resources. KEP-5004
-// gives every container devices of its own, init containers included. It returns one of the resources,
-// the zero value if there is none.
-func (r *Resources) addExtended(pod *corev1.Pod, amounts ledger.Amounts) (ledger.Amounts, Extended, error) {
-	var last Extended
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			for name, quantity := range containers[i].Resources.Requests {
-				known := r.asked(name)
-				if known == nil || known.class == "" || quantity.Sign() <= 0 {
-					continue
-				}
-				var err error
-				if amounts, err = amounts.Plus(r.devices(known.class), ledger.Units(quantity.Value())); err != nil {
-					return nil, last, fmt.Errorf("%s: %w", name, err)
-				}
-				if name > last.Resource {
-					last = Extended{Resource: name, Class: known.class}
-				}
-			}
+// internOffers gives each extended resource that a class offers a dimension, before claims are counted.
+func (c *Counter) internOffers(catalog *dra.Catalog) {
+	if catalog == c.offers {
+		return
+	}
+	c.offers = catalog
+	for class := range catalog.Classes {
+		if name := catalog.Offers(class); name != "" {
+			c.Resources.Ordinal(name)
 		}
 	}
-	return amounts, last, nil
+}
+
+// Alternatives returns the variants of a pod that may get its extended resources in different ways, the preferred first: from
+// DRA on some nodes, and from device plugins on others. It is nil for any other pod.
+func (p *Pod) Alternatives() []*Pod {
+	if p.extended == nil || p.extended.now != nil {
+		return nil
+	}
+	return p.extended.alternatives
+}
+
+// On returns the variant of a pod for nodes where DRA serves some resources, the pod itself if it has no variants. It is nil if
+// the pod cannot get its extended resources there.
+func (p *Pod) On(served []corev1.ResourceName) *Pod {
+	if p.extended == nil || p.extended.now != nil {
+		return p.counting()
+	}
+	key := keyOf(among(p.extended.names, served))
+	for _, variant := range p.extended.alternatives {
+		if keyOf(variant.variantOf.served) == key {
+			return variant
+		}
+	}
+	return nil
+}
+
+// Served returns the extended resources for which the pod, or this variant of it, gets devices. It must not be changed.
+func (p *Pod) Served() []corev1.ResourceName {
+	if p.variantOf == nil {
+		return nil
+	}
+	return p.variantOf.served
+}
+
+// MayGetDevices reports whether the pod has claims, or may get a claim for its extended resources.
+func (p *Pod) MayGetDevices() bool { return p.HasClaims || p.extended != nil }
+
+// RequestsExtended reports whether the pod requests extended resources that a DeviceClass offers.
+func (p *Pod) RequestsExtended() bool { return p.base().extended != nil }
+
+// base returns the pod that has the variants, which is mostly the pod itself.
+func (p *Pod) base() *Pod {
+	if p.variantOf != nil {
+		return p.variantOf.base
+	}
+	return p
+}
+
+// counting returns the variant that counts, the pod itself if it has none.
+func (p *Pod) counting() *Pod {
+	if p.extended != nil && p.extended.now != nil {
+		return p.extended.now
+	}
+	return p
+}
+
+// Charge sets the queue that the pod belongs to, for all variants of the pod.
+func (p *Pod) Charge(queue ledger.QueueID, inLedger bool) {
+	base := p.base()
+	base.Queue, base.InLedger = queue, inLedger
+	if base.extended == nil {
+		return
+	}
+	for _, variant := range base.extended.variants {
+		variant.Queue, variant.InLedger = queue, inLedger
+	}
+}
+
+// Settle finds out, once in a round, which variant of a pod counts, and returns it. Placed says that the pod has a node. A pod
+// without extended resources is its own only variant.
+func (c *Counter) Settle(p *Pod, placed bool) *Pod {
+	base := p.base()
+	e := base.extended
+	if e == nil || e.round == c.round {
+		return base.counting()
+	}
+	e.round, e.now, e.alternatives = c.round, nil, nil
+	if placed {
+		e.now = c.variant(base, c.servedBy(base.Object))
+		return e.now
+	}
+	sets := c.serving.sets(e.names)
+	for _, served := range sets {
+		e.alternatives = append(e.alternatives, c.variant(base, served))
+	}
+	if len(sets) == 1 {
+		e.now = e.alternatives[0]
+	}
+	return base.counting()
+}
+
+// Place makes the variant count that a pod is on nodes where DRA serves these resources, and returns it.
+func (c *Counter) Place(p *Pod, served []corev1.ResourceName) *Pod {
+	base := p.base()
+	if base.extended == nil {
+		return base
+	}
+	base.extended.now = c.variant(base, among(base.extended.names, served))
+	return base.extended.now
+}
+
+// Unplace undoes Place.
+func (c *Counter) Unplace(p *Pod) {
+	base := p.base()
+	if e := base.extended; e != nil && len(e.alternatives) != 1 {
+		e.now = nil
+	}
+}
+
+// servedBy returns the extended resources that a pod with a node has devices for.
+func (c *Counter) servedBy(pod *corev1.Pod) []corev1.ResourceName {
+	if claim := c.reader.ExtendedClaim(pod); claim != nil && standsFor(pod, claim) {
+		return dra.ExtendedNames(pod, claim)
+	}
+	return nil
+}
+
+// hasExtendedClaim reports whether a pod has, or is about to get, a claim for its extended resources.
+func (c *Counter) hasExtendedClaim(p *Pod) bool {
+	if p.Object.Status.ExtendedResourceClaimStatus != nil {
+		return true
+	}
+	return len(p.scalars) > 0 && c.reader != nil && c.reader.ExtendedClaim(p.Object) != nil
+}
+
+// standsFor reports whether an extended claim gives a pod devices for what it requests. One that waits for devices, or that another pod uses,
+// is not the scheduler's: anybody can write its annotation and its owner.
+func standsFor(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
+	return (claim.Status.Allocation != nil || dra.InMemory(claim)) && len(dra.ExtendedNames(pod, claim)) > 0
+}
+
+// variant returns a variant of a pod, counted in this round.
+func (c *Counter) variant(base *Pod, served []corev1.ResourceName) *Pod {
+	key := keyOf(served)
+	v := base.extended.variants[key]
+	if v == nil {
+		v = &Pod{
+			Object: base.Object, edition: -1, HasClaims: base.HasClaims || len(served) > 0, scalars: base.scalars,
+			Resources: base.Resources.Twin(), resourcesErr: base.resourcesErr, unknown: base.unknown, variantOf: &variantOf{base: base, served: served},
+		}
+		v.own[0] = &v.Resources
+		if len(served) > 0 {
+			v.variantOf.claim, v.variantOf.err = dra.ExtendedClaim(base.Object, served, c.serving.class)
+		}
+		if base.extended.variants == nil {
+			base.extended.variants = map[string]*Pod{}
+		}
+		base.extended.variants[key] = v
+	}
+	v.Queue, v.InLedger = base.Queue, base.InLedger
+	c.count(v)
+	return v
+}
+
+// claimsOf returns the demand of the claims of a pod or variant, that for its extended resources included. The error is about the
+// first claim that the pod cannot have.
+func (c *Counter) claimsOf(p *Pod) ([]*Claim, error) {
+	if p.extended != nil {
+		return c.Claims.ofSpec(p.Object, c.reader) // the variants of the pod have the claim for its extended resources
+	}
+	extended, extendedErr := c.extendedClaim(p)
+	claims, err := c.Claims.OfPod(p.Object, c.reader)
+	if extended != nil && !slices.Contains(claims, extended) {
+		claims = append(claims, extended)
+	}
+	return claims, cmp.Or(err, extendedErr)
+}
+
+// extendedClaim returns the demand of the claim for the extended resources of a variant, and why the variant cannot have it.
+func (c *Counter) extendedClaim(v *Pod) (*Claim, error) {
+	if v.variantOf == nil || len(v.variantOf.served) == 0 {
+		return nil, nil
+	}
+	if v.variantOf.err != nil {
+		return nil, v.variantOf.err
+	}
+	object := v.variantOf.claim
+	if now := c.reader.ExtendedClaim(v.Object); now != nil && standsFor(v.Object, now) && slices.Equal(dra.ExtendedNames(v.Object, now), v.variantOf.served) {
+		object = now
+	}
+	if object == nil {
+		return nil, nil // no class offers the resources any more
+	}
+	claim, err := c.Claims.checkedExtended(object)
+	if err == nil && object.Status.Allocation == nil {
+		err = c.checkClassCards(v.Object.Annotations, v.variantOf.served)
+	}
+	return claim, err
+}
+
+// CardPosition returns the place of the card that the class of a variant's devices stands for, among the cards that the pod
+// names; false if that is unknown.
+func (c *Counter) CardPosition(v *Pod) (int, bool) {
+	text, names := v.Object.Annotations[card.NameAnnotation]
+	if !names || len(v.Served()) == 0 {
+		return 0, false
+	}
+	wantedNames, err := card.Names(text)
+	if err != nil {
+		return 0, false
+	}
+	position := slices.Index(wantedNames, c.Claims.catalog.Card(c.serving.class(v.Served()[0])))
+	return position, position >= 0
 }

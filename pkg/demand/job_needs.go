@@ -31,8 +31,8 @@ type Needs struct {
 	Splits  []ledger.Split
 	// Unknown is a resource that nobody offers. Its name is empty if there is none.
 	Unknown UnknownResourceError
-	// Any says that the job asks for devices or cards, Cards that it asks for cards.
-	Any, Cards bool
+	// Any says that the job asks for devices or cards, Devices that it has claims or templates of claims, Cards that it asks for cards.
+	Any, Devices, Cards bool
 }
 
 // CardsError says that what a job says of its cards is wrong.
@@ -46,7 +46,7 @@ func (e CardsError) Unwrap() error { return e.error }
 // or by the annotation volcano.sh/card.request. Devices says that somebody serves claims.
 // The error says why the needs cannot be counted. It is a CardsError for cards.
 func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devices bool) (Needs, error) {
-	needs := Needs{Amounts: pods.Needed, Any: pods.Any}
+	needs := Needs{Amounts: pods.Needed, Choices: pods.Choices, Any: pods.Any, Devices: pods.Devices}
 	if group.Pods >= group.MinMember && group.Pods > 0 {
 		needs.addCards(pods.Cards)
 		return needs, nil
@@ -74,6 +74,9 @@ func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devi
 // addTemplates replaces the devices of the pods that exist by those that the templates of the job ask for.
 func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, job *batchv1alpha1.Job, charged ledger.Amounts) error {
 	minimum, err := c.Claims.OfJob(job, c.reader, group.Priority)
+	if err == nil {
+		err = c.extendedOfJob(job, group.Priority, &minimum)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +86,8 @@ func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, 
 			needs.Amounts = Sum(needs.Amounts, claim.Part.Amounts())
 		}
 	}
-	needs.Any = needs.Any || len(minimum.Amounts)+len(minimum.Choices)+len(minimum.Named) > 0
+	needs.Devices = needs.Devices || len(minimum.Amounts)+len(minimum.Choices)+len(minimum.Named) > 0
+	needs.Any = needs.Any || needs.Devices
 	return nil
 }
 
@@ -101,7 +105,7 @@ func (c *Counter) cardsBeforePods(group Group, job *batchv1alpha1.Job) (Least, e
 	if job == nil || err != nil {
 		return request, err
 	}
-	least, err := CardsOfJob(job, c.Fleet, c.Dimensions, group.Priority)
+	least, err := c.cardsOfJob(job, group.Priority)
 	if err == nil && least.Empty() {
 		return request, nil
 	}

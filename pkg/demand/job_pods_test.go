@@ -18,6 +18,8 @@ import (
 // jobPod is a pod of a job: two cards of model A, or a claim for devices.
 type jobPod struct {
 	cards, claim string
+	// template is what a claim is to be created from, and has not been yet.
+	template string
 	// node is the node of the pod, empty for none. The pod is charged for its cards and its claim then.
 	node  string
 	gated bool
@@ -34,6 +36,9 @@ func (f *fixture) jobPods(pods []jobPod) []JobPod {
 		}
 		if p.claim != "" {
 			o.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "claim", ResourceClaimName: ptr.To(p.claim)}}
+		}
+		if p.template != "" {
+			o.Spec.ResourceClaims = append(o.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "later", ResourceClaimTemplateName: ptr.To(p.template)})
 		}
 		pod := f.count(o)
 		if p.node != "" {
@@ -94,11 +99,22 @@ func TestOfJobPods(t *testing.T) {
 			name: "pods that may choose", pods: []jobPod{{cards: "A|B"}, {cards: "A|B"}, {cards: "B", node: "b"}}, minMember: 3, any: true,
 			want: map[string]string{"cards": "2*2:A|B", "chargedCards": "B:2", "request": "A:4"},
 		},
+		{
+			name: "claims that are created later", pods: []jobPod{{template: "template"}, {template: "choice", claim: "two"}, {template: "template"}, {template: "none"}}, minMember: 2, any: true,
+			want: map[string]string{"needed": "a100:4", "request": "a100:5"},
+		},
+		{
+			name: "claims that are created later, of pods that have a node or a gate", pods: []jobPod{{template: "template", node: "a"}, {template: "template", gated: true}},
+			minMember: 2, any: true, want: map[string]string{"request": "a100:1"},
+		},
 		{name: "a pod whose annotation is wrong gets no cards", pods: []jobPod{{cards: "A B"}}, minMember: 1, any: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
-			f.reader.claims["one"], f.reader.claims["two"] = claim("one", exactly("a100", 1)), claim("two", exactly("a100", 2))
+			one := exactly("a100", 1)
+			f.reader.claims["one"], f.reader.claims["two"] = claim("one", one), claim("two", exactly("a100", 2))
+			f.reader.templates = map[string][]resourceapi.DeviceRequest{"template": {{Name: "r", Exactly: &one}}, "choice": {firstAvailable(exactly("a100", 2), one)}}
+			f.Begin(f.reader, catalog())
 			sum, errs := OfJobPods(f.books, f.jobPods(c.pods), c.minMember)
 			if len(errs) > 0 || sum.Any != c.any {
 				t.Errorf("some pod asks for devices or cards: %t, want %t; errors %v", sum.Any, c.any, errs)

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
-	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -37,7 +36,7 @@ type Choice struct {
 // returns the value of a PriorityClass. The error names the object that is missing or wrong.
 func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {
 	var minimum Minimum
-	for i, pods := range podsOf(job, priority) {
+	for i, pods := range MinimumPods(job, priority) {
 		if pods == 0 {
 			continue
 		}
@@ -51,17 +50,19 @@ func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority
 	return minimum, nil
 }
 
-// CardsOfJob returns the cards that the minimum of a Volcano Job asks for before its pods exist. A task
-// that names only cards that no node has counts as none: its pods are created, wait, and report
-// the reason, so that an autoscaler can add a node.
-func CardsOfJob(job *batchv1alpha1.Job, fleet *card.Fleet, dimensions *ledger.Dimensions, priority func(class string) int32) (Least, error) {
+// cardsOfJob returns the cards that the minimum of a Volcano Job asks for before its pods exist, without those that pods may get
+// in other ways, see extendedOfJob. A task that names only cards that no node has counts as none: its pods are created, wait, and
+// report the reason, so that an autoscaler can add a node.
+func (c *Counter) cardsOfJob(job *batchv1alpha1.Job, priority func(class string) int32) (Least, error) {
 	var least Least
-	for i, pods := range podsOf(job, priority) {
-		if pods == 0 {
+	for i, pods := range MinimumPods(job, priority) {
+		template := &job.Spec.Tasks[i].Template
+		spec := Defaulted(&template.Spec)
+		sets := c.setsOf(spec)
+		if pods == 0 || len(sets) > 1 {
 			continue
 		}
-		template := &job.Spec.Tasks[i].Template
-		cards, err := CardsOf(template.Annotations, &template.Spec, fleet, dimensions)
+		cards, err := CardsOf(template.Annotations, spec, sets[0], c.Fleet, c.Dimensions)
 		if errors.As(err, new(*UnknownCardError)) {
 			continue
 		}

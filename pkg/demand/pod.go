@@ -29,6 +29,8 @@ type Pod struct {
 	HasClaims bool
 	// unknown says that the pod asks for a resource that nobody offers.
 	unknown bool
+	// chargedQueue is the queue that the pod is charged to as long as it runs, see RememberQueue.
+	chargedQueue string
 	// stale says that the pod must be counted anew. Only Object, Queue, and InLedger are valid until then.
 	stale bool
 	// Cards is the cards that the pod asks for. It is nil if the pod asks for no card, or only for cards
@@ -46,17 +48,22 @@ type Pod struct {
 	Object *corev1.Pod
 	// Claims is the demand of the claims that exist and can be counted.
 	Claims []*Claim
+	// awaited is what the claims will ask for at least that have not been created from their templates yet. Who creates them
+	// may be late: until then, other jobs must not take the room.
+	awaited ledger.Amounts
 	// UnnamedCards is a resource that the pod requests and that stands for cards whose names no node's
 	// labels say. It is empty if there is none, or if Cards is set.
 	UnnamedCards corev1.ResourceName
 	// Checked is the part of Demand that must fit the quota: all of it, unless pods with cards are exempt
 	// from the limits of cpu and memory.
 	Checked ledger.Demand
-	// Extended is an extended resource that the pod requests and that only a DeviceClass offers, as long as
-	// no devices have been allocated for it. It is the zero value for none.
-	Extended Extended
 	// Err says why the pod cannot be counted in full. It is nil if the pod can be counted.
 	Err error
+
+	// extended is what the pod requests of resources that DeviceClasses offer. It is nil if that is nothing.
+	extended *extended
+	// variantOf says which way of getting its extended resources this variant of a pod stands for. It is nil for the pod itself.
+	variantOf *variantOf
 
 	resourcesErr, cardsErr, claimsErr error
 	// scalars are the resources other than cpu and memory that the pod requests, init containers and overhead included.

@@ -3,36 +3,75 @@
 package demand
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // OfPod returns the demand of the claims of a pod that exist and can be counted, each claim once.
 // The error is about the first of the other claims. It says why the pod cannot be counted in full, or
 // why it cannot be placed, and names the object that is missing or wrong.
 func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
+	counted, first := cs.ofSpec(pod, reader)
+	if pod.Status.ExtendedResourceClaimStatus == nil || pod.Spec.NodeName == "" {
+		return counted, first // a pod without a node gets another claim, whatever its status names from an earlier attempt
+	}
+	object, err := dra.ExtendedClaimOf(pod, reader)
+	check := cs.checked
+	if err == nil && object != nil && standsFor(pod, object) {
+		check = func(object *resourceapi.ResourceClaim, _ error) (*Claim, error) { return cs.checkedExtended(object) }
+	}
+	claim, err := check(object, err)
+	if claim != nil && !slices.Contains(counted, claim) {
+		counted = append(counted, claim)
+	}
+	return counted, cmp.Or(first, err)
+}
+
+// ofSpec is OfPod for the claims that the spec of the pod names.
+func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
 	var counted []*Claim
 	var first error
-	add := func(object *resourceapi.ResourceClaim, err error) {
-		claim, err := cs.checked(object, err)
-		if err != nil && first == nil {
-			first = err
-		}
+	for i := range pod.Spec.ResourceClaims {
+		claim, err := cs.checked(dra.ClaimOf(pod, &pod.Spec.ResourceClaims[i], reader))
+		first = cmp.Or(first, err)
 		if claim != nil && !slices.Contains(counted, claim) {
 			counted = append(counted, claim)
 		}
 	}
-	for i := range pod.Spec.ResourceClaims {
-		add(dra.ClaimOf(pod, &pod.Spec.ResourceClaims[i], reader))
-	}
-	if pod.Status.ExtendedResourceClaimStatus != nil {
-		add(dra.ExtendedClaimOf(pod, reader))
-	}
 	return counted, first
+}
+
+// awaited returns what the claims of a pod will ask for at least that have not been created from their templates yet.
+func (cs *Claims) awaited(pod *corev1.Pod, reader dra.ClaimReader) ledger.Amounts {
+	var sum ledger.Amounts
+	for i := range pod.Spec.ResourceClaims {
+		ref := &pod.Spec.ResourceClaims[i]
+		if _, err := dra.ClaimOf(pod, ref, reader); !errors.As(err, new(*dra.NotCreatedError)) {
+			continue
+		}
+		if each, _, err := cs.ofTemplate(pod.Namespace, *ref.ResourceClaimTemplateName, reader); err == nil {
+			sum = Sum(sum, each)
+		}
+	}
+	return sum
+}
+
+// checkedExtended is checked for a claim that a scheduler made, or makes, for the extended resources of a pod: the pod is
+// charged for the resources as such, so that the devices do not count for them.
+func (cs *Claims) checkedExtended(object *resourceapi.ResourceClaim) (*Claim, error) {
+	if known := cs.claims[object.UID]; known == nil {
+		cs.claims[object.UID] = &Claim{Part: ledger.NewPart(nil), extended: true}
+	} else if !known.extended {
+		known.extended, known.listing = true, anew
+	}
+	return cs.checked(object, nil)
 }
 
 // checked returns neither a claim nor an error if the pod needs no claim. It returns both if the claim

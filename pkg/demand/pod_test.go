@@ -61,7 +61,7 @@ func TestWhatAPodAsksFor(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
 			f.reader.claims["two"], f.reader.claims["choice"] = claim("two", exactly("a100", 2)), choice
-			f.Configure(Options{CardUnlimitedCPUMemory: c.exempt}, func(corev1.ResourceName) string { return "" })
+			f.Configure(Options{CardUnlimitedCPUMemory: c.exempt}, Serving{})
 			p := object("p", c.cards, c.requests)
 			if c.claim != "" {
 				p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "claim", ResourceClaimName: ptr.To(c.claim)}}

@@ -10,10 +10,17 @@ import "github.com/devicequota/devicequota/pkg/ledger"
 // while anything holds an ordinal of the old dimensions.
 func (c *Counter) Renew() {
 	fresh := NewCounter(c.Fleet, c.Resources.ignored)
-	fresh.Configure(c.options, c.Resources.classOf)
+	fresh.Configure(c.options, c.serving)
 	fresh.round, fresh.reader = c.round, c.reader
 	for uid, pod := range c.assigned {
-		fresh.assigned[uid] = &Pod{Object: pod.Object, round: pod.round, Cards: pod.Cards.renewed(fresh.Dimensions)}
+		memory := &Pod{Object: pod.Object, round: pod.round, Cards: pod.Cards.renewed(fresh.Dimensions)}
+		if served := pod.Served(); len(served) > 0 {
+			memory.variantOf = &variantOf{base: memory, served: served}
+		}
+		fresh.assigned[uid] = memory
+	}
+	for uid, pod := range c.charged {
+		fresh.charged[uid] = &Pod{Object: pod.Object, round: pod.round, chargedQueue: pod.chargedQueue}
 	}
 	for object, pod := range c.pods {
 		fresh.pods[object] = &Pod{Object: object, round: pod.round, Queue: pod.Queue, InLedger: pod.InLedger, stale: true}

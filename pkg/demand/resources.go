@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 
@@ -61,6 +62,29 @@ type resourceInfo struct {
 	counted bool
 	// class is the DeviceClass that offers the resource (KEP-5004), empty for none.
 	class string
+	// implicit says that the name is the one that every DeviceClass offers.
+	implicit bool
+}
+
+// isDevices reports whether the resource is just another name for devices of a class.
+func (i *resourceInfo) isDevices() bool { return i.implicit && i.class != "" }
+
+// reclassify asks again which DeviceClass offers each resource (KEP-5004), and reports whether any
+// answer has changed.
+func (r *Resources) reclassify(classOf func(corev1.ResourceName) string) bool {
+	r.classOf = classOf
+	changed := false
+	for _, known := range r.all {
+		class := classOf(known.name)
+		changed = changed || class != known.class
+		known.class = class
+	}
+	return changed
+}
+
+// devices is the dimension that counts the devices of a class.
+func (r *Resources) devices(class string) ledger.Ordinal {
+	return r.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
 }
 
 // NewResources returns a translation into these dimensions. Ignored reports whether a name never
@@ -109,7 +133,7 @@ func (r *Resources) of(name corev1.ResourceName) *resourceInfo {
 	default:
 		added.counted = counted(name)
 	}
-	added.class = r.classOf(name)
+	added.class, added.implicit = r.classOf(name), strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix)
 	r.byName[name], r.all, r.ordinals = added, append(r.all, added), append(r.ordinals, added.ordinal)
 	return added
 }
@@ -125,9 +149,8 @@ func (r *Resources) asked(name corev1.ResourceName) *resourceInfo {
 	return nil
 }
 
-// Amounts returns the amounts of what nodes offer, in the order of their dimensions. Resources that a
-// DeviceClass offers are left out: see [Counter]. The error is ledger.ErrOverflow for each value that
-// is out of range.
+// Amounts returns the amounts of what nodes offer, in the order of their dimensions. The implicit names of DeviceClasses are left
+// out: claims say what is used of their devices. The error is ledger.ErrOverflow for each value that is out of range.
 func (r *Resources) Amounts(values Values) (ledger.Amounts, error) {
 	for name := range values.Scalars {
 		r.of(name)
@@ -161,7 +184,7 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 		case known == nil && value > 0:
 			amount, err := ledger.FromFloat(value, thousandth)
 			errs = append(errs, cmp.Or(err, error(UnknownResourceError{name, amount})))
-		case known != nil && known.class == "":
+		case known != nil && !known.isDevices():
 			errs = append(errs, add(known, value))
 		}
 	}
@@ -172,8 +195,8 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 	return amounts, errors.Join(errs...)
 }
 
-// List appends to amounts, which may be nil, what a resource list of an administrator says. A resource that a DeviceClass
-// offers counts as devices of the class, unless amounts lists these devices already.
+// List appends to amounts, which may be nil, what a resource list of an administrator says. The implicit name of a DeviceClass
+// counts as devices of the class, unless amounts lists these devices already.
 func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledger.Amounts {
 	for name, quantity := range from {
 		amounts = r.append(r.of(name), quantity, amounts)
@@ -181,39 +204,37 @@ func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledge
 	return amounts
 }
 
-// Minimum is List for what a user asks for. It leaves out resources that have no dimension. The first of them by name is
-// unknown, which is the zero value if there is none.
+// Minimum is List for what a user asks for. It leaves out the implicit names of DeviceClasses, because the pods of a job say the
+// same, and resources that have no dimension. The first of these by name is unknown, which is the zero value if there is none.
 func (r *Resources) Minimum(from corev1.ResourceList, amounts ledger.Amounts) (all ledger.Amounts, unknown UnknownResourceError) {
 	for name, quantity := range from {
 		known := r.asked(name)
 		switch {
+		case known != nil && known.isDevices():
 		case known != nil:
 			amounts = r.append(known, quantity, amounts)
 		case r.basicOnly || !counted(name) || r.ignored(name) || quantity.Sign() <= 0:
 		case unknown.Resource == "" || name < unknown.Resource:
-			unknown = UnknownResourceError{name, ledger.Scaled(quantity.MilliValue(), thousandth)}
+			unknown = UnknownResourceError{name, roundedUp(quantity, thousandth)}
 		}
 	}
 	return amounts, unknown
 }
 
 func (r *Resources) append(known *resourceInfo, quantity resource.Quantity, amounts ledger.Amounts) ledger.Amounts {
-	value := quantity.MilliValue()
-	if known.unit == whole {
-		value = quantity.Value()
-	}
+	amount := roundedUp(quantity, known.unit)
 	basic := known.name == corev1.ResourceCPU || known.name == corev1.ResourceMemory
-	if basic && value <= 0 || r.basicOnly && !basic || !known.counted || r.ignored(known.name) {
+	if basic && amount.Sign() == 0 || r.basicOnly && !basic || !known.counted || r.ignored(known.name) {
 		return amounts
 	}
 	ordinal := known.ordinal
-	if known.class != "" {
+	if known.isDevices() {
 		ordinal = r.devices(known.class)
 		if slices.ContainsFunc(amounts, func(e ledger.Entry) bool { return e.Dimension == ordinal }) {
 			return amounts
 		}
 	}
-	return append(amounts, ledger.Entry{Dimension: ordinal, Amount: ledger.Scaled(max(value, 0), known.unit)})
+	return append(amounts, ledger.Entry{Dimension: ordinal, Amount: amount})
 }
 
 // Ordinals returns the dimension of every resource that has been seen so far, which must not be changed.

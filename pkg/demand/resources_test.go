@@ -32,12 +32,12 @@ func resourceList(words string) corev1.ResourceList {
 	return list
 }
 
-// newResources ignores example.com/ignored. Class h100 offers example.com/gpu.
+// newResources ignores example.com/ignored. Class h100 offers example.com/gpu, and its implicit name.
 func newResources() (*ledger.Dimensions, *Resources) {
 	dimensions := &ledger.Dimensions{}
 	r := NewResources(dimensions, func(name corev1.ResourceName) bool { return name == "example.com/ignored" })
 	r.reclassify(func(name corev1.ResourceName) string {
-		return map[corev1.ResourceName]string{"example.com/gpu": "h100"}[name]
+		return map[corev1.ResourceName]string{"example.com/gpu": "h100", "deviceclass.resource.kubernetes.io/h100": "h100"}[name]
 	})
 	return dimensions, r
 }
@@ -55,7 +55,7 @@ func TestAmounts(t *testing.T) {
 		{name: "pods in pieces, other resources in thousandths", values: Values{Scalars: map[corev1.ResourceName]float64{"pods": 3, "nvidia.com/gpu": 2000}}, want: "nvidia.com/gpu:2 pods:3"},
 		{name: "cpu and memory of zero are not set, a scalar of zero is none", values: Values{Scalars: map[corev1.ResourceName]float64{"nvidia.com/gpu": 0}}, want: "nvidia.com/gpu:0"},
 		{name: "a scalar below zero is none", values: Values{MilliCPU: -1, Scalars: map[corev1.ResourceName]float64{"nvidia.com/gpu": -1}}, want: "nvidia.com/gpu:0"},
-		{name: "a resource that a class offers is left out", values: Values{MilliCPU: 1000, Scalars: map[corev1.ResourceName]float64{"example.com/gpu": 2000}}, want: "cpu:1"},
+		{name: "the implicit name of a class is left out", values: Values{MilliCPU: 1000, Scalars: map[corev1.ResourceName]float64{"example.com/gpu": 2000, "deviceclass.resource.kubernetes.io/h100": 2000}}, want: "cpu:1 example.com/gpu:2"},
 		{
 			name: "only cpu, memory and pods", basicOnly: true, want: "cpu:1 pods:1",
 			values: Values{MilliCPU: 1000, Scalars: map[corev1.ResourceName]float64{"pods": 1, "nvidia.com/gpu": 2000}},
@@ -91,10 +91,13 @@ func TestList(t *testing.T) {
 		{name: "cpu, memory, and scalars", list: "cpu=1500m memory=1Gi nvidia.com/gpu=2 pods=3 ephemeral-storage=1Gi", want: "cpu:1.5 ephemeral-storage:1GiB memory:1GiB nvidia.com/gpu:2 pods:3"},
 		{name: "cpu of zero is not set, a scalar of zero is none", list: "cpu=0 memory=0 nvidia.com/gpu=0", want: "nvidia.com/gpu:0"},
 		{name: "a scalar below zero is none", list: "nvidia.com/gpu=-1", want: "nvidia.com/gpu:0"},
+		{name: "numbers that mean no limit", list: "cpu=10P memory=10E nvidia.com/gpu=9223372036854775807 ephemeral-storage=8Ei",
+			want: "cpu:10000000000000000 ephemeral-storage:9223372036854775807 memory:9536743164062.5MiB nvidia.com/gpu:9223372036854775807"},
 		{name: "numbers of objects do not count", list: "count/pods=5 services=3"},
 		{name: "what is ignored does not count", list: "example.com/ignored=5"},
-		{name: "a resource that a class offers counts as its devices", list: "example.com/gpu=2", want: "h100:2"},
-		{name: "unless the devices are listed", list: "example.com/gpu=2", before: 5, want: "h100:5"},
+		{name: "a resource that a class offers is a resource, because device plugins may serve it, too", list: "example.com/gpu=2", want: "example.com/gpu:2"},
+		{name: "the implicit name of a class counts as its devices", list: "deviceclass.resource.kubernetes.io/h100=2", want: "h100:2"},
+		{name: "unless the devices are listed", list: "deviceclass.resource.kubernetes.io/h100=2", before: 5, want: "h100:5"},
 		{name: "only cpu and memory", list: "cpu=1 memory=1Gi pods=3 nvidia.com/gpu=2", basicOnly: true, want: "cpu:1 memory:1GiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,35 +140,6 @@ func TestValuesAreTheInverseOfAmounts(t *testing.T) {
 	got := r.Values(inOrder)
 	if got.MilliCPU != values.MilliCPU || got.Memory != values.Memory || len(got.Scalars) != 2 || got.Scalars["pods"] != 4 || got.Scalars["nvidia.com/gpu"] != 2_000 {
 		t.Errorf("got %+v, want %+v", got, values)
-	}
-}
-
-// TestExtendedResources follows KEP-5004: every container has devices of its own.
-func TestExtendedResources(t *testing.T) {
-	container := func(requests string) corev1.Container {
-		return corev1.Container{Resources: corev1.ResourceRequirements{Requests: resourceList(requests)}}
-	}
-	for _, c := range []struct {
-		name             string
-		init, containers []corev1.Container
-		want             string
-		extended         Extended
-	}{
-		{name: "no such resource", containers: []corev1.Container{container("nvidia.com/gpu=1")}},
-		{name: "none of it", containers: []corev1.Container{container("example.com/gpu=0")}},
-		{name: "one container", containers: []corev1.Container{container("example.com/gpu=2")}, want: "h100:2", extended: Extended{"example.com/gpu", "h100"}},
-		{
-			name: "containers and init containers add up", init: []corev1.Container{container("example.com/gpu=4")},
-			containers: []corev1.Container{container("example.com/gpu=2"), container("example.com/gpu=1 cpu=1")}, want: "h100:7", extended: Extended{"example.com/gpu", "h100"},
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dimensions, r := newResources()
-			amounts, extended, err := r.addExtended(&corev1.Pod{Spec: corev1.PodSpec{InitContainers: c.init, Containers: c.containers}}, nil)
-			if got := text(dimensions, amounts); got != c.want || extended != c.extended || err != nil {
-				t.Errorf("got %q, %v (%v), want %q, %v", got, extended, err, c.want, c.extended)
-			}
-		})
 	}
 }
 

@@ -19,6 +19,8 @@ type Allocator struct {
 	celCache *cel.Cache
 	// changes counts the calls of Take and PutBack.
 	changes uint64
+	// spared has the devices that are picked only if there are no others.
+	spared map[DeviceID]bool
 }
 
 // NewAllocator returns an allocator for the devices in a catalog, which must not be nil. No device is in

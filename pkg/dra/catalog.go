@@ -3,16 +3,11 @@
 package dra
 
 import (
-	"cmp"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-
-	"github.com/devicequota/devicequota/pkg/card"
 )
 
 // DeviceID identifies a device in the cluster.
@@ -41,12 +36,16 @@ type Catalog struct {
 	cards map[string]string
 	// extended has the class that offers each extended resource.
 	extended map[corev1.ResourceName]string
+	// explicit has the extended resources that classes name in their spec.
+	explicit map[corev1.ResourceName]bool
+	// contested has the classes whose extended resource another class offers.
+	contested []Contested
 	// devices has the devices of the latest generation of each pool.
 	devices map[DeviceID]*resourceapi.Device
 	drivers map[string]bool
 	pools   map[PoolID]bool
-	// capacities has the names of all capacities of all devices.
-	capacities map[resourceapi.QualifiedName]bool
+	// capacities has the names of all capacities of all devices, and the drivers that publish them.
+	capacities map[resourceapi.QualifiedName][]string
 	// ofNode has the slices of a single node, anywhere the slices that several nodes may reach.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
@@ -57,49 +56,35 @@ type Catalog struct {
 // NewCatalog returns a catalog of classes and slices. The caller must not change them afterwards.
 func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
 	c := &Catalog{
-		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{},
+		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{}, explicit: map[corev1.ResourceName]bool{},
 		devices: map[DeviceID]*resourceapi.Device{}, drivers: map[string]bool{}, pools: map[PoolID]bool{},
-		capacities: map[resourceapi.QualifiedName]bool{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
+		capacities: map[resourceapi.QualifiedName][]string{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
 	}
 	c.addClasses(classes)
-	for _, slice := range all {
+	known := make([]*resourceapi.ResourceSlice, len(all))
+	for i, slice := range all {
+		known[i] = understood(slice)
 		c.drivers[slice.Spec.Driver] = true
 		c.pools[poolOf(slice)] = true
 		for i := range slice.Spec.Devices {
 			for name := range slice.Spec.Devices[i].Capacity {
-				c.capacities[name] = true
+				if !slices.Contains(c.capacities[name], slice.Spec.Driver) {
+					c.capacities[name] = append(c.capacities[name], slice.Spec.Driver)
+				}
 			}
 		}
+	}
+	usable := joined(known)
+	for _, slice := range usable {
 		if slice.Spec.NodeName != nil && *slice.Spec.NodeName != "" {
 			c.ofNode[*slice.Spec.NodeName] = append(c.ofNode[*slice.Spec.NodeName], slice)
 		} else {
 			c.anywhere = append(c.anywhere, slice)
 		}
 	}
-	c.addDevices(all)
+	c.addDevices(usable)
+	c.addDevices(known) // also devices that cannot be handed out now may be allocated
 	return c
-}
-
-// addClasses follows KEP-5004: if several classes offer the same extended resource, the newest one wins;
-// if they are equally old, the first by name wins.
-func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
-	ordered := slices.SortedFunc(slices.Values(classes), func(a, b *resourceapi.DeviceClass) int {
-		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
-	})
-	for _, class := range ordered {
-		c.classes[class.Name] = class
-		if name := class.Annotations[card.NameAnnotation]; name != "" {
-			c.cards[class.Name] = name
-		}
-		c.extended[corev1.ResourceName(resourceapi.ResourceDeviceClassPrefix+class.Name)] = class.Name
-		if class.Spec.ExtendedResourceName == nil {
-			continue
-		}
-		name := corev1.ResourceName(*class.Spec.ExtendedResourceName)
-		if _, taken := c.extended[name]; !taken {
-			c.extended[name] = class.Name
-		}
-	}
 }
 
 // addDevices indexes the devices of a pool's latest generation.
@@ -122,75 +107,6 @@ func (c *Catalog) addDevices(slices []*resourceapi.ResourceSlice) {
 	}
 }
 
-// Class returns the DeviceClass of that name; false if there is none.
-func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
-	if c == nil {
-		return nil, false
-	}
-	class, found := c.classes[name]
-	return class, found
-}
-
-// Classes calls yield for the name of every DeviceClass.
-func (c *Catalog) Classes(yield func(string) bool) {
-	if c == nil {
-		return
-	}
-	for name := range c.classes {
-		if !yield(name) {
-			return
-		}
-	}
-}
-
-// Card returns the card name of a class's devices; empty if the class has no such annotation.
-func (c *Catalog) Card(class string) string {
-	if c == nil {
-		return ""
-	}
-	return c.cards[class]
-}
-
-// HasCard reports whether a class has devices of that card name.
-func (c *Catalog) HasCard(card string) bool {
-	if c == nil {
-		return false
-	}
-	for _, name := range c.cards {
-		if name == card {
-			return true
-		}
-	}
-	return false
-}
-
-// Cards calls yield for each class that names a card.
-func (c *Catalog) Cards(yield func(class, card string) bool) {
-	if c == nil {
-		return
-	}
-	for class, name := range c.cards {
-		if !yield(class, name) {
-			return
-		}
-	}
-}
-
-// SameCards reports whether two catalogs have the same card names for all classes. It is false if either
-// is nil.
-func (c *Catalog) SameCards(other *Catalog) bool {
-	return c != nil && other != nil && maps.Equal(c.cards, other.cards)
-}
-
-// Extended returns the class that offers an extended resource (KEP-5004); false if there is none.
-func (c *Catalog) Extended(name corev1.ResourceName) (string, bool) {
-	if c == nil {
-		return "", false
-	}
-	class, found := c.extended[name]
-	return class, found
-}
-
 // Device returns a device as its ResourceSlice describes it; false if no slice has it.
 func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 	if c == nil {
@@ -198,6 +114,18 @@ func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 	}
 	device, listed := c.devices[id]
 	return device, listed
+}
+
+// Devices calls yield for every device of the latest generation of each pool.
+func (c *Catalog) Devices(yield func(DeviceID, *resourceapi.Device) bool) {
+	if c == nil {
+		return
+	}
+	for id, device := range c.devices {
+		if !yield(id, device) {
+			return
+		}
+	}
 }
 
 // HasDriver reports whether a driver publishes any ResourceSlice.
@@ -212,7 +140,36 @@ func (c *Catalog) HasPool(pool PoolID) bool {
 
 // HasCapacity reports whether any device has a capacity of that name.
 func (c *Catalog) HasCapacity(name resourceapi.QualifiedName) bool {
-	return c != nil && c.capacities[name]
+	return len(c.publishers(name)) > 0
+}
+
+// publishers returns the drivers whose devices have a capacity of exactly that name.
+func (c *Catalog) publishers(name resourceapi.QualifiedName) []string {
+	if c == nil {
+		return nil
+	}
+	return c.capacities[name]
+}
+
+// CapacityOfSeveralDrivers reports whether devices of several drivers have a capacity that a quota without a domain calls
+// name.
+func (c *Catalog) CapacityOfSeveralDrivers(name string) bool {
+	if c == nil {
+		return false
+	}
+	first := ""
+	for published, drivers := range c.capacities {
+		for _, driver := range drivers {
+			if !SameCapacity(driver, string(published), name) || driver == first {
+				continue
+			}
+			if first != "" {
+				return true
+			}
+			first = driver
+		}
+	}
+	return false
 }
 
 // PoolsFor calls yield for the pools of which a node may be able to reach devices, for some several times.

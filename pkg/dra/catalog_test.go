@@ -59,14 +59,14 @@ func TestHasCapacity(t *testing.T) {
 	}
 }
 
-func TestSameCards(t *testing.T) {
+func TestSameNames(t *testing.T) {
 	card := func(name string) *Catalog {
 		c := class("h100")
 		c.Annotations = map[string]string{card.NameAnnotation: name}
 		return NewCatalog([]*resourceapi.DeviceClass{c, class("a100")}, nil)
 	}
 	var none *Catalog
-	if !card("H100").SameCards(card("H100")) || card("H100").SameCards(card("H200")) || card("H100").SameCards(none) || none.SameCards(card("H100")) {
+	if !card("H100").SameNames(card("H100")) || card("H100").SameNames(card("H200")) || card("H100").SameNames(none) || none.SameNames(card("H100")) {
 		t.Error("wrong comparison of catalogs")
 	}
 }

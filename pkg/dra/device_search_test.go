@@ -42,6 +42,7 @@ func (s sizes) allocator(change func(i int, device *resourceapi.Device)) (*Alloc
 		}
 		spec.Devices = append(spec.Devices, device)
 	}
+	spec.SharedCounters = []resourceapi.CounterSet{{Name: "gpu", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("1Ti")}}}}
 	var classes []*resourceapi.DeviceClass
 	for _, name := range []string{"gpu", "nic"} {
 		c := class(name)

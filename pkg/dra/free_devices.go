@@ -61,6 +61,7 @@ func newFreeDevices(a *Allocator, slices []*resourceapi.ResourceSlice) *freeDevi
 				continue
 			}
 			plain := !ptr.Deref(device.AllowMultipleAllocations, false) && len(device.ConsumesCounters)+len(device.Taints) == 0 &&
+				(len(device.BindingConditions) == 0 || a.features.DeviceBinding && a.features.DeviceStatus) &&
 				device.NodeName == nil && device.NodeSelector == nil && device.AllNodes == nil
 			s.byID[id] = &freeDevice{Device: device, id: id, excluded: new(bool), plain: plain}
 			s.devices = append(s.devices, s.byID[id])

@@ -154,6 +154,15 @@ func (m *Matcher) Matching(id DeviceID, device *resourceapi.Device) []string {
 	return names
 }
 
+// placesOf returns the places of classes that exist and matter.
+func (m *Matcher) placesOf(classes []string) []int {
+	places := make([]int, len(classes))
+	for i, name := range classes {
+		places[i] = slices.IndexFunc(m.classes, func(c *compiledClass) bool { return c != nil && c.name == name })
+	}
+	return places
+}
+
 // matchesOf returns the bits of the classes that a device matches.
 func (m *Matcher) matchesOf(id DeviceID, device *resourceapi.Device) bits {
 	m.mu.RLock()

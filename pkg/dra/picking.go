@@ -56,12 +56,24 @@ func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resou
 	if a.short(ctx, reachable, claims) {
 		return nil, nil
 	}
+	effort.begin()
+	defer effort.end()
+	if sparing := a.sparing(reachable); sparing != nil {
+		if results, err := sparing.pick(ctx, node, reachable, claims, quota, effort); err == nil && results != nil {
+			return results, nil
+		}
+	}
+	return a.pick(ctx, node, reachable, claims, quota, effort)
+}
+
+// pick is Pick with the devices that a node can reach.
+func (a *Allocator) pick(ctx context.Context, node *corev1.Node, reachable []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim,
+	quota Quota, effort *NodeEffort,
+) ([]resourceapi.AllocationResult, error) {
 	solver, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, reachable, a.celCache)
 	if err != nil {
 		return nil, err
 	}
-	effort.begin()
-	defer effort.end()
 	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort}
 	results, err := p.from(claims)
 	switch {

@@ -11,13 +11,16 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// ClaimReader reads the claims and templates that pods refer to. Each method returns an error that
+// ClaimReader reads the claims and templates that pods refer to. A method that returns errors returns one that
 // apierrors.IsNotFound recognizes when there is no such object.
 type ClaimReader interface {
 	// Claim returns a claim. Allocations by this scheduler are included before the watch delivers them.
 	Claim(namespace, name string) (*resourceapi.ResourceClaim, error)
 	// ClaimTemplate returns a template from which claims are created.
 	ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error)
+	// ExtendedClaim returns the extended claim of a pod, nil if there is none. One that this scheduler is about to create
+	// is included.
+	ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim
 }
 
 // NotCreatedError means that a claim has not been created from its template yet. Kubernetes' controller
@@ -74,12 +77,20 @@ func TemplateNamed(namespace, name string, claims ClaimReader) (*resourceapi.Res
 	return template, nil
 }
 
-// ExtendedClaimOf returns the claim that a scheduler created for the extended resources of a pod
-// (KEP-5004). The field pod.status.extendedResourceClaimStatus, which must not be nil, names it.
+// ExtendedClaimOf returns the claim that a scheduler made for the extended resources of a pod (KEP-5004), nil if
+// there is none. The field pod.status.extendedResourceClaimStatus names it; before that is written, its owner does. A claim
+// that the field names and that is gone is none: its devices are free.
 func ExtendedClaimOf(pod *corev1.Pod, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
-	claim, err := ClaimNamed(pod.Namespace, pod.Status.ExtendedResourceClaimStatus.ResourceClaimName, claims)
-	if err != nil {
-		return nil, err
+	status := pod.Status.ExtendedResourceClaimStatus
+	if status == nil {
+		return claims.ExtendedClaim(pod), nil
+	}
+	claim, err := claims.Claim(pod.Namespace, status.ResourceClaimName)
+	switch {
+	case apierrors.IsNotFound(err):
+		return claims.ExtendedClaim(pod), nil
+	case err != nil:
+		return nil, notFound(err, "ResourceClaim "+pod.Namespace+"/"+status.ResourceClaimName)
 	}
 	if err := resourceclaim.IsForPod(pod, claim); err != nil {
 		return nil, err

@@ -34,6 +34,15 @@ func (o objects) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTempla
 	return nil, missing("resourceclaimtemplates", name)
 }
 
+func (o objects) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
+	for _, c := range o.claims {
+		if IsExtended(c) && metav1.IsControlledBy(c, pod) {
+			return c
+		}
+	}
+	return nil
+}
+
 func missing(resource, name string) error {
 	return apierrors.NewNotFound(resourceapi.Resource(resource), name)
 }

@@ -36,6 +36,8 @@ type Usage struct {
 	// Least says that the allocation may have more devices: a request for all devices of a class counts
 	// as one until it is allocated.
 	Least bool
+	// Extended says that the devices are for extended resources that a pod requests (KEP-5004), and is charged as such.
+	Extended bool
 	// Gone lists allocated devices that are no longer in any ResourceSlice. Their capacity is not known.
 	Gone []DeviceID
 }
@@ -54,6 +56,13 @@ func (u *Usage) Classes(yield func(string) bool) {
 			}
 		}
 	}
+}
+
+// NamesCapacity reports whether any devices have a capacity, alternatives included.
+func (u *Usage) NamesCapacity() bool {
+	names := func(d Devices) bool { return len(d.Capacity) > 0 }
+	return slices.ContainsFunc(u.Devices, names) ||
+		slices.ContainsFunc(u.Choices, func(alternatives []Devices) bool { return slices.ContainsFunc(alternatives, names) })
 }
 
 // Capacities returns the names of the capacities that the requested devices must have, sorted. Those of

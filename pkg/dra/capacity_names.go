@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"strings"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// A capacity of a device belongs to the domain in its name. A name without a domain belongs to the domain of the device's
+// driver (KEP-4381). A quota may leave the domain out, too: it then means the capacity of each device's own driver.
+// ResourceSlices, claims, and quotas may be written differently.
+
+// SameCapacity reports whether two names mean the same capacity of devices of a driver.
+func SameCapacity(driver, a, b string) bool {
+	domainA, nameA := splitCapacity(driver, a)
+	domainB, nameB := splitCapacity(driver, b)
+	return nameA == nameB && domainA == domainB
+}
+
+// splitCapacity returns the domain and the rest of the name of a capacity. Domain is the domain of names without one.
+func splitCapacity(domain, name string) (string, string) {
+	if domain, bare, qualified := strings.Cut(name, "/"); qualified {
+		return domain, bare
+	}
+	return domain, name
+}
+
+// CapacityNamed returns how much each device takes of the capacity that a quota calls name; false if the devices have no
+// such capacity. If a device has it under two names, that is the larger amount.
+func (d *Devices) CapacityNamed(name string, catalog *Catalog) (resource.Quantity, bool) {
+	var most resource.Quantity
+	found := false
+	for published, quantity := range d.Capacity {
+		if d.calls(string(published), name, catalog) && (!found || quantity.Cmp(most) > 0) {
+			most, found = quantity, true
+		}
+	}
+	return most, found
+}
+
+// calls reports whether the capacity that is published under a name is the one that a quota calls name. Before a device is
+// allocated, that is so if all drivers that publish the name mean this capacity.
+func (d *Devices) calls(published, name string, catalog *Catalog) bool {
+	if d.ID.Driver != "" {
+		return SameCapacity(d.ID.Driver, published, name)
+	}
+	drivers := catalog.publishers(resourceapi.QualifiedName(published))
+	for _, driver := range drivers {
+		if !SameCapacity(driver, published, name) {
+			return false
+		}
+	}
+	return len(drivers) > 0 || maySame(published, name)
+}
+
+// maySame reports whether two names mean the same capacity of devices of some driver.
+func maySame(a, b string) bool {
+	domainA, nameA := splitCapacity("", a)
+	domainB, nameB := splitCapacity("", b)
+	return nameA == nameB && (domainA == domainB || domainA == "" || domainB == "")
+}
+
+// LacksCapacity reports whether an allocated device lacks a capacity that a quota names, so that it cannot be counted. A
+// device need not have the capacities of another driver. A domain that is no driver's excuses nobody: it may be misspelled.
+func (d *Devices) LacksCapacity(name string, catalog *Catalog) bool {
+	if _, has := d.CapacityNamed(name, catalog); has {
+		return false
+	}
+	domain, _, qualified := strings.Cut(name, "/")
+	return !qualified || domain == d.ID.Driver || !catalog.HasDriver(domain)
+}
+
+// CapacitySpellings returns the names that a quota may use for a capacity of a driver's devices.
+func CapacitySpellings(driver string, published resourceapi.QualifiedName) []string {
+	domain, name := splitCapacity(driver, string(published))
+	if domain == driver {
+		return []string{name, driver + "/" + name}
+	}
+	return []string{string(published)}
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	"k8s.io/utils/ptr"
+)
+
+// ExtendedClaimName is the name of an extended claim that is in memory only. No object of the API server can have it.
+const ExtendedClaimName = "<extended-resources>"
+
+// ExtendedClaim returns the claim for these extended resources of a pod, as kube-scheduler creates it (KEP-5004), in
+// memory. It is nil if the pod requests none of them. ClassOf returns the class that offers a resource; resources without
+// a class are left out. The same pod and names always get the same UID. The error names the request that cannot become a
+// claim.
+func ExtendedClaim(pod *corev1.Pod, names []corev1.ResourceName, classOf func(corev1.ResourceName) string) (*resourceapi.ResourceClaim, error) {
+	plan, err := planExtended(&pod.Spec, names, classOf, shareOne)
+	if err != nil || len(plan.requests) == 0 {
+		return nil, err
+	}
+	return &resourceapi.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: ExtendedClaimName, UID: extendedUID(pod, names), GenerateName: pod.Name + "-extended-resources-",
+			Annotations: map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true),
+			}},
+		},
+		Spec: plan.spec(),
+	}, nil
+}
+
+func extendedUID(pod *corev1.Pod, names []corev1.ResourceName) types.UID {
+	var sorted []string
+	for _, name := range names {
+		sorted = append(sorted, string(name))
+	}
+	slices.Sort(sorted)
+	return pod.UID + types.UID("/extended/"+strings.Join(sorted, ","))
+}
+
+// ExtendedUsage returns the devices that these extended resources of a pod or of a template come to.
+func ExtendedUsage(spec *corev1.PodSpec, names []corev1.ResourceName, classOf func(corev1.ResourceName) string) (Usage, error) {
+	plan, err := planExtended(spec, names, classOf, shareOne)
+	if err != nil {
+		return Usage{}, err
+	}
+	claim := plan.spec()
+	return Requested(&claim)
+}
+
+// IsExtended reports whether the claim says of itself that a scheduler made it for extended resources. Users can write
+// that, too: see [ExtendedNames].
+func IsExtended(claim *resourceapi.ResourceClaim) bool {
+	return claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] == "true"
+}
+
+// InMemory reports whether an extended claim is in memory only: it has no name from the API server.
+func InMemory(claim *resourceapi.ResourceClaim) bool {
+	return claim.Name == ExtendedClaimName
+}
+
+// ExtendedNames returns the resources of the pod that the extended claim stands for, sorted. It is nil unless the claim
+// belongs to the pod, no other pod uses it, and it has exactly the requests that some version of kube-scheduler, or this scheduler,
+// makes for the pod: somebody else may have made the claim to get devices that the pod does not request. Which class offers a resource may have changed since; the caller knows the classes.
+func ExtendedNames(pod *corev1.Pod, claim *resourceapi.ResourceClaim) []corev1.ResourceName {
+	names, _ := planOf(pod, claim)
+	return names
+}
+
+// RequestMappings returns the requestMappings of pod.status.extendedResourceClaimStatus for the claim: which
+// requests each container uses. It is nil if [ExtendedNames] is.
+func RequestMappings(pod *corev1.Pod, claim *resourceapi.ResourceClaim) []corev1.ContainerExtendedResourceRequest {
+	_, plan := planOf(pod, claim)
+	return plan.mappings
+}
+
+func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.ResourceName, extendedPlan) {
+	if !IsExtended(claim) || resourceclaim.IsForPod(pod, claim) != nil || usedByAnother(pod, claim) {
+		return nil, extendedPlan{}
+	}
+	var names []corev1.ResourceName
+	classes := map[corev1.ResourceName]string{}
+	for i := range claim.Spec.Devices.Requests {
+		request := &claim.Spec.Devices.Requests[i]
+		name := resourceOf(&pod.Spec, request.Name)
+		if !maybeOffered(name) || request.Exactly == nil {
+			return nil, extendedPlan{}
+		}
+		if _, known := classes[name]; !known {
+			names = append(names, name)
+		}
+		classes[name] = request.Exactly.DeviceClassName
+	}
+	classOf := func(name corev1.ResourceName) string { return classes[name] }
+	written := inOrder(claim.Spec)
+	for _, sharing := range []sharing{shareOne, shareSeveral, shareNone} {
+		plan, err := planExtended(&pod.Spec, names, classOf, sharing)
+		if err == nil && equality.Semantic.DeepEqual(plan.spec(), written) {
+			slices.Sort(names)
+			return names, plan
+		}
+	}
+	return nil, extendedPlan{}
+}
+
+func usedByAnother(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != pod.UID })
+}
+
+// resourceOf returns the resource for which a scheduler gives a request this name; empty if there is none.
+func resourceOf(spec *corev1.PodSpec, request string) corev1.ResourceName {
+	var container, position int
+	if _, err := fmt.Sscanf(request, requestFormat, &container, &position); err != nil || container < 0 || position < 0 {
+		return ""
+	}
+	if containers := len(spec.InitContainers) + len(spec.Containers); container >= containers {
+		return ""
+	}
+	requests := ContainerRequests(containerAt(spec, container))
+	for name := range requests {
+		if positionOf(name, requests) == position {
+			return name
+		}
+	}
+	return ""
+}
+
+// maybeOffered reports whether a class may offer the resource. No class offers what Kubernetes itself counts.
+func maybeOffered(name corev1.ResourceName) bool {
+	text := string(name)
+	return strings.HasPrefix(text, resourceapi.ResourceDeviceClassPrefix) ||
+		strings.Contains(text, "/") && !strings.Contains(text, corev1.ResourceDefaultNamespacePrefix)
+}
+
+// inOrder returns the spec with its requests sorted by name: Kubernetes 1.34 writes them in any order.
+func inOrder(spec resourceapi.ResourceClaimSpec) resourceapi.ResourceClaimSpec {
+	spec.Devices.Requests = slices.SortedFunc(slices.Values(spec.Devices.Requests), byName)
+	return spec
+}
+
+func byName(a, b resourceapi.DeviceRequest) int { return cmp.Compare(a.Name, b.Name) }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"maps"
+	"slices"
+
+	resourceapi "k8s.io/api/resource/v1"
+)
+
+// understood returns a slice without what only newer versions of Kubernetes know and what Kubernetes' algorithm of this version
+// takes wrongly: the slice itself if there is nothing of that.
+//   - An attribute whose value is of an unknown type, such as a list. With it, no selector can be evaluated for the device. Without it, only
+//     selectors that need the attribute fail.
+//   - A taint whose effect is neither NoSchedule nor NoExecute. The API demands that such effects are ignored. Kubernetes v1.34 takes
+//     every taint as one that forbids scheduling.
+func understood(slice *resourceapi.ResourceSlice) *resourceapi.ResourceSlice {
+	if !slices.ContainsFunc(slice.Spec.Devices, hasNewer) {
+		return slice
+	}
+	copied := *slice
+	copied.Spec.Devices = slices.Clone(slice.Spec.Devices)
+	for i := range copied.Spec.Devices {
+		device := &copied.Spec.Devices[i]
+		if !hasNewer(*device) {
+			continue
+		}
+		device.Attributes = maps.Clone(device.Attributes)
+		maps.DeleteFunc(device.Attributes, func(_ resourceapi.QualifiedName, a resourceapi.DeviceAttribute) bool { return !hasValue(a) })
+		device.Taints = slices.DeleteFunc(slices.Clone(device.Taints), func(t resourceapi.DeviceTaint) bool { return !hasEffect(t) })
+	}
+	return &copied
+}
+
+func hasNewer(device resourceapi.Device) bool {
+	for _, attribute := range device.Attributes {
+		if !hasValue(attribute) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(device.Taints, func(t resourceapi.DeviceTaint) bool { return !hasEffect(t) })
+}
+
+func hasValue(a resourceapi.DeviceAttribute) bool {
+	return a.IntValue != nil || a.BoolValue != nil || a.StringValue != nil || a.VersionValue != nil
+}
+
+func hasEffect(t resourceapi.DeviceTaint) bool {
+	return t.Effect == resourceapi.DeviceTaintEffectNoSchedule || t.Effect == resourceapi.DeviceTaintEffectNoExecute
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+)
+
+func TestSuppliesCountTheDevicesOfAClass(t *testing.T) {
+	a := stock(map[string]int{"gpu": 8, "nic": 2})
+	a.use("gpu", 3)
+	devices := a.catalog.ofNode["n1"][0].Spec.Devices
+	for i := range devices {
+		switch devices[i].Name {
+		case "gpu-6":
+			devices[i].Taints = []resourceapi.DeviceTaint{{Key: "broken", Effect: resourceapi.DeviceTaintEffectNoSchedule}}
+		case "gpu-7":
+			devices[i].AllowMultipleAllocations = ptr.To(true)
+		}
+	}
+	a.features.DeviceTaints = true
+	share := types.UID("share")
+	a.Take(&resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
+		{Driver: "driver", Pool: "n1", Device: "gpu-7", ShareID: &share, ConsumedCapacity: map[resourceapi.QualifiedName]resource.Quantity{"memory": resource.MustParse("1Gi")}},
+	}}})
+	if got, want := a.Supplies(t.Context(), "gpu").OnNode["n1"], (Supply{Total: 8, Free: 3, Shared: 1, Tainted: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := a.Supplies(t.Context(), "tpu"); len(got.OnNode)+len(got.InPool) != 0 {
+		t.Errorf("a class that does not exist: %+v", got)
+	}
+}
+
+func TestSuppliesOfPartitionsGoByTheirCounters(t *testing.T) {
+	consumes := func(memory string) []resourceapi.DeviceCounterConsumption {
+		return []resourceapi.DeviceCounterConsumption{{CounterSet: "gpu", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse(memory)}}}}
+	}
+	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourceapi.ResourceSliceSpec{
+		Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1},
+		SharedCounters: []resourceapi.CounterSet{{Name: "gpu", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("80Gi")}}}},
+		Devices:        []resourceapi.Device{{Name: "whole", ConsumesCounters: consumes("80Gi")}, {Name: "half-0", ConsumesCounters: consumes("40Gi")}, {Name: "half-1", ConsumesCounters: consumes("40Gi")}},
+	}}
+	a := NewAllocator(structured.Features{PartitionableDevices: true}, NewCatalog([]*resourceapi.DeviceClass{class("any")}, []*resourceapi.ResourceSlice{slice}), cel.NewCache(10, cel.Features{}))
+	a.Take(&resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{{Driver: "driver", Pool: "n1", Device: "half-0"}}}})
+	if got, want := a.Supplies(t.Context(), "any").OnNode["n1"], (Supply{Total: 3, Free: 1}); got != want {
+		t.Errorf("with half of the GPU in use: got %+v, want %+v", got, want)
+	}
+}
+
+func TestSuppliesTellNodesFromPoolsThatSeveralNodesReach(t *testing.T) {
+	slice := func(pool string, reach func(*resourceapi.ResourceSliceSpec)) *resourceapi.ResourceSlice {
+		s := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool}, Spec: resourceapi.ResourceSliceSpec{
+			Driver: "driver", Pool: resourceapi.ResourcePool{Name: pool, ResourceSliceCount: 1}, Devices: []resourceapi.Device{{Name: "d-0"}, {Name: "d-1"}},
+		}}
+		reach(&s.Spec)
+		return s
+	}
+	a := NewAllocator(structured.Features{PartitionableDevices: true}, NewCatalog([]*resourceapi.DeviceClass{class("any")}, []*resourceapi.ResourceSlice{
+		slice("local", func(s *resourceapi.ResourceSliceSpec) { s.NodeName = ptr.To("n1") }),
+		slice("fabric", func(s *resourceapi.ResourceSliceSpec) { s.AllNodes = ptr.To(true) }),
+		slice("each", func(s *resourceapi.ResourceSliceSpec) {
+			s.PerDeviceNodeSelection = ptr.To(true)
+			s.Devices[0].NodeName, s.Devices[1].AllNodes = ptr.To("n2"), ptr.To(true)
+		}),
+		slice("incomplete", func(s *resourceapi.ResourceSliceSpec) { s.NodeName, s.Pool.ResourceSliceCount = ptr.To("n3"), 2 }),
+	}), cel.NewCache(10, cel.Features{}))
+	got := a.Supplies(t.Context(), "any")
+	if len(got.OnNode) != 2 || got.OnNode["n1"].Total != 2 || got.OnNode["n2"].Total != 1 {
+		t.Errorf("on nodes: %+v", got.OnNode)
+	}
+	if len(got.InPool) != 2 || got.InPool[PoolID{"driver", "fabric"}].Free != 2 || got.InPool[PoolID{"driver", "each"}].Free != 1 {
+		t.Errorf("in pools: %+v", got.InPool)
+	}
+}
