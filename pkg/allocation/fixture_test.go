@@ -4,6 +4,7 @@ package allocation
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
+	"github.com/devicequota/devicequota/pkg/allocation/allocationtest"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
@@ -37,23 +40,31 @@ func newFixture(t *testing.T, claims ...*resourceapi.ResourceClaim) *fixture {
 		objects = append(objects, claim)
 	}
 	f := &fixture{T: t, kube: fake.NewClientset(objects...)}
+	allocationtest.PatchesAreUpdates(f.kube)
 	var err error
 	if f.reader, err = NewReader(t.Context(), f.kube, readiness.NewInformers(clock.RealClock{})); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.reader.Shutdown)
 	f.eventually("the reader is ready", f.reader.Ready)
+	f.eventually("claims and classes are watched", func() bool { return f.watched("resourceclaims") && f.watched("deviceclasses") })
 	f.pending = NewPending(f.reader)
-	f.writer = NewWriter(f.kube, f.reader, f.pending)
+	f.writer = NewWriter(f.kube, f.reader, f.pending, clock.RealClock{})
 	return f
 }
 
 func (f *fixture) eventually(what string, condition func() bool) {
 	f.Helper()
-	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return condition(), nil })
+	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		f.Fatalf("%s: %v", what, err)
 	}
+}
+
+// watched says whether the fake API server is watched for a resource. It does not send changes that happen between an informer's
+// list and its watch.
+func (f *fixture) watched(resource string) bool {
+	return slices.ContainsFunc(f.kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
 }
 
 func (f *fixture) claim(name string) *resourceapi.ResourceClaim {

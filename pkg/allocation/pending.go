@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -20,6 +21,8 @@ type Pending struct {
 
 	mu     sync.Mutex
 	claims map[types.UID]*pendingClaim
+	// extended has the extended claims among them that are in memory only, by the UID of their pod.
+	extended map[types.UID]*pendingClaim
 }
 
 type pendingClaim struct {
@@ -30,7 +33,7 @@ type pendingClaim struct {
 
 // NewPending returns an empty set for the claims of a reader.
 func NewPending(reader *Reader) *Pending {
-	return &Pending{reader: reader, claims: map[types.UID]*pendingClaim{}}
+	return &Pending{reader: reader, claims: map[types.UID]*pendingClaim{}, extended: map[types.UID]*pendingClaim{}}
 }
 
 // Allocator returns an allocator for the devices in a catalog. Devices of allocated and of pending claims
@@ -65,6 +68,16 @@ func (p *Pending) Of(claim types.UID) *resourceapi.ResourceClaim {
 	return nil
 }
 
+// ExtendedOf returns the extended claim of a pod that is to be created, with its pending allocation; nil if there is none.
+func (p *Pending) ExtendedOf(pod types.UID) *resourceapi.ResourceClaim {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pending := p.extended[pod]; pending != nil {
+		return pending.claim
+	}
+	return nil
+}
+
 // Add records that a pod needs the allocation in a claim, which the API server may not have yet. If the
 // claim is pending already, its allocation stays as it is.
 func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) {
@@ -74,6 +87,9 @@ func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) {
 	if pending == nil {
 		pending = &pendingClaim{claim: claim, pods: map[types.UID]bool{}}
 		p.claims[claim.UID] = pending
+		if dra.InMemory(claim) {
+			p.extended[pod] = pending
+		}
 		p.reader.versions.changed(claim.Status.Allocation)
 	}
 	if _, known := pending.pods[pod]; !known {
@@ -144,7 +160,7 @@ func (p *Pending) succeeded(claim types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if pending := p.claims[claim]; pending != nil {
-		delete(p.claims, claim)
+		p.remove(pending)
 		// The claim may have been deallocated or deleted right after it was written.
 		p.reader.versions.changed(pending.claim.Status.Allocation)
 	}
@@ -155,7 +171,14 @@ func (p *Pending) drop(pending *pendingClaim, pod types.UID) *resourceapi.Alloca
 	if len(pending.pods) > 0 {
 		return nil
 	}
-	delete(p.claims, pending.claim.UID)
+	p.remove(pending)
 	p.reader.versions.changed(pending.claim.Status.Allocation)
 	return pending.claim.Status.Allocation
+}
+
+func (p *Pending) remove(pending *pendingClaim) {
+	delete(p.claims, pending.claim.UID)
+	if owner := metav1.GetControllerOf(pending.claim); owner != nil && p.extended[owner.UID] == pending {
+		delete(p.extended, owner.UID)
+	}
 }

@@ -39,11 +39,14 @@ type Reader struct {
 	client    *client.Client
 	manager   k8sframework.SharedDRAManager
 	claims    resourcelisters.ResourceClaimLister
+	// extended has the extended claims by the UID of the pod that owns them.
+	extended  cache.Indexer
 	templates resourcelisters.ResourceClaimTemplateLister
 	classes   resourcelisters.DeviceClassLister
 	synced    []cache.InformerSynced
 	holders   *holders
 	versions  *versions
+	waiters   *waiters
 	// served is the version that the API server had at the start, in the client's spelling.
 	served string
 	// ready is set once everything has synced.
@@ -81,7 +84,7 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaints) {
 		options.EnableDeviceTaints = true
-		options.TaintInformer, options.ClassInformer = factory.Resource().V1alpha3().DeviceTaintRules(), classes
+		options.TaintInformer, options.ClassInformer = newTaintRules(kube, factory), classes
 		read["devicetaintrules"] = options.TaintInformer.Informer()
 	}
 	for resource, informer := range read {
@@ -89,20 +92,24 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 			return nil, err
 		}
 	}
+	if err := claims.Informer().AddIndexers(cache.Indexers{byOwner: owningPod}); err != nil {
+		return nil, fmt.Errorf("start to read ResourceClaims: %w", err)
+	}
 	published, err := tracker.StartTracker(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("start to read ResourceSlices: %w", err)
 	}
 	assumed := assumecache.NewAssumeCache(klog.FromContext(ctx), claims.Informer(), "ResourceClaim", "", nil)
-	holders, versions := newHolders(), newVersions()
+	holders, versions, waiters := newHolders(), newVersions(), newWaiters()
 	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when
 	// its handlers have processed every claim that existed at the start.
 	handled := assumed.AddEventHandler(holders.handler()).HasSynced
 	assumed.AddEventHandler(versions.handler())
+	assumed.AddEventHandler(waiters.handler())
 	r := &Reader{
-		factory: factory, published: published, client: group, holders: holders, versions: versions,
+		factory: factory, published: published, client: group, holders: holders, versions: versions, waiters: waiters,
 		manager: dynamicresources.NewDRAManager(ctx, assumed, published, factory),
-		claims:  claims.Lister(), templates: templates.Lister(), classes: classes.Lister(),
+		claims:  claims.Lister(), extended: claims.Informer().GetIndexer(), templates: templates.Lister(), classes: classes.Lister(),
 		synced:   []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
 		celCache: newCELCache(), matcher: dra.NewMatcher(newCELCache()),
 	}
@@ -134,6 +141,12 @@ func (r *Reader) watchCatalog(classes cache.SharedIndexInformer) error {
 	return nil
 }
 
+// WatchClaims calls a handler for the claims of the API server, and for their changes.
+func (r *Reader) WatchClaims(handler cache.ResourceEventHandler) error {
+	_, err := r.factory.Resource().V1().ResourceClaims().Informer().AddEventHandler(handler)
+	return err
+}
+
 // Shutdown blocks until every goroutine of the reader has ended. They end when the context that
 // was given to NewReader does.
 func (r *Reader) Shutdown() {
@@ -153,6 +166,12 @@ func (r *Reader) Ready() bool {
 	}
 	r.ready, r.served = true, r.client.CurrentAPI()
 	return true
+}
+
+// AwaitClaims waits until the reader has every claim that existed when it started. It is false if ctx ends before. It may be called
+// while Ready is.
+func (r *Reader) AwaitClaims(ctx context.Context) bool {
+	return cache.WaitForCacheSync(ctx.Done(), r.synced[0])
 }
 
 // Served returns the version of resource.k8s.io that the API server serves: V1, V1beta2 or V1beta1.
@@ -230,6 +249,8 @@ func (r *Reader) allocator(catalog *dra.Catalog) *dra.Allocator {
 	return dra.NewAllocator(structured.Features{
 		AdminAccess:          enabled(features.DRAAdminAccess),
 		ConsumableCapacity:   enabled(features.DRAConsumableCapacity),
+		DeviceBinding:        waitsForConditions(),
+		DeviceStatus:         waitsForConditions(), // on its own, it would choose an allocator that is less stable
 		DeviceTaints:         enabled(features.DRADeviceTaints),
 		PartitionableDevices: enabled(features.DRAPartitionableDevices),
 		PrioritizedList:      enabled(features.DRAPrioritizedList),

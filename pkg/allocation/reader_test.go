@@ -82,7 +82,7 @@ func TestAPermissionThatIsMissingIsNamed(t *testing.T) {
 	}
 	defer reader.Shutdown()
 	defer cancel()
-	const want = `resourceclaimtemplates.resource.k8s.io cannot be read: resourceclaimtemplates.resource.k8s.io is forbidden: cannot list resource "resourceclaimtemplates": allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml`
+	const want = `resourceclaimtemplates.resource.k8s.io cannot be read: resourceclaimtemplates.resource.k8s.io is forbidden: cannot list resource "resourceclaimtemplates": allow it in the scheduler's ClusterRole (volcano-scheduler, or devicequota-scheduler of the Helm chart), as in config/rbac/scheduler.yaml`
 	f := &fixture{T: t}
 	f.eventually("the permission is named", func() bool { err := depends.Err(); return err != nil && err.Error() == want })
 	if reader.Ready() {

@@ -17,18 +17,20 @@ import (
 	"k8s.io/dynamic-resource-allocation/client"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// Writer writes allocations and reservations to the API server. It uses updates, because the client for
-// all versions of the API does not support patches. Several goroutines may use it.
+// Writer writes allocations and reservations to the API server. Several goroutines may use it.
 type Writer struct {
 	kube    kubernetes.Interface
 	client  *client.Client
 	reader  *Reader
 	pending *Pending
+	clock   clock.PassiveClock
 	// writing lets one pod at a time write a claim. Otherwise, the pods of a gang that share a claim are bound at the
 	// same time, and conflict with each other.
 	writing keymutex.KeyMutex
@@ -38,8 +40,8 @@ type Writer struct {
 const stripes = 256
 
 // NewWriter returns a writer for pending allocations.
-func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending) *Writer {
-	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending, writing: keymutex.NewHashed(stripes)}
+func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending, clock clock.PassiveClock) *Writer {
+	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending, clock: clock, writing: keymutex.NewHashed(stripes)}
 }
 
 // Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet, with a
@@ -51,11 +53,14 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 		w.pending.begin(claim.UID, pod.UID)
 	}
 	contested, err := w.conflict(ctx, pod, claims)
+	claims = slices.Clone(claims)
 	reserved := 0
 	for ; err == nil && reserved < len(claims); reserved++ {
-		if err = w.reserveOne(ctx, pod, claims[reserved], queue); err != nil {
+		var written *resourceapi.ResourceClaim
+		if written, err = w.reserveOne(ctx, pod, claims[reserved], queue); err != nil {
 			break
 		}
+		claims[reserved] = written // an extended claim has got its name and UID
 	}
 	if err == nil {
 		// Another scheduler may have written an allocation of the same devices in the meantime.
@@ -88,19 +93,22 @@ func (w *Writer) conflict(ctx context.Context, pod *corev1.Pod, claims []*resour
 }
 
 // reserveOne reserves a claim for a pod. Until the reader has what was written, no other pod writes the claim.
-func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim, queue string) error {
+func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
+	if dra.InMemory(claim) {
+		return w.reserveExtended(ctx, pod, claim, queue)
+	}
 	w.writing.LockKey(string(claim.UID))
 	defer func() { _ = w.writing.UnlockKey(string(claim.UID)) }() // a hashed key mutex returns no error
 	written, err := w.reserve(ctx, pod, claim, queue)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := w.reader.manager.ResourceClaims().AssumeClaimAfterAPICall(written); err != nil {
 		// The informer has a newer version, or the claim is deleted. Both supersede this one.
 		klog.V(5).InfoS("Claim not assumed", "claim", klog.KObj(claim), "reason", err.Error())
 	}
 	w.pending.succeeded(claim.UID)
-	return nil
+	return written, nil
 }
 
 func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
@@ -108,10 +116,12 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 	read := w.cached
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		claim, err := read(ctx, wanted)
-		read = w.get
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		read = w.get
+		before := claim.DeepCopy()
+		switch {
 		case claim.UID != wanted.UID || claim.DeletionTimestamp != nil:
 			return fmt.Errorf("it was deleted in the meantime")
 		case claim.Status.Allocation == nil && !w.pending.mayWrite(wanted, pod.UID):
@@ -120,14 +130,15 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 			if claim, err = w.prepare(ctx, claim, queue); err != nil {
 				return err
 			}
-			claim.Status.Allocation = wanted.Status.Allocation
+			before = claim.DeepCopy()
+			claim.Status.Allocation = stamped(wanted.Status.Allocation, w.clock.Now())
 		case !apiequality.Semantic.DeepEqual(claim.Status.Allocation.Devices.Results, wanted.Status.Allocation.Devices.Results):
 			return fmt.Errorf("it was allocated other devices in the meantime")
 		}
 		if !resourceclaim.IsReservedForPod(pod, claim) {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
 		}
-		written, err = w.updateStatus(ctx, claim)
+		written, err = w.updateStatus(ctx, before, claim)
 		return err
 	})
 	if err != nil {
@@ -156,18 +167,25 @@ func (w *Writer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim, 
 	if finalized && claim.Annotations[record.QueueAnnotation] == queue {
 		return claim, nil
 	}
+	before := claim.DeepCopy()
 	if !finalized {
 		claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
 	}
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, record.QueueAnnotation, queue)
-	return w.client.ResourceClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
+	return w.updateMetadata(ctx, before, claim)
 }
 
 // Release removes the reservations of a pod that is not bound after all. A claim that was created for the
-// pod is also deallocated, so that the pod can get devices of another node. Other claims stay allocated.
+// pod is also deallocated, so that the pod can get devices of another node. Its extended claim is deleted; Release knows it also by the claim
+// in memory that it was created from. Other claims stay allocated.
 // Errors are logged.
 func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
 	for _, reserved := range claims {
+		if dra.InMemory(reserved) {
+			if reserved = w.reader.ExtendedClaim(pod); reserved == nil {
+				continue
+			}
+		}
 		if resourceclaim.IsForPod(pod, reserved) == nil {
 			w.Deallocate(ctx, pod, reserved)
 			continue
@@ -177,8 +195,9 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			if err != nil || claim.UID != reserved.UID || !resourceclaim.IsReservedForPod(pod, claim) {
 				return err
 			}
+			before := claim.DeepCopy()
 			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
-			_, err = w.updateStatus(ctx, claim)
+			_, err = w.updateStatus(ctx, before, claim)
 			return err
 		})
 		if err != nil {
@@ -187,9 +206,13 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 	}
 }
 
-// Deallocate deallocates a claim of a pod that is not bound. It does nothing if another pod uses the claim
-// or the pod was bound in the meantime. Errors are logged.
+// Deallocate deallocates a claim of a pod that is not bound. It deletes the pod's extended claim: the pod may need another one on another
+// node. It does nothing if another pod uses the claim or the pod was bound in the meantime. Errors are logged.
 func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *resourceapi.ResourceClaim) {
+	if dra.IsExtended(allocated) && resourceclaim.IsForPod(pod, allocated) == nil {
+		w.deleteExtended(ctx, pod, allocated)
+		return
+	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		claim, err := w.get(ctx, allocated)
 		if err != nil || claim.UID != allocated.UID || claim.Status.Allocation == nil {
@@ -199,13 +222,14 @@ func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *res
 		if err != nil || now.UID != pod.UID || now.Spec.NodeName != "" {
 			return err
 		}
+		before := claim.DeepCopy()
 		claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
 		if len(claim.Status.ReservedFor) > 0 {
 			return nil
 		}
 		claim.Status = resourceapi.ResourceClaimStatus{}
 		klog.V(3).InfoS("Deallocating a claim whose devices its pod cannot use", "claim", klog.KObj(allocated), "pod", klog.KObj(pod))
-		_, err = w.updateStatus(ctx, claim)
+		_, err = w.updateStatus(ctx, before, claim)
 		return err
 	})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/utils/clock"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// waitsForConditions reports whether the scheduler picks devices with binding conditions, and waits for them (KEP-5007).
+func waitsForConditions() bool {
+	enabled := utilfeature.DefaultFeatureGate.Enabled
+	return enabled(features.DRADeviceBindingConditions) && enabled(features.DRAResourceClaimDeviceStatus)
+}
+
+// BindingConditions waits until the devices of a pod are ready, before the pod is bound. It knows which devices did not become
+// ready. Several goroutines may use it.
+type BindingConditions struct {
+	reader *Reader
+	pods   corelisters.PodLister
+	clock  clock.Clock
+	failed *failedDevices
+}
+
+// NewBindingConditions returns what waits for the claims of a reader. The pods tell when a pod that waits is deleted.
+func NewBindingConditions(reader *Reader, pods coreinformers.PodInformer, clock clock.Clock) (*BindingConditions, error) {
+	if _, err := pods.Informer().AddEventHandler(reader.waiters.handler()); err != nil {
+		return nil, fmt.Errorf("start to wait for pods: %w", err)
+	}
+	return &BindingConditions{reader: reader, pods: pods.Lister(), clock: clock, failed: newFailedDevices(clock)}, nil
+}
+
+// NotReadyError says that the devices of a claim do not become ready.
+type NotReadyError struct {
+	Claim *resourceapi.ResourceClaim
+	// Conditions are those that failed. If none did, they are those that are still not true after Timeout.
+	Conditions []dra.DeviceCondition
+	Timeout    time.Duration
+}
+
+func (e *NotReadyError) Error() string {
+	name, first := nameOf(e.Claim), e.Conditions[0]
+	if e.Timeout > 0 {
+		return fmt.Sprintf("ResourceClaim %s: %s is not true <%s> after the allocation%s: see why its driver does not get the device ready in time",
+			name, first, e.Timeout, andMore(e.Conditions))
+	}
+	return fmt.Sprintf("ResourceClaim %s: %s says that the device cannot be used%s: see the log of its driver", name, first, andMore(e.Conditions))
+}
+
+// andMore says how many conditions there are besides the first.
+func andMore(conditions []dra.DeviceCondition) string {
+	if len(conditions) == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more)", len(conditions)-1)
+}
+
+func nameOf(claim *resourceapi.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }
+
+// Failure says why a pod that is not bound cannot use the devices of a claim: the driver says that one cannot be used, or one
+// is not ready in time. It is nil if neither is so. Callers then give up the devices.
+func (b *BindingConditions) Failure(claim *resourceapi.ResourceClaim, timeout time.Duration) *NotReadyError {
+	if !waitsForConditions() || claim.Status.Allocation == nil {
+		return nil
+	}
+	if failed := dra.FailedConditions(claim); len(failed) > 0 {
+		return &NotReadyError{Claim: claim, Conditions: failed}
+	}
+	since := claim.Status.Allocation.AllocationTimestamp
+	if since == nil || b.clock.Since(since.Time) < timeout {
+		return nil
+	}
+	if unmet := dra.UnmetConditions(claim); len(unmet) > 0 {
+		return &NotReadyError{Claim: claim, Conditions: unmet, Timeout: timeout}
+	}
+	return nil
+}
+
+// GiveUp notes, for a while, that devices did not become ready. Call it before they become free.
+func (b *BindingConditions) GiveUp(failure *NotReadyError) { b.failed.add(failure.Conditions) }
+
+// Failed returns the devices that did not become ready lately. It is nil if there are none.
+func (b *BindingConditions) Failed() map[dra.DeviceID]bool { return b.failed.now() }
+
+// Wait blocks until all devices of the claims of a pod are ready. If it has to wait, it calls tell once with what is missing. The
+// error is a NotReadyError, or says that the pod or a claim is gone, or that ctx has ended. The claims must be reserved for the
+// pod. A claim whose allocation has no time of its own has the timeout from now on.
+func (b *BindingConditions) Wait(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, timeout time.Duration, tell func(missing string)) error {
+	if !waitsForConditions() {
+		return nil
+	}
+	objects := []types.UID{pod.UID}
+	for _, claim := range claims {
+		objects = append(objects, claim.UID)
+	}
+	changed, stop := b.reader.waiters.wait(objects)
+	defer stop()
+	begin := b.clock.Now()
+	for told := false; ; told = true {
+		missing, until, err := b.missing(pod, claims, begin, timeout)
+		if err != nil || len(missing) == 0 {
+			return err
+		}
+		if !told {
+			tell(missing[0].String() + andMore(missing))
+		}
+		timer := b.clock.NewTimer(until.Sub(b.clock.Now()))
+		select {
+		case <-changed:
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+		timer.Stop()
+	}
+}
+
+// missing returns the conditions that are not true yet, and until when they may be so.
+func (b *BindingConditions) missing(pod *corev1.Pod, claims []*resourceapi.ResourceClaim, begin time.Time, timeout time.Duration,
+) (missing []dra.DeviceCondition, until time.Time, err error) {
+	for _, reserved := range claims {
+		claim, err := b.reader.Claim(reserved.Namespace, reserved.Name)
+		switch {
+		case err != nil && !apierrors.IsNotFound(err):
+			return nil, until, err
+		case err != nil || claim.UID != reserved.UID || claim.DeletionTimestamp != nil:
+			return nil, until, fmt.Errorf("ResourceClaim %s was deleted while the pod waited for its devices", nameOf(reserved))
+		case claim.Status.Allocation == nil:
+			return nil, until, fmt.Errorf("ResourceClaim %s was deallocated while the pod waited for its devices", nameOf(reserved))
+		}
+		unmet := dra.UnmetConditions(claim)
+		if len(unmet) == 0 && len(dra.FailedConditions(claim)) == 0 {
+			continue
+		}
+		if claim.Status.Allocation.AllocationTimestamp == nil {
+			claim = claim.DeepCopy()
+			claim.Status.Allocation.AllocationTimestamp = &metav1.Time{Time: begin}
+		}
+		if failure := b.Failure(claim, timeout); failure != nil {
+			return nil, until, failure
+		}
+		missing = append(missing, unmet...)
+		if ends := claim.Status.Allocation.AllocationTimestamp.Add(timeout); until.IsZero() || ends.Before(until) {
+			until = ends
+		}
+	}
+	if len(missing) > 0 && !b.Knows(pod) {
+		return nil, until, errors.New("the pod was deleted while it waited for its devices")
+	}
+	return missing, until, nil
+}
+
+// Knows reports whether the scheduler has read a pod that is not being deleted.
+func (b *BindingConditions) Knows(pod *corev1.Pod) bool {
+	now, err := b.pods.Pods(pod.Namespace).Get(pod.Name)
+	return err == nil && now.UID == pod.UID && now.DeletionTimestamp == nil
+}
+
+// stamped returns an allocation with the time from which its devices have the time to get ready. The original may be in use.
+func stamped(allocation *resourceapi.AllocationResult, now time.Time) *resourceapi.AllocationResult {
+	if !waitsForConditions() {
+		return allocation
+	}
+	copied := *allocation
+	copied.AllocationTimestamp = &metav1.Time{Time: now}
+	return &copied
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	draapiv1beta1 "k8s.io/dynamic-resource-allocation/api/v1beta1"
+	draapiv1beta2 "k8s.io/dynamic-resource-allocation/api/v1beta2"
+)
+
+// conversions between the versions of resource.k8s.io.
+var conversions = runtime.NewScheme()
+
+func init() {
+	utilruntime.Must(draapiv1beta1.AddToScheme(conversions))
+	utilruntime.Must(draapiv1beta2.AddToScheme(conversions))
+}
+
+// updateMetadata writes what has changed in the metadata of a claim since it was read.
+func (w *Writer) updateMetadata(ctx context.Context, before, now *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
+	return w.patch(ctx, before, now)
+}
+
+// updateStatus writes what has changed in the status of a claim since it was read.
+func (w *Writer) updateStatus(ctx context.Context, before, now *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
+	return w.patch(ctx, before, now, "status")
+}
+
+// patch writes the difference between two states of a claim in the version that the API server serves. The error is a conflict if the
+// claim has changed since it was read. An update of the whole claim would drop the fields that a newer API server has and this client does
+// not know. The API server refuses that for the spec and for an allocation, and no pod could use such a claim.
+//
+// The metadata and the status are the same in all versions. The client of k8s.io/dynamic-resource-allocation v0.34.1 has no patches.
+func (w *Writer) patch(ctx context.Context, before, now *resourceapi.ResourceClaim, subresources ...string) (*resourceapi.ResourceClaim, error) {
+	data, err := difference(before, now)
+	if err != nil {
+		return nil, fmt.Errorf("find out what has changed: %w", err)
+	}
+	options := metav1.PatchOptions{}
+	switch w.reader.Served() {
+	case "V1beta1":
+		return converted(w.kube.ResourceV1beta1().ResourceClaims(now.Namespace).Patch(ctx, now.Name, types.StrategicMergePatchType, data, options, subresources...))
+	case "V1beta2":
+		return converted(w.kube.ResourceV1beta2().ResourceClaims(now.Namespace).Patch(ctx, now.Name, types.StrategicMergePatchType, data, options, subresources...))
+	default:
+		return w.kube.ResourceV1().ResourceClaims(now.Namespace).Patch(ctx, now.Name, types.StrategicMergePatchType, data, options, subresources...)
+	}
+}
+
+// difference returns a strategic merge patch that applies only to the claim, and to the version of it, that before is.
+func difference(before, now *resourceapi.ResourceClaim) ([]byte, error) {
+	from := *before
+	from.UID, from.ResourceVersion = "", "" // so that the patch has them
+	old, err := json.Marshal(&from)
+	if err != nil {
+		return nil, err
+	}
+	to := *now
+	to.UID, to.ResourceVersion = before.UID, before.ResourceVersion
+	changed, err := json.Marshal(&to)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.CreateTwoWayMergePatch(old, changed, resourceapi.ResourceClaim{})
+}
+
+// converted converts the answer of the API server from another version.
+func converted[T any](claim T, err error) (*resourceapi.ResourceClaim, error) {
+	if err != nil {
+		return nil, err
+	}
+	written := &resourceapi.ResourceClaim{}
+	return written, conversions.Convert(claim, written, nil)
+}
