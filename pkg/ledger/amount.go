@@ -13,6 +13,9 @@ import (
 // has no finer grain.
 const nano = 1_000_000_000
 
+// Whole is one whole unit in billionths, for [Amount.Float].
+const Whole = nano
+
 // ErrOverflow says that a sum left the range of an Amount, ±1.7e29 whole units. Thousands of queues
 // that each hold the largest int64 stay within that range.
 var ErrOverflow = errors.New("amount overflows the ledger")

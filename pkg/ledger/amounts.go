@@ -41,6 +41,36 @@ func (as Amounts) PlusAll(others Amounts) (Amounts, error) {
 	return as, nil
 }
 
+// Times returns a new list with n times each entry, or ErrOverflow.
+func (as Amounts) Times(n int64) (Amounts, error) {
+	if n == 1 {
+		return as.copied(), nil
+	}
+	var list Amounts
+	for _, e := range as {
+		amount, err := e.Amount.Times(n)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Entry{Dimension: e.Dimension, Amount: amount})
+	}
+	return list, nil
+}
+
+// Max returns the list with at least as much of each dimension as another list has. Max may change and reuse the list
+// that it is called on.
+func (as Amounts) Max(others Amounts) Amounts {
+	for _, e := range others {
+		switch i := slices.IndexFunc(as, func(own Entry) bool { return own.Dimension == e.Dimension }); {
+		case i < 0:
+			as = append(as, e)
+		case as[i].Amount.Cmp(e.Amount) < 0:
+			as[i] = e
+		}
+	}
+	return as
+}
+
 // PlusPart returns the list with all entries of a part added, as PlusAll does. Alternatives of
 // the part do not count.
 func (as Amounts) PlusPart(p *Part) (Amounts, error) {

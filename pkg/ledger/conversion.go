@@ -86,6 +86,15 @@ func FromFloat(v float64, billionths uint64) (Amount, error) {
 	return a, nil
 }
 
+// Whole returns the amount in whole units; false if it has a fraction, is negative, or is no int64.
+func (a Amount) Whole() (int64, bool) {
+	if a.hi < 0 || a.hi >= nano {
+		return 0, false
+	}
+	units, rest := bits.Div64(uint64(a.hi), a.lo, nano)
+	return int64(units), rest == 0 && units <= math.MaxInt64
+}
+
 // Float returns the amount in units of that number of billionths, rounded.
 func (a Amount) Float(billionths uint64) float64 {
 	return a.float() / float64(billionths)

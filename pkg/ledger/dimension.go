@@ -53,6 +53,10 @@ type Dimensions struct {
 	capacities map[string][]Ordinal
 	// capacityCount is the number of DeviceCapacity dimensions.
 	capacityCount int
+	// spellings holds the DeviceCapacity dimensions that differ only in their domain, under the one without a domain.
+	// respelled says that there are several of some.
+	spellings map[Dimension][]Ordinal
+	respelled bool
 }
 
 // Ordinal returns the ordinal of d. A new dimension gets the next free ordinal.
@@ -68,10 +72,12 @@ func (ds *Dimensions) Ordinal(d Dimension) Ordinal {
 	ds.names = append(ds.names, d)
 	if d.Kind == DeviceCapacity {
 		if ds.capacities == nil {
-			ds.capacities = map[string][]Ordinal{}
+			ds.capacities, ds.spellings = map[string][]Ordinal{}, map[Dimension][]Ordinal{}
 		}
 		ds.capacities[d.Name] = append(ds.capacities[d.Name], o)
 		ds.capacityCount++
+		ds.spellings[d.bare()] = append(ds.spellings[d.bare()], o)
+		ds.respelled = ds.respelled || len(ds.spellings[d.bare()]) > 1
 	}
 	return o
 }

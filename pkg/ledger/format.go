@@ -10,7 +10,7 @@ import (
 // Format returns an amount in the unit that a person would use: cores, devices or cards, and for
 // bytes the largest binary unit that needs no more than three decimals.
 func (d Dimension) Format(a Amount) string {
-	if !d.bytes() {
+	if !d.Bytes() {
 		return a.String()
 	}
 	value := new(big.Rat).SetFrac(a.Nano(), big.NewInt(nano))
@@ -26,8 +26,8 @@ func (d Dimension) Format(a Amount) string {
 
 var binaryUnits = []string{"KiB", "MiB", "GiB", "TiB", "PiB"}
 
-// bytes reports whether the unit of the dimension is a byte.
-func (d Dimension) bytes() bool {
+// Bytes reports whether the unit of the dimension is a byte.
+func (d Dimension) Bytes() bool {
 	name := d.Name
 	if d.Kind == DeviceCapacity {
 		name = d.Capacity

@@ -88,16 +88,25 @@ func (l *Ledger) forbidden(q QueueID, o Ordinal) bool {
 		lister := l.queues[q].lister
 		return lister != none && !at(l.queues[lister].capability, o).Set
 	case DeviceCount:
-		return l.queues[q].deviceQuotaRequired && !l.listed(q, o)
+		return l.queues[q].deviceQuotaRequired && !l.ListsClass(q, l.dimensions.names[o].Name)
 	default:
 		return false
 	}
 }
 
-// listed reports whether the capability of the queue or of an ancestor lists a dimension.
-func (l *Ledger) listed(q QueueID, o Ordinal) bool {
-	_, _, listed := l.Nearest(q, o)
-	return listed
+// ListsClass reports whether the capability of the queue or of an ancestor lists devices of a class, or a capacity of them.
+func (l *Ledger) ListsClass(q QueueID, class string) bool {
+	if o, known := l.dimensions.Known(Dimension{Kind: DeviceCount, Name: class}); known {
+		if _, _, listed := l.Nearest(q, o); listed {
+			return true
+		}
+	}
+	for _, o := range l.dimensions.Capacities(class) {
+		if _, _, listed := l.Nearest(q, o); listed {
+			return true
+		}
+	}
+	return false
 }
 
 // leftFor returns what a queue's parent, or the cluster, leaves for it beside what is reserved for its

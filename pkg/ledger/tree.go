@@ -82,6 +82,7 @@ var lastID atomic.Uint64
 // charged as well.
 func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []SetAside) {
 	l := &Ledger{id: lastID.Add(1), dimensions: dimensions, ids: make(map[string]QueueID, len(specs))}
+	specs = alignSpellings(dimensions, specs)
 	placement := place(specs)
 	l.queues = make([]queue, 0, len(placement.order))
 	for _, i := range placement.order {

@@ -12,15 +12,18 @@ const maxTypos = 2
 
 // MeantAnnotation returns the annotation of queues that somebody who wrote the key surely meant. It is empty if
 // the scheduler reads the key itself, or if the key is of somebody else.
-func MeantAnnotation(key string) string {
-	if slices.Contains(CardAnnotations[:], key) {
+func MeantAnnotation(key string) string { return Meant(key, CardAnnotations[:]) }
+
+// Meant is MeantAnnotation for the annotations of other objects.
+func Meant(key string, all []string) string {
+	if slices.Contains(all, key) {
 		return ""
 	}
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {
 		prefix, name = "", key
 	}
-	for _, known := range CardAnnotations {
+	for _, known := range all {
 		_, meant, _ := strings.Cut(known, "/")
 		typos := distance(letters(name), letters(meant))
 		ours := prefix == "" || strings.Contains(prefix, "volcano")

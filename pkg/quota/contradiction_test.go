@@ -36,7 +36,7 @@ func TestCardsOfAQueueThatContradictEachOther(t *testing.T) {
 		}
 		got := ""
 		if found, any := ContradictionOfCards(limits); any {
-			got = fmt.Sprintf("%s: %s in %s, %s in %s", dimensions.Dimension(found.Card), found.Number, found.Annotation, found.Limit, found.Bound)
+			got = fmt.Sprintf("%s: %s in %s, %s in %s", dimensions.Dimension(found.Dimension), found.Number, found.More, found.Limit, found.Bound)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

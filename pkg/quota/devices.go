@@ -3,10 +3,9 @@
 package quota
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -17,9 +16,24 @@ type Limits struct {
 	Capability, Deserved, Guarantee ledger.Amounts
 }
 
-// Devices returns the limits in spec.dra of a queue; none if the queue has no spec.dra. The error names the
-// invalid field. With the Queue CRD of this project the API server rejects such queues.
+// Devices returns the limits of devices of a queue: those in spec.dra, and those in the form of Volcano 1.15. Of two limits
+// in one dimension, the smaller one holds. So it does for what a queue deserves and is guaranteed: if the guarantee is
+// within what is deserved, and that within the capability, in each of the two forms, then it is in both together. The error
+// names the invalid field or key. With the Queue CRD of this project, the API server rejects invalid fields. It accepts any key: the schema
+// of resource lists is upstream's, and a queue that Volcano 1.15 accepts must stay writable.
 func Devices(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Limits, error) {
+	field, fieldErr := DevicesInField(queue, dimensions)
+	keys, keysErr := KeysOf(queue).Limits(dimensions)
+	if err := errors.Join(fieldErr, keysErr); err != nil {
+		return Limits{}, err
+	}
+	return Limits{
+		Capability: lower(field.Capability, keys.Capability), Deserved: lower(field.Deserved, keys.Deserved), Guarantee: lower(field.Guarantee, keys.Guarantee),
+	}, nil
+}
+
+// DevicesInField returns the limits in spec.dra of a queue; none if the queue has no spec.dra.
+func DevicesInField(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Limits, error) {
 	if queue.Spec.DRA == nil {
 		return Limits{}, nil
 	}
@@ -53,7 +67,7 @@ func amountsOf(quotas schedulingv1beta1.DeviceQuotas, dimensions *ledger.Dimensi
 		for name, quantity := range quota.Capacity {
 			amount, err := amountOf(quantity)
 			if err != nil || amount.Sign() < 0 {
-				return nil, fmt.Errorf("[%s].capacity[%s] is %s: set it to zero or more, and to less than 1e29", class, name, quantity.String())
+				return nil, fmt.Errorf("[%s].capacity[%s] is %s: set it to zero or more, and to less than 1e29", class, name, text(quantity))
 			}
 			o := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: class, Capacity: name})
 			amounts = append(amounts, ledger.Entry{Dimension: o, Amount: amount})
@@ -61,9 +75,4 @@ func amountsOf(quotas schedulingv1beta1.DeviceQuotas, dimensions *ledger.Dimensi
 	}
 	slices.SortFunc(amounts, byDimension)
 	return amounts, nil
-}
-
-func amountOf(quantity resource.Quantity) (ledger.Amount, error) {
-	decimal := quantity.AsDec()
-	return ledger.FromDecimal(decimal.UnscaledBig(), int32(decimal.Scale()))
 }

@@ -79,8 +79,9 @@ func TestCapacityOfDevices(t *testing.T) {
 		}
 	}
 	for quantity, want := range map[string]string{
-		"-1Gi": "its spec.dra.capability[hami].capacity[memory] is -1Gi: set it to zero or more, and to less than 1e29",
-		"1e40": "its spec.dra.capability[hami].capacity[memory] is 10e39: set it to zero or more, and to less than 1e29",
+		"-1Gi":           "its spec.dra.capability[hami].capacity[memory] is -1Gi: set it to zero or more, and to less than 1e29",
+		"1000000000000E": "its spec.dra.capability[hami].capacity[memory] is 1e30: set it to zero or more, and to less than 1e29",
+		"1e40":           "its spec.dra.capability[hami].capacity[memory] is 10e39: set it to zero or more, and to less than 1e29",
 	} {
 		if _, err := Devices(of("memory", quantity), &ledger.Dimensions{}); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", quantity, err, want)

@@ -16,7 +16,7 @@ func Explain(failed string, failure error) string {
 		message = status.Status().Message
 	}
 	if apierrors.IsForbidden(failure) {
-		message += ": allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml"
+		message += ": allow it in the scheduler's ClusterRole (volcano-scheduler, or devicequota-scheduler of the Helm chart), as in config/rbac/scheduler.yaml"
 	}
 	return failed + ": " + message
 }

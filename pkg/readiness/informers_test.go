@@ -55,7 +55,7 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		{name: "has just started", want: "still being read: nodes.example.com"},
 		{
 			name: "lacks a permission", failure: forbidden,
-			want: `nodes.example.com cannot be read: nodes.example.com is forbidden: User "volcano-scheduler" cannot list resource "nodes": allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml`,
+			want: `nodes.example.com cannot be read: nodes.example.com is forbidden: User "volcano-scheduler" cannot list resource "nodes": allow it in the scheduler's ClusterRole (volcano-scheduler, or devicequota-scheduler of the Helm chart), as in config/rbac/scheduler.yaml`,
 		},
 		{name: "fails otherwise", failure: errors.New("no route"), want: "nodes.example.com cannot be read: no route"},
 		{name: "fails after it has read everything", synced: true, failure: errors.New("no route"), want: "nodes.example.com cannot be read: no route"},
@@ -105,7 +105,7 @@ func TestAnInformerRecoversWhenItsPermissionIsGranted(t *testing.T) {
 	defer cancel()
 	eventually(t, "the failure is known", func() bool {
 		err := all.Err()
-		return err != nil && err.Error() == "nodes.example.com cannot be read: nodes.example.com is forbidden: cannot list: allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml"
+		return err != nil && err.Error() == "nodes.example.com cannot be read: nodes.example.com is forbidden: cannot list: allow it in the scheduler's ClusterRole (volcano-scheduler, or devicequota-scheduler of the Helm chart), as in config/rbac/scheduler.yaml"
 	})
 	allowed.Store(true)
 	eventually(t, "the nodes are read", func() bool { return all.Err() == nil })

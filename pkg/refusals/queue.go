@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package refusals
+
+import "fmt"
+
+// QueueMissing refuses a job whose queue does not exist.
+type QueueMissing struct{ Queue string }
+
+// Reason is the reason of the event.
+func (QueueMissing) Reason() string { return QueueNotFoundReason }
+
+// Message is the sentence for people.
+func (q QueueMissing) Message() string {
+	return fmt.Sprintf("Queue <%s> does not exist: create the queue, or submit the job to another one", q.Queue)
+}
+
+// QueueNotOpen refuses a pod or a job in a queue that is in another state than Open. A queue that was just created has
+// no state.
+type QueueNotOpen struct{ Queue, State string }
+
+// Reason is the reason of the event. A queue that was just created is opened without anybody's help.
+func (q QueueNotOpen) Reason() string {
+	if q.State == "" {
+		return ""
+	}
+	return UnschedulableReason
+}
+
+// Message is the sentence for people.
+func (q QueueNotOpen) Message() string {
+	if q.State == "" {
+		return fmt.Sprintf("Queue <%s> takes no pods yet: Volcano's controllers have not opened it", q.Queue)
+	}
+	return fmt.Sprintf("Queue <%s> takes no pods: its state is %q, not Open", q.Queue, q.State)
+}
+
+// QueueMisplaced refuses a pod or a job in a queue that has no place in the hierarchy.
+type QueueMisplaced struct{ Queue, Why string }
+
+// Reason is the reason of the event.
+func (QueueMisplaced) Reason() string { return UnschedulableReason }
+
+// Message is the sentence for people.
+func (q QueueMisplaced) Message() string {
+	return fmt.Sprintf("Queue <%s> takes no pods: %s", q.Queue, q.Why)
+}
+
+// QueueHasChildren refuses a pod or a job in a queue that is the parent of other queues.
+type QueueHasChildren struct{ Queue string }
+
+// Reason is the reason of the event.
+func (QueueHasChildren) Reason() string { return UnschedulableReason }
+
+// Message is the sentence for people.
+func (q QueueHasChildren) Message() string {
+	return fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", q.Queue)
+}
