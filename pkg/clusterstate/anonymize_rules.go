@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterstate
+
+// namedKinds are the kinds whose names are replaced. The names of DeviceClasses and StorageClasses say what hardware there is, and stay.
+var namedKinds = []string{
+	"Node", "Namespace", "Pod", "PodGroup", "Job", "Queue", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "PersistentVolume", "PersistentVolumeClaim",
+	"ResourceQuota", "Service", "ReplicaSet", "StatefulSet", "PodDisruptionBudget", "CSINode", "PriorityClass", "HyperNode", "Numatopology",
+}
+
+// keptParts are the parts that stay as they are in objects of a kind whose name stays, or that has hardware only.
+var keptParts = map[string][]string{
+	"DeviceClass": {"spec"}, "StorageClass": {"provisioner", "volumeBindingMode", "allowedTopologies", "reclaimPolicy"}, "Numatopology": {"spec"},
+}
+
+// keptNames mean something to the scheduler.
+var keptNames = []string{"root", "default", "kube-system", "volcano-system", "system-node-critical", "system-cluster-critical"}
+
+// keptFields have names of APIs, drivers, classes, attributes, and labels, or one of a few words. Cards and devices are what decides.
+var keptFields = []string{
+	"apiVersion", "kind", "apiGroup", "resource", "resourceName", "schedulerName", "finalizers",
+	"deviceClassName", "driver", "expression", "matchAttribute", "distinctAttribute", "attributes", "bindingConditions", "bindingFailureConditions", "dra",
+	"storageClassName", "provisioner", "key", "topologyKey", "topologyKeys", "labelKey", "matchLabelKeys", "mismatchLabelKeys",
+	"mode", "topologyPolicy", "dequeueStrategy",
+}
+
+// keptMaps have quantities, or numbers, by the name of a resource or of a capacity.
+var keptMaps = []string{
+	"allocatable", "allocated", "allocatedResources", "capability", "capacity", "consumedCapacity", "deserved", "hard", "limits", "minResources", "overhead", "requests",
+	"resource", "reserved", "used",
+}
+
+// keyedByName are maps whose keys are the names of tasks.
+var keyedByName = []string{"minTaskMember"}
+
+// labelFields have labels or conditions on labels.
+var labelFields = []string{"labels", "matchLabels", "nodeSelector", "selector"}
+
+// keptLabels are the domains of labels whose values say what kind of thing something is.
+var keptLabels = []string{"kubernetes.io", "k8s.io", "nvidia.com", "amd.com", "intel.com", "huawei.com"}
+
+// namingLabels are domains below them whose labels have names.
+var namingLabels = []string{"app.kubernetes.io", "batch.kubernetes.io", "apps.kubernetes.io", "statefulset.kubernetes.io"}
+
+// keptAnnotationValues are annotations with numbers of cards or with one of a few words.
+var keptAnnotationValues = []string{
+	"volcano.sh/card.quota", "volcano.sh/card.deserved", "volcano.sh/card.guarantee", "volcano.sh/card.name", "volcano.sh/card.request", "volcano.sh/charged-cards",
+	"volcano.sh/last-valid-quota", "volcano.sh/max-devices", "volcano.sh/hierarchy-weights", "volcano.sh/jdb-max-unavailable", "volcano.sh/jdb-min-available",
+	"volcano.sh/numa-topology-policy", "volcano.sh/qos-level", "volcano.sh/revocable-zone", "volcano.sh/network-topology-mode",
+}
+
+// isSlice reports whether an object is the spec of a ResourceSlice.
+func isSlice(content map[string]any) bool {
+	_, has := content["pool"].(map[string]any)
+	return has
+}

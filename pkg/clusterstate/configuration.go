@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterstate
+
+import (
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// configurationKey is the key of the ConfigMap that has the scheduler's configuration.
+const configurationKey = "volcano-scheduler.conf"
+
+// NoConfiguration says what to do about a state without the scheduler's configuration.
+const NoConfiguration = "name a file with the scheduler's configuration with --scheduler-conf, for example one that " +
+	"kubectl get configmap NAME -n NAMESPACE -o yaml has printed"
+
+// UseConfiguration takes the scheduler's configuration from a file, which has it as such or in a ConfigMap.
+func (s *State) UseConfiguration(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var object corev1.ConfigMap
+	if err := sigsyaml.Unmarshal(text, &object); err == nil && object.Kind == "ConfigMap" {
+		found, err := configurationIn(&object, configurationKey)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		text = []byte(found)
+	}
+	if err := s.Configure(string(text)); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// Configure takes the scheduler's configuration without what is secret.
+func (s *State) Configure(text string) (err error) {
+	s.Configuration, err = withoutMetrics(text)
+	return err
+}
+
+// configurationIn returns what a ConfigMap has for a key, or for its only key.
+func configurationIn(object *corev1.ConfigMap, key string) (string, error) {
+	if text := object.Data[key]; text != "" {
+		return text, nil
+	}
+	if len(object.Data) == 1 {
+		for _, text := range object.Data {
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("it has no key %s", key)
+}
+
+// withoutMetrics returns a configuration without the section that says where the usage of nodes is read: it may have a password, and nothing is
+// read there by a simulation.
+func withoutMetrics(text string) (string, error) {
+	var content map[string]any
+	if err := sigsyaml.Unmarshal([]byte(text), &content); err != nil {
+		return "", fmt.Errorf("the scheduler's configuration is no YAML: %w", err)
+	}
+	if _, has := content["metrics"]; !has {
+		return text, nil
+	}
+	delete(content, "metrics")
+	rest, err := sigsyaml.Marshal(content)
+	return string(rest), err
+}

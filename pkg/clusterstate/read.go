@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterstate
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// page is how many objects are read at once.
+const page = 500
+
+// source is a resource that the scheduler reads.
+type source struct {
+	schema.GroupVersionResource
+	// optional says that a cluster may not serve it.
+	optional bool
+}
+
+func from(group, version string, resources ...string) []source {
+	var all []source
+	for _, name := range resources {
+		all = append(all, source{GroupVersionResource: schema.GroupVersionResource{Group: group, Version: version, Resource: name}})
+	}
+	return all
+}
+
+// sources returns what a state has.
+func sources() []source {
+	var all []source
+	for _, some := range [][]source{
+		from("", "v1", "nodes", "namespaces", "pods", "persistentvolumes", "persistentvolumeclaims", "resourcequotas", "services"),
+		from("apps", "v1", "replicasets", "statefulsets"),
+		from("policy", "v1", "poddisruptionbudgets"),
+		from("storage.k8s.io", "v1", "storageclasses", "csinodes"),
+		from("scheduling.k8s.io", "v1", "priorityclasses"),
+		from("resource.k8s.io", "v1", "deviceclasses", "resourceslices", "resourceclaims", "resourceclaimtemplates"),
+		from("scheduling.volcano.sh", "v1beta1", "queues", "podgroups"),
+		from("batch.volcano.sh", "v1alpha1", "jobs"),
+	} {
+		all = append(all, some...)
+	}
+	for _, some := range [][]source{
+		from("resource.k8s.io", "v1alpha3", "devicetaintrules"),
+		from("topology.volcano.sh", "v1alpha1", "hypernodes"),
+		from("nodeinfo.volcano.sh", "v1alpha1", "numatopologies"),
+	} {
+		some[0].optional = true
+		all = append(all, some...)
+	}
+	return all
+}
+
+// Read reads the state of a cluster. What may not be read, or is not served, is in Unread. The configuration of the scheduler is left to
+// the caller. It writes nothing.
+func Read(ctx context.Context, config *rest.Config) (*State, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	server, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	version, err := server.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("reach the API server: %w", err)
+	}
+	s := &State{APIVersion: APIVersion, Kind: Kind, Time: metav1.Now(), Kubernetes: version.GitVersion}
+	objects := &reader{client: client}
+	for _, r := range sources() {
+		items, err := objects.list(ctx, r.GroupVersionResource)
+		switch {
+		case apierrors.IsNotFound(err) && r.optional:
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			s.Unread = append(s.Unread, fmt.Sprintf("%s: %v", r.GroupVersionResource.GroupResource(), err))
+		}
+		s.Items = append(s.Items, items...)
+	}
+	return s, nil
+}
+
+// reader lists the objects of a cluster as they were at one time, so that none of them refers to what was created or deleted meanwhile.
+type reader struct {
+	client dynamic.Interface
+	// at is the resource version of the first list.
+	at string
+}
+
+// list returns the objects of a resource. If the API server cannot tell how they were, because that is too long ago or because it keeps them elsewhere,
+// they are as they are now.
+func (r *reader) list(ctx context.Context, resource schema.GroupVersionResource) ([]Object, error) {
+	options := metav1.ListOptions{Limit: page}
+	if r.at == "" {
+		return r.pages(ctx, resource, options)
+	}
+	then := options
+	then.ResourceVersion, then.ResourceVersionMatch = r.at, metav1.ResourceVersionMatchExact
+	all, err := r.pages(ctx, resource, then)
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || ctx.Err() != nil {
+		return all, err
+	}
+	return r.pages(ctx, resource, options)
+}
+
+// pages reads one page after the other. If that takes so long that the API server has forgotten the others, it reads all at once.
+func (r *reader) pages(ctx context.Context, resource schema.GroupVersionResource, options metav1.ListOptions) ([]Object, error) {
+	var all []Object
+	for {
+		some, err := r.client.Resource(resource).List(ctx, options)
+		if apierrors.IsResourceExpired(err) && options.Continue != "" {
+			all, options = nil, metav1.ListOptions{}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.at == "" {
+			r.at = some.GetResourceVersion()
+		}
+		for i := range some.Items {
+			strip(&some.Items[i])
+		}
+		all = append(all, some.Items...)
+		if options.Continue = some.GetContinue(); options.Continue == "" {
+			return all, nil
+		}
+		options.ResourceVersion, options.ResourceVersionMatch = "", "" // the token has them
+	}
+}

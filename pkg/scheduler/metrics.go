@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/prometheus/client_golang/prometheus"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // the metric of which replica leads
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/helpers"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	volcanoutil "volcano.sh/volcano/pkg/util"
+
+	"github.com/devicequota/devicequota/pkg/metric"
+	"github.com/devicequota/devicequota/pkg/version"
+)
+
+// configurationValid has no series before the configuration has been read.
+var configurationValid = prometheus.NewGaugeVec(metric.ConfigurationValid.GaugeOpts(), nil)
+
+func init() { prometheus.MustRegister(version.Metric(), configurationValid) }
+
+// publishConfiguration publishes whether the configuration in force is all that the file says.
+func publishConfiguration(valid bool) {
+	value := 0.0
+	if valid {
+		value = 1
+	}
+	configurationValid.WithLabelValues().Set(value)
+}
+
+// serveMetrics serves metrics and profiles, those that flags ask for. The scheduler goes on without them if it cannot.
+func serveMetrics(opts *options.ServerOption) {
+	server := &http.Server{
+		Addr:              opts.ListenAddress,
+		Handler:           metricsHandler(opts),
+		ReadHeaderTimeout: helpers.DefaultReadHeaderTimeout,
+		ReadTimeout:       helpers.DefaultReadTimeout,
+		WriteTimeout:      helpers.DefaultWriteTimeout,
+	}
+	klog.ErrorS(server.ListenAndServe(), "The server of metrics and profiles has stopped", "address", opts.ListenAddress)
+}
+
+func metricsHandler(opts *options.ServerOption) http.Handler {
+	mux := http.NewServeMux()
+	if opts.EnableMetrics {
+		mux.Handle("/metrics", volcanoutil.PromHandler())
+	}
+	if opts.EnablePprof {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}

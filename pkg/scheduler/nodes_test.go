@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+const gpu = "nvidia.com/gpu"
+
+// offering returns the offers of a class with so many devices on each node.
+func offering(number int, nodes ...string) *dra.Offers {
+	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpus"}, Spec: resourceapi.DeviceClassSpec{ExtendedResourceName: ptr.To(gpu)}}
+	var slices []*resourceapi.ResourceSlice
+	for _, node := range nodes {
+		spec := resourceapi.ResourceSliceSpec{Driver: "gpu", NodeName: &node, Pool: resourceapi.ResourcePool{Name: node, ResourceSliceCount: 1}}
+		for i := range number {
+			spec.Devices = append(spec.Devices, resourceapi.Device{Name: fmt.Sprintf("gpu-%d", i)})
+		}
+		slices = append(slices, &resourceapi.ResourceSlice{Spec: spec})
+	}
+	return dra.NewOffers(dra.NewCatalog([]*resourceapi.DeviceClass{class}, slices), dra.NewMatcher(cel.NewCache(1, cel.Features{})), nil)
+}
+
+func newNode(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")}, NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1.34.1"},
+	}}
+}
+
+// gpusOf returns what a node of the next session lists of the extended resource, -1 if the session lacks the node.
+func gpusOf(cache *schedulercache.SchedulerCache, node string) float64 {
+	info := cache.Snapshot().Nodes[node]
+	if info == nil {
+		return -1
+	}
+	return info.Allocatable.ScalarResources[gpu] / 1000
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		t.Fatal(what)
+	}
+}
+
+// watched says whether a fake API server is watched for a resource. It does not send changes that happen between an informer's
+// list and its watch.
+func watched(kube *fake.Clientset, resource string) bool {
+	return slices.ContainsFunc(kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
+}
+
+func TestTheCachesNodesListWhatDRAOffersThem(t *testing.T) {
+	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
+	n, err := newNodes(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(name string) {
+		if _, err := cache.Client().CoreV1().Nodes().Create(t.Context(), newNode(name), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the cache has no node "+name, func() bool { return gpusOf(cache, name) >= 0 })
+	}
+	cache.Run(t.Context().Done())
+	eventually(t, "nodes are not watched", func() bool { return watched(cache.Client().(*fake.Clientset), "nodes") })
+	create("n1")
+	if n.show(nil); gpusOf(cache, "n1") != 0 || n.shown != nil {
+		t.Error("a node lists devices before anything is offered")
+	}
+
+	offers := offering(8, "n1", "n2")
+	if n.show(offers); gpusOf(cache, "n1") != 8 {
+		t.Errorf("a node that was there before the offers lists %v, want 8", gpusOf(cache, "n1"))
+	}
+	if create("n2"); gpusOf(cache, "n2") != 8 {
+		t.Errorf("a node that comes after the offers lists %v, want 8", gpusOf(cache, "n2"))
+	}
+	info := cache.Nodes["n1"].Node
+	if n.show(offers); cache.Nodes["n1"].Node != info {
+		t.Error("a node is set anew, though nothing has changed")
+	}
+
+	// The informer still has n1 as it was before the offers, and the cache takes it again, for example because its CSINode has changed.
+	if err := cache.SyncNode("n1"); err != nil {
+		t.Fatal(err)
+	}
+	if n.show(offers); gpusOf(cache, "n1") != 8 {
+		t.Errorf("a node that was synced lists %v, want 8", gpusOf(cache, "n1"))
+	}
+
+	if n.show(offering(4, "n1")); gpusOf(cache, "n1") != 4 || gpusOf(cache, "n2") != 0 {
+		t.Errorf("the nodes list %v and %v after devices have gone, want 4 and 0", gpusOf(cache, "n1"), gpusOf(cache, "n2"))
+	}
+	if err := cache.Client().CoreV1().Nodes().Delete(t.Context(), "n2", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cache keeps a node that is gone", func() bool { return gpusOf(cache, "n2") < 0 })
+	if n.show(nil); gpusOf(cache, "n1") != 0 || len(n.shown) != 1 {
+		t.Errorf("the node lists %v after nothing is offered any more, and %d nodes are remembered", gpusOf(cache, "n1"), len(n.shown))
+	}
+}
+
+// Without what is in use, Volcano leaves a pod that is being bound out of the next session, with its cpu.
+func TestAPodThatIsBeingBoundKeepsItsPlaceWhenDevicesDisappear(t *testing.T) {
+	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
+	n, err := newNodes(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cache.AddOrUpdateNode(newNode("n1")); err != nil {
+		t.Fatal(err)
+	}
+	n.show(offering(8, "n1"))
+	requests := corev1.ResourceList{"cpu": resource.MustParse("3"), gpu: resource.MustParse("2")}
+	task := api.NewTaskInfo(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests}}}},
+	})
+	task.Status = api.Binding
+	if err := cache.Nodes["n1"].AddTask(task); err != nil {
+		t.Fatalf("the node lists the devices, but refuses the pod: %v", err)
+	}
+
+	n.show(offering(8, "n2"))
+	node := cache.Snapshot().Nodes["n1"]
+	if len(node.Tasks) != 1 || node.Idle.MilliCPU != 1000 || node.Idle.ScalarResources[gpu] != 0 {
+		t.Errorf("%d pods are on the node, and %v is idle", len(node.Tasks), node.Idle)
+	}
+}
+
+func BenchmarkShowWhenNothingHasChanged(b *testing.B) {
+	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
+	n, err := newNodes(cache)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var names []string
+	for i := range 1000 {
+		names = append(names, fmt.Sprintf("node-%d", i))
+		if err := cache.AddOrUpdateNode(newNode(names[i])); err != nil {
+			b.Fatal(err)
+		}
+	}
+	offers := offering(8, names...)
+	for b.Loop() {
+		n.show(offers)
+	}
+}

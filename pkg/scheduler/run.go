@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // credentials of kubeconfig files
+	"k8s.io/client-go/rest"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // metrics of requests to the API server
+
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/kube"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+	"volcano.sh/volcano/pkg/signals"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/visibility"
+	"github.com/devicequota/devicequota/pkg/visibility/server"
+)
+
+// Config is what the scheduler is given besides its flags.
+type Config struct {
+	Options *options.ServerOption
+	// Configuration stands in for the file that the options name. It is empty if that is to be read.
+	Configuration string
+	// Offers returns which devices nodes offer as extended resources to a session with these plugins. It is called before each session, and
+	// returns the same object as long as nothing has changed.
+	Offers func(plugins []conf.Tier) *dra.Offers
+	// BeforeClose is called when the actions of a session have run, before the session is closed.
+	BeforeClose func(*framework.Session)
+	// Ready returns an error that says what the scheduler cannot read. It may be called at any time.
+	Ready func() error
+	// Visibility says where the scheduler tells what sessions publish. It is not served if Publisher is nil.
+	Visibility server.Options
+	Publisher  *visibility.Publisher
+	// Page serves the files of the web page. It may be nil.
+	Page http.Handler
+}
+
+// Run runs the scheduler until the process is told to stop, which is no error, or cannot go on.
+func Run(config Config) error {
+	opts := config.Options
+	// The process is healthy while it waits for the API server.
+	if opts.EnableHealthz {
+		if err := serveHealth(opts, config.Ready); err != nil {
+			return fmt.Errorf("serve health on %s: %w", opts.HealthzBindAddress, err)
+		}
+	}
+	cluster, err := kube.BuildConfig(opts.KubeClientOptions)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(rest.AddUserAgent(cluster, "leader-election"))
+	if err != nil {
+		return err
+	}
+	if err := prepare(client, opts); err != nil {
+		return err
+	}
+	lock, err := newLock(client, opts)
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	scheduler, err := New(fenced(cluster, lock, opts), config)
+	if err != nil {
+		return err
+	}
+	// Plugins of Kubernetes need some of these metrics even if nobody serves them.
+	metrics.InitKubeSchedulerRelatedMetrics()
+	if opts.EnableMetrics || opts.EnablePprof {
+		go serveMetrics(opts)
+	}
+	ctx := signals.SetupSignalContext()
+	// A replica that does not lead follows the file, too. It may have to lead while the file has a mistake.
+	go scheduler.configuration.watch(ctx, scheduler.cache.SetMetricsConf)
+	answer, withdraw := serveVisibility(ctx, cluster, config, scheduler.configuration.inForce)
+	run := func(ctx context.Context) {
+		answer(ctx)
+		scheduler.runUntilDone(ctx)
+	}
+	if !opts.LeaderElection.LeaderElect {
+		run(ctx)
+	} else {
+		lead(ctx, lock, opts, run, withdraw)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
+	defer cancel()
+	withdraw(ending)
+	return nil
+}
+
+// prepare does what must be done before there is a scheduler: it sets the feature gates for the cluster, and loads custom plugins.
+func prepare(client kubernetes.Interface, opts *options.ServerOption) error {
+	if err := setFeatureGates(client.Discovery(), utilfeature.DefaultMutableFeatureGate); err != nil {
+		return fmt.Errorf("set the feature gates for the cluster: %w", err)
+	}
+	if opts.PluginsDir == "" {
+		return nil
+	}
+	if err := framework.LoadCustomPlugins(opts.PluginsDir); err != nil {
+		return fmt.Errorf("load custom plugins from %s: %w", opts.PluginsDir, err)
+	}
+	return nil
+}
+
+// runUntilDone runs the scheduler until ctx ends.
+func (s *Scheduler) runUntilDone(ctx context.Context) {
+	s.Run(ctx)
+	<-ctx.Done()
+}

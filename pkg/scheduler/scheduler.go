@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+	volcanoutil "volcano.sh/volcano/pkg/util"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// Scheduler opens a session in each period.
+type Scheduler struct {
+	cache         *schedulercache.SchedulerCache
+	nodes         *nodes
+	offers        func([]conf.Tier) *dra.Offers
+	beforeClose   func(*framework.Session)
+	configuration *configurationFile
+	options       *options.ServerOption
+}
+
+// New returns a scheduler that does nothing yet. The options must have been registered.
+func New(config *rest.Config, given Config) (*Scheduler, error) {
+	opts := given.Options
+	file := &configurationFile{text: given.Configuration}
+	if file.text == "" {
+		var err error
+		if file, err = newConfigurationFile(opts.SchedulerConf, opts.DisableDefaultSchedulerConfig); err != nil {
+			return nil, err
+		}
+	}
+	if err := file.load(); err != nil {
+		return nil, err
+	}
+	made := schedulercache.New(config, opts.SchedulerNames, opts.DefaultQueue, opts.NodeSelector, opts.NodeWorkerThreads, opts.IgnoredCSIProvisioners, opts.ResyncPeriod)
+	cache, known := made.(*schedulercache.SchedulerCache)
+	if !known {
+		return nil, fmt.Errorf("the scheduler's cache is a %T, which cannot show what DRA offers", made)
+	}
+	shown, err := newNodes(cache)
+	if err != nil {
+		return nil, err
+	}
+	return &Scheduler{cache: cache, nodes: shown, offers: given.Offers, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
+}
+
+// Run starts the scheduler. It returns when the cache has been filled. Sessions end when ctx does.
+func (s *Scheduler) Run(ctx context.Context) {
+	s.Start(ctx)
+	go wait.UntilWithContext(ctx, s.RunOnce, s.options.SchedulePeriod)
+	if s.options.EnableCacheDumper {
+		dumper := schedulercache.Dumper{Cache: s.cache, RootDir: s.options.CacheDumpFileDir}
+		dumper.ListenForSignal(ctx.Done())
+	}
+	go serveLogLevel()
+}
+
+// Start fills the cache. It runs no session.
+func (s *Scheduler) Start(ctx context.Context) {
+	s.cache.SetMetricsConf(s.configuration.get().metrics)
+	s.cache.Run(ctx.Done())
+	klog.V(2).InfoS("The scheduler runs")
+}
+
+// RunOnce runs one session. Sessions must not overlap.
+func (s *Scheduler) RunOnce(context.Context) {
+	klog.V(4).InfoS("A session begins")
+	defer klog.V(4).InfoS("The session has ended")
+	start := time.Now()
+	c := s.configuration.get()
+	conf.EnabledActionMap = make(map[string]bool, len(c.actions))
+	for _, action := range c.actions {
+		conf.EnabledActionMap[action.Name()] = true
+	}
+	s.nodes.show(s.offers(c.tiers))
+
+	session := framework.OpenSession(s.cache, c.tiers, c.configurations)
+	defer func() {
+		framework.CloseSession(session)
+		metrics.UpdateE2eDuration(metrics.Duration(start))
+	}()
+	for _, action := range c.actions {
+		began := time.Now()
+		action.Execute(session)
+		metrics.UpdateActionDuration(action.Name(), metrics.Duration(began))
+	}
+	s.beforeClose(session)
+}
+
+// serveLogLevel serves, on a socket, the way to change the log level while the scheduler runs.
+func serveLogLevel() {
+	folder := os.Getenv(volcanoutil.SocketDirEnvName)
+	if folder == "" {
+		folder = volcanoutil.DefaultSocketDir
+	}
+	volcanoutil.ListenAndServeKlogLogLevel("klog", flag.CommandLine.Lookup("v").Value.String(), folder)
+}

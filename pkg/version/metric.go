@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package version
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metric returns the metric devicequota_build_info of the running program. Its value is always 1. Prometheus takes an empty label, such as the
+// version of Volcano in a program that contains none of it, as a label that is not there.
+func Metric() prometheus.Collector {
+	info := Get()
+	metric := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "devicequota_build_info",
+		Help: "What the program was built from; always 1",
+		ConstLabels: prometheus.Labels{
+			"version": info.Version, "commit": info.Commit, "go_version": info.Go, "volcano_version": info.Volcano,
+		},
+	})
+	metric.Set(1)
+	return metric
+}
