@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accounting
+
+import "time"
+
+// Period is the length of the periods for which the record of the cluster has sums. It divides a day.
+type Period time.Duration
+
+// Valid reports whether periods begin at midnight, UTC, and at full hours.
+func (p Period) Valid() bool {
+	d := time.Duration(p)
+	return d >= time.Hour && d%time.Hour == 0 && (24*time.Hour)%d == 0
+}
+
+// Start returns when the period that has a time began.
+func (p Period) Start(t time.Time) time.Time { return t.UTC().Truncate(time.Duration(p)) }
+
+// End returns when the period that has a time ends.
+func (p Period) End(t time.Time) time.Time { return p.Start(t).Add(time.Duration(p)) }

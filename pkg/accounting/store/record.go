@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/apis/accounting/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/accounting"
+)
+
+const (
+	// manySeries is how many series a record has before namespaces and labels that are new are counted as accounting.Other, and
+	// maxSeries how many it has at most. An object of the API server must be smaller than 1.5 MiB: a series takes up to 700 bytes.
+	manySeries, maxSeries = 1000, 2000
+	// maxName is how long the name of an object can be, and of a class, a card, or a capacity, and maxResource that of a resource.
+	maxName, maxResource = 253, 317
+)
+
+// queueRecord is the latest record of a queue.
+type queueRecord struct {
+	// name is that of the record, and sums are those up to the checkpoint. Name is empty before the first increment counts.
+	name string
+	sums map[accounting.Series]Sum
+	// known is what was read or written last. It belongs to the record after this one if that has been written and does not count yet.
+	known metav1.ObjectMeta
+	// end is when the period of the record ends.
+	end time.Time
+	// grown has, by series, when the last period ended in which it grew.
+	grown map[accounting.Series]time.Time
+	// unfinished says that the API server has an increment that does not count.
+	unfinished bool
+}
+
+// draft is a record with an increment.
+type draft struct {
+	object *v1alpha1.UsageRecord
+	sums   map[accounting.Series]Sum
+}
+
+// with returns the record with an increment. If the increment is in a later period, that is a new record, without the series that have
+// not grown for the retention: else what was once counted would leave no room for what is new.
+func (r *queueRecord) with(queue string, increment *accounting.Increment, added accounting.Sums, retention time.Duration) *draft {
+	d := &draft{sums: make(map[accounting.Series]Sum, len(r.sums)), object: &v1alpha1.UsageRecord{
+		ObjectMeta: metav1.ObjectMeta{Name: NameOf(queue, increment.Start, increment.End)},
+		Spec: v1alpha1.UsageRecordSpec{
+			Queue: queue, Start: metav1.NewTime(increment.Start), End: metav1.NewTime(increment.End), Through: metav1.NewTime(increment.Through),
+		},
+	}}
+	if r.known.Name == d.object.Name {
+		d.object.ObjectMeta = *r.known.DeepCopy()
+	}
+	oldest := increment.Through.Add(-retention)
+	for series, sum := range r.sums {
+		if r.name != d.object.Name {
+			if r.grown[series].Before(oldest) {
+				continue
+			}
+			sum = Sum{Before: sum.Total()}
+		}
+		d.sums[series] = sum
+	}
+	d.add(bounded(d.sums, added))
+	return d
+}
+
+func (d *draft) add(added accounting.Sums) {
+	for series, amount := range added {
+		sum := d.sums[series]
+		if more, err := sum.Seconds.Add(amount); err == nil {
+			sum.Seconds = more
+		}
+		d.sums[series] = sum
+	}
+	entries := make([]v1alpha1.UsageSeries, 0, len(d.sums))
+	for series, sum := range d.sums {
+		entries = append(entries, entryOf(series, sum, added[series]))
+	}
+	slices.SortFunc(entries, compareEntries)
+	d.object.Spec.Series = entries
+}
+
+// NameOf returns the name of the record of a queue and a period: queue.2026-11-22 for a day, queue.2026-11-22t06 for less.
+func NameOf(queue string, start, end time.Time) string {
+	suffix := "." + start.UTC().Format(time.DateOnly)
+	if end.Sub(start) < 24*time.Hour {
+		suffix += start.UTC().Format("t15")
+	}
+	if len(queue)+len(suffix) > maxName {
+		hash := sha256.Sum256([]byte(queue))
+		const digits = 16
+		short := strings.TrimRight(queue[:maxName-len(suffix)-digits-1], "-.")
+		return short + "-" + hex.EncodeToString(hash[:])[:digits] + suffix
+	}
+	return queue + suffix
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/devicequota/devicequota/apis/accounting/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/accounting"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Sum is what a series of a record comes to.
+type Sum struct {
+	// Before is the sum of all periods before, and Seconds that of the period.
+	Before, Seconds ledger.Amount
+}
+
+// Total returns the sum since the queue has been recorded.
+func (s Sum) Total() ledger.Amount {
+	total, err := s.Before.Add(s.Seconds)
+	if err != nil {
+		return s.Before
+	}
+	return total
+}
+
+// Sums returns what a record says. Through is that of the checkpoint: what a write added that was not finished does not count.
+func Sums(record *v1alpha1.UsageRecord, through int64) (map[accounting.Series]Sum, error) {
+	unfinished := record.Spec.Through.Unix() > through
+	sums := make(map[accounting.Series]Sum, len(record.Spec.Series))
+	for i := range record.Spec.Series {
+		entry := &record.Spec.Series[i]
+		before, err := parse(entry.Before)
+		if err != nil {
+			return nil, fmt.Errorf("UsageRecord %s: %w", record.Name, err)
+		}
+		seconds, err := parse(entry.Seconds)
+		if err != nil {
+			return nil, fmt.Errorf("UsageRecord %s: %w", record.Name, err)
+		}
+		if unfinished {
+			added, err := parse(entry.LastAdded)
+			if err == nil {
+				seconds, err = seconds.Sub(added)
+			}
+			if err != nil || seconds.Sign() < 0 {
+				return nil, fmt.Errorf("UsageRecord %s: lastAdded %q of %q is invalid", record.Name, entry.LastAdded, entry.Seconds)
+			}
+		}
+		if before.Sign() != 0 || seconds.Sign() != 0 {
+			sums[seriesOf(record.Spec.Queue, entry)] = Sum{before, seconds}
+		}
+	}
+	return sums, nil
+}
+
+func parse(text v1alpha1.Seconds) (ledger.Amount, error) {
+	if text == "" {
+		return ledger.Amount{}, nil
+	}
+	whole, decimals, _ := strings.Cut(string(text), ".")
+	digits, valid := new(big.Int).SetString(whole+decimals, 10)
+	if !valid || digits.Sign() < 0 {
+		return ledger.Amount{}, fmt.Errorf("%q is not a number of seconds", text)
+	}
+	return ledger.FromDecimal(digits, int32(len(decimals)))
+}
+
+// nothing is what a series has if it has not grown in a period.
+const nothing v1alpha1.Seconds = "0"
+
+// format returns the text of an amount, empty for none.
+func format(amount ledger.Amount) v1alpha1.Seconds {
+	if amount.Sign() == 0 {
+		return ""
+	}
+	return v1alpha1.Seconds(amount.String())
+}
+
+var measures = map[accounting.Measure]v1alpha1.Measure{
+	accounting.Used: v1alpha1.Used, accounting.GuaranteedIdle: v1alpha1.GuaranteedIdle, accounting.Waited: v1alpha1.Waited,
+}
+
+func seriesOf(queue string, entry *v1alpha1.UsageSeries) accounting.Series {
+	series := accounting.Series{Queue: queue, Namespace: entry.Namespace, Label: entry.Label}
+	for measure, name := range measures {
+		if name == entry.Measure {
+			series.Measure = measure
+		}
+	}
+	switch {
+	case entry.Card != "":
+		series.Dimension = ledger.Dimension{Kind: ledger.Card, Name: entry.Card}
+	case entry.Resource != "":
+		series.Dimension = ledger.Dimension{Kind: ledger.Resource, Name: entry.Resource}
+	case entry.Capacity != "":
+		series.Dimension = ledger.Dimension{Kind: ledger.DeviceCapacity, Name: entry.DeviceClass, Capacity: entry.Capacity}
+	default:
+		series.Dimension = ledger.Dimension{Kind: ledger.DeviceCount, Name: entry.DeviceClass}
+	}
+	return series
+}
+
+func entryOf(series accounting.Series, sum Sum, added ledger.Amount) v1alpha1.UsageSeries {
+	entry := v1alpha1.UsageSeries{
+		Measure: measures[series.Measure], Namespace: series.Namespace, Label: series.Label,
+		Seconds: cmp.Or(format(sum.Seconds), nothing), LastAdded: format(added), Before: format(sum.Before),
+	}
+	switch d := series.Dimension; d.Kind {
+	case ledger.Card:
+		entry.Card = d.Name
+	case ledger.Resource:
+		entry.Resource = d.Name
+	default:
+		entry.DeviceClass, entry.Capacity = d.Name, d.Capacity
+	}
+	return entry
+}
+
+// compareEntries is the order of the series in a record.
+func compareEntries(a, b v1alpha1.UsageSeries) int {
+	return cmp.Or(
+		cmp.Compare(a.Measure, b.Measure), cmp.Compare(a.DeviceClass, b.DeviceClass), cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(a.Card, b.Card),
+		cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Label, b.Label),
+	)
+}
