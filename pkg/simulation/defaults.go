@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	resourcedefaults "k8s.io/kubernetes/pkg/apis/resource/v1"
+	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/clusterstate"
+)
+
+const (
+	defaultQueue     = "default"
+	defaultScheduler = "volcano"
+)
+
+// defaulted returns an object with what an API server and Volcano's webhooks add. It may come from a file that no API server has seen.
+func defaulted(object *unstructured.Unstructured, state *clusterstate.State) (*unstructured.Unstructured, error) {
+	switch gvk := object.GroupVersionKind(); gvk.GroupKind().String() {
+	case "Pod":
+		return change(object, func(pod *corev1.Pod) { defaultPod(pod, state) })
+	case "Job.batch.volcano.sh":
+		return change(object, defaultJob)
+	case "ResourceClaim.resource.k8s.io":
+		return change(object, resourcedefaultsOfClaim)
+	case "ResourceClaimTemplate.resource.k8s.io":
+		return change(object, func(t *resourceapi.ResourceClaimTemplate) {
+			resourcedefaults.SetObjectDefaults_ResourceClaimTemplate(t)
+		})
+	case "PodGroup.scheduling.volcano.sh":
+		out := object.DeepCopy()
+		if queue, _, _ := unstructured.NestedString(out.Object, "spec", "queue"); queue == "" {
+			return out, unstructured.SetNestedField(out.Object, defaultQueue, "spec", "queue")
+		}
+		return out, nil
+	case "Queue.scheduling.volcano.sh":
+		out := object.DeepCopy()
+		if state, _, _ := unstructured.NestedString(out.Object, "status", "state"); state == "" {
+			return out, unstructured.SetNestedField(out.Object, "Open", "status", "state")
+		}
+		return out, nil
+	}
+	return object.DeepCopy(), nil
+}
+
+func resourcedefaultsOfClaim(claim *resourceapi.ResourceClaim) {
+	resourcedefaults.SetObjectDefaults_ResourceClaim(claim)
+}
+
+// change changes an object in its Go type.
+func change[T any](object *unstructured.Unstructured, change func(*T)) (*unstructured.Unstructured, error) {
+	typed := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
+		return nil, fmt.Errorf("%s %s/%s: %w", object.GetKind(), object.GetNamespace(), object.GetName(), err)
+	}
+	change(typed)
+	return asObject(object.GetAPIVersion(), object.GetKind(), typed)
+}
+
+func asObject(apiVersion, kind string, typed any) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{Object: content}
+	out.SetAPIVersion(apiVersion)
+	out.SetKind(kind)
+	return out, nil
+}
+
+func defaultPod(pod *corev1.Pod, state *clusterstate.State) {
+	defaults.SetObjectDefaults_Pod(pod)
+	if pod.Status.Phase == "" {
+		pod.Status.Phase = corev1.PodPending
+	}
+	if pod.Spec.Priority == nil {
+		value, policy := priorityOf(pod.Spec.PriorityClassName, state)
+		pod.Spec.Priority, pod.Spec.PreemptionPolicy = ptr.To(value), policy
+	}
+}
+
+// priorityOf returns what the admission of Kubernetes writes into a pod.
+func priorityOf(class string, state *clusterstate.State) (int32, *corev1.PreemptionPolicy) {
+	for i := range state.Items {
+		o := &state.Items[i]
+		if o.GetKind() != "PriorityClass" {
+			continue
+		}
+		var pc schedulingv1.PriorityClass
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pc) == nil && (class == pc.Name || class == "" && pc.GlobalDefault) {
+			return pc.Value, pc.PreemptionPolicy
+		}
+	}
+	return 0, nil
+}
+
+// defaultJob does what Volcano's webhook does.
+func defaultJob(job *batchv1alpha1.Job) {
+	if job.Spec.Queue == "" {
+		job.Spec.Queue = defaultQueue
+	}
+	if job.Spec.SchedulerName == "" {
+		job.Spec.SchedulerName = defaultScheduler
+	}
+	least := int32(0)
+	for i := range job.Spec.Tasks {
+		task := &job.Spec.Tasks[i]
+		if task.Name == "" {
+			task.Name = batchv1alpha1.DefaultTaskSpec + strconv.Itoa(i)
+		}
+		if task.MinAvailable == nil {
+			task.MinAvailable = ptr.To(task.Replicas)
+			if p := task.PartitionPolicy; p != nil {
+				task.MinAvailable = ptr.To(p.MinPartitions * p.PartitionSize)
+			}
+		}
+		least += *task.MinAvailable
+	}
+	if job.Spec.MinAvailable == 0 {
+		job.Spec.MinAvailable = least
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/visibility"
+)
+
+// explain asks the scheduler why a workload waits: about its PodGroup, and, if that is let in, about a pod that waits for the same cause.
+func (r *replay) explain(ctx context.Context, w *Workload) error {
+	group, err := r.ask(ctx, groupKind, w.Namespace, w.Group)
+	if errors.Is(err, visibility.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.Explanations = []v1alpha1.Explanation{*group}
+	if w.Why == nil {
+		w.Why = group.Cause
+	}
+	if len(group.Pods) == 0 {
+		return nil
+	}
+	// Others of its pods wait for this one.
+	same := func(pods v1alpha1.PodsAnswer) bool {
+		return group.Cause != nil && pods.Cause.Message == group.Cause.Message
+	}
+	pod, err := r.ask(ctx, "Pod", w.Namespace, group.Pods[max(0, slices.IndexFunc(group.Pods, same))].Example.Name)
+	if err == nil {
+		w.Explanations = append(w.Explanations, *pod)
+	}
+	if errors.Is(err, visibility.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// ask asks a question and runs sessions until one has answered. They change nothing: those before have come to an end.
+func (r *replay) ask(ctx context.Context, kind, namespace, name string) (*v1alpha1.Explanation, error) {
+	type answer struct {
+		explanation *v1alpha1.Explanation
+		err         error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		explanation, err := r.plugins.Publisher().Explain(ctx, kind, namespace, name)
+		answers <- answer{explanation, err}
+	}()
+	for {
+		select {
+		case a := <-answers:
+			if a.err != nil && !errors.Is(a.err, visibility.ErrNotFound) {
+				a.err = fmt.Errorf("explain %s %s/%s: %w", kind, namespace, name, a.err)
+			}
+			return a.explanation, a.err
+		default:
+			r.scheduler.RunOnce(ctx)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	volcano "volcano.sh/apis/pkg/client/clientset/versioned/scheme"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/simulation/internal/apiserver"
+)
+
+// Check returns an error for an object that a simulation cannot have: of a kind or a version that the scheduler does not read, or with fields of
+// another type. An API server would have refused the latter, and informers would never end to read it.
+func Check(object *unstructured.Unstructured) error {
+	gvk := object.GroupVersionKind()
+	if isReplicated(object) {
+		_, _, err := PodsOf(object)
+		return err
+	}
+	of := func(r apiserver.Resource) bool { return r.Group == gvk.Group && r.Kind == gvk.Kind }
+	at := slices.IndexFunc(apiserver.Resources, of)
+	if at < 0 {
+		return fmt.Errorf("%s: the scheduler does not read objects of this kind, and does not know which pods become of it; write the pods, "+
+			"a Job of Volcano, or a Deployment, ReplicaSet, StatefulSet, or Job of Kubernetes", nameOf(object))
+	}
+	if version := apiserver.Resources[at].Version; version != gvk.Version {
+		return fmt.Errorf("%s: the scheduler reads it as %s", nameOf(object), apiserver.Resources[at].GroupVersion())
+	}
+	typed, err := typeOf(object)
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed)
+	}
+	if err != nil {
+		return unreadable(object, err)
+	}
+	return nil
+}
+
+// typeOf returns an empty object of the type in which the scheduler reads an object.
+func typeOf(object *unstructured.Unstructured) (runtime.Object, error) {
+	gvk := object.GroupVersionKind()
+	if gvk.Kind == "Queue" {
+		return &schedulingv1beta1.Queue{}, nil
+	}
+	if volcano.Scheme.Recognizes(gvk) {
+		return volcano.Scheme.New(gvk)
+	}
+	return scheme.Scheme.New(gvk)
+}
+
+// nameOf names an object with its version: its namespace may be missing, and its kind may be that of several groups.
+func nameOf(object *unstructured.Unstructured) string {
+	name := object.GetName()
+	if namespace := object.GetNamespace(); namespace != "" {
+		name = namespace + "/" + name
+	}
+	return fmt.Sprintf("%s %s of %s", object.GetKind(), name, object.GetAPIVersion())
+}
+
+func unreadable(object *unstructured.Unstructured, err error) error {
+	return fmt.Errorf("%s is not valid: %w", nameOf(object), err)
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	// maxSessions bounds a simulation.
+	maxSessions = 500
+	// unchanged is how many sessions in a row must change nothing.
+	unchanged = 4
+	// look is how often the simulation looks whether what a session decided has arrived everywhere.
+	look = 2 * time.Millisecond
+	// maxWait is for how long it does so. Pods that wait for the binding conditions of devices are not waited for longer.
+	maxWait = 5 * time.Second
+	// maxUnread is for how long the scheduler may take to read everything.
+	maxUnread = time.Minute
+)
+
+// runSessions runs sessions, and controllers between them, until nothing changes any more.
+func (r *replay) runSessions(ctx context.Context) error {
+	if err := r.control(); err != nil {
+		return err
+	}
+	last, same, began := "", 0, time.Now()
+	for r.sessions < maxSessions && same < unchanged {
+		if err := r.arrive(ctx); err != nil {
+			return err
+		}
+		r.plugins.Publisher().Ask()
+		r.scheduler.RunOnce(ctx)
+		r.sessions++
+		if err := r.arrive(ctx); err != nil {
+			return err
+		}
+		if err := r.control(); err != nil {
+			return err
+		}
+		if err := r.plugins.Ready(); err != nil {
+			if time.Since(began) > maxUnread {
+				return fmt.Errorf("the scheduler cannot read the state: %w", err)
+			}
+			same = 0
+			continue
+		}
+		now := r.fingerprint()
+		if same++; now != last {
+			last, same = now, 0
+		}
+	}
+	return ctx.Err()
+}
+
+// arrive waits until everything that was written has been read, and everything that was decided has been written.
+func (r *replay) arrive(ctx context.Context) error {
+	timer := time.NewTicker(look)
+	defer timer.Stop()
+	deadline := time.Now().Add(maxWait)
+	for quiet := 0; quiet < 3; {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if quiet++; !r.server.Delivered() || r.scheduler.InFlight() > 0 {
+			quiet = 0
+		}
+		if time.Now().After(deadline) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// fingerprint changes with each decision: the nodes of pods, the phases of PodGroups, the devices of claims.
+func (r *replay) fingerprint() string {
+	decided := map[string]any{}
+	for _, pod := range r.server.List("", "v1", "pods") {
+		node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+		nominated, _, _ := unstructured.NestedString(pod.Object, "status", "nominatedNodeName")
+		decided["pod "+pod.GetNamespace()+"/"+pod.GetName()] = []string{node, nominated, fmt.Sprint(pod.GetDeletionTimestamp() != nil)}
+	}
+	for _, group := range r.server.List("scheduling.volcano.sh", "v1beta1", "podgroups") {
+		phase, _, _ := unstructured.NestedString(group.Object, "status", "phase")
+		decided["group "+group.GetNamespace()+"/"+group.GetName()] = phase
+	}
+	for _, claim := range r.server.List("resource.k8s.io", "v1", "resourceclaims") {
+		allocation, _, _ := unstructured.NestedMap(claim.Object, "status", "allocation")
+		decided["claim "+claim.GetNamespace()+"/"+claim.GetName()] = allocation
+	}
+	text, err := json.Marshal(decided)
+	if err != nil {
+		panic(err) // all of it was JSON before
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}

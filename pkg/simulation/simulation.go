@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers Volcano's actions
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	_ "volcano.sh/volcano/pkg/scheduler/plugins" // registers Volcano's plugins
+
+	"github.com/devicequota/devicequota/pkg/clusterstate"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity"
+	"github.com/devicequota/devicequota/pkg/plugins/crossquota"
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
+	"github.com/devicequota/devicequota/pkg/scheduler"
+	"github.com/devicequota/devicequota/pkg/simulation/internal/apiserver"
+)
+
+// running is held by the simulation that runs.
+var running sync.Mutex
+
+// versions are those of Kubernetes, with or without what a vendor adds.
+var versions = regexp.MustCompile(`^v[0-9]+\.[0-9]+`)
+
+// replay is a scheduler on the state of a cluster.
+type replay struct {
+	server    *apiserver.Server
+	plugins   *capacity.Plugins
+	scheduler *scheduler.Scheduler
+	before    *clusterstate.State
+	sessions  int
+	// complete says that the server has everything, so that controllers run.
+	complete bool
+}
+
+// Run replays a state until nothing changes any more. Of the workloads that wait, those are explained that explained chooses; nil chooses none.
+func Run(ctx context.Context, state *clusterstate.State, explained func(*Workload) bool) (*Outcome, error) {
+	if !running.TryLock() {
+		return nil, errors.New("another simulation runs in this process")
+	}
+	defer running.Unlock()
+	if state.Configuration == "" {
+		return nil, errors.New("the configuration of the scheduler is not known: " + clusterstate.NoConfiguration)
+	}
+	if !versions.MatchString(state.Kubernetes) {
+		return nil, fmt.Errorf("the state has %q as the version of Kubernetes, which is none: write for example v1.34.1", state.Kubernetes)
+	}
+	r := &replay{server: apiserver.New(state.Kubernetes), before: state}
+	waiting, err := r.load(state)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r.plugins = capacity.New(ctx)
+	defer r.plugins.Shutdown()
+	defer cancel()
+	if err := r.start(ctx, state); err != nil {
+		return nil, err
+	}
+	// A scheduler that has just started may let jobs in before it has read everything. This one is to have run for some time.
+	if err := r.runSessions(ctx); err != nil {
+		return nil, err
+	}
+	for _, object := range waiting {
+		if err := r.server.Put(object); err != nil {
+			return nil, err
+		}
+	}
+	r.complete = true
+	if err := r.runSessions(ctx); err != nil {
+		return nil, err
+	}
+	return r.outcome(ctx, explained)
+}
+
+// start makes the scheduler as its command does.
+func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
+	for name, builder := range r.plugins.Builders() {
+		framework.RegisterPluginBuilder(name, builder)
+	}
+	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(capacity.Name, capacity.CardName))
+	framework.RegisterPluginBuilder(crossquota.Name, crossquota.NewBuilder())
+	for _, action := range r.plugins.Actions() {
+		framework.RegisterAction(action)
+	}
+	opts := options.NewServerOption()
+	opts.AddFlags(pflag.NewFlagSet("simulation", pflag.ContinueOnError)) // sets the defaults
+	opts.EnableCacheDumper = false
+	opts.RegisterOptions()
+	made, err := scheduler.NewForReplay(r.server.Config(), scheduler.Config{
+		Options: opts, Configuration: state.Configuration, Offers: r.plugins.Offers, BeforeClose: r.plugins.Answer, Ready: r.plugins.Ready,
+	})
+	if err != nil {
+		return fmt.Errorf("start the scheduler: %w", err)
+	}
+	r.scheduler = made
+	made.Start(ctx)
+	return nil
+}
+
+// load fills the server with what holds something, and returns what only waits.
+func (r *replay) load(state *clusterstate.State) (waiting []*unstructured.Unstructured, err error) {
+	for i := range state.Items {
+		if err := Check(&state.Items[i]); err != nil {
+			return nil, err
+		}
+		object, err := defaulted(&state.Items[i], state)
+		if err != nil {
+			return nil, err
+		}
+		if waits(object) {
+			waiting = append(waiting, object)
+			continue
+		}
+		if err := r.server.Put(object); err != nil {
+			return nil, err
+		}
+	}
+	return waiting, nil
+}
+
+// waits reports whether an object is a pod without a node, or a PodGroup that has not been let in.
+func waits(object *unstructured.Unstructured) bool {
+	switch object.GetKind() {
+	case "Pod":
+		node, _, _ := unstructured.NestedString(object.Object, "spec", "nodeName")
+		return node == ""
+	case groupKind:
+		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+		return phase == "" || phase == "Pending"
+	}
+	return false
+}
+
+// Namespaced reports whether the scheduler reads objects of this kind, and they belong to namespaces.
+func Namespaced(object *unstructured.Unstructured) bool {
+	gvk := object.GroupVersionKind()
+	return isReplicated(object) || slices.ContainsFunc(apiserver.Resources, func(r apiserver.Resource) bool { return r.Namespaced && r.Group == gvk.Group && r.Kind == gvk.Kind })
+}

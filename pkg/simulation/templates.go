@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// replicated are the kinds of Kubernetes that become pods from one template.
+var replicated = []schema.GroupKind{
+	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "batch", Kind: "Job"},
+}
+
+func isReplicated(object *unstructured.Unstructured) bool {
+	return slices.Contains(replicated, object.GroupVersionKind().GroupKind())
+}
+
+// podsSpec is what the specs of the replicated kinds have in common.
+type podsSpec struct {
+	Replicas    *int32                 `json:"replicas"`
+	Parallelism *int32                 `json:"parallelism"`
+	Completions *int32                 `json:"completions"`
+	Template    corev1.PodTemplateSpec `json:"template"`
+}
+
+// number returns how many pods run at the same time.
+func (p *podsSpec) number(kind string) int32 {
+	if kind != "Job" {
+		return ptr.Deref(p.Replicas, 1)
+	}
+	return min(ptr.Deref(p.Parallelism, 1), ptr.Deref(p.Completions, ptr.Deref(p.Parallelism, 1)))
+}
+
+// PodsOf returns the pods that the controllers of Kubernetes make for a Deployment, a ReplicaSet, a StatefulSet, or a Job. For other objects, it is false.
+func PodsOf(object *unstructured.Unstructured) ([]unstructured.Unstructured, bool, error) {
+	if !isReplicated(object) {
+		return nil, false, nil
+	}
+	var owner struct {
+		Spec podsSpec `json:"spec"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": object.Object["spec"]}, &owner); err != nil {
+		return nil, true, unreadable(object, err)
+	}
+	uid := object.GetUID()
+	if uid == "" {
+		uid = types.UID(strings.ToLower(fmt.Sprintf("simulated-%s-%s-%s", object.GetKind(), object.GetNamespace(), object.GetName())))
+	}
+	var all []unstructured.Unstructured
+	for i := range owner.Spec.number(object.GetKind()) {
+		pod := &corev1.Pod{ObjectMeta: *owner.Spec.Template.ObjectMeta.DeepCopy(), Spec: *owner.Spec.Template.Spec.DeepCopy()}
+		pod.Namespace, pod.Name, pod.GenerateName = object.GetNamespace(), fmt.Sprintf("%s-%d", object.GetName(), i), ""
+		pod.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: object.GetName(), UID: uid, Controller: ptr.To(true),
+		}}
+		if least, has := object.GetAnnotations()[schedulingv1beta1.VolcanoGroupMinMemberAnnotationKey]; has {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, schedulingv1beta1.VolcanoGroupMinMemberAnnotationKey, least) // for its PodGroup
+		}
+		made, err := asObject("v1", "Pod", pod)
+		if err != nil {
+			return nil, true, err
+		}
+		all = append(all, *made)
+	}
+	return all, true, nil
+}
