@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
+	"github.com/devicequota/devicequota/pkg/refusals"
+)
+
+// annotations are those of workloads that the scheduler reads.
+var annotations = []string{card.NameAnnotation, card.RequestAnnotation, schedulingv1beta1.QueueNameAnnotationKey}
+
+// checkPods finds what is wrong with single pods: their cards, gates, and the scheduler of those that ask for devices.
+func (w *world) checkPods(work *work) {
+	for i := range work.template.Pods {
+		template, path := work.template.Pods[i].Template, work.podPath(i)
+		if len(template.Spec.SchedulingGates) > 0 {
+			w.add(PodGated, work.ref, path.At("spec", "schedulingGates"),
+				fmt.Sprintf("Its pods have the scheduling gate %s, and wait until somebody removes it", template.Spec.SchedulingGates[0].Name))
+		}
+		// A ledger of its own: names that a pod invents are no dimensions.
+		cards, err := demand.CardsOf(template.Annotations, &template.Spec, nil, w.fleet, &ledger.Dimensions{})
+		var unknown *demand.UnknownCardError
+		switch field := path.At("metadata", "annotations", card.NameAnnotation); {
+		case errors.As(err, &unknown) && w.Known[Nodes] && !w.namesClassCard(template.Annotations[card.NameAnnotation]):
+			w.add(CardOfNoNode, work.ref, field, refusals.Uncountable(err))
+		case err != nil && unknown == nil:
+			w.add(refusals.TaskRequestFailedReason, work.ref, field, refusals.Uncountable(err))
+		}
+		asks := cards != nil && len(cards.Requests) > 0 || len(template.Spec.ResourceClaims) > 0
+		if asks && work.template.Queue == "" && !work.template.ForVolcano {
+			w.add(PastQuota, work.ref, path.At("spec", "schedulerName"),
+				"Its pods ask for devices or cards and do not name Volcano's scheduler, so that they get them past every quota: set schedulerName to volcano, and name a queue")
+		}
+	}
+}
+
+// namesClassCard reports whether a DeviceClass has one of the cards.
+func (w *world) namesClassCard(text string) bool {
+	return slices.ContainsFunc(strings.Split(text, "|"), w.catalog.HasCard)
+}
+
+// checkAnnotations finds annotations of workloads and their pods whose names are nearly right.
+func (w *world) checkAnnotations(work *work) {
+	w.findAnnotations(work, nil, work.object.GetAnnotations())
+	for i := range work.template.Pods {
+		if path := work.podPath(i); len(path) > 0 {
+			w.findAnnotations(work, path, work.template.Pods[i].Template.Annotations)
+		}
+	}
+}
+
+func (w *world) findAnnotations(work *work, path Path, all map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if meant := quota.Meant(key, annotations); meant != "" {
+			w.add(UnknownWorkloadAnnotation, work.ref, path.At("metadata", "annotations", key), fmt.Sprintf("The annotation %s has no effect: rename it to %s if that is meant", key, meant))
+		} else if slices.Contains(quota.CardAnnotations[:], key) {
+			w.add(UnknownWorkloadAnnotation, work.ref, path.At("metadata", "annotations", key), fmt.Sprintf("The annotation %s has no effect here: it belongs to queues; a job lists cards in %s", key, card.RequestAnnotation))
+		}
+	}
+}
+
+// checkPriorityClasses finds PriorityClasses that do not exist. The API server refuses pods that name one.
+func (w *world) checkPriorityClasses(work *work) {
+	if !w.Known[PriorityClasses] {
+		return
+	}
+	named := map[string]Path{work.template.PriorityClass: {"spec", "priorityClassName"}}
+	for i := range work.template.Pods {
+		named[work.template.Pods[i].Template.Spec.PriorityClassName] = work.podPath(i).At("spec", "priorityClassName")
+	}
+	for _, class := range slices.Sorted(maps.Keys(named)) {
+		if class == "" || strings.HasPrefix(class, "system-") || w.hasPriorityClass(class) {
+			continue
+		}
+		w.add(PriorityClassMissing, work.ref, named[class], fmt.Sprintf("PriorityClass %s does not exist, so that the API server refuses the pods: create it, or correct the name", class))
+	}
+}
+
+func (w *world) hasPriorityClass(name string) bool {
+	for _, class := range w.PriorityClasses {
+		if class.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// At returns a deeper path.
+func (p Path) At(segments ...string) Path { return append(slices.Clip(p), segments...) }

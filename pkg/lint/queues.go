@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/mistakes/find"
+)
+
+// maxEvaluations bounds the search for classes that share devices, as in the scheduler.
+const maxEvaluations = 1_000_000
+
+// checkQueues finds what the scheduler reports in events on queues.
+func (w *world) checkQueues() {
+	if w.hierarchy && w.Known[Queues] {
+		for name, why := range w.misplaced {
+			w.problems.Misplaced(name, why)
+		}
+	}
+	for _, uncovered := range w.ledger.Uncovered() {
+		w.problems.GuaranteeNotCovered(w.ledger.Name(uncovered.Queue), uncovered)
+	}
+	finder := find.Finder{
+		Ledger: w.ledger, Dimensions: w.counter.Dimensions, Fleet: w.fleet, Catalog: w.catalog, ServesClaims: true, Queue: w.queueNamed,
+	}
+	if w.configuration != nil {
+		finder.ReclaimFault = w.configuration.fault
+	}
+	maps.Copy(w.problems, finder.Find(slices.Sorted(maps.Keys(w.queues))).Problems)
+	w.findClassProblems()
+	for problem, message := range w.problems {
+		if problem.Reason == mistakes.UnknownCardReason && !w.Known[Nodes] || w.queues[problem.Queue] == nil {
+			continue
+		}
+		w.add(problem.Reason, Ref{Kind: Queues, Name: problem.Queue}, w.fieldOf(problem, message), message)
+		if problem.Harmless {
+			w.findings[len(w.findings)-1].Severity = Note
+		}
+	}
+}
+
+func (w *world) queueNamed(name string) *find.Queue {
+	if queue := w.queues[name]; queue != nil {
+		return queue
+	}
+	return &find.Queue{Name: name}
+}
+
+// fieldOf is where a problem of a queue most probably is.
+func (w *world) fieldOf(problem mistakes.Problem, message string) Path {
+	for _, key := range slices.Sorted(maps.Keys(w.queues[problem.Queue].Object.Annotations)) {
+		if strings.Contains(message, "annotation "+key) {
+			return Path{"metadata", "annotations", key}
+		}
+	}
+	switch problem.Reason {
+	case mistakes.QueueMisplacedReason:
+		return Path{"spec", "parent"}
+	case mistakes.GuaranteeNotCoveredReason:
+		return Path{"spec", "guarantee"}
+	case mistakes.UnknownDeviceClassReason, mistakes.ClassesOverlapReason, mistakes.InvalidDeviceClassReason, mistakes.QuotaNotReadReason, mistakes.ContradictoryDevicesReason:
+		return Path{"spec", "dra"}
+	case mistakes.ReclaimNotConfiguredReason, mistakes.ReclaimIgnoresDeservedReason:
+		return Path{"spec", "deserved"}
+	case mistakes.LimitAboveParentReason, mistakes.ClassInCapabilityReason:
+		return Path{"spec", "capability"}
+	default:
+		return Path{"spec"}
+	}
+}
+
+// findClassProblems finds what is to be known of the classes that queues limit.
+func (w *world) findClassProblems() {
+	if w.catalog == nil {
+		return
+	}
+	all := slices.Sorted(w.catalog.Classes)
+	w.matcher.Use(w.catalog, all)
+	invalid := maps.Collect(w.matcher.Invalid)
+	listed := map[string][]string{}
+	for name, queue := range w.queues {
+		listed[name] = w.classesOf(queue)
+	}
+	limited := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(listed))...))))
+	overlaps := dra.FindOverlaps(w.ctx, w.catalog, limited, w.matcher.CELCache(), maxEvaluations)
+	for name, classes := range listed {
+		var texts []string
+		for _, class := range classes {
+			if others := overlaps[class]; len(others) > 0 {
+				texts = append(texts, mistakes.Overlap{Class: class, Others: others}.String())
+			}
+			if err := invalid[class]; err != nil {
+				w.problems.InvalidDeviceClass(name, class, err)
+			}
+		}
+		if slices.Sort(texts); len(texts) > 0 {
+			w.problems.ClassesOverlap(name, texts, w.matching())
+		}
+	}
+}
+
+// classesOf are the classes that a queue lists in its quota of devices, sorted.
+func (w *world) classesOf(queue *find.Queue) []string {
+	var classes []string
+	for _, list := range []ledger.Amounts{queue.Devices.Capability, queue.Devices.Deserved, queue.Devices.Guarantee} {
+		for _, e := range list {
+			classes = append(classes, w.counter.Dimensions.Dimension(e.Dimension).Name)
+		}
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes)
+}

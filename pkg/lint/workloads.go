@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/refusals"
+)
+
+// defaultQueue is the queue of workloads that name none, as in Volcano.
+const defaultQueue = "default"
+
+// schedulerNames are the names of Volcano's scheduler.
+var schedulerNames = []string{"volcano"}
+
+// work is a workload that is looked at.
+type work struct {
+	object   metav1.Object
+	ref      Ref
+	template *workload.Template
+	// pods is where the template of each set of pods is.
+	pods []Path
+}
+
+// checkWorkloads finds what is wrong with workloads.
+func (w *world) checkWorkloads() {
+	for _, object := range w.Workloads {
+		accessor, err := meta.Accessor(object)
+		if err != nil || metav1.GetControllerOf(accessor) != nil || ended(object) {
+			continue
+		}
+		template, err := workload.Of(likeOneRun(object), schedulerNames)
+		if template == nil {
+			continue
+		}
+		work := &work{object: accessor, template: template, pods: podPaths(object), ref: refOf(object, accessor)}
+		if err != nil {
+			w.add(InvalidPodCount, work.ref, Path{"spec"}, fmt.Sprintf("Volcano cannot start the pods: %v", err))
+		}
+		w.checkAnnotations(work)
+		w.checkPriorityClasses(work)
+		w.checkPods(work)
+		if template.ForVolcano || template.Queue != "" {
+			w.checkQueueOf(work)
+		}
+	}
+}
+
+func refOf(object runtime.Object, accessor metav1.Object) Ref {
+	return Ref{Kind: cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1.")), Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
+}
+
+// likeOneRun replaces objects whose pods are counted elsewhere only: one run of a CronJob, and one pod of a DaemonSet.
+func likeOneRun(object runtime.Object) runtime.Object {
+	switch o := object.(type) {
+	case *batchv1.CronJob:
+		return &batchv1.Job{ObjectMeta: o.ObjectMeta, Spec: o.Spec.JobTemplate.Spec}
+	case *appsv1.DaemonSet:
+		return &appsv1.Deployment{ObjectMeta: o.ObjectMeta, Spec: appsv1.DeploymentSpec{Template: o.Spec.Template}}
+	default:
+		return object
+	}
+}
+
+// ended reports whether a pod or job will hold nothing any more.
+func ended(object runtime.Object) bool {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed
+	case *batchv1.Job:
+		return o.Status.CompletionTime != nil
+	default:
+		return false
+	}
+}
+
+// checkQueueOf finds workloads whose queue takes no pods, or can never have what they need.
+func (w *world) checkQueueOf(work *work) {
+	if !w.Known[Queues] {
+		return
+	}
+	name := cmp.Or(work.template.Queue, defaultQueue)
+	field := Path{"spec", "queue"}
+	queue := w.queues[name]
+	switch {
+	case !work.template.ForVolcano:
+		w.add(NotForVolcano, work.ref, Path{"spec"}, fmt.Sprintf("It names queue <%s>, but its pods name scheduler %q, so that no quota holds for them: set spec.schedulerName of the pods to volcano", name, w.schedulerOf(work)))
+		return
+	case queue == nil && (name == rootQueue || name == defaultQueue):
+		return // Volcano creates these
+	case queue == nil:
+		w.add(refusals.QueueNotFoundReason, work.ref, field, refusals.QueueMissing{Queue: name}.Message())
+		return
+	}
+	if state := string(queue.Object.Status.State); state != "" && state != "Open" {
+		w.add(refusals.UnschedulableReason, work.ref, field, refusals.QueueNotOpen{Queue: name, State: state}.Message())
+		return
+	}
+	id, placed := w.ledger.Queue(name)
+	switch {
+	case !placed:
+		w.add(refusals.UnschedulableReason, work.ref, field, refusals.QueueMisplaced{Queue: name, Why: w.misplaced[name]}.Message())
+	case !w.ledger.Leaf(id):
+		w.add(refusals.UnschedulableReason, work.ref, field, refusals.QueueHasChildren{Queue: name}.Message())
+		w.queueNotLeaf(queue.Object)
+	default:
+		w.checkNeeds(work, id)
+	}
+}
+
+// queueNotLeaf adds what the scheduler says on a queue that has jobs and children.
+func (w *world) queueNotLeaf(queue *schedulingv1beta1.Queue) {
+	w.add(mistakes.QueueNotLeafReason, Ref{Kind: Queues, Name: queue.Name}, Path{"spec"}, notLeaf(queue.Name))
+}
+
+func (w *world) schedulerOf(work *work) string {
+	if len(work.template.Pods) == 0 {
+		return corev1.DefaultSchedulerName
+	}
+	return cmp.Or(work.template.Pods[0].Template.Spec.SchedulerName, corev1.DefaultSchedulerName)
+}
+
+// podPaths is where the templates of pods are.
+func podPaths(object runtime.Object) []Path {
+	switch object.(type) {
+	case *corev1.Pod:
+		return []Path{{}}
+	case *batchv1.CronJob:
+		return []Path{{"spec", "jobTemplate", "spec", "template"}}
+	case *batchv1.Job, *appsv1.Deployment, *appsv1.StatefulSet, *appsv1.DaemonSet:
+		return []Path{{"spec", "template"}}
+	default:
+		return nil
+	}
+}
+
+// podPath is where the template of a set of pods is.
+func (o *work) podPath(i int) Path {
+	if i < len(o.pods) {
+		return o.pods[i]
+	}
+	return Path{"spec", "tasks", fmt.Sprint(i), "template"}
+}

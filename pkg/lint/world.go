@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/mistakes/find"
+	"github.com/devicequota/devicequota/pkg/quota"
+	"github.com/devicequota/devicequota/pkg/settings"
+)
+
+// rootQueue is the queue above all others.
+const rootQueue = "root"
+
+// expressions is how many expressions of selectors are kept in memory.
+const expressions = 1000
+
+// world is what the objects come to, as the scheduler would see it in one session.
+type world struct {
+	*Objects
+	ctx      context.Context
+	findings []Finding
+
+	// configuration is the one that holds, nil if none is known.
+	configuration *configured
+	settings      settings.Settings
+	hierarchy     bool
+
+	// catalog is nil if DeviceClasses are not known.
+	catalog *dra.Catalog
+	matcher *dra.Matcher
+	fleet   *card.Fleet
+	counter *demand.Counter
+	ledger  *ledger.Ledger
+	queues  map[string]*find.Queue
+	// misplaced says why a queue has no place in the hierarchy.
+	misplaced map[string]string
+	// problems are those of queues, in the words of the scheduler.
+	problems mistakes.Problems
+}
+
+func newWorld(ctx context.Context, objects *Objects) *world {
+	w := &world{
+		Objects: objects, ctx: ctx, hierarchy: true, queues: map[string]*find.Queue{}, misplaced: map[string]string{},
+		problems: mistakes.Problems{}, matcher: dra.NewMatcher(cel.NewCache(expressions, cel.Features{})),
+	}
+	w.settings, _ = settings.Read(settings.Name, nil)
+	for _, c := range objects.Configurations {
+		if read, err := readConfiguration(c); err == nil && read.own != nil {
+			w.configuration, w.settings, w.hierarchy = read, read.settings, read.hierarchy()
+			break
+		}
+	}
+	w.fleet = &card.Fleet{Given: w.settings.CardResources}
+	for _, node := range w.Nodes {
+		w.fleet.Set(node.Name, card.Read(node, w.settings.CardResources))
+	}
+	if w.Known[Classes] {
+		w.catalog = dra.NewCatalog(w.Classes, w.Slices)
+	}
+	w.counter = demand.NewCounter(w.fleet, func(corev1.ResourceName) bool { return false })
+	w.counter.Configure(demand.Options{CardUnlimitedCPUMemory: w.settings.CardUnlimitedCPUMemory, CapacityCardMode: w.settings.CapacityCardMode},
+		demand.Serving{Class: w.classOf, ByPlugins: w.byPlugins()})
+	w.buildTree()
+	w.counter.Begin(reader{objects}, w.catalog)
+	return w
+}
+
+// classOf returns the DeviceClass that offers an extended resource.
+func (w *world) classOf(name corev1.ResourceName) string {
+	class, _ := w.catalog.Extended(name)
+	return class
+}
+
+// byPlugins are the resources that device plugins serve.
+func (w *world) byPlugins() map[corev1.ResourceName]bool {
+	served := map[corev1.ResourceName]bool{}
+	for _, node := range w.Nodes {
+		for name, quantity := range node.Status.Allocatable {
+			if quantity.Sign() > 0 {
+				served[name] = true
+			}
+		}
+	}
+	return served
+}
+
+// buildTree builds the ledger. It charges nobody.
+func (w *world) buildTree() {
+	var specs []ledger.QueueSpec
+	root := false
+	for _, queue := range w.Queues {
+		specs = append(specs, w.specOf(queue))
+		root = root || queue.Name == rootQueue
+	}
+	if !root {
+		specs = append(specs, w.topSpec(ledger.QueueSpec{Name: rootQueue}))
+	}
+	for _, queue := range ledger.Misplaced(specs) {
+		w.misplaced[queue.Queue] = queue.Reason
+	}
+	if !w.hierarchy {
+		for i := range specs {
+			specs[i].Parent = ""
+		}
+	}
+	w.ledger, _ = ledger.New(w.counter.Dimensions, w.total(), specs)
+}
+
+// specOf reads a queue.
+func (w *world) specOf(queue *schedulingv1beta1.Queue) ledger.QueueSpec {
+	known := &find.Queue{Name: queue.Name, Object: queue, Resources: [3]corev1.ResourceList{queue.Spec.Capability, queue.Spec.Deserved, queue.Spec.Guarantee.Resource}}
+	w.queues[queue.Name] = known
+	var err error
+	if known.Devices, err = quota.Devices(queue, w.counter.Dimensions); err != nil {
+		w.problems.QuotaNotRead(queue.Name, err)
+	}
+	for i, annotation := range quota.CardAnnotations {
+		cards, err := quota.Cards(queue, annotation, w.counter.Dimensions)
+		if err != nil {
+			w.problems.CardsNotRead(queue.Name, annotation, err, false)
+		}
+		*[]*ledger.Amounts{&known.Cards.Capability, &known.Cards.Deserved, &known.Cards.Guarantee}[i] = cards
+		known.ListsCards = known.ListsCards || i == 0 && (cards != nil || err != nil)
+	}
+	spec := ledger.QueueSpec{Name: queue.Name}
+	if queue.Name != rootQueue {
+		spec.Parent = cmp.Or(queue.Spec.Parent, rootQueue)
+	}
+	if !w.hierarchy || queue.Name == rootQueue {
+		spec = w.topSpec(spec)
+	}
+	spec.ListsCards = spec.ListsCards || known.ListsCards
+	list := w.counter.Resources.List
+	spec.Capability = list(quota.Resources(known.Resources[0]), slices.Concat(known.Devices.Capability, known.Cards.Capability))
+	spec.Deserved = list(quota.Resources(known.Resources[1]), slices.Concat(known.Devices.Deserved, known.Cards.Deserved))
+	spec.Guarantee = list(quota.Resources(known.Resources[2]), slices.Concat(known.Devices.Guarantee, known.Cards.Guarantee))
+	return spec
+}
+
+func (w *world) topSpec(spec ledger.QueueSpec) ledger.QueueSpec {
+	spec.ListsCards, spec.DeviceQuotaRequired = w.settings.CardQuotaRequired, w.settings.DeviceQuotaRequired && !w.matching()
+	return spec
+}
+
+// matching reports whether a device counts for each limited class that it matches.
+func (w *world) matching() bool { return w.settings.DeviceAccounting == settings.AccountMatching }
+
+// total is what there is of resources to share, nil if nodes are not known.
+func (w *world) total() ledger.Amounts {
+	if !w.Known[Nodes] {
+		return nil
+	}
+	total := corev1.ResourceList{}
+	for _, node := range w.Nodes {
+		for name, quantity := range node.Status.Allocatable {
+			sum := total[name]
+			sum.Add(quantity)
+			total[name] = sum
+		}
+	}
+	if root := w.queues[rootQueue]; root != nil && w.hierarchy {
+		maps.Copy(total, quota.Resources(root.Object.Spec.Capability))
+	}
+	if amounts := w.counter.Resources.List(total, nil); amounts != nil {
+		return amounts
+	}
+	return ledger.Amounts{}
+}
