@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+var ledgerKinds = map[v1alpha1.Kind]ledger.Kind{
+	v1alpha1.Resource: ledger.Resource, v1alpha1.Card: ledger.Card, v1alpha1.Device: ledger.DeviceCount, v1alpha1.DeviceCapacity: ledger.DeviceCapacity,
+}
+
+// FormatAmount returns an amount as the scheduler's messages have it: cores, devices or cards, and bytes in binary units.
+func FormatAmount(d v1alpha1.Dimension, quantity resource.Quantity) string {
+	decimal := quantity.AsDec()
+	amount, err := ledger.FromDecimal(decimal.UnscaledBig(), int32(decimal.Scale()))
+	if err != nil {
+		return quantity.String()
+	}
+	return ledger.Dimension{Kind: ledgerKinds[d.Kind], Name: d.Name, Capacity: d.Capacity}.Format(amount)
+}
+
+// FormatLimit returns an amount that may be missing.
+func FormatLimit(d v1alpha1.Dimension, quantity *resource.Quantity) string {
+	if quantity == nil {
+		return "-"
+	}
+	return FormatAmount(d, *quantity)
+}
+
+// FormatAmounts returns amounts of several dimensions in one line, such as "nvidia-h100 2, cpu 4".
+func FormatAmounts(amounts []v1alpha1.Amount) string {
+	parts := make([]string, len(amounts))
+	for i := range amounts {
+		parts[i] = amounts[i].String() + " " + FormatAmount(amounts[i].Dimension, amounts[i].Amount)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// FormatRounded returns an amount that need not be exact, with no more than two decimals.
+func FormatRounded(d v1alpha1.Dimension, value float64) string {
+	dimension := ledger.Dimension{Kind: ledgerKinds[d.Kind], Name: d.Name, Capacity: d.Capacity}
+	unit := ""
+	if dimension.Bytes() {
+		for _, larger := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
+			if value < 1024 {
+				break
+			}
+			value, unit = value/1024, larger
+		}
+	}
+	return strconv.FormatFloat(math.Round(value*100)/100, 'f', -1, 64) + unit
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package clitest helps tests of commands: a scheduler that gives fixed answers, and golden files.
+package clitest
+
+import (
+	"bytes"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+
+	"github.com/devicequota/devicequota/pkg/cli"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// Golden compares text with testdata/NAME.golden. With the flag -update, it writes the file.
+func Golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; if the change is meant, run the test with -update (-want +got):\n%s", file, diff)
+	}
+}
+
+// Read reads an answer of the scheduler from a YAML file in testdata.
+func Read[T any](t *testing.T, file string) *T {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer T
+	if err := yaml.UnmarshalStrict(text, &answer); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return &answer
+}
+
+// Options returns options of a user whose API server is the handler, in the namespace default, and what commands print.
+func Options(t *testing.T, server http.Handler) (o *cli.Options, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	started := httptest.NewServer(server)
+	t.Cleanup(started.Close)
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	streams, _, stdout, stderr := genericiooptions.NewTestIOStreams()
+	o = cli.NewOptions(streams)
+	o.Config.APIServer = &started.URL
+	return o, stdout, stderr
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/devicequota/devicequota/pkg/accounting"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+var measures = []accounting.Measure{accounting.Used, accounting.GuaranteedIdle, accounting.Waited}
+
+// Row is a row of a report as JSON and YAML.
+type Row struct {
+	Queue     string `json:"queue,omitempty"`
+	Class     string `json:"class,omitempty"`
+	Card      string `json:"card,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Label     string `json:"label,omitempty"`
+	Day       string `json:"day,omitempty"`
+	// Unit is what is counted: device, card, or the name of a capacity or resource.
+	Unit           string `json:"unit"`
+	Used           Time   `json:"used"`
+	GuaranteedIdle Time   `json:"guaranteedIdle"`
+	Waited         Time   `json:"waited"`
+}
+
+// Time is an amount times a time.
+type Time struct {
+	// Hours is rounded to six decimals.
+	Hours string `json:"hours"`
+	// Seconds is exact.
+	Seconds string `json:"seconds"`
+}
+
+func timeOf(amount ledger.Amount) Time {
+	return Time{Hours: hours(amount, 6), Seconds: amount.String()}
+}
+
+// hours returns an amount times seconds as hours, without zeros at the end.
+func hours(amount ledger.Amount, decimals int) string {
+	const nanosecondsPerHour = 3600 * 1_000_000_000
+	text := new(big.Rat).SetFrac(amount.Nano(), big.NewInt(nanosecondsPerHour)).FloatString(decimals)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+func (f *flags) print(w io.Writer, rows []*row) error {
+	list := make([]Row, len(rows))
+	for i, r := range rows {
+		list[i] = Row{
+			Queue: r.queue, Class: r.class, Card: r.card, Namespace: r.namespace, Label: r.label, Day: r.day, Unit: r.unit,
+			Used: timeOf(r.sums[accounting.Used]), GuaranteedIdle: timeOf(r.sums[accounting.GuaranteedIdle]), Waited: timeOf(r.sums[accounting.Waited]),
+		}
+	}
+	if printed, err := f.output.Print(w, map[string]any{"rows": list}); printed {
+		return err
+	}
+	if f.output.Format == "csv" {
+		return f.printCSV(w, rows)
+	}
+	return f.printTable(w, rows)
+}
+
+// formulaStarts are the characters with which a cell is a formula in a spreadsheet. The apostrophe is among them, so that a text that has one
+// can be told from one that got it.
+const formulaStarts = "=+-@'\t\r\n\uff1d\uff0b\uff0d\uff20"
+
+// asText returns what a spreadsheet shows as a text, and does not evaluate. Users choose labels and names of cards, and administrators open
+// reports.
+func asText(value string) string {
+	if first, _ := utf8.DecodeRuneInString(value); value != "" && strings.ContainsRune(formulaStarts, first) {
+		return "'" + value
+	}
+	return value
+}
+
+// printCSV writes hours, which are rounded, and seconds, which are exact.
+func (f *flags) printCSV(w io.Writer, rows []*row) error {
+	table := csv.NewWriter(w)
+	header := append(append([]string{}, f.by...), "unit", "used_hours", "guaranteed_idle_hours", "waited_hours", "used_seconds", "guaranteed_idle_seconds", "waited_seconds")
+	lines := [][]string{header}
+	for _, r := range rows {
+		line := append(f.values(r), r.unit)
+		for i := range line {
+			line[i] = asText(line[i])
+		}
+		for _, measure := range measures {
+			line = append(line, timeOf(r.sums[measure]).Hours)
+		}
+		for _, measure := range measures {
+			line = append(line, timeOf(r.sums[measure]).Seconds)
+		}
+		lines = append(lines, line)
+	}
+	return table.WriteAll(lines)
+}
+
+func (f *flags) values(r *row) []string {
+	values := make([]string, len(f.by))
+	for i, column := range f.by {
+		values[i] = r.value(column)
+	}
+	return values
+}
+
+// printTable writes hours with two decimals, and with all that there are if the table is wide.
+func (f *flags) printTable(w io.Writer, rows []*row) error {
+	decimals := 2
+	if f.output.Wide() {
+		decimals = 6
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, strings.ToUpper(strings.Join(append(append([]string{}, f.by...), "unit", "used", "guaranteed idle", "waited"), "\t")))
+	for _, r := range rows {
+		line := append(f.values(r), r.unit+"-hours")
+		for _, measure := range measures {
+			line = append(line, r.amountOf(measure, decimals))
+		}
+		fmt.Fprintln(table, strings.Join(line, "\t"))
+	}
+	return table.Flush()
+}
+
+// amountOf returns hours in the unit that people use: memory in GiB.
+func (r *row) amountOf(measure accounting.Measure, decimals int) string {
+	amount := r.sums[measure]
+	const gibi = 1 << 30
+	if r.dimension.Kind == ledger.DeviceCapacity && (r.unit == "memory" || strings.HasSuffix(r.unit, "/memory")) || r.unit == "memory" {
+		whole := new(big.Int).Quo(amount.Nano(), big.NewInt(gibi))
+		if scaled, err := ledger.FromNano(whole); err == nil {
+			return hours(scaled, decimals) + "Gi"
+		}
+	}
+	return hours(amount, decimals)
+}

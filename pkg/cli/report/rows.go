@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/devicequota/devicequota/pkg/accounting"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// columns are what may have rows of its own.
+var columns = []string{"queue", "class", "card", "namespace", "label", "day"}
+
+// group is what a row is about. What has no rows of its own is empty.
+type group struct {
+	queue, class, card, namespace, label, day string
+	// unit is what is counted: device, card, or the name of a capacity or resource. Different units cannot be added.
+	unit string
+}
+
+// row is a row of a report.
+type row struct {
+	group
+	// dimension is one of those that the row adds up.
+	dimension ledger.Dimension
+	sums      [3]ledger.Amount
+}
+
+// sum adds up what belongs to the same row. If parents has the queue above a queue, what the lower one used and waited for counts for
+// the higher one, too; what is idle there has not been taken from the guarantee of the higher one.
+func sum(all []usage, by []string, parents map[string]string) []*row {
+	rows := map[group]*row{}
+	for i := range all {
+		u := &all[i]
+		add(rows, u, u.Queue, by)
+		if u.Measure == accounting.GuaranteedIdle {
+			continue
+		}
+		seen := map[string]bool{u.Queue: true}
+		for above, found := parents[u.Queue]; found && !seen[above]; above, found = parents[above] {
+			seen[above] = true
+			add(rows, u, above, by)
+		}
+	}
+	return slices.SortedFunc(maps.Values(rows), func(a, b *row) int {
+		return cmp.Or(
+			cmp.Compare(a.day, b.day), cmp.Compare(a.queue, b.queue), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.label, b.label),
+			cmp.Compare(a.unit, b.unit), cmp.Compare(a.class, b.class), cmp.Compare(a.card, b.card),
+		)
+	})
+}
+
+func add(rows map[group]*row, u *usage, queue string, by []string) {
+	g := groupOf(u, queue, by)
+	if rows[g] == nil {
+		rows[g] = &row{group: g, dimension: u.Dimension}
+	}
+	if total, err := rows[g].sums[u.Measure].Add(u.amount); err == nil {
+		rows[g].sums[u.Measure] = total
+	}
+}
+
+func groupOf(u *usage, queue string, by []string) group {
+	g := group{unit: unitOf(u.Dimension)}
+	for _, column := range by {
+		switch {
+		case column == "queue":
+			g.queue = queue
+		case column == "class" && (u.Dimension.Kind == ledger.DeviceCount || u.Dimension.Kind == ledger.DeviceCapacity):
+			g.class = u.Dimension.Name
+		case column == "card" && u.Dimension.Kind == ledger.Card:
+			g.card = u.Dimension.Name
+		case column == "namespace":
+			g.namespace = u.Namespace
+		case column == "label":
+			g.label = u.Label
+		case column == "day":
+			g.day = u.day.UTC().Format(time.DateOnly)
+		}
+	}
+	return g
+}
+
+func unitOf(d ledger.Dimension) string {
+	switch d.Kind {
+	case ledger.DeviceCount:
+		return "device"
+	case ledger.Card:
+		return "card"
+	case ledger.DeviceCapacity:
+		return d.Capacity
+	default:
+		return d.Name
+	}
+}
+
+// value returns the value of a column.
+func (r *row) value(column string) string {
+	return map[string]string{
+		"queue": r.queue, "class": r.class, "card": r.card, "namespace": r.namespace, "label": r.label, "day": r.day,
+	}[column]
+}

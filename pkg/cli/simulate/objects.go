@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/clusterstate"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
+	"github.com/devicequota/devicequota/pkg/simulation"
+)
+
+// scheduler is the name by which pods ask for the scheduler that is simulated.
+const scheduler = "volcano"
+
+// harmless are kinds that files have beside workloads. Nothing of them becomes a pod.
+var harmless = []string{
+	"ConfigMap", "Secret", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Ingress", "NetworkPolicy", "HorizontalPodAutoscaler",
+}
+
+// tried is what files have.
+type tried struct {
+	// workloads are the objects of the files that become pods, or may.
+	workloads []clusterstate.Object
+	// state are the objects that are laid over the state.
+	state []clusterstate.Object
+	// ignored are those that change nothing.
+	ignored []string
+}
+
+// read reads the files. Objects that name no namespace get that of the context.
+func (c *command) read() (*tried, error) {
+	namespace := "default"
+	if named, _, err := c.Namespace(); err == nil {
+		namespace = named
+	}
+	all := &tried{}
+	for _, file := range c.files {
+		objects, err := c.open(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for i := range objects {
+			if err := all.add(&objects[i], namespace); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (c *command) open(file string) ([]clusterstate.Object, error) {
+	if file == "-" {
+		return clusterstate.Objects(c.In)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, errors.Unwrap(err) // the caller names the file
+	}
+	defer func(closer io.Closer) { _ = closer.Close() }(opened)
+	return clusterstate.Objects(opened)
+}
+
+func (t *tried) add(object *clusterstate.Object, namespace string) error {
+	if slices.Contains(harmless, object.GetKind()) {
+		t.ignored = append(t.ignored, object.GetKind()+" "+object.GetName())
+		return nil
+	}
+	if err := simulation.Check(object); err != nil {
+		return err
+	}
+	if simulation.Namespaced(object) && object.GetNamespace() == "" {
+		object.SetNamespace(namespace)
+	}
+	pods, replicated, err := simulation.PodsOf(object)
+	if err != nil {
+		return err
+	}
+	if !replicated {
+		pods = []clusterstate.Object{*object}
+	}
+	for i := range pods {
+		if err := forVolcano(object, &pods[i]); err != nil {
+			return err
+		}
+	}
+	t.workloads, t.state = append(t.workloads, *object), append(t.state, pods...)
+	return nil
+}
+
+// forVolcano refuses a pod of another scheduler: nothing says where that would put it.
+func forVolcano(object, pod *clusterstate.Object) error {
+	if pod.GetKind() != "Pod" {
+		return nil
+	}
+	node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	name, _, _ := unstructured.NestedString(pod.Object, "spec", "schedulerName")
+	if node != "" || name == scheduler {
+		return nil
+	}
+	if name == "" {
+		name = "default-scheduler"
+	}
+	return fmt.Errorf("%s %s: its pods are for the scheduler %s, which is not simulated: set schedulerName: %s", object.GetKind(), object.GetName(), name, scheduler)
+}
+
+// checkQuotas refuses quotas that are tried and that the scheduler could not read: it would go on with those before.
+func checkQuotas(before, after *clusterstate.State) error {
+	for i := range after.Items {
+		object := &after.Items[i]
+		if object.GetKind() != "Queue" {
+			continue
+		}
+		gvk := object.GroupVersionKind()
+		if same := before.Find(gvk.Group, gvk.Kind, "", object.GetName()); same != nil && apiequality.Semantic.DeepEqual(same.Object, object.Object) {
+			continue
+		}
+		var queue schedulingv1beta1.Queue
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &queue); err != nil {
+			return fmt.Errorf("the Queue %s is not valid: %w", object.GetName(), err)
+		}
+		dimensions := &ledger.Dimensions{}
+		_, err := quota.Devices(&queue, dimensions)
+		for _, annotation := range quota.CardAnnotations {
+			_, wrong := quota.Cards(&queue, annotation, dimensions)
+			err = errors.Join(err, wrong)
+		}
+		if err != nil {
+			return fmt.Errorf("the Queue %s is not valid: %w", object.GetName(), err)
+		}
+	}
+	return nil
+}

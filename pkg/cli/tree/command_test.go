@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/cli/clitest"
+)
+
+// scheduler serves queues that allocate one device more with each update. Each connection has two updates.
+func scheduler(t *testing.T, connections int) http.Handler {
+	queues := clitest.Read[v1alpha1.QueueList](t, "queues.yaml")
+	mux := http.NewServeMux()
+	const api = "/apis/visibility.devicequota.io/v1alpha1"
+	mux.HandleFunc(api+"/queues", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(queues); err != nil {
+			t.Error(err)
+		}
+		queues.Items[3].Figures[1].Allocated.Add(resource.MustParse("1"))
+	})
+	mux.HandleFunc(api+"/updates", func(w http.ResponseWriter, _ *http.Request) {
+		if connections > 0 {
+			fmt.Fprint(w, "data: {}\n\ndata: {}\n\n")
+		}
+		connections--
+	})
+	return mux
+}
+
+func TestWatchDrawsAfterEachUpdateUntilTheSchedulerIsGone(t *testing.T) {
+	o, stdout, _ := clitest.Options(t, scheduler(t, 2))
+	cmd := New(o)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs([]string{"vision", "--watch", "-d", "NVIDIA-L4"})
+	err := cmd.Execute()
+	if got, want := fmt.Sprint(err), "the scheduler has ended the stream of updates: run the command again"; got != want {
+		t.Errorf("got the error %q, want %q", got, want)
+	}
+	for devices := range 7 { // each of three connections draws at once, and two draw after two updates
+		if want := fmt.Sprintf("   %d       2   vision", devices); !strings.Contains(stdout.String(), want) {
+			t.Errorf("never drew %q:\n%s", want, stdout)
+		}
+	}
+}
+
+func TestProgramsGetWhatPeopleSee(t *testing.T) {
+	o, stdout, _ := clitest.Options(t, scheduler(t, 0))
+	cmd := New(o)
+	cmd.SetArgs([]string{"vision", "-o", "json"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	var got v1alpha1.QueueList
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Items) != 1 || got.Items[0].Name != "vision" || len(got.Items[0].Figures) != 2 {
+		t.Errorf("got %+v, want the two figures of vision", got.Items)
+	}
+}
+
+func TestCompletionOffersQueues(t *testing.T) {
+	o, _, _ := clitest.Options(t, scheduler(t, 0))
+	cmd := New(o)
+	cmd.SetContext(t.Context())
+	names, _ := cmd.ValidArgsFunction(cmd, nil, "r")
+	if got, want := strings.Join(names, " "), "research root"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if names, _ := cmd.ValidArgsFunction(cmd, []string{"research"}, ""); len(names) > 0 {
+		t.Errorf("offers a second queue: %v", names)
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+)
+
+// selection is what the user wants to see.
+type selection struct {
+	// queue selects a queue and those below it.
+	queue string
+	// dimensions selects dimensions by their names, DeviceClasses with all capacities.
+	dimensions []string
+	// all shows what no quota limits, too.
+	all bool
+}
+
+// of returns the queues and figures that are selected.
+func (s selection) of(queues *v1alpha1.QueueList) (*v1alpha1.QueueList, error) {
+	selected := *queues
+	selected.Items = nil
+	below := map[string]bool{}
+	for i := range queues.Items {
+		queue := &queues.Items[i]
+		if s.queue == "" || queue.Name == s.queue || below[queue.Parent] && queue.Parent != "" {
+			below[queue.Name] = true
+			selected.Items = append(selected.Items, *queue)
+		}
+	}
+	if s.queue != "" && len(selected.Items) == 0 {
+		return nil, fmt.Errorf("queue %q does not exist, or the scheduler has not read it yet: see kubectl get queues", s.queue)
+	}
+	limited := s.limited(selected.Items)
+	for i := range selected.Items {
+		queue := &selected.Items[i]
+		queue.Figures = slices.DeleteFunc(slices.Clone(queue.Figures), func(f v1alpha1.Figures) bool {
+			return !s.wants(f.Dimension) || !s.all && len(s.dimensions) == 0 && !limited[place{queue.Name, f.Dimension}]
+		})
+	}
+	return &selected, nil
+}
+
+// place is a dimension of a queue.
+type place struct {
+	queue     string
+	dimension v1alpha1.Dimension
+}
+
+// limited returns where a quota is in force, of the queue itself, of one above it, or of one below it.
+func (s selection) limited(queues []v1alpha1.Queue) map[place]bool {
+	limited := map[place]bool{}
+	for i := len(queues) - 1; i >= 0; i-- { // children before their parents
+		queue := &queues[i]
+		for _, f := range queue.Figures {
+			here := place{queue.Name, f.Dimension}
+			if limited[here] || f.Capability != nil || f.Deserved != nil || f.Guarantee != nil || f.LimitedBy != "" {
+				limited[here] = true
+				limited[place{queue.Parent, f.Dimension}] = true
+			}
+		}
+	}
+	return limited
+}
+
+func (s selection) wants(d v1alpha1.Dimension) bool {
+	return len(s.dimensions) == 0 || slices.Contains(s.dimensions, d.Name) || slices.Contains(s.dimensions, d.String())
+}

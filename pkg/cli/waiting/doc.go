@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package waiting is the command kubectl devicequota waiting: which workloads wait, and why.
+package waiting

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waiting
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/cli"
+	"github.com/devicequota/devicequota/pkg/cli/term"
+)
+
+// waiting returns the workloads of some queues, or of all, that wait, by queue. The scheduler has sorted them by age.
+func waiting(workloads []v1alpha1.Workload, queues []string) []v1alpha1.Workload {
+	selected := []v1alpha1.Workload{}
+	for i := range workloads {
+		if w := &workloads[i]; w.Waits != nil && (len(queues) == 0 || slices.Contains(queues, w.Queue)) {
+			selected = append(selected, *w)
+		}
+	}
+	slices.SortStableFunc(selected, func(a, b v1alpha1.Workload) int { return cmp.Compare(a.Queue, b.Queue) })
+	return selected
+}
+
+// view is how workloads are shown.
+type view struct {
+	namespaces bool
+	now        time.Time
+}
+
+// draw writes one line for each workload.
+func (v view) draw(w io.Writer, workloads *v1alpha1.WorkloadList, style term.Style) error {
+	table := &term.Table{Columns: v.columns(term.Column{Title: "QUEUE"}, term.Column{Title: "REASON", Drop: 2}, term.Column{Title: "MESSAGE", Cut: true})}
+	for i := range workloads.Items {
+		workload := &workloads.Items[i]
+		cells := append([]term.Cell{{Text: workload.Queue}}, v.cells(workload)...)
+		table.Row(append(cells, term.Cell{Text: cli.OrDash(workload.Waits.Reason)}, term.Cell{Text: workload.Waits.Message})...)
+	}
+	return table.Write(w, style)
+}
+
+// columns returns those that say which workload it is, between the one before and those after.
+func (v view) columns(before term.Column, after ...term.Column) []term.Column {
+	columns := []term.Column{before}
+	if v.namespaces {
+		columns = append(columns, term.Column{Title: "NAMESPACE"})
+	}
+	columns = append(columns, term.Column{Title: "WORKLOAD"}, term.Column{Title: "PHASE", Drop: 1}, term.Column{Title: "PODS", Right: true}, term.Column{Title: "AGE"})
+	return append(columns, after...)
+}
+
+func (v view) cells(w *v1alpha1.Workload) []term.Cell {
+	var cells []term.Cell
+	if v.namespaces {
+		cells = append(cells, term.Cell{Text: w.Namespace})
+	}
+	return append(cells, term.Cell{Text: name(w)}, term.Cell{Text: cli.OrDash(w.Phase)}, term.Cell{Text: pods(w)}, term.Cell{Text: cli.FormatAge(&w.Created, v.now)})
+}
+
+// name returns the name under which people know a workload: that of its owner, if it can be explained.
+func name(w *v1alpha1.Workload) string {
+	if w.Owner != nil && (w.Owner.Kind == "Job" || w.Owner.Kind == "Pod") {
+		return cli.FormatObject(*w.Owner)
+	}
+	return cli.FormatObject(v1alpha1.Object{Kind: "PodGroup", Name: w.Name})
+}
+
+// pods returns how many pods run of how many there must be, or are.
+func pods(w *v1alpha1.Workload) string {
+	all := int32(0)
+	for _, n := range w.Pods {
+		all += n
+	}
+	return fmt.Sprintf("%d/%d", w.Pods["Running"], max(all, w.MinMember))
+}
+
+// group is what workloads of one queue have in common that wait for the same thing.
+type group struct {
+	queue, reason, message string
+	dimension              v1alpha1.Dimension
+}
+
+// groupOf leaves out the numbers of a single workload, if a quota refuses.
+func groupOf(w *v1alpha1.Workload) group {
+	g := group{queue: w.Queue, reason: w.Waits.Reason}
+	if w.Waits.Dimension == nil {
+		g.message = w.Waits.Message
+		return g
+	}
+	g.dimension = *w.Waits.Dimension
+	g.message = "no room for " + g.dimension.String() + " in queue " + w.Waits.Queue
+	if w.Waits.Limit != "" {
+		g.message += ", which may have " + w.Waits.Limit
+	}
+	return g
+}
+
+// drawGroups writes workloads that wait for the same reason below this reason.
+func (v view) drawGroups(w io.Writer, workloads *v1alpha1.WorkloadList, style term.Style) error {
+	var order []group
+	members := map[group][]*v1alpha1.Workload{}
+	for i := range workloads.Items {
+		workload := &workloads.Items[i]
+		g := groupOf(workload)
+		if members[g] == nil {
+			order = append(order, g)
+		}
+		members[g] = append(members[g], workload)
+	}
+	table := &term.Table{Columns: v.columns(term.Column{Title: "QUEUE"}, term.Column{Title: "PRIORITY", Right: true},
+		term.Column{Title: "ASKED FOR", Right: true, Optional: true}, term.Column{Title: "WOULD BE", Right: true, Optional: true}, term.Column{Title: "POD GROUP"})}
+	for _, g := range order {
+		text := g.message
+		if g.reason != "" {
+			text = g.reason + ": " + text
+		}
+		if n := len(members[g]); n > 1 {
+			text = fmt.Sprintf("%d workloads wait in queue %s: %s", n, g.queue, text)
+		} else {
+			text = fmt.Sprintf("1 workload waits in queue %s: %s", g.queue, text)
+		}
+		table.Line("", "    ", term.Cell{Text: text, Colour: term.Bold})
+		for _, workload := range members[g] {
+			cells := append([]term.Cell{{Text: "  " + workload.Queue}}, v.cells(workload)...)
+			table.Row(append(cells, term.Cell{Text: fmt.Sprint(workload.Priority)}, term.Cell{Text: cli.OrDash(workload.Waits.Requested)},
+				term.Cell{Text: cli.OrDash(workload.Waits.WouldBe)}, term.Cell{Text: workload.Name})...)
+		}
+	}
+	return table.Write(w, style)
+}
