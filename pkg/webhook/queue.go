@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+// readQueue reads the quotas of a queue. The warnings are about numbers that the scheduler takes, and reports as events.
+func readQueue(raw []byte) (readings []reading, warnings []string, err error) {
+	queue := &schedulingv1beta1.Queue{}
+	if err := json.Unmarshal(raw, queue); err != nil {
+		return nil, nil, err
+	}
+	dimensions := &ledger.Dimensions{}
+	var cards quota.Limits
+	for i, into := range []*ledger.Amounts{&cards.Capability, &cards.Deserved, &cards.Guarantee} {
+		annotation := quota.CardAnnotations[i]
+		amounts, err := quota.Cards(queue, annotation, dimensions)
+		*into = amounts
+		readings = append(readings, reading{annotation + ": " + queue.Annotations[annotation], err})
+	}
+	field, err := json.Marshal(queue.Spec.DRA)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := json.Marshal(quota.KeysOf(queue))
+	if err != nil {
+		return nil, nil, err
+	}
+	_, fieldErr := quota.DevicesInField(queue, dimensions)
+	_, keysErr := quota.KeysOf(queue).Limits(dimensions)
+	readings = append(readings, reading{"spec.dra: " + string(field), fieldErr}, reading{"keys: " + string(keys), keysErr})
+	return readings, doubts(queue, cards, dimensions), nil
+}
+
+// doubts tells of numbers that contradict each other, in the words of the scheduler's events.
+func doubts(queue *schedulingv1beta1.Queue, cards quota.Limits, dimensions *ledger.Dimensions) []string {
+	found := mistakes.Problems{}
+	if c, any := quota.ContradictionOfCards(cards); any {
+		found.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension),
+			mistakes.AnnotatedCards{Annotation: c.More, Count: c.Number}, mistakes.AnnotatedCards{Annotation: c.Bound, Count: c.Limit})
+	}
+	// Nothing is known of the drivers, so a capacity with a domain may be another thing than one without.
+	for _, twice := range quota.DevicesListedTwice(queue, dimensions, func(string) bool { return true }) {
+		found.DevicesListedTwice(queue.Name,
+			mistakes.ListedDevices{Field: twice.Field, Dimension: twice.Dimension, Number: twice.Number},
+			mistakes.ListedDevices{Field: twice.Other, Dimension: twice.OtherDimension, Number: twice.OtherNumber})
+	}
+	// Lists that cannot be read are refused. Contradictions in spec.dra alone are refused by the schema.
+	if devices, err := quota.Devices(queue, dimensions); err == nil {
+		if c, any := quota.ContradictionOfDevices(devices); any {
+			found.ContradictoryDevices(queue.Name, dimensions.Dimension(c.Dimension), c.More, c.Number, c.Bound, c.Limit)
+		}
+	}
+	return slices.Sorted(maps.Values(found))
+}

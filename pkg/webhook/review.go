@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// Path is where the webhook configuration finds the handler.
+const Path = "/validate"
+
+// Handler answers the requests of the API server.
+func Handler() http.Handler {
+	return &ctrladmission.Webhook{Handler: ctrladmission.HandlerFunc(func(_ context.Context, request ctrladmission.Request) ctrladmission.Response {
+		return review(&request)
+	})}
+}
+
+// reading is something that the scheduler reads in an object.
+type reading struct {
+	// input is what is read, with its place. What an object had before is not refused.
+	input string
+	// err says why the scheduler cannot read it.
+	err error
+}
+
+// review refuses an object in which the scheduler could not read something that is new.
+func review(request *ctrladmission.Request) ctrladmission.Response {
+	readings := readTemplates
+	if request.Resource.Resource == "queues" {
+		readings = readQueue
+	}
+	after, warnings, err := readings(request.Object.Raw)
+	if err != nil {
+		return refused(request, []string{fmt.Sprintf("it cannot be read: %v", err)})
+	}
+	var before []reading
+	if len(request.OldObject.Raw) > 0 {
+		before, _, _ = readings(request.OldObject.Raw) // an object that could not be read had nothing that counts
+	}
+	var reasons []string
+	for _, r := range after {
+		if r.err != nil && !slices.ContainsFunc(before, func(b reading) bool { return b.input == r.input }) {
+			reasons = append(reasons, r.err.Error())
+		}
+	}
+	if len(reasons) > 0 {
+		return refused(request, reasons)
+	}
+	return ctrladmission.Allowed("").WithWarnings(warnings...)
+}
+
+// refused has the status that the API server gives to objects that break the rules of their schema.
+func refused(request *ctrladmission.Request, reasons []string) ctrladmission.Response {
+	response := ctrladmission.Denied("")
+	name := cmp.Or(request.Name, "without a name")
+	response.Result = &metav1.Status{
+		Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+		Message: fmt.Sprintf("%s %s: %s", request.Kind.Kind, name, strings.Join(reasons, "; ")),
+	}
+	return response
+}
