@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+import (
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// changeTakes is how long a request may take from the admission webhook to the store. It is the API server's default
+// limit for a whole request, and some more for clocks that differ.
+const changeTakes = 65 * time.Second
+
+// Change says that an update of the workload has been admitted that may need more. Until the update is stored, or has
+// failed, nobody knows what the workload needs, so that nothing is granted.
+type Change struct {
+	// Replaces is the resource version of the workload that the update replaces.
+	Replaces string `json:"replaces"`
+	// Time is when the update was admitted.
+	Time metav1.Time `json:"time"`
+}
+
+// Annotation returns the text of a ChangeAnnotation.
+func (c *Change) Annotation() string {
+	text, _ := json.Marshal(c) // it has no field that cannot be marshaled
+	return string(text)
+}
+
+// ParseChange reads a ChangeAnnotation. The error says what is wrong.
+func ParseChange(text string) (*Change, error) {
+	c := &Change{}
+	if err := json.Unmarshal([]byte(text), c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Pending reports whether the update may still be stored, given the version of the workload that is known, and until when
+// at the latest. The receiver may be nil.
+func (c *Change) Pending(known string, now time.Time) (time.Time, bool) {
+	if c == nil || workload.Newer(known, c.Replaces) {
+		return time.Time{}, false
+	}
+	until := c.Time.Add(changeTakes)
+	return until, until.After(now)
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// ParseHold reads a HoldAnnotation. The error says what is wrong.
+func ParseHold(text string) (*Hold, error) {
+	h := &Hold{}
+	if err := json.Unmarshal([]byte(text), h); err != nil {
+		return nil, err
+	}
+	if known := []Reason{Waiting, Growing, Returning}; !slices.Contains(known, h.Reason) {
+		return nil, fmt.Errorf("reason %q is none of %q", h.Reason, known)
+	}
+	return h, nil
+}
+
+// ParseGrant reads a GrantAnnotation. The error says what is wrong.
+func ParseGrant(text string) (*Grant, error) {
+	g := &Grant{}
+	if err := json.Unmarshal([]byte(text), g); err != nil {
+		return nil, err
+	}
+	if g.Queue == "" {
+		return nil, errors.New("queue is empty")
+	}
+	amounts := NormalAmounts(g.Amounts)
+	for i, a := range amounts {
+		if a.Amount.Sign() < 0 {
+			return nil, fmt.Errorf("the amount of %s is %s: it must not be negative", a.Dimension, a.Amount)
+		}
+		if i > 0 && a.Dimension == amounts[i-1].Dimension {
+			return nil, fmt.Errorf("%s %s occurs twice", kinds[a.Dimension.Kind], a.Dimension)
+		}
+	}
+	g.Amounts = amounts
+	if g.Decided.IsZero() {
+		g.Decided = g.Time
+	}
+	return g, nil
+}
+
+// ParseRequeue reads a RequeueAnnotation. The error says what is wrong.
+func ParseRequeue(text string) (*Requeue, error) {
+	r := &Requeue{}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, err
+	}
+	if r.Attempts < 0 {
+		return nil, fmt.Errorf("attempts is %d: it must not be negative", r.Attempts)
+	}
+	return r, nil
+}
+
+// NormalAmounts returns the amounts that are not zero, in the order that a Grant has.
+func NormalAmounts(amounts []Amount) []Amount {
+	normal := slices.DeleteFunc(slices.Clone(amounts), func(a Amount) bool { return a.Amount == ledger.Amount{} })
+	slices.SortFunc(normal, func(a, b Amount) int {
+		x, y := a.Dimension, b.Dimension
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Capacity, y.Capacity), cmp.Compare(x.Kind, y.Kind))
+	})
+	return normal
+}
+
+// Annotation returns the text of a HoldAnnotation.
+func (h *Hold) Annotation() string { return encode(h) }
+
+// Annotation returns the text of a GrantAnnotation.
+func (g *Grant) Annotation() string {
+	return encode(Grant{Queue: g.Queue, Time: g.Time, Decided: g.Decided, Amounts: NormalAmounts(g.Amounts)})
+}
+
+// Annotation returns the text of a RequeueAnnotation.
+func (r *Requeue) Annotation() string { return encode(r) }
+
+func encode(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // the types above have nothing that JSON lacks
+	}
+	return string(text)
+}
+
+// kinds has the names of kinds of dimensions in annotations.
+var kinds = map[ledger.Kind]string{
+	ledger.Resource: "Resource", ledger.Card: "Card", ledger.DeviceCount: "DeviceCount", ledger.DeviceCapacity: "DeviceCapacity",
+}
+
+// amount is an Amount in an annotation.
+type amount struct {
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Capacity string `json:"capacity,omitempty"`
+	// Amount is a decimal number, which is exact.
+	Amount string `json:"amount"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (a Amount) MarshalJSON() ([]byte, error) {
+	return json.Marshal(amount{Kind: kinds[a.Dimension.Kind], Name: a.Dimension.Name, Capacity: a.Dimension.Capacity, Amount: a.Amount.String()})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	var written amount
+	if err := json.Unmarshal(text, &written); err != nil {
+		return err
+	}
+	d := ledger.Dimension{Name: written.Name, Capacity: written.Capacity}
+	known := false
+	for kind, name := range kinds {
+		if name == written.Kind {
+			d.Kind, known = kind, true
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("%q is no kind of a dimension", written.Kind)
+	case d.Name == "":
+		return fmt.Errorf("a dimension of kind %s has no name", written.Kind)
+	case (d.Kind == ledger.DeviceCapacity) != (d.Capacity != ""):
+		return fmt.Errorf("%s %s has capacity %q: a DeviceCapacity names one, and nothing else does", written.Kind, d.Name, d.Capacity)
+	}
+	value, err := parseAmount(written.Amount)
+	if err != nil {
+		return fmt.Errorf("the amount of %s: %w", d, err)
+	}
+	a.Dimension, a.Amount = d, value
+	return nil
+}
+
+// parseAmount reads what Amount.String writes.
+func parseAmount(text string) (ledger.Amount, error) {
+	const longest, decimals = 64, 9
+	whole, fraction, point := strings.Cut(text, ".")
+	digits := strings.TrimPrefix(whole, "-") + fraction
+	if len(text) > longest || whole == "" || whole == "-" || point && fraction == "" || len(fraction) > decimals ||
+		strings.Trim(digits, "0123456789") != "" {
+		return ledger.Amount{}, fmt.Errorf("%.70q is no decimal number of at most %d decimals", text, decimals)
+	}
+	unscaled, _ := new(big.Int).SetString(digits, 10)
+	if strings.HasPrefix(whole, "-") {
+		unscaled.Neg(unscaled)
+	}
+	return ledger.FromDecimal(unscaled, int32(len(fraction)))
+}

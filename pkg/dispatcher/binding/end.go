@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+import (
+	"slices"
+	"strings"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// executionNamespace is what the name of the namespace of a cluster's Works begins with.
+const executionNamespace = "karmada-es-"
+
+// ClusterOf returns the name of the cluster that a Work goes to.
+func ClusterOf(work *workv1alpha1.Work) string {
+	return strings.TrimPrefix(work.Namespace, executionNamespace)
+}
+
+// end reports how the workload has ended in all of its clusters, false if it has not. A cluster that has not reported, or
+// one that it is only just leaving, may still run it. A status that cannot be read is no end.
+func end(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) (string, bool) {
+	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
+	ends := map[string]string{}
+	for i := range rb.Status.AggregatedStatus {
+		item := &rb.Status.AggregatedStatus[i]
+		if item.Status == nil {
+			continue
+		}
+		if ended, finished, _ := workload.Finished(kind, item.Status.Raw); finished {
+			ends[item.ClusterName] = ended
+		}
+	}
+	for _, work := range works {
+		if ends[ClusterOf(work)] == "" {
+			return "", false
+		}
+	}
+	var words, each []string
+	for _, cluster := range clusters {
+		ended := ends[cluster]
+		if ended == "" {
+			return "", false
+		}
+		if !slices.Contains(words, ended) {
+			words = append(words, ended)
+		}
+		each = append(each, ended+" in cluster "+cluster)
+	}
+	if len(words) > 1 {
+		words = each
+	}
+	return strings.Join(words, ", "), len(clusters) > 0
+}

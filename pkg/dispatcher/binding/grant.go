@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Grant is what a binding may use, and the queue that is charged for it.
+type Grant struct {
+	// Queue is charged, whatever queue the workload names by now.
+	Queue string `json:"queue"`
+	// Time is when the grant was made. Growth does not change it.
+	Time metav1.Time `json:"time"`
+	// Decided is when it was decided what the amounts are. It is Time unless they have changed since.
+	Decided metav1.Time `json:"decided"`
+	// Amounts has no entry that is zero, and each dimension once, in the order of their names.
+	Amounts []Amount `json:"amounts"`
+}
+
+// Amount is an amount of one dimension.
+type Amount struct {
+	Dimension ledger.Dimension
+	Amount    ledger.Amount
+}
+
+// Requeue is when a binding that was granted room in vain may be tried again.
+type Requeue struct {
+	// Attempts is how many grants were in vain since the workload was last scheduled.
+	Attempts int `json:"attempts"`
+	// NotBefore is when the binding may be tried again.
+	NotBefore metav1.Time `json:"notBefore"`
+	// Reason says why the last grant was in vain, for people.
+	Reason string `json:"reason"`
+}

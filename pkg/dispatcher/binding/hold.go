@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+// Reason is why the dispatcher holds a binding.
+type Reason string
+
+const (
+	// Waiting means that nothing has been granted yet. No cluster may be chosen.
+	Waiting Reason = "Waiting"
+	// Growing means that the workload has grown beyond its grant. What runs goes on, and member clusters do not see the
+	// growth.
+	Growing Reason = "Growing"
+	// Returning means that the grant is being taken back: the clusters have been cleared, and the grant ends when the
+	// last Work is gone. Then the binding waits again.
+	Returning Reason = "Returning"
+)
+
+// Hold is what the dispatcher has suspended. It always includes spec.suspension.scheduling.
+type Hold struct {
+	Reason Reason `json:"reason"`
+	// Queue is the queue that the workload named when it was held, empty if it named none. It counts only for kinds of
+	// workloads that the dispatcher cannot read.
+	Queue string `json:"queue,omitempty"`
+	// Dispatching says that the dispatcher has set spec.suspension.dispatching as well. It is false if a policy had set
+	// it already.
+	Dispatching bool `json:"dispatching,omitempty"`
+	// KeepScheduling says that somebody else had suspended scheduling already, so that it stays suspended when the hold ends.
+	KeepScheduling bool `json:"keepScheduling,omitempty"`
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+import (
+	"slices"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/utils/ptr"
+)
+
+// The functions below return JSON merge patches. A patch applies to the resourceVersion of the binding that it was made
+// from, and to no other. It contains the fields that it changes, and nothing else. The binding is not changed.
+
+// PatchGrant grants a binding what it needs: what its hold has suspended is lifted. A binding that has been granted
+// something before is granted these amounts in place of it.
+func PatchGrant(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant) []byte {
+	p := patchOf(rb)
+	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
+	p.forgetChange(rb)
+	p.setFinalizers(withFinalizer(rb))
+	if hold != nil {
+		p.annotate(HoldAnnotation, nil)
+		if !hold.KeepScheduling {
+			p.suspend("scheduling", false)
+		}
+		if hold.Dispatching {
+			p.suspend("dispatching", false)
+		}
+	}
+	return p.text()
+}
+
+// PatchAdopt records what a binding is charged that runs although it was never granted anything.
+func PatchAdopt(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
+	return PatchGrant(rb, nil, grant)
+}
+
+// PatchAmounts replaces the grant of a binding, and leaves it suspended or not as it is.
+func PatchAmounts(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
+	p := patchOf(rb)
+	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
+	p.forgetChange(rb)
+	return p.text()
+}
+
+// forgetChange removes the record of an update that has been stored or has failed.
+func (p *patch) forgetChange(rb *workv1alpha2.ResourceBinding) {
+	if _, changes := rb.Annotations[ChangeAnnotation]; changes {
+		p.annotate(ChangeAnnotation, nil)
+	}
+}
+
+// PatchChange records that an update of the workload has been admitted, so that nothing is granted, and no grant shrinks, for
+// what the workload was before.
+func PatchChange(rb *workv1alpha2.ResourceBinding, change *Change) []byte {
+	p := patchOf(rb)
+	p.annotate(ChangeAnnotation, ptr.To(change.Annotation()))
+	return p.text()
+}
+
+// PatchHoldGrowth is PatchChange for an update that needs more than was granted: member clusters must not see it. Hold is
+// the one that the binding has, nil if it has none. What waits or is being taken back is held already.
+func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, change *Change) []byte {
+	if hold != nil && hold.Reason != Growing {
+		return PatchChange(rb, change)
+	}
+	p := patchOf(rb)
+	p.annotate(ChangeAnnotation, ptr.To(change.Annotation()))
+	scheduling, dispatching := rb.Spec.SchedulingSuspended(), DispatchingSuspended(rb)
+	next := Hold{Reason: Growing, Queue: queue, Dispatching: !dispatching, KeepScheduling: scheduling}
+	if hold != nil {
+		next = *hold
+		next.Dispatching = hold.Dispatching || !dispatching
+		next.KeepScheduling = hold.KeepScheduling && scheduling
+	}
+	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))
+	p.suspend("scheduling", true)
+	p.suspend("dispatching", true)
+	return p.text()
+}
+
+// PatchTakeBack begins to take a grant back: the workload is removed from all clusters, and stays charged until its Works
+// are gone. Hold is the one that the binding has, nil if it has none.
+func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, requeue *Requeue) []byte {
+	next := Hold{Reason: Returning, Queue: queue, KeepScheduling: hold == nil && rb.Spec.SchedulingSuspended()}
+	if hold != nil {
+		next = *hold
+		next.Reason = Returning
+	}
+	p := patchOf(rb)
+	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))
+	p.annotate(RequeueAnnotation, ptr.To(requeue.Annotation()))
+	p.suspend("scheduling", true)
+	p.spec()["clusters"] = nil
+	return p.text()
+}
+
+// PatchEndGrant ends the grant of a binding that has been taken back: the binding waits again.
+func PatchEndGrant(rb *workv1alpha2.ResourceBinding, hold *Hold) []byte {
+	next := *hold
+	next.Reason = Waiting
+	p := patchOf(rb)
+	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))
+	p.annotate(GrantAnnotation, nil)
+	p.setFinalizers(withoutFinalizer(rb))
+	return p.text()
+}
+
+// PatchRemoveFinalizer lets a binding go that is being deleted.
+func PatchRemoveFinalizer(rb *workv1alpha2.ResourceBinding) []byte {
+	p := patchOf(rb)
+	p.setFinalizers(withoutFinalizer(rb))
+	return p.text()
+}
+
+// PatchForgetRequeue removes the record of grants in vain from a binding that a cluster runs.
+func PatchForgetRequeue(rb *workv1alpha2.ResourceBinding) []byte {
+	p := patchOf(rb)
+	p.annotate(RequeueAnnotation, nil)
+	return p.text()
+}
+
+// DispatchingSuspended reports whether no cluster gets changes of the object.
+func DispatchingSuspended(rb *workv1alpha2.ResourceBinding) bool {
+	return rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)
+}
+
+func withFinalizer(rb *workv1alpha2.ResourceBinding) []string {
+	return append(withoutFinalizer(rb), Finalizer)
+}
+
+func withoutFinalizer(rb *workv1alpha2.ResourceBinding) []string {
+	return slices.DeleteFunc(slices.Clone(rb.Finalizers), func(f string) bool { return f == Finalizer })
+}
+
+// patch is a JSON merge patch. Nil removes a field.
+type patch map[string]any
+
+func patchOf(rb *workv1alpha2.ResourceBinding) patch {
+	return patch{"metadata": map[string]any{"resourceVersion": rb.ResourceVersion}}
+}
+
+func (p patch) text() []byte { return []byte(encode(p)) }
+
+// part returns a nested object, which it adds if it is not there.
+func part(of map[string]any, name string) map[string]any {
+	inner, is := of[name].(map[string]any)
+	if !is {
+		inner = map[string]any{}
+		of[name] = inner
+	}
+	return inner
+}
+
+func (p patch) spec() map[string]any { return part(p, "spec") }
+
+// annotate sets an annotation, or removes it if the text is nil.
+func (p patch) annotate(name string, text *string) {
+	part(part(p, "metadata"), "annotations")[name] = text
+}
+
+func (p patch) suspend(field string, suspended bool) {
+	part(p.spec(), "suspension")[field] = suspended
+}
+
+// setFinalizers sets the whole list, because a merge patch cannot change an entry of it.
+func (p patch) setFinalizers(finalizers []string) {
+	part(p, "metadata")["finalizers"] = finalizers
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// readPlacement finds out whether a binding that was granted something runs nowhere.
+func (s *State) readPlacement(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) {
+	held := s.Hold != nil && s.Hold.Reason != Growing || s.Hold == nil && rb.Annotations[HoldAnnotation] != ""
+	if s.Grant == nil || held || s.Deleting || s.SuspendedByOthers || s.Finished {
+		return
+	}
+	if len(clusters) == 0 {
+		s.readUnscheduled(rb)
+	} else {
+		s.readNotApplied(rb, clusters, works)
+	}
+}
+
+// readUnscheduled reads a binding without clusters. The scheduler writes the generation that it has observed only if it
+// succeeds, so that its last refusal counts, whatever generation it was about. Success without clusters means that there
+// are no replicas. Success with an older generation is that of a former grant, or the clusters have been taken away and
+// the scheduler has not answered yet.
+func (s *State) readUnscheduled(rb *workv1alpha2.ResourceBinding) {
+	granted := s.Grant.Time.Time
+	scheduled := meta.FindStatusCondition(rb.Status.Conditions, workv1alpha2.Scheduled)
+	switch {
+	case s.Hold != nil && len(s.Grant.Amounts) == 0:
+		// It has grown from nothing, and holds nothing.
+	case scheduled != nil && scheduled.Status == metav1.ConditionFalse:
+		s.NotPlaced, s.PlacedUntil = true, latest(granted, scheduled.LastTransitionTime.Time)
+		s.WhyNotPlaced = cmp.Or(scheduled.Message, scheduled.Reason)
+	case scheduled != nil && rb.Status.SchedulerObservedGeneration == rb.Generation:
+	case rb.Status.LastScheduledTime != nil && !rb.Status.LastScheduledTime.Time.Before(granted):
+	default:
+		s.NotPlaced, s.PlacedUntil = true, granted
+		s.WhyNotPlaced = "Karmada's scheduler has not tried yet"
+	}
+	s.WhyNotPlaced = strings.TrimRight(s.WhyNotPlaced, ". ")
+	if s.NotPlaced && s.NoPolicy {
+		s.WhyNotPlaced = "no policy matches the workload"
+	}
+}
+
+// readNotApplied reads a binding with clusters. Karmada does not say where an update of what runs has failed. A status in a
+// Work tells that its cluster has accepted the workload before.
+func (s *State) readNotApplied(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) {
+	applied := slices.ContainsFunc(rb.Status.AggregatedStatus, func(item workv1alpha2.AggregatedStatusItem) bool {
+		return item.Applied && slices.Contains(clusters, item.ClusterName)
+	})
+	reported := slices.ContainsFunc(works, func(work *workv1alpha1.Work) bool { return len(work.Status.ManifestStatuses) > 0 })
+	if applied || reported {
+		return
+	}
+	s.NotPlaced, s.PlacedUntil = true, s.Grant.Time.Time
+	for _, condition := range []string{workv1alpha2.Scheduled, workv1alpha2.FullyApplied} {
+		if c := meta.FindStatusCondition(rb.Status.Conditions, condition); c != nil {
+			s.PlacedUntil = latest(s.PlacedUntil, c.LastTransitionTime.Time)
+		}
+	}
+	var why []string
+	for i := range rb.Status.AggregatedStatus {
+		if item := &rb.Status.AggregatedStatus[i]; item.AppliedMessage != "" && slices.Contains(clusters, item.ClusterName) {
+			why = append(why, "cluster "+item.ClusterName+": "+item.AppliedMessage)
+		}
+	}
+	s.WhyNotPlaced = cmp.Or(strings.Join(why, "; "), "no cluster has said yet that it runs the workload")
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binding
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+)
+
+// Read returns where a binding stands. Works are those that have its permanent ID, also those that are being deleted.
+func Read(rb *workv1alpha2.ResourceBinding, works []*workv1alpha1.Work) State {
+	s := State{
+		NoPolicy: rb.Spec.Placement == nil ||
+			rb.Labels[policyv1alpha1.PropagationPolicyPermanentIDLabel] == "" && rb.Labels[policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel] == "",
+		Deleting: rb.DeletionTimestamp != nil,
+	}
+	var errs []error
+	s.Hold = read(rb, HoldAnnotation, ParseHold, &errs)
+	s.Grant = read(rb, GrantAnnotation, ParseGrant, &errs)
+	s.Requeue = read(rb, RequeueAnnotation, ParseRequeue, &errs)
+	s.Change = read(rb, ChangeAnnotation, ParseChange, &errs)
+	s.Err = errors.Join(errs...)
+
+	_, held := rb.Annotations[HoldAnnotation]
+	suspended := rb.Spec.SchedulingSuspended()
+	s.SuspendedByOthers = suspended && (!held || s.Hold != nil && s.Hold.KeepScheduling)
+	clusters := Clusters(rb)
+	s.MayRun = !suspended || len(clusters) > 0 || len(works) > 0
+	s.Ended, s.Finished = end(rb, clusters, works)
+	s.readPlacement(rb, clusters, works)
+	return s
+}
+
+// read returns the content of an annotation, nil if there is none or it cannot be read.
+func read[T any](rb *workv1alpha2.ResourceBinding, annotation string, parse func(string) (*T, error), errs *[]error) *T {
+	text, given := rb.Annotations[annotation]
+	if !given {
+		return nil
+	}
+	value, err := parse(text)
+	if err != nil {
+		*errs = append(*errs, fmt.Errorf("annotation %s of ResourceBinding %s/%s cannot be read: %w", annotation, rb.Namespace, rb.Name, err))
+		return nil
+	}
+	return value
+}
+
+// Clusters returns the names of the clusters that the workload goes to, or that it is being evicted from, each once: those
+// that were chosen for the binding, and those that were chosen for bindings that depend on it.
+func Clusters(rb *workv1alpha2.ResourceBinding) []string {
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range rb.Spec.Clusters {
+		add(rb.Spec.Clusters[i].Name)
+	}
+	for i := range rb.Spec.RequiredBy {
+		for _, c := range rb.Spec.RequiredBy[i].Clusters {
+			add(c.Name)
+		}
+	}
+	for i := range rb.Spec.GracefulEvictionTasks {
+		add(rb.Spec.GracefulEvictionTasks[i].FromCluster)
+	}
+	return names
+}

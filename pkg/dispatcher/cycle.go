@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// decision is what the dispatcher does about a workload.
+type decision struct {
+	// Decision is what it tells people. Its kind is empty if there is nothing to tell.
+	report.Decision
+	// patch is what is written to the binding, nil if nothing is.
+	patch []byte
+	// frees says that the grant ends as a whole. It ends only if the API server has no Work of the binding.
+	frees bool
+	// counted says that it is about what the workload needs.
+	counted bool
+	// err says why the patch was not accepted.
+	err error
+}
+
+// cycle decides about all workloads of one snapshot. It reads and writes nothing outside.
+type cycle struct {
+	*framework.Session
+	config *framework.Config
+	// ends are decisions that end or reduce grants. Grants may need the room that these leave.
+	ends, grants []decision
+	// victims are workloads that must go so that others get what they deserve.
+	victims []decision
+	// told are decisions that write nothing.
+	told []report.Decision
+	// blocked has who waits first for a dimension in a queue, by the name of the queue.
+	blocked map[string][]blocker
+	// asked has the queues for which somebody has been asked to give something back.
+	asked map[string]bool
+	// waiting has those that wait for room, by queue.
+	waiting map[string][]*framework.Workload
+	// memory outlives the cycle.
+	memory *memory
+	// next is when something is due without a change, zero if nothing is.
+	next time.Time
+}
+
+// newCycle begins a cycle on a session that is open.
+func newCycle(config *framework.Config, session *framework.Session, memory *memory) *cycle {
+	return &cycle{
+		Session: session, config: config, memory: memory, waiting: map[string][]*framework.Workload{},
+		told: make([]report.Decision, 0, len(session.Workloads)), blocked: map[string][]blocker{}, asked: map[string]bool{},
+	}
+}
+
+// tendAll decides about all workloads what needs no room.
+func (c *cycle) tendAll() {
+	for _, w := range c.Workloads {
+		if c.tend(w) {
+			c.waiting[w.Queue] = append(c.waiting[w.Queue], w)
+		}
+	}
+}
+
+// free lets others have the room of the grants whose end has been written.
+func (c *cycle) free() {
+	for i := range c.ends {
+		if d := &c.ends[i]; d.frees && d.err == nil {
+			c.Deallocate(d.Workload)
+		}
+	}
+}
+
+// tell notes a decision that writes nothing.
+func (c *cycle) tell(d report.Decision) { c.told = append(c.told, d) }
+
+// end notes a decision that ends or reduces a grant.
+func (c *cycle) end(d report.Decision, patch []byte) {
+	c.ends = append(c.ends, decision{Decision: d, patch: patch})
+}
+
+// regrant notes a decision that makes a grant what the workload needs.
+func (c *cycle) regrant(d report.Decision, patch []byte) {
+	c.ends = append(c.ends, decision{Decision: d, patch: patch, counted: true})
+}
+
+// endAll notes a decision that ends a grant as a whole, because nothing of the workload runs any more.
+func (c *cycle) endAll(d report.Decision, patch []byte) {
+	c.ends = append(c.ends, decision{Decision: d, patch: patch, frees: true})
+}
+
+// grant notes a decision that grants a workload all that it needs.
+func (c *cycle) grant(d report.Decision, patch []byte) {
+	c.grants = append(c.grants, decision{Decision: d, patch: patch, counted: true})
+}
+
+// tend decides about a workload what needs no room, and reports whether the workload waits for room.
+func (c *cycle) tend(w *framework.Workload) bool {
+	state := &w.State
+	switch {
+	case state.Err != nil:
+		c.tell(report.AnnotationNotRead(w))
+	case state.Deleting:
+		c.release(w)
+	case state.SuspendedByOthers && state.Grant == nil:
+		c.tell(report.SuspendedByOthers(w))
+	case w.Returns():
+		c.endGrant(w)
+	case state.Grant == nil && state.Hold == nil:
+		c.adopt(w)
+	case w.Waits():
+		return c.mayBeTried(w)
+	case w.Grows():
+		return c.mayGrow(w)
+	default:
+		c.review(w)
+	}
+	return false
+}
+
+// karmadaFinalizer is the finalizer of Karmada's controller that makes Works. Until it has seen that a binding is being
+// deleted, it may make some.
+const karmadaFinalizer = "karmada.io/binding-controller"
+
+// release lets go of a binding that is being deleted, when nothing of it can run any more.
+func (c *cycle) release(w *framework.Workload) {
+	has := func(finalizer string) bool { return controllerutil.ContainsFinalizer(w.Binding, finalizer) }
+	if has(binding.Finalizer) && !has(karmadaFinalizer) && len(w.Works) == 0 {
+		c.endAll(report.Decision{Workload: w}, binding.PatchRemoveFinalizer(w.Binding))
+	}
+}
+
+// endGrant lets a workload wait again, when nothing of it can run any more. For a short time after the clusters have been
+// cleared, Karmada may still make Works for them, from what it has read before.
+func (c *cycle) endGrant(w *framework.Workload) {
+	if len(w.Works) > 0 || len(w.Binding.Spec.Clusters) > 0 {
+		c.memory.stirs(w)
+		return
+	}
+	if until := c.memory.restsSince(w, c.Now).Add(worksSettle); until.After(c.Now) {
+		c.due(until)
+		return
+	}
+	c.endAll(report.Returned(w), binding.PatchEndGrant(w.Binding, w.State.Hold))
+}
+
+// adopt records what a workload uses that runs already: it is older than the dispatcher, or the webhook was not asked.
+func (c *cycle) adopt(w *framework.Workload) {
+	switch {
+	case w.State.Finished:
+		c.tell(report.Finished(w))
+	case w.Err != nil:
+		c.tell(report.CannotCount(w))
+	default:
+		grant := c.grantOf(w, w.Queue)
+		c.grant(report.Adopted(w, grant), binding.PatchAdopt(w.Binding, grant))
+	}
+}
+
+// mayBeTried reports whether a workload that waits may be granted room in this cycle.
+func (c *cycle) mayBeTried(w *framework.Workload) bool {
+	switch requeue := w.State.Requeue; {
+	case requeue != nil && requeue.NotBefore.After(c.Now):
+		c.due(requeue.NotBefore.Time)
+		c.tell(report.BacksOff(w))
+	case w.State.NoPolicy:
+		c.tell(report.NoPolicy(w))
+	case w.Err != nil:
+		c.tell(report.CannotCount(w))
+	default:
+		return !c.changes(w)
+	}
+	return false
+}
+
+// mayGrow reports whether a workload that has grown needs more than it was granted. If it does not, because its owner
+// has reverted the growth, nothing is in the way.
+func (c *cycle) mayGrow(w *framework.Workload) bool {
+	state := &w.State
+	switch {
+	case state.Finished:
+		c.tell(report.Finished(w))
+	case state.NotPlaced && c.waitedFor(state.PlacedUntil):
+		c.takeBackInVain(w)
+	case w.Err != nil:
+		c.tell(report.CannotCount(w))
+	case c.changes(w):
+	case !c.exceeds(w):
+		// It may need less than before. The grant shrinks when the member clusters know that.
+		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, w.State.Hold, w.State.Grant))
+	default:
+		return true
+	}
+	return false
+}
+
+// changes reports whether an update of a workload may be on its way to the store, or is stored and not known here yet.
+func (c *cycle) changes(w *framework.Workload) bool {
+	known := w.Template.ResourceVersion
+	if until, pending := w.State.Change.Pending(known, c.Now); pending {
+		c.due(until)
+		return true
+	}
+	return workload.Newer(w.Binding.Spec.Resource.ResourceVersion, known)
+}
+
+// review looks at a workload that has what it was granted.
+func (c *cycle) review(w *framework.Workload) {
+	state := &w.State
+	switch {
+	case state.Finished:
+		c.tell(report.Finished(w))
+	case state.NotPlaced && c.waitedFor(state.PlacedUntil):
+		c.takeBackInVain(w)
+	case w.Err == nil && c.exceeds(w):
+		grant := c.raised(w)
+		c.regrant(report.Exceeds(w, grant), binding.PatchAmounts(w.Binding, grant))
+	case w.Err == nil && membersKnow(w) && c.differs(w) && !c.changes(w):
+		grant := c.grantOf(w, state.Grant.Queue)
+		c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
+	case state.Requeue != nil && !state.NotPlaced:
+		c.end(report.Decision{Workload: w}, binding.PatchForgetRequeue(w.Binding))
+	}
+}
+
+// waitedFor reports whether the time limit for a grant in vain has passed, and otherwise remembers when it will.
+func (c *cycle) waitedFor(since time.Time) bool {
+	until := since.Add(c.config.UnschedulableTimeout.Duration)
+	if !until.After(c.Now) {
+		return true
+	}
+	c.due(until)
+	return false
+}
+
+// takeBackInVain takes back what no cluster can use, and lets the workload wait for longer each time.
+func (c *cycle) takeBackInVain(w *framework.Workload) {
+	requeue := binding.Requeue{Attempts: 1, Reason: w.State.WhyNotPlaced}
+	if before := w.State.Requeue; before != nil {
+		requeue.Attempts = before.Attempts + 1
+	}
+	requeue.NotBefore.Time = c.Now.Add(c.backoff(requeue.Attempts))
+	c.end(report.TakenBack(w, &requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, &requeue))
+}
+
+// backoff returns how long a workload waits after a number of grants in vain.
+func (c *cycle) backoff(attempts int) time.Duration {
+	backoff, limit := c.config.RequeueBackoff.Duration, c.config.RequeueBackoffLimit.Duration
+	for range attempts - 1 {
+		if backoff >= limit/2 {
+			return limit
+		}
+		backoff *= 2
+	}
+	return min(backoff, limit)
+}
+
+// due notes that a cycle is due at a time.
+func (c *cycle) due(at time.Time) {
+	if c.next.IsZero() || at.Before(c.next) {
+		c.next = at
+	}
+}

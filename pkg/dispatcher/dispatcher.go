@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+)
+
+// Dispatcher grants room to workloads while it leads. Make one with New.
+type Dispatcher struct {
+	cache   *cache.Cache
+	clients *cache.Clients
+	config  *framework.Config
+	period  time.Duration
+	// user is the name by which the API server knows the dispatcher.
+	user    string
+	metrics *report.Metrics
+}
+
+// LeaseDuration is how long the lease of a leader lasts after it was last renewed. Whatever a leader decides in MaxDecisionAge
+// after a renewal is in the store by then, or is refused.
+const LeaseDuration = MaxDecisionAge + admission.GrantTakes + admission.AnswerTakes
+
+// Lead runs cycles until ctx ends. Only one dispatcher may lead at a time. Renewed reports whether the dispatcher has renewed its
+// lease within a time: one that was stopped goes on before it is told that another one leads. Run must be running.
+func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool) error {
+	if err := d.cache.WaitForSync(ctx); err != nil {
+		return err
+	}
+	if err := d.cache.CatchUp(ctx); err != nil {
+		return fmt.Errorf("read what the dispatcher before has granted: %w", err)
+	}
+	events := report.StartEvents(ctx, d.clients.Kubernetes)
+	defer events.Shutdown()
+	queues := report.StartQueueWriter(ctx, d.clients.Queues.SchedulingV1beta1().Queues(), d.cache.Queues(), d.metrics)
+	defer queues.Shutdown()
+	leader := &leader{Dispatcher: d, memory: newMemory(), renewed: renewed, reporter: report.New(events, queues, d.metrics)}
+	if d.looksAtMembers() {
+		if err := leader.followMembers(ctx, events); err != nil {
+			return err
+		}
+		defer leader.members.Shutdown()
+	}
+	klog.InfoS("The dispatcher leads")
+	pace := time.NewTicker(d.period)
+	defer pace.Stop()
+	for {
+		next := leader.runCycle(ctx)
+		if !d.wait(ctx, next) {
+			return ctx.Err()
+		}
+		select { // a burst of changes is one cycle
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pace.C:
+		}
+	}
+}
+
+// wait returns when something has changed or is due; false if ctx has ended.
+func (d *Dispatcher) wait(ctx context.Context, next time.Time) bool {
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(time.Until(next))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-d.cache.Changed():
+	case <-due:
+	}
+	return true
+}

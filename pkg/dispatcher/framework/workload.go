@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"time"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Workload is a ResourceBinding that belongs to a queue, and the workload that it propagates. It is granted room as a
+// whole. It stays the same during a session.
+type Workload struct {
+	// Binding must not be changed.
+	Binding *workv1alpha2.ResourceBinding
+	// State is where the binding stands.
+	State binding.State
+	// Works are what the member clusters are told to run.
+	Works []*workv1alpha1.Work
+	// Template is what the object says, nil if TemplateErr is set.
+	Template *workload.Template
+	// Queue is the queue that is charged: the one in the grant, else the one that the workload names, else the default
+	// queue.
+	Queue string
+	// Created is when the workload began to wait: when its binding was created.
+	Created time.Time
+	// Spread is to how many clusters it goes.
+	Spread Spread
+	// Needs is what the workload may come to hold, given Spread. It is meaningless if Err is set.
+	Needs Needs
+	// TemplateErr says why there is no Template.
+	TemplateErr error
+	// Err says why it is not known what the workload needs, and names the object that is missing or wrong.
+	Err error
+}
+
+// Name returns namespace/name of the binding, which is unique.
+func (w *Workload) Name() string { return w.Binding.Namespace + "/" + w.Binding.Name }
+
+// Waits reports whether the workload waits for a grant. What is said to grow, and has no grant, waits for all that it needs.
+func (w *Workload) Waits() bool {
+	hold := w.State.Hold
+	return hold != nil && !w.State.Deleting && (hold.Reason == binding.Waiting || hold.Reason == binding.Growing && w.State.Grant == nil)
+}
+
+// Returns reports whether a grant is being taken back.
+func (w *Workload) Returns() bool {
+	hold := w.State.Hold
+	return hold != nil && hold.Reason == binding.Returning
+}
+
+// Grows reports whether a workload that has a grant waits for more.
+func (w *Workload) Grows() bool {
+	hold := w.State.Hold
+	return hold != nil && hold.Reason == binding.Growing && w.State.Grant != nil && !w.State.Deleting
+}
+
+// Spread is to how many clusters a workload goes.
+type Spread struct {
+	// Copies is how many clusters get the whole workload. It is the worst case while the clusters are not chosen, and
+	// includes clusters that it is being evicted from. It is one if the replicas are divided.
+	Copies int64
+	// Replicas is how many replicas a copy has if that is more than what the template says; else zero. All clusters together
+	// are one copy if the replicas are divided.
+	Replicas int64
+	// Divided says that the replicas are divided among clusters.
+	Divided bool
+}
+
+// Needs is what a workload needs. Of alternatives, each counts, because the member cluster chooses.
+type Needs struct {
+	// Minimum is what it needs to start. All is what it may come to hold. Each dimension occurs once.
+	Minimum, All ledger.Amounts
+	// Largest is what it needs in one place: all of it if a cluster gets it whole, and one replica if replicas are
+	// divided.
+	Largest ledger.Amounts
+	// Choices are the dimensions of alternatives, sorted. A cluster that has one of them may do without the others.
+	Choices []ledger.Ordinal
+	// Unlisted are cards that it asks for and that no queue lists. They are no amounts, because users may write any name.
+	// They are refused where a queue lists the cards that may be used.
+	Unlisted []binding.Amount
+	// Unnamed are the capacities that some queue limits, and of which the devices that it asks for name no amount. Only a
+	// member cluster knows what its devices have. They are refused where a queue limits them.
+	Unnamed []ledger.Ordinal
+	// Notice is for people: what could not be read exactly, and what is counted instead. It is empty in general.
+	Notice string
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	admissionv1 "k8s.io/api/admission/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// BindingsPath is where the webhook configuration finds Bindings.
+const BindingsPath = "/mutate-resourcebinding"
+
+// Bindings is the mutating webhook for ResourceBindings.
+//
+// What it decides depends on the request and on the objects that its functions read, so that the same request twice gets
+// the same answer. This matters because other webhooks may make the API server ask again. It also makes an update that
+// only undoes what the webhook sets an update that changes nothing, so that Karmada's controllers do not loop.
+type Bindings struct {
+	// User is the name of the user that the dispatcher itself is. All that it updates is admitted as it is. It creates
+	// no bindings.
+	User string
+	// ManageWorkloadsWithoutQueue is that of the configuration.
+	ManageWorkloadsWithoutQueue bool
+	// Template reads the object of a binding, at least as new as the version that the binding names. An object of another
+	// UID is not found. With a template, an error means that the object has been read and is wrong. No template and no error
+	// mean that the object is no workload.
+	Template func(context.Context, *workv1alpha2.ResourceBinding) (*workload.Template, error)
+	// Now returns the time.
+	Now func() time.Time
+	// Exceeds returns by how much a workload needs more than its binding was granted. The error says why it cannot be counted.
+	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
+}
+
+// Handle answers one request.
+func (b *Bindings) Handle(ctx context.Context, req ctrladmission.Request) ctrladmission.Response {
+	if b.User != "" && req.UserInfo.Username == b.User && req.Operation == admissionv1.Update {
+		return b.refuseLate(req)
+	}
+	rb, err := decode[*workv1alpha2.ResourceBinding](req.Object.Raw)
+	if err != nil {
+		return ctrladmission.Errored(http.StatusBadRequest, err)
+	}
+	var old *workv1alpha2.ResourceBinding
+	if req.Operation == admissionv1.Update {
+		if old, err = decode[*workv1alpha2.ResourceBinding](req.OldObject.Raw); err != nil {
+			return ctrladmission.Errored(http.StatusBadRequest, err)
+		}
+	}
+	asked := rb.DeepCopy()
+	if refused := b.review(ctx, old, rb); refused != nil {
+		return *refused
+	}
+	return patched(asked, rb).WithWarnings(protected(old, asked, rb)...)
+}
+
+// review changes a binding to what may be stored. It returns a response only if nothing may be stored. The old binding is
+// nil if the binding is being created.
+func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
+	released := restore(old, rb)
+	if has(rb, binding.HoldAnnotation) || has(rb, binding.GrantAnnotation) {
+		leaveNothing(rb)
+	}
+	switch {
+	case has(rb, binding.HoldAnnotation):
+		keepSuspended(rb)
+		return refuseNewClusters(old, rb)
+	case rb.DeletionTimestamp != nil:
+		return nil
+	case has(rb, binding.GrantAnnotation):
+		return b.holdGrowth(ctx, old, rb)
+	case rb.Spec.SchedulingSuspended():
+		return nil
+	case old != nil && !released && apiequality.Semantic.DeepEqual(old.Spec, rb.Spec):
+		return nil
+	default:
+		return b.holdNew(ctx, old, rb)
+	}
+}
+
+// holdNew holds a managed binding that has not been granted anything and does not run anywhere. Its scheduling was never
+// suspended, or somebody else has just resumed it. A binding that has clusters runs already: the dispatcher adopts it.
+func (b *Bindings) holdNew(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
+	runs := old != nil && len(old.Spec.Clusters)+len(old.Spec.GracefulEvictionTasks) > 0
+	if runs || isDependency(rb) {
+		return nil
+	}
+	t, err := b.Template(ctx, rb)
+	managed, queue := false, ""
+	switch {
+	case t != nil:
+		managed, queue = t.Managed(b.ManageWorkloadsWithoutQueue), t.Queue
+	case err == nil:
+	case isGone(err):
+		managed = isKnown(rb) || b.ManageWorkloadsWithoutQueue
+	case apierrors.IsForbidden(err) && !isKnown(rb):
+		managed = b.ManageWorkloadsWithoutQueue
+		if !managed {
+			response := ctrladmission.Allowed("").WithWarnings(fmt.Sprintf("%s is not held, because its %s cannot be read: %v. "+
+				"If it belongs to a queue, let ClusterRole vc-dispatcher-workloads get objects of this kind", nameOf(rb), objectOf(rb), err))
+			return &response
+		}
+	default:
+		return unread(rb, err)
+	}
+	if managed {
+		rb.Spec.Clusters = nil
+		hold(rb, binding.Hold{Reason: binding.Waiting, Queue: queue})
+		leaveNothing(rb)
+	}
+	return nil
+}
+
+// leaveNothing makes Karmada remove the workload from its clusters when it is deleted. What stays there would run on, and
+// nobody would be charged for it.
+func leaveNothing(rb *workv1alpha2.ResourceBinding) { rb.Spec.PreserveResourcesOnDeletion = nil }
+
+// holdGrowth holds a workload that needs more than its binding was granted. Workloads does so earlier, at the object. This
+// is for objects that it does not look at, for policies that send a workload to more clusters, and for grants that were
+// given for an older version of the object while it was being updated.
+func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
+	if sameNeeds(&old.Spec, &rb.Spec) {
+		return nil
+	}
+	t, err := b.Template(ctx, rb)
+	switch {
+	case t == nil && err == nil || isGone(err):
+		return nil // the binding goes with the object
+	case t == nil:
+		return unread(rb, err)
+	case growth(t, rb, err, b.Exceeds) != "":
+		hold(rb, binding.Hold{Reason: binding.Growing, Queue: t.Queue, KeepScheduling: rb.Spec.SchedulingSuspended()})
+	}
+	return nil
+}
+
+// sameNeeds reports whether nothing has changed that a workload's needs depend on. The object's version is among it.
+func sameNeeds(a, b *workv1alpha2.ResourceBindingSpec) bool {
+	equal := apiequality.Semantic.DeepEqual
+	return a.Resource == b.Resource && a.Replicas == b.Replicas && equal(a.ReplicaRequirements, b.ReplicaRequirements) &&
+		equal(a.Components, b.Components) && equal(a.Placement, b.Placement)
+}
+
+// isGone reports whether an object, or its kind, does not exist.
+func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
+
+func unread(rb *workv1alpha2.ResourceBinding, err error) *ctrladmission.Response {
+	response := ctrladmission.Errored(http.StatusInternalServerError,
+		fmt.Errorf("%s: cannot read %s, so the dispatcher does not know its queue and its needs: %w", nameOf(rb), objectOf(rb), err))
+	return &response
+}
+
+// patched admits a request with what has changed. The patch is the difference of two typed objects, so that it does not
+// touch fields that later versions of Karmada add.
+func patched(asked, rb *workv1alpha2.ResourceBinding) ctrladmission.Response {
+	before, err := json.Marshal(asked)
+	if err != nil {
+		return ctrladmission.Errored(http.StatusInternalServerError, err)
+	}
+	after, err := json.Marshal(rb)
+	if err != nil {
+		return ctrladmission.Errored(http.StatusInternalServerError, err)
+	}
+	return ctrladmission.PatchResponseFromRaw(before, after)
+}

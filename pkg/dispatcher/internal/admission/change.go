@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// change is an update of a workload.
+type change struct {
+	group         string
+	before, after *workload.Template
+	// unreadable says why it is not known what the workload needs after the update.
+	unreadable error
+	// dryRun says that the update is not stored.
+	dryRun bool
+}
+
+// changeOf returns nil if the request cannot make the workload need more.
+func (w *Workloads) changeOf(ctx context.Context, req ctrladmission.Request) (*change, error) {
+	if req.SubResource == "scale" {
+		return w.scaled(ctx, req)
+	}
+	before, err := decode[runtime.Object](req.OldObject.Raw)
+	if err != nil {
+		return nil, err
+	}
+	after, err := decode[runtime.Object](req.Object.Raw)
+	if err != nil {
+		return nil, err
+	}
+	return w.between(before, after)
+}
+
+func (w *Workloads) between(before, after runtime.Object) (*change, error) {
+	c := &change{group: after.GetObjectKind().GroupVersionKind().Group}
+	// That the object was wrong before does not matter. Without its pods, it differs from what it is now.
+	c.before, _ = workload.Of(before, w.SchedulerNames)
+	c.after, c.unreadable = workload.Of(after, w.SchedulerNames)
+	if c.before == nil || c.after == nil {
+		return nil, c.unreadable
+	}
+	return c, nil
+}
+
+// scaled reads the object that a request scales.
+func (w *Workloads) scaled(ctx context.Context, req ctrladmission.Request) (*change, error) {
+	before, err := decode[*autoscalingv1.Scale](req.OldObject.Raw)
+	if err != nil {
+		return nil, err
+	}
+	after, err := decode[*autoscalingv1.Scale](req.Object.Raw)
+	if err != nil || after.Spec.Replicas <= before.Spec.Replicas {
+		return nil, err
+	}
+	kind := workload.Deployment
+	if req.Resource.Resource == "statefulsets" {
+		kind = workload.StatefulSet
+	}
+	object, err := w.Object(ctx, kind, req.Namespace, req.Name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil // the API server says so itself
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s/%s cannot be read to find out what it needs: %w. Try again", kind.Kind, req.Namespace, req.Name, err)
+	}
+	return w.between(object, withReplicas(kind, object, after.Spec.Replicas))
+}
+
+// withReplicas returns a copy of an object with other replicas.
+func withReplicas(kind schema.GroupVersionKind, object runtime.Object, replicas int32) runtime.Object {
+	object = object.DeepCopyObject()
+	object.GetObjectKind().SetGroupVersionKind(kind) // typed clients leave it empty
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		o.Spec.Replicas = &replicas
+	case *appsv1.StatefulSet:
+		o.Spec.Replicas = &replicas
+	}
+	return object
+}
+
+// needsNoMore reports whether only things have changed that need not be counted: there may be fewer pods, and everything
+// else that needs depend on is the same.
+func (c *change) needsNoMore() bool {
+	a, b := c.before, c.after
+	if c.unreadable != nil || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
+		!apiequality.Semantic.DeepEqual(a.Reserve, b.Reserve) {
+		return false
+	}
+	for i := range a.Pods {
+		x, y := &a.Pods[i], &b.Pods[i]
+		if x.Name != y.Name || y.Count > x.Count || !apiequality.Semantic.DeepEqual(x.Template, y.Template) {
+			return false
+		}
+	}
+	return true
+}
+
+// isOf reports whether a binding is that of the workload. A batch Job and a Volcano Job of one name would have the same
+// binding. Karmada gives it to the first.
+func (c *change) isOf(rb *workv1alpha2.ResourceBinding) bool {
+	object := &rb.Spec.Resource
+	group, err := schema.ParseGroupVersion(object.APIVersion)
+	return err == nil && group.Group == c.group && object.Kind == c.after.Kind && object.Name == c.after.Name &&
+		(object.UID == "" || object.UID == c.after.UID)
+}
+
+func (c *change) name() string {
+	return fmt.Sprintf("%s %s/%s", c.after.Kind, c.after.Namespace, c.after.Name)
+}

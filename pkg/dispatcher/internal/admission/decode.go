@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// deserializer knows the objects that requests have. The rules of the webhooks name one version of each, and the API server
+// converts to it.
+var deserializer = func() runtime.Decoder {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, autoscalingv1.AddToScheme,
+		batchv1alpha1.AddToScheme, schedulingv1beta1.AddToScheme, workv1alpha2.Install,
+	} {
+		utilruntime.Must(add(scheme))
+	}
+	return serializer.NewCodecFactory(scheme).UniversalDeserializer()
+}()
+
+// decode reads an object of a request.
+func decode[T runtime.Object](raw []byte) (T, error) {
+	var none T
+	object, _, err := deserializer.Decode(raw, nil, nil)
+	if err != nil {
+		return none, fmt.Errorf("cannot read the object of the request: %w", err)
+	}
+	typed, ok := object.(T)
+	if !ok {
+		return none, fmt.Errorf("cannot read the object of the request: it is a %T, and not a %T", object, none)
+	}
+	return typed, nil
+}

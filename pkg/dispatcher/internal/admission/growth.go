@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"strings"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// growth says why a workload that was granted room must wait for more, for people. It is empty if it need not. What cannot be
+// read or counted any more waits, too.
+func growth(t *workload.Template, rb *workv1alpha2.ResourceBinding, unreadable error,
+	exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error),
+) string {
+	if unreadable != nil {
+		return fmt.Sprintf("it cannot be counted: %v", unreadable)
+	}
+	amounts, err := exceeds(t, rb)
+	if err != nil {
+		return fmt.Sprintf("it cannot be counted: %v", err)
+	}
+	if len(amounts) == 0 {
+		return ""
+	}
+	more := make([]string, len(amounts))
+	for i, a := range amounts {
+		more[i] = fmt.Sprintf("%s of %s", a.Amount, a.Dimension)
+	}
+	return "it needs more than it was granted: " + strings.Join(more, ", ") + " more"
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+)
+
+// annotations are those that only the dispatcher writes.
+var annotations = []string{binding.HoldAnnotation, binding.GrantAnnotation, binding.RequeueAnnotation, binding.ChangeAnnotation}
+
+// restore puts back the dispatcher's annotations and finalizer as they were. A binding that is being created has none of
+// them: what a restored backup says was granted need not be free any more.
+//
+// It reports whether it has removed a hold. That is either somebody else's, or the webhook's own answer when the API server
+// asks again.
+func restore(old, rb *workv1alpha2.ResourceBinding) (released bool) {
+	if old == nil {
+		old = &workv1alpha2.ResourceBinding{}
+	}
+	if has(rb, binding.HoldAnnotation) && !has(old, binding.HoldAnnotation) {
+		release(rb)
+		released = true
+	}
+	for _, name := range annotations {
+		value, was := old.Annotations[name]
+		switch {
+		case name == binding.HoldAnnotation && tookOver(old, rb):
+		case was && (!has(rb, name) || rb.Annotations[name] != value):
+			rb.Annotations = withEntry(rb.Annotations, name, value)
+		case !was:
+			delete(rb.Annotations, name)
+		}
+	}
+	restoreFinalizer(old, rb)
+	// The Works of a binding are found by this label. As long as there are any, the binding is charged.
+	const id = workv1alpha2.ResourceBindingPermanentIDLabel
+	if value := old.Labels[id]; value != "" && rb.Labels[id] != value {
+		rb.Labels = withEntry(rb.Labels, id, value)
+	}
+	return released
+}
+
+// tookOver reports whether a hold differs only in that it takes over what others no longer suspend. This is the webhook's own
+// answer, see keepSuspended, when the API server asks again.
+func tookOver(old, rb *workv1alpha2.ResourceBinding) bool {
+	was, is := holdOf(old), holdOf(rb)
+	if was == nil || is == nil || !rb.Spec.SchedulingSuspended() {
+		return false
+	}
+	with := *was
+	with.KeepScheduling = was.KeepScheduling && is.KeepScheduling
+	with.Dispatching = was.Dispatching || is.Dispatching && was.Reason == binding.Growing && binding.DispatchingSuspended(rb)
+	return *is == with
+}
+
+// restoreFinalizer leaves the other finalizers and their order alone. The API server accepts the finalizer even if the
+// binding is being deleted, because it had it before.
+func restoreFinalizer(old, rb *workv1alpha2.ResourceBinding) {
+	was, is := slices.Index(old.Finalizers, binding.Finalizer), slices.Contains(rb.Finalizers, binding.Finalizer)
+	switch {
+	case was >= 0 && !is:
+		rb.Finalizers = slices.Insert(rb.Finalizers, min(was, len(rb.Finalizers)), binding.Finalizer)
+	case was < 0 && is:
+		rb.Finalizers = slices.DeleteFunc(rb.Finalizers, func(f string) bool { return f == binding.Finalizer })
+	}
+}
+
+// protected returns warnings for whoever tried to change what only the dispatcher changes. Karmada's detector resets
+// suspension.dispatching as a matter of course, so there is no warning for this field.
+func protected(old, asked, rb *workv1alpha2.ResourceBinding) []string {
+	if old == nil {
+		old = &workv1alpha2.ResourceBinding{}
+	}
+	var warnings []string
+	warn := func(what string) {
+		warnings = append(warnings, fmt.Sprintf("%s: only vc-dispatcher changes %s: it stays as it was", nameOf(rb), what))
+	}
+	for _, name := range annotations {
+		if asked.Annotations[name] != old.Annotations[name] && asked.Annotations[name] != rb.Annotations[name] {
+			warn("annotation " + name)
+		}
+	}
+	if slices.Contains(asked.Finalizers, binding.Finalizer) != slices.Contains(rb.Finalizers, binding.Finalizer) {
+		warn("finalizer " + binding.Finalizer)
+	}
+	if has(old, binding.HoldAnnotation) && !asked.Spec.SchedulingSuspended() && !keptByOthers(old) {
+		warn("spec.suspension.scheduling while annotation " + binding.HoldAnnotation + " is there")
+	}
+	return warnings
+}
+
+// keptByOthers reports whether somebody else suspends a binding besides the dispatcher.
+func keptByOthers(rb *workv1alpha2.ResourceBinding) bool {
+	h := holdOf(rb)
+	return h != nil && h.KeepScheduling
+}
+
+func has(rb *workv1alpha2.ResourceBinding, annotation string) bool {
+	_, has := rb.Annotations[annotation]
+	return has
+}
+
+func withEntry(entries map[string]string, name, value string) map[string]string {
+	if entries == nil {
+		entries = map[string]string{}
+	}
+	entries[name] = value
+	return entries
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/ptr"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// WorkloadsPath is where the webhook configuration finds Workloads.
+const WorkloadsPath = "/validate-workload"
+
+// Workloads is the validating webhook for updates of the objects that bindings propagate.
+//
+// It reads the binding from the API server and not from a cache, because the binding may have been granted room a moment
+// ago. Only objects that may need more than before cost this request.
+type Workloads struct {
+	// SchedulerNames are those of the configuration.
+	SchedulerNames []string
+	// Object reads an object of one of workload.Kinds from the API server. Only the subresource scale needs it, whose
+	// requests do not have the object.
+	Object func(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (runtime.Object, error)
+	// Binding reads a binding from the API server.
+	Binding func(ctx context.Context, namespace, name string) (*workv1alpha2.ResourceBinding, error)
+	// Exceeds returns by how much a workload needs more than its binding was granted. The error says why it cannot be counted,
+	// or what it was granted cannot be read.
+	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
+	// Patch sends a merge patch. It fails with a conflict if the binding has changed.
+	Patch func(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error
+	// Now returns the time.
+	Now func() time.Time
+}
+
+// Handle answers one request.
+func (w *Workloads) Handle(ctx context.Context, req ctrladmission.Request) ctrladmission.Response {
+	c, err := w.changeOf(ctx, req)
+	if err != nil {
+		return ctrladmission.Errored(http.StatusInternalServerError, err)
+	}
+	if c == nil || c.needsNoMore() {
+		return ctrladmission.Allowed("")
+	}
+	c.dryRun = ptr.Deref(req.DryRun, false)
+	var response ctrladmission.Response
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		response, err = w.review(ctx, c)
+		return err
+	})
+	if err != nil {
+		return failed(c, err)
+	}
+	return response
+}
+
+// review holds the binding of a workload that grows beyond its grant.
+func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Response, error) {
+	rb, err := w.Binding(ctx, c.after.Namespace, names.GenerateBindingName(c.after.Kind, c.after.Name))
+	if apierrors.IsNotFound(err) {
+		return ctrladmission.Allowed(""), nil
+	}
+	if err != nil {
+		return ctrladmission.Response{}, fmt.Errorf("cannot read its ResourceBinding: %w", err)
+	}
+	state := binding.Read(rb, nil)
+	granted := has(rb, binding.GrantAnnotation)
+	if !c.isOf(rb) || state.Deleting || !granted && !has(rb, binding.HoldAnnotation) {
+		return ctrladmission.Allowed(""), nil
+	}
+	response := ctrladmission.Allowed("")
+	change := &binding.Change{Replaces: c.before.ResourceVersion, Time: metav1.NewTime(w.Now())}
+	patch := binding.PatchChange(rb, change)
+	if granted && c.before.Queue != c.after.Queue && state.Grant != nil {
+		response = response.WithWarnings(fmt.Sprintf("%s stays charged to queue %s, which has granted it room. To move it to another queue, "+
+			"delete it and create it again", c.name(), state.Grant.Queue))
+	}
+	if granted {
+		if why := growth(c.after, rb, c.unreadable, w.Exceeds); why != "" {
+			patch = binding.PatchHoldGrowth(rb, state.Hold, c.after.Queue, change)
+			response = response.WithWarnings(fmt.Sprintf("%s: %s. What runs stays as it is until the queue has room for the change", c.name(), why))
+		}
+	}
+	if c.dryRun {
+		return response, nil
+	}
+	return response, w.Patch(ctx, rb, patch)
+}
+
+func failed(c *change, err error) ctrladmission.Response {
+	code := http.StatusInternalServerError
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Code != 0 {
+		code = int(status.Status().Code)
+	}
+	return ctrladmission.Errored(int32(code), fmt.Errorf("%s may grow beyond what it was granted, so its ResourceBinding must be held first: %w. Try again",
+		c.name(), err))
+}

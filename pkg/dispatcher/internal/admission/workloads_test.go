@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// controlPlane has one binding, and counts the requests for it.
+type controlPlane struct {
+	binding *workv1alpha2.ResourceBinding
+	object  runtime.Object
+	// conflicts is how many patches fail because the binding changes in between.
+	conflicts int
+	readErr   error
+
+	reads, patches int
+}
+
+var bindingsResource = schema.GroupResource{Group: "work.karmada.io", Resource: "resourcebindings"}
+
+func (p *controlPlane) Binding(_ context.Context, namespace, name string) (*workv1alpha2.ResourceBinding, error) {
+	p.reads++
+	if p.readErr != nil {
+		return nil, p.readErr
+	}
+	if p.binding == nil || p.binding.Namespace != namespace || p.binding.Name != name {
+		return nil, apierrors.NewNotFound(bindingsResource, name)
+	}
+	return p.binding.DeepCopy(), nil
+}
+
+func (p *controlPlane) Object(_ context.Context, _ schema.GroupVersionKind, _, name string) (runtime.Object, error) {
+	p.reads++
+	if p.object == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{}, name)
+	}
+	return p.object, nil
+}
+
+func (p *controlPlane) Patch(_ context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error {
+	p.patches++
+	if p.conflicts > 0 {
+		p.conflicts--
+		return apierrors.NewConflict(bindingsResource, rb.Name, errors.New("the object has been modified"))
+	}
+	before, err := json.Marshal(p.binding)
+	if err != nil {
+		return err
+	}
+	after, err := jsonpatch.MergePatch(before, patch)
+	if err != nil {
+		return err
+	}
+	p.binding, err = decode[*workv1alpha2.ResourceBinding](after)
+	return err
+}
+
+func deployment(replicas int32, options ...func(*appsv1.Deployment)) *appsv1.Deployment {
+	d := &appsv1.Deployment{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "web", UID: "d", Annotations: map[string]string{schedulingv1beta1.QueueNameAnnotationKey: "research"},
+		},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}},
+	}
+	for _, o := range options {
+		o(d)
+	}
+	return d
+}
+
+// noon is when updates are admitted.
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func changing(rb *workv1alpha2.ResourceBinding) {
+	annotated(binding.ChangeAnnotation, `{"replaces":"","time":"2026-05-01T12:00:00Z"}`)(rb)
+}
+
+func withImage(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "v2" }
+func inTestQueue(d *appsv1.Deployment) {
+	d.Annotations[schedulingv1beta1.QueueNameAnnotationKey] = "test"
+}
+func withLabel(d *appsv1.Deployment)  { d.Labels = map[string]string{"a": "b"} }
+func withStatus(d *appsv1.Deployment) { d.Status.ReadyReplicas = 2 }
+func recreated(d *appsv1.Deployment)  { d.UID = "another" }
+func malformed(d *appsv1.Deployment) {
+	d.Annotations[schedulingv1beta1.VolcanoGroupMinMemberAnnotationKey] = "many"
+}
+
+func job(replicas int32) *batchv1alpha1.Job {
+	return &batchv1alpha1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "j"},
+		Spec:       batchv1alpha1.JobSpec{Queue: "research", Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: replicas}}},
+	}
+}
+
+func batchJob(parallelism int32) *batchv1.Job {
+	return &batchv1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "batch"},
+		Spec:       batchv1.JobSpec{Parallelism: &parallelism},
+	}
+}
+
+func ofJob(rb *workv1alpha2.ResourceBinding) {
+	rb.Name = "train-job"
+	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Namespace: "team", Name: "train", UID: "j"}
+}
+
+func scale(replicas int32) *autoscalingv1.Scale {
+	return &autoscalingv1.Scale{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
+	}
+}
+
+func TestUpdatesOfWorkloads(t *testing.T) {
+	runs := newBinding(granting, on("m1", 2))
+	heldForGrowth := newBinding(granting, on("m1", 2), held(growing), dispatching, changing)
+	runsAndChanges := newBinding(granting, on("m1", 2), changing)
+	const grows = "Deployment team/web: it needs more than it was granted: 2 of cpu more. What runs stays as it is until the queue has room for the change"
+	for _, c := range []struct {
+		name           string
+		before, after  runtime.Object
+		with           controlPlane
+		request        func(*ctrladmission.Request)
+		want           *workv1alpha2.ResourceBinding // how the binding is afterwards, if that is not as before
+		reads, patches int
+		denied         string
+		code           int32
+		warnings       []string
+	}{
+		{name: "growth beyond the grant is held", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs},
+			want: heldForGrowth, reads: 1, patches: 1, warnings: []string{grows}},
+		{name: "the growth of a Volcano Job is held", before: job(2), after: job(4), with: controlPlane{binding: newBinding(ofJob, granting)},
+			want: newBinding(ofJob, granting, held(growing), dispatching, changing), reads: 1, patches: 1, warnings: []string{"Job team/train"}},
+		{name: "what a policy suspends stays suspended afterwards", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(granting, dispatching)},
+			want: newBinding(granting, dispatching, held(`{"reason":"Growing","queue":"research"}`), changing), reads: 1, patches: 1, warnings: []string{grows}},
+		{name: "what somebody else suspends stays suspended afterwards", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(granting, scheduling(true))},
+			want: newBinding(granting, held(growingKept), dispatching, changing), reads: 1, patches: 1, warnings: []string{grows}},
+		{name: "a dry run writes nothing", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs},
+			request: func(r *ctrladmission.Request) { r.DryRun = ptr.To(true) }, reads: 1, warnings: []string{grows}},
+		{name: "further growth is held already", before: deployment(4), after: deployment(5), with: controlPlane{binding: newBinding(granting, on("m1", 2), held(growing), dispatching)},
+			want: heldForGrowth, reads: 1, patches: 1, warnings: []string{"it needs more than it was granted: 3 of cpu more"}},
+		{name: "growth within the grant is not held, and keeps the grant from shrinking", before: deployment(1), after: deployment(2), with: controlPlane{binding: runs},
+			want: runsAndChanges, reads: 1, patches: 1},
+		{name: "nothing is granted for what waits and changes", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(held(waiting))},
+			want: newBinding(held(waiting), changing), reads: 1, patches: 1},
+		{name: "what is being taken back may grow", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(granting, held(returning))},
+			want: newBinding(granting, held(returning), changing), reads: 1, patches: 1, warnings: []string{grows}},
+		{name: "what is not managed may grow", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(on("m1", 2))}, reads: 1},
+		{name: "what is not propagated may grow", before: deployment(2), after: deployment(4), reads: 1},
+		{name: "what is being deleted may grow", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(granting, deleting)}, reads: 1},
+		{name: "fewer pods cost no request", before: deployment(4), after: deployment(2), with: controlPlane{binding: runs}},
+		{name: "a label costs no request", before: deployment(2), after: deployment(2, withLabel), with: controlPlane{binding: runs}},
+		{name: "a status costs no request", before: deployment(2), after: deployment(2, withStatus), with: controlPlane{binding: runs}},
+		{name: "a new image is looked at, and needs no more", before: deployment(2), after: deployment(2, withImage), with: controlPlane{binding: runs},
+			want: runsAndChanges, reads: 1, patches: 1},
+		{name: "a new queue is stored, and the old one stays charged", before: deployment(2), after: deployment(2, inTestQueue), with: controlPlane{binding: runs},
+			want: runsAndChanges, reads: 1, patches: 1, warnings: []string{"Deployment team/web stays charged to queue research, which has granted it room. To move it to another queue, delete it and create it again"}},
+		{name: "a new queue before the grant is a change like others", before: deployment(2), after: deployment(2, inTestQueue), with: controlPlane{binding: newBinding(held(waiting))},
+			want: newBinding(held(waiting), changing), reads: 1, patches: 1},
+		{name: "what cannot be counted any more is held", before: deployment(2), after: deployment(2, malformed), with: controlPlane{binding: runs},
+			want: heldForGrowth, reads: 1, patches: 1, warnings: []string{`it cannot be counted: its annotation scheduling.volcano.sh/group-min-member is "many"`}},
+		{name: "a conflict is tried again", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs, conflicts: 2},
+			want: heldForGrowth, reads: 3, patches: 3, warnings: []string{grows}},
+		{name: "conflicts without end refuse the update", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs, conflicts: 1000}, reads: 5, patches: 5,
+			denied: "Deployment team/web may grow beyond what it was granted, so its ResourceBinding must be held first", code: 409},
+		{name: "a binding that cannot be read refuses the update", before: deployment(2), after: deployment(4), with: controlPlane{binding: runs, readErr: errors.New("connection refused")},
+			reads: 1, denied: "cannot read its ResourceBinding: connection refused. Try again", code: 500},
+		{name: "a Job is not held for a Volcano Job of its name", before: batchJob(2), after: batchJob(4), with: controlPlane{binding: newBinding(ofJob, granting)}, reads: 1},
+		{name: "nor for an object that had its name before", before: deployment(2, recreated), after: deployment(4, recreated), with: controlPlane{binding: runs}, reads: 1},
+		{name: "kubectl scale is held", before: scale(2), after: scale(4), with: controlPlane{binding: runs, object: deployment(2)}, request: scaling,
+			want: heldForGrowth, reads: 2, patches: 1, warnings: []string{grows}},
+		{name: "kubectl scale to less costs no request", before: scale(4), after: scale(2), with: controlPlane{binding: runs}, request: scaling},
+		{name: "kubectl scale of nothing is left to the API server", before: scale(2), after: scale(4), request: scaling, reads: 1},
+		{name: "an object that cannot be read is refused", before: deployment(1), after: &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}},
+			denied: "not read", code: 500},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plane := c.with
+			w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
+			req := ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, c.before), Object: raw(t, c.after),
+			}}
+			if c.request != nil {
+				c.request(&req)
+			}
+			response := w.Handle(context.Background(), req)
+			if response.Allowed != (c.denied == "") || !strings.Contains(messageOf(response), c.denied) || c.denied != "" && response.Result.Code != c.code {
+				t.Errorf("allowed is %v, message %q, result %v", response.Allowed, messageOf(response), response.Result)
+			}
+			if !slices.EqualFunc(response.Warnings, c.warnings, strings.Contains) {
+				t.Errorf("the warnings are %q, want these in them: %q", response.Warnings, c.warnings)
+			}
+			if plane.reads != c.reads || plane.patches != c.patches {
+				t.Errorf("%d reads and %d patches, want %d and %d", plane.reads, plane.patches, c.reads, c.patches)
+			}
+			if c.want == nil {
+				c.want = c.with.binding
+			}
+			if diff := cmp.Diff(c.want, plane.binding); diff != "" {
+				t.Errorf("the binding (-want +got):\n%s", diff)
+			}
+			if len(response.Patches) != 0 {
+				t.Errorf("the webhook validates, and returned %v", response.Patches)
+			}
+		})
+	}
+}
+
+func scaling(r *ctrladmission.Request) {
+	r.SubResource, r.Resource = "scale", metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+}
+
+// TestBothWebhooksHoldGrowthAlike compares the hold that Workloads writes with that of Bindings.
+func TestBothWebhooksHoldGrowthAlike(t *testing.T) {
+	for _, runs := range []*workv1alpha2.ResourceBinding{
+		newBinding(granting), newBinding(granting, dispatching), newBinding(granting, scheduling(true)), newBinding(granting, dispatching, scheduling(true)),
+	} {
+		mutated := runs.DeepCopy()
+		objectAt("2", 4)(mutated)
+		got, _ := ask(t, newWebhook(), detector, runs, mutated)
+		plane := controlPlane{binding: mutated}
+		if err := plane.Patch(context.Background(), mutated, binding.PatchHoldGrowth(mutated, nil, "research", &binding.Change{})); err != nil {
+			t.Fatal(err)
+		}
+		delete(plane.binding.Annotations, binding.ChangeAnnotation) // the change is stored already when Bindings sees it
+		if diff := cmp.Diff(plane.binding, got); diff != "" {
+			t.Errorf("(-Workloads +Bindings):\n%s", diff)
+		}
+	}
+}
+
+// TestEveryKindIsDecoded sends an object of each kind.
+func TestEveryKindIsDecoded(t *testing.T) {
+	for _, kind := range workload.Kinds {
+		object := map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{"namespace": "team", "name": "web"}}
+		plane := controlPlane{}
+		w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
+		response := w.Handle(context.Background(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: admissionv1.Update, OldObject: raw(t, object), Object: raw(t, object),
+		}})
+		if !response.Allowed {
+			t.Errorf("%s: %s", kind, messageOf(response))
+		}
+	}
+}

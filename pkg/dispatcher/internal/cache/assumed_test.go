@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"testing"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func at(version string) *workv1alpha2.ResourceBinding {
+	return &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{UID: "1", ResourceVersion: version}}
+}
+
+func TestAWriteIsVisibleUntilTheInformerShowsItOrALaterOne(t *testing.T) {
+	a := newAssumed()
+	a.add(at("10"))
+	a.add(at("9")) // the answers to two writes may come in another order
+	for _, tc := range []struct{ shown, want string }{{"8", "10"}, {"9", "10"}, {"10", "10"}, {"11", "11"}} {
+		if got := a.latest(at(tc.shown)).ResourceVersion; got != tc.want {
+			t.Errorf("while the informer shows version %s, the latest is %s, want %s", tc.shown, got, tc.want)
+		}
+	}
+	a.shows(at("9"))
+	if got := a.latest(at("9")).ResourceVersion; got != "10" {
+		t.Errorf("the latest is %s, want 10, which the informer has not shown", got)
+	}
+	a.shows(at("10"))
+	if len(a.bindings) != 0 {
+		t.Errorf("%d writes are kept that the informer shows", len(a.bindings))
+	}
+	gone := at("11")
+	gone.DeletionTimestamp = &metav1.Time{}
+	a.add(gone)
+	a.add(at("12"))
+	a.forget("1")
+	a.add(gone)
+	if len(a.bindings) != 0 {
+		t.Errorf("%d writes of bindings that are gone are kept", len(a.bindings))
+	}
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	karmadainformers "github.com/karmada-io/karmada/pkg/generated/informers/externalversions"
+	clusterinformers "github.com/karmada-io/karmada/pkg/generated/informers/externalversions/cluster/v1alpha1"
+	worklisters "github.com/karmada-io/karmada/pkg/generated/listers/work/v1alpha2"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/informers"
+	resourcelisters "k8s.io/client-go/listers/resource/v1"
+	schedulinglisters "k8s.io/client-go/listers/scheduling/v1"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	volcanoinformers "volcano.sh/apis/pkg/client/informers/externalversions"
+
+	queueinformers "github.com/devicequota/devicequota/pkg/client/informers/externalversions"
+	queuelisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
+	"github.com/devicequota/devicequota/pkg/readiness"
+)
+
+// Cache has everything that the dispatcher reads.
+type Cache struct {
+	clients   *Clients
+	config    *framework.Config
+	readiness *readiness.Informers
+	factories []starter
+
+	bindingInformer cache.SharedIndexInformer
+	workInformer    cache.SharedIndexInformer
+	bindings        worklisters.ResourceBindingLister
+	clusterInformer clusterinformers.ClusterInformer
+	queues          queuelisters.QueueLister
+	priorityClasses schedulinglisters.PriorityClassLister
+	classes         resourcelisters.DeviceClassLister
+	templates       resourcelisters.ResourceClaimTemplateLister
+	claims          resourcelisters.ResourceClaimLister
+	assumed         *assumed
+	objects         *objects
+	// optional is what the API server need not serve.
+	optional []*optional
+
+	// changed has an element if something has changed since the last snapshot.
+	changed chan struct{}
+	// changes has the objects and the Works that have changed since the last snapshot.
+	changes changes
+	// clustersChanged counts changes of clusters.
+	clustersChanged atomic.Int64
+	requests        requests
+	mapper          meta.RESTMapper
+
+	// What follows belongs to the goroutine that takes snapshots.
+	counter *needs.Counter
+	known   map[types.UID]*known
+	// order has all that is known in the order of the last snapshot, then what is new.
+	order []*known
+	round uint64
+}
+
+// starter is a factory of informers.
+type starter interface {
+	Start(stop <-chan struct{})
+	Shutdown()
+}
+
+// New returns a cache that reads nothing yet.
+func New(clients *Clients, config *framework.Config) (*Cache, error) {
+	c := &Cache{
+		clients: clients, config: config, readiness: readiness.NewInformers(clock.RealClock{}), assumed: newAssumed(),
+		changed: make(chan struct{}, 1), counter: needs.New(), requests: requests{counter: needs.New()}, known: map[types.UID]*known{},
+	}
+	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Kubernetes.Discovery()))
+	core := informers.NewSharedInformerFactoryWithOptions(clients.Kubernetes, 0, informers.WithTransform(withoutManagedFields))
+	karmada := karmadainformers.NewSharedInformerFactoryWithOptions(clients.Karmada, 0, karmadainformers.WithTransform(withoutManagedFields))
+	queues := queueinformers.NewSharedInformerFactoryWithOptions(clients.Queues, 0, queueinformers.WithTransform(withoutManagedFields))
+	works := karmadainformers.NewSharedInformerFactoryWithOptions(clients.Karmada, 0, karmadainformers.WithTransform(withoutManifests))
+	c.addOptional()
+
+	c.bindingInformer = karmada.Work().V1alpha2().ResourceBindings().Informer()
+	c.bindings = karmada.Work().V1alpha2().ResourceBindings().Lister()
+	c.clusterInformer = karmada.Cluster().V1alpha1().Clusters()
+	c.queues = queues.Scheduling().V1beta1().Queues().Lister()
+	c.priorityClasses = core.Scheduling().V1().PriorityClasses().Lister()
+	c.workInformer = works.Work().V1alpha1().Works().Informer()
+	c.factories = []starter{core, karmada, queues, works}
+
+	anything := cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { c.change() }, UpdateFunc: func(_, _ any) { c.change() }, DeleteFunc: func(any) { c.change() },
+	}
+	sources := []source{
+		{worksResource, c.workInformer, c.noting(bindingOf)},
+		{bindingsResource, c.bindingInformer, c.bindingHandler()},
+		{clustersResource, c.clusterInformer.Informer(), c.clusterHandler()},
+		{queuesResource, queues.Scheduling().V1beta1().Queues().Informer(), anything},
+		{priorityClassesResource, core.Scheduling().V1().PriorityClasses().Informer(), anything},
+	}
+	if err := c.workInformer.AddIndexers(worksIndexers); err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		if err := c.watch(s); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range c.optional {
+		if _, err := o.informer.AddEventHandler(c.noting(uidOf)); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// addOptional adds the informers of what the API server need not serve. They are started one by one.
+func (c *Cache) addOptional() {
+	core := informers.NewSharedInformerFactoryWithOptions(c.clients.Kubernetes, 0, informers.WithTransform(withoutManagedFields))
+	volcano := volcanoinformers.NewSharedInformerFactoryWithOptions(c.clients.Volcano, 0, volcanoinformers.WithTransform(withoutManagedFields))
+	kinds := kindsOf(c.clients, core, volcano)
+	c.objects = newObjects(kinds)
+	for _, k := range kinds {
+		c.optional = append(c.optional, &k.optional)
+	}
+	devices := core.Resource().V1()
+	c.classes, c.templates, c.claims = devices.DeviceClasses().Lister(), devices.ResourceClaimTemplates().Lister(), devices.ResourceClaims().Lister()
+	c.optional = append(c.optional,
+		&optional{gvk: resourceapi.SchemeGroupVersion.WithKind("DeviceClass"), informer: devices.DeviceClasses().Informer()},
+		&optional{gvk: resourceapi.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), informer: devices.ResourceClaimTemplates().Informer()},
+		&optional{gvk: resourceapi.SchemeGroupVersion.WithKind("ResourceClaim"), informer: devices.ResourceClaims().Informer()})
+}
+
+// source is a resource that must be read before the dispatcher decides anything.
+type source struct {
+	resource schema.GroupVersionResource
+	informer cache.SharedIndexInformer
+	handler  cache.ResourceEventHandler
+}
+
+func (c *Cache) watch(s source) error {
+	if err := c.readiness.Add(s.resource.GroupResource(), s.informer); err != nil {
+		return err
+	}
+	_, err := s.informer.AddEventHandler(s.handler)
+	return err
+}
+
+// Queues reads queues.
+func (c *Cache) Queues() queuelisters.QueueLister { return c.queues }
+
+// Clusters reads clusters.
+func (c *Cache) Clusters() clusterinformers.ClusterInformer { return c.clusterInformer }
+
+// Change makes Changed deliver, because something else has changed that decisions depend on.
+func (c *Cache) Change() { c.change() }
+
+// change notes that a new snapshot may differ from the last one.
+func (c *Cache) change() {
+	select {
+	case c.changed <- struct{}{}:
+	default: // it is noted already
+	}
+}
+
+// Changed delivers when something has changed since it delivered last.
+func (c *Cache) Changed() <-chan struct{} { return c.changed }
+
+// Ready returns nil if everything can be read, and otherwise what cannot.
+func (c *Cache) Ready() error {
+	errs := []error{c.readiness.Err()}
+	for _, o := range c.optional {
+		errs = append(errs, o.notRead())
+	}
+	return errors.Join(errs...)
+}
+
+// clusterHandler counts the changes that decide which clusters a placement may choose. Others, such as heartbeats, come
+// all the time.
+func (c *Cache) clusterHandler() cache.ResourceEventHandler {
+	count := func(any) {
+		c.clustersChanged.Add(1)
+		c.change()
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: count, DeleteFunc: count,
+		UpdateFunc: func(before, after any) {
+			if !maps.Equal(before.(*clusterv1alpha1.Cluster).Labels, after.(*clusterv1alpha1.Cluster).Labels) {
+				count(after)
+			}
+		},
+	}
+}
+
+func (c *Cache) bindingHandler() cache.ResourceEventHandler {
+	shows := func(object any) {
+		c.assumed.shows(object.(*workv1alpha2.ResourceBinding))
+		c.change()
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: shows, UpdateFunc: func(_, after any) { shows(after) },
+		DeleteFunc: func(object any) {
+			if deleted, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = deleted.Obj
+			}
+			if rb, ok := object.(*workv1alpha2.ResourceBinding); ok {
+				c.assumed.forget(rb.UID)
+			}
+			c.change()
+		},
+	}
+}
+
+// Run reads until ctx ends.
+func (c *Cache) Run(ctx context.Context) error {
+	for _, factory := range c.factories {
+		factory.Start(ctx.Done())
+	}
+	var reading sync.WaitGroup
+	for _, o := range c.optional {
+		reading.Go(func() { o.run(ctx, c.clients.Kubernetes.Discovery()) })
+	}
+	<-ctx.Done()
+	reading.Wait()
+	for _, factory := range c.factories {
+		factory.Shutdown()
+	}
+	return nil
+}
+
+// WaitForSync returns when everything has been read. The error is that of ctx, and says what has not been read.
+func (c *Cache) WaitForSync(ctx context.Context) error {
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		err := c.Ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-poll.C:
+		}
+	}
+}
+
+// Wrote notes the answer of the API server to a write.
+func (c *Cache) Wrote(rb *workv1alpha2.ResourceBinding) {
+	c.assumed.add(rb)
+	c.change()
+}
+
+// Latest reads a binding from the API server, nil if it does not exist any more.
+func (c *Cache) Latest(ctx context.Context, rb *workv1alpha2.ResourceBinding) (*workv1alpha2.ResourceBinding, error) {
+	read, err := c.clients.Karmada.WorkV1alpha2().ResourceBindings(rb.Namespace).Get(ctx, rb.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && read.UID != rb.UID:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return read, nil
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// catchUpPoll is the interval at which the informer is asked whether it has caught up.
+const catchUpPoll = 20 * time.Millisecond
+
+var bindingsResource = workv1alpha2.SchemeGroupVersion.WithResource("resourcebindings")
+
+// CatchUp returns when the cache shows every write to a binding that the API server had accepted when CatchUp was
+// called. A dispatcher that takes over must see the grants of the one before: an informer may be behind.
+func (c *Cache) CatchUp(ctx context.Context) error {
+	list, err := c.clients.Metadata.Resource(bindingsResource).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list ResourceBindings: %w", err)
+	}
+	poll := time.NewTicker(catchUpPoll)
+	defer poll.Stop()
+	for i := range list.Items {
+		for !c.shows(ctx, &list.Items[i]) {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("version %s of ResourceBinding %s/%s has not been read: %w",
+					list.Items[i].ResourceVersion, list.Items[i].Namespace, list.Items[i].Name, ctx.Err())
+			case <-poll.C:
+			}
+		}
+	}
+	return nil
+}
+
+// shows reports whether the informer shows a version of a binding, or a later one, or that the binding is gone.
+func (c *Cache) shows(ctx context.Context, listed *metav1.PartialObjectMetadata) bool {
+	shown, err := c.bindings.ResourceBindings(listed.Namespace).Get(listed.Name)
+	if err == nil {
+		return shown.UID != listed.UID || !workload.Newer(listed.ResourceVersion, shown.ResourceVersion)
+	}
+	read, err := c.clients.Metadata.Resource(bindingsResource).Namespace(listed.Namespace).Get(ctx, listed.Name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && read.UID != listed.UID
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"sync"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/cache"
+)
+
+// ids are UIDs of objects, and permanent IDs of bindings. Both are universally unique.
+type ids map[string]bool
+
+// changes has what has changed since the last snapshot, so that it costs nothing to look at bindings of which nothing
+// has.
+type changes struct {
+	mu  sync.Mutex
+	ids ids
+}
+
+func (c *changes) add(id string) {
+	if id == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ids == nil {
+		c.ids = ids{}
+	}
+	c.ids[id] = true
+}
+
+// take returns what has changed since it was called last. An informer shows a change before the change is noted, so that
+// what is read after take is at least as new.
+func (c *changes) take() ids {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taken := c.ids
+	c.ids = nil
+	return taken
+}
+
+// noting is a handler that notes what has changed.
+func (c *Cache) noting(id func(object any) string) cache.ResourceEventHandler {
+	note := func(object any) {
+		if deleted, ok := object.(cache.DeletedFinalStateUnknown); ok {
+			object = deleted.Obj
+		}
+		c.changes.add(id(object))
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) { note(object); c.change() },
+		UpdateFunc: func(before, after any) {
+			note(before)
+			note(after)
+			c.change()
+		},
+		DeleteFunc: func(object any) { note(object); c.change() },
+	}
+}
+
+// uidOf returns the UID of an object, nothing if there is none.
+func uidOf(object any) string {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return ""
+	}
+	return string(accessor.GetUID())
+}
+
+// bindingOf returns the permanent ID of the binding that a Work belongs to.
+func bindingOf(object any) string {
+	work, is := object.(*workv1alpha1.Work)
+	if !is {
+		return ""
+	}
+	return idOf(work.Labels)
+}

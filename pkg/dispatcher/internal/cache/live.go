@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"context"
+	"fmt"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// Template returns what the object of a binding says, at least as new as the version that the binding names: an object is
+// written milliseconds before its binding. An object of another UID is not found. An error with a template says what is
+// wrong in the object.
+func (c *Cache) Template(ctx context.Context, rb *workv1alpha2.ResourceBinding) (*workload.Template, error) {
+	ref := &rb.Spec.Resource
+	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	if c.objects.kinds[gvk] == nil {
+		return c.fallback(ctx, rb, gvk)
+	}
+	object, _, err := c.objects.shown(ref)
+	if err != nil || workload.Newer(ref.ResourceVersion, versionOf(object)) {
+		if object, err = c.Object(ctx, gvk, ref.Namespace, ref.Name); err != nil {
+			return nil, err
+		}
+	}
+	if accessor, err := meta.Accessor(object); err != nil || ref.UID != "" && accessor.GetUID() != ref.UID {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name)
+	}
+	return workload.Of(object, c.config.SchedulerNames)
+}
+
+func versionOf(object runtime.Object) string {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return ""
+	}
+	return accessor.GetResourceVersion()
+}
+
+// fallback returns what Karmada found in an object of a kind that the dispatcher does not know, and the queue that the
+// object names. It returns nil if that is no workload.
+func (c *Cache) fallback(ctx context.Context, rb *workv1alpha2.ResourceBinding, gvk schema.GroupVersionKind) (*workload.Template, error) {
+	template := workload.OfBinding(rb)
+	if template == nil {
+		return nil, nil
+	}
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	object, err := c.clients.Metadata.Resource(mapping.Resource).Namespace(template.Namespace).Get(ctx, template.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	template.Queue = workload.QueueOf(object)
+	return template, nil
+}
+
+// Object reads an object of one of workload.Kinds from the API server.
+func (c *Cache) Object(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {
+	k := c.objects.kinds[gvk]
+	if k == nil {
+		return nil, fmt.Errorf("objects of kind %s are not read", gvk)
+	}
+	return k.get(ctx, namespace, name)
+}
+
+// Binding reads a binding from the API server.
+func (c *Cache) Binding(ctx context.Context, namespace, name string) (*workv1alpha2.ResourceBinding, error) {
+	return c.clients.Karmada.WorkV1alpha2().ResourceBindings(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// HasWorks asks the API server whether a binding has Works.
+func (c *Cache) HasWorks(ctx context.Context, rb *workv1alpha2.ResourceBinding) (bool, error) {
+	id := idOf(rb.Labels)
+	if id == "" {
+		return false, nil
+	}
+	works, err := c.clients.Karmada.WorkV1alpha1().Works(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+		LabelSelector: workv1alpha2.ResourceBindingPermanentIDLabel + "=" + id, Limit: 1,
+	})
+	if err != nil {
+		return false, err
+	}
+	return len(works.Items) > 0, nil
+}
+
+// Patch sends a merge patch for a binding. The cache shows the result at once.
+func (c *Cache) Patch(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error {
+	written, err := c.clients.Karmada.WorkV1alpha2().ResourceBindings(rb.Namespace).Patch(ctx, rb.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err == nil {
+		c.Wrote(written)
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/spread"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// known is what has been computed of a binding, and what it was computed from. A binding and an object that have not
+// changed are the same pointers.
+type known struct {
+	// round is the last snapshot that had the binding.
+	round  uint64
+	rb     *workv1alpha2.ResourceBinding
+	object runtime.Object
+	// uid is that of the object, id the permanent ID of the binding.
+	uid, id  string
+	works    []*workv1alpha1.Work
+	clusters int64
+	// missing is why there is no object. It is empty if there is one.
+	missing string
+	// workload is nil if the binding is not managed.
+	workload *framework.Workload
+	// counted is what the workload needs, nil before that is counted.
+	counted *needs.Counted
+}
+
+// Snapshot takes a snapshot. Only one goroutine may call it.
+func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
+	s := &framework.Snapshot{
+		Now: now, Queues: map[string]*schedulingv1beta1.Queue{},
+		PriorityClasses: map[string]*schedulingv1.PriorityClass{},
+	}
+	if err := c.readShared(s); err != nil {
+		return nil, err
+	}
+	bindings, err := c.bindings.List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	edition := c.clustersChanged.Load()
+	clusters, err := c.clusterInformer.Lister().List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	c.round++
+	changed := c.changes.take()
+	for _, shown := range bindings {
+		c.renew(c.assumed.latest(shown), clusters, edition, changed)
+	}
+	s.Workloads = c.inOrder()
+	return s, nil
+}
+
+// inOrder returns all workloads, the oldest first, with what they need. It begins with the order of the last snapshot.
+// It forgets bindings that are gone.
+func (c *Cache) inOrder() []*framework.Workload {
+	c.order = slices.DeleteFunc(c.order, func(k *known) bool {
+		gone := k.round != c.round
+		if gone {
+			delete(c.known, k.rb.UID)
+		}
+		return gone
+	})
+	slices.SortFunc(c.order, func(a, b *known) int {
+		return cmp.Or(a.rb.CreationTimestamp.Compare(b.rb.CreationTimestamp.Time),
+			strings.Compare(a.rb.Namespace, b.rb.Namespace), strings.Compare(a.rb.Name, b.rb.Name))
+	})
+	workloads := make([]*framework.Workload, 0, len(c.order))
+	for _, k := range c.order {
+		if k.workload != nil {
+			c.count(k)
+			workloads = append(workloads, k.workload)
+		}
+	}
+	return workloads
+}
+
+// readShared reads what does not belong to one workload, and begins a round of the counter.
+func (c *Cache) readShared(s *framework.Snapshot) error {
+	queues, limits, err := c.begin(c.counter)
+	if err != nil {
+		return err
+	}
+	s.Limits, s.Dimensions = limits, c.counter.Dimensions()
+	for _, queue := range queues {
+		s.Queues[queue.Name] = queue
+	}
+	priorityClasses, err := c.priorityClasses.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	for _, class := range priorityClasses {
+		s.PriorityClasses[class.Name] = class
+	}
+	return nil
+}
+
+// renew computes anew what has changed. Changed has the UIDs and the permanent IDs of which an object or a Work has
+// changed. What has no object is looked for again, because objects of its kind may not have been read before.
+func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluster, edition int64, changed ids) {
+	k := c.known[rb.UID]
+	if k == nil {
+		k = &known{}
+		c.known[rb.UID], c.order = k, append(c.order, k)
+	}
+	k.round = c.round
+	if k.rb == rb && k.object != nil && k.clusters == edition && !changed[k.uid] && !changed[k.id] {
+		return
+	}
+	object, understood, err := c.objects.shown(&rb.Spec.Resource)
+	missing := ""
+	if err != nil {
+		missing = err.Error()
+	}
+	works := c.worksOf(rb)
+	if k.rb == rb && k.object == object && slices.Equal(k.works, works) && k.clusters == edition && k.missing == missing {
+		return
+	}
+	var template *workload.Template
+	switch {
+	case k.workload != nil && k.object == object && object != nil:
+		template, err = k.workload.Template, k.workload.TemplateErr
+	case understood && err == nil:
+		template, err = workload.Of(object, c.config.SchedulerNames)
+	case !understood:
+		template = workload.OfBinding(rb)
+	}
+	*k = known{round: c.round, rb: rb, object: object, uid: uidOf(object), id: idOf(rb.Labels), works: works, clusters: edition, missing: missing}
+	k.workload = c.workloadOf(rb, template, err, works, clusters)
+}
+
+// workloadOf returns the workload of a binding, nil if the dispatcher does not manage it.
+func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.Template, err error, works []*workv1alpha1.Work, clusters []*clusterv1alpha1.Cluster) *framework.Workload {
+	state := binding.Read(rb, works)
+	if state.Hold == nil && state.Grant == nil && (template == nil || !template.Managed(c.config.ManageWorkloadsWithoutQueue)) {
+		return nil
+	}
+	if template == nil && err == nil {
+		template = workload.WithoutPods(rb) // it had pods when it was held or granted something
+	}
+	w := &framework.Workload{Binding: rb, State: state, Works: works, Template: template, TemplateErr: err, Created: rb.CreationTimestamp.Time}
+	w.Queue = c.queueOf(&state, template)
+	if template != nil {
+		w.Spread = spread.Of(rb, template.Replicas(), clusters)
+	}
+	return w
+}
+
+// queueOf returns the queue that is charged.
+func (c *Cache) queueOf(state *binding.State, template *workload.Template) string {
+	switch {
+	case state.Grant != nil:
+		return state.Grant.Queue
+	case template != nil && !template.Fallback && template.Queue != "":
+		return template.Queue
+	case state.Hold != nil && state.Hold.Queue != "" && (template == nil || template.Fallback):
+		return state.Hold.Queue
+	default:
+		return c.config.DefaultQueue
+	}
+}
+
+// count counts what a workload needs, if that may have changed.
+func (c *Cache) count(k *known) {
+	switch w := k.workload; {
+	case w.TemplateErr != nil:
+		w.Err = w.TemplateErr
+	case w.Template != nil:
+		if counted := c.counter.Of(w.Template, w.Spread, k.counted); counted != k.counted {
+			k.counted, w.Needs, w.Err = counted, counted.Needs, counted.Err
+		}
+	}
+}

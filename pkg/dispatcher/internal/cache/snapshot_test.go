@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"testing"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	karmadafake "github.com/karmada-io/karmada/pkg/generated/clientset/versioned/fake"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	volcanofake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
+
+	queuefake "github.com/devicequota/devicequota/pkg/client/clientset/versioned/fake"
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+)
+
+func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
+	c, err := New(&Clients{
+		Kubernetes: kubefake.NewSimpleClientset(), Karmada: karmadafake.NewSimpleClientset(), Volcano: volcanofake.NewSimpleClientset(),
+		Queues: queuefake.NewSimpleClientset(), Metadata: metadatafake.NewSimpleMetadataClient(runtime.NewScheme()),
+	}, &framework.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Karmada's interpreter says nothing of pods that request nothing.
+	for name, annotation := range map[string]string{
+		"waits": binding.HoldAnnotation, "runs": binding.GrantAnnotation,
+	} {
+		rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "1", ResourceVersion: "5"}}
+		rb.Annotations = map[string]string{annotation: map[string]string{
+			binding.HoldAnnotation:  `{"reason":"Waiting","queue":"team"}`,
+			binding.GrantAnnotation: `{"queue":"team","time":"2026-05-01T12:00:00Z","amounts":[{"kind":"Resource","name":"cpu","amount":"2"}]}`,
+		}[annotation]}
+		rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "ns", Name: name, ResourceVersion: "4"}
+		if err := c.bindingInformer.GetStore().Replace([]any{rb}, ""); err != nil {
+			t.Fatal(err)
+		}
+		snapshot, err := c.Snapshot(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(snapshot.Workloads) != 1 {
+			t.Fatalf("%s: there are %d workloads, want 1", name, len(snapshot.Workloads))
+		}
+		w := snapshot.Workloads[0]
+		if w.Template == nil || w.Err != nil || w.Queue != "team" || len(w.Needs.All) != 0 {
+			t.Errorf("%s: template %v, error %v, queue %q, and needs %v, want a template without pods in queue team", name, w.Template, w.Err, w.Queue, w.Needs.All)
+		}
+	}
+}

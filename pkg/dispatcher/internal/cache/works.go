@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+var worksResource = workv1alpha1.SchemeGroupVersion.WithResource("works")
+
+// byBinding is the index of Works by the permanent ID that Karmada gives their binding.
+const byBinding = "binding"
+
+var worksIndexers = cache.Indexers{byBinding: func(object any) ([]string, error) {
+	if work, ok := object.(*workv1alpha1.Work); ok && idOf(work.Labels) != "" {
+		return []string{idOf(work.Labels)}, nil
+	}
+	return nil, nil
+}}
+
+func idOf(labels map[string]string) string {
+	return labels[workv1alpha2.ResourceBindingPermanentIDLabel]
+}
+
+// withoutManifests drops what a Work contains, except for the generation of the workload that its cluster is told to run,
+// which it makes an annotation of the Work.
+func withoutManifests(object any) (any, error) {
+	if work, ok := object.(*workv1alpha1.Work); ok {
+		if told := generationOf(work); told != "" {
+			metav1.SetMetaDataAnnotation(&work.ObjectMeta, workv1alpha2.ResourceTemplateGenerationAnnotationKey, told)
+		}
+		work.Spec.Workload = workv1alpha1.WorkloadTemplate{}
+	}
+	return withoutManagedFields(object)
+}
+
+// generationOf returns the generation that Karmada writes to what a Work contains. It is empty if there is none.
+func generationOf(work *workv1alpha1.Work) string {
+	for i := range work.Spec.Workload.Manifests {
+		manifest := metav1.PartialObjectMetadata{}
+		if err := json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, &manifest); err != nil {
+			continue // a Work that others wrote
+		}
+		if told := manifest.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]; told != "" {
+			return told
+		}
+	}
+	return ""
+}
+
+// worksOf returns the Works of a binding, sorted by cluster, nil if there are none.
+func (c *Cache) worksOf(rb *workv1alpha2.ResourceBinding) []*workv1alpha1.Work {
+	id := idOf(rb.Labels)
+	if id == "" {
+		return nil
+	}
+	found, err := c.workInformer.GetIndexer().ByIndex(byBinding, id)
+	if err != nil || len(found) == 0 {
+		return nil
+	}
+	works := make([]*workv1alpha1.Work, 0, len(found))
+	for _, object := range found {
+		works = append(works, object.(*workv1alpha1.Work))
+	}
+	slices.SortFunc(works, func(a, b *workv1alpha1.Work) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return works
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package needs
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// MaxDevicesAnnotation on a ResourceClaimTemplate or ResourceClaim is how many devices a request with allocation mode All
+// gets at most. Only a member cluster knows how many there are.
+const MaxDevicesAnnotation = "volcano.sh/max-devices"
+
+// devicesOf returns the devices that a pod gets. Claims that the pod names are added to the sums of the workload instead,
+// because its pods share them.
+func (w *counting) devicesOf(set *workload.PodSet, spec *corev1.PodSpec) (ledger.Amounts, error) {
+	amounts, err := w.extended(spec)
+	if err != nil {
+		return nil, err
+	}
+	for i := range spec.ResourceClaims {
+		switch ref := &spec.ResourceClaims[i]; {
+		case ref.ResourceClaimTemplateName != nil:
+			var claim ledger.Amounts
+			if claim, err = w.fromTemplate(*ref.ResourceClaimTemplateName); err == nil {
+				amounts, err = amounts.PlusAll(claim)
+			}
+		case ref.ResourceClaimName != nil:
+			err = w.addNamed(*ref.ResourceClaimName, set.Minimum)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return amounts, nil
+}
+
+func (w *counting) fromTemplate(name string) (ledger.Amounts, error) {
+	template, err := dra.TemplateNamed(w.template.Namespace, name, w)
+	if err != nil {
+		return nil, err
+	}
+	return w.most(fmt.Sprintf("ResourceClaimTemplate %s/%s", template.Namespace, template.Name), template.Annotations, template.Spec.Spec)
+}
+
+// addNamed adds a claim that pods name, once for the workload.
+func (w *counting) addNamed(name string, minimum int64) error {
+	if w.named[name] {
+		return nil
+	}
+	w.named[name] = true
+	claim, err := dra.ClaimNamed(w.template.Namespace, name, w)
+	if err != nil {
+		return err
+	}
+	amounts, err := w.most(fmt.Sprintf("ResourceClaim %s/%s", claim.Namespace, claim.Name), claim.Annotations, claim.Spec)
+	if err == nil {
+		err = w.add(amounts, min(minimum, 1), 1)
+	}
+	return err
+}
+
+// most returns the most that a claim may come to.
+func (w *counting) most(object string, annotations map[string]string, spec resourceapi.ResourceClaimSpec) (ledger.Amounts, error) {
+	usage, err := w.usage(annotations, &spec)
+	if err == nil {
+		if err := dra.CheckClasses(object, &usage, w.catalog); err != nil {
+			return nil, err
+		}
+		w.noteUnnamed(&usage)
+	}
+	var amounts ledger.Amounts
+	if err == nil {
+		amounts, err = w.counter.Claims.Most(usage)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object, err)
+	}
+	w.choose(w.counter.Claims.Most(dra.Usage{Choices: usage.Choices}))
+	return amounts, nil
+}
+
+// usage returns what a claim asks for. A request for all devices asks for as many as the annotation says.
+func (w *counting) usage(annotations map[string]string, spec *resourceapi.ResourceClaimSpec) (dra.Usage, error) {
+	bounded := spec.DeepCopy()
+	for i := range bounded.Devices.Requests {
+		request := &bounded.Devices.Requests[i]
+		var err error
+		if exactly := request.Exactly; exactly != nil && (exactly.AdminAccess == nil || !*exactly.AdminAccess) {
+			err = bound(annotations, &exactly.AllocationMode, &exactly.Count)
+		}
+		for j := range request.FirstAvailable {
+			if err == nil {
+				err = bound(annotations, &request.FirstAvailable[j].AllocationMode, &request.FirstAvailable[j].Count)
+			}
+		}
+		if err != nil {
+			return dra.Usage{}, fmt.Errorf("request %s: %w", request.Name, err)
+		}
+	}
+	return dra.Requested(bounded)
+}
+
+func bound(annotations map[string]string, mode *resourceapi.DeviceAllocationMode, count *int64) error {
+	if *mode != resourceapi.DeviceAllocationModeAll {
+		return nil
+	}
+	text, declared := annotations[MaxDevicesAnnotation]
+	if !declared {
+		return fmt.Errorf("it asks for all devices, and nobody knows here how many a member cluster has: write the most that a pod may get into the annotation %s, such as %s: \"8\"",
+			MaxDevicesAnnotation, MaxDevicesAnnotation)
+	}
+	most, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || most <= 0 {
+		return fmt.Errorf("the annotation %s is %q: write a whole number of devices, such as \"8\"", MaxDevicesAnnotation, text)
+	}
+	*mode, *count = resourceapi.DeviceAllocationModeExactCount, most
+	return nil
+}
+
+// noteUnnamed notes the capacities of which devices name no amount: only a member cluster knows what its devices have.
+func (w *counting) noteUnnamed(usage *dra.Usage) {
+	for _, devices := range append([][]dra.Devices{usage.Devices}, usage.Choices...) {
+		for i := range devices {
+			d := &devices[i]
+			for _, o := range w.counter.Dimensions.Capacities(d.Class) {
+				if !w.lists(o) {
+					continue
+				}
+				name := w.counter.Dimensions.Dimension(o).Capacity
+				if _, named := d.CapacityNamed(name, w.catalog); !named && !slices.Contains(w.unnamed, o) {
+					w.unnamed = append(w.unnamed, o)
+				}
+			}
+		}
+	}
+}
+
+// extended returns the devices that DRA would hand out for the extended resources that containers request (KEP-5004). The pod is
+// charged for the resources as such, too, because in another cluster device plugins may serve them.
+func (w *counting) extended(spec *corev1.PodSpec) (ledger.Amounts, error) {
+	offers := func(name corev1.ResourceName) string {
+		class, _ := w.catalog.Extended(name)
+		return class
+	}
+	usage, err := dra.ExtendedUsage(spec, dra.ExtendedRequests(spec, offers), offers)
+	if err != nil || len(usage.Devices) == 0 {
+		return nil, err
+	}
+	usage.Extended = true
+	w.noteUnnamed(&usage)
+	return w.counter.Claims.Most(usage)
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package needs
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// counting is the count of one workload.
+type counting struct {
+	*Counter
+	template *workload.Template
+	read     claimsRead
+	// minimum and all are the sums for one copy, pod is the largest pod.
+	minimum, all, pod ledger.Amounts
+	// named has the claims that pods name, which count once for each copy.
+	named    map[string]bool
+	unlisted map[string]ledger.Amount
+	// unnamed are the limited capacities of which devices name no amount.
+	unnamed []ledger.Ordinal
+	choices map[ledger.Ordinal]bool
+	notices []string
+}
+
+// count counts a workload anew.
+func (c *Counter) count(template *workload.Template, spread framework.Spread) *Counted {
+	w := &counting{Counter: c, template: template, named: map[string]bool{}, unlisted: map[string]ledger.Amount{}}
+	needs, err := w.needs(spread)
+	return &Counted{Needs: needs, Err: err, edition: c.edition, claims: w.read}
+}
+
+func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {
+	if w.template.Fallback {
+		w.note("kind %s is not known: what Karmada found in it counts", w.template.Kind)
+	}
+	if err := w.addAll(spread); err != nil {
+		return framework.Needs{}, err
+	}
+	copies := max(1, spread.Copies)
+	needs := framework.Needs{Largest: w.all, Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Notice: strings.Join(w.notices, "; ")}
+	if spread.Divided && len(w.pod) > 0 {
+		needs.Largest = w.pod
+	}
+	for _, amounts := range []ledger.Amounts{w.all, w.minimum, w.pod} {
+		// Another order would be another refusal, and another event.
+		slices.SortFunc(amounts, func(a, b ledger.Entry) int { return cmp.Compare(a.Dimension, b.Dimension) })
+	}
+	var err error
+	if needs.All, err = w.all.Times(copies); err != nil {
+		return framework.Needs{}, err
+	}
+	needs.Choices = slices.Sorted(maps.Keys(w.choices))
+	needs.Minimum, err = w.minimum.Times(copies)
+	return needs, err
+}
+
+// addAll adds what one copy needs.
+func (w *counting) addAll(spread framework.Spread) error {
+	if err := w.addReserve(); err != nil {
+		return err
+	}
+	more := spread.Replicas
+	for i := range w.template.Pods {
+		set := &w.template.Pods[i]
+		pod, err := w.onePod(set)
+		if err == nil {
+			err = w.add(pod, set.Minimum, set.Count)
+		}
+		if err != nil && set.Name != "" {
+			err = fmt.Errorf("task %s: %w", set.Name, err)
+		}
+		if err != nil {
+			return err
+		}
+		w.pod, more = w.pod.Max(pod), more-set.Count
+	}
+	if more <= 0 {
+		return nil
+	}
+	return w.add(w.pod, 0, more) // nobody knows which pods they are
+}
+
+// add adds a number of pods that are alike.
+func (w *counting) add(pod ledger.Amounts, minimum, count int64) error {
+	for _, sum := range []struct {
+		of    *ledger.Amounts
+		times int64
+	}{{&w.minimum, minimum}, {&w.all, count}} {
+		if sum.times <= 0 {
+			continue
+		}
+		amounts, err := pod.Times(sum.times)
+		if err == nil {
+			*sum.of, err = sum.of.PlusAll(amounts)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onePod returns what one pod needs. It adds the claims that the pod names to the sums, if they are new.
+func (w *counting) onePod(set *workload.PodSet) (ledger.Amounts, error) {
+	if set.Template == nil || set.Count <= 0 {
+		return nil, nil
+	}
+	spec := withDefaults(&set.Template.Spec)
+	requests := effectiveRequests(spec)
+	amounts := w.resources(requests)
+	cards, err := w.cardsOf(set, spec, requests)
+	if err == nil {
+		amounts, err = amounts.PlusAll(cards)
+	}
+	if err != nil {
+		return nil, err
+	}
+	devices, err := w.devicesOf(set, spec)
+	if err != nil {
+		return nil, err
+	}
+	return amounts.PlusAll(devices)
+}
+
+// addReserve adds what a PodGroup reserves.
+func (w *counting) addReserve() error {
+	if len(w.template.Reserve) > 0 {
+		reserve, _ := w.counter.Resources.Minimum(w.template.Reserve, nil)
+		w.minimum, w.all = reserve, append(ledger.Amounts(nil), reserve...)
+	}
+	cards, err := w.cardRequest(w.template.CardRequest)
+	if err == nil {
+		err = w.add(cards, 1, 1)
+	}
+	return err
+}
+
+func (w *counting) note(format string, args ...any) {
+	notice := fmt.Sprintf(format, args...)
+	for _, other := range w.notices {
+		if other == notice {
+			return
+		}
+	}
+	w.notices = append(w.notices, notice)
+}
+
+// refuse notes cards that no queue lists.
+func (w *counting) refuse(name string, count, pods int64) error {
+	amount, err := ledger.Units(count).Times(pods)
+	if err == nil {
+		w.unlisted[name], err = w.unlisted[name].Add(amount)
+	}
+	return err
+}
+
+func (w *counting) listUnlisted() []binding.Amount {
+	var list []binding.Amount
+	for name, amount := range w.unlisted {
+		list = append(list, binding.Amount{Dimension: ledger.Dimension{Kind: ledger.Card, Name: name}, Amount: amount})
+	}
+	sortByName(list)
+	return list
+}
+
+// withoutDevices leaves out the implicit names of DeviceClasses, which are devices of the classes and nothing else.
+func (w *counting) withoutDevices(requests corev1.ResourceList) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for name, quantity := range requests {
+		if !strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix) {
+			list[name] = quantity
+		}
+	}
+	return list
+}

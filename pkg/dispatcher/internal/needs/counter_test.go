@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package needs_test
+
+import (
+	"fmt"
+	"testing"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+var alone = framework.Spread{Copies: 1}
+
+func TestAChangeIsCountedInTheNextRound(t *testing.T) {
+	fpga := job(pods(1, requests("example.com/fpga=1")))
+	gpu := job(pods(1, requests("nvidia.com/gpu=1")))
+	claiming := job(pods(1, fromTemplate("t")))
+	offered := job(pods(1, requests("example.com/h100=1")))
+	for name, c := range map[string]struct {
+		world         *world
+		job           *workload.Template
+		change        option
+		before, after string
+	}{
+		"a queue lists a resource":   {newWorld(), fpga, limits("example.com/fpga=1"), "pods=1", "example.com/fpga=1 pods=1"},
+		"a queue lists a card":       {newWorld(), gpu, cards(`{"NVIDIA-H20": 1}`), "pods=1", "NVIDIA-H20=1 pods=1"},
+		"a template appears":         {newWorld(class("a")), claiming, claimTemplate("t", nil, exactly("a", 1)), "", "a=1 pods=1"},
+		"a template changes":         {newWorld(class("a"), claimTemplate("t", nil, exactly("a", 1))), claiming, claimTemplate("t", nil, exactly("a", 2)), "a=1 pods=1", "a=2 pods=1"},
+		"a class appears":            {newWorld(claimTemplate("t", nil, exactly("a", 1))), claiming, class("a"), "", "a=1 pods=1"},
+		"a class offers a resource":  {newWorld(limits("example.com/h100=1")), offered, class("h100", offers("example.com/h100")), "example.com/h100=1 pods=1", "example.com/h100=1 h100=1 pods=1"},
+		"a queue limits a capacity":  {newWorld(class("a"), claimTemplate("t", nil, exactly("a", 1))), claiming, capacity("a", "memory", "1Gi"), "a=1 pods=1", "a=1 pods=1 without a/memory"},
+		"quotas list a card no more": {newWorld(cards(`{"NVIDIA-H20": 1}`)), gpu, func(w *world) { w.queues = nil }, "NVIDIA-H20=1 pods=1", "pods=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counter := needs.New()
+			var n *needs.Counted
+			for _, want := range []string{c.before, c.after} {
+				counter.Begin(c.world.inputs())
+				n = counter.Of(c.job, alone, n)
+				if (n.Err != nil) != (want == "") || textOf(counter, n.Needs) != want {
+					t.Errorf("got %q (%v), want %q", textOf(counter, n.Needs), n.Err, want)
+				}
+				c.change(c.world)
+			}
+		})
+	}
+}
+
+func TestLimitsAreThoseOfTheQueue(t *testing.T) {
+	q := queue("q", "cpu=4")
+	q.Spec.Deserved, q.Spec.Guarantee.Resource = list("cpu=2"), list("cpu=1")
+	q.Annotations = map[string]string{"volcano.sh/card.quota": `{"NVIDIA-H20": 3}`, "volcano.sh/card.deserved": `{"NVIDIA-H20": 2}`}
+	q.Spec.DRA = &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 8}}}
+	wrong := queue("wrong", "cpu=4")
+	wrong.Annotations["volcano.sh/card.quota"] = "3"
+	counter := needs.New()
+	limits := counter.Begin(needs.Inputs{Queues: []*schedulingv1beta1.Queue{q, wrong}})
+	got := limits["q"]
+	for what, pair := range map[string][2]string{
+		"capability":                         {text(counter, got.Capability), "NVIDIA-H20=3 cpu=4 h100=8"},
+		"deserved":                           {text(counter, got.Deserved), "NVIDIA-H20=2 cpu=2"},
+		"guarantee":                          {text(counter, got.Guarantee), "cpu=1"},
+		"the rest of a queue with a mistake": {text(counter, limits["wrong"].Capability), "cpu=4"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: got %s, want %s", what, pair[0], pair[1])
+		}
+	}
+	if !got.ListsCards || got.Err != nil || !limits["wrong"].ListsCards || limits["wrong"].Err == nil {
+		t.Errorf("lists cards %t, errors %v and %v", got.ListsCards, got.Err, limits["wrong"].Err)
+	}
+}
+
+func TestExceedsSaysWhatIsBeyondAGrant(t *testing.T) {
+	counter, n, _ := newWorld().counted(t, job(pods(4, requests("cpu=1", "memory=1Gi"))), alone)
+	cpu := binding.Amount{Dimension: ledger.Dimension{Name: "cpu"}, Amount: ledger.Units(1)}
+	grant := &binding.Grant{Amounts: needs.ToGrant(counter.Dimensions(), n.All)}
+	if beyond := needs.Exceeds(counter.Dimensions(), n, grant); len(beyond) != 0 {
+		t.Errorf("a grant of everything is not enough: %v", beyond)
+	}
+	grant.Amounts[0].Amount = ledger.Units(3)
+	if beyond := needs.Exceeds(counter.Dimensions(), n, grant); len(beyond) != 1 || beyond[0] != cpu {
+		t.Errorf("got %v, want one cpu", beyond)
+	}
+	if back := text(counter, needs.FromGrant(counter.Dimensions(), needs.ToGrant(counter.Dimensions(), n.All))); back != text(counter, n.All) {
+		t.Errorf("a grant reads as %s", back)
+	}
+	if beyond := needs.Exceeds(counter.Dimensions(), n, nil); len(beyond) != 3 {
+		t.Errorf("without a grant, %v is beyond", beyond)
+	}
+}
+
+// BenchmarkRound counts 10,000 workloads that have not changed.
+func BenchmarkRound(b *testing.B) {
+	w := newWorld(class("h100"), claimTemplate("t", nil, exactly("h100", 1)))
+	for i := range 100 {
+		q := queue(fmt.Sprintf("q%d", i), "cpu=100", "memory=100Gi")
+		q.Annotations["volcano.sh/card.quota"] = `{"NVIDIA-H20": 8, "NVIDIA-H800": 8}`
+		w.queues = append(w.queues, q)
+	}
+	var jobs []*workload.Template
+	for i := range 10_000 {
+		if i%4 == 0 {
+			jobs = append(jobs, job(pods(4, fromTemplate("t"))))
+		} else {
+			jobs = append(jobs, job(pods(4, requests("cpu=1", "nvidia.com/gpu=1"), naming("NVIDIA-H20"))))
+		}
+	}
+	counter, counted := needs.New(), make([]*needs.Counted, len(jobs))
+	round := func() {
+		counter.Begin(w.inputs())
+		for i, j := range jobs {
+			if counted[i] = counter.Of(j, alone, counted[i]); counted[i].Err != nil {
+				b.Fatal(counted[i].Err)
+			}
+		}
+	}
+	round()
+	for b.Loop() {
+		round()
+	}
+}

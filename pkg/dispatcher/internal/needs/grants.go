@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package needs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// ToGrant returns amounts as a grant has them: without zeros, sorted by name.
+func ToGrant(dimensions *ledger.Dimensions, amounts ledger.Amounts) []binding.Amount {
+	list := make([]binding.Amount, 0, len(amounts))
+	for _, e := range amounts {
+		if e.Amount.Sign() > 0 {
+			list = append(list, binding.Amount{Dimension: dimensions.Dimension(e.Dimension), Amount: e.Amount})
+		}
+	}
+	sortByName(list)
+	return list
+}
+
+func sortByName(list []binding.Amount) {
+	slices.SortFunc(list, func(a, b binding.Amount) int {
+		return cmp.Or(strings.Compare(a.Dimension.String(), b.Dimension.String()), cmp.Compare(a.Dimension.Kind, b.Dimension.Kind),
+			strings.Compare(a.Dimension.Name, b.Dimension.Name))
+	})
+}
+
+// FromGrant returns the amounts of a grant. Only the dispatcher writes grants, so that all their dimensions count.
+func FromGrant(dimensions *ledger.Dimensions, granted []binding.Amount) ledger.Amounts {
+	amounts := make(ledger.Amounts, 0, len(granted))
+	for _, a := range granted {
+		amounts = append(amounts, ledger.Entry{Dimension: dimensions.Ordinal(a.Dimension), Amount: a.Amount})
+	}
+	return amounts
+}
+
+// Exceeds returns by how much a workload needs more than it was granted, sorted by name. It is empty if the grant is
+// enough.
+func Exceeds(dimensions *ledger.Dimensions, needs framework.Needs, grant *binding.Grant) []binding.Amount {
+	var granted ledger.Amounts
+	if grant != nil {
+		granted = FromGrant(dimensions, grant.Amounts)
+	}
+	return ToGrant(dimensions, needs.All.Beyond(granted, nil))
+}

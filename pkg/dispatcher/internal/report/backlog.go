@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"container/list"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// urgency says which events come first. Events of one urgency are written in the order in which they became due.
+type urgency int
+
+const (
+	// done is what the dispatcher has just done.
+	done urgency = iota
+	// changed is how things stand now, and did not before.
+	changed
+	// refreshed is what people were told before, with other numbers.
+	refreshed
+
+	urgencies = 3
+)
+
+// topic is what there is one event of at most that waits to be written.
+type topic struct {
+	// object is a binding or a queue.
+	object types.UID
+	// notice says that the event is not about a decision, but about what is counted.
+	notice bool
+}
+
+// note is an event that waits to be written.
+type note struct {
+	topic   topic
+	urgency urgency
+	// objects are those that the event is written on.
+	objects []*corev1.ObjectReference
+	// eventType, reason, and message are those of the event.
+	eventType, reason, message string
+}
+
+// backlog has the events that wait to be written. The latest one of a topic replaces those before.
+type backlog struct {
+	lines [urgencies]list.List
+	notes map[topic]*list.Element
+}
+
+// put adds an event. If one of the topic waits already, its place stays, unless the new one is more urgent.
+func (b *backlog) put(n note) {
+	if b.notes == nil {
+		b.notes = map[topic]*list.Element{}
+	}
+	if waits := b.notes[n.topic]; waits != nil {
+		if before := waits.Value.(note).urgency; before <= n.urgency {
+			n.urgency = before
+			waits.Value = n
+			return
+		}
+		b.drop(n.topic)
+	}
+	b.notes[n.topic] = b.lines[n.urgency].PushBack(n)
+}
+
+// drop removes the event of a topic.
+func (b *backlog) drop(t topic) {
+	if waits := b.notes[t]; waits != nil {
+		b.lines[waits.Value.(note).urgency].Remove(waits)
+		delete(b.notes, t)
+	}
+}
+
+// next removes and returns the event that comes first; false if there is none.
+func (b *backlog) next() (note, bool) {
+	for i := range b.lines {
+		if first := b.lines[i].Front(); first != nil {
+			n := first.Value.(note)
+			b.drop(n.topic)
+			return n, true
+		}
+	}
+	return note{}, false
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+)
+
+// Held is a workload that is refused room. The words are those of the plugin that refuses it.
+func Held(w *framework.Workload, refusal *framework.Refusal) Decision {
+	return refused(w, KindHeld, refusal, "")
+}
+
+// GrowthHeld is a workload that has a grant, and is refused more.
+func GrowthHeld(w *framework.Workload, refusal *framework.Refusal) Decision {
+	d := refused(w, KindGrowthHeld, refusal, "What runs goes on, but the growth is held. ")
+	d.Reason = GrowthHeldReason
+	return d
+}
+
+func refused(w *framework.Workload, kind Kind, refusal *framework.Refusal, begin string) Decision {
+	d := warning(w, kind, refusal.Reason, begin+refusal.Message)
+	switch {
+	case refusal.Never:
+		d.Reason = NeverFitsReason
+	case refusal.Reason == "":
+		d.Reason = HeldReason
+	}
+	// The numbers in the message change with each workload that comes or goes.
+	d.about, d.scope = refusal.Reason, refusal.Scope
+	return d
+}
+
+// WaitsBehind is a workload that is not asked for, because another one comes first that waits for the same.
+func WaitsBehind(w, first *framework.Workload, scope framework.Scope) Decision {
+	d := normal(w, KindHeld, WaitsBehindReason, fmt.Sprintf(
+		"Queue <%s> has no <%s> for %s, which comes first: wait, raise the priority of this workload, or set strictOrder: false in the dispatcher's configuration",
+		scope.Queue, scope.Dimension, object(first)))
+	// All that wait behind a workload would have news when it is granted room.
+	d.about, d.scope = "", scope
+	return d
+}
+
+// BacksOff is a workload that is not tried again yet, because its last grant was in vain.
+func BacksOff(w *framework.Workload) Decision {
+	requeue := w.State.Requeue
+	return normal(w, KindHeld, HeldReason, fmt.Sprintf(
+		"Queue <%s> does not try again before %s, because %d of its grants to this workload were in vain. The last time: %s",
+		w.Queue, at(requeue.NotBefore.Time), requeue.Attempts, requeue.Reason))
+}
+
+// SuspendedByOthers is a workload that somebody else holds.
+func SuspendedByOthers(w *framework.Workload) Decision {
+	return normal(w, KindHeld, HeldReason, fmt.Sprintf(
+		"ResourceBinding %s was suspended by somebody else, so that queue <%s> grants it nothing: set its spec.suspension.scheduling to false to let it queue",
+		w.Name(), w.Queue))
+}
+
+// NoPolicy is a workload that Karmada's scheduler would ignore.
+func NoPolicy(w *framework.Workload) Decision {
+	return warning(w, KindHeld, NoPolicyReason, fmt.Sprintf(
+		"No policy matches %s any more, so that Karmada ignores it, and queue <%s> grants it nothing: create a PropagationPolicy or ClusterPropagationPolicy for it, or delete it",
+		object(w), w.Queue))
+}
+
+// CannotCount is a workload whose needs are not known: see its Err.
+func CannotCount(w *framework.Workload) Decision {
+	return warning(w, KindHeld, CannotCountReason, fmt.Sprintf(
+		"Queue <%s> grants nothing to %s, because what it needs is not known: %s", w.Queue, object(w), w.Err))
+}
+
+// AnnotationNotRead is a workload on whose binding an annotation of the dispatcher is invalid.
+func AnnotationNotRead(w *framework.Workload) Decision {
+	return warning(w, KindHeld, CannotCountReason, fmt.Sprintf(
+		"ResourceBinding %s is left as it is, because an annotation of the dispatcher cannot be read: %s. Correct or delete the annotation", w.Name(), w.State.Err))
+}
+
+// Finished is a workload that all its clusters have run to its end.
+func Finished(w *framework.Workload) Decision {
+	return normal(w, KindFinished, FinishedReason, fmt.Sprintf("%s has ended (%s): queue <%s> is no longer charged for it", object(w), w.State.Ended, w.Queue))
+}
+
+// object returns kind, namespace, and name of the object that a binding propagates, for messages.
+func object(w *framework.Workload) string {
+	resource := &w.Binding.Spec.Resource
+	name := resource.Name
+	if resource.Namespace != "" {
+		name = resource.Namespace + "/" + name
+	}
+	return resource.Kind + " " + name
+}
+
+// at formats a time for messages.
+func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/metric"
+)
+
+var (
+	shareDesc     = metric.DispatcherShare.Desc()
+	workloadsDesc = metric.DispatcherWorkloads.Desc()
+)
+
+// Metrics are the metrics of the dispatcher. What is said of queues is made of the last cycle when somebody asks, so that it
+// costs a cycle nothing and no series outlives its queue. It may be used concurrently.
+type Metrics struct {
+	decisions *prometheus.CounterVec
+	cycles    prometheus.Histogram
+	patches   *prometheus.CounterVec
+
+	mu        sync.Mutex
+	usage     Usage
+	workloads map[string]*workloadCounts
+}
+
+// NewMetrics returns metrics, and registers them.
+func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		decisions: prometheus.NewCounterVec(metric.DispatcherDecisions.CounterOpts(), metric.DispatcherDecisions.Labels),
+		cycles:    prometheus.NewHistogram(metric.DispatcherCycleDuration.HistogramOpts()),
+		patches:   prometheus.NewCounterVec(metric.DispatcherPatches.CounterOpts(), metric.DispatcherPatches.Labels),
+	}
+	for _, c := range []prometheus.Collector{m, m.decisions, m.cycles, m.patches} {
+		if err := registerer.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Patch is what a request changes. It is a label of metrics. Patches that carry out a decision have its kind: see
+// Decision.Patch.
+type Patch string
+
+// The other patches.
+const (
+	// PatchBookkeeping removes the finalizer of a binding, or forgets its grants in vain.
+	PatchBookkeeping Patch = "bookkeeping"
+	// PatchHoldGrowth holds a workload that grows. The webhook sends it.
+	PatchHoldGrowth  Patch = "hold_growth"
+	PatchQueueStatus Patch = "queue_status"
+	PatchQueueUsage  Patch = "queue_usage"
+)
+
+// Patched counts a request that changes an object.
+func (m *Metrics) Patched(patch Patch, err error) {
+	result := "success"
+	switch {
+	case apierrors.IsConflict(err):
+		result = "conflict"
+	case err != nil:
+		result = "failure"
+	}
+	m.patches.WithLabelValues(string(patch), result).Inc()
+}
+
+// decided counts a decision.
+func (m *Metrics) decided(kind Kind, queue string) {
+	m.decisions.WithLabelValues(string(kind), queue).Inc()
+}
+
+// cycle takes the results of a cycle.
+func (m *Metrics) cycle(snapshot *framework.Snapshot, workloads map[string]*workloadCounts, usage Usage, duration time.Duration) {
+	m.cycles.Observe(duration.Seconds())
+	m.mu.Lock()
+	before := m.workloads
+	m.usage, m.workloads = usage, workloads
+	m.mu.Unlock()
+	for queue := range before {
+		if queue != noQueue && snapshot.Queues[queue] == nil {
+			m.decisions.DeletePartialMatch(prometheus.Labels{"queue": queue})
+		}
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	out <- shareDesc
+	out <- workloadsDesc
+	for _, gauges := range allGauges {
+		for i := range gauges {
+			out <- gauges[i].desc
+		}
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	m.mu.Lock()
+	usage, workloads := m.usage, m.workloads
+	m.mu.Unlock()
+	for name, queue := range usage {
+		send(out, shareDesc, queue.Share, name)
+		for i := range queue.Dimensions {
+			collectDimension(out, name, &queue.Dimensions[i])
+		}
+	}
+	for name, counts := range workloads {
+		for state, n := range counts {
+			send(out, workloadsDesc, float64(n), name, workloadState(state).String())
+		}
+	}
+}
+
+func collectDimension(out chan<- prometheus.Metric, queue string, d *DimensionUsage) {
+	gauges, values := gaugesOf(d.Dimension)
+	values = append([]string{queue}, values...)
+	for i := range gauges {
+		if amount, there := gauges[i].value(d); there {
+			send(out, gauges[i].desc, amount.Float(gauges[i].unit), values...)
+		}
+	}
+}
+
+// send sends a series. It leaves out one whose labels are no text, which would otherwise spoil all others.
+func send(out chan<- prometheus.Metric, desc *prometheus.Desc, value float64, labels ...string) {
+	if series, err := prometheus.NewConstMetric(desc, prometheus.GaugeValue, value, labels...); err == nil {
+		out <- series
+	}
+}

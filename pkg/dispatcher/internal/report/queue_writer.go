@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	client "github.com/devicequota/devicequota/pkg/client/clientset/versioned/typed/scheduling/v1beta1"
+	listers "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/queueusage"
+)
+
+// QueueWriter writes the status and the annotations of queues, in the background. Nothing else writes them on a Karmada
+// control plane.
+type QueueWriter struct {
+	queues  client.QueueInterface
+	lister  listers.QueueLister
+	metrics *Metrics
+	usage   queueusage.Writer
+	workers sync.WaitGroup
+
+	mu     sync.Mutex
+	wanted map[string]*queueReport
+	// written has the resource version that each status replaced, which the lister may still have. Only write uses it.
+	written map[string]string
+}
+
+// StartQueueWriter starts a writer, which ends when ctx ends.
+func StartQueueWriter(ctx context.Context, queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics) *QueueWriter {
+	w := newQueueWriter(queues, lister, metrics)
+	w.workers.Go(func() { w.usage.Run(ctx) })
+	w.workers.Go(func() { queueusage.Repeat(ctx, "status", w.write) })
+	return w
+}
+
+func newQueueWriter(queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics) *QueueWriter {
+	w := &QueueWriter{queues: queues, lister: lister, metrics: metrics, written: map[string]string{}}
+	w.usage.Annotations = func(name string) (map[string]string, bool) {
+		queue, err := lister.Get(name)
+		if err != nil {
+			return nil, false
+		}
+		return queue.Annotations, true
+	}
+	w.usage.Patch = func(ctx context.Context, name string, patch []byte) error {
+		_, err := queues.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		metrics.Patched(PatchQueueUsage, err)
+		return err
+	}
+	return w
+}
+
+// Shutdown waits until nothing is written any more. The context that the writer was started with must have ended.
+func (w *QueueWriter) Shutdown() { w.workers.Wait() }
+
+// set takes what all queues are to say.
+func (w *QueueWriter) set(wanted map[string]*queueReport) {
+	w.mu.Lock()
+	before := w.wanted
+	w.wanted = wanted
+	w.mu.Unlock()
+	for name, report := range wanted {
+		w.usage.Set(name, report.columns())
+	}
+	for name := range before {
+		if wanted[name] == nil {
+			w.usage.Forget(name)
+		}
+	}
+}
+
+// write writes each status that has changed. A queue that the API server refuses to change does not keep others from being
+// written. It ends at any other error, which the next queue would meet, too.
+func (w *QueueWriter) write(ctx context.Context) error {
+	w.mu.Lock()
+	wanted := w.wanted
+	w.mu.Unlock()
+	for name := range w.written {
+		if wanted[name] == nil {
+			delete(w.written, name)
+		}
+	}
+	var refused error
+	for name, report := range wanted {
+		err := w.writeStatus(ctx, name, report)
+		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			continue // the next time, the lister has the queue as it is now
+		}
+		err = fmt.Errorf("queue %s: %w", name, err)
+		if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
+			return err
+		}
+		refused = err
+	}
+	return refused
+}
+
+// writeStatus writes the status of a queue if it differs from what the API server has, so that a new leader writes only what
+// has changed, and nobody can edit it for long.
+func (w *QueueWriter) writeStatus(ctx context.Context, name string, report *queueReport) error {
+	queue, err := w.lister.Get(name)
+	if err != nil {
+		return err
+	}
+	status := report.status(&queue.Status)
+	if equality.Semantic.DeepEqual(status, queue.Status) || w.written[name] == queue.ResourceVersion {
+		return nil
+	}
+	changed := queue.DeepCopy()
+	changed.Status = status
+	_, err = w.queues.UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	w.metrics.Patched(PatchQueueStatus, err)
+	if err == nil {
+		w.written[name] = queue.ResourceVersion
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+)
+
+// Cycle is what there is to tell of a cycle.
+type Cycle struct {
+	Snapshot *framework.Snapshot
+	// Decisions has those that took effect. Later ones about a workload replace earlier ones. A workload about which nothing
+	// was decided needs none.
+	Decisions []Decision
+	// Usage is that of the queues, with all decisions.
+	Usage    Usage
+	Duration time.Duration
+}
+
+// Reporter tells people what happened in cycles. It is not safe for concurrent use.
+type Reporter struct {
+	teller  teller
+	queues  *QueueWriter
+	metrics *Metrics
+}
+
+// New returns a reporter.
+func New(events *Events, queues *QueueWriter, metrics *Metrics) *Reporter {
+	return &Reporter{teller: teller{events: events}, queues: queues, metrics: metrics}
+}
+
+// Cycle tells what happened in a cycle. It does not wait for the API server. It returns when another cycle is due so that people
+// get new numbers even if nothing changes any more, zero if none is.
+func (r *Reporter) Cycle(c *Cycle) (due time.Time) {
+	r.teller.begin(c.Snapshot)
+	r.teller.tellQueues(c.Snapshot)
+	for i := range c.Decisions {
+		d := &c.Decisions[i]
+		if !r.teller.tell(d, c.Snapshot.Now) {
+			continue
+		}
+		r.metrics.decided(d.Kind, queueLabel(c.Snapshot, d.Workload.Queue))
+		klog.V(2).InfoS("Decided", "decision", d.Kind, "binding", klog.KObj(d.Workload.Binding), "queue", d.Workload.Queue, "reason", d.Reason, "message", d.Message)
+	}
+	workloads := countWorkloads(c.Snapshot)
+	r.metrics.cycle(c.Snapshot, workloads, c.Usage, c.Duration)
+	wanted := make(map[string]*queueReport, len(c.Snapshot.Queues))
+	for name, queue := range c.Snapshot.Queues {
+		wanted[name] = newQueueReport(queue, c.Usage[name], workloads[name])
+	}
+	r.queues.set(wanted)
+	return r.teller.due
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spread
+
+import (
+	"slices"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// widest returns how many clusters besides some Karmada's scheduler may choose at most. Field selectors, taints, and what
+// is free in the clusters may only lessen the number. Of several affinities, Karmada follows one.
+func widest(placement *policyv1alpha1.Placement, clusters []*clusterv1alpha1.Cluster, besides []string) int {
+	if placement == nil {
+		return 0
+	}
+	most := 0
+	affinities := []*policyv1alpha1.ClusterAffinity{placement.ClusterAffinity}
+	if len(placement.ClusterAffinities) > 0 {
+		affinities = nil
+	}
+	for i := range placement.ClusterAffinities {
+		affinities = append(affinities, &placement.ClusterAffinities[i].ClusterAffinity)
+	}
+	for _, affinity := range affinities {
+		matches, count := matcher(affinity), 0
+		for _, c := range clusters {
+			if matches(c) && !slices.Contains(besides, c.Name) {
+				count++
+			}
+		}
+		most = max(most, count)
+	}
+	if limit, limited := limitOf(placement); limited {
+		most = min(most, limit)
+	}
+	return most
+}
+
+// matcher returns whether an affinity admits a cluster. Nil admits all. A selector that is wrong admits none, as in Karmada.
+func matcher(affinity *policyv1alpha1.ClusterAffinity) func(*clusterv1alpha1.Cluster) bool {
+	if affinity == nil {
+		return func(*clusterv1alpha1.Cluster) bool { return true }
+	}
+	selector := labels.Everything()
+	if affinity.LabelSelector != nil {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(affinity.LabelSelector); err != nil {
+			selector = labels.Nothing()
+		}
+	}
+	return func(c *clusterv1alpha1.Cluster) bool {
+		return !slices.Contains(affinity.ExcludeClusters, c.Name) && selector.Matches(labels.Set(c.Labels)) &&
+			(len(affinity.ClusterNames) == 0 || slices.Contains(affinity.ClusterNames, c.Name))
+	}
+}
+
+// limitOf returns how many clusters the spread constraints admit, false if they do not limit the number. Karmada does not
+// look at them if it divides replicas by static weights, even if there is nothing to divide. If regions are constrained,
+// it chooses at least one cluster in each of them.
+func limitOf(placement *policyv1alpha1.Placement) (int, bool) {
+	if staticWeights(placement.ReplicaScheduling) {
+		return 0, false
+	}
+	limits := map[policyv1alpha1.SpreadFieldValue]int{}
+	for _, c := range placement.SpreadConstraints {
+		field := c.SpreadByField
+		if field == "" && c.SpreadByLabel == "" {
+			field = policyv1alpha1.SpreadByFieldCluster
+		}
+		limits[field] = c.MaxGroups
+	}
+	inClusters := limits[policyv1alpha1.SpreadByFieldCluster]
+	inRegions, regions := limits[policyv1alpha1.SpreadByFieldRegion]
+	if inClusters <= 0 || regions && inRegions <= 0 {
+		return 0, false
+	}
+	return max(inClusters, inRegions), true
+}
+
+func staticWeights(strategy *policyv1alpha1.ReplicaSchedulingStrategy) bool {
+	if strategy == nil || strategy.ReplicaSchedulingType != policyv1alpha1.ReplicaSchedulingTypeDivided ||
+		strategy.ReplicaDivisionPreference != policyv1alpha1.ReplicaDivisionPreferenceWeighted {
+		return false
+	}
+	weights := strategy.WeightPreference
+	return weights == nil || len(weights.StaticWeightList) > 0 && weights.DynamicWeight == ""
+}

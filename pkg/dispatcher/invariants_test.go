@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"encoding/json"
+	"time"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	volcanov1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// ledgers is what the test itself keeps of queues and grants.
+type ledgers struct {
+	parents      map[string]string
+	capabilities map[string]int64
+	// before is what queues were granted after the last step, lowered when their capability was last lowered.
+	before  map[string]int64
+	highest map[string]limit
+	// most is the most that a binding was granted, by permanent ID, since it last had no grant.
+	most map[string]int64
+	// over has the permanent IDs of workloads that have ended. None runs again.
+	over    map[string]bool
+	updates []update
+}
+
+// limit is the highest capability that a dispatcher may still decide on, and until when.
+type limit struct {
+	cores int64
+	until time.Time
+}
+
+func jsonOf(v any) ([]byte, error) { return json.Marshal(v) }
+
+func (w *world) stateOf(rb *workv1alpha2.ResourceBinding) binding.State {
+	var mine []*workv1alpha1.Work
+	for _, key := range w.worksOf(rb) {
+		mine = append(mine, w.store[works][key].(*workv1alpha1.Work))
+	}
+	return binding.Read(rb, mine)
+}
+
+func coresGranted(g *binding.Grant) int64 {
+	if g != nil {
+		for _, a := range g.Amounts {
+			if a.Dimension == cpu {
+				for n := int64(0); ; n++ {
+					if ledger.Units(n).Cmp(a.Amount) >= 0 {
+						return n
+					}
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// granted returns what each queue and those below it have granted to workloads that have not ended.
+func (w *world) granted() map[string]int64 {
+	sums := map[string]int64{}
+	for _, o := range w.store[bindings] {
+		state := w.stateOf(o.(*workv1alpha2.ResourceBinding))
+		id := idOf(o.(*workv1alpha2.ResourceBinding))
+		if state.Finished {
+			w.over = withEntry(w.over, id, true)
+		}
+		if state.Grant == nil || w.over[id] {
+			continue // when its Works are deleted, nobody reports its end any more
+		}
+		for queue := state.Grant.Queue; queue != ""; queue = w.parents[queue] {
+			sums[queue] += coresGranted(state.Grant)
+		}
+	}
+	return sums
+}
+
+// check compares what is granted with the capabilities.
+func (w *world) check() {
+	sums := w.granted()
+	for queue, cores := range w.capabilities {
+		if cores == 0 {
+			continue
+		}
+		high := w.highest[queue]
+		if cores >= high.cores || (!high.until.IsZero() && w.clock.After(high.until) && w.isShown(queue)) {
+			high = limit{cores: cores}
+		} else if high.until.IsZero() {
+			high.until = w.clock.Add(2 * MaxDecisionAge)
+		}
+		w.highest = withEntry(w.highest, queue, high)
+		if allowed := max(high.cores, w.before[queue]); sums[queue] > allowed {
+			w.t.Errorf("queue %s: %d cores are granted, and %d are allowed", queue, sums[queue], allowed)
+		}
+	}
+	w.before = sums
+}
+
+// isShown reports whether all dispatchers know the capability of a queue.
+func (w *world) isShown(string) bool {
+	for _, r := range w.replicas {
+		if len(r.late[queues]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// checkWorks compares what clusters may run with what is granted, when everybody has seen everything. Before that, a controller
+// of Karmada's that lags far behind may tell clusters to run what is no longer granted.
+func (w *world) checkWorks() {
+	grants := map[string]int64{}
+	where := map[string]map[string]bool{}
+	for _, o := range w.store[bindings] {
+		rb := o.(*workv1alpha2.ResourceBinding)
+		state := w.stateOf(rb)
+		if state.Grant != nil {
+			grants[idOf(rb)] = max(w.most[idOf(rb)], coresGranted(state.Grant))
+		}
+		where[idOf(rb)] = map[string]bool{}
+		for _, c := range rb.Spec.Clusters {
+			where[idOf(rb)]["karmada-es-"+c.Name] = true
+		}
+	}
+	w.most = grants
+	stays, leaves := map[string]int64{}, map[string]int64{}
+	for _, o := range w.store[works] {
+		told := w.content[string(o.GetUID())]
+		if told == nil || told.ended {
+			continue
+		}
+		cores := told.runs
+		if !told.suspended && o.GetDeletionTimestamp() == nil {
+			cores = max(cores, told.cores)
+		}
+		if where[told.owner][o.GetNamespace()] {
+			stays[told.owner] += cores
+		} else {
+			leaves[told.owner] += cores
+		}
+	}
+	for _, sums := range []map[string]int64{stays, leaves} {
+		for owner, cores := range sums {
+			if cores > grants[owner] {
+				w.t.Errorf("%s: clusters may run %d cores, and %d are granted", owner, cores, grants[owner])
+			}
+		}
+	}
+}
+
+// nothingWaitsInVain sees that what waits does not fit, or waits behind something that does not.
+func (w *world) nothingWaitsInVain() {
+	sums, blocked := w.granted(), map[string]bool{}
+	type waits struct {
+		key, queue string
+		cores      int64
+	}
+	var fitting []waits
+	for key, o := range w.store[bindings] {
+		rb := o.(*workv1alpha2.ResourceBinding)
+		state := w.stateOf(rb)
+		if state.Hold == nil || state.Finished {
+			continue
+		}
+		template, replicas, each := w.templateOf(key)
+		copies := int64(1)
+		if !divides(w.policies[key]) && len(w.policies[key].SpreadConstraints) == 0 {
+			copies = int64(len(w.policies[key].ClusterAffinity.ClusterNames))
+		}
+		cores, queue := replicas*each*copies, ""
+		if state.Grant != nil {
+			cores, queue = cores-coresGranted(state.Grant), state.Grant.Queue
+		} else {
+			queue = queueOf(template)
+		}
+		if state.Hold.Reason == binding.Returning {
+			w.t.Errorf("%s is still being taken back", key)
+		}
+		fits, never := true, false
+		for q := queue; q != ""; q = w.parents[q] {
+			if limit := w.capabilities[q]; limit > 0 {
+				fits = fits && sums[q]+cores <= limit
+				never = never || replicas*each*copies > limit
+			}
+		}
+		switch {
+		case fits:
+			fitting = append(fitting, waits{key, queue, cores})
+		case !never:
+			for q := queue; q != ""; q = w.parents[q] {
+				if limit := w.capabilities[q]; limit > 0 && sums[q]+cores > limit {
+					blocked[q] = true
+				}
+			}
+		}
+	}
+	for _, f := range fitting {
+		behind := false
+		for q := f.queue; q != ""; q = w.parents[q] {
+			behind = behind || blocked[q]
+		}
+		if !behind || !w.strict() && f.cores > 0 {
+			w.t.Errorf("%s waits for %d cores in queue %s, which has them: %v of %v are granted: %v", f.key, f.cores, f.queue, sums, w.capabilities, w.binding(f.key).Annotations)
+		}
+	}
+}
+
+func (w *world) strict() bool {
+	arguments, _ := w.config.Plugin("capacity")
+	strict, _ := arguments.Bool("strictOrder", true)
+	return strict
+}
+
+func queueOf(o object) string {
+	pods := &corev1.PodTemplateSpec{}
+	switch o := o.(type) {
+	case *batchv1alpha1.Job:
+		pods = &o.Spec.Tasks[0].Template
+	case *appsv1.Deployment:
+		pods = &o.Spec.Template
+	}
+	return pods.Annotations[volcanov1beta1.QueueNameAnnotationKey]
+}

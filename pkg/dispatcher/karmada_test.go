@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
+)
+
+const (
+	bindingFinalizer = "karmada.io/binding-controller"
+	appliedPlacement = "policy.karmada.io/applied-placement"
+)
+
+// karmada is what Karmada's controllers have seen, which may be older than what is stored, and what members run.
+type karmada struct {
+	policies map[string]*policyv1alpha1.Placement
+	// scheduler and dispatching are the bindings that the scheduler and the binding controller act on.
+	scheduler   map[string]*workv1alpha2.ResourceBinding
+	dispatching map[string]seen
+	down        map[string]bool
+	// content has what Works tell, and members run, by the UID of the Work.
+	content map[string]*content
+}
+
+// seen is a binding with its object.
+type seen struct {
+	binding *workv1alpha2.ResourceBinding
+	cores   int64
+	// at is when it was seen.
+	at time.Time
+	// generation is that of the object.
+	generation int64
+}
+
+type content struct {
+	owner            string
+	cores, runs      int64
+	suspended, ended bool
+}
+
+func newKarmada() karmada {
+	return karmada{
+		policies: map[string]*policyv1alpha1.Placement{}, scheduler: map[string]*workv1alpha2.ResourceBinding{},
+		dispatching: map[string]seen{}, down: map[string]bool{}, content: map[string]*content{},
+	}
+}
+
+// templateOf returns the object of a binding, its replicas, and its cores per replica.
+func (w *world) templateOf(key string) (o object, replicas, each int64) {
+	base, isJob := strings.CutSuffix(key, "-job")
+	if isJob {
+		if job, _ := w.store[jobs][base].(*batchv1alpha1.Job); job != nil {
+			return job, int64(job.Spec.Tasks[0].Replicas), coresOf(&job.Spec.Tasks[0].Template.Spec)
+		}
+		return nil, 0, 0
+	}
+	if d, _ := w.store[deployments][strings.TrimSuffix(key, "-deployment")].(*appsv1.Deployment); d != nil {
+		return d, int64(*d.Spec.Replicas), coresOf(&d.Spec.Template.Spec)
+	}
+	return nil, 0, 0
+}
+
+// admit asks the webhook of one of the dispatchers.
+func (w *world) admit(path, operation string, old, o runtime.Object) ctrladmission.Response {
+	r := w.replicas[w.rand.IntN(len(w.replicas))]
+	req := ctrladmission.Request{}
+	req.Operation = admissionv1.Operation(operation)
+	req.Object.Raw, _ = json.Marshal(o)
+	if old != nil {
+		req.OldObject.Raw, _ = json.Marshal(old)
+	}
+	c := r.dispatcher.cache
+	if path == admission.WorkloadsPath {
+		return (&admission.Workloads{
+			SchedulerNames: w.config.SchedulerNames, Object: c.Object, Binding: c.Binding, Exceeds: c.Exceeds, Patch: c.Patch,
+			Now: func() time.Time { return w.clock },
+		}).Handle(w.t.Context(), req)
+	}
+	return (&admission.Bindings{User: "dispatcher", Template: c.Template, Exceeds: c.Exceeds, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
+}
+
+// write stores what a controller of Karmada wants, and reports whether the webhook let it.
+func (w *world) write(rb *workv1alpha2.ResourceBinding) bool {
+	rb.APIVersion, rb.Kind = "work.karmada.io/v1alpha2", "ResourceBinding"
+	before := w.binding(keyOf(rb))
+	operation, old := "CREATE", runtime.Object(nil)
+	if before != nil {
+		operation, old = "UPDATE", before
+	}
+	response := w.admit(admission.BindingsPath, operation, old, rb)
+	if !response.Allowed {
+		return false
+	}
+	if len(response.Patches) > 0 {
+		patch, _ := json.Marshal(response.Patches)
+		if rb = applied(w.t, rb, patch); rb == nil {
+			return false
+		}
+	}
+	w.save(rb)
+	return true
+}
+
+// detect does what Karmada's detector does for an object.
+func (w *world) detect(key string) {
+	o, replicas, _ := w.templateOf(key)
+	rb := w.binding(key)
+	switch {
+	case o == nil || o.GetDeletionTimestamp() != nil:
+		if rb != nil {
+			w.drop(bindings, key)
+		}
+		return
+	case rb != nil && (rb.Spec.Resource.UID != o.GetUID() || rb.DeletionTimestamp != nil):
+		w.drop(bindings, key)
+		return
+	case rb == nil:
+		rb = &workv1alpha2.ResourceBinding{}
+		rb.Namespace, rb.Name, _ = cut(key)
+		rb.Finalizers = []string{bindingFinalizer}
+		rb.Labels = map[string]string{
+			workv1alpha2.ResourceBindingPermanentIDLabel: "id-of-" + string(o.GetUID()), policyv1alpha1.PropagationPolicyPermanentIDLabel: "policy",
+		}
+	default:
+		rb = rb.DeepCopy()
+	}
+	ref := &rb.Spec.Resource
+	ref.Namespace, ref.Name, ref.UID, ref.ResourceVersion = o.GetNamespace(), o.GetName(), o.GetUID(), o.GetResourceVersion()
+	ref.APIVersion, ref.Kind = "apps/v1", "Deployment"
+	rb.Spec.Replicas = int32(replicas)
+	if strings.HasSuffix(key, "-job") {
+		ref.APIVersion, ref.Kind = "batch.volcano.sh/v1alpha1", "Job"
+		rb.Spec.Replicas = 0
+	}
+	rb.Spec.Placement = w.policies[key].DeepCopy()
+	if rb.Spec.Suspension != nil {
+		rb.Spec.Suspension.Dispatching = nil
+	}
+	w.write(rb)
+}
+
+func divides(p *policyv1alpha1.Placement) bool {
+	return p.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided
+}
+
+// schedule does what Karmada's scheduler does about a binding as it has seen it.
+func (w *world) schedule(key string) {
+	saw, rb := w.scheduler[key], w.binding(key)
+	if saw == nil || rb == nil || saw.UID != rb.UID || saw.Spec.SchedulingSuspended() || saw.Spec.Placement == nil || saw.DeletionTimestamp != nil {
+		return
+	}
+	placement, _ := json.Marshal(saw.Spec.Placement)
+	targets := w.choose(saw)
+	next := rb.DeepCopy()
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	next.Annotations[appliedPlacement] = string(placement)
+	next.Spec.Clusters = targets
+	if !w.write(next) {
+		return
+	}
+	next = w.binding(key).DeepCopy()
+	next.Status.SchedulerObservedGeneration, next.Status.LastScheduledTime = saw.Generation, &metav1.Time{Time: w.clock}
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: workv1alpha2.Scheduled, Status: metav1.ConditionTrue, Reason: "Success"})
+	w.put(bindings, next)
+}
+
+func (w *world) choose(rb *workv1alpha2.ResourceBinding) []workv1alpha2.TargetCluster {
+	names := slices.Clone(rb.Spec.Placement.ClusterAffinity.ClusterNames)
+	if len(rb.Spec.Clusters) > 0 && string(rb.Annotations[appliedPlacement]) == string(must(json.Marshal(rb.Spec.Placement))) && !divides(rb.Spec.Placement) {
+		names = nil
+		for _, c := range rb.Spec.Clusters {
+			names = append(names, c.Name)
+		}
+	}
+	w.rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	if c := rb.Spec.Placement.SpreadConstraints; len(c) > 0 {
+		names = names[:1]
+	}
+	slices.Sort(names)
+	rest, targets := rb.Spec.Replicas, []workv1alpha2.TargetCluster{}
+	for i, name := range names {
+		n := rb.Spec.Replicas
+		if divides(rb.Spec.Placement) && n > 0 {
+			if n = rest; i < len(names)-1 {
+				n = int32(w.rand.IntN(int(rest) + 1))
+			}
+			if rest -= n; n == 0 {
+				continue
+			}
+		}
+		targets = append(targets, workv1alpha2.TargetCluster{Name: name, Replicas: n})
+	}
+	return targets
+}
+
+// dispatch does what Karmada's binding controller does about a binding as it has seen it.
+func (w *world) dispatch(key string) {
+	if w.clock.Sub(w.dispatching[key].at) > worksSettle/2 {
+		w.see(key, false) // a controller that lags further behind may exceed grants, see worksSettle
+	}
+	saw := w.dispatching[key]
+	rb := saw.binding
+	if rb == nil {
+		return
+	}
+	mine := w.worksOf(rb)
+	if rb.DeletionTimestamp != nil {
+		for _, work := range mine {
+			w.drop(works, work)
+		}
+		if now := w.binding(key); len(mine) == 0 && now != nil && now.UID == rb.UID {
+			now = now.DeepCopy()
+			now.Finalizers = slices.DeleteFunc(now.Finalizers, func(f string) bool { return f == bindingFinalizer })
+			w.write(now)
+		}
+		return
+	}
+	for _, c := range rb.Spec.Clusters {
+		key := "karmada-es-" + c.Name + "/" + rb.Name
+		mine = slices.DeleteFunc(mine, func(work string) bool { return work == key })
+		work, _ := w.store[works][key].(*workv1alpha1.Work)
+		if work != nil && (work.DeletionTimestamp != nil || work.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] != idOf(rb)) {
+			continue
+		}
+		if work == nil {
+			work = &workv1alpha1.Work{}
+			work.Namespace, work.Name, _ = cut(key)
+			work.Labels, work.Finalizers = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: idOf(rb)}, []string{"karmada.io/execution"}
+			w.put(works, work)
+			w.content[string(work.UID)] = &content{owner: idOf(rb)}
+		}
+		if generation := strconv.FormatInt(saw.generation, 10); work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] != generation {
+			work = work.DeepCopy()
+			metav1.SetMetaDataAnnotation(&work.ObjectMeta, workv1alpha2.ResourceTemplateGenerationAnnotationKey, generation)
+			w.put(works, work)
+		}
+		told := w.content[string(work.UID)]
+		told.suspended = rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)
+		if told.cores = saw.cores; rb.Spec.Replicas > 0 {
+			told.cores = saw.cores / int64(rb.Spec.Replicas) * int64(c.Replicas)
+		}
+	}
+	for _, work := range mine {
+		w.drop(works, work)
+	}
+}
+
+func idOf(rb *workv1alpha2.ResourceBinding) string {
+	return rb.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
+}
+
+func (w *world) worksOf(rb *workv1alpha2.ResourceBinding) []string {
+	var mine []string
+	for key, o := range w.store[works] {
+		if o.GetLabels()[workv1alpha2.ResourceBindingPermanentIDLabel] == idOf(rb) {
+			mine = append(mine, key)
+		}
+	}
+	slices.Sort(mine)
+	return mine
+}

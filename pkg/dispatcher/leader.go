@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/members"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+	"github.com/devicequota/devicequota/pkg/dispatcher/plugins/capacity"
+)
+
+// leader is a dispatcher while it leads.
+type leader struct {
+	*Dispatcher
+	// renewed reports whether the lease was renewed within a time.
+	renewed  func(time.Duration) bool
+	reporter *report.Reporter
+	// members is nil if the room in member clusters does not matter.
+	members *members.Members
+	memory  *memory
+}
+
+// looksAtMembers reports whether the configuration asks for room in a member cluster.
+func (d *Dispatcher) looksAtMembers() bool {
+	arguments, _ := d.config.Plugin(capacity.Name)
+	fits, _ := arguments.Bool(capacity.FitPerCluster, false) // ParseConfig has checked it
+	return fits
+}
+
+// followMembers begins to look at member clusters, and returns when all are known.
+func (d *leader) followMembers(ctx context.Context, events *report.Events) error {
+	d.members = members.New(members.Options{
+		Secrets: d.clients.Kubernetes, Changed: d.cache.Change,
+		Notify: events.Cluster,
+	})
+	synced, err := d.members.Start(ctx, d.cache.Clusters())
+	if err != nil {
+		return err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced) {
+		return fmt.Errorf("clusters have not been read: %w", ctx.Err())
+	}
+	return nil
+}
+
+// open opens a session, and returns when the next one is due even if nothing changes, zero if none is.
+func (d *leader) open(snapshot *framework.Snapshot) (*framework.Session, time.Time) {
+	if d.members == nil {
+		return framework.Open(d.config, snapshot), time.Time{}
+	}
+	room := d.members.Open(snapshot)
+	snapshot.Fits = room.Fits
+	session := framework.Open(d.config, snapshot)
+	session.AddEventHandler(framework.EventHandler{Allocate: room.Take})
+	return session, room.Due()
+}
+
+// runCycle takes a snapshot, decides, and writes the decisions. It returns when the next cycle is due at the latest.
+func (d *leader) runCycle(ctx context.Context) time.Time {
+	began := time.Now()
+	if !d.renewed(MaxDecisionAge) {
+		klog.InfoS("A cycle of the dispatcher is left out, because its lease has not been renewed lately and another one may lead soon")
+		return began.Add(d.period)
+	}
+	snapshot, err := d.cache.Snapshot(began)
+	if err != nil {
+		klog.ErrorS(err, "A cycle of the dispatcher is left out, because it cannot read what it decides on")
+		return began.Add(d.period)
+	}
+	session, due := d.open(snapshot)
+	c := newCycle(d.config, session, d.memory)
+	if !due.IsZero() {
+		c.due(due)
+	}
+	d.memory.forget(snapshot)
+	c.tendAll()
+	took := time.Since(began)
+	d.write(ctx, began.Add(endsTake), c.ends)
+	granting := time.Now()
+	c.free()
+	c.grantAll()
+	took += time.Since(granting)
+	d.write(ctx, began.Add(MaxDecisionAge), c.grants)
+	d.write(ctx, began.Add(MaxDecisionAge), c.victims)
+	c.again(time.Now().Add(d.period))
+	told := c.effective()
+	due = d.reporter.Cycle(&report.Cycle{Snapshot: snapshot, Decisions: told, Usage: report.UsageOf(session.Ledger, snapshot, told), Duration: took})
+	if !due.IsZero() {
+		c.due(due)
+	}
+	session.Close()
+	return c.next
+}
+
+// again makes a cycle due at a time if something has not been written: nothing need change before it can be.
+func (c *cycle) again(at time.Time) {
+	failed := func(d decision) bool { return d.err != nil }
+	if slices.ContainsFunc(c.ends, failed) || slices.ContainsFunc(c.grants, failed) || slices.ContainsFunc(c.victims, failed) {
+		c.due(at)
+	}
+}
+
+// effective returns the decisions that took effect, and that people are told of.
+func (c *cycle) effective() []report.Decision {
+	for _, list := range [][]decision{c.ends, c.grants, c.victims} {
+		for i := range list {
+			switch d := &list[i]; {
+			case d.err != nil:
+				klog.V(2).InfoS("A decision has not been written", "decision", d.Kind, "resourceBinding", klog.KObj(d.Workload.Binding), "err", d.err)
+			case d.Kind != "":
+				c.told = append(c.told, d.Decision)
+			}
+		}
+	}
+	return c.told
+}

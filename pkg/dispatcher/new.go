@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+)
+
+// New returns a dispatcher for the Karmada control plane of a client configuration. Period is the shortest time between
+// two cycles. User is the name by which the API server knows the dispatcher. Metrics are registered with the registerer.
+// Framework.ParseConfig must have checked the configuration.
+func New(client *rest.Config, config *framework.Config, period time.Duration, user string, registerer prometheus.Registerer) (*Dispatcher, error) {
+	clients, err := cache.NewClients(client)
+	if err != nil {
+		return nil, err
+	}
+	c, err := cache.New(clients, config)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := report.NewMetrics(registerer)
+	if err != nil {
+		return nil, err
+	}
+	return &Dispatcher{cache: c, clients: clients, config: config, period: period, user: user, metrics: metrics}, nil
+}
+
+// Run reads what the dispatcher decides on until ctx ends. Every replica runs it.
+func (d *Dispatcher) Run(ctx context.Context) error { return d.cache.Run(ctx) }
+
+// Ready returns nil if everything can be read, and otherwise says what cannot.
+func (d *Dispatcher) Ready() error { return d.cache.Ready() }
+
+// hold sends a patch of the admission webhook.
+func (d *Dispatcher) hold(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error {
+	err := d.cache.Patch(ctx, rb, patch)
+	d.metrics.Patched(report.PatchHoldGrowth, err)
+	return err
+}
+
+// Webhooks returns the admission webhooks by their paths.
+func (d *Dispatcher) Webhooks() map[string]http.Handler {
+	bindings := &admission.Bindings{
+		User: d.user, ManageWorkloadsWithoutQueue: d.config.ManageWorkloadsWithoutQueue,
+		Template: d.cache.Template, Exceeds: d.cache.Exceeds, Now: time.Now,
+	}
+	workloads := &admission.Workloads{
+		SchedulerNames: d.config.SchedulerNames, Object: d.cache.Object, Binding: d.cache.Binding, Exceeds: d.cache.Exceeds, Patch: d.hold, Now: time.Now,
+	}
+	return map[string]http.Handler{
+		admission.BindingsPath:  &ctrladmission.Webhook{Handler: bindings},
+		admission.WorkloadsPath: &ctrladmission.Webhook{Handler: workloads},
+	}
+}

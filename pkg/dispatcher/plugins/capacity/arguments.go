@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"errors"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+)
+
+// Names of the arguments.
+const (
+	// reclaimArgument lets queues take back what they deserve: workloads of others are suspended again.
+	reclaimArgument = "reclaim"
+	// strictOrder keeps workloads behind those that wait for the same and come first.
+	strictOrder = "strictOrder"
+	// cardQuotaRequired says that no card may be used where no queue has a card quota.
+	cardQuotaRequired = "cardQuotaRequired"
+	// deviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
+	deviceQuotaRequired = "deviceQuotaRequired"
+	// cardUnlimitedCPUMemory exempts workloads that ask for a card or a device from the limits of cpu and memory.
+	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
+	// FitPerCluster grants room only to workloads of which some cluster can hold the largest part.
+	FitPerCluster = "fitPerCluster"
+)
+
+type arguments struct {
+	mayReclaim, strictOrder, cardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory, fitPerCluster bool
+}
+
+// byName has the fields by the names of the arguments.
+func (a *arguments) byName() map[string]*bool {
+	return map[string]*bool{
+		reclaimArgument: &a.mayReclaim, strictOrder: &a.strictOrder, cardQuotaRequired: &a.cardQuotaRequired,
+		deviceQuotaRequired: &a.deviceQuotaRequired, cardUnlimitedCPUMemory: &a.cardUnlimitedCPUMemory, FitPerCluster: &a.fitPerCluster,
+	}
+}
+
+// readArguments takes the default for what is not given. Check has checked the rest.
+func readArguments(given framework.Arguments) arguments {
+	a, _ := parse(given)
+	return a
+}
+
+func parse(given framework.Arguments) (arguments, error) {
+	a := arguments{strictOrder: true}
+	var errs []error
+	for name, field := range a.byName() {
+		value, err := given.Bool(name, *field)
+		*field = value
+		errs = append(errs, err)
+	}
+	return a, errors.Join(errs...)
+}
+
+func check(given framework.Arguments) error {
+	_, err := parse(given)
+	return errors.Join(err, given.Known(reclaimArgument, strictOrder, cardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory, FitPerCluster))
+}

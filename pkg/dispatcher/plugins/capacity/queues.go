@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	volcanov1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/refusals"
+)
+
+// rootQueue is the queue above all others.
+const rootQueue = "root"
+
+// queueSpecs combines queues and their limits, sorted by name so that all sessions say the same.
+func queueSpecs(s *framework.Snapshot, a arguments) []ledger.QueueSpec {
+	specs := make([]ledger.QueueSpec, 0, len(s.Queues)+1)
+	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
+		limits := s.Limits[name]
+		specs = append(specs, ledger.QueueSpec{
+			Name: name, Parent: parentOf(s.Queues[name]), ListsCards: limits.ListsCards,
+			Capability: limits.Capability, Deserved: limits.Deserved, Guarantee: limits.Guarantee,
+		})
+	}
+	if s.Queues[rootQueue] == nil {
+		specs = append(specs, ledger.QueueSpec{Name: rootQueue})
+	}
+	for i := range specs {
+		if top := &specs[i]; top.Name == rootQueue {
+			top.ListsCards, top.DeviceQuotaRequired = top.ListsCards || a.cardQuotaRequired, a.deviceQuotaRequired
+		}
+	}
+	return specs
+}
+
+func parentOf(queue *schedulingv1beta1.Queue) string {
+	if queue.Name == rootQueue {
+		return ""
+	}
+	return cmp.Or(queue.Spec.Parent, rootQueue)
+}
+
+// queueState is what the plugin knows of a queue.
+type queueState struct {
+	id       ledger.QueueID
+	priority int32
+	// refusal says why the queue grants nothing to anybody, nil if it does.
+	refusal *framework.Refusal
+	// mayLose says that workloads of the queue may be taken back for others.
+	mayLose bool
+}
+
+// readQueues finds out which queues grant nothing.
+func (p *plugin) readQueues() {
+	p.queues = make(map[string]*queueState, len(p.session.Queues))
+	for name, queue := range p.session.Queues {
+		id, refusal := p.readQueue(name, queue)
+		state := &queueState{id: id, priority: queue.Spec.Priority, mayLose: queue.Spec.Reclaimable == nil || *queue.Spec.Reclaimable}
+		if refusal != nil {
+			state.refusal = &framework.Refusal{Reason: refusal.Reason(), Message: refusal.Message()}
+		}
+		p.queues[name] = state
+	}
+}
+
+// queue returns a queue, which says itself if it grants nothing.
+func (p *plugin) queue(name string) *queueState {
+	if state := p.queues[name]; state != nil {
+		return state
+	}
+	missing := refusals.QueueMissing{Queue: name}
+	state := &queueState{refusal: &framework.Refusal{Reason: missing.Reason(), Message: missing.Message()}}
+	p.queues[name] = state
+	return state
+}
+
+type refusal interface {
+	Reason() string
+	Message() string
+}
+
+func (p *plugin) readQueue(name string, queue *schedulingv1beta1.Queue) (ledger.QueueID, refusal) {
+	id, found := p.books.Queue(name)
+	switch state := queue.Status.State; {
+	case !found:
+		return 0, refusals.QueueMisplaced{Queue: name, Why: p.books.misplaced[name]}
+	case state != "" && state != volcanov1beta1.QueueStateOpen: // without Volcano's controllers, queues have no state
+		return id, refusals.QueueNotOpen{Queue: name, State: string(state)}
+	case !p.books.Leaf(id):
+		return id, refusals.QueueHasChildren{Queue: name}
+	}
+	for _, above := range p.books.Path(id) {
+		if err := p.session.Limits[above].Err; err != nil {
+			return id, quotaNotRead{above, err}
+		}
+	}
+	return id, nil
+}
+
+// quotaNotRead refuses because the quota of the queue, or of a queue above it, is not known.
+type quotaNotRead struct {
+	queue string
+	err   error
+}
+
+// Reason is the reason of the event.
+func (quotaNotRead) Reason() string { return "QuotaNotRead" }
+
+// Message is the sentence for people.
+func (q quotaNotRead) Message() string {
+	return fmt.Sprintf("Queue <%s> grants nothing more, because its quota cannot be read: %v", q.queue, q.err)
+}
+
+// queueOrder is negative if queue a comes first: by priority, then by share. Queues are compared where their branches
+// part, so that a subtree that has little comes before a subtree that has much.
+func (p *plugin) queueOrder(a, b string) int {
+	l, r := p.queue(a), p.queue(b)
+	if c := cmp.Compare(r.priority, l.priority); c != 0 {
+		return c
+	}
+	x, foundX := p.books.Queue(a)
+	y, foundY := p.books.Queue(b)
+	if !foundX || !foundY {
+		return 0
+	}
+	switch leafX, leafY := p.books.Leaf(x), p.books.Leaf(y); {
+	case leafX && !leafY:
+		return -1
+	case leafY && !leafX:
+		return 1
+	case leafX && leafY:
+		x, y = p.books.Branches(x, y)
+	}
+	return p.books.CompareShare(x, y)
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// Kinds of objects that Of reads.
+var (
+	VolcanoJob  = batchv1alpha1.SchemeGroupVersion.WithKind("Job")
+	PodGroup    = schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup")
+	Deployment  = appsv1.SchemeGroupVersion.WithKind("Deployment")
+	StatefulSet = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
+	DaemonSet   = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
+	Job         = batchv1.SchemeGroupVersion.WithKind("Job")
+	CronJob     = batchv1.SchemeGroupVersion.WithKind("CronJob")
+	Pod         = corev1.SchemeGroupVersion.WithKind("Pod")
+)
+
+// Kinds lists the kinds of objects that Of reads.
+var Kinds = []schema.GroupVersionKind{VolcanoJob, PodGroup, Deployment, StatefulSet, DaemonSet, Job, CronJob, Pod}
+
+// Of reads an object of one of Kinds. Pods that name one of the schedulers make their workload one for Volcano. The
+// template shares memory with the object. If a number in the object is wrong, the error names the field, and the template
+// has all but the pods.
+//
+// The queue of a Volcano Job or PodGroup is spec.queue. If that is empty or "default", which the API server sets if the
+// object names none, the queue is the one that the annotation scheduling.volcano.sh/queue-name names. For other kinds it is
+// the one that this annotation names. The pods' annotation comes before that of the object, as in Volcano, and the labels
+// of the same name come after the annotations. Volcano knows no such label.
+//
+// The PriorityClass of a Volcano Job or PodGroup is spec.priorityClassName. If that is empty, or for other kinds, it is the
+// one that all the pods name. If tasks name different ones, there is none, as in Volcano.
+func Of(object runtime.Object, schedulerNames []string) (*Template, error) {
+	var t *Template
+	var err error
+	switch o := object.(type) {
+	case *batchv1alpha1.Job:
+		t, err = ofVolcanoJob(o)
+	case *schedulingv1beta1.PodGroup:
+		t, err = ofPodGroup(o)
+	case *appsv1.Deployment:
+		t, err = ofReplicas(Deployment, o, o.Spec.Replicas, &o.Spec.Template)
+	case *appsv1.StatefulSet:
+		t, err = ofReplicas(StatefulSet, o, o.Spec.Replicas, &o.Spec.Template)
+	case *batchv1.Job:
+		t, err = ofJob(Job, o, &o.Spec)
+	case *batchv1.CronJob:
+		t, err = ofCronJob(o)
+	case *appsv1.DaemonSet:
+		t, err = ofDaemonSet(o)
+	case *corev1.Pod:
+		t = ofPod(o)
+	default:
+		return nil, fmt.Errorf("objects of type %T are not read", object)
+	}
+	t.findScheduler(schedulerNames)
+	if err != nil {
+		t.Pods = nil
+	}
+	return t, err
+}

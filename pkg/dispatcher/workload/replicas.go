@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// ofReplicas reads an object whose pods are all alike. Nil replicas stand for one.
+func ofReplicas(kind schema.GroupVersionKind, object metav1.Object, replicas *int32, pods *corev1.PodTemplateSpec) (*Template, error) {
+	count := ptr.Deref(replicas, 1)
+	t := ofAlike(kind, object, int64(count), pods)
+	minimum, err := minimumOf(object)
+	t.Pods[0].Minimum = min(minimum, t.Pods[0].Count)
+	return t, errors.Join(notNegative("spec.replicas", count), err)
+}
+
+// ofJob reads a Kubernetes Job, or what a CronJob makes one from. Kubernetes runs no more pods at once than there are completions to do. A suspended Job
+// counts as if it ran, because whoever resumes it does not ask first.
+func ofJob(kind schema.GroupVersionKind, object metav1.Object, job *batchv1.JobSpec) (*Template, error) {
+	parallelism := ptr.Deref(job.Parallelism, 1)
+	completions := ptr.Deref(job.Completions, parallelism)
+	t := ofAlike(kind, object, int64(min(parallelism, completions)), &job.Template)
+	minimum, err := minimumOf(object)
+	t.Pods[0].Minimum = min(minimum, t.Pods[0].Count)
+	return t, errors.Join(notNegative("spec.parallelism", parallelism), notNegative("spec.completions", completions), err)
+}
+
+// ofCronJob reads a CronJob that runs one job at a time. It counts between its jobs, too, because the next one starts in a
+// member cluster, and does not ask first.
+func ofCronJob(cron *batchv1.CronJob) (*Template, error) {
+	t, err := ofJob(CronJob, cron, &cron.Spec.JobTemplate.Spec)
+	if policy := cron.Spec.ConcurrencyPolicy; policy != batchv1.ForbidConcurrent && policy != batchv1.ReplaceConcurrent {
+		err = errors.Join(err, errors.New("spec.concurrencyPolicy is Allow, so that nobody knows how many jobs run at the same time: set it to Forbid or Replace"))
+	}
+	return t, err
+}
+
+// ofDaemonSet reads all but the number of pods, which only the member clusters know.
+func ofDaemonSet(set *appsv1.DaemonSet) (*Template, error) {
+	return ofAlike(DaemonSet, set, 1, &set.Spec.Template),
+		errors.New("a DaemonSet has a pod on each node, and nobody knows here how many nodes there will be: use a Deployment, or name no queue")
+}
+
+func ofPod(pod *corev1.Pod) *Template {
+	return ofAlike(Pod, pod, 1, &corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: pod.Spec,
+	})
+}
+
+func ofAlike(kind schema.GroupVersionKind, object metav1.Object, count int64, pods *corev1.PodTemplateSpec) *Template {
+	t := identified(kind, object)
+	t.Pods = []PodSet{{Count: count, Minimum: count, Template: pods}}
+	t.Group = groupOf(pods)
+	t.describe(object)
+	return t
+}
+
+// minimumOf returns how many pods Volcano starts together: one, unless the annotation of the object says more.
+func minimumOf(object metav1.Object) (int64, error) {
+	const annotation = schedulingv1beta1.VolcanoGroupMinMemberAnnotationKey
+	text, given := object.GetAnnotations()[annotation]
+	if !given {
+		return 1, nil
+	}
+	minimum, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 1, fmt.Errorf("its annotation %s is %q: it must be a whole number from 0 to 2147483647", annotation, text)
+	}
+	return int64(minimum), nil
+}
+
+func notNegative[N int32 | int64](field string, n N) error {
+	if n < 0 {
+		return fmt.Errorf("%s is %d: it must not be negative", field, n)
+	}
+	return nil
+}

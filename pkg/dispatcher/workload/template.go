@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Template is what an object says of the pods that it makes.
+type Template struct {
+	// Kind, Namespace, and Name are those of the object.
+	Kind, Namespace, Name string
+	UID                   types.UID
+	ResourceVersion       string
+	// Generation grows with each change of the spec. It is zero if the kind has none.
+	Generation int64
+	// Queue is the queue that the object names. It is empty if the object names none.
+	Queue string
+	// ForVolcano says that the object is meant for Volcano, even if it names no queue: it is of a kind of Volcano's, or
+	// its pods name the scheduler.
+	ForVolcano bool
+	// PriorityClass is the PriorityClass of the workload, empty if it has none.
+	PriorityClass string
+	// Group is the PodGroup in the object's namespace that its pods belong to. It is empty if they name none.
+	Group string
+	// Pods has the pods that one cluster runs if it gets the whole object. It is empty for a PodGroup.
+	Pods []PodSet
+	// Reserve is the minimum of a PodGroup, which its pods take from. It is nil for any other kind.
+	Reserve corev1.ResourceList
+	// CardRequest is the annotation volcano.sh/card.request of a PodGroup, empty if it has none.
+	CardRequest string
+	// Fallback says that the kind is unknown, so that Pods is what Karmada's interpreter found in the object.
+	Fallback bool
+}
+
+// PodSet is a number of pods that are alike.
+type PodSet struct {
+	// Name is that of the task or component. It is empty if there is only one.
+	Name string
+	// Count is how many pods there are in all. Minimum is how many the workload needs to start, at most Count.
+	Count, Minimum int64
+	// Template must not be changed.
+	Template *corev1.PodTemplateSpec
+}
+
+// Replicas returns how many pods one cluster runs if it gets the whole object.
+func (t *Template) Replicas() int64 {
+	var replicas int64
+	for i := range t.Pods {
+		replicas += t.Pods[i].Count
+	}
+	return replicas
+}

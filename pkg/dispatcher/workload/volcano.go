@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+)
+
+// ofVolcanoJob reads a Volcano Job. The PriorityClasses of its tasks are not known here, so that the tasks come in their
+// order if not all of their minimums belong to the minimum of the job.
+func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
+	t := identified(VolcanoJob, job)
+	t.Queue, t.PriorityClass = job.Spec.Queue, job.Spec.PriorityClassName
+	for i := range job.Spec.Tasks {
+		task := &job.Spec.Tasks[i]
+		name := cmp.Or(task.Name, fmt.Sprintf("%s%d", batchv1alpha1.DefaultTaskSpec, i))
+		pods := &task.Template
+		if pods.Spec.SchedulerName == "" && job.Spec.SchedulerName != "" {
+			pods = pods.DeepCopy()
+			pods.Spec.SchedulerName = job.Spec.SchedulerName
+		}
+		t.Pods = append(t.Pods, PodSet{Name: name, Count: int64(task.Replicas), Template: pods})
+	}
+	t.describe(job)
+	if err := checkTasks(job); err != nil {
+		return t, err
+	}
+	for i, minimum := range demand.MinimumPods(withDefaults(job), func(string) int32 { return 0 }) {
+		t.Pods[i].Minimum = int64(minimum)
+	}
+	return t, nil
+}
+
+// checkTasks returns an error if a number of pods is one that Volcano's webhook refuses in the member cluster.
+func checkTasks(job *batchv1alpha1.Job) error {
+	var errs []error
+	var total int64
+	for i := range job.Spec.Tasks {
+		task := &job.Spec.Tasks[i]
+		field := fmt.Sprintf("spec.tasks[%d]", i)
+		errs = append(errs, notNegative(field+".replicas", task.Replicas))
+		total += int64(max(0, task.Replicas))
+		least := leastOf(task)
+		errs = append(errs, notNegative(field+".minAvailable", least))
+		if least > int64(max(0, task.Replicas)) {
+			errs = append(errs, fmt.Errorf("%s.minAvailable is %d, and replicas is %d: lower minAvailable, or raise replicas", field, least, task.Replicas))
+		}
+	}
+	if total > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("spec.tasks have %d replicas in all: a job has at most %d", total, math.MaxInt32))
+	}
+	errs = append(errs, notNegative("spec.minAvailable", job.Spec.MinAvailable))
+	if int64(job.Spec.MinAvailable) > total {
+		errs = append(errs, fmt.Errorf("spec.minAvailable is %d, and the tasks have %d replicas in all: lower minAvailable, or raise replicas", job.Spec.MinAvailable, total))
+	}
+	return errors.Join(errs...)
+}
+
+// leastOf returns what Volcano's webhook makes the minimum of a task.
+func leastOf(task *batchv1alpha1.TaskSpec) int64 {
+	switch {
+	case task.MinAvailable != nil:
+		return int64(*task.MinAvailable)
+	case task.PartitionPolicy != nil:
+		return int64(task.PartitionPolicy.MinPartitions) * int64(task.PartitionPolicy.PartitionSize)
+	default:
+		return int64(task.Replicas)
+	}
+}
+
+// withDefaults returns a job with the minimums that Volcano's webhook sets in the member cluster. The job must have passed
+// checkTasks.
+func withDefaults(job *batchv1alpha1.Job) *batchv1alpha1.Job {
+	spec := batchv1alpha1.JobSpec{MinAvailable: job.Spec.MinAvailable, Tasks: slices.Clone(job.Spec.Tasks)}
+	for i := range spec.Tasks {
+		task := &spec.Tasks[i]
+		if job.Spec.MinAvailable == 0 && task.MinAvailable != nil {
+			spec.MinAvailable += *task.MinAvailable
+		} else if job.Spec.MinAvailable == 0 {
+			spec.MinAvailable += task.Replicas
+		}
+		least := int32(leastOf(task))
+		task.MinAvailable = &least
+	}
+	return &batchv1alpha1.Job{Spec: spec}
+}
+
+// ofPodGroup reads a PodGroup. Its pods are those of other objects.
+func ofPodGroup(group *schedulingv1beta1.PodGroup) (*Template, error) {
+	t := identified(PodGroup, group)
+	t.Queue, t.PriorityClass = group.Spec.Queue, group.Spec.PriorityClassName
+	t.CardRequest = group.Annotations[card.RequestAnnotation]
+	t.describe(group)
+	errs := []error{notNegative("spec.minMember", group.Spec.MinMember)}
+	if group.Spec.MinResources != nil {
+		t.Reserve = *group.Spec.MinResources
+	}
+	for name, quantity := range t.Reserve {
+		if quantity.Sign() < 0 {
+			errs = append(errs, fmt.Errorf("spec.minResources[%s] is %s: it must not be negative", name, quantity.String()))
+		}
+	}
+	return t, errors.Join(errs...)
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	karmadafake "github.com/karmada-io/karmada/pkg/generated/clientset/versioned/fake"
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	k8stesting "k8s.io/client-go/testing"
+	volcanofake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
+
+	queuefake "github.com/devicequota/devicequota/pkg/client/clientset/versioned/fake"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+)
+
+func aBinding() *workv1alpha2.ResourceBinding {
+	return &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train-job", UID: "1", ResourceVersion: "5"}}
+}
+
+// dispatcherWith returns a dispatcher whose patches of bindings get these answers, one after the other, and the number of
+// patches that were sent.
+func dispatcherWith(t *testing.T, answers ...error) (*Dispatcher, *atomic.Int64) {
+	t.Helper()
+	api := karmadafake.NewSimpleClientset(aBinding())
+	sent := &atomic.Int64{}
+	api.PrependReactor("patch", "resourcebindings", func(k8stesting.Action) (bool, runtime.Object, error) {
+		n := sent.Add(1)
+		if int(n) <= len(answers) && answers[n-1] != nil {
+			return true, nil, answers[n-1]
+		}
+		return false, nil, nil
+	})
+	clients := &cache.Clients{
+		Kubernetes: kubefake.NewSimpleClientset(), Karmada: api, Volcano: volcanofake.NewSimpleClientset(),
+		Queues: queuefake.NewSimpleClientset(), Metadata: metadatafake.NewSimpleMetadataClient(runtime.NewScheme()),
+	}
+	c, err := cache.New(clients, &framework.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := report.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Dispatcher{cache: c, metrics: metrics}, sent
+}
+
+func aDecision() []decision {
+	return []decision{{Decision: report.Decision{Workload: &framework.Workload{Binding: aBinding()}}, patch: []byte(`{"metadata":{"annotations":{"a":"b"}}}`)}}
+}
+
+var (
+	errLost     = errors.New("connection reset by peer")
+	errConflict = apierrors.NewConflict(workv1alpha2.Resource("resourcebindings"), "train-job", errors.New("it has changed"))
+)
+
+func TestAPatchWithoutAnAnswerIsSentAgainUntilItsFateIsKnown(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		answers []error
+		sent    int64
+		want    error
+	}{
+		{"accepted at once", nil, 1, nil},
+		{"refused at once", []error{errConflict}, 1, errConflict},
+		{"the answer is lost and it was not accepted", []error{errLost, errLost}, 3, nil},
+		{"the answer is lost and it was accepted", []error{errLost, errConflict}, 2, errConflict},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, sent := dispatcherWith(t, tc.answers...)
+			decisions := aDecision()
+			d.write(t.Context(), time.Now().Add(MaxDecisionAge), decisions)
+			if sent.Load() != tc.sent {
+				t.Errorf("the patch was sent %d times, want %d", sent.Load(), tc.sent)
+			}
+			if !errors.Is(decisions[0].err, tc.want) {
+				t.Errorf("the error is %v, want %v", decisions[0].err, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnOldDecisionIsNotWritten(t *testing.T) {
+	d, sent := dispatcherWith(t)
+	decisions := aDecision()
+	d.write(t.Context(), time.Now(), decisions)
+	if sent.Load() != 0 || !errors.Is(decisions[0].err, errTooOld) {
+		t.Errorf("the patch was sent %d times, and the error is %v, want none and %v", sent.Load(), decisions[0].err, errTooOld)
+	}
+}
+
+func TestNothingIsSentForADecisionThatOnlyTells(t *testing.T) {
+	d, sent := dispatcherWith(t)
+	d.write(t.Context(), time.Now().Add(MaxDecisionAge), []decision{{Decision: report.Decision{Workload: &framework.Workload{Binding: aBinding()}}}})
+	if sent.Load() != 0 {
+		t.Errorf("%d patches were sent, want none", sent.Load())
+	}
+}
+
+func TestADispatcherThatNoLongerLeadsGivesUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d, _ := dispatcherWith(t, errLost, errLost, errLost, errLost, errLost, errLost, errLost, errLost)
+	cancel()
+	decisions := aDecision()
+	d.write(ctx, time.Now().Add(MaxDecisionAge), decisions)
+	if !errors.Is(decisions[0].err, context.Canceled) {
+		t.Errorf("the error is %v, want %v", decisions[0].err, context.Canceled)
+	}
+}
+
+func TestAnEndThatGetsNoAnswerLeavesTimeForGrants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _ := dispatcherWith(t, slices.Repeat([]error{apierrors.NewInternalError(errors.New("failed calling webhook"))}, 1000)...)
+		began := time.Now()
+		ends := aDecision()
+		d.write(t.Context(), began.Add(endsTake), ends)
+		if ends[0].err == nil || time.Since(began) >= MaxDecisionAge {
+			t.Errorf("after %s, the end has the error %v, want one before grants are too old to be written", time.Since(began), ends[0].err)
+		}
+	})
+}
+
+func TestADecisionThatWasNotWrittenIsMadeAgainEvenIfNothingChanges(t *testing.T) {
+	for _, failed := range []error{errTooOld, apierrors.NewForbidden(workv1alpha2.Resource("resourcebindings"), "train-job", errors.New("denied"))} {
+		c := &cycle{grants: aDecision()}
+		c.grants[0].err = failed
+		if c.again(noon); !c.next.Equal(noon) {
+			t.Errorf("after %v, the next cycle is due at %s, want %s", failed, c.next, noon)
+		}
+	}
+	c := &cycle{grants: aDecision()}
+	if c.again(noon); !c.next.IsZero() {
+		t.Error("a cycle is due although all has been written")
+	}
+}
