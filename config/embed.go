@@ -5,7 +5,7 @@ package config
 
 import "embed"
 
-// FS has the folders admission, crd, rbac, scheduler and samples.
+// FS has the folders admission, crd, dispatcher, rbac, scheduler, visibility, webhook and samples.
 //
-//go:embed admission/*.yaml crd/*.yaml rbac/*.yaml scheduler/*.conf samples
+//go:embed admission/*.yaml crd/*.yaml dispatcher/*.yaml rbac/*.yaml scheduler/*.conf visibility/*.yaml webhook/*.yaml samples
 var FS embed.FS
