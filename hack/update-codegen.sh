@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates deepcopy functions, clients and the Queue CRD from apis/. The argument, if there is one, is
+# Generates deepcopy functions, clients and CRDs from apis/. The argument, if there is one, is
 # the folder of a copy of the repository to work on.
 set -euo pipefail
 
@@ -20,8 +20,8 @@ upstream_apply=volcano.sh/apis/pkg/client/applyconfiguration/scheduling/v1beta1
 external=$(printf "$upstream.%s:$upstream_apply," QueueSpec QueueStatus Affinity Cluster Guarantee Reservation)
 header=(--go-header-file hack/boilerplate.go.txt)
 
-rm -rf "$client" "$api"/zz_generated.*.go
-"$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "./$api"
+rm -rf "$client" "$api"/zz_generated.*.go apis/{accounting,visibility}/v1alpha1/zz_generated.*.go
+"$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "./$api" ./apis/{accounting,visibility}/v1alpha1
 "$bin/applyconfiguration-gen" "${header[@]}" \
   --output-dir "$client/applyconfiguration" --output-pkg "$module/$client/applyconfiguration" \
   --external-applyconfigurations "${external%,}" \
@@ -32,7 +32,7 @@ rm -rf "$client" "$api"/zz_generated.*.go
 "$bin/lister-gen" "${header[@]}" --output-dir "$client/listers" --output-pkg "$module/$client/listers" "./$api"
 "$bin/informer-gen" "${header[@]}" --output-dir "$client/informers" --output-pkg "$module/$client/informers" \
   --versioned-clientset-package "$module/$client/clientset/versioned" --listers-package "$module/$client/listers" "./$api"
-"$bin/controller-gen" crd paths="./$api" output:crd:dir=config/crd
+"$bin/controller-gen" crd paths="./$api" paths=./apis/accounting/v1alpha1 output:crd:dir=config/crd
 
 # Quantities in spec.dra get a maximum length; controller-gen has no marker for the values of a map.
 # Without a maximum the API server assumes strings of megabytes and rejects the rules that read

@@ -9,11 +9,24 @@ import (
 	"testing"
 )
 
+func TestAnchorsAreThoseOfGitHub(t *testing.T) {
+	for heading, want := range map[string]string{
+		"`kubectl devicequota`: see": "kubectl-devicequota-see", "A [link](b.md) & more": "a-link--more", "1. Volcano's chart": "1-volcanos-chart", "snake_case": "snake_case",
+	} {
+		if got := anchorOf(heading); got != want {
+			t.Errorf("%q: %s, want %s", heading, got, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for text, broken := range map[string]string{
 		"a file beside the page [a](a.md)":                            "",
 		"a folder above, an anchor [a](../docs/a.md#there), [b](../)": "",
-		"an anchor of the page itself [here](#here)":                  "",
+		"an anchor of the page itself [here](#here)\n\n## Here":       "",
+		"an anchor that is not there [here](#here)":                   "page.md has no heading #here",
+		"an anchor of another page [a](a.md#not-there)":               "a.md has no heading #not-there",
+		"an anchor of a file that is no page [a](a.go#L1)":            "",
 		"another site [k](https://kubernetes.io/docs) stays unread":   "",
 		"a picture that does not exist ![p](p.svg)":                   "p.svg",
 		"the second link of a line [a](a.md) [b](b/c.md#there)":       "b/c.md",
@@ -22,7 +35,7 @@ func TestCheck(t *testing.T) {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for name, content := range map[string]string{"a.md": "", "page.md": text} {
+		for name, content := range map[string]string{"a.md": "# There\n\n```\n# not there\n```\n", "a.go": "", "page.md": text} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}

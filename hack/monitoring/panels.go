@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/devicequota/devicequota/pkg/metric"
+)
+
+// query is a line of a panel: an expression, and the name of its series.
+type query struct{ expr, legend string }
+
+// panel is a panel of the dashboard.
+type panel struct {
+	title, about string
+	// unit is one of Grafana's units.
+	unit    string
+	queries []query
+	// stat shows the last value, in colour: green if it is good. Other panels show lines.
+	stat *threshold
+}
+
+// threshold says from which value on a number is good, or bad.
+type threshold struct {
+	from float64
+	good bool
+}
+
+// row is a row of panels with a title.
+type panelRow struct {
+	title string
+	// shown is the number of panels in one line.
+	shown  int
+	panels []panel
+}
+
+var (
+	bad  = &threshold{from: 1}
+	good = &threshold{from: 1, good: true}
+)
+
+// Variables of the dashboard.
+const (
+	ofQueue     = `queue=~"$queue"`
+	ofQueueName = `queue_name=~"$queue"`
+)
+
+// latest shows a gauge once, although the replica that led before may still be there.
+func latest(by string, m metric.Metric, selector string) string {
+	return fmt.Sprintf("max by (%s) (%s{%s})", by, m.Name, selector)
+}
+
+// amounts shows what queues hold, what they deserve, and what they can have.
+func amounts(title, by, legend, unit string, selector string, allocated, request, deserved, capacity metric.Metric) panel {
+	return panel{title: title, unit: unit, queries: []query{
+		{latest(by, allocated, selector), legend + " allocated"},
+		{latest(by, request, selector), legend + " requested"},
+		{latest(by, deserved, selector), legend + " deserved"},
+		{latest(by, capacity, selector), legend + " limit"},
+	}}
+}
+
+// quantile shows how long nine of ten take.
+func quantile(m metric.Metric, by string) string {
+	return fmt.Sprintf("histogram_quantile(0.9, sum by (le%s) (rate(%s_bucket[5m])))", by, m.Name)
+}
+
+var dashboardRows = []panelRow{
+	{"Health", 6, []panel{
+		{title: "Leader", about: "1 if a replica of the scheduler leads.", stat: good,
+			queries: []query{{fmt.Sprintf(`max(%s{name="%s"})`, metric.Leader.Name, metric.SchedulerLease), ""}}},
+		{title: "Sessions per minute", stat: good, queries: []query{{fmt.Sprintf("sum(%s) * 60", sessions(fmt.Sprintf("rate(%s_count[5m])", metric.SessionDuration.Name))), ""}}},
+		{title: "Queues with a problem", stat: bad, queries: []query{{fmt.Sprintf("sum(max by (reason) (%s))", metric.QueueProblems.Name), ""}}},
+		{title: "Devices allocated twice", stat: bad, queries: []query{{fmt.Sprintf("max(%s)", metric.DevicesAllocatedTwice.Name), ""}}},
+		{title: "Pods outside of all queues", stat: bad, queries: []query{{fmt.Sprintf("max(%s)", metric.UnattributedPods.Name), ""}}},
+		{title: "CRD has spec.dra", stat: good, queries: []query{{fmt.Sprintf("min(%s)", metric.QuotaFieldServed.Name), ""}}},
+	}},
+	{"Queues", 2, []panel{
+		amounts("Devices", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`,
+			metric.QueueDevices.Allocated, metric.QueueDevices.Request, metric.QueueDevices.Deserved, metric.QueueDevices.Capacity),
+		amounts("Cards", "queue, card", "{{queue}} {{card}}", "none", ofQueue,
+			metric.QueueCards.Allocated, metric.QueueCards.Request, metric.QueueCards.Deserved, metric.QueueCards.Capacity),
+		amounts("Capacity of devices", "queue, device_class, capacity", "{{queue}} {{device_class}} {{capacity}}", "none", ofQueue+`, device_class=~"$device_class"`,
+			metric.QueueDeviceCapacities.Allocated, metric.QueueDeviceCapacities.Request, metric.QueueDeviceCapacities.Deserved, metric.QueueDeviceCapacities.Capability),
+		{title: "Guaranteed and idle", about: "Devices and cards that are kept free for a queue that does not use them.", unit: "none", queries: []query{
+			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, device_class", metric.QueueDevices.Guarantee, ofQueue), latest("queue, device_class", metric.QueueDevices.Allocated, ofQueue)), "{{queue}} {{device_class}}"},
+			{fmt.Sprintf("clamp_min(%s - %s, 0)", latest("queue, card", metric.QueueCards.Guarantee, ofQueue), latest("queue, card", metric.QueueCards.Allocated, ofQueue)), "{{queue}} {{card}}"},
+		}},
+		{title: "CPU in thousandths", unit: "none", queries: []query{
+			{latest("queue_name", metric.QueueCPU.Allocated, ofQueueName), "{{queue_name}} allocated"},
+			{latest("queue_name", metric.QueueCPU.RealCapacity, ofQueueName), "{{queue_name}} limit"},
+		}},
+		{title: "Memory", unit: "bytes", queries: []query{
+			{latest("queue_name", metric.QueueMemory.Allocated, ofQueueName), "{{queue_name}} allocated"},
+			{latest("queue_name", metric.QueueMemory.RealCapacity, ofQueueName), "{{queue_name}} limit"},
+		}},
+	}},
+	{"Waiting and eviction", 3, []panel{
+		{title: "Pods that wait", about: "Pods that the plugin capacity lets wait, by the reason of the event.", unit: "none",
+			queries: []query{{latest("queue, reason", metric.QueueWaitingPods, ofQueue), "{{queue}} {{reason}}"}}},
+		{title: "Evictions per hour", unit: "none", queries: []query{
+			{fmt.Sprintf("sum by (action, queue, for_queue) (increase(%s{%s}[1h]))", metric.QueueEvictions.Name, ofQueue), "{{action}} {{queue}} for {{for_queue}}"},
+		}},
+		{title: "From eviction to start", about: "Nine of ten pods for which others were evicted start within this time.", unit: "s",
+			queries: []query{{quantile(metric.EvictionPromiseDuration, ", action"), "{{action}}"}}},
+		{title: "Problems of queues", about: "Queues that have a problem, by the reason of the event on them.", unit: "none",
+			queries: []query{{latest("reason", metric.QueueProblems, "") + " > 0", "{{reason}}"}}},
+		{title: "Cards in the cluster", unit: "none", queries: []query{{latest("card", metric.ClusterCards, ""), "{{card}}"}}},
+		{title: "Outside of all queues", unit: "none", queries: []query{
+			{fmt.Sprintf("max(%s)", metric.UnattributedPods.Name), "pods"},
+			{fmt.Sprintf("max(%s)", metric.UnattributedClaims.Name), "claims"},
+		}},
+	}},
+	{"Scheduler", 3, []panel{
+		{title: "Session", about: "Nine of ten sessions end within this time.", unit: "ms", queries: []query{{quantile(metric.SessionDuration, ""), "session"}}},
+		{title: "Actions", about: "Nine of ten runs of an action end within this time.", unit: "ms", queries: []query{{quantile(metric.ActionDuration, ", action"), "{{action}}"}}},
+		{title: "Plugins", about: "Nine of ten plugins open and close a session within this time.", unit: "ms", queries: []query{{quantile(metric.PluginDuration, ", plugin, OnSession"), "{{plugin}} {{OnSession}}"}}},
+	}},
+	{"Dispatcher", 3, []panel{
+		{title: "Workloads", unit: "none", queries: []query{{latest("state", metric.DispatcherWorkloads, ofQueue), "{{state}}"}}},
+		{title: "Decisions per minute", unit: "none", queries: []query{
+			{fmt.Sprintf("sum by (decision) (rate(%s{%s}[5m])) * 60", metric.DispatcherDecisions.Name, ofQueue), "{{decision}}"},
+		}},
+		{title: "Cycle", about: "Nine of ten cycles end within this time.", unit: "s", queries: []query{{quantile(metric.DispatcherCycleDuration, ""), "cycle"}}},
+		amounts("Devices in all clusters", "queue, device_class", "{{queue}} {{device_class}}", "none", ofQueue+`, device_class=~"$device_class"`,
+			metric.DispatcherDevices.Allocated, metric.DispatcherDevices.Request, metric.DispatcherDevices.Deserved, metric.DispatcherDevices.Capacity),
+		amounts("Cards in all clusters", "queue, card", "{{queue}} {{card}}", "none", ofQueue,
+			metric.DispatcherCards.Allocated, metric.DispatcherCards.Request, metric.DispatcherCards.Deserved, metric.DispatcherCards.Capacity),
+		{title: "Requests that fail per minute", unit: "none", queries: []query{
+			{fmt.Sprintf(`sum by (patch) (rate(%s{result="failure"}[5m])) * 60`, metric.DispatcherPatches.Name), "{{patch}}"},
+		}},
+	}},
+}
