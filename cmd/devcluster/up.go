@@ -27,15 +27,19 @@ func runFolder() string {
 
 func upCommand() *cobra.Command {
 	var options cluster.Options
+	var multi multicluster
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Run a control plane in the foreground until interrupted",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options.OnReady = func(component string, took time.Duration) {
-				cmd.Printf("%-24s ready in %4.1f s\n", component, took.Seconds())
+				cmd.Printf("%-32s ready in %4.1f s\n", component, took.Seconds())
 			}
-			return up(cmd, options)
+			if !multi.karmada && (cmd.Flags().Changed("members") || cmd.Flags().Changed("member-manifests")) {
+				return errors.New("--members and --member-manifests need --karmada")
+			}
+			return up(cmd, options, multi)
 		},
 	}
 	command.SetOut(os.Stdout)
@@ -46,11 +50,22 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&options.SchedulerConfig, "scheduler-config", "", "configuration of the scheduler (default: the one in config/scheduler)")
 	flags.BoolVar(&options.UpstreamScheduler, "upstream-scheduler", false, "run Volcano's own scheduler instead of devicequota's")
 	flags.StringVar(&options.Bin, "bin", "", "folder of the control plane's binaries (default: that of this program)")
+	flags.BoolVar(&multi.karmada, "karmada", false, "run a Karmada control plane with members; needs make build-multicluster")
+	flags.IntVar(&multi.members, "members", 2, "number of clusters that Karmada manages")
+	flags.StringArrayVar(&multi.memberManifests, "member-manifests", nil, "file or folder to apply to every member; may be repeated")
 	return command
 }
 
-func up(cmd *cobra.Command, options cluster.Options) error {
-	c, err := cluster.Start(cmd.Context(), options)
+// controlPlane is a running cluster or Karmada.
+type controlPlane interface {
+	State() string
+	Kubeconfig() string
+	Failed() <-chan error
+	Stop() error
+}
+
+func up(cmd *cobra.Command, options cluster.Options, multi multicluster) error {
+	c, err := start(cmd, options, multi)
 	if err != nil {
 		if cmd.Context().Err() != nil {
 			return errors.New("interrupted")
@@ -65,7 +80,11 @@ func up(cmd *cobra.Command, options cluster.Options) error {
 		return errors.Join(err, c.Stop())
 	}
 	defer os.Remove(file)
-	cmd.Printf("ready: KUBECONFIG=%s\n", kubeconfigOf(options, c))
+	kubeconfig := options.Kubeconfig
+	if kubeconfig == "" {
+		kubeconfig = c.Kubeconfig()
+	}
+	cmd.Printf("ready: KUBECONFIG=%s\n", kubeconfig)
 	select {
 	case <-cmd.Context().Done():
 		return c.Stop()
@@ -74,9 +93,25 @@ func up(cmd *cobra.Command, options cluster.Options) error {
 	}
 }
 
-func kubeconfigOf(options cluster.Options, c *cluster.Cluster) string {
-	if options.Kubeconfig != "" {
-		return options.Kubeconfig
+// start prints where the scheduler's endpoint and the web page are, or the kubeconfigs of members.
+func start(cmd *cobra.Command, options cluster.Options, multi multicluster) (controlPlane, error) {
+	if !multi.karmada {
+		c, err := cluster.Start(cmd.Context(), options)
+		if err != nil {
+			return nil, err
+		}
+		if !options.UpstreamScheduler {
+			cmd.Printf("scheduler's endpoint: %s\n", c.VisibilityURL())
+			cmd.Printf("web page: run kubectl proxy, then open http://localhost:8001%s\n", cluster.WebPage)
+		}
+		return c, nil
 	}
-	return c.Kubeconfig()
+	k, err := multi.start(cmd.Context(), options)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range multi.names() {
+		cmd.Printf("%s: KUBECONFIG=%s\n", name, k.Member(name).Kubeconfig())
+	}
+	return k, nil
 }

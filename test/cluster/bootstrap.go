@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,7 +61,7 @@ func (c *Cluster) bootstrap(ctx context.Context) error {
 }
 
 // crds returns Volcano's CRDs. Those in config/crd replace Volcano's CRDs of the same name.
-func (c *Cluster) crds() ([]manifest, error) {
+func (c *controlPlane) crds() ([]manifest, error) {
 	theirs, err := readManifests(filepath.Join(c.bin, crdFolder))
 	if err != nil {
 		return nil, err
@@ -82,10 +83,10 @@ func (c *Cluster) crds() ([]manifest, error) {
 	return all, nil
 }
 
-// embedded parses all manifests of a folder of package config.
-func embedded(folder string) ([]manifest, error) {
+// embedded parses all manifests of files and folders of package config.
+func embedded(paths ...string) ([]manifest, error) {
 	var all []manifest
-	err := fs.WalkDir(config.FS, folder, func(path string, entry fs.DirEntry, err error) error {
+	add := func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -96,12 +97,26 @@ func embedded(folder string) ([]manifest, error) {
 		manifests, err := parseManifests("config/"+path, data)
 		all = append(all, manifests...)
 		return err
+	}
+	for _, path := range paths {
+		if err := fs.WalkDir(config.FS, path, add); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// isTrue reports whether an object has a condition.
+func isTrue(object *unstructured.Unstructured, condition string) bool {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(entry any) bool {
+		c, is := entry.(map[string]any)
+		return is && c["type"] == condition && c["status"] == "True"
 	})
-	return all, err
 }
 
 // waitForCRDs waits until the API server serves the CRDs.
-func (c *Cluster) waitForCRDs(ctx context.Context, crds []manifest) error {
+func (c *controlPlane) waitForCRDs(ctx context.Context, crds []manifest) error {
 	for _, m := range crds {
 		name := m.object.GetName()
 		err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
@@ -109,13 +124,7 @@ func (c *Cluster) waitForCRDs(ctx context.Context, crds []manifest) error {
 			if err != nil {
 				return false, err
 			}
-			conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-			for _, condition := range conditions {
-				if m, ok := condition.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
-					return true, nil
-				}
-			}
-			return false, nil
+			return isTrue(crd, "Established"), nil
 		})
 		if err != nil {
 			return fmt.Errorf("waiting for CustomResourceDefinition %s to be established: %w", name, err)

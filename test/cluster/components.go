@@ -5,10 +5,8 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,9 +19,11 @@ var gates = strings.Join([]string{
 	"DynamicResourceAllocation=true",
 	"DRAAdminAccess=true",
 	"DRAConsumableCapacity=true",
+	"DRADeviceBindingConditions=true",
 	"DRAExtendedResource=true",
 	"DRAPartitionableDevices=true",
 	"DRAPrioritizedList=true",
+	"DRAResourceClaimDeviceStatus=true",
 }, ",")
 
 // controllers are the controllers for jobs, deployments, quotas, garbage collection and claims.
@@ -47,9 +47,17 @@ var identities = map[string]identity{
 		user:   "system:serviceaccount:volcano-system:volcano-scheduler",
 		groups: []string{"system:serviceaccounts", "system:serviceaccounts:volcano-system", "system:authenticated"},
 	},
+	Webhook: {
+		user:   "system:serviceaccount:volcano-system:vc-webhook",
+		groups: []string{"system:serviceaccounts", "system:serviceaccounts:volcano-system", "system:authenticated"},
+	},
 }
 
-const admin = "admin"
+const (
+	admin = "admin"
+	// frontProxyClient is the name by which the API server forwards requests to the scheduler.
+	frontProxyClient = "front-proxy-client"
+)
 
 // component describes how to run one part of the control plane.
 type component struct {
@@ -62,7 +70,7 @@ type component struct {
 	ready func(ctx context.Context, ports []string) error
 }
 
-func (c *Cluster) etcd() component {
+func (c *controlPlane) etcd() component {
 	return component{
 		name:  Etcd,
 		ports: 2,
@@ -76,7 +84,11 @@ func (c *Cluster) etcd() component {
 	}
 }
 
-func (c *Cluster) apiServer() component {
+// noNodeTaints disables the plugin that taints new nodes, because no controller of a cluster removes the taint.
+const noNodeTaints = "--disable-admission-plugins=TaintNodesByCondition"
+
+// apiServer has further flags, which override the defaults.
+func (c *controlPlane) apiServer(further ...string) component {
 	return component{
 		name:  APIServer,
 		ports: 1,
@@ -88,14 +100,16 @@ func (c *Cluster) apiServer() component {
 				"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
 				"--tls-cert-file=" + c.pki.certFile(APIServer), "--tls-private-key-file=" + c.pki.keyFile(APIServer),
 				"--client-ca-file=" + c.pki.caFile(), "--authorization-mode=RBAC",
+				"--requestheader-client-ca-file=" + c.frontProxy.caFile(), "--requestheader-allowed-names=" + frontProxyClient,
+				"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+				"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+				"--proxy-client-cert-file=" + c.frontProxy.certFile(frontProxyClient), "--proxy-client-key-file=" + c.frontProxy.keyFile(frontProxyClient),
 				"--service-account-issuer=https://kubernetes.default.svc",
 				"--service-account-key-file=" + c.serviceAccountKey, "--service-account-signing-key-file=" + c.serviceAccountKey,
 				"--feature-gates=" + gates,
 				"--runtime-config=resource.k8s.io/v1=true,resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
-				// The plugin taints new nodes, and no controller of this cluster removes the taint.
-				"--disable-admission-plugins=TaintNodesByCondition",
 			}
-			return c.role(APIServer, append(args, c.options.APIServerArgs...)...)
+			return c.role(APIServer, append(args, further...)...)
 		},
 		ready: func(ctx context.Context, ports []string) error {
 			return c.get(ctx, "https://"+local(ports[0])+"/readyz")
@@ -103,7 +117,7 @@ func (c *Cluster) apiServer() component {
 	}
 }
 
-func (c *Cluster) controllerManager() component {
+func (c *controlPlane) controllerManager(controllers string, ready func(ctx context.Context, ports []string) error) component {
 	return component{
 		name:  ControllerManager,
 		ports: 1,
@@ -117,15 +131,18 @@ func (c *Cluster) controllerManager() component {
 				"--root-ca-file="+c.pki.caFile(), "--service-account-private-key-file="+c.serviceAccountKey,
 				"--controllers="+controllers, "--feature-gates="+gates)
 		},
-		ready: func(ctx context.Context, _ []string) error {
-			client, err := kubernetes.NewForConfig(c.config)
-			if err != nil {
-				return err
-			}
-			_, err = client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
-			return err
-		},
+		ready: ready,
 	}
+}
+
+// hasServiceAccounts returns nil once the controllers work.
+func (c *Cluster) hasServiceAccounts(ctx context.Context, _ []string) error {
+	client, err := kubernetes.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+	return err
 }
 
 func (c *Cluster) volcanoControllers() component {
@@ -154,7 +171,7 @@ func (c *Cluster) volcanoControllers() component {
 func (c *Cluster) volcanoScheduler() component {
 	return component{
 		name:  VolcanoScheduler,
-		ports: 2,
+		ports: 3,
 		command: func(ports []string) []string {
 			args := append([]string{
 				"--kubeconfig=" + c.kubeconfig(VolcanoScheduler), "--leader-elect=false", "--scheduler-conf=" + c.schedulerConfig,
@@ -166,7 +183,8 @@ func (c *Cluster) volcanoScheduler() component {
 			if c.options.UpstreamScheduler {
 				return c.role(VolcanoScheduler, args...)
 			}
-			return c.role("guard", append([]string{filepath.Join(c.bin, VolcanoScheduler)}, args...)...)
+			ours := append([]string{filepath.Join(c.bin, VolcanoScheduler), "--visibility-bind-address=" + local(ports[2])}, args...)
+			return c.role("guard", ours...)
 		},
 		// The scheduler serves metrics before it schedules. The latency of plugins is among them after the
 		// first session.
@@ -192,42 +210,10 @@ func (c *Cluster) kwok() component {
 }
 
 // role returns the command line of a component of the controlplane program.
-func (c *Cluster) role(name string, args ...string) []string {
+func (c *controlPlane) role(name string, args ...string) []string {
 	return append([]string{filepath.Join(c.bin, controlplaneProgram), name}, args...)
 }
 
 func local(port string) string {
 	return net.JoinHostPort("127.0.0.1", port)
-}
-
-// The ports of components are below those that Linux gives to outgoing connections (ip_local_port_range). Otherwise, such a
-// connection may take the port of a component while it is restarted.
-const (
-	firstPort = 20000
-	ports     = 12000
-	// portTries bounds how many ports are tried for each that is needed.
-	portTries = 100
-)
-
-// freePorts returns n ports that are free at the moment.
-func freePorts(n int) ([]string, error) {
-	var free []string
-	for range n {
-		listener, err := listenAnywhere()
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close()
-		free = append(free, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
-	}
-	return free, nil
-}
-
-func listenAnywhere() (listener net.Listener, err error) {
-	for range portTries {
-		if listener, err = net.Listen("tcp", local(strconv.Itoa(firstPort+rand.IntN(ports)))); err == nil {
-			return listener, nil
-		}
-	}
-	return nil, err
 }

@@ -8,4 +8,7 @@
 // All components listen on the loopback interface only, with TLS, and each has an identity of its own. The
 // scheduler has exactly the permissions in config/rbac. All state is in one folder. The control plane ends
 // with the process that called Start, even if that process is killed.
+//
+// [StartKarmada] runs a Karmada control plane and several such clusters as its members. Its binaries are built
+// by `make build-multicluster`.
 package cluster

@@ -40,6 +40,8 @@ type Options struct {
 	SchedulerConfig string
 	// UpstreamScheduler runs Volcano's own scheduler and plugins instead of this project's.
 	UpstreamScheduler bool
+	// WithoutVolcano leaves out Volcano's CRDs, permissions, controllers, and scheduler, for tests that install Volcano themselves.
+	WithoutVolcano bool
 	// SchedulerArgs and APIServerArgs are further flags, which override the defaults.
 	SchedulerArgs, APIServerArgs []string
 	// OnReady, if not nil, is called when a component is ready, with the time that it took. Several
@@ -47,19 +49,29 @@ type Options struct {
 	OnReady func(component string, took time.Duration)
 }
 
-// findBin returns the folder of the binaries. It returns an error if a binary does not exist.
-func (o Options) findBin() (string, error) {
-	candidates := []string{o.Bin}
-	if o.Bin == "" {
+// needed returns the names of the binaries, and of the folders beside them, that a cluster needs.
+func (o Options) needed() []string {
+	needed := []string{controlplaneProgram, Kwok, crdFolder}
+	if !o.UpstreamScheduler && !o.WithoutVolcano {
+		needed = append(needed, VolcanoScheduler)
+	}
+	return needed
+}
+
+// findBin returns the folder of the binaries that a make target builds. It is bin unless that is empty. The
+// error says what is missing.
+func findBin(bin string, needed []string, target string) (string, error) {
+	candidates := []string{bin}
+	if bin == "" {
 		candidates = defaultBins()
 	}
 	var err error
-	for _, bin := range candidates {
-		if err = o.checkBin(bin); err == nil {
-			return filepath.Abs(bin)
+	for _, candidate := range candidates {
+		if err = checkBin(candidate, needed); err == nil {
+			return filepath.Abs(candidate)
 		}
 	}
-	return "", fmt.Errorf("the control plane's binaries are missing: %w; run `make build`", err)
+	return "", fmt.Errorf("the control plane's binaries are missing: %w; run `make %s`", err, target)
 }
 
 func defaultBins() []string {
@@ -80,13 +92,9 @@ func defaultBins() []string {
 	return bins
 }
 
-func (o Options) checkBin(bin string) error {
+func checkBin(bin string, needed []string) error {
 	if bin == "" {
 		return errors.New("the folder is not set")
-	}
-	needed := []string{controlplaneProgram, Kwok, crdFolder}
-	if !o.UpstreamScheduler {
-		needed = append(needed, VolcanoScheduler)
 	}
 	for _, name := range needed {
 		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {

@@ -11,46 +11,39 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/devicequota/devicequota/config"
 )
 
-const defaultSchedulerConfig = "scheduler/volcano-scheduler.conf"
-
-// prepare creates the files that the components need.
-func (c *Cluster) prepare() error {
+// prepare creates the files that all components need.
+func (c *controlPlane) prepare() error {
 	var err error
-	if c.bin, err = c.options.findBin(); err != nil {
-		return err
-	}
 	if err := c.openState(); err != nil {
 		return err
 	}
 	if c.pki, err = newPKI(filepath.Join(c.state, "pki")); err != nil {
 		return err
 	}
-	for name, who := range identities {
+	for name, who := range c.identities {
 		if err := c.pki.issueFiles(name, who); err != nil {
 			return err
 		}
 	}
+	if c.frontProxy, err = newPKI(filepath.Join(c.state, "pki", "front-proxy")); err != nil {
+		return err
+	}
+	if err := c.frontProxy.issueFiles(frontProxyClient, identity{user: frontProxyClient}); err != nil {
+		return err
+	}
 	if c.serviceAccountKey, err = c.pki.serviceAccountKey(); err != nil {
 		return err
 	}
-	if c.probe, err = c.pki.newProbeClient(); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(c.state, stagesFile), stages, 0o600); err != nil {
-		return err
-	}
-	return c.writeSchedulerConfig()
+	c.probe, err = c.pki.newProbeClient()
+	return err
 }
 
 // openState creates and locks the state folder. For a temporary folder it starts a janitor, which removes
 // the folder if this process is killed.
-func (c *Cluster) openState() error {
+func (c *controlPlane) openState() error {
 	var err error
-	c.state = c.options.State
 	if c.state == "" {
 		c.temporary = true
 		if c.state, err = os.MkdirTemp("", "cluster-"); err != nil {
@@ -60,7 +53,7 @@ func (c *Cluster) openState() error {
 	if c.state, err = filepath.Abs(c.state); err != nil {
 		return err
 	}
-	for _, dir := range []string{c.state, filepath.Join(c.state, "logs"), filepath.Join(c.state, "kubeconfigs"), filepath.Join(c.state, "scheduler")} {
+	for _, dir := range []string{c.state, filepath.Join(c.state, "logs"), filepath.Join(c.state, "kubeconfigs")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("state folder: %w", err)
 		}
@@ -79,33 +72,16 @@ func (c *Cluster) openState() error {
 	return err
 }
 
-// writeSchedulerConfig writes the configuration into a folder of its own, because the scheduler watches
-// the whole folder.
-func (c *Cluster) writeSchedulerConfig() error {
-	var data []byte
-	var err error
-	if c.options.SchedulerConfig == "" {
-		data, err = config.FS.ReadFile(defaultSchedulerConfig)
-	} else {
-		data, err = os.ReadFile(c.options.SchedulerConfig)
-	}
-	if err != nil {
-		return fmt.Errorf("scheduler configuration: %w", err)
-	}
-	c.schedulerConfig = filepath.Join(c.state, "scheduler", "volcano-scheduler.conf")
-	return os.WriteFile(c.schedulerConfig, data, 0o600)
-}
-
 // connect writes the kubeconfigs of all identities and creates the administrator's clients for an API
 // server on a port.
-func (c *Cluster) connect(port string) error {
-	for name := range identities {
+func (c *controlPlane) connect(port string) error {
+	for name := range c.identities {
 		if err := c.writeKubeconfig(name, port, c.kubeconfig(name)); err != nil {
 			return err
 		}
 	}
-	if c.options.Kubeconfig != "" {
-		if err := c.writeKubeconfig(admin, port, c.options.Kubeconfig); err != nil {
+	if c.kubeconfigCopy != "" {
+		if err := c.writeKubeconfig(admin, port, c.kubeconfigCopy); err != nil {
 			return fmt.Errorf("kubeconfig: %w", err)
 		}
 	}
@@ -122,11 +98,11 @@ func (c *Cluster) connect(port string) error {
 	return err
 }
 
-func (c *Cluster) kubeconfig(name string) string {
+func (c *controlPlane) kubeconfig(name string) string {
 	return filepath.Join(c.state, "kubeconfigs", name)
 }
 
-func (c *Cluster) writeKubeconfig(name, port, file string) error {
+func (c *controlPlane) writeKubeconfig(name, port, file string) error {
 	certPEM, err := os.ReadFile(c.pki.certFile(name))
 	if err != nil {
 		return err

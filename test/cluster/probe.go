@@ -26,12 +26,12 @@ func (p *pki) newProbeClient() (*http.Client, error) {
 }
 
 // get returns an error unless a URL responds with status 200.
-func (c *Cluster) get(ctx context.Context, url string) error {
+func (c *controlPlane) get(ctx context.Context, url string) error {
 	return c.getContaining(ctx, url, "")
 }
 
 // getContaining returns an error unless a URL responds with status 200 and a body that contains text.
-func (c *Cluster) getContaining(ctx context.Context, url, text string) error {
+func (c *controlPlane) getContaining(ctx context.Context, url, text string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err

@@ -28,8 +28,9 @@ type process struct {
 	log   string
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	done  chan struct{}
-	err   error
+	// done is closed when the process and its children have ended. Until then, they have their ports.
+	done chan struct{}
+	err  error
 }
 
 // startProcess runs a program that ends when its standard input is closed. Its output is appended to the
@@ -45,20 +46,34 @@ func startProcess(name, log string, lock *os.File, argv ...string) (*process, er
 	p.cmd.Stdout, p.cmd.Stderr = file, file
 	p.cmd.Env = append(os.Environ(), "DEBUG_SOCKET_DIR="+os.DevNull)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if lock != nil {
-		p.cmd.ExtraFiles = []*os.File{lock}
-	}
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
+	// The program and its children inherit one end of a pipe. The other end is at its end when they have all ended.
+	others, inherited, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.ExtraFiles = []*os.File{inherited}
+	if lock != nil {
+		p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, lock)
+	}
+	err = p.cmd.Start()
+	_ = inherited.Close()
+	if err != nil {
+		_ = others.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	go func() {
-		p.err = p.cmd.Wait()
-		close(p.done)
-	}()
+	go p.waitForAll(others)
 	return p, nil
+}
+
+// waitForAll waits until the process and its children have ended.
+func (p *process) waitForAll(others io.ReadCloser) {
+	p.err = p.cmd.Wait()
+	_, _ = io.Copy(io.Discard, others)
+	_ = others.Close()
+	close(p.done)
 }
 
 // alive reports whether the process has not ended.
@@ -74,6 +89,16 @@ func (p *process) alive() bool {
 // stop closes the standard input of the process, kills it after stopGrace, and waits until it has ended.
 func (p *process) stop() {
 	_ = p.stdin.Close()
+	p.wait()
+}
+
+// terminate sends SIGTERM to the process, kills it after stopGrace, and waits until it has ended.
+func (p *process) terminate() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	p.wait()
+}
+
+func (p *process) wait() {
 	select {
 	case <-p.done:
 	case <-time.After(stopGrace):
@@ -81,10 +106,15 @@ func (p *process) stop() {
 	}
 }
 
-// kill kills the process and its children, and waits until it has ended.
+// kill kills the process and its children, and waits until they have ended.
 func (p *process) kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.done
+}
+
+// signal sends a signal to the process and its children.
+func (p *process) signal(signal syscall.Signal) error {
+	return syscall.Kill(-p.cmd.Process.Pid, signal)
 }
 
 // failure describes how the process ended, with the end of its log.

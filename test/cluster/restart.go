@@ -9,21 +9,40 @@ import (
 
 // Kill ends a component with SIGKILL, as in a crash. The component stays down until Restart, and is not
 // reported as failed.
-func (c *Cluster) Kill(name string) error {
-	c.mu.Lock()
-	p := c.processes[name]
-	delete(c.processes, name)
-	c.mu.Unlock()
-	if p == nil {
-		return fmt.Errorf("component %s is not running", name)
+func (c *controlPlane) Kill(name string) error {
+	p, err := c.release(name)
+	if err != nil {
+		return err
 	}
 	p.kill()
 	return nil
 }
 
+// terminate is like Kill, but gives the component time to end by itself, as in a rolling update.
+func (c *controlPlane) terminate(name string) error {
+	p, err := c.release(name)
+	if err != nil {
+		return err
+	}
+	p.terminate()
+	return nil
+}
+
+// release returns the process of a component. When the process ends, it is not reported as failed.
+func (c *controlPlane) release(name string) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.processes[name]
+	if p == nil {
+		return nil, fmt.Errorf("component %s is not running", name)
+	}
+	delete(c.processes, name)
+	return p, nil
+}
+
 // Restart starts a component again and waits until it is ready. If the component is running, Restart kills
 // it first. The component keeps its ports.
-func (c *Cluster) Restart(ctx context.Context, name string) error {
+func (c *controlPlane) Restart(ctx context.Context, name string) error {
 	c.mu.Lock()
 	comp, found := c.components[name]
 	running := c.processes[name] != nil

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"syscall"
 )
 
-// runGuard runs a program that does not watch its standard input. Guard kills the program when guard's
-// parent ends; the kernel kills it when guard itself ends.
+// runGuard runs a program that does not watch its standard input. Guard passes SIGTERM on to the program, and
+// kills it when guard's parent ends; the kernel kills it when guard itself ends.
 func runGuard(args []string) error {
 	if len(args) == 0 {
 		return errors.New("usage: guard PROGRAM [ARGUMENT ...]")
@@ -21,9 +22,16 @@ func runGuard(args []string) error {
 	child := exec.Command(args[0], args[1:]...)
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	terminations := make(chan os.Signal, 1)
+	signal.Notify(terminations, syscall.SIGTERM)
 	if err := child.Start(); err != nil {
 		return err
 	}
+	go func() {
+		for termination := range terminations {
+			_ = child.Process.Signal(termination)
+		}
+	}()
 	go func() {
 		waitForParent()
 		_ = child.Process.Kill()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command controlplane has all components of a Kubernetes and Volcano control plane in one binary. Its first
-// argument is the name of the component, the others are the component's own. Two of them are helpers: guard
-// runs another program that ends with guard's parent, and janitor removes the state folder after its parent
-// has ended.
+// argument is the name of the component, the others are the component's own. Three of them are helpers: guard
+// runs another program that ends with guard's parent, janitor removes the state folder after its parent
+// has ended, and kubectl is for commands in the documentation, which tests run.
 //
 // A component ends when its standard input is closed, so that it never outlives the process at the other end
-// of the pipe.
+// of the pipe. Helpers end by themselves.
 package main
 
 import (
@@ -24,9 +24,12 @@ var components = map[string]func(args []string) error{
 	"janitor":                 runJanitor,
 	"kube-apiserver":          runAPIServer,
 	"kube-controller-manager": runControllerManager,
+	"kubectl":                 runKubectl,
 	"vc-controller-manager":   runVolcanoControllers,
 	"vc-scheduler":            runVolcanoScheduler,
 }
+
+var helpers = []string{"guard", "janitor", "kubectl"}
 
 func main() {
 	if len(os.Args) < 2 || components[os.Args[1]] == nil {
@@ -36,7 +39,7 @@ func main() {
 	}
 	component, args := os.Args[1], os.Args[2:]
 	os.Args = append([]string{component}, args...)
-	if component != "guard" && component != "janitor" {
+	if !slices.Contains(helpers, component) {
 		go func() {
 			waitForParent()
 			os.Exit(0)

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/devicequota/devicequota/config"
+)
+
+// dispatcherProgram is also the beginning of the names of dispatchers as components.
+const dispatcherProgram = "vc-dispatcher"
+
+// DispatcherOptions are the options of a dispatcher.
+type DispatcherOptions struct {
+	// ConfigFile is the file with the dispatcher's configuration. If it is empty, the configuration in
+	// config/dispatcher is used.
+	ConfigFile string
+	// Args are further flags, which override the defaults.
+	Args []string
+}
+
+// Dispatcher is a dispatcher of a Karmada control plane.
+type Dispatcher struct {
+	karmada   *Karmada
+	component string
+	// paused is the process between Pause and Restart.
+	paused *process
+}
+
+// StartDispatcher runs a dispatcher with exactly the permissions in config/dispatcher, and returns once it is
+// ready. Several dispatchers elect a leader. Karmada's API server calls the webhook of any one that runs. A name
+// can be used again after its dispatcher has ended.
+func (k *Karmada) StartDispatcher(ctx context.Context, name string, o DispatcherOptions) (*Dispatcher, error) {
+	if _, err := findBin(k.bin, []string{dispatcherProgram}, "build"); err != nil {
+		return nil, err
+	}
+	if o.ConfigFile == "" {
+		var err error
+		if o.ConfigFile, err = k.defaultDispatcherConfig(); err != nil {
+			return nil, err
+		}
+	}
+	comp := k.dispatcher(dispatcherProgram+"-"+name, o)
+	k.mu.Lock()
+	running := k.processes[comp.name] != nil
+	k.mu.Unlock()
+	if running {
+		return nil, fmt.Errorf("dispatcher %s is running already", name)
+	}
+	if err := k.installDispatcher(ctx); err != nil {
+		return nil, err
+	}
+	if err := k.run(ctx, comp); err != nil {
+		return nil, err
+	}
+	return &Dispatcher{karmada: k, component: comp.name}, nil
+}
+
+func (k *Karmada) defaultDispatcherConfig() (string, error) {
+	data, err := config.FS.ReadFile("dispatcher/config.yaml")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(k.state, "dispatcher.yaml")
+	return file, os.WriteFile(file, data, 0o600)
+}
+
+func (k *Karmada) dispatcher(name string, o DispatcherOptions) component {
+	return component{
+		name:  name,
+		ports: 3,
+		command: func(ports []string) []string {
+			args := []string{
+				"--kubeconfig=" + k.kubeconfig(dispatcherProgram), "--config=" + o.ConfigFile, "--leader-elect=true", "--leader-elect-resource-namespace=volcano-system",
+				"--kube-api-qps=2000", "--kube-api-burst=4000", "--dispatch-period=200ms",
+				"--webhook-bind-address=127.0.0.1", "--webhook-port=" + ports[0],
+				"--tls-cert-file=" + k.pki.certFile(dispatcherProgram), "--tls-private-key-file=" + k.pki.keyFile(dispatcherProgram),
+				"--metrics-bind-address=" + local(ports[1]), "--health-probe-bind-address=" + local(ports[2]),
+			}
+			return k.role("guard", append(append([]string{filepath.Join(k.bin, dispatcherProgram)}, args...), o.Args...)...)
+		},
+		ready: func(ctx context.Context, ports []string) error {
+			return k.get(ctx, "http://"+local(ports[2])+"/readyz")
+		},
+	}
+}
+
+// installDispatcher applies the dispatcher's permissions and webhooks. The webhooks come before the dispatcher,
+// so that no binding is created without them.
+func (k *Karmada) installDispatcher(ctx context.Context) error {
+	permissions, err := embedded("dispatcher/rbac.yaml")
+	if err != nil {
+		return err
+	}
+	readsMembers, err := embedded("dispatcher/rbac-members.yaml")
+	if err != nil {
+		return err
+	}
+	webhooks, err := embedded("dispatcher/webhook.yaml")
+	if err != nil {
+		return err
+	}
+	for _, m := range webhooks {
+		if err := k.redirect(m.object); err != nil {
+			return fmt.Errorf("%s: %w", m.source, err)
+		}
+	}
+	return k.applier.apply(ctx, slices.Concat(permissions, readsMembers, webhooks))
+}
+
+// redirect makes a webhook configuration refer to the webhook on this machine instead of to a Service.
+func (k *Karmada) redirect(configuration *unstructured.Unstructured) error {
+	webhooks, found, err := unstructured.NestedSlice(configuration.Object, "webhooks")
+	if err != nil || !found {
+		return err
+	}
+	for _, w := range webhooks {
+		webhook, _ := w.(map[string]any)
+		path, _, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
+		if err != nil {
+			return err
+		}
+		webhook["clientConfig"] = map[string]any{
+			"url": "https://" + k.webhook.address + path, "caBundle": base64.StdEncoding.EncodeToString(k.pki.caPEM()),
+		}
+	}
+	return unstructured.SetNestedSlice(configuration.Object, webhooks, "webhooks")
+}
+
+// webhooks returns the addresses of the webhooks of running dispatchers.
+func (k *Karmada) webhooks() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var addresses []string
+	for name := range k.processes {
+		if strings.HasPrefix(name, dispatcherProgram+"-") {
+			addresses = append(addresses, local(k.ports[name][0]))
+		}
+	}
+	return addresses
+}
+
+// Kill ends the dispatcher with SIGKILL, as in a crash.
+func (d *Dispatcher) Kill() error {
+	return d.karmada.Kill(d.component)
+}
+
+// Stop ends the dispatcher with SIGTERM, as in a rolling update.
+func (d *Dispatcher) Stop() error {
+	return d.karmada.terminate(d.component)
+}
+
+// Pause stops the dispatcher with SIGSTOP, as if its machine stood still. Karmada's API server does not call its
+// webhook any more, as if its Pod were not ready. It is not reported as failed if it ends afterwards.
+func (d *Dispatcher) Pause() error {
+	p, err := d.karmada.release(d.component)
+	if err != nil {
+		return err
+	}
+	d.paused = p
+	return p.signal(syscall.SIGSTOP)
+}
+
+// Resume lets a dispatcher go on that was paused. Restart must follow.
+func (d *Dispatcher) Resume() error {
+	return d.paused.signal(syscall.SIGCONT)
+}
+
+// Restart starts the dispatcher again and waits until it is ready. If it is running, Restart kills it first.
+func (d *Dispatcher) Restart(ctx context.Context) error {
+	if d.paused != nil {
+		d.paused.kill()
+		d.paused = nil
+	}
+	return d.karmada.Restart(ctx, d.component)
+}
+
+// Log returns the file with the dispatcher's log.
+func (d *Dispatcher) Log() string {
+	return filepath.Join(d.karmada.state, "logs", d.component+".log")
+}
+
+// MetricsURL returns the URL of the dispatcher's Prometheus metrics.
+func (d *Dispatcher) MetricsURL() string {
+	d.karmada.mu.Lock()
+	defer d.karmada.mu.Unlock()
+	return "http://" + local(d.karmada.ports[d.component][1]) + "/metrics"
+}

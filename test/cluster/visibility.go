@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const (
+	// WebPage is the path of the scheduler's web page on the API server.
+	WebPage = "/apis/visibility.devicequota.io/v1alpha1/ui/"
+	// visibilityService is the name of the APIService.
+	visibilityService = "v1alpha1.visibility.devicequota.io"
+)
+
+var apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// forwardVisibility makes the API server forward requests for visibility.devicequota.io to the scheduler, as config/visibility does.
+// No network leads to Services here, so the Service is another name of this machine. Upstream's scheduler does not serve the group.
+func (c *Cluster) forwardVisibility(ctx context.Context) error {
+	c.mu.Lock()
+	port, upstream := c.ports[VolcanoScheduler][2], c.options.UpstreamScheduler
+	c.mu.Unlock()
+	if upstream {
+		return c.stopForwarding(ctx)
+	}
+	number, err := strconv.ParseInt(port, 10, 32)
+	if err != nil {
+		return err
+	}
+	all, err := embedded("visibility/service.yaml", "visibility/apiservice.yaml", "visibility/roles.yaml")
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		switch m.object.GetKind() {
+		case "Service":
+			m.object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
+		case "APIService":
+			if err := unstructured.SetNestedField(m.object.Object, number, "spec", "service", "port"); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.applier.apply(ctx, all); err != nil {
+		return err
+	}
+	return c.waitForVisibility(ctx)
+}
+
+func (c *Cluster) stopForwarding(ctx context.Context) error {
+	err := c.dynamic.Resource(apiServiceResource).Delete(ctx, visibilityService, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// waitForVisibility waits until the API server has reached the scheduler.
+func (c *Cluster) waitForVisibility(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		service, err := c.dynamic.Resource(apiServiceResource).Get(ctx, visibilityService, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return isTrue(service, "Available"), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for APIService %s to be available: %w", visibilityService, err)
+	}
+	return nil
+}
