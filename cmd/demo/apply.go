@@ -8,17 +8,16 @@ import (
 	"io/fs"
 
 	"github.com/devicequota/devicequota/config"
-	"github.com/devicequota/devicequota/test/cluster"
 )
 
 // apply applies sample manifests, each of which is a file or a folder.
-func apply(ctx context.Context, c *cluster.Cluster, samples []string) error {
+func apply(ctx context.Context, to applier, samples []string) error {
 	for _, sample := range samples {
 		manifests, err := read(sample)
 		if err != nil {
 			return err
 		}
-		if err := c.ApplyYAML(ctx, "config/"+sample, manifests); err != nil {
+		if err := to.ApplyYAML(ctx, "config/"+sample, manifests); err != nil {
 			return err
 		}
 	}

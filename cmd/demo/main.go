@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command demo shows quotas at work on a control plane of its own: a job that fits its queue's quota
-// runs; one that does not waits until the first job ends, and an event on its PodGroup says why. The
-// first act has DRA devices, the second one also cards of a device plugin. The exit code is 0 only if
-// everything happened as described.
+// runs; one that does not waits until the first job ends, and an event says why. The first act has DRA
+// devices, the second one also cards of a device plugin. With --migration, one act shows a node that changes from a
+// device plugin to DRA while a job goes on. With --multicluster, one act shows a quota over two clusters of a Karmada
+// control plane. The exit code is 0 only if everything happened as described.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,41 +17,54 @@ import (
 	"time"
 
 	"golang.org/x/term"
-
-	"github.com/devicequota/devicequota/test/cluster"
 )
 
 // timeout bounds the whole demo once the control plane is ready.
 const timeout = 2 * time.Minute
 
 func main() {
+	shown := show{oneCluster, acts}
+	flag.BoolFunc("multicluster", "show a quota over two clusters; needs make build-multicluster", func(string) error {
+		shown = show{twoClusters, multiclusterActs}
+		return nil
+	})
+	flag.BoolFunc("migration", "show a node that changes from a device plugin to DRA", func(string) error {
+		shown = show{oneCluster, migrationActs}
+		return nil
+	})
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := &screen{w: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd()))}
-	if err := run(ctx, out); err != nil {
+	if err := shown.run(ctx, out); err != nil {
 		out.line(red, "The demo failed: %v", err)
 		os.Exit(1)
 	}
 	out.line(green, "Success: no queue exceeded its quota, the waiting jobs said why, and they ran as soon as there was quota.")
 }
 
-func run(ctx context.Context, out *screen) (err error) {
-	out.line(bold, "Starting a control plane on this machine")
-	c, err := cluster.Start(ctx, cluster.Options{OnReady: func(component string, took time.Duration) {
-		out.line(plain, "  %-24s ready in %4.1f s", component, took.Seconds())
-	}})
+// show is some acts and where they play.
+type show struct {
+	start func(context.Context, *screen) (*site, error)
+	acts  []act
+}
+
+func (s show) run(ctx context.Context, out *screen) (err error) {
+	where, err := s.start(ctx, out)
+	if where != nil {
+		defer func() {
+			if stopErr := where.stop(); err == nil {
+				err = stopErr
+			}
+		}()
+	}
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if stopErr := c.Stop(); err == nil {
-			err = stopErr
-		}
-	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not finished within %s", timeout))
 	defer cancel()
-	for i := range acts {
-		if err := acts[i].play(ctx, c, out); err != nil {
+	for i := range s.acts {
+		if err := s.acts[i].play(ctx, where, out); err != nil {
 			return err
 		}
 	}

@@ -4,12 +4,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	volcano "volcano.sh/apis/pkg/client/clientset/versioned"
 )
@@ -24,40 +26,78 @@ type tally struct {
 	why string
 }
 
-// state is the state of an act in the API server.
+// state is the state of an act in the API servers.
 type state struct {
-	jobs [2]tally
-	// devices is the number of devices in the claims of all pods, cards the number of cards of a device
-	// plugin that pods with a node request.
-	devices, cards int
+	jobs []tally
+	// devices is the number of devices in the claims of all pods that have not ended, by member. Cards is the number of
+	// cards of a device plugin that pods with a node request.
+	devices []int
+	cards   int
+	// pool says who serves the cards that pods have, for each node of the act's pool.
+	pool []served
+}
+
+// served counts the cards of a node that pods have, by who serves them.
+type served struct{ plugin, dra int }
+
+func (s state) equal(other state) bool {
+	return slices.Equal(s.jobs, other.jobs) && slices.Equal(s.devices, other.devices) && s.cards == other.cards && slices.Equal(s.pool, other.pool)
+}
+
+// inUse returns the number of devices in all members.
+func (s state) inUse() int {
+	sum := 0
+	for _, n := range s.devices {
+		sum += n
+	}
+	return sum
 }
 
 // reader reads the state of an act.
 type reader struct {
-	act     *act
+	act *act
+	// kube and volcano are where users submit jobs, and members where pods run.
 	kube    kubernetes.Interface
 	volcano volcano.Interface
+	members []kubernetes.Interface
 }
 
-func newReader(config *rest.Config, a *act) (*reader, error) {
-	kube, err := kubernetes.NewForConfig(config)
+func newReader(where *site, a *act) (*reader, error) {
+	kube, err := kubernetes.NewForConfig(where.applier.Config())
 	if err != nil {
 		return nil, err
 	}
-	vc, err := volcano.NewForConfig(config)
-	return &reader{act: a, kube: kube, volcano: vc}, err
+	vc, err := volcano.NewForConfig(where.applier.Config())
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{act: a, kube: kube, volcano: vc}
+	for _, m := range where.members {
+		client, err := kubernetes.NewForConfig(m.Config())
+		if err != nil {
+			return nil, err
+		}
+		r.members = append(r.members, client)
+	}
+	return r, nil
 }
 
 func (r *reader) read(ctx context.Context) (state, error) {
 	all := metav1.ListOptions{}
-	// Claims are read before pods: the devices of a pod that appears in between are counted the next time.
-	claims, err := r.kube.ResourceV1().ResourceClaims(metav1.NamespaceDefault).List(ctx, all)
-	if err != nil {
-		return state{}, err
-	}
-	pods, err := r.kube.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, all)
-	if err != nil {
-		return state{}, err
+	var s state
+	var pods []corev1.Pod
+	for _, m := range r.members {
+		// Claims are read before pods: the devices of a pod that appears in between are counted the next time.
+		claims, err := m.ResourceV1().ResourceClaims(metav1.NamespaceDefault).List(ctx, all)
+		if err != nil {
+			return state{}, err
+		}
+		list, err := m.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, all)
+		if err != nil {
+			return state{}, err
+		}
+		pods = append(pods, list.Items...)
+		s.devices = append(s.devices, devicesOf(claims.Items, list.Items))
 	}
 	jobs, err := r.volcano.BatchV1alpha1().Jobs(metav1.NamespaceDefault).List(ctx, all)
 	if err != nil {
@@ -67,19 +107,32 @@ func (r *reader) read(ctx context.Context) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	var s state
-	for i, job := range r.act.jobs {
-		s.jobs[i] = job.tally(jobs.Items, pods.Items, events.Items)
+	for _, job := range r.act.jobs {
+		s.jobs = append(s.jobs, job.tally(jobs.Items, pods, events.Items))
 	}
-	for i := range pods.Items {
-		s.cards += cardsOf(&pods.Items[i])
+	for i := range pods {
+		s.cards += cardsOf(&pods[i])
 	}
-	for _, claim := range claims.Items {
-		if claim.Status.Allocation != nil {
-			s.devices += len(claim.Status.Allocation.Devices.Results)
-		}
+	for _, node := range r.act.pool {
+		s.pool = append(s.pool, servedOn(node, pods))
 	}
 	return s, nil
+}
+
+// devicesOf returns the number of devices in the claims of pods that have not ended.
+func devicesOf(claims []resourcev1.ResourceClaim, pods []corev1.Pod) int {
+	runs := map[types.UID]bool{}
+	for i := range pods {
+		runs[pods[i].UID] = pods[i].Status.Phase != corev1.PodSucceeded
+	}
+	devices := 0
+	for _, claim := range claims {
+		owner := metav1.GetControllerOf(&claim)
+		if claim.Status.Allocation != nil && owner != nil && runs[owner.UID] {
+			devices += len(claim.Status.Allocation.Devices.Results)
+		}
+	}
+	return devices
 }
 
 func (j job) tally(jobs []batchv1alpha1.Job, pods []corev1.Pod, events []corev1.Event) tally {
@@ -113,6 +166,21 @@ func (t *tally) add(phase corev1.PodPhase) {
 		t.done++
 		t.waiting--
 	}
+}
+
+// servedOn returns the cards of a node that pods have.
+func servedOn(node string, pods []corev1.Pod) served {
+	var s served
+	for i := range pods {
+		switch pod := &pods[i]; {
+		case pod.Spec.NodeName != node:
+		case pod.Status.ExtendedResourceClaimStatus != nil:
+			s.dra += cardsOf(pod)
+		default:
+			s.plugin += cardsOf(pod)
+		}
+	}
+	return s
 }
 
 // cardsOf returns the number of cards that a pod uses.

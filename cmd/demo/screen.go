@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 )
 
 type style string
@@ -30,4 +31,9 @@ func (s *screen) line(look style, format string, args ...any) {
 		text = string(look) + text + reset
 	}
 	fmt.Fprintln(s.w, text)
+}
+
+// ready says that a component of a control plane is ready.
+func (s *screen) ready(component string, took time.Duration) {
+	s.line(plain, "  %-32s ready in %4.1f s", component, took.Seconds())
 }

@@ -6,19 +6,19 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// act shows two jobs that compete for the quota of their queue.
+// act shows jobs that compete for the quota of their queue.
 type act struct {
 	title string
-	// samples are applied when the act begins.
-	samples []string
-	jobs    [2]job
+	// samples are applied when the act begins, memberSamples to each cluster in which pods run.
+	samples, memberSamples []string
+	jobs                   []job
 	// devices and cards are the queue's quota of DRA devices and of cards of a device plugin.
 	devices, cards int
-	chapters       []chapter
+	// pool are nodes of which the act shows who serves their cards.
+	pool     []string
+	chapters []chapter
 }
 
 type job struct {
@@ -40,7 +40,7 @@ var acts = []act{
 	{
 		title:   "Two nodes with eight H100 each; queue ml-team may use 8 of them (config/samples/cluster)",
 		samples: []string{"samples/cluster", "samples/jobs/claim-template.yaml"},
-		jobs:    [2]job{{"first", 6}, {"second", 4}}, devices: 8,
+		jobs:    []job{{"first", 6}, {"second", 4}}, devices: 8,
 		chapters: []chapter{
 			{"Job first: 6 pods with one H100 each (config/samples/jobs)", []string{"samples/jobs/first.yaml"},
 				"the first job runs", func(s state) bool { return s.jobs[0].running == 6 }},
@@ -48,16 +48,16 @@ var acts = []act{
 				"the second job waits, and its PodGroup has an event that says why",
 				func(s state) bool { return s.jobs[0].running == 6 && s.jobs[1].waiting == 4 && s.jobs[1].why != "" }},
 			{"", nil, "the first job has ended and the second runs", func(s state) bool { return s.jobs[0].done == 6 && s.jobs[1].running == 4 }},
-			{"", nil, "the second job has ended", func(s state) bool { return s.jobs[1].done == 4 && s.devices == 0 }},
+			{"", nil, "the second job has ended", func(s state) bool { return s.jobs[1].done == 4 && s.inUse() == 0 }},
 		},
 	},
 	{
 		title:   "Two more nodes with eight H800 each, from a device plugin; queue moving-team may use 8 H800 and 4 H100 (config/samples/mixed)",
 		samples: []string{"samples/mixed/nodes.yaml", "samples/mixed/queue.yaml"},
-		jobs:    [2]job{{"both", 6}, {"more", 6}}, devices: 4, cards: 8,
+		jobs:    []job{{"both", 6}, {"more", 6}}, devices: 4, cards: 8,
 		chapters: []chapter{
 			{"Job both: 4 pods with an H800 of the device plugin, 2 pods with an H100 of DRA", []string{"samples/mixed/both.yaml"},
-				"one job uses both", func(s state) bool { return s.jobs[0].running == 6 && s.cards == 4 && s.devices == 2 }},
+				"one job uses both", func(s state) bool { return s.jobs[0].running == 6 && s.cards == 4 && s.inUse() == 2 }},
 			{"Job more: 6 pods with an H800 each", []string{"samples/mixed/more.yaml"},
 				"the job waits for the card quota and says so", func(s state) bool { return s.jobs[0].running == 6 && s.jobs[1].waiting == 6 && s.jobs[1].why != "" }},
 			{"", nil, "the job runs once the first one has released its cards", func(s state) bool { return s.jobs[0].done == 6 && s.jobs[1].running == 6 && s.cards == 6 }},
@@ -66,27 +66,32 @@ var acts = []act{
 }
 
 // play runs the chapters of an act and prints every change.
-func (a *act) play(ctx context.Context, c *cluster.Cluster, out *screen) error {
-	reader, err := newReader(c.Config(), a)
+func (a *act) play(ctx context.Context, where *site, out *screen) error {
+	reader, err := newReader(where, a)
 	if err != nil {
 		return err
 	}
 	out.line(bold, "%s", a.title)
-	if err := apply(ctx, c, a.samples); err != nil {
+	for _, m := range where.members {
+		if err := apply(ctx, m, a.memberSamples); err != nil {
+			return err
+		}
+	}
+	if err := apply(ctx, where.applier, a.samples); err != nil {
 		return err
 	}
-	w := &watcher{reader: reader, out: out, began: time.Now()}
+	w := &watcher{reader: reader, members: where.members, out: out, began: time.Now()}
 	for i, chapter := range a.chapters {
 		if chapter.begin != "" {
 			out.line(bold, "%s", chapter.begin)
 		}
-		if err := apply(ctx, c, chapter.samples); err != nil {
+		if err := apply(ctx, where.applier, chapter.samples); err != nil {
 			return err
 		}
 		if i == 0 {
 			out.line(dim, "%7s  %-7s %8s %8s %5s   %s", "time", "job", "running", "waiting", "done", "in use")
 		}
-		if err := w.until(ctx, c.Failed(), chapter.ended); err != nil {
+		if err := w.until(ctx, where.failed, chapter.ended); err != nil {
 			return fmt.Errorf("waiting until %s: %w", chapter.end, err)
 		}
 		out.line(bold, "         %s", chapter.end)

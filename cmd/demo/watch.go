@@ -5,15 +5,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // watcher polls the jobs of an act and prints what changed.
 type watcher struct {
 	*reader
-	out   *screen
-	began time.Time
-	last  state
+	members []member
+	out     *screen
+	began   time.Time
+	last    state
 }
 
 // until polls until ended returns true. It fails if the queue exceeds its quota, and when a component
@@ -28,10 +30,10 @@ func (w *watcher) until(ctx context.Context, failed <-chan error, ended func(sta
 			return context.Cause(ctx)
 		case err != nil:
 			return err
-		case now.devices > w.act.devices || now.cards > w.act.cards:
-			return fmt.Errorf("the queue uses %s", w.act.inUse(now))
+		case now.inUse() > w.act.devices || now.cards > w.act.cards:
+			return fmt.Errorf("the queue uses %s", w.act.inUse(now, w.members))
 		}
-		for _, row := range w.act.rows(time.Since(w.began), w.last, now) {
+		for _, row := range w.act.rows(time.Since(w.began), w.last, now, w.members) {
 			w.out.line(row.look, "%s", row.text)
 		}
 		w.last = now
@@ -55,12 +57,12 @@ type row struct {
 
 // rows returns the lines to print after a change: one for each job that has been submitted, and one
 // for each new reason why a job waits.
-func (a *act) rows(elapsed time.Duration, before, now state) []row {
-	if now == before {
+func (a *act) rows(elapsed time.Duration, before, now state, members []member) []row {
+	if now.equal(before) {
 		return nil
 	}
 	var rows []row
-	inUse := a.inUse(now)
+	inUse := a.inUse(now, members)
 	for i, job := range a.jobs {
 		t := now.jobs[i]
 		if !t.submitted {
@@ -69,18 +71,46 @@ func (a *act) rows(elapsed time.Duration, before, now state) []row {
 		text := fmt.Sprintf("%6.1fs  %-7s %8d %8d %5d   %s", elapsed.Seconds(), job.name, t.running, t.waiting, t.done, inUse)
 		rows = append(rows, row{plain, text})
 		inUse = "" // once is enough: it is the same for all jobs
-		if t.why != "" && t.why != before.jobs[i].why {
+		if t.why != "" && (i >= len(before.jobs) || t.why != before.jobs[i].why) {
 			rows = append(rows, row{red, fmt.Sprintf("         %s waits: %s", job.name, t.why)})
 		}
 	}
 	return rows
 }
 
-// inUse returns what the queue uses of its quota.
-func (a *act) inUse(s state) string {
-	text := fmt.Sprintf("%d of %d H100", s.devices, a.devices)
+// inUse returns what the queue uses of its quota, and where if there are several clusters.
+func (a *act) inUse(s state, members []member) string {
+	if len(a.pool) > 0 {
+		return a.inUseOfPool(s)
+	}
+	text := fmt.Sprintf("%d of %d H100", s.inUse(), a.devices)
 	if a.cards > 0 {
 		text += fmt.Sprintf(", %d of %d H800", s.cards, a.cards)
 	}
-	return text
+	if len(members) < 2 {
+		return text
+	}
+	var places []string
+	for i, m := range members {
+		places = append(places, fmt.Sprintf("%d in %s", s.devices[i], m.name))
+	}
+	return text + " (" + strings.Join(places, ", ") + ")"
+}
+
+// inUseOfPool is inUse for an act that shows who serves the cards of its nodes.
+func (a *act) inUseOfPool(s state) string {
+	var places []string
+	for i, node := range a.pool {
+		from := "no card"
+		switch on := s.pool[i]; {
+		case on.plugin > 0 && on.dra > 0:
+			from = fmt.Sprintf("%d from the device plugin, %d from DRA", on.plugin, on.dra)
+		case on.plugin > 0:
+			from = fmt.Sprintf("%d from the device plugin", on.plugin)
+		case on.dra > 0:
+			from = fmt.Sprintf("%d from DRA", on.dra)
+		}
+		places = append(places, node+": "+from)
+	}
+	return fmt.Sprintf("%d of %d H800 (%s)", s.cards, a.cards, strings.Join(places, "; "))
 }

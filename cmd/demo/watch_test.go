@@ -8,12 +8,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
 func TestRows(t *testing.T) {
-	a := act{jobs: [2]job{{"first", 6}, {"second", 4}}, devices: 8}
+	a := act{jobs: []job{{"first", 6}, {"second", 4}}, devices: 8}
 	running := tally{submitted: true, running: 6}
 	waiting := tally{submitted: true, waiting: 4, why: "no quota"}
 	const first, second = "   2.5s  first          6        0     0   6 of 8 H100", "   2.5s  second         0        4     0   "
@@ -22,15 +25,15 @@ func TestRows(t *testing.T) {
 		before, now state
 		want        []string
 	}{
-		{"no job is submitted", state{}, state{devices: 1}, nil},
-		{"only the first job is submitted", state{}, state{jobs: [2]tally{running}, devices: 6}, []string{first}},
-		{"both jobs are submitted", state{}, state{jobs: [2]tally{running, waiting}, devices: 6}, []string{first, second, "         second waits: no quota"}},
-		{"the reason is the same as before", state{jobs: [2]tally{{submitted: true, waiting: 6}, waiting}}, state{jobs: [2]tally{running, waiting}, devices: 6}, []string{first, second}},
-		{"nothing has changed", state{jobs: [2]tally{running}}, state{jobs: [2]tally{running}}, nil},
+		{"no job is submitted", state{}, state{jobs: []tally{{}, {}}, devices: []int{1}}, nil},
+		{"only the first job is submitted", state{}, state{jobs: []tally{running, {}}, devices: []int{6}}, []string{first}},
+		{"both jobs are submitted", state{}, state{jobs: []tally{running, waiting}, devices: []int{6}}, []string{first, second, "         second waits: no quota"}},
+		{"the reason is the same as before", state{jobs: []tally{{submitted: true, waiting: 6}, waiting}}, state{jobs: []tally{running, waiting}, devices: []int{6}}, []string{first, second}},
+		{"nothing has changed", state{jobs: []tally{running, {}}}, state{jobs: []tally{running, {}}}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, row := range a.rows(2500*time.Millisecond, c.before, c.now) {
+			for _, row := range a.rows(2500*time.Millisecond, c.before, c.now, nil) {
 				got = append(got, row.text)
 			}
 			if !slices.Equal(got, c.want) {
@@ -58,5 +61,38 @@ func TestTally(t *testing.T) {
 	want := tally{submitted: true, running: 1, waiting: 2, done: 1, why: "no quota"}
 	if got := second.tally([]batchv1alpha1.Job{{ObjectMeta: named("second")}}, pods, events); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestInUse(t *testing.T) {
+	a := act{devices: 8}
+	if got, want := a.inUse(state{devices: []int{5, 3}}, []member{{name: "member1"}, {name: "member2"}}), "8 of 8 H100 (5 in member1, 3 in member2)"; got != want {
+		t.Errorf("two clusters: got %q, want %q", got, want)
+	}
+	a.cards = 4
+	if got, want := a.inUse(state{devices: []int{2}, cards: 1}, []member{{}}), "2 of 8 H100, 1 of 4 H800"; got != want {
+		t.Errorf("one cluster: got %q, want %q", got, want)
+	}
+	pool := act{cards: 6, pool: []string{"pool-0", "pool-1", "pool-2"}}
+	const want = "6 of 6 H800 (pool-0: 4 from the device plugin; pool-1: 2 from DRA; pool-2: no card)"
+	if got := pool.inUse(state{cards: 6, pool: []served{{plugin: 4}, {dra: 2}, {}}}, []member{{}}); got != want {
+		t.Errorf("a pool: got %q, want %q", got, want)
+	}
+}
+
+func TestDevicesOf(t *testing.T) {
+	claim := func(pod types.UID, devices int) resourcev1.ResourceClaim {
+		c := resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: pod, Controller: ptr.To(true)}}}}
+		c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: make([]resourcev1.DeviceRequestAllocationResult, devices)}}
+		return c
+	}
+	waiting := claim("runs", 0)
+	waiting.Status.Allocation = nil
+	pods := []corev1.Pod{
+		{ObjectMeta: metav1.ObjectMeta{UID: "runs"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}},
+		{ObjectMeta: metav1.ObjectMeta{UID: "ended"}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}},
+	}
+	if got := devicesOf([]resourcev1.ResourceClaim{claim("runs", 2), claim("ended", 4), claim("gone", 8), waiting}, pods); got != 2 {
+		t.Errorf("got %d, want the two devices of the pod that runs", got)
 	}
 }
