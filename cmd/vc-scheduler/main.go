@@ -17,18 +17,20 @@ import (
 	componentbaseoptions "k8s.io/component-base/config/options"
 	"k8s.io/klog/v2"
 
-	"volcano.sh/volcano/cmd/scheduler/app"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
 	_ "volcano.sh/volcano/pkg/scheduler/util/assert"
 	volcanoutil "volcano.sh/volcano/pkg/util"
-	"volcano.sh/volcano/pkg/version"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
 	"github.com/devicequota/devicequota/pkg/plugins/crossquota"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
+	"github.com/devicequota/devicequota/pkg/scheduler"
+	"github.com/devicequota/devicequota/pkg/version"
+	"github.com/devicequota/devicequota/pkg/visibility/server"
+	"github.com/devicequota/devicequota/pkg/visibility/ui"
 )
 
 func main() {
@@ -44,12 +46,14 @@ func main() {
 		framework.RegisterAction(action)
 	}
 
-	opts, logFlushFrequency := parseFlags()
+	visible := server.NewOptions()
+	opts, logFlushFrequency := parseFlags(&visible)
 	if opts.PrintVersion {
-		version.PrintVersionAndExit()
+		fmt.Println(version.Get())
+		return
 	}
 	klog.StartFlushDaemon(logFlushFrequency)
-	err := run(opts, plugins)
+	err := run(opts, visible, plugins)
 	cancel()
 	plugins.Shutdown()
 	klog.Flush()
@@ -59,14 +63,15 @@ func main() {
 	}
 }
 
-// parseFlags parses the flags of upstream's vc-scheduler.
-func parseFlags() (*options.ServerOption, time.Duration) {
+// parseFlags parses the flags of upstream's vc-scheduler, and those of the visibility server.
+func parseFlags(visible *server.Options) (*options.ServerOption, time.Duration) {
 	klog.InitFlags(nil)
 	flags := pflag.CommandLine
 	logFlushFrequency := flags.Duration("log-flush-frequency", 5*time.Second, "Maximum time between log flushes")
 
 	opts := options.NewServerOption()
 	opts.AddFlags(flags)
+	visible.AddFlags(flags)
 	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
 	volcanoutil.LeaderElectionDefault(&opts.LeaderElection)
 	opts.LeaderElection.ResourceName = volcanoutil.GenerateComponentName(opts.SchedulerNames)
@@ -76,8 +81,11 @@ func parseFlags() (*options.ServerOption, time.Duration) {
 	return opts, *logFlushFrequency
 }
 
-func run(opts *options.ServerOption, plugins *capacity.Plugins) error {
+func run(opts *options.ServerOption, visible server.Options, plugins *capacity.Plugins) error {
 	if err := opts.CheckOptionOrDie(); err != nil {
+		return err
+	}
+	if err := visible.Validate(); err != nil {
 		return err
 	}
 	if opts.CaCertFile != "" && opts.CertFile != "" && opts.KeyFile != "" {
@@ -85,12 +93,8 @@ func run(opts *options.ServerOption, plugins *capacity.Plugins) error {
 			return fmt.Errorf("certificates for the server: %w", err)
 		}
 	}
-	if opts.EnableHealthz {
-		// Upstream's server has no room for /readyz.
-		opts.EnableHealthz = false
-		if err := serveHealth(opts, plugins.Ready); err != nil {
-			return fmt.Errorf("serve health on %s: %w", opts.HealthzBindAddress, err)
-		}
-	}
-	return app.Run(opts)
+	return scheduler.Run(scheduler.Config{
+		Options: opts, Offers: plugins.Offers, BeforeClose: plugins.Answer, Ready: plugins.Ready,
+		Visibility: visible, Publisher: plugins.Publisher(), Page: ui.Handler(),
+	})
 }
