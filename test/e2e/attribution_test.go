@@ -76,6 +76,33 @@ var _ = Describe("A pod that runs", Serial, func() {
 		f.expectRunning(ctx, "last", 1)
 	})
 
+	It("stays charged to its queue when its PodGroup is moved to another queue or replaced by one there", func(ctx context.Context) {
+		f := newFixture(ctx)
+		team := f.queue(ctx, "team", "root", limit(f.class, 1))
+		full := f.queue(ctx, "full", "root", limit(f.class, 0))
+		grouped(ctx, f, "old", team)
+		f.expectPodRuns(ctx, "old")
+		groups := vc.SchedulingV1beta1().PodGroups(f.namespace)
+		_, err := groups.Patch(ctx, "old", types.MergePatchType, []byte(`{"spec":{"queue":"`+full+`"}}`), metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		refused(ctx, f, team, team)
+
+		By("replacing it")
+		replacement := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
+		replacement.Spec.MinMember, replacement.Spec.Queue = 1, full
+		Expect(groups.Delete(ctx, "old", metav1.DeleteOptions{})).To(Succeed())
+		_, err = groups.Create(ctx, replacement, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(func(g Gomega) { // the scheduler knows the new one
+			group, err := groups.Get(ctx, "old", metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(group.Status.Running).To(BeEquivalentTo(1))
+		}).WithContext(ctx).Should(Succeed())
+		refused(ctx, f, team, team)
+		restart(ctx)
+		refused(ctx, f, team, team)
+	})
+
 	It("stays charged to the queue above its own when that is deleted, also after a restart", func(ctx context.Context) {
 		f := newFixture(ctx)
 		org := f.queue(ctx, "org", "root", limit(f.class, 1))

@@ -159,7 +159,7 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 		use(ctx, with(", reclaim", ""))
 		expectWarning(ctx, metav1.NamespaceDefault, "Queue", deserving, "ReclaimNotConfigured",
 			"The queue deserves <4> of cpu, but nothing is taken back from other queues, because the scheduler's configuration does not have the action reclaim: add it to the actions")
-		Expect(problemsOf(ctx, "ReclaimNotConfigured")).To(Equal(1))
+		Eventually(func() int { return problemsOf(ctx, "ReclaimNotConfigured") }).WithContext(ctx).Should(Equal(1)) // counted after it is told
 
 		use(ctx, with("  - name: capacity\n", "- plugins:\n  - name: capacity\n"))
 		expectWarning(ctx, metav1.NamespaceDefault, "Queue", deserving, "ReclaimIgnoresDeserved",

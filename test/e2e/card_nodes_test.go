@@ -88,10 +88,10 @@ var _ = Describe("Annotations about cards", func() {
 	It("that are invalid are reported on their object and affect no other object", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "n", h100, 8)
-		team, never := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 2}`), f.cardQueue(ctx, "never", "root", `H100: 2`)
+		team, never := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 2}`), f.cardQueue(ctx, "never", "root", `{"H100": 2, "H100": 3}`)
 		f.cardJob(ctx, "before", team, cardTask{names: h100})
 		f.expectRunning(ctx, "before", 1)
-		expectWarning(ctx, metav1.NamespaceDefault, "Queue", never, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 0: it is not JSON")
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", never, "QuotaNotRead", "its annotation volcano.sh/card.quota is wrong at character 18: H100 is listed twice")
 		Eventually(func() string { return schedulerMetrics(ctx) }).WithContext(ctx).Should(ContainSubstring(`volcano_queue_problems{reason="QuotaNotRead"} 1`))
 		f.cardJob(ctx, "never", never, cardTask{names: h100})
 		f.expectNotEnqueued(ctx, "never", "InsufficientScalarQuota", insufficient(never, h100, 1, 1, 0))

@@ -37,8 +37,9 @@ var _ = Describe("Cards of device plugins", func() {
 			f.expectOn(ctx, "several", node, n)
 		}
 		expectCards(ctx, team, a100+"=2", h100+"=8", h20+"=1", h20+"/mps-96g*1/2=2", h20+"/mig-1g.18gb-mixed=3", ascend+"=8")
-		Expect(cardAccount(ctx, team, "deserved")).To(ContainElement(a100 + "=3"))
-		Expect(cardAccount(ctx, team, "capacity")).To(ContainElement(a100 + "=3"))
+		for _, metric := range []string{"deserved", "capacity"} { // the metrics of a session are written one by one
+			Eventually(func() []string { return cardAccount(ctx, team, metric) }).WithContext(ctx).Should(ContainElement(a100 + "=3"))
+		}
 
 		By("refusing one more of each")
 		f.cardJob(ctx, "last", team, cardTask{names: a100})

@@ -230,6 +230,7 @@ var _ = Describe("crossquota", Ordered, func() {
 	It("counts DRA devices as GPUs", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		dra := f.node(ctx, "dra", "")
+		f.node(ctx, "plain", "") // so that the cluster has room for what waits and what comes after
 		class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "xq-gpu"}}
 		class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "xq.example.com"`}}}
 		_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})

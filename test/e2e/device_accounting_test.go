@@ -34,6 +34,7 @@ func (f *fixture) expectPodRefused(ctx context.Context, name, reason, message st
 	pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(pod.Spec.NodeName).To(BeEmpty())
+	f.expectCause(ctx, "pods", name, message)
 }
 
 // expectToldOfOverlap waits until a queue is told that devices of a class that it limits belong to another class, too.

@@ -264,12 +264,6 @@ func (f *fixture) expectPodRuns(ctx context.Context, name string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectPodWaits waits until a pod has a warning that it cannot be counted.
-func (f *fixture) expectPodWaits(ctx context.Context, name, message string) {
-	GinkgoHelper()
-	expectWarning(ctx, f.namespace, "Pod", name, "GetTaskRequestResourceFailed", message)
-}
-
 // warned reports whether an event in a namespace has a reason and contains a message.
 func warned(ctx context.Context, namespace, reason, message string) bool {
 	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})

@@ -21,24 +21,6 @@ func (s *scene) remove(ctx context.Context, group string) {
 	Expect(kube.CoreV1().Pods(s.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: groupLabel + "=" + group})).To(Succeed())
 }
 
-// expectDevicesOnce checks that no two claims have the same device.
-func (s *scene) expectDevicesOnce(ctx context.Context) {
-	GinkgoHelper()
-	claims, err := kube.ResourceV1().ResourceClaims(s.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	has := map[string]string{}
-	for _, claim := range claims.Items {
-		if claim.Status.Allocation == nil {
-			continue
-		}
-		for _, device := range claim.Status.Allocation.Devices.Results {
-			id := device.Pool + "/" + device.Device
-			Expect(has).NotTo(HaveKey(id), "claims %s and %s", has[id], claim.Name)
-			has[id] = claim.Name
-		}
-	}
-}
-
 // expectTold waits until each pod of a group that was evicted has an event with a reason and a message.
 func (s *scene) expectTold(ctx context.Context, group, reason string, message gomegatypes.GomegaMatcher) {
 	GinkgoHelper()

@@ -2,7 +2,11 @@
 
 package e2e
 
-import "context"
+import (
+	"context"
+
+	. "github.com/onsi/gomega"
+)
 
 // recreated is a node of four devices, held by pods that a controller creates again when they are evicted.
 func recreated(create func(ctx context.Context, s *scene, queue string)) func(context.Context, *scene) {
@@ -59,6 +63,13 @@ var recreateScenarios = []scenario{
 // untilEvicted makes the others wait until the victims of the scenario are evicted.
 func untilEvicted(context.Context, *scene) {}
 
+// untilOursPromised makes the others wait until the API server knows the nodes that our pods were promised. A scheduler that is
+// killed before has promised nothing.
+func untilOursPromised(ctx context.Context, s *scene) {
+	promised := func() tally { return s.record.count(func(h podHistory) bool { return h.nominated != "" }) }
+	Eventually(promised).WithContext(ctx).Should(HaveKeyWithValue("ours", s.asked["ours"]), "pods that were promised a node")
+}
+
 // crashScenarios are those of what happens between an eviction and the start of the pod it was for. The scheduler
 // is killed when all victims are evicted.
 var crashScenarios = []scenario{
@@ -75,7 +86,7 @@ var crashScenarios = []scenario{
 			s.deployment(ctx, "theirs", queue, 4, claiming("one"), slowly)
 		}),
 		when:      gangOfTwoAsks,
-		meanwhile: untilEvicted,
+		meanwhile: untilOursPromised, // otherwise the pods that replace the victims may be first
 		want:      outcome{evicted: tally{"theirs": 2}, running: tally{"theirs": 2, "ours": 2}},
 		then: func(ctx context.Context, s *scene) {
 			s.expectExplained(ctx, "theirs", 2, names(s.class))

@@ -24,7 +24,7 @@ var _ = Describe("Elasticity:", Ordered, ContinueOnFailure, func() {
 	})
 
 	Context("by default,", func() {
-		play(nil, slices.Concat(reclaimScenarios, hierarchyScenarios, preemptScenarios, gangScenarios, recreateScenarios, rightsScenarios, dimensionScenarios)...)
+		play(nil, slices.Concat(reclaimScenarios, hierarchyScenarios, preemptScenarios, gangScenarios, recreateScenarios, rightsScenarios, dimensionScenarios, extendedScenarios)...)
 	})
 
 	It("in a soak, no queue waits for what it deserves, and nobody is evicted for nothing", soakElasticity)

@@ -139,6 +139,12 @@ func (j job) onNode(name string) job           { j.node = name; return j }
 func (j job) startingWith(available int32) job { j.minAvailable = available; return j }
 
 func (f *fixture) submit(ctx context.Context, j job) {
+	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, f.jobOf(j), metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// jobOf returns the object of a job.
+func (f *fixture) jobOf(j job) *batchv1alpha1.Job {
 	container := corev1.Container{Name: "main", Image: "registry.example.com/main:v1"}
 	container.Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 	if !j.bestEffort {
@@ -162,14 +168,14 @@ func (f *fixture) submit(ctx context.Context, j job) {
 	if j.runFor > 0 {
 		template.Annotations["devicequota.io/run-for"] = j.runFor.String()
 	}
-	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, &batchv1alpha1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: j.name},
+	return &batchv1alpha1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1alpha1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: j.name},
 		Spec: batchv1alpha1.JobSpec{
 			SchedulerName: "volcano", Queue: j.queue, MinAvailable: j.minAvailable, PriorityClassName: j.priority,
 			Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: j.pods, Template: template}},
 		},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}
 }
 
 func (f *fixture) deleteJob(ctx context.Context, name string) {
@@ -210,6 +216,7 @@ func (f *fixture) expectNotEnqueued(ctx context.Context, name, reason, message s
 	GinkgoHelper()
 	expectWarning(ctx, f.namespace, "PodGroup", f.podGroup(ctx, name), reason, message)
 	Expect(f.pods(ctx, name)).To(BeEmpty(), "a job that is not enqueued has no pods")
+	f.expectCause(ctx, "podgroups", f.podGroup(ctx, name), message)
 }
 
 // expectRefused waits until a pod of the job has an event with a reason and message, and checks that no
@@ -220,6 +227,7 @@ func (f *fixture) expectRefused(ctx context.Context, name, reason, message strin
 	for _, pod := range f.pods(ctx, name) {
 		Expect(pod.Spec.NodeName).To(BeEmpty(), "pod %s was bound", pod.Name)
 	}
+	f.expectCause(ctx, "podgroups", f.podGroup(ctx, name), message)
 }
 
 // expectPodWarnings waits until at least n pods of the job have an event with a reason and message, and a

@@ -30,7 +30,7 @@ func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceCl
 	}}}}
 	for _, name := range names {
 		claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourcev1.DeviceRequestAllocationResult{
-			Request: "r", Driver: driver, Pool: f.name(node), Device: name,
+			Request: claim.Spec.Devices.Requests[0].Name, Driver: driver, Pool: f.name(node), Device: name,
 		})
 	}
 	_, err = kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})

@@ -53,9 +53,8 @@ var _ = Describe("A Queue CRD without dra", Serial, Ordered, func() {
 		Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 		Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 		f.submit(ctx, gang("late", full, 1))
-		// The pod that waits has been admitted.
 		f.expectNotEnqueued(ctx, "late", "InsufficientScalarQuota",
-			fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <1>, total would be <4>", full, f.class))
+			fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <1>, total would be <3>", full, f.class))
 		f.submit(ctx, gang("other", free, 1))
 		f.expectRunning(ctx, "other", 1)
 		expectMetric(ctx, "volcano_queue_quota_field_served 0")
@@ -106,7 +105,7 @@ var _ = Describe("A Queue CRD without dra", Serial, Ordered, func() {
 		Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
 		Eventually(func() error {
 			q := getQueue(ctx, queue)
-			q.Annotations[schedulingv1beta1.CardQuotaAnnotation] = "three"
+			q.Annotations[schedulingv1beta1.CardQuotaAnnotation] = `{"NVIDIA-H100-80GB": 3, "NVIDIA-H100-80GB": 4}`
 			_, err := queues.SchedulingV1beta1().Queues().Update(ctx, q, metav1.UpdateOptions{})
 			return err
 		}).WithContext(ctx).Should(Succeed())
@@ -149,6 +148,7 @@ func (f *fixture) expectPodUnschedulable(ctx context.Context, name, message stri
 		g.Expect(pod.Status.Conditions).To(ContainElement(SatisfyAll(
 			HaveField("Type", corev1.PodScheduled), HaveField("Message", ContainSubstring(message)))))
 	}).WithContext(ctx).Should(Succeed())
+	f.expectCause(ctx, "pods", name, message)
 }
 
 // expectWaitsFor waits for a number of scheduling cycles, and checks that a pod still has no node and says why.

@@ -21,12 +21,13 @@ import (
 var _ = Describe("A quota that is valid and surely a mistake", func() {
 	It("is reported on its queue, and no longer counted once it is corrected", func(ctx context.Context) {
 		f := newFixture(ctx)
+		waitForCycles(ctx) // the scheduler forgets the queues and classes of the case before
 		before := problemsOf(ctx, "UnknownDeviceClass")
 		class := f.namespace + "-late"
 		queue := f.queue(ctx, "team", "root", limit(class, 2))
 		expectWarning(ctx, metav1.NamespaceDefault, "Queue", queue, "UnknownDeviceClass",
-			fmt.Sprintf("The queue's spec.dra lists <%s>, but there is no such DeviceClass: correct the name, or create the DeviceClass", class))
-		Expect(problemsOf(ctx, "UnknownDeviceClass")).To(Equal(before + 1))
+			fmt.Sprintf("The queue's quota lists <%s>, but there is no such DeviceClass: correct the name, or create the DeviceClass", class))
+		Eventually(func() int { return problemsOf(ctx, "UnknownDeviceClass") }).WithContext(ctx).Should(Equal(before + 1))
 		createClass(ctx, class, sampleDriver)
 		Eventually(func() int { return problemsOf(ctx, "UnknownDeviceClass") }).WithContext(ctx).Should(Equal(before))
 	})

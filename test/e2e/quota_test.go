@@ -37,7 +37,7 @@ var _ = Describe("A queue's count of devices", func() {
 		f.submit(ctx, gang("next", queue, 2).runningFor(time.Second))
 		f.expectSucceeded(ctx, "short", 2)
 		f.expectSucceeded(ctx, "next", 2)
-		Expect(devices.most()).To(Equal(2))
+		Eventually(devices.most).WithContext(ctx).Should(Equal(2))
 	})
 
 	It("admits the last device and no further one", func(ctx context.Context) {
@@ -54,7 +54,7 @@ var _ = Describe("A queue's count of devices", func() {
 		f.submit(ctx, gang("elastic", queue, 8).startingWith(2))
 		f.expectRunning(ctx, "elastic", 5)
 		f.expectPodWarnings(ctx, "elastic", 3, "InsufficientScalarQuota", insufficient(queue, f.class, 1, 6, 5))
-		Expect(devices.most()).To(Equal(5))
+		Eventually(devices.most).WithContext(ctx).Should(Equal(5))
 	})
 
 	It("applies to claims that pods name", func(ctx context.Context) {
@@ -117,6 +117,7 @@ var _ = Describe("A queue's count of devices", func() {
 		f.submit(ctx, gang("running", queue, 6))
 		f.expectRunning(ctx, "running", 6)
 		setQuota(ctx, queue, limit(f.class, 2))
+		expectColumn(ctx, queue, "DEVICES", f.class+" 6/2") // the scheduler has read it
 
 		f.submit(ctx, gang("new", queue, 1))
 		f.expectNotEnqueued(ctx, "new", "InsufficientScalarQuota", insufficient(queue, f.class, 1, 7, 2))
@@ -134,7 +135,7 @@ var _ = Describe("A queue's count of devices", func() {
 		f.expectPodWarnings(ctx, "fill", 1, "InsufficientScalarQuota", insufficient(queue, f.class, 1, 3, 2))
 		setQuota(ctx, queue, limit(f.class, 3))
 		f.expectRunning(ctx, "fill", 3)
-		Expect(devices.most()).To(Equal(3))
+		Eventually(devices.most).WithContext(ctx).Should(Equal(3))
 	})
 
 	It("names a claim template that does not exist, and admits the job once it does", func(ctx context.Context) {

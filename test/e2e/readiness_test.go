@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,12 +42,20 @@ var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
 		}
 		_, err = f.kube.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{})
 		Expect(err).NotTo(HaveOccurred())
+		mayList := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:volcano-system:volcano-scheduler",
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Group: resourcev1.GroupName, Resource: resource},
+		}}
+		Eventually(func() (bool, error) { // the API server reads roles later
+			review, err := f.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, mayList, metav1.CreateOptions{})
+			return err == nil && review.Status.Allowed, err
+		}).WithContext(ctx).Should(BeFalse())
 		Expect(own.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 
 		missing := SatisfyAll(
 			ContainSubstring("resourceclaimtemplates.resource.k8s.io cannot be read: resourceclaimtemplates.resource.k8s.io is forbidden"),
 			ContainSubstring(`cannot list resource "resourceclaimtemplates"`),
-			ContainSubstring("allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml"))
+			ContainSubstring("allow it in the scheduler's ClusterRole (volcano-scheduler, or devicequota-scheduler of the Helm chart), as in config/rbac/scheduler.yaml"))
 		Eventually(ready).WithContext(ctx).Should(SatisfyAll(HavePrefix("503 "), missing))
 		_, err = f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: asking(exactly("nvidia-h100", 1)),

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -30,10 +31,14 @@ func (f *fixture) waiting(ctx context.Context, name string) string {
 	return ""
 }
 
+// expectWaiting waits until the PodGroup of a job says why it waits, as "reason: message", or nothing.
 func (f *fixture) expectWaiting(ctx context.Context, job, want string) {
 	GinkgoHelper()
 	group := f.podGroup(ctx, job)
 	Eventually(func() string { return f.waiting(ctx, group) }).WithContext(ctx).Should(Equal(want))
+	if _, message, waits := strings.Cut(want, ": "); waits {
+		f.expectCause(ctx, "podgroups", group, message)
+	}
 }
 
 // warnings returns the events with a message about an object, by reason.
@@ -101,8 +106,9 @@ var _ = Describe("Why something waits", func() {
 	})
 
 	It("is in one event on the PodGroup of a job that has pods and is not admitted, and in one on each pod", func(ctx context.Context) {
-		queue := f.queue(ctx, "team", "root", nil)
-		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cores(1) })
+		queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = cores(1) })
+		// Otherwise the scheduler may read the PodGroup first, and say that there is no such queue.
+		expectMetric(ctx, fmt.Sprintf("volcano_queue_capacity_milli_cpu{queue_name=%q} 1000", queue))
 		f.group(ctx, "large", queue, "a", "b")
 		why := "InsufficientCPUQuota: " + insufficient(queue, "cpu", 2, 2, 1)
 		Eventually(func() string { return f.waiting(ctx, "large") }).WithContext(ctx).Should(Equal(why))

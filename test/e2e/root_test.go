@@ -34,12 +34,12 @@ var _ = Describe("The root queue", func() {
 		f := newFixture(ctx)
 		f.submit(ctx, gang("running", f.queue(ctx, "team", "root", nil), 2))
 		f.expectRunning(ctx, "running", 2)
-		Eventually(func() int { return cycles(ctx) }).WithContext(ctx).WithTimeout(4 * timeout).Should(BeNumerically(">=", hour))
+		Eventually(func() int { return cycles(ctx) }).WithContext(ctx).WithTimeout(8 * timeout).Should(BeNumerically(">=", hour))
+		Eventually(func() bool { return getQueue(ctx, "root").Status.Allocated.Cpu().IsZero() }).WithContext(ctx).Should(BeFalse(), "the status of root was not written")
 
 		after := getQueue(ctx, "root")
 		Expect(after.Spec.DRA).To(Equal(limit(rootLimited, 3)))
 		Expect(after.Generation).To(Equal(before.Generation), "the spec of root was written")
-		Expect(after.Status.Allocated.Cpu().IsZero()).To(BeFalse(), "the status of root was not written")
 	})
 })
 

@@ -23,7 +23,7 @@ import (
 )
 
 // Kubernetes 1.33 serves v1beta2 of resource.k8s.io, and 1.32 serves v1beta1. Volcano itself reads only v1;
-// with its feature gate off it does not use the group, and devicequota does everything.
+// the scheduler turns its feature gate off, and devicequota does everything.
 var _ = DescribeTable("A cluster that serves only an older version of resource.k8s.io", func(ctx context.Context, served string) {
 	versions := []string{}
 	for _, v := range []string{"v1", "v1beta1", "v1beta2"} {
@@ -32,7 +32,7 @@ var _ = DescribeTable("A cluster that serves only an older version of resource.k
 	old, err := cluster.Start(context.Background(), cluster.Options{
 		Manifests:     []string{filepath.Join("..", "..", "config", "samples", "cluster", "nodes.yaml")},
 		APIServerArgs: []string{"--runtime-config=" + strings.Join(versions, ",")},
-		SchedulerArgs: []string{"--schedule-period=20ms", "--feature-gates=DynamicResourceAllocation=false"},
+		SchedulerArgs: []string{"--schedule-period=20ms"},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(old.Stop)

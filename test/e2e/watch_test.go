@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -92,16 +93,19 @@ type podWatch struct {
 	cancel context.CancelFunc
 	mu     sync.Mutex
 	found  []string
+	// checked are the pods whose devices have been looked up, as they are when the pod starts.
+	checked map[types.UID]bool
 }
 
 func watchPods() *podWatch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &podWatch{kube: kube, cancel: cancel}
+	w := &podWatch{kube: kube, cancel: cancel, checked: map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactory(kube, 0)
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
 			if before.(*corev1.Pod).Status.Phase != corev1.PodRunning {
 				w.check(ctx, after.(*corev1.Pod))
+				w.setChecked(after.(*corev1.Pod).UID)
 			}
 		},
 	})
@@ -113,6 +117,22 @@ func watchPods() *podWatch {
 
 func (w *podWatch) stop() { w.cancel() }
 
+func (w *podWatch) setChecked(pod types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.checked[pod] = true
+}
+
+// expectChecked waits until a pod that runs has been checked. A spec that changes what its node offers calls it before.
+func (w *podWatch) expectChecked(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.checked[pod.UID]
+	}).WithContext(ctx).Should(BeTrue(), "pod %s/%s is checked", pod.Namespace, pod.Name)
+}
+
 func (w *podWatch) check(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodRunning || pod.Spec.SchedulerName != "volcano" {
 		return
@@ -123,14 +143,38 @@ func (w *podWatch) check(ctx context.Context, pod *corev1.Pod) {
 			w.report("pod %s/%s runs without a claim for %s", pod.Namespace, pod.Name, pod.Spec.ResourceClaims[i].Name)
 			continue
 		}
-		claim, err := w.kube.ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, *name, metav1.GetOptions{})
-		if err == nil && resourceclaim.IsReservedForPod(pod, claim) && claim.Status.Allocation != nil {
-			continue
-		}
-		// The pod, and with it its claim, may have been deleted in the meantime.
-		now, getErr := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-		if getErr == nil && now.UID == pod.UID && now.Status.Phase == corev1.PodRunning && now.DeletionTimestamp == nil {
-			w.report("pod %s/%s runs, but claim %s is not allocated to it (%v)", pod.Namespace, pod.Name, *name, err)
+		w.checkClaim(ctx, pod, *name)
+	}
+	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
+		w.checkClaim(ctx, pod, extended.ResourceClaimName)
+		return
+	}
+	w.checkPlugins(ctx, pod)
+}
+
+func (w *podWatch) checkClaim(ctx context.Context, pod *corev1.Pod, name string) {
+	claim, err := w.kube.ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err == nil && resourceclaim.IsReservedForPod(pod, claim) && claim.Status.Allocation != nil {
+		return
+	}
+	// The pod, and with it its claim, may have been deleted in the meantime.
+	now, getErr := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	if getErr == nil && now.UID == pod.UID && now.Status.Phase == corev1.PodRunning && now.DeletionTimestamp == nil {
+		w.report("pod %s/%s runs, but claim %s is not allocated to it (%v)", pod.Namespace, pod.Name, name, err)
+	}
+}
+
+// checkPlugins checks a pod without an extended claim: device plugins on its node offer what it requests.
+func (w *podWatch) checkPlugins(ctx context.Context, pod *corev1.Pod) {
+	for _, container := range pod.Spec.Containers {
+		for name, quantity := range container.Resources.Requests {
+			if !strings.Contains(string(name), "/") || quantity.IsZero() {
+				continue
+			}
+			node, err := w.kube.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+			if _, listed := node.Status.Allocatable[name]; err == nil && !listed {
+				w.report("pod %s/%s runs on node %s, which does not list %s, and has no extended claim", pod.Namespace, pod.Name, node.Name, name)
+			}
 		}
 	}
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/test/page"
+)
+
+var consoleBlock = regexp.MustCompile(`(?s)` + "```console\n" + `\$ kubectl devicequota ([^\n]*)\n(.*?)` + "```")
+
+var _ = Describe("kubectl devicequota", func() {
+	It("prints what its page says", func(ctx context.Context) {
+		text, err := os.ReadFile(filepath.Join("../../docs", "kubectl.md"))
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx context.Context) error {
+			return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, "doc-gpus", metav1.DeleteOptions{}))
+		})
+		DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=doc-gpus"})
+		DeferCleanup(deleteJobs, "default")
+		for _, block := range yamlBlock.FindAllSubmatch(text, -1) {
+			Expect(controlPlane.ApplyYAML(ctx, "kubectl.md", block[1])).To(Succeed())
+			expectAllocated(ctx, "doc-nlp", "doc-a100/count", "4")
+		}
+		examples := consoleBlock.FindAllStringSubmatch(string(text), -1)
+		Expect(examples).To(HaveLen(5))
+		for _, example := range examples {
+			if example[1] == "top" {
+				continue // it needs minutes: pkg/cli/top has its test
+			}
+			Eventually(func() ([]string, error) {
+				output, err := tryDevicequota(ctx, strings.Fields(example[1])...)
+				return page.Lines(output), err
+			}).WithContext(ctx).Should(Equal(page.Lines(example[2])), "kubectl devicequota %s", example[1])
+		}
+	})
+})

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/test/page"
+)
+
+var (
+	// console is a block of commands and of what the last one prints.
+	console = regexp.MustCompile("(?s)```console\n((?:\\$ [^\n]*\n)+)(.*?)```")
+	// equals are pods and devices of which one is as good as the other.
+	equals = regexp.MustCompile(`\b(detector-worker|gpu)-\d`)
+)
+
+var _ = Describe("kubectl devicequota simulate", func() {
+	It("prints what its page says", func(ctx context.Context) {
+		text, err := os.ReadFile("../../docs/simulate.md")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx context.Context) error {
+			return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, "doc-sim-gpus", metav1.DeleteOptions{}))
+		})
+		DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=doc-sim-gpus"})
+		DeferCleanup(deleteJobs, "default")
+		blocks := yamlBlock.FindAllSubmatch(text, -1)
+		Expect(blocks).To(HaveLen(2))
+		Expect(controlPlane.ApplyYAML(ctx, "simulate.md", blocks[0][1])).To(Succeed())
+		expectAllocated(ctx, "doc-sim-vision", "doc-sim-h100/count", "3")
+		// A simulation reads what the API server has, and the configuration from the scheduler.
+		inDefault := &fixture{namespace: metav1.NamespaceDefault}
+		inDefault.expectRunning(ctx, "detector", 3)
+		Eventually(func(g Gomega) {
+			group, err := vc.SchedulingV1beta1().PodGroups(metav1.NamespaceDefault).Get(ctx, inDefault.podGroup(ctx, "detector"), metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(group.Status.Phase).To(Equal(upstreamv1beta1.PodGroupRunning))
+			output, err := tryDevicequota(ctx, "tree", "doc-sim-vision")
+			g.Expect(err).NotTo(HaveOccurred(), "%s", output)
+		}).WithContext(ctx).Should(Succeed())
+
+		dir := GinkgoT().TempDir()
+		Expect(os.WriteFile(filepath.Join(dir, "job.yaml"), blocks[1][1], 0o600)).To(Succeed())
+		shell := newShell()
+		folder, err := filepath.Abs(filepath.Dir(plugin))
+		Expect(err).NotTo(HaveOccurred())
+		examples := console.FindAllStringSubmatch(string(text), -1)
+		Expect(examples).To(HaveLen(4))
+		for _, example := range examples {
+			commands := strings.ReplaceAll(strings.ReplaceAll("\n"+example[1], "\n$ kubectl devicequota", "\n"+folder+"/kubectl-devicequota"), "\n$ ", "\n")
+			By(example[1])
+			// The exit code is 3 if a job waits.
+			command := exec.CommandContext(ctx, "bash", "-c", "set -euo pipefail; cd "+dir+"\n"+commands)
+			command.Env = append(os.Environ(), "PATH="+shell.path, "KUBECONFIG="+shell.kubeconfig, "LC_ALL=C.UTF-8")
+			command.Stderr = GinkgoWriter
+			output, _ := command.Output()
+			Expect(page.Lines(equals.ReplaceAllString(string(output), "$1-N"))).To(Equal(page.Lines(equals.ReplaceAllString(example[2], "$1-N"))))
+		}
+	})
+})

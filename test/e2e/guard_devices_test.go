@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+)
+
+func guardOfDevices() {
+	const (
+		wrongScheduler = "asks for devices or cards, which only Volcano hands out within the quota of its queue: set schedulerName of its pods to volcano"
+		namesNode      = "asks for devices or cards, and names a node"
+		claim          = "resourceClaims: [{name: gpu, resourceClaimName: gpu}], "
+		forVolcanos    = "schedulerName: volcano, "
+		mayNotBind     = "may not bind pod attempt"
+		binding        = "apiVersion: v1\nkind: Binding\nmetadata: {name: attempt}\ntarget: {kind: Node, name: node}"
+	)
+	// requesting is a template whose second container requests a resource.
+	requesting := func(where, resources, spec string) string {
+		return "metadata: {labels: {app: x}}\nspec: {" + spec + "containers: [{name: main, image: i}], " +
+			where + ": [{name: other, image: i}, {name: more, image: i, resources: " + resources + "}]}"
+	}
+	// requesting's containers, for a pod that has no others.
+	only := func(resources, spec string) string {
+		return "metadata: {labels: {app: x}}\nspec: {" + spec + "containers: [{name: main, image: i, resources: " + resources + "}]}"
+	}
+	forVolcano := func(a attempt) judged { return nobodyBut(wrongScheduler, a) }
+	forScheduler := func(a attempt) judged { return nobodyBut(namesNode, a) }
+
+	DescribeTable("lets only Volcano hand them out:", func(ctx context.Context, j judged) { j.check(ctx) },
+		func() (entries []TableEntry) {
+			for _, kind := range slices.Sorted(maps.Keys(workloads)) {
+				make := workloads[kind]
+				entries = append(entries,
+					Entry("a "+kind+" with a claim", forVolcano(attempt{create: make(template("", claim))})),
+					Entry("a "+kind+" with a claim that names a node", forScheduler(attempt{create: make(template("", claim+forVolcanos+"nodeName: node"))})),
+					Entry("a "+kind+" with a claim for Volcano", everybody(attempt{create: make(template("", claim+forVolcanos))})))
+			}
+			for _, kind := range slices.Sorted(maps.Keys(volcanoJobs)) {
+				make := volcanoJobs[kind]
+				job := func(scheduler, template string) string {
+					return "minAvailable: 1\n" + scheduler + "\ntasks:\n- name: t\n  replicas: 1\n  template:" + within(4, template)
+				}
+				entries = append(entries,
+					Entry("a "+kind+" with a claim", forVolcano(attempt{create: make(job("", template("", claim)))})),
+					Entry("a "+kind+" with a claim and another scheduler in the template",
+						forVolcano(attempt{create: make(job("schedulerName: volcano", template("", claim+"schedulerName: default-scheduler")))})),
+					Entry("a "+kind+" with a claim that names a node", forScheduler(attempt{create: make(job("schedulerName: volcano", template("", claim+"nodeName: node")))})),
+					Entry("a "+kind+" with a claim for Volcano", everybody(attempt{create: make(job("schedulerName: volcano", template("", claim)))})),
+					Entry("a "+kind+" with a claim for Volcano in the template", everybody(attempt{create: make(job("", template("", claim+forVolcanos)))})))
+			}
+			return entries
+		}(),
+		Entry("a card of a device plugin", forVolcano(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 1}}", ""))})),
+		Entry("a share of a card", forVolcano(attempt{create: asPod(only("{limits: {nvidia.com/mig-1g.18gb: 1}}", ""))})),
+		Entry("a card of any vendor", forVolcano(attempt{create: asPod(only("{limits: {example.com/gpu: 1}}", ""))})),
+		Entry("the extended resource of a DeviceClass", forVolcano(attempt{create: asPod(only("{limits: {deviceclass.resource.kubernetes.io/h100: 1}}", ""))})),
+		Entry("a card in a template, which has no defaults", forVolcano(attempt{create: workloads["Deployment"](only("{limits: {huawei.com/Ascend910: 1}}", ""))})),
+		Entry("a card of an init container", forVolcano(attempt{create: asPod(requesting("initContainers", "{limits: {nvidia.com/gpu: 1}}", ""))})),
+		Entry("a pod that names a card", forVolcano(attempt{create: asPod(template("volcano.sh/card.name: A", ""))})),
+		Entry("a card for Volcano", everybody(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 1}}", forVolcanos))})),
+		Entry("a job of many tasks, which must not cost more than CEL may", everybody(attempt{create: manyTasks(500, only("{limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1, example.com/rdma: 1}}", ""))})),
+		Entry("a revision of a StatefulSet", forVolcano(attempt{create: revision(template("", claim))})),
+		Entry("no cards", everybody(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 0, cpu: 1}}", ""))})),
+		Entry("other resources", everybody(attempt{create: asPod(only("{limits: {example.com/licence: 1, hugepages-2Mi: 2Mi, memory: 1Gi}}", "nodeName: node, "))})),
+		Entry("a namespace that is not guarded", everybody(attempt{namespace: "default", create: asPod(template("", claim))})),
+		Entry("a template that comes to ask for devices", forVolcano(attempt{existing: workloads["Deployment"](template("", "")),
+			patch: "spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimName: gpu}]}}}"})),
+		Entry("a template that gets another scheduler", forVolcano(attempt{existing: workloads["StatefulSet"](template("", claim+forVolcanos)),
+			patch: "spec: {template: {spec: {schedulerName: default-scheduler}}}"})),
+		Entry("the scale of a template that is older than the policy", everybody(attempt{existing: workloads["Deployment"](template("", claim)),
+			patch: "spec: {replicas: 0, paused: true}"})),
+		// The scheduler binds pods in every spec with pods that run.
+		Entry("a binding", judged{attempt{subresource: "binding", create: binding}, nil, map[string]string{member: mayNotBind, stranger: mayNotBind}}),
+		Entry("a binding of the old form", judged{attempt{create: binding}, nil, map[string]string{member: mayNotBind, stranger: mayNotBind}}),
+	)
+}
+
+func guardOfRecords() {
+	running := func(annotations string) string { return asPod(template(annotations, "nodeName: nobody")) }
+	const sayWhat = "says what it is charged once it has a node"
+	onlyTheScheduler := func(message string, a attempt) judged {
+		j := judged{a, []string{scheduler}, map[string]string{}}
+		for _, user := range []string{member, stranger, operator, administrator, replicaSets, volcanos} {
+			j.refused[user] = message
+		}
+		return j
+	}
+	DescribeTable("keeps what the scheduler trusts:", func(ctx context.Context, j judged) { j.check(ctx) },
+		Entry("the card of a pod that has a node", onlyTheScheduler(sayWhat, attempt{existing: running("volcano.sh/card.name: A"),
+			patch: "metadata: {annotations: {volcano.sh/card.name: B}}"})),
+		Entry("the card of a pod that has a node, through its status", onlyTheScheduler(sayWhat, attempt{existing: running("volcano.sh/card.name: A"),
+			subresource: "status", patch: "metadata: {annotations: {volcano.sh/card.name: B}}"})),
+		Entry("the card of a pod that has a node, which is removed", onlyTheScheduler(sayWhat, attempt{existing: running("volcano.sh/card.name: A"),
+			patch: "metadata: {annotations: {volcano.sh/card.name: null}}"})),
+		Entry("the card of a pod that has a node, which is new", onlyTheScheduler(sayWhat, attempt{existing: running(""),
+			patch: "metadata: {annotations: {volcano.sh/card.name: A}}"})),
+		Entry("the card of a pod that waits", everybody(attempt{existing: asPod(template("volcano.sh/card.name: A", "schedulerName: volcano, nodeSelector: {no: node}")),
+			patch: "metadata: {annotations: {volcano.sh/card.name: B}}"})),
+		Entry("another annotation of a pod that has a node", everybody(attempt{existing: running("volcano.sh/card.name: A"), patch: "metadata: {annotations: {a: b}}"})),
+		Entry("the record on a pod", onlyTheScheduler("only the scheduler writes the annotations volcano.sh/charged-queue", attempt{existing: running(""),
+			patch: "metadata: {annotations: {volcano.sh/charged-queue: root/other}}"})),
+		Entry("the last valid quotas of a queue", onlyTheScheduler("only the scheduler writes the annotation volcano.sh/last-valid-quota",
+			attempt{existing: queueWith("a: b"), patch: `metadata: {annotations: {volcano.sh/last-valid-quota: '{}'}}`})),
+		Entry("the last valid quotas of a queue, through its status", onlyTheScheduler("only the scheduler writes the annotation volcano.sh/last-valid-quota",
+			attempt{existing: queueWith("volcano.sh/last-valid-quota: '{}'"), patch: `metadata: {annotations: {volcano.sh/last-valid-quota: '{"uid":"x"}'}}`})),
+		Entry("the last valid quotas of a queue, which are removed", everybody(attempt{existing: queueWith("volcano.sh/last-valid-quota: '{}'"),
+			patch: "metadata: {annotations: {volcano.sh/last-valid-quota: null}}"})),
+		Entry("a queue from a backup", everybody(attempt{create: queueWith(`volcano.sh/last-valid-quota: '{"uid":"x"}'`)})),
+	)
+}
+
+// manyTasks is a Volcano Job.
+func manyTasks(tasks int, template string) string {
+	spec := "minAvailable: 1\nschedulerName: volcano\nqueue: default\ntasks:"
+	for i := range tasks {
+		spec += fmt.Sprintf("\n- name: t%d\n  replicas: 1\n  template:", i) + within(4, template)
+	}
+	return volcanoJobs["Volcano Job"](spec)
+}
+
+func queueWith(annotations string) string {
+	return "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {annotations: {" + annotations + "}}\nspec: {weight: 1}"
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+)
+
+// Users of the specs about admission. All of them may write every object, in guarded namespaces and outside.
+const (
+	// member is in the group team-a of config/samples/guard.
+	member = "member"
+	// stranger may use only the default queue.
+	stranger = "stranger"
+	// reader is a stranger in docs/guard.md.
+	reader = "bob"
+	// operator is a controller of custom resources: a service account of the team's namespace.
+	operator      = "system:serviceaccount:team-a:operator"
+	administrator = "administrator"
+	replicaSets   = "system:serviceaccount:kube-system:replicaset-controller"
+	volcanos      = "system:serviceaccount:volcano-system:volcano-controllers"
+	scheduler     = "system:serviceaccount:volcano-system:volcano-scheduler"
+)
+
+var groupsOf = map[string][]string{
+	member:        {"team-a"},
+	operator:      {"system:serviceaccounts", "system:serviceaccounts:team-a"},
+	administrator: {"system:masters"},
+}
+
+// guarded is the namespace of config/samples/guard.
+const guarded = "team-a"
+
+// All specs about the guard share the namespace.
+var _ = Describe("The guard", Ordered, ContinueOnFailure, func() {
+	BeforeAll(applyGuard)
+	Context("of queues", guardOfQueues)
+	Context("of PodGroups", guardOfPodGroups)
+	Context("of namespaces", guardOfNamespaces)
+	Context("of devices", guardOfDevices)
+	Context("of records", guardOfRecords)
+	Context("of annotations about cards", guardOfCards)
+	Context("", guardInDocs)
+})
+
+// applyGuard applies config/samples/guard, and waits until the policies are in force and the roles are known.
+func applyGuard(ctx context.Context) {
+	GinkgoHelper()
+	Expect(controlPlane.Apply(ctx, "../../config/samples/guard")).To(Succeed())
+	writers := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "guard-writers"}}
+	writers.Rules = []rbacv1.PolicyRule{{
+		APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "create", "update", "patch", "delete", "deletecollection"},
+	}}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: writers.Name}}
+	binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: writers.Name}
+	for _, user := range []string{member, stranger, reader, operator, replicaSets, volcanos, scheduler} {
+		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user})
+	}
+	roles := kube.RbacV1()
+	_, err := roles.ClusterRoles().Create(ctx, writers, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	_, err = roles.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) {
+		now := metav1.DeleteOptions{}
+		Expect(roles.ClusterRoleBindings().Delete(ctx, binding.Name, now)).To(Succeed())
+		Expect(roles.ClusterRoles().Delete(ctx, writers.Name, now)).To(Succeed())
+		deleteNamespace(ctx, guarded)
+		Expect(queues.SchedulingV1beta1().Queues().Delete(ctx, "team-a", now)).To(Succeed())
+	})
+	Eventually(func(g Gomega) {
+		g.Expect(mayUse(ctx, member, "team-a")).To(BeTrue())
+		g.Expect(mayUse(ctx, stranger, "team-a")).To(BeFalse())
+		g.Expect(attempt{as: stranger, create: podIn("team-a")}.try(ctx)).To(MatchError(ContainSubstring("may not use queue team-a")))
+		g.Expect(attempt{as: member, create: podIn("team-a")}.try(ctx)).To(Succeed())
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// mayUse asks the API server as `kubectl auth can-i use queues.scheduling.volcano.sh/<queue>` does.
+func mayUse(ctx context.Context, user, queue string) bool {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user, Groups: append(groupsOf[user], "system:authenticated"),
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Group: "scheduling.volcano.sh", Resource: "queues", Name: queue, Namespace: guarded, Verb: "use",
+		},
+	}}
+	answer, err := kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return answer.Status.Allowed
+}
+
+// as returns the configuration of a client that acts as a user.
+func as(user string) *rest.Config {
+	config := rest.CopyConfig(controlPlane.Config())
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groupsOf[user]}
+	return config
+}
+
+// attempt is one request of a user: it creates an object, or changes or deletes the object that the administrator has
+// created before. Nothing of it is stored.
+type attempt struct {
+	as string
+	// create is an object, given the administrator's.
+	create string
+	// existing is an object that the administrator creates first. Status is its status, if that has a subresource.
+	existing string
+	// patch is a merge patch of the existing object, subresource the part that it is sent to.
+	patch, subresource string
+	// apply is the existing object as it should be, for a server-side apply.
+	apply string
+	// remove deletes the existing object.
+	remove, removeAll bool
+	// namespace is the guarded one if it is empty.
+	namespace string
+}
+
+// pods is how many pods attempts have created.
+var pods int
+
+// try makes the attempt. The error is the answer of the API server.
+func (a attempt) try(ctx context.Context) error {
+	dry := []string{metav1.DryRunAll}
+	if a.create != "" {
+		object := parseObject(a.create)
+		_, err := a.client(object, a.as).Create(ctx, object, metav1.CreateOptions{DryRun: dry}, a.subresources()...)
+		return err
+	}
+	object := parseObject(a.existing)
+	object.SetName("existing")
+	if object.GetKind() == "Pod" { // what stands in for kubelets deletes pods by their name, and may be late
+		pods++
+		object.SetName(fmt.Sprint("existing-", pods))
+	}
+	all := a.client(object, administrator)
+	_, err := all.Create(ctx, object, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	defer func() {
+		Expect(all.Delete(ctx, object.GetName(), *metav1.NewDeleteOptions(0))).To(Succeed())
+		Eventually(func() error {
+			_, err := all.Get(ctx, object.GetName(), metav1.GetOptions{})
+			return err
+		}).WithContext(ctx).Should(MatchError(ContainSubstring("not found")))
+	}()
+	client := a.client(object, a.as)
+	switch {
+	case a.remove:
+		return client.Delete(ctx, object.GetName(), metav1.DeleteOptions{DryRun: dry})
+	case a.removeAll:
+		// The garbage collector deletes what earlier attempts left, such as the PodGroups of their pods.
+		Eventually(func(g Gomega) {
+			left, err := all.List(ctx, metav1.ListOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(left.Items).To(HaveLen(1))
+		}).WithContext(ctx).Should(Succeed())
+		return client.DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dry}, metav1.ListOptions{})
+	case a.apply != "":
+		desired := parseObject(a.apply)
+		desired.SetName(object.GetName())
+		_, err := client.Apply(ctx, object.GetName(), desired, metav1.ApplyOptions{DryRun: dry, Force: true, FieldManager: "spec"})
+		return err
+	}
+	patch, err := yaml.YAMLToJSON([]byte(a.patch))
+	Expect(err).NotTo(HaveOccurred())
+	kind := types.StrategicMergePatchType
+	if strings.Contains(object.GetAPIVersion(), ".sh/") { // custom resources know only the other one
+		kind = types.MergePatchType
+	}
+	_, err = client.Patch(ctx, object.GetName(), kind, patch, metav1.PatchOptions{DryRun: dry}, a.subresources()...)
+	return err
+}
+
+func (a attempt) subresources() []string {
+	if a.subresource == "" {
+		return nil
+	}
+	return []string{a.subresource}
+}
+
+// client returns a client for the kind of an object. A Binding is a subresource of the pod.
+func (a attempt) client(object *unstructured.Unstructured, user string) dynamic.ResourceInterface {
+	GinkgoHelper()
+	if guardMapper == nil {
+		guardMapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kubernetes.NewForConfigOrDie(controlPlane.Config()).Discovery()))
+	}
+	kind := object.GroupVersionKind()
+	mapping, err := guardMapper.RESTMapping(kind.GroupKind(), kind.Version)
+	Expect(err).NotTo(HaveOccurred())
+	resource := mapping.Resource
+	if kind.Kind == "Binding" && a.subresource != "" {
+		resource.Resource = "pods"
+	}
+	client := dynamic.NewForConfigOrDie(as(user)).Resource(resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return client
+	}
+	if a.namespace != "" {
+		return client.Namespace(a.namespace)
+	}
+	return client.Namespace(guarded)
+}
+
+var guardMapper meta.RESTMapper
+
+func parseObject(text string) *unstructured.Unstructured {
+	GinkgoHelper()
+	object := &unstructured.Unstructured{}
+	Expect(yaml.UnmarshalStrict([]byte(text), &object.Object)).To(Succeed(), "%s", text)
+	if object.GetName() == "" && object.GetGenerateName() == "" {
+		object.SetName("attempt")
+	}
+	return object
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build multicluster
+
+package multicluster
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const scalar = "InsufficientScalarQuota"
+
+// deviceScenarios are those of DRA devices and of cards.
+var deviceScenarios = []scenario{
+	{
+		name: "a job with DRA devices waits for the quota, and takes its claim template to its member",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", withDevices(deviceClass, 2, nil))
+			f.template(ctx, "one", 1)
+			f.volcanoJob(ctx, workload{name: "first", queue: team, pods: 2, claimTemplate: "one", in: east})
+			f.expectRunningIn(ctx, east, "first", 2)
+			f.expectDevices(ctx, east, 2)
+			f.volcanoJob(ctx, workload{name: "second", queue: team, pods: 1, claimTemplate: "one", in: west})
+			f.expectHeld(ctx, volcanoJobs, "second", scalar, insufficient(team, deviceClass, 1, 3, 2))
+			f.finish(ctx, "first")
+			f.expectRunningIn(ctx, west, "second", 1)
+			f.expectDevices(ctx, west, 1)
+		},
+	},
+	{
+		name: "the capacity that claims ask for counts, too",
+		run: func(ctx context.Context, f *fixture) {
+			class := f.deviceClass(ctx, "h100", "gpu.example.com")
+			team := f.queue(ctx, "team", "root", withDevices(class, 8, map[string]string{"memory": "60Gi"}))
+			f.claimTemplate(ctx, "large", resourcev1.DeviceRequest{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{
+				DeviceClassName: class, Count: 1, Capacity: &resourcev1.CapacityRequirements{
+					Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("40Gi")},
+				},
+			}})
+			f.volcanoJob(ctx, workload{name: "first", queue: team, pods: 1, claimTemplate: "large"})
+			f.expectRunning(ctx, "first", 1)
+			f.volcanoJob(ctx, workload{name: "second", queue: team, pods: 1, claimTemplate: "large"})
+			f.expectHeld(ctx, volcanoJobs, "second", scalar, team, class, "memory", "<40GiB>", "<80GiB>", "<60GiB>")
+			f.finish(ctx, "first")
+			f.expectRunning(ctx, "second", 1)
+		},
+	},
+	{
+		name: "a capacity that another queue limits need not be named",
+		run: func(ctx context.Context, f *fixture) {
+			class := f.deviceClass(ctx, "h100", "gpu.example.com")
+			f.queue(ctx, "strict", "root", withDevices(class, 8, map[string]string{"memory": "60Gi"}))
+			team := f.queue(ctx, "team", "root", withDevices(class, 1, nil))
+			f.claimTemplate(ctx, "one", resourcev1.DeviceRequest{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class, Count: 1}})
+			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 1, claimTemplate: "one"})
+			f.expectRunning(ctx, "train", 1)
+		},
+	},
+	{
+		name: "of alternative devices each counts, because the member chooses",
+		run: func(ctx context.Context, f *fixture) {
+			other := f.deviceClass(ctx, "b200", "other.example.com")
+			team := f.queue(ctx, "team", "root", withDevices(other, 1, nil))
+			f.claimTemplate(ctx, "either", resourcev1.DeviceRequest{Name: "gpu", FirstAvailable: []resourcev1.DeviceSubRequest{
+				{Name: "new", DeviceClassName: other, Count: 1}, {Name: "old", DeviceClassName: deviceClass, Count: 1},
+			}})
+			f.volcanoJob(ctx, workload{name: "two", queue: team, pods: 2, claimTemplate: "either"})
+			f.expectHeld(ctx, volcanoJobs, "two", "NeverFits", team, other, "<2>", "<1>")
+			f.changeQueue(ctx, team, withDevices(other, 2, nil))
+			f.expectReleased(ctx, "two")
+		},
+	},
+	{
+		name: "a job with cards of a device plugin waits for the card quota",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", withCards(`{"NVIDIA-H100-80GB": 3}`))
+			f.volcanoJob(ctx, workload{name: "first", queue: team, pods: 2, requests: cards(1), cards: card, in: east})
+			f.expectRunningIn(ctx, east, "first", 2)
+			f.deployment(ctx, workload{name: "second", queue: team, pods: 1, requests: cards(2), cards: card, in: west})
+			f.expectHeld(ctx, deployments, "second", scalar, insufficient(team, card, 2, 4, 3))
+			f.finish(ctx, "first")
+			f.expectRunningIn(ctx, west, "second", 1)
+		},
+	},
+	{
+		name: "of alternative cards each counts, because the member chooses",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", withCards(`{"NVIDIA-H100-80GB": 4, "NVIDIA-A100-80GB": 1}`))
+			f.volcanoJob(ctx, workload{name: "two", queue: team, pods: 2, requests: cards(1), cards: card + "|NVIDIA-A100-80GB"})
+			f.expectHeld(ctx, volcanoJobs, "two", "NeverFits", team, "NVIDIA-A100-80GB", "<2>", "<1>")
+			f.changeQueue(ctx, team, withCards(`{"NVIDIA-H100-80GB": 4, "NVIDIA-A100-80GB": 2}`))
+			f.expectRunning(ctx, "two", 2)
+		},
+	},
+	{
+		name: "pods that name no card count for every card that their resource may stand for",
+		run: func(ctx context.Context, f *fixture) {
+			// No other queue lists a card of this resource. No member has such cards: the pods wait there.
+			const npus, ascend = "huawei.com/Ascend910", "Ascend-910B"
+			requests := cores("1")
+			requests[npus] = resource.MustParse("1")
+			team := f.queue(ctx, "team", "root", withCards(`{"Ascend-910B": 2}`))
+			f.volcanoJob(ctx, workload{name: "named", queue: team, pods: 2, requests: requests, cards: ascend})
+			f.expectReleased(ctx, "named")
+			f.volcanoJob(ctx, workload{name: "nameless", queue: team, pods: 1, requests: requests})
+			f.expectHeld(ctx, volcanoJobs, "nameless", scalar, insufficient(team, ascend, 1, 3, 2))
+			f.Expect(hub.vc.BatchV1alpha1().Jobs(f.namespace).Delete(ctx, "named", metav1.DeleteOptions{})).To(Succeed())
+			f.expectReleased(ctx, "named", "nameless")
+		},
+	},
+	{
+		name: "cards that a queue with a card quota does not list are not for it",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", withCards(`{"NVIDIA-A100-80GB": 2}`))
+			f.volcanoJob(ctx, workload{name: "foreign", queue: team, pods: 1, requests: cards(1), cards: card})
+			f.expectHeld(ctx, volcanoJobs, "foreign", "NeverFits", team, card)
+			f.changeQueue(ctx, team, withCards(`{"NVIDIA-H100-80GB": 1}`))
+			f.expectRunning(ctx, "foreign", 1)
+		},
+	},
+}
+
+// cards is a number of cards, and a core.
+func cards(n int64) corev1.ResourceList {
+	requests := cores("1")
+	requests[cardResource] = *resource.NewQuantity(n, resource.DecimalSI)
+	return requests
+}
+
+// deviceClass creates a class of the devices of a driver. That of testdata is gpu.example.com.
+func (f *fixture) deviceClass(ctx context.Context, name, driver string) string {
+	GinkgoHelper()
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}
+	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}}
+	for _, c := range []clients{hub, members[east], members[west]} {
+		_, err := c.kube.ResourceV1().DeviceClasses().Create(ctx, class.DeepCopy(), metav1.CreateOptions{})
+		f.Expect(err).NotTo(HaveOccurred())
+	}
+	return class.Name
+}
+
+func (f *fixture) claimTemplate(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) {
+	GinkgoHelper()
+	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	template.Spec.Spec.Devices.Requests = requests
+	_, err := hub.kube.ResourceV1().ResourceClaimTemplates(f.namespace).Create(ctx, template, metav1.CreateOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+}
+
+// expectDevices waits until n devices of a member are allocated to claims of the case.
+func (f *fixture) expectDevices(ctx context.Context, member string, n int) {
+	GinkgoHelper()
+	f.Eventually(func(g Gomega) {
+		claims, err := members[member].kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{})
+		g.Expect(err).NotTo(HaveOccurred())
+		devices := 0
+		for _, c := range claims.Items {
+			if c.Status.Allocation != nil {
+				devices += len(c.Status.Allocation.Devices.Results)
+			}
+		}
+		g.Expect(devices).To(Equal(n), "devices in member %s", member)
+	}).WithContext(ctx).Should(Succeed())
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build multicluster
+
+package multicluster
+
+import (
+	"context"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reclaimScenarios are those of queues that take back what they deserve, with argument reclaim.
+var reclaimScenarios = []scenario{
+	{
+		name: "a queue takes back what another has borrowed in another member, and the victim comes again",
+		run: func(ctx context.Context, f *fixture) {
+			ours, theirs := f.oursAndTheirs(ctx, "4")
+			f.volcanoJob(ctx, workload{name: "kept", queue: theirs, pods: 2, in: east})
+			f.expectRunning(ctx, "kept", 2)
+			f.nextSecond(ctx, volcanoJobs, "kept")
+			f.volcanoJob(ctx, workload{name: "borrower", queue: theirs, pods: 2, in: west})
+			f.expectRunning(ctx, "borrower", 2)
+			f.volcanoJob(ctx, workload{name: "ours", queue: ours, pods: 2, in: east})
+			f.expectRunningIn(ctx, east, "ours", 2)
+			f.expectTold(ctx, volcanoJobs, "borrower", "Reclaimed", ours)
+			f.expectGone(ctx, "borrower")
+			f.expectRunningIn(ctx, east, "kept", 2)
+			f.finish(ctx, "ours")
+			f.expectRunningIn(ctx, west, "borrower", 2)
+			f.expectReleased(ctx, "kept", "borrower", "ours", "borrower")
+		},
+	},
+	{
+		name: "of what can be taken back, the least is taken, and each workload whole",
+		run: func(ctx context.Context, f *fixture) {
+			ours, theirs := f.oursAndTheirs(ctx, "6")
+			f.volcanoJob(ctx, workload{name: "large", queue: theirs, pods: 4})
+			f.deployment(ctx, workload{name: "small", queue: theirs, pods: 2})
+			f.expectRunning(ctx, "large", 4)
+			f.expectRunning(ctx, "small", 2)
+			f.volcanoJob(ctx, workload{name: "ours", queue: ours, pods: 1})
+			f.expectRunning(ctx, "ours", 1)
+			f.expectGone(ctx, "small")
+			f.Expect(f.allPods(ctx, "large")).To(HaveLen(4))
+		},
+	},
+	{
+		name: "a workload of lower priority is taken back first",
+		run: func(ctx context.Context, f *fixture) {
+			high := f.priorityClass(ctx, "high", 1000)
+			ours, theirs := f.oursAndTheirs(ctx, "4")
+			f.volcanoJob(ctx, workload{name: "low", queue: theirs, pods: 2})
+			f.expectRunning(ctx, "low", 2)
+			f.nextSecond(ctx, volcanoJobs, "low") // the younger one would go otherwise
+			f.volcanoJob(ctx, workload{name: "high", queue: theirs, pods: 2, priority: high})
+			f.expectRunning(ctx, "high", 2)
+			f.volcanoJob(ctx, workload{name: "ours", queue: ours, pods: 1})
+			f.expectRunning(ctx, "ours", 1)
+			f.expectGone(ctx, "low")
+			f.Expect(f.allPods(ctx, "high")).To(HaveLen(2))
+		},
+	},
+	{
+		name: "a queue takes nothing beyond what it deserves, and nothing of what another deserves",
+		run: func(ctx context.Context, f *fixture) {
+			ours, theirs := f.oursAndTheirs(ctx, "4")
+			f.volcanoJob(ctx, workload{name: "theirs", queue: theirs, pods: 2})
+			f.volcanoJob(ctx, workload{name: "ours", queue: ours, pods: 2})
+			f.expectRunning(ctx, "theirs", 2)
+			f.expectRunning(ctx, "ours", 2)
+			f.volcanoJob(ctx, workload{name: "more", queue: ours, pods: 1})
+			f.expectHeld(ctx, volcanoJobs, "more", "InsufficientCPUQuota", insufficient(f.name("org"), "cpu", 1, 5, 4))
+			f.expectReleasedOnce(ctx, "theirs", "ours")
+		},
+	},
+}
+
+// fitScenarios are those of argument fitPerCluster.
+var fitScenarios = []scenario{
+	{
+		name: "a job that the quota has room for, but no cluster, waits and says so",
+		run: func(ctx context.Context, f *fixture) {
+			// Each member has 16 of these cards, and nobody else uses them.
+			const card = "NVIDIA-L40S"
+			team := f.queue(ctx, "team", "root", withCards(`{"NVIDIA-L40S": 32}`))
+			f.volcanoJob(ctx, workload{name: "twelve", queue: team, pods: 12, requests: cards(1), cards: card, in: east})
+			f.volcanoJob(ctx, workload{name: "twelve-more", queue: team, pods: 12, requests: cards(1), cards: card, in: west})
+			f.expectRunningIn(ctx, east, "twelve", 12)
+			f.expectRunningIn(ctx, west, "twelve-more", 12)
+			f.volcanoJob(ctx, workload{name: "six", queue: team, pods: 6, requests: cards(1), cards: card})
+			f.expectHeld(ctx, volcanoJobs, "six", "NoClusterFits", "cluster east has <4>", "cluster west has <4>", "requested <6>")
+			other := f.queue(ctx, "other", "root", withCards(`{"NVIDIA-L40S": 8}`))
+			f.volcanoJob(ctx, workload{name: "four", queue: other, pods: 4, requests: cards(1), cards: card})
+			f.expectRunning(ctx, "four", 4)
+			f.finish(ctx, "twelve")
+			f.Eventually(func() []string { return f.replay(ctx).order }).WithContext(ctx).Should(ContainElement("six"))
+			// Karmada does not know of card models, and may choose the other member.
+			f.finish(ctx, "twelve-more")
+			f.expectRunning(ctx, "six", 6)
+		},
+	},
+	{
+		name: "a cluster that has reported nothing yet harms nobody",
+		run: func(ctx context.Context, f *fixture) {
+			ghost := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: f.name("ghost")}}
+			ghost.Spec = clusterv1alpha1.ClusterSpec{SyncMode: clusterv1alpha1.Pull} // nobody reports its resources
+			_, err := karmada.ClusterV1alpha1().Clusters().Create(ctx, ghost, metav1.CreateOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.expectOtherJobRuns(ctx, f.queue(ctx, "team", "root", capable(cores("1"))))
+			f.Expect(karmada.ClusterV1alpha1().Clusters().Delete(ctx, ghost.Name, metav1.DeleteOptions{})).To(Succeed())
+		},
+	},
+}
+
+// oursAndTheirs creates two queues below the queue org. They share its capability, and each deserves half of it.
+func (f *fixture) oursAndTheirs(ctx context.Context, capability string) (string, string) {
+	GinkgoHelper()
+	half := map[string]string{"4": "2", "6": "3"}[capability]
+	org := f.queue(ctx, "org", "root", capable(cores(capability)))
+	return f.queue(ctx, "ours", org, deserving(cores(half))), f.queue(ctx, "theirs", org, deserving(cores(half)))
+}
+
+// expectReleasedOnce checks that exactly these workloads have been released, once each, in whatever order.
+func (f *fixture) expectReleasedOnce(ctx context.Context, workloads ...string) {
+	GinkgoHelper()
+	f.Expect(f.replay(ctx).order).To(ConsistOf(workloads))
+}

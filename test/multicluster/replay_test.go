@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build multicluster
+
+package multicluster
+
+import (
+	"fmt"
+	"strings"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// replay goes through the history of a namespace and sums up what is released in each queue after each change. It
+// looks at specs, statuses, and Works only: none of the dispatcher's annotations.
+type replay struct {
+	sizer
+	queues    map[string]*schedulingv1beta1.Queue
+	limits    map[string]tally
+	templates map[types.UID]template
+	// releases is what has been on its way to members, by the permanent id of the binding.
+	releases map[string]*release
+	// order has the names of workloads each time that they were released.
+	order []string
+	// peaks is the highest sum in each queue.
+	peaks map[string]tally
+	log   []entry
+}
+
+// template is a workload, and what its pods may use.
+type template struct {
+	object *unstructured.Unstructured
+	size   tally
+}
+
+// entry is what happened, and what was released in each queue then.
+type entry struct {
+	change
+	what  string
+	inUse map[string]tally
+}
+
+// release is a binding, and what of it may run.
+type release struct {
+	binding *workv1alpha2.ResourceBinding
+	// queue is the queue that the workload named when it was released.
+	queue string
+	// works is what each Work lets a member run.
+	works    map[string]tally
+	released bool
+	finished bool
+	// granted is what may run since the last time that scheduling was not suspended.
+	granted tally
+}
+
+// replayed returns the replay of the changes of a namespace. The error has the history of the first moment at which a queue had more
+// released than it may hold.
+func replayed(changes []change) (*replay, error) {
+	r := &replay{
+		sizer: sizer{map[string]tally{}}, queues: map[string]*schedulingv1beta1.Queue{}, limits: map[string]tally{},
+		templates: map[types.UID]template{}, releases: map[string]*release{}, peaks: map[string]tally{},
+	}
+	before := map[string]tally{}
+	for _, c := range changes {
+		what, err := r.apply(c)
+		after := r.inUse()
+		if what != "" {
+			r.log = append(r.log, entry{c, what, after})
+		}
+		if err == nil && c.resource != queueResource { // an administrator may lower a capability below what is in use
+			err = r.check(before, after)
+		}
+		if err != nil {
+			return r, fmt.Errorf("revision %d, %s %s: %w; what happened before:\n%s", c.revision, c.resource.Resource, c.object.GetName(), err, r.story())
+		}
+		before = after
+	}
+	return r, nil
+}
+
+// story tells what happened last.
+func (r *replay) story() string {
+	var story strings.Builder
+	for _, e := range r.log[max(0, len(r.log)-60):] {
+		fmt.Fprintf(&story, "%d %s %s: %s; in use: %v\n", e.revision, e.resource.Resource, e.object.GetName(), e.what, e.inUse)
+	}
+	return story.String()
+}
+
+// check returns an error if a sum has grown beyond a limit.
+func (r *replay) check(before, after map[string]tally) error {
+	for queue, sum := range after {
+		r.peaks[queue] = most(r.peaks[queue], sum)
+		for dimension, n := range sum {
+			if limit, limited := r.limits[queue][dimension]; limited && n > limit && n > before[queue][dimension] {
+				return fmt.Errorf("queue %s has %d of %s released, and may hold %d", queue, n, dimension, limit)
+			}
+		}
+	}
+	return nil
+}
+
+// inUse returns what is released in each queue and in the queues below it.
+func (r *replay) inUse() map[string]tally {
+	sums := map[string]tally{}
+	for _, b := range r.releases {
+		if b.queue == "" {
+			continue
+		}
+		amount := r.amount(b)
+		for queue, depth := b.queue, 0; queue != "" && depth < 10; depth++ {
+			if sums[queue] == nil {
+				sums[queue] = tally{}
+			}
+			sums[queue].add(amount, 1)
+			above := r.queues[queue]
+			if above == nil {
+				break
+			}
+			queue = above.Spec.Parent
+		}
+	}
+	return sums
+}
+
+// amount returns what of a binding may run in members.
+func (r *replay) amount(b *release) tally {
+	works := tally{}
+	for _, work := range b.works {
+		works.add(work, 1)
+	}
+	switch {
+	case b.finished:
+		return nil
+	case b.binding == nil:
+		return works
+	case b.released:
+		return most(r.asked(b.binding), works)
+	case len(b.binding.Spec.Clusters)+len(b.binding.Spec.GracefulEvictionTasks) > 0:
+		return most(b.granted, works) // held while it runs: Karmada may still make a Work of it
+	}
+	return works
+}
+
+// asked returns what the clusters of a binding may run by its template as it is now.
+func (r *replay) asked(binding *workv1alpha2.ResourceBinding) tally {
+	t := tally{}
+	copies := int64(max(1, len(binding.Spec.Clusters)+len(binding.Spec.GracefulEvictionTasks)))
+	if binding.Spec.Replicas > 0 && binding.Spec.Placement != nil && binding.Spec.Placement.ReplicaSchedulingType() == "Divided" {
+		copies = 1
+	}
+	t.add(r.templates[binding.Spec.Resource.UID].size, copies)
+	return t
+}
+
+// apply makes a change part of the state, and says what it means; nothing if that is not worth a word.
+func (r *replay) apply(c change) (string, error) {
+	switch c.resource {
+	case queueResource:
+		return "", r.applyQueue(c)
+	case bindingResource:
+		return r.applyBinding(c)
+	case workResource:
+		return r.applyWork(c)
+	case claimTemplates:
+		return "", r.applyClaimTemplate(c)
+	default:
+		return "", r.applyTemplate(c)
+	}
+}
+
+func (r *replay) applyTemplate(c change) error {
+	data, err := c.object.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	size, err := r.size(data)
+	if err != nil {
+		return err
+	}
+	r.templates[c.object.GetUID()] = template{c.object, size}
+	for _, b := range r.releases {
+		if b.binding != nil && b.released && b.binding.Spec.Resource.UID == c.object.GetUID() {
+			b.granted = r.asked(b.binding)
+		}
+	}
+	return nil
+}
+
+func (r *replay) applyQueue(c change) error {
+	name := c.object.GetName()
+	if c.gone {
+		delete(r.queues, name)
+		delete(r.limits, name)
+		return nil
+	}
+	queue := &schedulingv1beta1.Queue{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.object.Object, queue); err != nil {
+		return err
+	}
+	r.queues[name], r.limits[name] = queue, capability(queue)
+	return nil
+}
+
+func (r *replay) applyClaimTemplate(c change) error {
+	if c.gone {
+		return nil
+	}
+	template := &resourcev1.ResourceClaimTemplate{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.object.Object, template); err != nil {
+		return err
+	}
+	r.claims[template.Name] = claim(&template.Spec.Spec)
+	for _, t := range r.templates { // which may have been there before
+		if err := r.applyTemplate(change{object: t.object}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *replay) release(id string) *release {
+	if r.releases[id] == nil {
+		r.releases[id] = &release{works: map[string]tally{}}
+	}
+	return r.releases[id]
+}
+
+func (r *replay) applyBinding(c change) (string, error) {
+	binding := &workv1alpha2.ResourceBinding{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.object.Object, binding); err != nil {
+		return "", err
+	}
+	id := binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
+	if id == "" || len(binding.Spec.RequiredBy) > 0 && binding.Spec.Placement == nil {
+		return "", nil // what workloads depend on
+	}
+	b := r.release(id)
+	b.finished = finished(binding, b.finished)
+	if c.gone || binding.DeletionTimestamp != nil { // Karmada makes no more Works of it
+		b.binding, b.released = nil, false
+		return "being deleted", nil
+	}
+	was := b.released
+	b.binding = binding
+	b.released = binding.Spec.Suspension == nil || !ptr.Deref(binding.Spec.Suspension.Scheduling, false)
+	if b.released && !was {
+		b.queue, b.finished = queueOf(r.templates[binding.Spec.Resource.UID].object), false
+		r.order = append(r.order, binding.Spec.Resource.Name)
+	}
+	if b.released {
+		b.granted = r.asked(binding)
+	}
+	return fmt.Sprintf("released %t, clusters %v, finished %t", b.released, binding.Spec.Clusters, b.finished), nil
+}
+
+func (r *replay) applyWork(c change) (string, error) {
+	work := &workv1alpha1.Work{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.object.Object, work); err != nil {
+		return "", err
+	}
+	works := r.release(work.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]).works
+	name := work.Namespace + "/" + work.Name
+	if c.gone {
+		delete(works, name)
+		return "gone", nil
+	}
+	if ptr.Deref(work.Spec.SuspendDispatching, false) {
+		return "held back: the member keeps what it has", nil
+	}
+	sum := tally{}
+	for _, manifest := range work.Spec.Workload.Manifests {
+		size, err := r.size(manifest.Raw)
+		if err != nil {
+			return "", err
+		}
+		sum.add(size, 1)
+	}
+	works[name] = sum
+	return fmt.Sprintf("lets %s run %v", work.Namespace, sum), nil
+}
