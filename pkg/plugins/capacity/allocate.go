@@ -23,6 +23,7 @@ func (p *plugin) allocate(event *framework.Event) {
 		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
 		return
 	}
+	pod = p.snapshot.PlaceOn(pod, p.session.Nodes[task.NodeName])
 	switch {
 	case pod.HasClaims || pod.Cards != nil:
 		event.Err = p.place(pod, task)

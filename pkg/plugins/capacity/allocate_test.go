@@ -126,7 +126,7 @@ func TestPodWithoutReservationIsNotBound(t *testing.T) {
 		event := &framework.Event{Task: task}
 		p.allocate(event)
 		context := ssn.CreateBindContext(task)
-		err := preBinder{p.cache.devices, p.cache.snapshots}.PreBind(t.Context(), context)
+		err := p.preBinder().PreBind(t.Context(), context)
 		if name == "first" && (event.Err != nil || err != nil) {
 			t.Errorf("first: %v, %v", event.Err, err)
 		}
@@ -247,7 +247,7 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	bind := ssn.CreateBindContext(taskOf(ssn, "first"))
-	if err := (preBinder{p.cache.devices, p.cache.snapshots}).PreBind(t.Context(), bind); err != nil {
+	if err := p.preBinder().PreBind(t.Context(), bind); err != nil {
 		t.Fatal(err)
 	}
 	if err := two.Allocate(taskOf(ssn, "second"), ssn.Nodes["n1"]); err != nil {
@@ -256,32 +256,5 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 	two.Discard()
 	if err := attempt("third"); err == nil {
 		t.Error("a device that is allocated is handed out again")
-	}
-}
-
-// TestExtendedResourcesCountAsDevices: both spellings, every container on its own.
-func TestExtendedResourcesCountAsDevices(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
-	s.DeviceClasses[0].Spec.ExtendedResourceName = ptr.To("example.com/gpu")
-	both := newPod("both", "", cpu(1))
-	both.Spec.Containers[0].Resources.Requests["example.com/gpu"] = gpu(2)["nvidia.com/gpu"]
-	both.Spec.InitContainers = []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{"deviceclass.resource.kubernetes.io/h100": gpu(1)["nvidia.com/gpu"]}}}}
-	s.job("j", "q", inqueue, nil, both)
-	plugged := newPod("plugged", "", gpu(2))
-	s.job("k", "q", inqueue, nil, plugged)
-	ssn := s.open(t)
-	p := pluginOf(ssn)
-	count := p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100})
-	known := p.snapshot.Known(taskOf(ssn, "both").Pod)
-	if got := known.Resources.Of(count); got != ledger.Units(3) || known.Extended.Resource == "" {
-		t.Errorf("the pod asks for %s devices, want 3; it is to be told of %q", got, known.Extended.Resource)
-	}
-	if refusal := p.refusePod(p.snapshot.Ledger, ssn.Queues["q"], taskOf(ssn, "both")); refusal == nil || !strings.Contains(refusal.Message(), "DeviceClass h100 offers it by dynamic resource allocation, where Volcano cannot place it") {
-		t.Errorf("refused: %v", refusal)
-	}
-	if !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "plugged")) {
-		t.Error("a pod is refused whose resource comes from a device plugin")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	schedulinglistersv1 "k8s.io/client-go/listers/scheduling/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -26,7 +27,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/usage"
+	"github.com/devicequota/devicequota/pkg/queueusage"
 	"github.com/devicequota/devicequota/pkg/readiness"
+	"github.com/devicequota/devicequota/pkg/settings"
+	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
 // cache is what outlives sessions: informers, and what the rooms remember. Sessions run one after the other, so
@@ -52,14 +57,20 @@ type cache struct {
 	nodes           corelisters.NodeLister
 	priorityClasses schedulinglistersv1.PriorityClassLister
 
+	// usage records who has used what for how long.
+	usage *usage.Recorder
+
 	snapshots *snapshot.Cache
 	cards     *cards.Cache
 	// devices is nil until a session allocates devices.
 	devices *devices.Cache
 	report  *report.Reporter
+	offered offered
+	// publisher hands what sessions know to those who ask.
+	publisher *visibility.Publisher
 
 	// arguments are those of the last session.
-	arguments arguments
+	arguments settings.Settings
 	// opened is the plugin of the session that is open, nil if none is.
 	opened *plugin
 	// hopeless has the jobs for which nobody can be evicted.
@@ -76,6 +87,7 @@ type cache struct {
 func newCache(ctx context.Context, clock clock.WithTicker) *cache {
 	fleet := cards.NewCache()
 	return &cache{
+		publisher: visibility.New(clock), usage: usage.NewRecorder(clock),
 		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, reservations: newReservations(), hopeless: newHopeless(), snapshots: snapshot.NewCache(&fleet.Fleet),
 	}
 }
@@ -90,7 +102,7 @@ func (c *cache) open(ssn *framework.Session, name string) bool {
 }
 
 // use takes over the arguments of a session. If they are others than before, what is remembered of pods, and of whom evictions cannot help, is wrong.
-func (c *cache) use(args arguments) {
+func (c *cache) use(args settings.Settings) {
 	if !reflect.DeepEqual(args, c.arguments) {
 		c.arguments = args
 		c.snapshots.Reset()
@@ -111,6 +123,8 @@ func (c *cache) start(ssn *framework.Session) {
 		c.priorityClasses = factory.Scheduling().V1().PriorityClasses().Lister()
 		c.cards.Start(factory.Core().V1().Nodes())
 		c.snapshots.WatchPods(factory.Core().V1().Pods())
+		c.usage.WatchPods(factory.Core().V1().Pods().Informer())
+		c.offered.wanted.watchPods(factory.Core().V1().Pods().Informer())
 	})
 }
 
@@ -145,10 +159,18 @@ func (c *cache) startQuotas(ssn *framework.Session) {
 
 // startUsage starts to write what queues use. Only the leader has sessions, so that no other replica writes.
 func (c *cache) startUsage() {
-	c.report.Usage = &report.UsageWriter{Annotations: c.quotas.Annotations, Patch: c.quotas.PatchMetadata}
+	c.report.Usage = &queueusage.Writer{Annotations: c.quotas.Annotations, Patch: c.quotas.PatchMetadata}
 	var writing sync.WaitGroup
 	writing.Go(func() { c.report.Usage.Run(c.ctx) })
 	c.onStop(writing.Wait)
+}
+
+// startAccounting begins to record usage, with the arguments of the first session. Only the leader has sessions, so that no other replica
+// writes.
+func (c *cache) startAccounting(ssn *framework.Session, arguments *settings.Accounting) {
+	if c.usage.Start(c.ctx, ssn.ClientConfig(), arguments) {
+		c.onStop(c.usage.Stop)
+	}
 }
 
 // startVolcano reads Volcano's Jobs and PodGroups. The templates of Jobs say what pods ask for that do not exist yet.
@@ -158,6 +180,7 @@ func (c *cache) startVolcano(ssn *framework.Session) {
 	}
 	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
 	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
+	c.offered.wanted.watchPodGroups(factory.Scheduling().V1beta1().PodGroups().Informer())
 	stranded, err := newStrandedIndex(factory.Scheduling().V1beta1().PodGroups().Informer(), ssn.InformerFactory().Core().V1().Pods().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Failed to index PodGroups, nobody is told that a queue is missing")
@@ -172,13 +195,26 @@ func (c *cache) startDevices(ssn *framework.Session) {
 	if c.devices != nil {
 		return
 	}
-	started, err := devices.Start(c.ctx, ssn.KubeClient(), c.informers)
+	started, err := devices.Start(c.ctx, ssn.KubeClient(), c.informers, ssn.InformerFactory().Core().V1().Pods(), c.clock)
 	if err != nil {
 		klog.ErrorS(err, "Failed to start reading claims, no devices are allocated")
 		return
 	}
 	c.devices = started
 	c.onStop(started.Shutdown)
+	c.usage.WatchClaims(started.Reader)
+	_, err = ssn.InformerFactory().Core().V1().Pods().Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { started.ReleaseFinished(obj.(*corev1.Pod)) },
+		UpdateFunc: func(_, obj any) { started.ReleaseFinished(obj.(*corev1.Pod)) },
+		DeleteFunc: func(obj any) {
+			if pod, ok := snapshot.LastState(obj).(*corev1.Pod); ok {
+				started.ReleaseGone(pod)
+			}
+		},
+	})
+	if err != nil {
+		klog.ErrorS(err, "Failed to watch pods, those that finish keep the devices of their extended resources until they are deleted")
+	}
 }
 
 func (c *cache) onStop(stop func()) {

@@ -59,7 +59,7 @@ func TestChargesStayWithPods(t *testing.T) {
 // are in the first session's cluster.
 func (s *fixture) again(t *testing.T, ready func() bool) *framework.Session {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 1e6, 10e9, true, func(context.Context) (bool, error) { return ready(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ready(), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func (s *fixture) relabel(t *testing.T, ssn *framework.Session, model string) {
 		t.Fatal(err)
 	}
 	known := pluginOf(ssn).cache.cards
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		seen, err := ssn.InformerFactory().Core().V1().Nodes().Lister().Get(node.Name)
 		return err == nil && seen.Labels["nvidia.com/gpu.product"] == model && known.Pending(node.Name), nil
 	})

@@ -13,8 +13,9 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 	"github.com/devicequota/devicequota/pkg/quota"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // cardLimits are the annotations of a queue for cards. Those that are empty are missing.
@@ -97,7 +98,7 @@ func TestASiblingCannotHaveCardsThatAreGuaranteed(t *testing.T) {
 	expectStatuses(t, ssn, "five:Pending four:Binding guaranteed:Binding")
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "Pod", "five", report.InsufficientScalarQuotaReason, "but capability is <8>, of which <4> is guaranteed to others")
+	expectEvent(t, client, "Pod", "five", refusals.InsufficientScalarQuotaReason, "but capability is <8>, of which <4> is guaranteed to others")
 }
 
 // TestTheQueueWithTheSmallerShareOfItsCardsComesFirst although it has more cards.
@@ -122,6 +123,6 @@ func TestNumbersOfCardsThatContradictEachOtherAreReported(t *testing.T) {
 	expectStatuses(t, ssn, "six:Binding two:Binding")
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "Queue", "team", report.ContradictoryCardsReason, "The queue's annotation volcano.sh/card.guarantee has <4> of <H100>, but its annotation volcano.sh/card.deserved has <2>: lower the one, or raise the other")
-	expectEvent(t, client, "Queue", "other", report.CardNotListedReason, "The queue's annotation volcano.sh/card.guarantee lists <A100>, but its annotation volcano.sh/card.quota does not")
+	expectEvent(t, client, "Queue", "team", mistakes.ContradictoryCardsReason, "The queue's annotation volcano.sh/card.guarantee has <4> of <H100>, but its annotation volcano.sh/card.deserved has <2>: lower the one, or raise the other")
+	expectEvent(t, client, "Queue", "other", mistakes.CardNotListedReason, "The queue's annotation volcano.sh/card.guarantee lists <A100>, but its annotation volcano.sh/card.quota does not")
 }

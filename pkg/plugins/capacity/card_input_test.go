@@ -16,14 +16,15 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/card"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 func TestNodesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil)
 	s.Nodes[0].Labels["nvidia.com/gpu.memory"] = "80GB"
 	ssn := s.open(t)
-	expectEvent(t, ssn.KubeClient(), "Node", "n1", report.CardsNotReadReason, `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB`)
+	expectEvent(t, ssn.KubeClient(), "Node", "n1", mistakes.CardsNotReadReason, `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB`)
 }
 
 // TestStartWaitsForPodsThatHoldCards: what is not known yet is not given away again.
@@ -71,20 +72,20 @@ func TestArguments(t *testing.T) {
 		want      card.ResourceNames
 	}{
 		{name: "none"},
-		{name: "a list", arguments: framework.Arguments{cardResourceNames: []any{"nvidia.com/gpu", "nvidia.com/mig-*"}}, want: card.ResourceNames{"nvidia.com/gpu", "nvidia.com/mig-*"}},
-		{name: "a string", arguments: framework.Arguments{cardResourceNames: "nvidia.com/gpu, nvidia.com/mig-*"}, want: card.ResourceNames{"nvidia.com/gpu", "nvidia.com/mig-*"}},
-		{name: "no strings", arguments: framework.Arguments{cardResourceNames: []any{1}}},
-		{name: "no list", arguments: framework.Arguments{cardResourceNames: 1}},
-		{name: "no pattern", arguments: framework.Arguments{cardResourceNames: "nvidia.com/["}},
+		{name: "a list", arguments: framework.Arguments{settings.CardResourceNames: []any{"nvidia.com/gpu", "nvidia.com/mig-*"}}, want: card.ResourceNames{"nvidia.com/gpu", "nvidia.com/mig-*"}},
+		{name: "a string", arguments: framework.Arguments{settings.CardResourceNames: "nvidia.com/gpu, nvidia.com/mig-*"}, want: card.ResourceNames{"nvidia.com/gpu", "nvidia.com/mig-*"}},
+		{name: "no strings", arguments: framework.Arguments{settings.CardResourceNames: []any{1}}},
+		{name: "no list", arguments: framework.Arguments{settings.CardResourceNames: 1}},
+		{name: "no pattern", arguments: framework.Arguments{settings.CardResourceNames: "nvidia.com/["}},
 	} {
-		if got := readArguments(Name, c.arguments).cardResources; !slices.Equal(got, c.want) {
+		if got := readArguments(Name, c.arguments).CardResources; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
-	if s := readArguments(CardName, nil); !s.cardQuotaRequired || !s.capacityCardMode || s.nodeOrderWeight != 1 || s.cardUnlimitedCPUMemory {
+	if s := readArguments(CardName, nil); !s.CardQuotaRequired || !s.CapacityCardMode || s.NodeOrderWeight != 1 || s.CardUnlimitedCPUMemory {
 		t.Errorf("defaults of %s are %+v", CardName, s)
 	}
-	if s := readArguments(Name, framework.Arguments{nodeOrderWeight: 0.5}); s.cardQuotaRequired || s.capacityCardMode || s.nodeOrderWeight != 0.5 {
+	if s := readArguments(Name, framework.Arguments{settings.NodeOrderWeight: 0.5}); s.CardQuotaRequired || s.CapacityCardMode || s.NodeOrderWeight != 0.5 {
 		t.Errorf("arguments of %s are %+v", Name, s)
 	}
 }

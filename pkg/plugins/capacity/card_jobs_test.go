@@ -19,6 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 func TestJobsWithCardsAreLetIn(t *testing.T) {
@@ -55,7 +56,7 @@ func TestJobsWithCardsAreLetIn(t *testing.T) {
 			if c.message == "" {
 				return
 			}
-			reason := report.InsufficientScalarQuotaReason
+			reason := refusals.InsufficientScalarQuotaReason
 			if strings.Contains(c.message, "wrong") {
 				reason = report.TaskRequestFailedReason
 			}

@@ -17,6 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // model labels the i-th node, from 1, with a card model.
@@ -123,17 +125,17 @@ func TestCardsAreAllocated(t *testing.T) {
 			nodes:     func(s *fixture) { s.Nodes[0].Labels, s.Nodes[1].Labels = nil, nil },
 			wantEvent: "it requests nvidia.com/gpu, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product"},
 		{name: "two resources that stand for one card", quota: `{"H100": 3}`, pods: []*corev1.Pod{twice(gpuPod("p", "", 2, "H100"))}, want: "p@",
-			with: framework.Arguments{cardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *fixture) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
+			with: framework.Arguments{settings.CardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *fixture) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
 		{name: "and fit together", quota: `{"H100": 4}`, pods: []*corev1.Pod{twice(gpuPod("p", "", 2, "H100"))}, want: "p@n1", charged: "H100:4",
-			with: framework.Arguments{cardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *fixture) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
+			with: framework.Arguments{settings.CardResourceNames: "nvidia.com/gpu,example.com/gpu"}, nodes: func(s *fixture) { s.Nodes[0].Status.Allocatable["example.com/gpu"] = resource.MustParse("8") }},
 		{name: "cards do not lift the limit of cpu", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100"), gpuPod("r", "", 1, "H100"), gpuPod("s", "", 1, "H100")},
-			want: "p@ r@ s@", reason: report.InsufficientCPUQuotaReason, wantEvent: "Queue <q> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <2>",
+			want: "p@ r@ s@", reason: refusals.InsufficientCPUQuotaReason, wantEvent: "Queue <q> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <2>",
 			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
 		{name: "unless they shall", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 1, "H100"), gpuPod("r", "", 1, "H100"), gpuPod("s", "", 1, "H100")},
-			want: "p@n1 r@n1 s@n1", charged: "H100:3", with: framework.Arguments{cardUnlimitedCPUMemory: true},
+			want: "p@n1 r@n1 s@n1", charged: "H100:3", with: framework.Arguments{settings.CardUnlimitedCPUMemory: true},
 			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
-		{name: "but not for pods without cards", quota: rich, pods: []*corev1.Pod{newPod("p", "", cpu(3))}, want: "p@", reason: report.InsufficientCPUQuotaReason,
-			wantEvent: "Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>", with: framework.Arguments{cardUnlimitedCPUMemory: true},
+		{name: "but not for pods without cards", quota: rich, pods: []*corev1.Pod{newPod("p", "", cpu(3))}, want: "p@", reason: refusals.InsufficientCPUQuotaReason,
+			wantEvent: "Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>", with: framework.Arguments{settings.CardUnlimitedCPUMemory: true},
 			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,7 +158,7 @@ func TestCardsAreAllocated(t *testing.T) {
 			framework.CloseSession(ssn)
 			if reason := c.reason; c.wantEvent != "" {
 				if reason == "" {
-					reason = report.InsufficientScalarQuotaReason
+					reason = refusals.InsufficientScalarQuotaReason
 				}
 				last := c.pods[len(c.pods)-1].Name
 				expectEvent(t, ssn.KubeClient(), "Pod", last, reason, c.wantEvent)
@@ -173,9 +175,9 @@ func TestCardsWithoutAQuota(t *testing.T) {
 		want         string
 	}{
 		{name: "capacity leaves them alone, on nodes without labels, too", plugin: Name, want: "named@n1 running@n2 unnamed@n2"},
-		{name: "capacity refuses them if a quota is required", plugin: Name, with: framework.Arguments{cardQuotaRequired: true}, want: "named@ running@n2 unnamed@"},
+		{name: "capacity refuses them if a quota is required", plugin: Name, with: framework.Arguments{settings.CardQuotaRequired: true}, want: "named@ running@n2 unnamed@"},
 		{name: "capacity-card requires one", plugin: CardName, want: "named@ running@n2 unnamed@"},
-		{name: "unless it is told not to", plugin: CardName, with: framework.Arguments{cardQuotaRequired: false}, want: "named@n1 running@n2 unnamed@n2"},
+		{name: "unless it is told not to", plugin: CardName, with: framework.Arguments{settings.CardQuotaRequired: false}, want: "named@n1 running@n2 unnamed@n2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newFixture(8, 8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).withCards(nil)
@@ -190,7 +192,7 @@ func TestCardsWithoutAQuota(t *testing.T) {
 			}
 			framework.CloseSession(ssn)
 			if strings.Contains(c.want, "named@ ") {
-				expectEvent(t, ssn.KubeClient(), "Pod", "named", report.EmptyQueueCapabilityReason,
+				expectEvent(t, ssn.KubeClient(), "Pod", "named", refusals.EmptyQueueCapabilityReason,
 					"Queue <q> has insufficient <H100> quota: requested <1>, total would be <1>, but capability is <0>; the queue has no card quota: list the card in its annotation volcano.sh/card.quota")
 			}
 		})
@@ -213,7 +215,7 @@ func TestCapacityCardLooksAtCardsCPUAndMemoryOnly(t *testing.T) {
 		t.Errorf("pods are %s, want %s", got, want)
 	}
 	framework.CloseSession(ssn)
-	expectEvent(t, ssn.KubeClient(), "Pod", "large", report.InsufficientCPUQuotaReason, "requested <3>, total would be <4>, but capability is <3>")
+	expectEvent(t, ssn.KubeClient(), "Pod", "large", refusals.InsufficientCPUQuotaReason, "requested <3>, total would be <4>, but capability is <3>")
 }
 
 func TestCardsOfAncestors(t *testing.T) {
@@ -239,7 +241,7 @@ func TestCardsOfAncestors(t *testing.T) {
 			}
 			framework.CloseSession(ssn)
 			if c.message != "" {
-				expectEvent(t, ssn.KubeClient(), "Pod", "p", report.InsufficientScalarQuotaReason, c.message)
+				expectEvent(t, ssn.KubeClient(), "Pod", "p", refusals.InsufficientScalarQuotaReason, c.message)
 			}
 		})
 	}
@@ -247,7 +249,7 @@ func TestCardsOfAncestors(t *testing.T) {
 
 func TestNodeOrderPrefersWhatIsNamedFirst(t *testing.T) {
 	s := newFixture(8, 8, 8, 8).model(1, "A").model(2, "B").model(3, "C").queue("root", "", nil).queue("q", "root", nil).withCards(nil)
-	s.arguments = framework.Arguments{nodeOrderWeight: 3}
+	s.arguments = framework.Arguments{settings.NodeOrderWeight: 3}
 	s.job("j", "q", inqueue, nil, gpuPod("p", "", 1, "B|C|A"), gpuPod("any", "", 1, ""))
 	ssn := s.open(t)
 	for node, want := range map[string]float64{"n1": 75, "n2": 300, "n3": 150, "n4": 0} {
@@ -269,6 +271,6 @@ func TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull(t *testing.T) {
 	ssn := s.act(t)
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "Pod", "wants", report.InsufficientScalarQuotaReason,
+	expectEvent(t, client, "Pod", "wants", refusals.InsufficientScalarQuotaReason,
 		"Queue <q> has insufficient <A> quota: requested <1>, total would be <3>, but capability is <2>; there is quota for B, but no node for the pod: 0/2 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 1 no quota for <A>.")
 }

@@ -16,7 +16,7 @@ import (
 func (p *plugin) deallocate(event *framework.Event) {
 	task := event.Task
 	if task.Status == api.Pending {
-		forgetNode(task)
+		p.forgetNode(task)
 	}
 	pod, err := p.snapshot.PodOf(task)
 	if err != nil {
@@ -26,6 +26,7 @@ func (p *plugin) deallocate(event *framework.Event) {
 	var pipelined ledger.Demand
 	if placement := p.existingPlacement(task); placement != nil {
 		if placement.unbindable != nil {
+			p.snapshot.Unplace(pod)
 			return // the pod was not charged
 		}
 		pipelined, placement.pipelined = placement.pipelined, nil
@@ -34,18 +35,25 @@ func (p *plugin) deallocate(event *framework.Event) {
 	if p.devices != nil {
 		p.devices.Unreserve(pod)
 	}
+	if task.Status == api.Pending {
+		p.snapshot.Unplace(pod)
+	}
 }
 
 // forgetNode removes the node that Volcano wrote into the object of a pod when it assigned the pod, and leaves there when
-// it undoes that. The informers have the same object, and a pod with a node counts as one that runs.
-func forgetNode(task *api.TaskInfo) { task.Pod.Spec.NodeName = "" }
+// it undoes that. The informers have the same object, and a pod with a node counts as one that runs. Volcano may have decided to bind
+// the pod, and found out that its own cache has no room on the node.
+func (p *plugin) forgetNode(task *api.TaskInfo) {
+	task.Pod.Spec.NodeName = ""
+	p.cache.snapshots.NotBinding(task.Pod.UID)
+}
 
 // forgetUnboundNodes does the same, when the session closes, for pods that were assigned and are not being bound, because
 // their job does not have enough pods. Volcano does not undo that if the backfill action has assigned them.
 func (p *plugin) forgetUnboundNodes() {
 	for _, job := range p.session.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Allocated] {
-			forgetNode(task)
+			p.forgetNode(task)
 		}
 	}
 }

@@ -21,7 +21,8 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 const testDriver = "gpu.example.com"
@@ -30,7 +31,7 @@ const testDriver = "gpu.example.com"
 // one device of each model that its words name.
 func (s *fixture) withModels(accounting string, quotas map[string]schedulingv1beta1.DRAQuota, models map[string]string) *fixture {
 	s.withDevices(quotas)
-	s.arguments = framework.Arguments{deviceAccounting: accounting}
+	s.arguments = framework.Arguments{settings.DeviceAccounting: accounting}
 	class := func(name, expression string) *resourcev1.DeviceClass {
 		return &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.DeviceClassSpec{
 			Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}},
@@ -183,7 +184,7 @@ func TestWhereADeviceQuotaIsRequiredUnlistedDevicesAreRefused(t *testing.T) {
 				s := newFixture(8).queue("root", "", nil).queue("default", "root", nil).queue("ml", "root", nil).queue("team", "ml", nil).queue("deserving", "root", nil).queue("lost", "root", nil)
 				s.flat = flat
 				s.withModels(c.accounting, quotas, map[string]string{"n1": c.model})
-				s.arguments[deviceQuotaRequired] = true
+				s.arguments[settings.DeviceQuotaRequired] = true
 				s.job("j", c.queue, inqueue, nil, s.asking(c.class, "", newPod("p", "", cpu(1))))
 				ssn := s.act(t)
 				if why := whyNot(ssn, "p"); c.want != "" && !strings.Contains(why, c.want) {
@@ -204,7 +205,7 @@ func TestWhereADeviceQuotaIsRequiredJobsForUnlistedDevicesAreNotEnqueued(t *test
 		t.Run(accounting, func(t *testing.T) {
 			s := newFixture(8).queue("root", "", nil).queue("default", "root", nil).queue("q", "root", nil)
 			s.withModels(accounting, map[string]schedulingv1beta1.DRAQuota{"q": capability(map[string]int64{h100: 1})}, map[string]string{"n1": h100})
-			s.arguments[deviceQuotaRequired] = true
+			s.arguments[settings.DeviceQuotaRequired] = true
 			s.job("early", "default", pending, cpu(1), s.asking(h100, "", newPod("early", "", cpu(1))))
 			s.job("listed", "q", pending, cpu(1), s.asking(h100, "", newPod("listed", "", cpu(1))))
 			s.job("none", "default", pending, cpu(1), newPod("none", "", cpu(1)))
@@ -223,7 +224,7 @@ func TestAQueueIsToldThatClassesOverlap(t *testing.T) {
 	s.withModels("requested", map[string]schedulingv1beta1.DRAQuota{"q": capability(map[string]int64{h100: 1})}, map[string]string{"n1": h100})
 	first := s.open(t)
 	devices := pluginOf(first).cache.devices
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return len(devices.Overlaps()) > 0, nil
 	})
 	if err != nil {
@@ -237,7 +238,7 @@ func TestAQueueIsToldThatClassesOverlap(t *testing.T) {
 	second := after.open(t)
 	client := first.KubeClient()
 	framework.CloseSession(second)
-	expectEvent(t, client, "Queue", "q", report.ClassesOverlapReason,
+	expectEvent(t, client, "Queue", "q", mistakes.ClassesOverlapReason,
 		"The queue limits classes whose devices other classes have as well: devices of class h100 belong to gpu, too. A device counts only for the class that a claim asks for")
 }
 
@@ -247,15 +248,15 @@ func TestDeviceArguments(t *testing.T) {
 		accounting string
 		required   bool
 	}{
-		{nil, accountRequested, false},
-		{framework.Arguments{deviceAccounting: "matching", deviceQuotaRequired: true}, accountMatching, true},
-		{framework.Arguments{deviceAccounting: "requested", deviceQuotaRequired: false}, accountRequested, false},
-		{framework.Arguments{deviceAccounting: "Matching", deviceQuotaRequired: "maybe"}, accountRequested, false},
-		{framework.Arguments{deviceAccounting: 1}, accountRequested, false},
-		{framework.Arguments{deviceAccounting: []any{"matching"}}, accountRequested, false},
+		{nil, settings.AccountRequested, false},
+		{framework.Arguments{settings.DeviceAccounting: "matching", settings.DeviceQuotaRequired: true}, settings.AccountMatching, true},
+		{framework.Arguments{settings.DeviceAccounting: "requested", settings.DeviceQuotaRequired: false}, settings.AccountRequested, false},
+		{framework.Arguments{settings.DeviceAccounting: "Matching", settings.DeviceQuotaRequired: "maybe"}, settings.AccountRequested, false},
+		{framework.Arguments{settings.DeviceAccounting: 1}, settings.AccountRequested, false},
+		{framework.Arguments{settings.DeviceAccounting: []any{"matching"}}, settings.AccountRequested, false},
 	} {
-		if got := readArguments(Name, c.given); got.deviceAccounting != c.accounting || got.deviceQuotaRequired != c.required {
-			t.Errorf("%v is read as %s and %v", c.given, got.deviceAccounting, got.deviceQuotaRequired)
+		if got := readArguments(Name, c.given); got.DeviceAccounting != c.accounting || got.DeviceQuotaRequired != c.required {
+			t.Errorf("%v is read as %s and %v", c.given, got.DeviceAccounting, got.DeviceQuotaRequired)
 		}
 	}
 }

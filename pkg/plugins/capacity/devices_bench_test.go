@@ -12,13 +12,14 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // BenchmarkDeviceSession is what the plugin does at the beginning of a session with four thousand allocated claims, for
 // each way to account devices. Either nothing has changed, or the scheduler has just started, so that every claim is counted
 // for the first time.
 func BenchmarkDeviceSession(b *testing.B) {
-	for _, accounting := range []string{accountRequested, accountMatching} {
+	for _, accounting := range []string{settings.AccountRequested, settings.AccountMatching} {
 		s := deviceCluster(accounting)
 		ssn := s.open(b)
 		for _, started := range []bool{false, true} {

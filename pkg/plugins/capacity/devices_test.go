@@ -3,6 +3,7 @@
 package capacity
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	"volcano.sh/apis/pkg/apis/helpers"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	batchlisters "volcano.sh/apis/pkg/client/listers/batch/v1alpha1"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -104,6 +109,63 @@ func TestDevicesTakePartInEverything(t *testing.T) {
 	}
 }
 
+// Volcano's controllers make the PodGroup of a pod before they name it in the pod.
+func TestAJobWhosePodsHaveNotBeenReadIsNotAdmitted(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		group  string
+		owner  metav1.OwnerReference
+		pods   []*corev1.Pod
+		admits bool
+	}{
+		{name: "the pod is not read yet", group: "podgroup-uid", owner: metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p"}},
+		{name: "the pods of a Kubernetes Job are not read yet", group: "podgroup-uid", owner: metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "p"}},
+		{name: "the pod fits", group: "podgroup-uid", owner: metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p"}, pods: []*corev1.Pod{newPod("p", "", cpu(1))}, admits: true},
+		{name: "a controller of its own creates the pods later", group: "mine", owner: metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p"}, admits: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+			s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
+			for _, pod := range test.pods {
+				s.claimed(1, pod)
+			}
+			s.job(test.group, "q", pending, cpu(1), test.pods...)
+			group := s.PodGroups[0]
+			group.Spec.MinMember = 1
+			test.owner.UID, test.owner.Controller = "uid", ptr.To(true)
+			group.OwnerReferences = []metav1.OwnerReference{test.owner}
+			ssn := s.open(t)
+			if got := ssn.JobEnqueueable(ssn.Jobs[api.JobID("ns/"+test.group)]); got != test.admits {
+				t.Errorf("JobEnqueueable is %t, want %t", got, test.admits)
+			}
+			if cause, _, _ := s.waits(t, ssn, "PodGroup", test.group); !test.admits && !strings.HasPrefix(cause, "No pod has PodGroup ns/podgroup-uid in its annotation") {
+				t.Errorf("the cause is %q", cause)
+			}
+		})
+	}
+}
+
+// Volcano's controllers create the pods of a Volcano Job when it has been let in.
+func TestAVolcanoJobThatIsCalledPodgroupIsAdmitted(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
+	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "podgroup", UID: "uid"}, Spec: batchv1alpha1.JobSpec{Queue: "q"}}
+	known := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+	s.open(t) // starts the informers, whose place this takes
+	s.cache.jobs = batchlisters.NewJobLister(known)
+	if err := known.Add(job); err != nil {
+		t.Fatal(err)
+	}
+	group := job.Name + "-" + string(job.UID)
+	s.job(group, "q", pending, cpu(1))
+	s.PodGroups[0].OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, helpers.JobKind)}
+	ssn := s.open(t)
+	if !ssn.JobEnqueueable(ssn.Jobs[api.JobID("ns/"+group)]) {
+		cause, _, _ := s.waits(t, ssn, "PodGroup", group)
+		t.Errorf("it waits: %s", cause)
+	}
+}
+
 func TestOverLimitIsKeptInSimulations(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(4)}})
@@ -170,11 +232,13 @@ func TestDevicesWaitForQuotas(t *testing.T) {
 }
 
 func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
-	s.withDevices(nil)
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("free", "root", nil)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(8)}})
 	stranger := s.claimed(1, newPod("stranger", "n1", cpu(1)))
 	stranger.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey] = "not-read-yet"
 	s.job("j", "q", inqueue, nil, s.claimed(1, newPod("next", "", cpu(1))))
+	s.job("late", "q", pending, cpu(1), s.claimed(1, newPod("late", "", cpu(1)))).job("plain", "q", pending, cpu(1), newPod("plain", "", cpu(1)))
+	s.job("unlimited", "free", pending, cpu(1), s.claimed(1, newPod("unlimited", "", cpu(1))))
 	ssn := s.open(t)
 	if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(stranger); err != nil {
 		t.Fatal(err)
@@ -185,9 +249,17 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 	if p.lookAgain(); p.devicesNotReady == nil || ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
 		t.Errorf("devices are allocated while pod stranger is unknown; not ready: %v", p.devicesNotReady)
 	}
+	for job, want := range map[api.JobID]bool{"ns/late": false, "ns/plain": true, "ns/unlimited": true} {
+		if got := ssn.JobEnqueueable(ssn.Jobs[job]); got != want {
+			t.Errorf("job %s is let in while pod stranger is unknown: %t, want %t", job, got, want)
+		}
+	}
 	clock.SetTime(clock.Now().Add(31 * time.Second))
 	if p.lookAgain(); p.devicesNotReady != nil || !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
 		t.Errorf("a pod that stays unknown blocks all others for ever: %v", p.devicesNotReady)
+	}
+	if !ssn.JobEnqueueable(ssn.Jobs["ns/late"]) {
+		t.Error("job late is not let in after all is known")
 	}
 }
 

@@ -85,7 +85,7 @@ func (p *plugin) decides(job *api.JobInfo) bool {
 
 func (p *plugin) asksForDevices(task *api.TaskInfo) bool {
 	pod := p.snapshot.Known(task.Pod)
-	return pod != nil && pod.InLedger && (pod.HasClaims && p.devices != nil || p.snapshot.CountsCards(pod))
+	return pod != nil && pod.InLedger && (pod.MayGetDevices() && p.devices != nil || p.snapshot.CountsCards(pod))
 }
 
 // makeRoom evicts others for a job if that is right.
@@ -117,7 +117,7 @@ func (p *plugin) solver() *eviction.Solver {
 		p.solves = eviction.New(eviction.Config{
 			Session: p.session, Snapshot: p.snapshot, Owner: p.Name(), CardsOn: p.countedCardsOn, Obtainable: p.obtainable,
 			Avoids:  func(job *api.JobInfo, node *api.NodeInfo) bool { return p.cache.reservations.hasFailed(job, node.Name) },
-			Budgets: p.disruptionBudgets(), WholeGangs: p.arguments.reclaimGangs,
+			Budgets: p.disruptionBudgets(), WholeGangs: p.arguments.ReclaimGangs,
 		})
 	}
 	return p.solves
@@ -133,7 +133,7 @@ func (p *plugin) disruptionBudgets() policylisters.PodDisruptionBudgetLister {
 // obtainable returns what the devices of a pod would come to on a node if these pods were gone. The error says why the pod could
 // not have its devices there even then.
 func (p *plugin) obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error) {
-	placement := p.existingPlacement(task)
+	placement := p.placementOn(task, node)
 	if placement == nil || !placement.begun || placement.devices == nil {
 		return nil, errors.New("PrePredicate of the pod has not run")
 	}

@@ -3,6 +3,7 @@
 package capacity
 
 import (
+	"strings"
 	"testing"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -84,5 +85,22 @@ func TestAVictimIsToldWhatIsTakenBack(t *testing.T) {
 	}
 	if victim := plan.Victims[0]; victim.Name != "b" || victim.Dimension.Name != h100 {
 		t.Errorf("%s is evicted for %q", victim.Name, victim.Dimension.Name)
+	}
+}
+
+// TestAPlanInVainLeavesWhyPodsWait: without the victim, there is room for one pod of the gang.
+func TestAPlanInVainLeavesWhyPodsWait(t *testing.T) {
+	s := newFixture(4).queue("root", "", nil).queue("q", "root", nil)
+	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(2)
+	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"root": {Capability: counts(2)}, "q": {Deserved: counts(2)}})
+	s.job("low", "lender", running, nil, s.holding(0, 2, newPod("low", "n1", cpu(1))))
+	s.job("gang", "q", inqueue, nil, s.claimed(1, newPod("gang-0", "", cpu(3))), s.claimed(1, newPod("gang-1", "", cpu(3))))
+	ssn := s.act(t)
+	expectStatuses(t, ssn, "gang-0:Pending gang-1:Pending low:Running")
+	p := pluginOf(ssn)
+	for _, name := range []string{"gang-0", "gang-1"} {
+		if why := p.refusalOfVariants(taskOf(ssn, name)); why == nil || !strings.Contains(why.Message(), "total would be <3>, but capability is <2>") {
+			t.Errorf("pod %s waits because of %v", name, why)
+		}
 	}
 }

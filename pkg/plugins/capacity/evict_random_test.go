@@ -21,6 +21,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // randomModel returns a small cluster.
@@ -158,7 +160,7 @@ func (m *model) fixture(r *rand.Rand) *fixture {
 		m.addQueue(s, &m.queues[i], quotas)
 	}
 	s.withDevices(quotas)
-	s.arguments = framework.Arguments{reclaimGangs: m.wholeGangs}
+	s.arguments = framework.Arguments{settings.ReclaimGangs: m.wholeGangs}
 	for i, node := range m.nodes {
 		s.stocked(node.devices)
 		slice := s.ResourceSlices[len(s.ResourceSlices)-1]

@@ -17,6 +17,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // act executes this plugin's actions in the shipped order.
@@ -118,7 +119,7 @@ func TestGangsGoAsAWholeOrStay(t *testing.T) {
 		s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 		s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
 		s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(2)}, "lender": {Deserved: counts(2)}})
-		s.arguments = framework.Arguments{reclaimGangs: whole}
+		s.arguments = framework.Arguments{settings.ReclaimGangs: whole}
 		for i := range 2 {
 			name := fmt.Sprint("gang-", i)
 			s.job(name, "lender", running, nil,

@@ -21,7 +21,7 @@ import (
 // newCalmCluster is a cluster that lives through sessions, as that of FuzzSessions, in which nothing happens by chance. It has
 // the queue root, and a template for each class, which asks for one device.
 func newCalmCluster(t *testing.T, classes ...string) *fuzzCluster {
-	c := newFuzzCluster(t, newFuzzInput(make([]byte, 1<<20)))
+	c := newFuzzCluster(t, newFuzzInput(make([]byte, 1<<20)), false)
 	t.Cleanup(func() {
 		c.shutdown()
 		framework.CleanupPluginBuilders()

@@ -15,6 +15,8 @@ import (
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // TestEachEvictionHasItsOwnTimeLimit: a further pod of a job for which a pod was evicted long ago gets what is freed for it.
@@ -39,7 +41,7 @@ func TestEachEvictionHasItsOwnTimeLimit(t *testing.T) {
 	c.turn()
 	c.expectPlaces("p1@n1 p2@ v2@n1")
 
-	c.clock.SetTime(c.clock.Now().Add(defaultReservationTimeout + time.Minute))
+	c.clock.SetTime(c.clock.Now().Add(settings.DefaultReservationTimeout + time.Minute))
 	c.turn()
 	pod, _ := c.pods.get("p2")
 	pod = pod.DeepCopy()

@@ -14,6 +14,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // TestAGangThatGetsNothingIsNotNominated: two pods could have a node, and the third could not. Autoscalers leave out pods that are
@@ -58,7 +59,7 @@ func TestAWaitThatEndedDoesNotCount(t *testing.T) {
 	c.turn()
 	c.expectPlaces("p@ v2@n1")
 	c.turn()
-	c.clock.SetTime(c.clock.Now().Add(defaultReservationTimeout + time.Minute))
+	c.clock.SetTime(c.clock.Now().Add(settings.DefaultReservationTimeout + time.Minute))
 	pod, _ = c.pods.get("v2")
 	c.terminate(pod)
 	c.turn()

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -164,6 +166,7 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 			panic(err)
 		}
 	}
+	awaitWatch(ssn.KubeClient().(*fake.Clientset), "nodes")
 	for _, node := range p.fixture.Nodes {
 		if len(node.Labels) == 0 {
 			continue
@@ -171,7 +174,7 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 		if _, err := ssn.KubeClient().CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
 			panic(err)
 		}
-		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 			_, err := ssn.InformerFactory().Core().V1().Nodes().Lister().Get(node.Name)
 			return err == nil, nil
 		})
@@ -179,9 +182,9 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 			panic(err)
 		}
 	}
-	if predicates.LeavesDevicesTo(ssn, Name, CardName) {
+	if predicates.LeavesDevicesTo(ssn.Tiers, Name, CardName) {
 		p.cache.startDevices(ssn)
-		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 			return p.cache.devices.Ready(), nil
 		})
 		if err != nil {
@@ -189,6 +192,17 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 		}
 	}
 	p.plugin.OnSessionOpen(ssn)
+}
+
+// awaitWatch waits until a fake API server is watched for a resource. It does not send changes that happen between an
+// informer's list and its watch.
+func awaitWatch(kube *fake.Clientset, resource string) {
+	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return slices.ContainsFunc(kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) }), nil
+	})
+	if err != nil {
+		panic(fmt.Sprintf("%s are not watched: %v", resource, err))
+	}
 }
 
 // newTestCache is the cache of a scheduler that starts.
@@ -258,7 +272,7 @@ func phaseOf(ssn *framework.Session, job string) string {
 func expectEvent(t *testing.T, client kubernetes.Interface, kind, name, reason, message string) {
 	t.Helper()
 	var seen []string
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		list, err := client.CoreV1().Events("").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err

@@ -53,7 +53,7 @@ func (p *plugin) reserved() []*api.JobInfo {
 			continue
 		}
 		for _, task := range p.nominated(job) {
-			known.expire(job, task, known.nodeOf(task.Pod), p.cache.clock.Now(), p.arguments.reservationTimeout)
+			known.expire(job, task, known.nodeOf(task.Pod), p.cache.clock.Now(), p.arguments.ReservationTimeout)
 		}
 		jobs = append(jobs, job)
 	}
@@ -95,7 +95,7 @@ func (p *plugin) nominate(pods []*api.TaskInfo) {
 func (p *plugin) await(job *api.JobInfo, pods []*api.TaskInfo) {
 	for _, task := range pods {
 		task.EvictionOccurred = false // Volcano writes the nominated node otherwise
-		p.cache.reservations.expire(job, task, task.NodeName, p.cache.clock.Now(), p.arguments.reservationTimeout)
+		p.cache.reservations.expire(job, task, task.NodeName, p.cache.clock.Now(), p.arguments.ReservationTimeout)
 	}
 }
 

@@ -84,6 +84,9 @@ func (c *fuzzCluster) mostOf(claim *resourcev1.ResourceClaim) fuzzAmounts {
 	amounts := fuzzAmounts{}
 	add := func(class string, count int64) {
 		amounts["class/"+class] += float64(max(count, 1))
+		if class == c.offering() {
+			amounts[fuzzExtended] += float64(max(count, 1))
+		}
 		if object := c.class(class); object != nil && object.Annotations[card.NameAnnotation] != "" {
 			amounts["card/"+object.Annotations[card.NameAnnotation]] += float64(max(count, 1))
 		}

@@ -64,6 +64,10 @@ func (c *fuzzCluster) addSharedClaim(name string) {
 // change is one thing that happens to the cluster between sessions.
 func (c *fuzzCluster) change() {
 	in := c.fuzzInput
+	if c.extended && c.oneIn(4) {
+		c.changeServing()
+		return
+	}
 	switch n := c.under(40); {
 	case n < 10:
 		c.addPod()
@@ -116,7 +120,7 @@ func (c *fuzzCluster) changeClass() {
 		return
 	}
 	c.addClass(name)
-	c.note("DeviceClass %s is as at the start", name)
+	c.note("DeviceClass %s is as at the start, and may offer a resource", name)
 }
 
 // changePod changes one pod as a kubelet, a controller or a person does.

@@ -3,7 +3,6 @@
 package capacity
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +30,8 @@ import (
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/allocation/allocationtest"
+	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 // fuzzCluster is a cluster that lives through all sessions of a run. Its objects are in the fake API servers, in the
@@ -40,6 +40,8 @@ type fuzzCluster struct {
 	testing.TB
 	*fuzzInput
 	options fuzzOptions
+	// extended says that DeviceClasses must offer an extended resource.
+	extended bool
 	// history says what happened, for the message of a failure.
 	history []string
 
@@ -55,6 +57,8 @@ type fuzzCluster struct {
 	scheduler *fuzzScheduler
 	plugins   *Plugins
 	stop      context.CancelFunc
+	// offers are what the last session has shown on nodes.
+	offers *dra.Offers
 	// late are the pods that are bound after the next session.
 	late []*schedulercache.BindContext
 
@@ -67,10 +71,14 @@ type fuzzCluster struct {
 	events     *fuzzEvents
 	// marked says that classes, slices, and templates are as when they were marked last.
 	marked bool
+	// versions are those of the claims that the plugin had read before the session.
+	versions map[string]string
 	// created counts objects, for their names.
 	created int
 	// cards has the card model that each pod with a node has been charged for.
 	cards map[types.UID]string
+	// charged has the queue that each pod with a node, or that is being bound, has been charged to.
+	charged map[types.UID]string
 	// lastCards and lastDRA have the last valid quotas of each queue.
 	lastCards map[types.UID]map[string]int64
 	lastDRA   map[types.UID]*schedulingv1beta1.DRAQuota
@@ -102,15 +110,16 @@ func (all *fuzzObjects[T]) remove(name string) {
 	*all = slices.DeleteFunc(*all, func(o T) bool { return o.GetName() == name })
 }
 
-func newFuzzCluster(t testing.TB, in *fuzzInput) *fuzzCluster {
+func newFuzzCluster(t testing.TB, in *fuzzInput, extended bool) *fuzzCluster {
 	c := &fuzzCluster{
-		TB: t, fuzzInput: in, kube: fake.NewSimpleClientset(), volcano: vcfake.NewSimpleClientset(),
+		TB: t, fuzzInput: in, extended: extended, kube: fake.NewSimpleClientset(), volcano: vcfake.NewSimpleClientset(),
 		queueList: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
 		clock:     testclock.NewFakeClock(time.Unix(10_000, 0)),
-		cards:     map[types.UID]string{}, lastCards: map[types.UID]map[string]int64{}, lastDRA: map[types.UID]*schedulingv1beta1.DRAQuota{},
+		cards:     map[types.UID]string{}, charged: map[types.UID]string{}, lastCards: map[types.UID]map[string]int64{}, lastDRA: map[types.UID]*schedulingv1beta1.DRAQuota{},
 	}
 	c.options = c.chooseOptions()
 	c.likeAPIServer()
+	allocationtest.PatchesAreUpdates(c.kube)
 	c.start()
 	return c
 }
@@ -151,6 +160,10 @@ func (c *fuzzCluster) likeAPIServer() {
 				}
 			}
 		}
+		if accessor.GetName() == "" && action.GetVerb() == "create" {
+			accessor.SetName(accessor.GetGenerateName() + c.nextVersion())
+			accessor.SetUID(types.UID(accessor.GetName()))
+		}
 		accessor.SetResourceVersion(c.nextVersion())
 		return false, nil, nil
 	})
@@ -182,6 +195,7 @@ func (c *fuzzCluster) putPod(pod *corev1.Pod) {
 	if pod.Spec.NodeName != "" { // a binding, or else the kubelet, says so
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
 	}
+	c.readExtendedStatus(pod)
 	pod.ResourceVersion = c.nextVersion()
 	c.pods.put(pod)
 	kind := corev1.SchemeGroupVersion.WithResource("pods")
@@ -200,13 +214,14 @@ func (c *fuzzCluster) deletePod(pod *corev1.Pod) {
 	c.try(c.kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), pod.Namespace, pod.Name))
 	c.scheduler.podChanged(c.informers.pods.remove(pod).(*corev1.Pod), nil)
 	delete(c.cards, pod.UID)
+	delete(c.charged, pod.UID)
 }
 
 func (c *fuzzCluster) putNode(node *corev1.Node) {
 	node.ResourceVersion = c.nextVersion()
 	c.nodes.put(node)
 	c.informers.nodes.put(node)
-	c.try(c.scheduler.AddOrUpdateNode(node.DeepCopy()))
+	c.try(c.scheduler.AddOrUpdateNode(c.shownNode(node)))
 }
 
 func (c *fuzzCluster) deleteNode(node *corev1.Node) {
@@ -258,32 +273,4 @@ func (c *fuzzCluster) deleteQueue(queue *schedulingv1beta1.Queue) {
 // withoutDRA is how Volcano sees a queue.
 func withoutDRA(queue *schedulingv1beta1.Queue) *upstreamv1beta1.Queue {
 	return &upstreamv1beta1.Queue{ObjectMeta: *queue.ObjectMeta.DeepCopy(), Spec: *queue.Spec.QueueSpec.DeepCopy(), Status: queue.Status}
-}
-
-// claims returns all claims of the API server, sorted by name.
-func (c *fuzzCluster) claims() []*resourcev1.ResourceClaim {
-	list, err := c.kube.ResourceV1().ResourceClaims("ns").List(context.Background(), metav1.ListOptions{})
-	c.try(err)
-	var all []*resourcev1.ResourceClaim
-	for i := range list.Items {
-		all = append(all, &list.Items[i])
-	}
-	slices.SortFunc(all, func(a, b *resourcev1.ResourceClaim) int { return cmp.Compare(a.Name, b.Name) })
-	return all
-}
-
-func (c *fuzzCluster) claim(name string) *resourcev1.ResourceClaim {
-	claim, err := c.kube.ResourceV1().ResourceClaims("ns").Get(context.Background(), name, metav1.GetOptions{})
-	if err != nil {
-		return nil
-	}
-	return claim
-}
-
-// writeClaim changes a claim as a controller or a driver does.
-func (c *fuzzCluster) writeClaim(claim *resourcev1.ResourceClaim) {
-	_, err := c.kube.ResourceV1().ResourceClaims(claim.Namespace).UpdateStatus(context.Background(), claim, metav1.UpdateOptions{})
-	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // the plugin deallocates in the background
-		c.fail("write claim %s: %v", claim.Name, err)
-	}
 }

@@ -59,6 +59,7 @@ func (c *fuzzCluster) addClass(name string) {
 	if name == "carded" {
 		class.Annotations[card.NameAnnotation] = "A100"
 	}
+	c.offerResource(class)
 	c.putClass(class)
 }
 

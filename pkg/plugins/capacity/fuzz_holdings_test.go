@@ -10,10 +10,10 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
@@ -34,17 +34,22 @@ type fuzzHolding struct {
 type fuzzDecision struct {
 	nodes  map[types.UID]string
 	claims map[types.UID]*resourcev1.ResourceClaim
+	// inMemory has the extended claims that are to be created, by the UID of their pod.
+	inMemory map[types.UID]*resourcev1.ResourceClaim
 	// earlier says that the session is not the last one, so that the devices may have been released since.
 	earlier bool
 }
 
 func decisionOf(decided []*schedulercache.BindContext) fuzzDecision {
-	d := fuzzDecision{nodes: map[types.UID]string{}, claims: map[types.UID]*resourcev1.ResourceClaim{}}
+	d := fuzzDecision{nodes: map[types.UID]string{}, claims: map[types.UID]*resourcev1.ResourceClaim{}, inMemory: map[types.UID]*resourcev1.ResourceClaim{}}
 	for _, one := range decided {
 		d.nodes[one.TaskInfo.Pod.UID] = one.TaskInfo.NodeName
 		if b, ok := one.Extensions[Name].(*binding); ok {
 			for _, claim := range b.claims {
 				d.claims[claim.UID] = claim
+				if dra.InMemory(claim) {
+					d.inMemory[one.TaskInfo.Pod.UID] = claim
+				}
 			}
 		}
 	}
@@ -66,6 +71,15 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 			ours := pod.Spec.SchedulerName == "volcano" || record.Path(pod) != nil
 			all = append(all, fuzzHolding{"pod " + pod.Name, requestsOfPod(pod), []string{queue}, known, runs && ours})
 		}
+		if claim := d.extended(pod); claim != nil {
+			object := c.claim(*claim)
+			lost := (object == nil || object.Status.Allocation == nil) && d.inMemory[pod.UID] == nil
+			if on, exists := c.nodes.get(node); exists && lost { // then, it may count as any other pod
+				amounts := fuzzAmounts{"card/" + on.Labels["nvidia.com/gpu.product"]: requestsOfPod(pod)[fuzzExtended]}
+				all = append(all, fuzzHolding{name: "cards of pod " + pod.Name, amounts: amounts, queues: []string{queue}})
+			}
+			continue // its claim says which cards it has
+		}
 		if model, stable := c.cardOf(pod, node); model != "" {
 			amounts := fuzzAmounts{"card/" + model: math.Ceil(requestsOfPod(pod)["nvidia.com/gpu"])}
 			all = append(all, fuzzHolding{"cards of pod " + pod.Name, amounts, []string{queue}, known && stable, runs && stable})
@@ -77,7 +91,7 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 	for _, claim := range c.claims() {
 		all = append(all, c.claimHoldings(claim, d)...)
 	}
-	return all
+	return append(all, c.extendedHoldings(d)...)
 }
 
 // claimHoldings returns what a claim holds. A claim without devices counts for what it asks for if a pod with a node uses it.
@@ -99,7 +113,8 @@ func (c *fuzzCluster) claimHoldings(claim *resourcev1.ResourceClaim, d fuzzDecis
 	if !countable {
 		return all
 	}
-	return append(all, fuzzHolding{"claim " + claim.Name, amounts, queues, sure && certain, certain})
+	all = append(all, fuzzHolding{"claim " + claim.Name, amounts, queues, sure && certain, certain})
+	return append(all, c.resourceHoldings(claim, queues, sure && certain)...)
 }
 
 func (c *fuzzCluster) nodeOf(pod *corev1.Pod, d fuzzDecision) string {
@@ -107,16 +122,6 @@ func (c *fuzzCluster) nodeOf(pod *corev1.Pod, d fuzzDecision) string {
 		return pod.Spec.NodeName
 	}
 	return d.nodes[pod.UID]
-}
-
-// queueOf returns the queue of a pod. It is empty if the PodGroup or the queue is missing, if the queue is misplaced, or if the
-// pod waits for another scheduler.
-func (c *fuzzCluster) queueOf(pod *corev1.Pod) string {
-	group, exists := c.groups.get(pod.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey])
-	if !exists || c.path(group.Spec.Queue) == nil || !seesPod(pod) {
-		return ""
-	}
-	return group.Spec.Queue
 }
 
 // path returns a queue and those above it. It is nil if the queue does not exist or is misplaced.
@@ -168,6 +173,9 @@ func claimsOf(pod *corev1.Pod) []string {
 	}
 	for _, status := range pod.Status.ResourceClaimStatuses {
 		names = append(names, ptr.Deref(status.ResourceClaimName, ""))
+	}
+	if status := pod.Status.ExtendedResourceClaimStatus; status != nil {
+		names = append(names, status.ResourceClaimName)
 	}
 	return names
 }

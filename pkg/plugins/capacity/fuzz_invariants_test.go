@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,6 +138,11 @@ func (c *fuzzCluster) checkPlace(pod *corev1.Pod, decided *schedulercache.BindCo
 			c.fail("pod %s was given devices although the quota of queue %s cannot be read", pod.Name, name)
 		}
 	}
+	inMemory := decisionOf([]*schedulercache.BindContext{decided}).extended(pod)
+	c.checkServed(pod, decided, inMemory)
+	if inMemory != nil {
+		return
+	}
 	model, _ := c.cardOf(pod, decided.TaskInfo.NodeName)
 	if model != "" && !c.allowsCard(path, model) {
 		c.fail("pod %s was placed on a card %s that queue %s must not use", pod.Name, model, queue)
@@ -158,8 +164,12 @@ func (c *fuzzCluster) allowsCard(path []string, model string) bool {
 	return !c.options.CardQuotaRequired
 }
 
-// checkLedger fails if a session does not begin with a charge for everything that runs, or charges anything twice.
+// checkLedger fails if a session does not begin with a charge for everything that runs, or charges anything twice. It says nothing if
+// the plugin has taken devices away from a claim since it read the claims: it does so in the background.
 func (c *fuzzCluster) checkLedger() {
+	if c.options.Devices && !maps.Equal(c.versions, c.claimVersions()) {
+		return
+	}
 	books, held, dimensions := opened.snapshot.Ledger, opened.snapshot.Held(), opened.snapshot.Dimensions
 	earlier := decisionOf(c.late)
 	earlier.earlier = true
@@ -195,7 +205,7 @@ func (c *fuzzCluster) dimensions() map[string]ledger.Dimension {
 		"card/H100": {Kind: ledger.Card, Name: "H100"}, "card/A100": {Kind: ledger.Card, Name: "A100"},
 	}
 	offered := slices.ContainsFunc(c.nodes, func(node *corev1.Node) bool { return node.Status.Allocatable["nvidia.com/gpu"] != resource.Quantity{} })
-	if c.options.Name != CardName && offered { // otherwise it is a name that has no dimension
+	if c.options.Name != CardName && (offered || c.offering() != "") { // otherwise it is a name that has no dimension
 		named["nvidia.com/gpu"] = ledger.Dimension{Kind: ledger.Resource, Name: "nvidia.com/gpu"}
 	}
 	if c.options.Devices && opened.devicesNotReady == nil {
@@ -219,10 +229,11 @@ func (c *fuzzCluster) heldByPodsThatStay(queue string, all []fuzzHolding) (least
 		}
 		terminating["cards of pod "+pod.Name] = true
 		for _, claim := range claimsOf(pod) {
-			terminating["claim "+claim] = true
+			terminating["claim "+claim], terminating["resource of claim "+claim] = true, true
 		}
 	}
 	for _, claim := range c.claims() {
+		unused["resource of claim "+claim.Name] = !slices.ContainsFunc(c.pods, func(pod *corev1.Pod) bool { return uses(pod, claim) })
 		unused["claim "+claim.Name] = !slices.ContainsFunc(c.pods, func(pod *corev1.Pod) bool { return uses(pod, claim) })
 	}
 	stay := slices.DeleteFunc(slices.Clone(all), func(h fuzzHolding) bool { return terminating[h.name] })

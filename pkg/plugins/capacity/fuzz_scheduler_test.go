@@ -226,6 +226,7 @@ func (s *fuzzScheduler) bind(decided *schedulercache.BindContext, fails bool) bo
 		return true
 	}
 	s.resync(task)
+	c.checkUnbound(task.Pod)
 	return false
 }
 

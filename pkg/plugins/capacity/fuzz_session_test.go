@@ -27,6 +27,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
 	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // fuzzOptions are the scheduler's configuration.
@@ -35,6 +36,8 @@ type fuzzOptions struct {
 	Hierarchy, Devices, CardQuotaRequired, CardUnlimitedCPUMemory, Preempt bool
 	// Calm makes mistakes in objects rarer, so that more pods run.
 	Calm bool
+	// Extended says that DeviceClasses offer an extended resource.
+	Extended bool
 }
 
 func (c *fuzzCluster) chooseOptions() fuzzOptions {
@@ -42,6 +45,9 @@ func (c *fuzzCluster) chooseOptions() fuzzOptions {
 	o.Calm = !c.oneIn(3)
 	if c.oneIn(6) {
 		o.Name, o.CardQuotaRequired = CardName, true
+	}
+	if c.extended {
+		o.Name, o.Devices, o.Extended = Name, true, true
 	}
 	return o
 }
@@ -54,6 +60,7 @@ func (c *fuzzCluster) start() {
 	c.plugins.cache.quotas = quotas.New(schedulinglisters.NewQueueLister(c.queueList))
 	c.plugins.cache.onStop(c.plugins.cache.quotas.Shutdown)
 	c.late, c.marked = nil, false
+	clear(c.charged)
 	clear(c.lastCards)
 	clear(c.lastDRA)
 	c.informers = newFuzzInformers(c.kube)
@@ -64,7 +71,7 @@ func (c *fuzzCluster) start() {
 	}
 	for _, node := range c.nodes {
 		c.informers.nodes.put(node)
-		c.try(c.scheduler.AddOrUpdateNode(node.DeepCopy()))
+		c.try(c.scheduler.AddOrUpdateNode(c.shownNode(node)))
 	}
 	for _, group := range c.groups {
 		c.scheduler.AddPodGroupV1beta1(group)
@@ -105,7 +112,7 @@ func (c *fuzzCluster) open() *framework.Session {
 	options := []conf.PluginOption{
 		{Name: priority.PluginName}, {Name: gang.PluginName},
 		{Name: c.options.Name, EnabledHierarchy: ptr.To(c.options.Hierarchy), Arguments: map[string]any{
-			cardQuotaRequired: c.options.CardQuotaRequired, cardUnlimitedCPUMemory: c.options.CardUnlimitedCPUMemory,
+			settings.CardQuotaRequired: c.options.CardQuotaRequired, settings.CardUnlimitedCPUMemory: c.options.CardUnlimitedCPUMemory,
 		}},
 		{Name: predicates.Name, Arguments: map[string]any{
 			upstreampredicates.DynamicResourceAllocationEnable: c.options.Devices, upstreampredicates.VolumeBindingEnable: false,
@@ -114,7 +121,9 @@ func (c *fuzzCluster) open() *framework.Session {
 	for i := range options {
 		plugins.ApplyPluginConfDefaults(&options[i])
 	}
-	ssn := framework.OpenSession(c.scheduler, []conf.Tier{{Plugins: options[:2]}, {Plugins: options[2:]}}, nil)
+	tiers := []conf.Tier{{Plugins: options[:2]}, {Plugins: options[2:]}}
+	c.showOffers(tiers)
+	ssn := framework.OpenSession(c.scheduler, tiers, nil)
 	c.events = &fuzzEvents{}
 	c.plugins.cache.report.Recorder = c.events
 	return ssn
@@ -147,7 +156,7 @@ func (c *fuzzCluster) catchUp() {
 	if cache == nil {
 		c.watches.Clear()
 		var err error
-		cache, err = devices.Start(c.plugins.cache.ctx, c.kube, c.plugins.cache.informers)
+		cache, err = devices.Start(c.plugins.cache.ctx, c.kube, c.plugins.cache.informers, c.informers.Core().V1().Pods(), c.plugins.cache.clock)
 		c.try(err)
 		c.plugins.cache.devices = cache
 		c.plugins.cache.onStop(cache.Shutdown)
@@ -175,15 +184,21 @@ func (c *fuzzCluster) catchUp() {
 	c.marked = true
 }
 
+// claimsRead reports whether the plugin has read all claims as they are, and notes their versions.
 func (c *fuzzCluster) claimsRead(read func() ([]*resourcev1.ResourceClaim, error)) bool {
+	c.versions = c.claimVersions()
+	known, err := read()
+	return err == nil && len(known) == len(c.versions) && !slices.ContainsFunc(known, func(claim *resourcev1.ResourceClaim) bool {
+		return c.versions[claim.Name] != claim.ResourceVersion
+	})
+}
+
+func (c *fuzzCluster) claimVersions() map[string]string {
 	versions := map[string]string{}
 	for _, claim := range c.claims() {
 		versions[claim.Name] = claim.ResourceVersion
 	}
-	known, err := read()
-	return err == nil && len(known) == len(versions) && !slices.ContainsFunc(known, func(claim *resourcev1.ResourceClaim) bool {
-		return versions[claim.Name] != claim.ResourceVersion
-	})
+	return versions
 }
 
 // markName is the name of objects that are changed last.
@@ -205,7 +220,7 @@ func (c *fuzzCluster) mark() string {
 // await waits for a goroutine of the plugin.
 func (c *fuzzCluster) await(what string, condition func() bool) {
 	c.Helper()
-	err := wait.PollUntilContextTimeout(c.Context(), 100*time.Microsecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(c.Context(), 100*time.Microsecond, time.Minute, true, func(context.Context) (bool, error) {
 		return condition(), nil
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
 
@@ -25,19 +26,37 @@ import (
 //
 // See CONTRIBUTING.md for how to run it.
 func FuzzSessions(f *testing.F) {
+	fuzzSessions(f, false, []string{"", "a", "b", "c", "ab", "cd", "xyz", "12345678"})
+}
+
+// FuzzExtendedResources is FuzzSessions in clusters where DeviceClasses offer an extended resource (KEP-5004), which DRA serves on some nodes
+// and device plugins on others.
+func FuzzExtendedResources(f *testing.F) {
+	var seeds []string
+	for seed := range byte(20) {
+		seeds = append(seeds, string([]byte{seed}))
+	}
+	fuzzSessions(f, true, seeds)
+}
+
+func fuzzSessions(f *testing.F, extended bool, seeds []string) {
 	f.Cleanup(framework.CleanupPluginBuilders)
-	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAConsumableCapacity, true)
-	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAPartitionableDevices, true)
-	featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, features.DRAAdminAccess, true)
-	for _, seed := range []string{"", "a", "b", "c", "ab", "cd", "xyz", "12345678"} {
+	for _, gate := range []featuregate.Feature{features.DRAConsumableCapacity, features.DRAPartitionableDevices, features.DRAAdminAccess} {
+		featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, gate, true)
+	}
+	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		logged.take()
-		c := newFuzzCluster(t, newFuzzInput(data))
+		c := newFuzzCluster(t, newFuzzInput(data), extended)
 		defer c.shutdown()
 		c.populate()
-		for range 2 + c.under(6) {
+		sessions := 2 + c.under(6)
+		if extended {
+			sessions *= 2
+		}
+		for range sessions {
 			c.session()
 			changes := c.under(8)
 			for range changes {
@@ -48,6 +67,9 @@ func FuzzSessions(f *testing.F) {
 			}
 			c.control()
 		}
+		if extended {
+			c.checkRestart()
+		}
 	})
 }
 
@@ -57,14 +79,21 @@ func (c *fuzzCluster) session() {
 	began := time.Now()
 	ssn := c.open()
 	c.readQuotas()
+	c.noteRunning()
 	c.checkLedger()
+	c.checkHolders("when the session opens")
 	before := c.holdings(decisionOf(c.late))
 	c.act(ssn)
+	c.checkHolders("when the session closes")
+	if c.oneIn(4) {
+		c.explain(ssn)
+	}
 	framework.CloseSession(ssn)
 	c.checkTime(time.Since(began))
 	c.scheduler.settle()
 	c.checkEvictions()
 	placed := c.scheduler.decided()
+	c.noteDecided(placed)
 	c.checkLimits(before, placed)
 	if errors := logged.take(); errors != "" {
 		c.fail("the plugin has logged errors: %s", errors)
@@ -78,7 +107,7 @@ func (c *fuzzCluster) bindAll(placed []*schedulercache.BindContext) {
 	c.late = nil
 	for i, decided := range append(late, placed...) {
 		isLate := i < len(late)
-		if !isLate && c.oneIn(8) {
+		if !isLate && (c.oneIn(8) || c.extended && c.oneIn(4)) {
 			c.note("  pod %s is bound later", decided.TaskInfo.Name)
 			c.late = append(c.late, decided)
 			continue
@@ -86,6 +115,8 @@ func (c *fuzzCluster) bindAll(placed []*schedulercache.BindContext) {
 		before := c.allocated()
 		if c.scheduler.bind(decided, c.oneIn(10)) {
 			c.checkBound(decided.TaskInfo.Name, before, !isLate)
+		} else if pod, exists := c.pods.get(decided.TaskInfo.Name); exists && pod.Spec.NodeName == "" {
+			delete(c.charged, pod.UID)
 		}
 	}
 }

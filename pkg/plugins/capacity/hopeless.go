@@ -79,7 +79,9 @@ func (p *plugin) isHopeless(rule eviction.Rule, job *api.JobInfo) bool {
 func (p *plugin) noteHopeless(rule eviction.Rule, job *api.JobInfo) {
 	now := answer{state: p.stateFor(job), at: p.cache.clock.Now()}
 	if rule == eviction.Reclaim {
-		now.cannot = told(p.cache.hopeless.answers[question{rule, job.PodGroup.UID}].cannot, p.cannotReclaim(job))
+		cannot, found := p.cannotReclaim(job)
+		p.noteProtected(job, found)
+		now.cannot = told(p.cache.hopeless.answers[question{rule, job.PodGroup.UID}].cannot, cannot)
 		now.protected = p.protected[job.UID]
 	}
 	p.cache.hopeless.answers[question{rule, job.PodGroup.UID}] = now
@@ -176,27 +178,27 @@ func (p *plugin) stateOfCluster() uint64 {
 	return p.clusterState
 }
 
-// nodeState is a hash of what decides of a node, as of a version of it.
+// nodeState is a hash of what decides of a node. Objects of nodes do not change: another state is another object.
 type nodeState struct {
-	version string
-	hash    uint64
+	object *corev1.Node
+	hash   uint64
 }
 
-// stateOfNode is a hash of what decides of a node. Kubelets write the status of nodes all the time, so that it is made again for each
-// version only.
+// stateOfNode is a hash of what decides of a node. It is made again for another object only. The version would not do: what DRA offers on
+// the node changes without it.
 func (h *hopeless) stateOfNode(node *api.NodeInfo) uint64 {
 	known := h.nodes[node.Name]
-	if known.version == node.Node.ResourceVersion && known.version != "" {
+	if known.object == node.Node {
 		return known.hash
 	}
 	ready := slices.IndexFunc(node.Node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
-	text, err := json.Marshal([]any{node.Name, node.Node.Labels, node.Node.Spec, node.Node.Status.Allocatable, ready >= 0})
+	text, err := json.Marshal([]any{node.Name, node.Node.Labels, node.Node.Spec, node.Node.Status.Allocatable, dra.ServedKey(node.Node), ready >= 0})
 	if err != nil {
 		text = []byte(node.Name + node.Node.ResourceVersion)
 	}
-	known = nodeState{node.Node.ResourceVersion, hash(h, string(text))}
+	known = nodeState{node.Node, hash(h, string(text))}
 	h.nodes[node.Name] = known
 	return known.hash
 }

@@ -3,6 +3,7 @@
 package capacity
 
 import (
+	"cmp"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -21,17 +22,33 @@ func (p *plugin) mayEnterByRight(ask jobAsk) bool {
 	if !ask.needs.Any && !ask.needs.Cards {
 		return false
 	}
-	var spare ledger.Amounts
-	if conf.EnabledActionMap[string(eviction.Preempt)] {
-		spare = p.heldBelow(ask)
-	}
-	if spare == nil && !conf.EnabledActionMap[string(eviction.Reclaim)] {
+	from, takes := p.takingsOf(ask)
+	if !takes {
 		return false
 	}
+	_, may := p.rightToEnter(ask, from)
+	return may
+}
+
+// takingsOf returns what the configured actions could take from others for a job. It is false if that is nothing.
+func (p *plugin) takingsOf(ask jobAsk) (from ledger.Takings, takes bool) {
+	from.Back = conf.EnabledActionMap[string(eviction.Reclaim)]
+	if conf.EnabledActionMap[string(eviction.Preempt)] {
+		from.Spare = p.heldBelow(ask)
+	}
+	return from, from.Back || from.Spare != nil
+}
+
+// rightToEnter reports whether a job may take the room that it needs, with some choice of its alternatives. If not, it says why not
+// with the first choice.
+func (p *plugin) rightToEnter(ask jobAsk, from ledger.Takings) (first *ledger.NoRight, may bool) {
 	tries := maxCombinations
-	return anyCombination(ask.needs.Amounts, optionsOf(ask.needs), &tries, func(minimum ledger.Amounts) bool {
-		return p.snapshot.Ledger.MayEnterByRight(ask.queue, minimum, spare)
+	may = anyCombination(ask.needs.Amounts, optionsOf(ask.needs), &tries, func(minimum ledger.Amounts) bool {
+		no := p.snapshot.Ledger.WhyNoRight(ask.queue, minimum, from)
+		first = cmp.Or(first, no)
+		return no == nil
 	})
+	return first, may
 }
 
 // maxCombinations bounds how many combinations of alternatives are tried for a job.
@@ -93,7 +110,7 @@ func (p *plugin) heldBelow(ask jobAsk) ledger.Amounts {
 		p.held = map[ledger.QueueID]map[int32]ledger.Amounts{}
 	}
 	if p.held[ask.queue] == nil {
-		p.held[ask.queue] = p.heldByPriority(ask.job.Queue)
+		p.held[ask.queue] = p.heldByPriority(ask.queue)
 	}
 	var sum ledger.Amounts
 	for priority, held := range p.held[ask.queue] {
@@ -107,10 +124,10 @@ func (p *plugin) heldBelow(ask jobAsk) ledger.Amounts {
 	return sum
 }
 
-func (p *plugin) heldByPriority(queue api.QueueID) map[int32]ledger.Amounts {
+func (p *plugin) heldByPriority(queue ledger.QueueID) map[int32]ledger.Amounts {
 	sums := map[int32]ledger.Amounts{}
 	for _, job := range p.session.Jobs {
-		if job.Queue != queue || !eviction.MayLose(job, p.arguments.reclaimGangs) {
+		if !eviction.MayLose(job, p.arguments.ReclaimGangs) {
 			continue
 		}
 		for status, tasks := range job.TaskStatusIndex {
@@ -119,7 +136,7 @@ func (p *plugin) heldByPriority(queue api.QueueID) map[int32]ledger.Amounts {
 			}
 			for _, task := range tasks {
 				pod := p.snapshot.Known(task.Pod)
-				if pod == nil || !task.Preemptable {
+				if pod == nil || !task.Preemptable || !pod.InLedger || pod.Queue != queue {
 					continue
 				}
 				if total, err := sums[job.Priority].PlusAll(p.snapshot.Ledger.Frees(snapshot.HolderOf(task), pod.Demand)); err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // jobAsk is a job that asks to be admitted to its queue.
@@ -31,10 +32,11 @@ type jobCheck struct {
 // jobChecks are made in this order. The first refusal is the answer.
 var jobChecks = []jobCheck{
 	{"Sharers", (*plugin).checkJobSharers},
+	{"DevicesReady", (*plugin).checkJobDevicesReady},
 	{"Countable", (*plugin).checkJobCountable},
 	{"CardsReady", (*plugin).checkJobCardsReady},
 	{"DevicesListed", (*plugin).checkJobDevicesListed},
-	{"Quota", (*plugin).checkJobQuota},
+	{quotaCheck, (*plugin).checkJobQuota},
 	{"ResourcesKnown", (*plugin).checkJobResourcesKnown},
 }
 
@@ -42,7 +44,7 @@ var jobChecks = []jobCheck{
 func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
 	info, found := p.session.Queues[job.Queue]
 	if !found {
-		return report.QueueMissing{Queue: string(job.Queue)}
+		return refusals.QueueMissing{Queue: string(job.Queue)}
 	}
 	queue, refusal := p.snapshot.Queue(info)
 	if refusal != nil {
@@ -51,12 +53,18 @@ func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
 	ask := jobAsk{job: job, queue: queue}
 	ask.needs, ask.uncounted = p.snapshot.Needs(job)
 	p.snapshot.NoteNeeds(job, ask.needs)
+	_, refusal = p.firstRefusal(ask)
+	return refusal
+}
+
+// firstRefusal returns the name of the first check that refuses a job, and its refusal. The refusal is nil if none does.
+func (p *plugin) firstRefusal(ask jobAsk) (name string, refusal report.Refusal) {
 	for _, check := range jobChecks {
 		if refusal := check.refuse(p, ask); refusal != nil {
-			return refusal
+			return check.name, refusal
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // checkJobSharers refuses a job that can never start, whether or not devices are limited: too many of its pods share a claim.
@@ -66,6 +74,22 @@ func (p *plugin) checkJobSharers(ask jobAsk) report.Refusal {
 	}
 	if err := p.snapshot.CheckSharers(ask.job); err != nil {
 		return report.Unplaceable{Err: err}
+	}
+	return nil
+}
+
+// checkJobDevicesReady refuses devices, where they are limited, while it is not known which are in use, or what the quotas are. A job
+// that is let in stays so.
+func (p *plugin) checkJobDevicesReady(ask jobAsk) report.Refusal {
+	if !ask.needs.Devices && ask.uncounted == nil {
+		return nil
+	}
+	if notReady := p.snapshot.DeviceQuotaNotReady(ask.queue); notReady != nil {
+		return notReady
+	}
+	unread := p.cache.quotas != nil && !p.cache.quotas.Synced()
+	if p.devicesNotReady != nil && (unread || p.snapshot.LimitsDevices(ask.queue)) {
+		return p.devicesNotReady
 	}
 	return nil
 }

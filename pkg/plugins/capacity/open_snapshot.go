@@ -17,6 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
+	"github.com/devicequota/devicequota/pkg/settings"
 )
 
 // openSnapshot takes the snapshot of the session, and opens the sessions of devices and cards on it.
@@ -24,9 +25,9 @@ func (p *plugin) openSnapshot() {
 	ssn := p.session
 	p.pods = ssn.InformerFactory().Core().V1().Pods().Lister()
 	p.cache.use(p.arguments)
-	p.cache.cards.Refresh(p.arguments.cardResources, p.cache.report)
+	p.cache.cards.Refresh(p.arguments.CardResources, p.cache.report)
 
-	allocates := predicates.LeavesDevicesTo(ssn, Name, CardName)
+	allocates := predicates.LeavesDevicesTo(ssn.Tiers, Name, CardName)
 	if allocates {
 		p.cache.startDevices(ssn)
 	}
@@ -40,11 +41,13 @@ func (p *plugin) openSnapshot() {
 		catalog = cache.Catalog()
 	}
 
-	hierarchy := ssn.HierarchyEnabled(p.Name()) && !p.arguments.capacityCardMode
-	p.cache.snapshots.Configure(p.arguments.options(), p.classOf(catalog))
+	p.findOutdated(catalog)
+	hierarchy := ssn.HierarchyEnabled(p.Name()) && !p.arguments.CapacityCardMode
+	p.cache.snapshots.Configure(countingOptions(&p.arguments), p.serving(catalog))
+	p.usage = p.cache.usage.Open()
 	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
-		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.cardQuotaRequired, DeviceQuotaRequired: p.arguments.deviceQuotaRequired,
+		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.CardQuotaRequired, DeviceQuotaRequired: p.arguments.DeviceQuotaRequired,
 		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache), ReclaimFault: findReclaimFault(ssn.Tiers, p.Name(), conf.EnabledActionMap),
 		Quotas: p.cache.quotas, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
 		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
@@ -52,7 +55,7 @@ func (p *plugin) openSnapshot() {
 	if deserved, guarantee := p.snapshot.RootTotals(); deserved != nil {
 		ssn.TotalDeserved, ssn.TotalGuarantee = deserved, guarantee
 	}
-	p.cards = &cards.Session{Fleet: &p.cache.cards.Fleet, Holds: p.snapshot.HoldsCards, Weight: p.arguments.nodeOrderWeight}
+	p.cards = &cards.Session{Fleet: &p.cache.cards.Fleet, Holds: p.snapshot.HoldsCards, Weight: p.arguments.NodeOrderWeight}
 	if cache != nil {
 		p.openDevices(cache, catalog)
 	}
@@ -63,7 +66,7 @@ func (p *plugin) openSnapshot() {
 
 // matcher returns what finds the classes that a device counts for, nil if that is only the class that was asked for.
 func (p *plugin) matcher(cache *devices.Cache) *dra.Matcher {
-	if cache == nil || p.arguments.deviceAccounting != accountMatching {
+	if cache == nil || p.arguments.DeviceAccounting != settings.AccountMatching {
 		return nil
 	}
 	return cache.Matcher()
@@ -82,7 +85,7 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.limitedCardsOn, Refuse: p.snapshot.Refuse,
 		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Attributed: p.snapshot.Attributed, Leaving: p.snapshot.Leaving,
-		Nodes: p.cache.nodes, Pods: p.pods,
+		BindingTimeout: p.arguments.BindingTimeout, Nodes: p.cache.nodes, Pods: p.pods,
 	}
 	if p.snapshot.UnlistedOnPick() {
 		config.RefuseUnlisted = p.snapshot.RefuseUnlisted
@@ -115,18 +118,6 @@ func (p *plugin) countedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part
 	return p.cards.On(pod, node)
 }
 
-// classOf returns which DeviceClass offers an extended resource. If a node has the resource among what it offers,
-// device plugins hand it out, whatever classes say.
-func (p *plugin) classOf(catalog *dra.Catalog) func(corev1.ResourceName) string {
-	return func(name corev1.ResourceName) string {
-		class, found := catalog.Extended(name)
-		if !found || p.session.TotalResource.ScalarResources[name] > 0 {
-			return ""
-		}
-		return class
-	}
-}
-
 // checkReadiness finds out whether the limits, and the devices and cards in use, are known well enough to allocate
 // devices and cards. Allocates says that the configuration asks for devices.
 func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
@@ -144,6 +135,14 @@ func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
 	case cache != nil && missing != nil:
 		p.devicesNotReady = report.CatchingUp(report.Devices, missing)
 	}
+}
+
+// notReady is why this plugin decides nothing about devices or cards, nil if it does.
+func (p *plugin) notReady() *report.NotReady {
+	if p.devicesNotReady != nil {
+		return p.devicesNotReady
+	}
+	return p.cardsNotReady
 }
 
 // notRead says why devices cannot be allocated before something has been read.

@@ -15,18 +15,22 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/usage"
+	"github.com/devicequota/devicequota/pkg/settings"
+	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
 const (
 	// Name is the plugin's name in the scheduler's configuration.
-	Name = "capacity"
+	Name = settings.Name
 	// CardName is the plugin's other name. Under this name, it counts cards, cpu, and memory in queues
 	// without parents, and a queue may use only the cards that its quota lists.
-	CardName = "capacity-card"
+	CardName = settings.CardName
 )
 
 // Plugins makes the plugin for each session of a scheduler.
@@ -58,13 +62,16 @@ func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 // is nil before the first session: a replica that waits to become the leader reads nothing.
 func (p *Plugins) Ready() error { return p.cache.informers.Err() }
 
+// Publisher hands what sessions know to those who ask.
+func (p *Plugins) Publisher() *visibility.Publisher { return p.cache.publisher }
+
 // Shutdown waits until all informers and goroutines have stopped. The context that New was given must have ended.
 func (p *Plugins) Shutdown() { p.cache.shutdown() }
 
 // plugin lives for one session.
 type plugin struct {
 	cache     *cache
-	arguments arguments
+	arguments settings.Settings
 
 	session  *framework.Session
 	pods     corelisters.PodLister
@@ -80,6 +87,8 @@ type plugin struct {
 	current currentPod
 	// solves finds victims. It is nil until a job asks.
 	solves *eviction.Solver
+	// describes says what the session knows to those who ask. It is nil until somebody does.
+	describes *describe.Session
 	// evicting says that upstream evicts for jobs without devices and limited cards.
 	evicting bool
 	// kept has the nodes where something is kept for pods that others were evicted for. It is nil until keepFreed has run.
@@ -94,6 +103,10 @@ type plugin struct {
 	clusterState uint64
 	// held has what the jobs of each priority hold that may be preempted, by queue. It is nil until it is needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts
+	// outdated has the nodes that list an extended resource which no class offers any more. It is nil if there are none.
+	outdated map[string]bool
+	// usage is the session of the recorder of usage.
+	usage usage.Session
 	// filtered has the placements of pods whose nodes are filtered in this session.
 	filtered []*placement
 }
@@ -101,7 +114,7 @@ type plugin struct {
 var _ framework.Plugin = &plugin{}
 
 // Name implements framework.Plugin.
-func (p *plugin) Name() string { return p.arguments.name }
+func (p *plugin) Name() string { return p.arguments.Name }
 
 // OnSessionOpen implements framework.Plugin.
 func (p *plugin) OnSessionOpen(ssn *framework.Session) {
@@ -111,6 +124,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 	}
 	p.session, p.cache.opened = ssn, p
 	p.cache.start(ssn)
+	p.cache.startAccounting(ssn, &p.arguments.Accounting)
 	p.cache.report.Begin(ssn.UID)
 	p.openSnapshot()
 	p.publish()
@@ -136,7 +150,7 @@ func (p *plugin) register(ssn *framework.Session) {
 		ssn.AddVictimQueueOrderFn(p.Name(), p.victimQueueOrder)
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
-	ssn.RegisterBinder(p.Name(), preBinder{p.devicesCache(), p.cache.snapshots})
+	ssn.RegisterBinder(p.Name(), p.preBinder())
 }
 
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and
@@ -150,10 +164,17 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.deallocateUnusable()
 	p.report()
 	p.publish()
+	p.tellAskers()
+	p.observe()
 	p.snapshot.RememberPayers()
 	p.unreserveUnbound()
 	p.forgetUnboundNodes()
 	p.protectQueues()
 	p.cache.closeGang(ssn)
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)
+}
+
+// observe lets the recorder of usage observe the session.
+func (p *plugin) observe() {
+	p.usage.Observe(p.snapshot, p.promisedTo, p.devicesNotReady != nil || p.cardsNotReady != nil)
 }

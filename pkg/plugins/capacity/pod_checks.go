@@ -5,6 +5,8 @@ package capacity
 import (
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
@@ -31,6 +33,9 @@ type podCheck struct {
 	refuse func(*plugin, podAsk) report.Refusal
 }
 
+// quotaCheck is the only check whose answer changes when other pods go.
+const quotaCheck = "Quota"
+
 // podChecks are made in this order. The first refusal is the answer.
 var podChecks = []podCheck{
 	{"DevicesReady", withClaims, (*plugin).checkDevicesReady},
@@ -40,9 +45,8 @@ var podChecks = []podCheck{
 	{"CardsReady", withCards, (*plugin).checkCardsReady},
 	{"CardsNamed", withCards, (*plugin).checkCardsNamed},
 	{"DevicesListed", withClaims, (*plugin).checkDevicesListed},
-	{"Quota", anyPod, (*plugin).checkQuota},
+	{quotaCheck, anyPod, (*plugin).checkQuota},
 	{"ResourcesKnown", anyPod, (*plugin).checkResourcesKnown},
-	{"ExtendedResource", anyPod, (*plugin).checkExtendedResource},
 }
 
 // podKind is a set of pods: a bit for pods with claims, and a bit for pods that request cards.
@@ -88,13 +92,49 @@ func (p *plugin) refusePod(books *ledger.Ledger, info *api.QueueInfo, task *api.
 	if refusal != nil {
 		return refusal
 	}
-	ask := podAsk{pod: pod, queue: queue, books: books}
-	for _, check := range checksOf[kindOf(pod)] {
+	variants := pod.Alternatives()
+	if variants == nil {
+		return p.refuseVariant(podAsk{pod: pod, queue: queue, books: books})
+	}
+	refusals := make([]report.Refusal, len(variants))
+	for i, variant := range variants {
+		if refusals[i] = p.refuseVariant(podAsk{pod: variant, queue: queue, books: books}); refusals[i] == nil {
+			return nil
+		}
+	}
+	return report.EachWay{Served: servedOf(variants), Refusals: refusals}
+}
+
+// refuseVariant says why the queue refuses a pod that gets its extended resources in a given way, nil if it does not.
+func (p *plugin) refuseVariant(ask podAsk) report.Refusal {
+	for _, check := range checksOf[kindOf(ask.pod)] {
 		if refusal := check.refuse(p, ask); refusal != nil {
 			return refusal
 		}
 	}
 	return nil
+}
+
+// refuseForGood says why the queue refuses a variant of a pod whichever other pods go, nil if it does not.
+func (p *plugin) refuseForGood(ask podAsk) report.Refusal {
+	for _, check := range checksOf[kindOf(ask.pod)] {
+		if check.name == quotaCheck {
+			continue
+		}
+		if refusal := check.refuse(p, ask); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// servedOf returns the extended resources that DRA serves for each variant of a pod.
+func servedOf(variants []*demand.Pod) [][]corev1.ResourceName {
+	served := make([][]corev1.ResourceName, len(variants))
+	for i, variant := range variants {
+		served[i] = variant.Served()
+	}
+	return served
 }
 
 // checkDevicesReady refuses devices while it is not known which are in use.
@@ -195,12 +235,4 @@ func (p *plugin) checkQuota(ask podAsk) report.Refusal {
 func (p *plugin) exceeded(queue ledger.QueueID, pod *demand.Pod, refused *ledger.Refusal, state cards.State) report.Refusal {
 	refused, others := state.Explain(pod, refused)
 	return p.snapshot.RefuseCards(queue, refused, others)
-}
-
-// checkExtendedResource refuses a pod that Volcano cannot place.
-func (p *plugin) checkExtendedResource(ask podAsk) report.Refusal {
-	if ask.pod.Extended.Resource == "" {
-		return nil
-	}
-	return report.ExtendedResource{Extended: ask.pod.Extended}
 }

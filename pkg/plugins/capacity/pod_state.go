@@ -11,6 +11,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
@@ -26,17 +27,19 @@ type podState struct {
 	// simulated is the ledger as a simulation has changed it. It is nil while the simulation has changed nothing.
 	// Each clone has its own.
 	simulated *ledger.Ledger
-	// placement is shared by all clones, because simulations do not change it. It is nil for a pod that asks for neither
-	// devices nor cards.
-	placement *placement
+	// placements are shared by all clones, because simulations do not change them. There are none for a pod that asks for neither
+	// devices nor cards, and several for a pod that may get its extended resources in different ways.
+	placements []*placement
 }
 
-// placement is what a cycle knows of the devices and cards of one pod.
+// placement is what a cycle knows of the devices and cards of one pod, or of one variant of it.
 type placement struct {
 	// task identifies the pod. Its status may be out of date, because Volcano works on copies of tasks, too.
 	task *api.TaskInfo
 	pod  *demand.Pod
 
+	// refused is why no node is suitable for this variant of the pod. It is nil if some may be.
+	refused report.Refusal
 	// begun says that the fields below are set, so that Predicate filters nodes.
 	begun bool
 	// held is the ledger, with what releasing pods still hold, when filtering began.
@@ -84,27 +87,64 @@ func stateIn(cycle fwk.CycleState) *podState {
 	return state
 }
 
-// placementOf returns the placement of a pod that asks for devices or cards, a new one if it has none.
+// placementOf returns the placement of a pod, or of a variant, that asks for devices or cards, a new one if it has none.
 func (p *plugin) placementOf(task *api.TaskInfo, pod *demand.Pod) *placement {
 	state := p.stateOf(task)
-	if state.placement == nil {
-		state.placement = &placement{task: task, pod: pod}
+	if known := placementFor(state.placements, pod); known != nil {
+		return known
 	}
-	return state.placement
+	added := &placement{task: task, pod: pod}
+	state.placements = append(state.placements, added)
+	return added
 }
 
-// currentPod is a pod and its placement, nil if the pod asks for neither devices nor cards.
-type currentPod struct {
-	pod       *corev1.Pod
-	placement *placement
-}
-
-// existingPlacement returns the placement of a pod, nil if it has none.
-func (p *plugin) existingPlacement(task *api.TaskInfo) *placement {
-	if state := stateIn(p.session.GetCycleState(task.UID)); state != nil {
-		return state.placement
+func placementFor(placements []*placement, pod *demand.Pod) *placement {
+	for _, placement := range placements {
+		if placement.pod == pod {
+			return placement
+		}
 	}
 	return nil
+}
+
+// currentPod is a pod and its placements, none if the pod asks for neither devices nor cards.
+type currentPod struct {
+	pod        *corev1.Pod
+	placements []*placement
+	// anywhere says that no node is wrong for the pod because of who serves extended resources there.
+	anywhere bool
+}
+
+// existingPlacements returns the placements of a pod.
+func (p *plugin) existingPlacements(task *api.TaskInfo) []*placement {
+	if state := stateIn(p.session.GetCycleState(task.UID)); state != nil {
+		return state.placements
+	}
+	return nil
+}
+
+// existingPlacement returns the placement of the variant of a pod that counts, nil if it has none.
+func (p *plugin) existingPlacement(task *api.TaskInfo) *placement {
+	return placementFor(p.existingPlacements(task), p.snapshot.Known(task.Pod))
+}
+
+// placementOn returns the placement of a pod for a node, nil if it has none.
+func (p *plugin) placementOn(task *api.TaskInfo, node *api.NodeInfo) *placement {
+	placements := p.current.placements
+	if p.current.pod != task.Pod {
+		placements = p.existingPlacements(task)
+	}
+	if len(placements) == 1 {
+		return placements[0]
+	}
+	if len(placements) == 0 {
+		return nil
+	}
+	pod := p.snapshot.Known(task.Pod)
+	if pod == nil {
+		return nil
+	}
+	return placementFor(placements, pod.On(dra.Served(node.Node)))
 }
 
 // simulation returns the ledger of a simulation, to be changed.

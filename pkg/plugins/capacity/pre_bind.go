@@ -5,8 +5,11 @@ package capacity
 import (
 	"context"
 	"fmt"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	clientrecord "k8s.io/client-go/tools/record"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -14,6 +17,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/record"
 )
@@ -52,6 +56,7 @@ func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *sch
 		p.cache.report.Started(promise.action, promise.at)
 		delete(p.cache.reservations.promises, bind.TaskInfo.Pod.UID)
 	}
+	p.snapshot.RememberQueue(pod, p.snapshot.Ledger.Name(pod.Queue))
 	p.cache.snapshots.Binding(bind.TaskInfo.Pod.UID, bind.TaskInfo.NodeName)
 	bind.TaskInfo = recorded(bind.TaskInfo, b.queue, snapshot.RecordOfCards(pod))
 }
@@ -68,6 +73,13 @@ type preBinder struct {
 	// devices is nil if the scheduler does not allocate devices.
 	devices   *devices.Cache
 	snapshots *snapshot.Cache
+	recorder  clientrecord.EventRecorder
+	// timeout is how long devices have to get ready.
+	timeout time.Duration
+}
+
+func (p *plugin) preBinder() preBinder {
+	return preBinder{p.devicesCache(), p.cache.snapshots, p.cache.report.Recorder, p.arguments.BindingTimeout}
 }
 
 var _ schedulercache.PreBinder = preBinder{}
@@ -92,7 +104,22 @@ func (b preBinder) preBind(ctx context.Context, task *api.TaskInfo, decided *bin
 	case len(decided.claims) == 0 || b.devices == nil: // without devices, the configuration has changed since
 		return nil
 	default:
-		return b.devices.PreBind(ctx, task.Pod, decided.claims, decided.queue)
+		return b.devices.PreBind(ctx, task.Pod, decided.claims, decided.queue, b.waitFor(task))
+	}
+}
+
+// waitFor tells a pod that it waits for its devices, and that they do not get ready.
+func (b preBinder) waitFor(task *api.TaskInfo) devices.ConditionWait {
+	return devices.ConditionWait{
+		Timeout: b.timeout,
+		Waiting: func(missing string) {
+			b.recorder.Eventf(task.Pod, corev1.EventTypeNormal, report.BindingConditionsPendingReason,
+				"The pod waits for its devices before it is bound to node %s: %s is not true yet", task.NodeName, missing)
+		},
+		Failed: func(why string) {
+			b.recorder.Eventf(task.Pod, corev1.EventTypeWarning, report.DevicesNotReadyReason,
+				"The pod is not bound to node %s and waits for other devices: %s", task.NodeName, why)
+		},
 	}
 }
 

@@ -5,6 +5,7 @@ package capacity
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -19,9 +20,9 @@ import (
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	state := p.stateOf(task)
 	state.simulated = nil
-	p.current = currentPod{pod: task.Pod, placement: state.placement}
 	pod := p.snapshot.Known(task.Pod)
-	filters := pod != nil && (pod.Cards != nil || pod.HasClaims && p.devices != nil)
+	p.current = currentPod{pod: task.Pod, placements: state.placements, anywhere: pod == nil || !pod.RequestsExtended()}
+	filters := pod != nil && (pod.Cards != nil || pod.MayGetDevices() && p.devices != nil)
 	if !task.BestEffort && !filters && !p.evicting {
 		return nil
 	}
@@ -50,22 +51,52 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	return p.preFilter(task, pod)
 }
 
-// preFilter prepares the placement of a pod that asks for devices or cards.
+// preFilter prepares the placements of a pod that asks for devices or cards: one for each way of getting its extended resources.
 func (p *plugin) preFilter(task *api.TaskInfo, pod *demand.Pod) error {
-	placement := p.placementOf(task, pod)
-	placement.unbindable, p.current.placement = nil, placement
-	switch {
-	case p.devicesNotReady != nil && pod.HasClaims:
-		return errors.New(p.devicesNotReady.Message())
-	case !pod.InLedger:
+	if !pod.InLedger {
 		return errors.New("the queue of the pod takes no pods")
+	}
+	if p.devices != nil {
+		if refusal := p.devices.RefuseStale(pod); refusal != nil {
+			return p.refuseNodes(task, refusal)
+		}
+	}
+	variants := pod.Alternatives()
+	if variants == nil {
+		variants = []*demand.Pod{pod}
+	}
+	refusals := make([]report.Refusal, len(variants))
+	for i, variant := range variants {
+		placement := p.placementOf(task, variant)
+		placement.unbindable, placement.refused = nil, nil
+		if len(variants) > 1 { // the queue takes the pod if it takes one of the variants
+			placement.refused = p.refuseForGood(podAsk{pod: variant, queue: variant.Queue, books: p.snapshot.Ledger})
+		}
+		if placement.refused == nil {
+			placement.refused = p.refuseFiltering(placement)
+		}
+		refusals[i] = placement.refused
+	}
+	p.current.placements = p.existingPlacements(task)
+	if slices.Contains(refusals, nil) {
+		return nil
+	}
+	if len(variants) > 1 {
+		return p.refuseNodes(task, report.EachWay{Served: servedOf(variants), Refusals: refusals})
+	}
+	return p.refuseNodes(task, refusals[0])
+}
+
+// refuseFiltering prepares the placement of a pod or variant. The refusal says why no node is suitable.
+func (p *plugin) refuseFiltering(placement *placement) report.Refusal {
+	switch pod := placement.pod; {
+	case p.devicesNotReady != nil && pod.HasClaims:
+		return p.devicesNotReady
 	case pod.Err != nil:
-		return p.refuseNodes(task, report.Uncountable{Err: pod.Err})
+		return report.Uncountable{Err: pod.Err}
+	default:
+		return p.beginFiltering(placement)
 	}
-	if refusal := p.beginFiltering(placement); refusal != nil {
-		return p.refuseNodes(task, refusal)
-	}
-	return nil
 }
 
 // beginFiltering finds out what does not depend on the node. The refusal says why no node is suitable.

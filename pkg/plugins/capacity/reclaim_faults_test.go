@@ -3,12 +3,6 @@
 package capacity
 
 import (
-	"bytes"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins"
 	"volcano.sh/volcano/pkg/scheduler/plugins/conformance"
 
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
 // tiers makes tiers of names, with the options that upstream gives a plugin without any. A name may end in "-reclaimable",
@@ -54,27 +48,27 @@ func tiers(all ...string) []conf.Tier {
 }
 
 func TestFaultsOfTheConfigurationThatKeepReclaimFromWorking(t *testing.T) {
-	inTier := func(others string) report.ReclaimFault {
-		return report.ReclaimFault{Kind: report.VictimsInOtherTier, Plugin: Name, Others: others}
+	inTier := func(others string) mistakes.ReclaimFault {
+		return mistakes.ReclaimFault{Kind: mistakes.VictimsInOtherTier, Plugin: Name, Others: others}
 	}
-	of := func(kind report.ReclaimFaultKind) report.ReclaimFault {
-		return report.ReclaimFault{Kind: kind, Plugin: Name}
+	of := func(kind mistakes.ReclaimFaultKind) mistakes.ReclaimFault {
+		return mistakes.ReclaimFault{Kind: kind, Plugin: Name}
 	}
-	none := report.ReclaimFault{}
+	none := mistakes.ReclaimFault{}
 	for _, c := range []struct {
 		name    string
 		tiers   []conf.Tier
 		actions string
-		want    report.ReclaimFault
+		want    mistakes.ReclaimFault
 	}{
 		{"the shipped tiers", tiers("priority gang conformance capacity", "drf predicates nodeorder binpack"), "enqueue allocate backfill preempt reclaim", none},
-		{"no action reclaim", tiers("priority gang conformance capacity"), "enqueue allocate backfill preempt", of(report.NoReclaimAction)},
-		{"the action is missed first", tiers("gang", "capacity-reclaimable"), "allocate", of(report.NoReclaimAction)},
+		{"no action reclaim", tiers("priority gang conformance capacity"), "enqueue allocate backfill preempt", of(mistakes.NoReclaimAction)},
+		{"the action is missed first", tiers("gang", "capacity-reclaimable"), "allocate", of(mistakes.NoReclaimAction)},
 		{"nobody knows which actions run", tiers("priority gang conformance capacity"), "", none},
-		{"a plugin that is not asked for victims", tiers("gang capacity-reclaimable"), "reclaim", of(report.VictimsNotAsked)},
-		{"a plugin that is not asked who may reclaim", tiers("gang capacity-preemptive"), "reclaim", of(report.ReclaimersNotAsked)},
-		{"no plugin that finds starving jobs", tiers("conformance capacity"), "reclaim", of(report.NoStarvingJobs)},
-		{"no plugin that is asked for starving jobs", tiers("gang-starving priority-starving capacity"), "reclaim", of(report.NoStarvingJobs)},
+		{"a plugin that is not asked for victims", tiers("gang capacity-reclaimable"), "reclaim", of(mistakes.VictimsNotAsked)},
+		{"a plugin that is not asked who may reclaim", tiers("gang capacity-preemptive"), "reclaim", of(mistakes.ReclaimersNotAsked)},
+		{"no plugin that finds starving jobs", tiers("conformance capacity"), "reclaim", of(mistakes.NoStarvingJobs)},
+		{"no plugin that is asked for starving jobs", tiers("gang-starving priority-starving capacity"), "reclaim", of(mistakes.NoStarvingJobs)},
 		{"priority finds starving jobs, too", tiers("gang-starving priority capacity"), "reclaim", none},
 		{"Volcano's sample configuration", tiers("priority gang conformance", "overcommit drf predicates capacity nodeorder"), "reclaim", inTier("gang, conformance")},
 		{"a tier above that names no victims", tiers("priority gang-reclaimable", "conformance capacity"), "reclaim", none},
@@ -94,43 +88,6 @@ func TestFaultsOfTheConfigurationThatKeepReclaimFromWorking(t *testing.T) {
 		if got := findReclaimFault(c.tiers, Name, actions); got != c.want {
 			t.Errorf("%s: the fault is %+v, want %+v", c.name, got, c.want)
 		}
-	}
-}
-
-// TestThePluginsThatReclaimAsksAreUpstreams fails if a new version of Volcano has more of them.
-func TestThePluginsThatReclaimAsksAreUpstreams(t *testing.T) {
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string][]string{"AddReclaimableFn(": nil, "AddJobStarvingFns(": nil}
-	files := os.DirFS(path.Join(strings.TrimSpace(string(module)), "pkg/scheduler/plugins"))
-	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		text, err := fs.ReadFile(files, name)
-		for call := range found {
-			if plugin := path.Dir(name); bytes.Contains(text, []byte(call)) && plugin != Name {
-				found[call] = append(found[call], plugin)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, plugin := range found["AddReclaimableFn("] {
-		if namesVictims(&tiers(plugin + "+hierarchy")[0].Plugins[0]) || namesVictims(&tiers(plugin + "+verb")[0].Plugins[0]) {
-			names = append(names, plugin)
-		}
-	}
-	if want := append(slices.Clone(victimPlugins), "drf", "extender"); len(names) != len(want) || len(found["AddReclaimableFn("]) != len(want) {
-		t.Errorf("upstream's plugins %q name victims, and this plugin knows of %q", found["AddReclaimableFn("], want)
-	}
-	if got := found["AddJobStarvingFns("]; !slices.Equal(got, starvingPlugins) {
-		t.Errorf("upstream's plugins %q find starving jobs, and this plugin knows of %q", got, starvingPlugins)
 	}
 }
 
@@ -174,8 +131,8 @@ func TestAQueueThatDeservesSomethingIsToldThatNothingIsReclaimed(t *testing.T) {
 	ssn := s.open(t)
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "Queue", "q", report.ReclaimNotConfiguredReason, "The queue deserves <4> of cpu, but nothing is taken back from other queues")
-	if reclaim.New().Name() != reclaimAction {
+	expectEvent(t, client, "Queue", "q", mistakes.ReclaimNotConfiguredReason, "The queue deserves <4> of cpu, but nothing is taken back from other queues")
+	if reclaim.New().Name() != mistakes.ReclaimAction {
 		t.Error("the action reclaim has another name")
 	}
 }

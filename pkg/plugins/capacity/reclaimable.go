@@ -28,7 +28,7 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 	var tasks []*api.TaskInfo
 	var candidates []reclaim.Candidate
 	for _, task := range reclaimees {
-		if candidate, err := p.snapshot.PodOf(task); err == nil {
+		if candidate, err := p.snapshot.PodOf(task); err == nil && candidate.Queue != pod.Queue {
 			tasks = append(tasks, task)
 			candidates = append(candidates, reclaim.Candidate{Pod: candidate, Holder: snapshot.HolderOf(task)})
 		}

@@ -112,7 +112,7 @@ func TestARefusedJobHasOneEvent(t *testing.T) {
 	const why = "Queue <q> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>"
 	want := "Pending Waiting: " + why + "; Unschedulable: 2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable. Origin reason is: " + why + ";"
 	got := ""
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		group, err := scheduler.VCClient().SchedulingV1beta1().PodGroups("ns").Get(ctx, "large", metav1.GetOptions{})
 		if err != nil {
 			return false, err

@@ -15,7 +15,7 @@ func (p *plugin) report() {
 		if p.cache.report.Refused(placement.task.UID) {
 			continue
 		}
-		if refusal := p.refusalOfNodes(placement); refusal != nil {
+		if refusal := p.refusalOfVariants(placement.task); refusal != nil {
 			p.cache.report.RefusePod(nil, placement.task, p.explained(placement.task.Job, refusal))
 		}
 	}
@@ -25,12 +25,36 @@ func (p *plugin) report() {
 	p.logReclaim()
 	if p.devices != nil {
 		p.cache.report.DeviceConflicts(p.devices.Conflicts())
+		p.cache.report.ContestedResources(p.devices.Catalog.Contested())
 	}
 	if p.cardsNotReady == nil { // otherwise the session may lack jobs that come yet
 		p.cache.report.Unattributed(p.snapshot.Unattributed())
 	}
 	if p.cache.stranded != nil {
 		p.cache.report.MissingQueues(p.cache.stranded.find(p.session.Queues))
+	}
+}
+
+// refusalOfVariants says why filtering found no node for a pod, in each way of getting its extended resources that had a reason. It is nil
+// if it was something else.
+func (p *plugin) refusalOfVariants(task *api.TaskInfo) report.Refusal {
+	var each report.EachWay
+	for _, placement := range p.existingPlacements(task) {
+		refusal := placement.refused
+		if refusal == nil && placement.begun {
+			refusal = p.refusalOfNodes(placement)
+		}
+		if refusal != nil {
+			each.Served, each.Refusals = append(each.Served, placement.pod.Served()), append(each.Refusals, refusal)
+		}
+	}
+	switch len(each.Refusals) {
+	case 0:
+		return nil
+	case 1:
+		return each.Refusals[0]
+	default:
+		return each
 	}
 }
 

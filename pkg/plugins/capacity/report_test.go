@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
@@ -24,10 +24,10 @@ func TestWhyItWaits(t *testing.T) {
 		limit, held, wanted corev1.ResourceList
 		reason, message     string
 	}{
-		{"cpu", cpu(4), cpu(3), cpu(2), report.InsufficientCPUQuotaReason, "Queue <ml> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>"},
-		{"memory", memory(4), memory(3), memory(2), report.InsufficientMemoryQuotaReason, "Queue <ml> has insufficient <memory> quota: requested <2GiB>, total would be <5GiB>, but capability is <4GiB>"},
-		{"a scalar", gpu(4), gpu(3), gpu(2), report.InsufficientScalarQuotaReason, "Queue <ml> has insufficient <nvidia.com/gpu> quota: requested <2>, total would be <5>, but capability is <4>"},
-		{"a resource that no node has", cpu(8), cpu(1), corev1.ResourceList{"example.com/fpga": resource.MustParse("1")}, report.InsufficientScalarQuotaReason,
+		{"cpu", cpu(4), cpu(3), cpu(2), refusals.InsufficientCPUQuotaReason, "Queue <ml> has insufficient <cpu> quota: requested <2>, total would be <5>, but capability is <4>"},
+		{"memory", memory(4), memory(3), memory(2), refusals.InsufficientMemoryQuotaReason, "Queue <ml> has insufficient <memory> quota: requested <2GiB>, total would be <5GiB>, but capability is <4GiB>"},
+		{"a scalar", gpu(4), gpu(3), gpu(2), refusals.InsufficientScalarQuotaReason, "Queue <ml> has insufficient <nvidia.com/gpu> quota: requested <2>, total would be <5>, but capability is <4>"},
+		{"a resource that no node has", cpu(8), cpu(1), corev1.ResourceList{"example.com/fpga": resource.MustParse("1")}, refusals.InsufficientScalarQuotaReason,
 			"Queue <root> has insufficient <example.com/fpga> quota: requested <1>, total would be <1>, but capability is <0>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -31,6 +31,8 @@ type strandedIndex struct {
 	// missing has the queues that the last session lacked. A queue that is created together with its PodGroups may be read
 	// after them, so that it counts as missing from the second session on.
 	missing map[string]bool
+	// found is what find has returned last.
+	found []report.Stranded
 }
 
 func newStrandedIndex(groups, pods toolscache.SharedIndexInformer) (*strandedIndex, error) {
@@ -83,7 +85,7 @@ func (s *strandedIndex) find(queues map[api.QueueID]*api.QueueInfo) []report.Str
 			}
 		}
 	}
-	s.missing = missing
+	s.missing, s.found = missing, found
 	return found
 }
 

@@ -222,7 +222,7 @@ func TestNodesWithDRADevicesAreGPUNodes(t *testing.T) {
 // eventually begins sessions until a condition holds.
 func (f *fixture) eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		f.cache.begin(f.session)
 		return condition(), nil
 	})
@@ -256,7 +256,9 @@ func (f *fixture) expectRead(t *testing.T, name string) {
 
 func TestSessionsFollowChangesOfDevices(t *testing.T) {
 	f := withDevices().open(t)
-	api := f.session.KubeClient().ResourceV1()
+	kube := f.session.KubeClient().(*fake.Clientset)
+	f.eventually(t, "slices and classes are watched", func() bool { return watched(kube, "resourceslices") && watched(kube, "deviceclasses") })
+	api := kube.ResourceV1()
 	create := func(s *resourceapi.ResourceSlice) {
 		t.Helper()
 		if _, err := api.ResourceSlices().Create(t.Context(), s, metav1.CreateOptions{}); err != nil {

@@ -190,7 +190,7 @@ func TestTheManualIsComplete(t *testing.T) {
 	for _, name := range []string{
 		argGPUResourceNames, argGPUDeviceClasses, argLabelSelector, argQuotaResources, argQuota + "<resource>", argQuotaPercentage + "<resource>",
 		argWeight + "<resource>", argPluginWeight, argPreferPlain, quotaAnnotation + "<resource>", percentageAnnotation + "<resource>", strategyAnnotation,
-		reasonInvalidQuota, reasonUnknownStrategy, "volcano_crossquota_quota", "volcano_crossquota_used", "most-allocated", "least-allocated",
+		reasonInvalidQuota, reasonUnknownStrategy, "most-allocated", "least-allocated",
 	} {
 		if !strings.Contains(string(text), "`"+name) {
 			t.Errorf("docs/crossquota.md does not mention %s", name)

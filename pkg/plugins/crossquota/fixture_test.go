@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -236,4 +238,10 @@ func (f *fixture) events() []string {
 	all := n.all
 	n.all = nil
 	return all
+}
+
+// watched says whether a fake API server is watched for a resource. It does not send changes that happen between an informer's
+// list and its watch.
+func watched(kube *fake.Clientset, resource string) bool {
+	return slices.ContainsFunc(kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
 }

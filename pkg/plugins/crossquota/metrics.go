@@ -8,16 +8,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/devicequota/devicequota/pkg/metric"
 )
 
 var (
-	quotaMetric = gauge("quota", "What pods without GPU may take of a GPU node, in cores, bytes or pieces")
-	usedMetric  = gauge("used", "What pods without GPU hold of a GPU node, in cores, bytes or pieces")
+	quotaMetric = promauto.NewGaugeVec(metric.CrossquotaQuota.GaugeOpts(), metric.CrossquotaQuota.Labels)
+	usedMetric  = promauto.NewGaugeVec(metric.CrossquotaUsed.GaugeOpts(), metric.CrossquotaUsed.Labels)
 )
-
-func gauge(name, help string) *prometheus.GaugeVec {
-	return promauto.NewGaugeVec(prometheus.GaugeOpts{Namespace: "volcano", Subsystem: Name, Name: name, Help: help}, []string{"node", "resource"})
-}
 
 // published holds the values of the metrics for one resource of a node.
 type published struct{ quota, used amount }

@@ -10,6 +10,7 @@ import (
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 )
@@ -35,7 +36,7 @@ type withoutDevices struct {
 
 // OnSessionOpen implements framework.Plugin.
 func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
-	if LeavesDevicesTo(ssn, w.allocators...) {
+	if LeavesDevicesTo(ssn.Tiers, w.allocators...) {
 		arguments := framework.Arguments{}
 		maps.Copy(arguments, w.arguments)
 		arguments[predicates.DynamicResourceAllocationEnable] = false
@@ -54,11 +55,11 @@ func (w *withoutDevices) SetupBindContextExtension(state *k8sframework.CycleStat
 	}
 }
 
-// LeavesDevicesTo reports whether the configuration of a session has one of the allocators and asks, by the argument
+// LeavesDevicesTo reports whether the plugins of a session have one of the allocators and ask, by the argument
 // of upstream's plugin, for the allocation of devices.
-func LeavesDevicesTo(ssn *framework.Session, allocators ...string) bool {
+func LeavesDevicesTo(tiers []conf.Tier, allocators ...string) bool {
 	used, enabled := false, false
-	for _, tier := range ssn.Tiers {
+	for _, tier := range tiers {
 		for _, plugin := range tier.Plugins {
 			if plugin.Name == Name {
 				framework.Arguments(plugin.Arguments).GetBool(&enabled, predicates.DynamicResourceAllocationEnable)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"volcano.sh/volcano/pkg/scheduler/conf"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 )
 
@@ -22,7 +21,7 @@ func TestWhoAllocatesDevices(t *testing.T) {
 		{"no capacity", []conf.PluginOption{{Name: "proportion"}, {Name: Name, Arguments: on}}, false},
 		{"no predicates", []conf.PluginOption{{Name: "capacity"}}, false},
 	} {
-		if got := LeavesDevicesTo(&framework.Session{Tiers: []conf.Tier{{Plugins: c.plugins}}}, "capacity", "capacity-card"); got != c.want {
+		if got := LeavesDevicesTo([]conf.Tier{{Plugins: c.plugins}}, "capacity", "capacity-card"); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}

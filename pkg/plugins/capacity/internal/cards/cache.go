@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
@@ -44,7 +45,7 @@ func (c *Cache) Start(nodes coreinformers.NodeInformer) {
 	_, err := nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { c.markChanged(obj.(*corev1.Node).Name) },
 		UpdateFunc: func(before, after any) {
-			if a, b := before.(*corev1.Node), after.(*corev1.Node); !maps.Equal(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable) {
+			if a, b := before.(*corev1.Node), after.(*corev1.Node); mayDiffer(a, b) {
 				c.markChanged(b.Name)
 			}
 		},
@@ -58,6 +59,13 @@ func (c *Cache) Start(nodes coreinformers.NodeInformer) {
 		klog.ErrorS(err, "Failed to watch nodes, changes of cards are not noticed")
 	}
 	c.markAllChanged()
+}
+
+// mayDiffer reports whether two states of a node may offer different cards. A device plugin may list as many as DRA served before, so that
+// only their sources differ.
+func mayDiffer(before, after *corev1.Node) bool {
+	return !maps.Equal(before.Labels, after.Labels) ||
+		!equality.Semantic.DeepEqual(dra.WithoutOffers(before).Status.Allocatable, dra.WithoutOffers(after).Status.Allocatable)
 }
 
 func (c *Cache) markChanged(node string) {
@@ -94,7 +102,8 @@ func (c *Cache) Refresh(names card.ResourceNames, reporter *report.Reporter) {
 			reporter.ForgetNode(name)
 			continue
 		}
-		read := card.Read(node, c.names)
+		// What DRA serves is no card of the node's labels.
+		read := card.Read(dra.WithoutOffers(node), c.names)
 		c.Fleet.Set(name, read)
 		reporter.Node(node, read.Problems)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -18,8 +19,11 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
@@ -65,7 +69,7 @@ func newCluster(t *testing.T, nodes ...*corev1.Node) *cluster {
 // expectChanged waits until a node counts as changed.
 func (c *cluster) expectChanged(node string) {
 	c.Helper()
-	err := wait.PollUntilContextTimeout(c.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(c.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return c.cache.Pending(node), nil
 	})
 	if err != nil {
@@ -194,5 +198,30 @@ func TestInvalidLabelsAreReportedOnce(t *testing.T) {
 		if !strings.HasPrefix(got, step.want) || step.want == "" && got != "" || len(c.recorder.Events) > 0 {
 			t.Errorf("%s: event %q, want %q, and %d more", step.name, got, step.want, len(c.recorder.Events))
 		}
+	}
+}
+
+// The lister may show what DRA offers a node, as if the node had cards.
+func TestWhatDRAServesIsNoCard(t *testing.T) {
+	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpus"}, Spec: resourceapi.DeviceClassSpec{ExtendedResourceName: ptr.To("nvidia.com/gpu")}}
+	slice := &resourceapi.ResourceSlice{Spec: resourceapi.ResourceSliceSpec{
+		Driver: "gpu", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}, Devices: []resourceapi.Device{{Name: "a"}},
+	}}
+	offers := dra.NewOffers(dra.NewCatalog([]*resourceapi.DeviceClass{class}, []*resourceapi.ResourceSlice{slice}), dra.NewMatcher(cel.NewCache(1, cel.Features{})), nil)
+	shown := dra.ShowOffers(node("n1", "H100", ""), offers)
+	if quantity := shown.Status.Allocatable["nvidia.com/gpu"]; quantity.Value() != 1 {
+		t.Fatalf("the node lists %s, want 1", quantity.String())
+	}
+	c := newCluster(t, shown)
+	c.cache.Refresh(nil, c.reporter)
+	if offers := c.cache.Fleet.Node("n1").Offers; len(offers) > 0 {
+		t.Errorf("the node has the cards %v, want none", offers)
+	}
+
+	c.update(node("n1", "H100", "nvidia.com/gpu=1"))
+	c.expectChanged("n1")
+	c.cache.Refresh(nil, c.reporter)
+	if c.text() != "H100=1" {
+		t.Errorf("a device plugin lists as many as DRA served, and the cards are %q, want H100=1", c.text())
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
@@ -42,7 +43,7 @@ func (s *Session) Filter(books *ledger.Ledger, state State, pod *demand.Pod, nod
 		request := &cards.Requests[i]
 		name, found := offers.Of(request.Resource)
 		if !found {
-			if node.Allocatable.ScalarResources[request.Resource] > 0 {
+			if node.Allocatable.ScalarResources[request.Resource] > 0 && !slices.Contains(dra.Served(node.Node), request.Resource) {
 				return unresolvable(fmt.Sprintf("offers %s, but its labels do not say which card that is, and the queue limits cards", request.Resource))
 			}
 			continue

@@ -18,5 +18,10 @@ func (s *Session) Score(pod *demand.Pod, node string) float64 {
 	if !ok {
 		return 0
 	}
+	return s.ScoreOf(position)
+}
+
+// ScoreOf is the score of a node with the card at a position among those that a pod names.
+func (s *Session) ScoreOf(position int) float64 {
 	return s.Weight * 100 * math.Pow(2, -float64(position))
 }

@@ -47,6 +47,13 @@ func slice(node, classes string) *resourceapi.ResourceSlice {
 	return &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node, ResourceVersion: "1"}, Spec: spec}
 }
 
+func withConditions(published *resourceapi.ResourceSlice) {
+	for i := range published.Spec.Devices {
+		device := &published.Spec.Devices[i]
+		device.BindingConditions, device.BindingFailureConditions = []string{"Ready"}, []string{"Broken"}
+	}
+}
+
 // claim is made for pod p if its name begins with "p-". Otherwise, pods refer to it by name.
 func claim(name string, requests ...resourceapi.DeviceRequest) *resourceapi.ResourceClaim {
 	c := &resourceapi.ResourceClaim{

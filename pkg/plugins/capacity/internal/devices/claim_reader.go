@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -46,13 +47,42 @@ func (r ClaimReader) ClaimTemplate(namespace, name string) (*resourceapi.Resourc
 	return r.Reader.ClaimTemplate(namespace, name)
 }
 
+// ExtendedClaim implements dra.ClaimReader. While a claim is created, the API server's has no devices yet, and the pending one
+// stands for it.
+func (r ClaimReader) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
+	if r.Cache == nil {
+		return nil
+	}
+	claim := r.Reader.ExtendedClaim(pod)
+	if claim != nil && claim.Status.Allocation != nil {
+		return claim
+	}
+	if pending := r.pending.ExtendedOf(pod.UID); pending != nil {
+		return pending
+	}
+	// The claim may have been created between the two reads.
+	return r.Reader.ExtendedClaim(pod)
+}
+
 // InUse returns a claim as it is now, and whether it is allocated or about to be allocated.
 func (r ClaimReader) InUse(claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, bool) {
+	if dra.InMemory(claim) && r.Cache != nil {
+		return r.inUseInMemory(claim)
+	}
 	now, err := r.Claim(claim.Namespace, claim.Name)
 	if err != nil || now.UID != claim.UID {
 		return nil, false
 	}
 	return now, now.Status.Allocation != nil
+}
+
+// inUseInMemory is InUse for an extended claim in memory. The one that the API server has got of it replaces it.
+func (r ClaimReader) inUseInMemory(claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, bool) {
+	pending := r.pending.Of(claim.UID) // it ends only when the other can be read
+	if created := r.created(claim); created != nil && created.Status.Allocation != nil {
+		return created, true
+	}
+	return pending, pending != nil
 }
 
 // Allocated returns the claims that the API server has with an allocation. There are none without a Cache.

@@ -91,7 +91,7 @@ func (s *Session) refuseUnlisted(state *State, claim *demand.Claim, result *reso
 func (s *Session) checkCapacities(state *State, lacking []ledger.Ordinal, result *resourceapi.AllocationResult) error {
 	for _, o := range lacking {
 		if by, _, limited := state.books.Nearest(state.pod.Queue, o); limited {
-			return fmt.Errorf("queue %s limits %s, a capacity that device %s of the class does not have: take it out of the queue's spec.dra, or correct its name",
+			return fmt.Errorf("queue %s limits %s, a capacity that device %s of the class does not have: take it out of the queue's quota, or correct its name",
 				state.books.Name(by), s.Dimensions.Dimension(o), firstDevice(result))
 		}
 	}

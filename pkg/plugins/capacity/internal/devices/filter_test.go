@@ -19,7 +19,7 @@ import (
 
 func TestFilter(t *testing.T) {
 	const none = "cannot allocate the devices of the pod's ResourceClaims"
-	const lacks = "queue q limits h100/memory, a capacity that device driver/n1/bare-0 of the class does not have: take it out of the queue's spec.dra, or correct its name"
+	const lacks = "queue q limits h100/memory, a capacity that device driver/n1/bare-0 of the class does not have: take it out of the queue's quota, or correct its name"
 	for _, c := range []struct {
 		name   string
 		claims []*resourceapi.ResourceClaim

@@ -20,12 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/devicequota/devicequota/pkg/allocation/allocationtest"
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -41,6 +43,8 @@ type cluster struct {
 	// quotas has the capability of each queue, as words such as h100=2 or h100/memory=80Gi.
 	quotas map[string]string
 	claims []*resourceapi.ResourceClaim
+	// conditions says that all devices have a binding condition Ready and a failure condition Broken.
+	conditions bool
 }
 
 // fixture is a cluster, and a session on it. There is no scheduler.
@@ -53,6 +57,7 @@ type fixture struct {
 	specs   []ledger.QueueSpec
 	pods    toolscache.Indexer
 	nodes   toolscache.Indexer
+	clock   *clocktesting.FakeClock
 
 	books *ledger.Ledger
 	// releasing is what releasing pods hold beyond the ledger.
@@ -65,13 +70,19 @@ func newFixture(t testing.TB, has cluster) *fixture {
 		TB: t, kube: fake.NewClientset(), counter: demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false }),
 		pods:  toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}),
 		nodes: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
+		clock: clocktesting.NewFakeClock(time.Unix(1000, 0)),
 	}
+	allocationtest.PatchesAreUpdates(f.kube)
 	for _, name := range []string{"h100", "a100", "bare"} {
 		f.try(f.kube.Tracker().Add(class(name)))
 	}
 	for name, devices := range has.devices {
 		f.try(f.nodes.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
-		f.try(f.kube.Tracker().Add(slice(name, devices)))
+		published := slice(name, devices)
+		if has.conditions {
+			withConditions(published)
+		}
+		f.try(f.kube.Tracker().Add(published))
 	}
 	for _, c := range has.claims {
 		f.try(f.kube.Tracker().Add(c))
@@ -84,12 +95,14 @@ func newFixture(t testing.TB, has cluster) *fixture {
 		f.specs = append(f.specs, spec)
 	}
 	f.countVersions()
-	watching := []<-chan struct{}{f.signalWatch("resourceclaims"), f.signalWatch("resourceslices"), f.signalWatch("deviceclasses")}
+	watching := []<-chan struct{}{f.signalWatch("resourceclaims"), f.signalWatch("resourceslices"), f.signalWatch("deviceclasses"), f.signalWatch("pods")}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
 	var err error
-	f.cache, err = Start(ctx, f.kube, readiness.NewInformers(clock.RealClock{}))
+	factory := informers.NewSharedInformerFactory(f.kube, 0)
+	f.cache, err = Start(ctx, f.kube, readiness.NewInformers(f.clock), factory.Core().V1().Pods(), f.clock)
 	f.try(err)
+	factory.Start(ctx.Done())
 	t.Cleanup(func() {
 		cancel()
 		f.cache.Shutdown()
@@ -150,7 +163,7 @@ func (f *fixture) open() {
 			}
 			return false
 		},
-		Nodes: corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
+		BindingTimeout: bindingTimeout, Nodes: corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
 	})
 }
 
@@ -173,7 +186,7 @@ func (f *fixture) try(err error) {
 
 func (f *fixture) eventually(what string, condition func() bool) {
 	f.Helper()
-	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return condition(), nil })
+	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		f.Fatalf("%s: %v", what, err)
 	}

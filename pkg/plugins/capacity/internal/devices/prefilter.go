@@ -54,6 +54,20 @@ func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State
 	return state, nil
 }
 
+// RefuseStale refuses a pod that waits while the API server has a claim for its extended resources: the attempt to bind the pod was
+// interrupted, and the claim may not suit any more. As kube-scheduler does, it is deleted, and the pod gets another one.
+func (s *Session) RefuseStale(pod *demand.Pod) report.Refusal {
+	if !pod.RequestsExtended() || s.pending.ExtendedOf(pod.Object.UID) != nil {
+		return nil
+	}
+	claim := s.Reader.ExtendedClaim(pod.Object)
+	if claim == nil {
+		return nil
+	}
+	s.deallocate(pod.Object, claim)
+	return busy(claim, "is left from an earlier attempt to bind the pod, and is being deleted: the pod gets another one")
+}
+
 // refuseAllocated says why a pod cannot use the allocation of a claim, nil if it can. Object is
 // the claim as it is now.
 func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *resourceapi.ResourceClaim) report.Refusal {
@@ -69,6 +83,9 @@ func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *
 			s.deallocate(pod.Object, object)
 		}
 		return report.DeviceAllocatedTwice{Conflict: conflict, Claim: nameOf(object)}
+	}
+	if refusal := s.refuseNotReady(pod, object); refusal != nil {
+		return refusal
 	}
 	// Upstream's CanBeReserved is always true in v0.34.
 	full := len(object.Status.ReservedFor) >= resourceapi.ResourceClaimReservedForMaxSize

@@ -4,6 +4,7 @@ package devices
 
 import (
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -41,6 +42,8 @@ type Config struct {
 	Leaving func(*resourceapi.ResourceClaim) bool
 	// Attributed reports whether it is known which queue a claim is charged to.
 	Attributed func(claim types.UID) bool
+	// BindingTimeout is how long devices have to get ready after their allocation.
+	BindingTimeout time.Duration
 
 	Nodes corelisters.NodeLister
 	Pods  corelisters.PodLister
@@ -79,7 +82,9 @@ func (c *Cache) Open(config Config) *Session {
 func (s *Session) openAllocator() (err error) {
 	if s.allocator == nil {
 		s.devicesVersion = s.DevicesVersion()
-		s.allocator, err = s.pending.Allocator(s.Catalog)
+		if s.allocator, err = s.pending.Allocator(s.Catalog); err == nil {
+			s.allocator.Spare(s.conditions.Failed())
+		}
 	}
 	return err
 }

@@ -35,8 +35,8 @@ const (
 	effortOfPod = 32
 )
 
-// mayAsk reports whether a pod may take the place of others.
-func mayAsk(task *api.TaskInfo) bool {
+// MayAsk reports whether a pod may take the place of others.
+func MayAsk(task *api.TaskInfo) bool {
 	return !task.SchGated && (task.Pod.Spec.PreemptionPolicy == nil || *task.Pod.Spec.PreemptionPolicy != corev1.PreemptNever)
 }
 

@@ -34,7 +34,7 @@ func (p *planning) placeAll() bool {
 func (p *planning) waiting() []*api.TaskInfo {
 	queue := util.NewPriorityQueue(p.Session.TaskOrderFn)
 	for _, task := range p.job.TaskStatusIndex[api.Pending] {
-		if mayAsk(task) {
+		if MayAsk(task) {
 			queue.Push(task)
 		}
 	}

@@ -32,6 +32,9 @@ func (s *Solver) Obstacle(job *api.JobInfo) (Obstacle, bool) {
 		if err != nil {
 			continue
 		}
+		if variants := pod.Alternatives(); variants != nil {
+			pod = variants[0]
+		}
 		for _, e := range uncharged(s.Snapshot.Ledger, pod.Checked) {
 			if s.Snapshot.Ledger.Dimension(e.Dimension).Kind != ledger.Resource && s.deserves(a.queue, e) {
 				return a.obstacle(task, e), true
@@ -54,20 +57,27 @@ func (a *asker) obstacle(task *api.TaskInfo, e ledger.Entry) Obstacle {
 	found := Obstacle{Dimension: e.Dimension, Asked: e.Amount}
 	books := a.Snapshot.Ledger
 	for _, job := range a.Session.Jobs {
+		if job.UID == a.job.UID {
+			continue
+		}
 		queue, known := books.Queue(string(job.Queue))
-		if !known || job.UID == a.job.UID || books.Within(queue, a.queue) || books.Within(a.queue, queue) {
-			continue
-		}
-		if _, top := books.Branches(a.queue, queue); books.Excess(top, e.Dimension) <= 0 {
-			continue
-		}
-		found.Above = true
+		found.Above = found.Above || known && a.holdsMore(queue, e.Dimension)
 		a.protected(&found, task, job, e.Dimension)
 	}
 	return found
 }
 
-// protected counts the pods of a job that have something of a dimension, by what protects them.
+// holdsMore reports whether another queue holds more of a dimension than it deserves, seen from the queue of the asker.
+func (a *asker) holdsMore(queue ledger.QueueID, o ledger.Ordinal) bool {
+	books := a.Snapshot.Ledger
+	if books.Within(queue, a.queue) || books.Within(a.queue, queue) {
+		return false
+	}
+	_, top := books.Branches(a.queue, queue)
+	return books.Excess(top, o) > 0
+}
+
+// protected counts the pods of a job that have something of a dimension in queues that hold more than they deserve, by what protects them.
 func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInfo, o ledger.Ordinal) {
 	left := spare(job)
 	for status, tasks := range job.TaskStatusIndex {
@@ -76,9 +86,10 @@ func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInf
 		}
 		for _, task := range tasks {
 			pod := a.Snapshot.Known(task.Pod)
-			if pod == nil || !has(pod.Demand, o) {
+			if pod == nil || !pod.InLedger || !has(pod.Demand, o) || !a.holdsMore(pod.Queue, o) {
 				continue
 			}
+			found.Above = true
 			switch {
 			case !a.rule.applies(a, job) || a.candidate(task) == nil:
 				found.Marked++

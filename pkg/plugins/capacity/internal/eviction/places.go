@@ -16,7 +16,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // filterWorkers is how many nodes are filtered at the same time, as upstream does.

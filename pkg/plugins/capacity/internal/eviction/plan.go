@@ -13,11 +13,12 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // Plan is what makes room for a job: nothing has been sent to the API server.
 type Plan struct {
+	planning   *planning
 	statements []*framework.Statement
 	// Victims are evicted.
 	Victims []Victim
@@ -31,6 +32,8 @@ type planning struct {
 	steps []step
 	// version counts the steps, so that quotes are asked for again when something has changed.
 	version int
+	// changed has the pods whose PrePredicate ran while there were steps, which it takes into account.
+	changed map[*api.TaskInfo]bool
 }
 
 // step is that a pod gets a node, in a statement of its own.
@@ -52,6 +55,14 @@ func (p *Plan) Commit() {
 	for _, statement := range p.statements {
 		statement.Commit()
 	}
+}
+
+// Discard undoes the plan, for somebody who only wanted to know it.
+func (p *Plan) Discard() {
+	for _, statement := range slices.Backward(p.statements) {
+		statement.Discard()
+	}
+	p.planning.prepareAgain()
 }
 
 // Plan makes room for the minimum of a job, and for as many more of its pods as possible. It returns nil, and has
@@ -80,12 +91,13 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 }
 
 func (a *asker) plan() *Plan {
-	p := &planning{asker: a}
+	p := &planning{asker: a, changed: map[*api.TaskInfo]bool{}}
 	if !p.placeAll() || !p.trim() {
 		p.discard()
+		p.prepareAgain()
 		return nil
 	}
-	plan := &Plan{}
+	plan := &Plan{planning: p}
 	for _, step := range p.steps {
 		plan.statements, plan.Pods = append(plan.statements, step.statement), append(plan.Pods, step.task)
 		plan.Victims = append(plan.Victims, step.victims...)
@@ -95,7 +107,7 @@ func (a *asker) plan() *Plan {
 
 // place gives a pod the cheapest place that there is. It reports whether there is one.
 func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
-	if err := p.Session.PrePredicateFn(task); err != nil {
+	if err := p.prepare(task); err != nil {
 		klog.V(3).InfoS("Pod cannot ask for room", "pod", klog.KObj(task.Pod), "reason", err.Error())
 		return false
 	}
@@ -110,6 +122,23 @@ func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 		}
 		places.quotes[i].hopeless = true
 	}
+}
+
+// prepare runs PrePredicate for a pod.
+func (p *planning) prepare(task *api.TaskInfo) error {
+	if len(p.steps) > 0 {
+		p.changed[task] = true
+	}
+	return p.Session.PrePredicateFn(task)
+}
+
+// prepareAgain runs PrePredicate once more for the pods for which it saw steps that are undone by now. What it finds out is also why
+// these pods wait, which people are told when the session ends.
+func (p *planning) prepareAgain() {
+	for task := range p.changed {
+		_ = p.Session.PrePredicateFn(task) // it reports why no node is suitable
+	}
+	clear(p.changed)
 }
 
 // cheapest returns the place with the cheapest quote that holds; -1 if there is none.
@@ -191,6 +220,7 @@ func (p *planning) take(s step) bool {
 
 // pipeline gives the pod of a step its node. What PrePredicate finds out depends on the pods that are there, so that it runs once more.
 func (p *planning) pipeline(s *step) error {
+	p.changed[s.task] = true
 	if err := p.Session.PrePredicateFn(s.task); err != nil {
 		return err
 	}

@@ -10,9 +10,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // question is: which units must go so that a pod can have a node?
@@ -46,6 +47,9 @@ func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) 
 }
 
 func (a *asker) ask(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) *question {
+	if variant := pod.On(dra.Served(node.Node)); variant != nil {
+		pod = variant
+	}
 	return &question{asker: a, task: task, pod: pod, node: node, asked: a.asked(pod, node)}
 }
 
@@ -285,16 +289,4 @@ func (q *question) spares(set []int) bool {
 		}
 	}
 	return true
-}
-
-// sorted returns all units, the cheapest first.
-func (u *units) sorted() []int {
-	if u.order == nil {
-		u.order = make([]int, len(u.all))
-		for i := range u.order {
-			u.order[i] = i
-		}
-		slices.SortFunc(u.order, func(a, b int) int { return victims.CompareUnits(&u.costs[a], &u.costs[b]) })
-	}
-	return u.order
 }

@@ -22,15 +22,16 @@ const (
 
 // applies reports whether the rule allows to look for victims in a job, whatever the amounts.
 func (r Rule) applies(a *asker, victim *api.JobInfo) bool {
-	switch r {
-	case Preempt:
-		return victim.Queue == a.job.Queue && victim.UID != a.job.UID && victim.Priority < a.job.Priority
-	case Reclaim:
-		queue := a.Session.Queues[victim.Queue]
-		return victim.Queue != a.job.Queue && queue != nil && queue.Reclaimable()
-	default:
-		return false
+	return victim.UID != a.job.UID && (r == Reclaim || victim.Priority < a.job.Priority)
+}
+
+// appliesTo reports whether the rule allows to evict a pod that is charged to a queue, which may be another one than that of its job.
+func (r Rule) appliesTo(a *asker, charged ledger.QueueID) bool {
+	if r == Preempt {
+		return charged == a.queue
 	}
+	queue := a.Session.Queues[api.QueueID(a.Snapshot.Ledger.Name(charged))]
+	return charged != a.queue && queue != nil && queue.Reclaimable()
 }
 
 // justified reports whether the asker may evict a unit, given the ledger without all victims: of something that is short, and

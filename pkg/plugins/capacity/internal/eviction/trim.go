@@ -10,7 +10,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // maxReplays bounds how often nodes are tried for pods, to find victims that can stay.
@@ -117,7 +117,7 @@ func (p *planning) replay(steps []step, evicted []int, nodes []*api.NodeInfo, tr
 // fits reports whether a pod fits on a node without these units.
 func (p *planning) fits(task *api.TaskInfo, node *api.NodeInfo, set []int) bool {
 	pod, err := p.Snapshot.PodOf(task)
-	if err != nil || p.Session.PrePredicateFn(task) != nil {
+	if err != nil || p.prepare(task) != nil {
 		return false
 	}
 	return p.ask(task, pod, node).enough(set)

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/victims"
+	"github.com/devicequota/devicequota/pkg/victims"
 )
 
 // unit is pods that are evicted together: a pod, pods that share a claim, or a whole gang.
@@ -87,7 +87,7 @@ func (a *asker) candidate(task *api.TaskInfo) *demand.Pod {
 		return nil
 	}
 	pod, err := a.Snapshot.PodOf(task)
-	if err != nil {
+	if err != nil || !a.rule.appliesTo(a, pod.Queue) {
 		return nil
 	}
 	return pod
@@ -212,4 +212,16 @@ func (a *asker) excess(u *unit) float64 {
 		}
 	}
 	return most
+}
+
+// sorted returns all units, the cheapest first.
+func (u *units) sorted() []int {
+	if u.order == nil {
+		u.order = make([]int, len(u.all))
+		for i := range u.order {
+			u.order[i] = i
+		}
+		slices.SortFunc(u.order, func(a, b int) int { return victims.CompareUnits(&u.costs[a], &u.costs[b]) })
+	}
+	return u.order
 }

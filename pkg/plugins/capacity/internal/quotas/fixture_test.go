@@ -26,7 +26,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/client/clientset/versioned/fake"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
 var queuesResource = schedulingv1beta1.SchemeGroupVersion.WithResource("queues")
@@ -167,18 +167,18 @@ func (f *fixture) patch(action clienttesting.Action) (bool, runtime.Object, erro
 }
 
 // session delivers the queue to the cache and asks what holds.
-func (f *fixture) session() (Quotas, report.Problems) {
+func (f *fixture) session() (Quotas, mistakes.Problems) {
 	f.Helper()
 	f.check(f.read.Add(f.served()))
 	return f.again()
 }
 
 // again asks what holds before the cache reads the queue anew.
-func (f *fixture) again() (Quotas, report.Problems) {
+func (f *fixture) again() (Quotas, mistakes.Problems) {
 	f.Helper()
 	quotas, err := f.Of("q", "1", f.dimensions)
 	f.check(err)
-	problems := report.Problems{}
+	problems := mistakes.Problems{}
 	quotas.Report(problems, "q")
 	return quotas, problems
 }
@@ -226,7 +226,7 @@ func (f *fixture) expect(when, want string, reasons ...string) {
 		f.Errorf("%s: %q holds, want %q", when, strings.Join(got, " "), want)
 	}
 	for _, reason := range reasons {
-		if problems[report.Problem{Queue: "q", Reason: reason}] == "" {
+		if problems[mistakes.Problem{Queue: "q", Reason: reason}] == "" {
 			f.Errorf("%s: no problem %s, but %v", when, reason, problems)
 		}
 	}

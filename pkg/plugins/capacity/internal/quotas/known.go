@@ -3,6 +3,7 @@
 package quotas
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -37,7 +38,9 @@ type knownQuotas struct {
 	// devicesErr and lastErr say why spec.dra and the annotation with the last valid quotas are invalid. CardErrs says that of
 	// each of quota.CardAnnotations.
 	devicesErr, lastErr error
-	cardErrs            [len(quota.CardAnnotations)]error
+	// keysErr says why quotas in the form of Volcano 1.15 are invalid while their last valid values hold.
+	keysErr  error
+	cardErrs [len(quota.CardAnnotations)]error
 	// writeErr is why the last write of the annotation, or of a quota that was lost, failed.
 	writeErr error
 }
@@ -46,7 +49,7 @@ type knownQuotas struct {
 func sameQuotas(a, b *schedulingv1beta1.Queue) bool {
 	return a == b || a.Generation == b.Generation && sameCards(a, b) &&
 		a.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] == b.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] &&
-		equality.Semantic.DeepEqual(a.Spec.DRA, b.Spec.DRA)
+		equality.Semantic.DeepEqual(a.Spec.DRA, b.Spec.DRA) && equality.Semantic.DeepEqual(quota.KeysOf(a), quota.KeysOf(b))
 }
 
 func sameCards(a, b *schedulingv1beta1.Queue) bool {
@@ -69,6 +72,8 @@ func (k *knownQuotas) read(object *schedulingv1beta1.Queue, dimensions *ledger.D
 	}
 	k.readCards(dimensions)
 	k.readDevices(dimensions, begun)
+	k.readKeys()
+	k.devices, _ = quota.Devices(k.last.queue(), dimensions)
 	if k.absence != nil || k.devicesErr != nil {
 		return
 	}
@@ -132,15 +137,28 @@ func (k *knownQuotas) readDevices(dimensions *ledger.Dimensions, begun int) {
 		return
 	}
 	k.absence = nil
-	devices, err := quota.Devices(k.object, dimensions)
-	if err != nil {
+	if _, err := quota.DevicesInField(k.object, dimensions); err != nil {
 		k.devicesErr = err
 		return
 	}
 	if !limitsDevices(dra) {
 		dra = nil
 	}
-	k.devices, k.last.DRA, k.seen, k.lastErr = devices, dra, true, nil
+	k.last.DRA, k.seen, k.lastErr = exact(dra), true, nil
+}
+
+// readKeys takes over quotas of devices in the form of Volcano 1.15. If they are invalid, their last valid values hold.
+func (k *knownQuotas) readKeys() {
+	k.keysErr = nil
+	keys := quota.KeysOf(k.object)
+	switch _, err := keys.Limits(&ledger.Dimensions{}); {
+	case err == nil:
+		k.last.Keys = keys
+	case k.last.Keys != nil:
+		k.keysErr = err
+	default:
+		k.devicesErr = errors.Join(k.devicesErr, err)
+	}
 }
 
 // readWithout reads a queue without spec.dra.
@@ -161,7 +179,8 @@ func (k *knownQuotas) readWithout(begun int) {
 
 // drop forgets the quota of devices, because somebody removed it on purpose.
 func (k *knownQuotas) drop() {
-	k.absence, k.last.DRA, k.devices = nil, nil, quota.Limits{}
+	k.absence, k.last.DRA = nil, nil
+	k.devices, _ = quota.Devices(k.last.queue(), k.dimensions)
 	k.renewLast()
 }
 

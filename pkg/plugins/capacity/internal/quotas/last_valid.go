@@ -24,6 +24,8 @@ type lastValid struct {
 	Generation int64 `json:"generation"`
 	// DRA is spec.dra. It is nil if the queue limits no devices.
 	DRA *schedulingv1beta1.DRAQuota `json:"dra,omitempty"`
+	// Keys are the quotas of devices in the form of Volcano 1.15. It is nil if the queue has none.
+	Keys *quota.DeviceKeys `json:"keys,omitempty"`
 	// Cards is the annotation volcano.sh/card.quota. It is nil if the queue does not have the annotation.
 	Cards *string `json:"cards,omitempty"`
 	// CardsDeserved is the annotation volcano.sh/card.deserved, and CardsGuarantee is volcano.sh/card.guarantee.
@@ -39,6 +41,9 @@ func (l *lastValid) cards() [len(quota.CardAnnotations)]**string {
 // queue returns a queue that has these quotas.
 func (l *lastValid) queue() *schedulingv1beta1.Queue {
 	queue := &schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{DRA: l.DRA}}
+	if l.Keys != nil {
+		queue.Spec.Capability, queue.Spec.Deserved, queue.Spec.Guarantee.Resource = l.Keys.Capability, l.Keys.Deserved, l.Keys.Guarantee
+	}
 	queue.Annotations = map[string]string{}
 	for i, value := range l.cards() {
 		if *value != nil {
@@ -50,7 +55,7 @@ func (l *lastValid) queue() *schedulingv1beta1.Queue {
 
 // text returns the value of the annotation, which is empty if the queue has no quota.
 func (l lastValid) text() string {
-	if l.DRA == nil && l.Cards == nil && l.CardsDeserved == nil && l.CardsGuarantee == nil {
+	if l.DRA == nil && l.Keys == nil && l.Cards == nil && l.CardsDeserved == nil && l.CardsGuarantee == nil {
 		return ""
 	}
 	text, err := json.Marshal(l)
@@ -71,6 +76,22 @@ func readLastValid(text string) (lastValid, error) {
 		return lastValid{}, errMalformed
 	}
 	return l, nil
+}
+
+// exact returns a quota of devices that does not change when it is written as JSON and read again.
+func exact(dra *schedulingv1beta1.DRAQuota) *schedulingv1beta1.DRAQuota {
+	if dra == nil {
+		return nil
+	}
+	dra = dra.DeepCopy()
+	for _, quotas := range []schedulingv1beta1.DeviceQuotas{dra.Capability, dra.Deserved, dra.Guarantee} {
+		for _, class := range quotas {
+			for name, quantity := range class.Capacity {
+				class.Capacity[name] = quota.Exact(quantity)
+			}
+		}
+	}
+	return dra
 }
 
 // limitsDevices reports whether spec.dra limits anything. An empty spec.dra does not.

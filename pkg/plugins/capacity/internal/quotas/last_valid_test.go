@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
 const deserved, guarantee = schedulingv1beta1.CardDeservedAnnotation, schedulingv1beta1.CardGuaranteeAnnotation
@@ -85,7 +88,7 @@ func TestCardQuotasThatCannotBeRead(t *testing.T) {
 		if strings.Join(got, " ") != step.want || quotas.ListsCards != (step.quota != "") {
 			t.Errorf("%s: %v, a list: %t", step.name, got, quotas.ListsCards)
 		}
-		if message := problems[report.Problem{Queue: "q", Reason: report.QuotaNotReadReason}]; !strings.Contains(message, step.problem) || step.problem == "" && message != "" {
+		if message := problems[mistakes.Problem{Queue: "q", Reason: mistakes.QuotaNotReadReason}]; !strings.Contains(message, step.problem) || step.problem == "" && message != "" {
 			t.Errorf("%s: problem %q, want %q", step.name, message, step.problem)
 		}
 	}
@@ -118,10 +121,10 @@ func TestCardsThatAQueueIsOwedAndThatCannotBeRead(t *testing.T) {
 		}
 		var reasons []string
 		if step.problem != "" {
-			reasons = []string{report.QuotaNotReadReason}
+			reasons = []string{mistakes.QuotaNotReadReason}
 		}
 		f.expect(step.name, step.want, reasons...)
-		message := problems[report.Problem{Queue: "q", Reason: report.QuotaNotReadReason}]
+		message := problems[mistakes.Problem{Queue: "q", Reason: mistakes.QuotaNotReadReason}]
 		if !strings.Contains(message, step.problem) || step.unlike != "" && strings.Contains(message, step.unlike) {
 			t.Errorf("%s: problem %q, want %q", step.name, message, step.problem)
 		}
@@ -133,7 +136,7 @@ func TestTheRecordOfAnOlderVersionIsRead(t *testing.T) {
 	f := newFixture(t)
 	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, `{"uid":"1","generation":1,"cards":"{\"A\": 4}"}`)
 	f.setCards("invalid")
-	f.expect("after an upgrade", "A=4", report.QuotaNotReadReason)
+	f.expect("after an upgrade", "A=4", mistakes.QuotaNotReadReason)
 }
 
 // TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField: that would drop spec.dra for good, too.
@@ -164,7 +167,44 @@ func TestQuotasAreTheSameInOtherDimensions(t *testing.T) {
 	f.dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "first"})
 	f.expect("in other dimensions", all)
 	f.setCards("invalid")
-	f.expect("when the quota of cards is invalid", all, report.QuotaNotReadReason)
+	f.expect("when the quota of cards is invalid", all, mistakes.QuotaNotReadReason)
 	f.dimensions = &ledger.Dimensions{}
-	f.expect("in other dimensions once more", all, report.QuotaNotReadReason)
+	f.expect("in other dimensions once more", all, mistakes.QuotaNotReadReason)
+}
+
+// TestDeviceKeysThatCannotBeRead: the last valid values hold; a queue that never had any may use no device.
+func TestDeviceKeysThatCannotBeRead(t *testing.T) {
+	f := newFixture(t)
+	for _, step := range []struct {
+		name, key, quantity, want, problem string
+		restart, noDevices                 bool
+	}{
+		{name: "never a valid one", key: "deviceclass/h100", quantity: "-1", problem: "its spec.capability[deviceclass/h100] is -1: set it to a whole number of devices, zero or more", noDevices: true},
+		{name: "a valid one", key: "deviceclass/h100", quantity: "8", want: "h100=8"},
+		{name: "an invalid one", key: "deviceclass/", quantity: "8", want: "h100=8", problem: "names no DeviceClass"},
+		{name: "the scheduler restarts", key: "deviceclass/", quantity: "8", want: "h100=8", problem: "until then, the last valid values of such keys hold", restart: true},
+		{name: "a removal"},
+	} {
+		f.edit(func(q *schedulingv1beta1.Queue) {
+			q.Spec.Capability = nil
+			if step.key != "" {
+				q.Spec.Capability = corev1.ResourceList{corev1.ResourceName(step.key): resource.MustParse(step.quantity)}
+			}
+		})
+		if step.restart {
+			f.restart()
+		}
+		f.settle()
+		quotas, problems := f.session()
+		var got []string
+		for _, e := range quotas.Devices.Capability {
+			got = append(got, f.dimensions.Dimension(e.Dimension).Name+"="+e.Amount.String())
+		}
+		if strings.Join(got, " ") != step.want || (quotas.DevicesErr != nil) != step.noDevices {
+			t.Errorf("%s: %v (%v), want %s", step.name, got, quotas.DevicesErr, step.want)
+		}
+		if message := problems[mistakes.Problem{Queue: "q", Reason: mistakes.QuotaNotReadReason}]; !strings.Contains(message, step.problem) || step.problem == "" && message != "" {
+			t.Errorf("%s: problem %q, want %q", step.name, message, step.problem)
+		}
+	}
 }

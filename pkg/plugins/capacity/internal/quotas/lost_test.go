@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
 const (
-	missing            = report.QuotaFieldMissingReason
-	unconfirmedRemoval = report.QuotaRemovalUnconfirmedReason
+	missing            = mistakes.QuotaFieldMissingReason
+	unconfirmedRemoval = mistakes.QuotaRemovalUnconfirmedReason
 	restored           = "Normal QuotaRestored The scheduler restored the queue's spec.dra, which was lost while the Queue CRD in the cluster did not have the field"
 )
 
@@ -57,7 +57,7 @@ func TestACRDWithoutTheFieldIsReportedBeforeTheQueueIsReadAnew(t *testing.T) {
 	f := withQuota(t)
 	f.stock = true
 	f.probe(t.Context())
-	if _, problems := f.again(); problems[report.Problem{Queue: "q", Reason: missing}] == "" {
+	if _, problems := f.again(); problems[mistakes.Problem{Queue: "q", Reason: missing}] == "" {
 		t.Errorf("problems %v", problems)
 	}
 }
@@ -181,7 +181,7 @@ func TestALastValidQuotaThatCannotBeReadRefusesDevices(t *testing.T) {
 	f.writeStatus()
 	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, `{"dra": 8}`)
 	f.restart()
-	f.expect("after the restart", "refused", report.QuotaNotReadReason)
+	f.expect("after the restart", "refused", mistakes.QuotaNotReadReason)
 	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, "")
 	f.expect("after the annotation was deleted", "")
 }
@@ -210,7 +210,7 @@ func TestAQuotaThatCannotBeWrittenHoldsAndIsReported(t *testing.T) {
 	f.setDevices(8)
 	f.session()
 	f.background()
-	f.expect("without permission", "h100=8", report.QuotaNotSavedReason)
+	f.expect("without permission", "h100=8", mistakes.QuotaNotSavedReason)
 	f.forbidden = false
 	f.work.Add("q")
 	f.background()
@@ -225,6 +225,6 @@ func TestAQueueThatIsCreatedWithTheAnnotationOfAnotherOne(t *testing.T) {
 	f.edit(func(q *schedulingv1beta1.Queue) { q.Spec.DRA, q.Generation = nil, 1 }) // the generation is 2 then
 	f.restart()
 	f.settle()
-	f.expect("when the API server serves the field", "h100=8", report.QuotaRemovalUnconfirmedReason)
+	f.expect("when the API server serves the field", "h100=8", mistakes.QuotaRemovalUnconfirmedReason)
 	f.expectStored("nothing is restored", -1)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
@@ -22,11 +22,11 @@ type Quotas struct {
 	Cards      quota.Limits
 	ListsCards bool
 	// problems add what is wrong to the problems of a queue.
-	problems []func(report.Problems, string)
+	problems []func(mistakes.Problems, string)
 }
 
 // Report adds what is wrong with the quotas of a queue to the problems of a session.
-func (q *Quotas) Report(problems report.Problems, queue string) {
+func (q *Quotas) Report(problems mistakes.Problems, queue string) {
 	for _, add := range q.problems {
 		add(problems, queue)
 	}
@@ -46,12 +46,15 @@ func (k *knownQuotas) quotas(s *schema) Quotas {
 	}
 	if err := k.devicesErr; err != nil {
 		q.Devices = quota.Limits{}
-		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.QuotaNotRead(queue, err) })
+		q.problems = append(q.problems, func(ps mistakes.Problems, queue string) { ps.QuotaNotRead(queue, err) })
+	}
+	if err := k.keysErr; err != nil {
+		q.problems = append(q.problems, func(ps mistakes.Problems, queue string) { ps.DeviceKeysNotRead(queue, err) })
 	}
 	for i, err := range k.cardErrs {
 		if err != nil {
 			lastHolds := k.cards[i] != nil
-			q.problems = append(q.problems, func(ps report.Problems, queue string) {
+			q.problems = append(q.problems, func(ps mistakes.Problems, queue string) {
 				ps.CardsNotRead(queue, quota.CardAnnotations[i], err, lastHolds)
 			})
 		}
@@ -59,29 +62,29 @@ func (k *knownQuotas) quotas(s *schema) Quotas {
 	switch {
 	case k.last.DRA != nil && s.lacks():
 		// The informer may still have the queue as it was: the API server ends watches only minutes after a change of a CRD.
-		q.problems = append(q.problems, report.Problems.QuotaFieldMissing)
+		q.problems = append(q.problems, mistakes.Problems.QuotaFieldMissing)
 	case k.absence != nil:
 		if add := k.absence.problem(s); add != nil {
 			q.problems = append(q.problems, add)
 		}
 	}
 	if err := k.writeErr; err != nil {
-		q.problems = append(q.problems, func(ps report.Problems, queue string) { ps.QuotaNotSaved(queue, err) })
+		q.problems = append(q.problems, func(ps mistakes.Problems, queue string) { ps.QuotaNotSaved(queue, err) })
 	}
 	return q
 }
 
 // problem returns what people must know about an absence, if the API server serves the field or nobody knows. It is nil while the
 // answer is about to come.
-func (a *absence) problem(s *schema) func(report.Problems, string) {
+func (a *absence) problem(s *schema) func(mistakes.Problems, string) {
 	switch {
 	case a.verdict == lost && s.servesSince(a.since):
-		return report.Problems.QuotaBeingRestored
+		return mistakes.Problems.QuotaBeingRestored
 	case a.verdict == unclear:
-		return report.Problems.QuotaRemovalUnclear
+		return mistakes.Problems.QuotaRemovalUnclear
 	case s.err != nil:
 		err := s.err
-		return func(ps report.Problems, queue string) { ps.QuotaRemovalUnconfirmed(queue, err) }
+		return func(ps mistakes.Problems, queue string) { ps.QuotaRemovalUnconfirmed(queue, err) }
 	default:
 		return nil
 	}

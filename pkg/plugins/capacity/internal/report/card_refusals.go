@@ -5,6 +5,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // NoNodeForOtherCards refuses a pod that may choose among cards: the quota does not allow some of them, and no node
@@ -21,5 +23,5 @@ type NoNodeForOtherCards struct {
 // which is shortened.
 func (n NoNodeForOtherCards) Message() string {
 	nodes := strings.ReplaceAll(n.Nodes, n.Refusal.String(), fmt.Sprintf("no quota for <%s>", n.Dimension))
-	return fmt.Sprintf("%s; there is quota for %s, but no node for the pod: %s", n.QuotaExceeded.Message(), list(n.Others), nodes)
+	return fmt.Sprintf("%s; there is quota for %s, but no node for the pod: %s", n.QuotaExceeded.Message(), refusals.List(n.Others), nodes)
 }

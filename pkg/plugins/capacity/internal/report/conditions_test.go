@@ -21,6 +21,8 @@ import (
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcfake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // addPod adds a pod that waits to a job.
@@ -137,7 +139,7 @@ func (f *fixture) withStatus(pods, groups []runtime.Object) (*fake.Clientset, *v
 func (f *fixture) eventually(what string, want string, got func(context.Context) string) {
 	f.Helper()
 	last := ""
-	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(f.Context(), time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		last = got(ctx)
 		return last == want, nil
 	})
@@ -259,7 +261,7 @@ func TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo(t *testing.T) {
 func TestAPodGroupThatSaysWhichQueueIsMissingIsLeftAlone(t *testing.T) {
 	f := newFixture(t)
 	_, volcano := f.withStatus(nil, nil)
-	message := QueueMissing{Queue: "gone"}.Message()
+	message := refusals.QueueMissing{Queue: "gone"}.Message()
 	said := &vcv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "said", UID: "said"}, Spec: vcv1beta1.PodGroupSpec{Queue: "gone"}}
 	said.Status.Conditions = []vcv1beta1.PodGroupCondition{
 		{Type: vcv1beta1.PodGroupConditionType(WaitingCondition), Status: corev1.ConditionTrue, Reason: "QueueNotFound", Message: message},

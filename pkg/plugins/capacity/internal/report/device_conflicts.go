@@ -5,19 +5,16 @@ package report
 import (
 	"fmt"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-var devicesAllocatedTwice = promauto.NewGauge(prometheus.GaugeOpts{
-	Name: "volcano_devices_allocated_twice",
-	Help: "Number of devices that several ResourceClaims have beyond what sharing allows",
-})
+var devicesAllocatedTwice = promauto.NewGauge(metric.DevicesAllocatedTwice.GaugeOpts())
 
 // DeviceConflicts writes an event on each claim of a new conflict, and counts the devices.
 func (r *Reporter) DeviceConflicts(conflicts []dra.Conflict) {

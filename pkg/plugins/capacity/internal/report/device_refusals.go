@@ -8,6 +8,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // Unplaceable refuses a pod because of a claim that no node can serve.
@@ -51,7 +52,7 @@ func (SearchUnfinished) Reason() string { return TaskRequestFailedReason }
 // Message implements Refusal.
 func (s SearchUnfinished) Message() string {
 	return fmt.Sprintf("The scheduler did not try all devices that the pod may get: ResourceClaims %s have <%d> requests and alternatives with too many combinations, and none of those that were tried is free and within the quota: use fewer alternatives, or more pods with fewer claims each",
-		list(s.Claims), s.Requests)
+		refusals.List(s.Claims), s.Requests)
 }
 
 // DeviceAllocatedTwice refuses a pod whose claim has a device that another claim has, too.
@@ -67,6 +68,17 @@ func (DeviceAllocatedTwice) Reason() string { return DeviceAllocatedTwiceReason 
 // Message implements Refusal.
 func (d DeviceAllocatedTwice) Message() string {
 	return fmt.Sprintf("ResourceClaim %s cannot be used: %s. It gets other devices if no other pod uses it; otherwise, delete the pods that use it", d.Claim, d.Conflict)
+}
+
+// DevicesNotReady refuses a pod whose claim has devices that do not get ready (KEP-5007).
+type DevicesNotReady struct{ Err error }
+
+// Reason implements Refusal.
+func (DevicesNotReady) Reason() string { return DevicesNotReadyReason }
+
+// Message implements Refusal.
+func (d DevicesNotReady) Message() string {
+	return d.Err.Error() + ". The claim gets other devices if no other pod uses it; otherwise, delete the pods that use it"
 }
 
 // UnknownCapacity refuses a claim that asks for a capacity that no device has.
@@ -108,7 +120,7 @@ func (i InsufficientDevices) Message() string {
 	for _, h := range i.AtRoot {
 		holders = append(holders, fmt.Sprintf("%d of %s by %s", h.Count, h.Class, h.Who))
 	}
-	return message + " Devices that are held by no known queue, and charged to queue <root>: " + list(holders)
+	return message + " Devices that are held by no known queue, and charged to queue <root>: " + refusals.List(holders)
 }
 
 // CapacityInUseUnknown refuses devices of a class whose capacity a queue limits, because another claim holds a

@@ -4,8 +4,10 @@ package report
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/metric"
 )
 
 // amountOf returns the value of a series; false if there is no series for the queue and the dimension.
@@ -15,6 +17,10 @@ type amountOf func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amoun
 type dimensionGauge struct {
 	vector *prometheus.GaugeVec
 	value  amountOf
+}
+
+func gaugeVector(m metric.Metric) *prometheus.GaugeVec {
+	return promauto.NewGaugeVec(m.GaugeOpts(), m.Labels)
 }
 
 // dimensionValue is the value of a series, not set if there is no series.
@@ -82,7 +88,7 @@ func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue l
 			}
 			*now, changed = dimensionValue{amount, set}, true
 			if labels := labelsOf(name, dimension); set {
-				gauges[i].vector.WithLabelValues(labels...).Set(amount.Float(whole))
+				gauges[i].vector.WithLabelValues(labels...).Set(amount.Float(ledger.Whole))
 			} else {
 				gauges[i].vector.DeleteLabelValues(labels...)
 			}
@@ -90,9 +96,6 @@ func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue l
 	}
 	return changed
 }
-
-// whole is one unit of a dimension in billionths.
-const whole = 1_000_000_000
 
 // deleteDimensions deletes the series of a queue that is gone.
 func deleteDimensions(queue string) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/metric"
 )
 
 // Reasons of the events on pods that are evicted.
@@ -29,17 +30,9 @@ const (
 	Preempt Action = "preempt"
 )
 
-var evictions = promauto.NewCounterVec(prometheus.CounterOpts{
-	Name: "volcano_queue_evictions_total",
-	Help: "Number of pods that were evicted so that another pod starts, by action, queue of the evicted pod, and queue of the other pod",
-}, []string{"action", "queue", "for_queue"})
+var evictions = promauto.NewCounterVec(metric.QueueEvictions.CounterOpts(), metric.QueueEvictions.Labels)
 
-// promiseDuration has buckets from half a second, in which pods without a grace period leave, to more than an hour.
-var promiseDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
-	Name:    "volcano_eviction_promise_duration_seconds",
-	Help:    "Seconds from when evictions promise a node to a pod until the pod is bound to a node, by action",
-	Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
-}, []string{"action"})
+var promiseDuration = promauto.NewHistogramVec(metric.EvictionPromiseDuration.HistogramOpts(), metric.EvictionPromiseDuration.Labels)
 
 // Eviction says why a pod is evicted.
 type Eviction interface {

@@ -3,24 +3,18 @@
 package report
 
 import (
-	"fmt"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/metric"
 )
 
 // QuotaRestoredReason is the reason of the event on a queue whose spec.dra the scheduler has restored.
 const QuotaRestoredReason = "QuotaRestored"
 
 // quotaFieldServed has no value until the first answer of the API server.
-var quotaFieldServed = promauto.NewGaugeVec(prometheus.GaugeOpts{
-	Name: "volcano_queue_quota_field_served",
-	Help: "1 if the API server serves the field spec.dra of queues, 0 if the Queue CRD lacks it",
-}, nil)
+var quotaFieldServed = gaugeVector(metric.QuotaFieldServed)
 
 // QuotaFieldServed publishes whether the API server serves spec.dra of queues.
 func QuotaFieldServed(served bool) {
@@ -29,37 +23,6 @@ func QuotaFieldServed(served bool) {
 		value = 1
 	}
 	quotaFieldServed.WithLabelValues().Set(value)
-}
-
-// QuotaFieldMissing adds that spec.dra of a queue is missing because the CRD lacks the field.
-func (ps Problems) QuotaFieldMissing(queue string) {
-	ps.add(queue, QuotaFieldMissingReason, "The Queue CRD in the cluster has no field spec.dra, so that the queue's quota of devices cannot be read: apply config/crd/scheduling.volcano.sh_queues.yaml again; until then, its last valid quota holds")
-}
-
-// QuotaBeingRestored adds that spec.dra of a queue was lost, and that the CRD has the field again.
-func (ps Problems) QuotaBeingRestored(queue string) {
-	ps.add(queue, QuotaFieldMissingReason, "The queue's spec.dra is missing because the Queue CRD in the cluster did not have the field for a time: the scheduler restores it; until then, its last valid quota holds")
-}
-
-// QuotaRemovalUnclear adds that nobody knows whether spec.dra of a queue was removed on purpose.
-func (ps Problems) QuotaRemovalUnclear(queue string) {
-	ps.add(queue, QuotaRemovalUnconfirmedReason, fmt.Sprintf(
-		"The queue's spec.dra was removed or lost while no scheduler ran, and its last valid quota holds: set spec.dra or, if the queue should have no quota of devices, delete the annotation %s",
-		schedulingv1beta1.LastValidQuotaAnnotation))
-}
-
-// QuotaRemovalUnconfirmed adds that spec.dra of a queue is missing, and that an error prevents the scheduler from
-// finding out why.
-func (ps Problems) QuotaRemovalUnconfirmed(queue string, err error) {
-	ps.add(queue, QuotaRemovalUnconfirmedReason, fmt.Sprintf(
-		"The queue's spec.dra is missing, and its last valid quota holds until the API server confirms that it was removed on purpose: %v: check that the scheduler may create queues", err))
-}
-
-// QuotaNotSaved adds that a quota cannot be written to the queue: neither the last valid one to the annotation, nor one that was
-// lost.
-func (ps Problems) QuotaNotSaved(queue string, err error) {
-	ps.add(queue, QuotaNotSavedReason, fmt.Sprintf(
-		"The scheduler cannot write the last valid quota to the queue, so that it may be lost when the scheduler restarts: %v: check that the scheduler may patch queues, see config/rbac/scheduler.yaml", err))
 }
 
 // QuotaRestored writes an event on a queue whose spec.dra has been restored.

@@ -13,6 +13,8 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingscheme "volcano.sh/apis/pkg/apis/scheduling/scheme"
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // Stranded is a PodGroup whose queue does not exist, and its pods that wait for a node. No session has it. The objects
@@ -22,8 +24,8 @@ type Stranded struct {
 	Pods  []*corev1.Pod
 }
 
-// waits reports whether the PodGroup or one of its pods waits.
-func (s Stranded) waits() bool {
+// Waits reports whether the PodGroup or one of its pods waits.
+func (s Stranded) Waits() bool {
 	switch s.Group.Status.Phase {
 	case vcv1beta1.PodGroupRunning, vcv1beta1.PodGroupCompleted:
 		return len(s.Pods) > 0
@@ -37,9 +39,9 @@ func (s Stranded) waits() bool {
 func (r *Reporter) MissingQueues(stranded []Stranded) {
 	told := map[types.UID]string{}
 	for _, s := range stranded {
-		refusal := QueueMissing{Queue: s.Group.Spec.Queue}
+		refusal := refusals.QueueMissing{Queue: s.Group.Spec.Queue}
 		said := waitingOf(s.Group)
-		if !s.waits() {
+		if !s.Waits() {
 			if said != nil {
 				r.writeStranded(s.Group, clearWaiting)
 			}

@@ -5,11 +5,13 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // PodUnknown refuses a pod that joined the session too late.
@@ -34,20 +36,42 @@ func (u Uncountable) Reason() string {
 
 // Message implements Refusal.
 func (u Uncountable) Message() string {
-	return "The demand cannot be counted against the quota of the queue: " + u.Err.Error()
+	return refusals.Uncountable(u.Err)
 }
 
-// ExtendedResource refuses a pod that requests an extended resource that only a DeviceClass offers.
-// Volcano v1.14.1 cannot place such a pod: its own checks look for the resource among those that nodes have.
-type ExtendedResource struct{ demand.Extended }
+// EachWay refuses a pod that may get its extended resources in different ways, each of which is refused.
+type EachWay struct {
+	// Served has the resources that DRA serves in each way. Device plugins serve the others.
+	Served [][]corev1.ResourceName
+	// Refusals has why each way is refused.
+	Refusals []Refusal
+}
 
-// Reason implements Refusal.
-func (ExtendedResource) Reason() string { return TaskRequestFailedReason }
+// Reason implements Refusal. It is that of the preferred way.
+func (e EachWay) Reason() string { return e.Refusals[0].Reason() }
 
-// Message implements Refusal.
-func (e ExtendedResource) Message() string {
-	return fmt.Sprintf("The pod requests <%s>, which no node offers. DeviceClass %s offers it by dynamic resource allocation, where Volcano cannot place it: use a ResourceClaim of that class instead",
-		e.Resource, e.Class)
+// Message implements Refusal. Ways that are refused for the same reason are told once.
+func (e EachWay) Message() string {
+	first := e.Refusals[0].Message()
+	if !slices.ContainsFunc(e.Refusals, func(r Refusal) bool { return r.Message() != first }) {
+		return first
+	}
+	told := make([]string, len(e.Refusals))
+	for i, refusal := range e.Refusals {
+		told[i] = "on nodes " + where(e.Served[i]) + ": " + refusal.Message()
+	}
+	return "O" + strings.Join(told, "; ")[1:]
+}
+
+func where(served []corev1.ResourceName) string {
+	if len(served) == 0 {
+		return "with device plugins"
+	}
+	names := make([]string, len(served))
+	for i, name := range served {
+		names[i] = string(name)
+	}
+	return "where DRA serves " + strings.Join(names, " and ")
 }
 
 // CardUnnamed refuses a pod that requests a resource that stands for cards, in a queue that limits cards, while no

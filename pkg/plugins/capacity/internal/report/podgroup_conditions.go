@@ -11,6 +11,8 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // WaitingCondition is the type of the condition that says why a PodGroup, or some of its pods, wait. A PodGroup that does
@@ -41,7 +43,9 @@ func (r *Reporter) setWaiting(status *scheduling.PodGroupStatus, refusal Refusal
 }
 
 // waitingReason returns the reason of the condition.
-func waitingReason(refusal Refusal) string { return cmp.Or(refusal.Reason(), UnschedulableReason) }
+func waitingReason(refusal Refusal) string {
+	return cmp.Or(refusal.Reason(), refusals.UnschedulableReason)
+}
 
 // clearWaiting removes the condition from a PodGroup.
 func clearWaiting(status *scheduling.PodGroupStatus) {

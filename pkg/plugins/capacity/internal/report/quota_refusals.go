@@ -4,17 +4,11 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
-	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
-
-// maxListed bounds how many cards or holders of devices a message lists.
-const maxListed = 5
 
 // QuotaExceeded refuses what the quota of a queue, or of an ancestor, does not allow.
 type QuotaExceeded struct {
@@ -30,63 +24,36 @@ type QuotaExceeded struct {
 	OtherCards []string
 }
 
-// Reason implements Refusal.
-func (q QuotaExceeded) Reason() string {
-	switch d := q.Dimension; {
-	case d.Kind == ledger.Resource && d.Name == string(corev1.ResourceCPU):
-		return InsufficientCPUQuotaReason
-	case d.Kind == ledger.Resource && d.Name == string(corev1.ResourceMemory):
-		return InsufficientMemoryQuotaReason
-	case q.emptyCapability():
-		return EmptyQueueCapabilityReason
-	default:
-		return InsufficientScalarQuotaReason
-	}
+// quota is what the refusal says whatever is refused.
+func (q QuotaExceeded) quota() refusals.Quota {
+	return refusals.Quota{Refusal: q.Refusal, NoCardQuota: q.NoCardQuota, NoDeviceQuota: q.NoDeviceQuota}
 }
 
-func (q QuotaExceeded) emptyCapability() bool {
-	return q.Dimension.Kind == ledger.Card && q.NoCardQuota || q.NoDeviceQuota
-}
+// Reason implements Refusal.
+func (q QuotaExceeded) Reason() string { return q.quota().Reason() }
 
 // Message implements Refusal.
 func (q QuotaExceeded) Message() string {
-	message := q.String()
-	switch {
-	case q.NoDeviceQuota:
-		message += "; " + listClass
-	case q.emptyCapability():
-		message += "; the queue has no card quota: list the card in its annotation " + schedulingv1beta1.CardQuotaAnnotation
-	}
+	message := q.quota().Message()
 	if len(q.AskedFor) > 0 {
-		message += fmt.Sprintf("; the pod asks for devices of %s, and a device counts for every limited class that it matches", list(q.AskedFor))
+		message += fmt.Sprintf("; the pod asks for devices of %s, and a device counts for every limited class that it matches", refusals.List(q.AskedFor))
 	}
 	if len(q.OtherCards) > 0 {
-		message += "; nor is there quota for another card that the pod may get: " + list(q.OtherCards)
+		message += "; nor is there quota for another card that the pod may get: " + refusals.List(q.OtherCards)
 	}
 	return message
 }
-
-// listClass says what to do where a device quota is required.
-const listClass = "no queue on the way to the root lists the class, which deviceQuotaRequired demands: list it in spec.dra.capability of the queue or of a queue above it"
 
 // DevicesUnlisted refuses devices that count for no class that a queue on the way to the root lists, which is
 // required.
 type DevicesUnlisted struct{ Queue, Class string }
 
 // Reason implements Refusal.
-func (DevicesUnlisted) Reason() string { return EmptyQueueCapabilityReason }
+func (DevicesUnlisted) Reason() string { return refusals.EmptyQueueCapabilityReason }
 
 // Message implements Refusal.
 func (d DevicesUnlisted) Message() string {
-	return fmt.Sprintf("Queue <%s> has no quota for devices of class <%s>, nor for another class that such a device matches: %s", d.Queue, d.Class, listClass)
-}
-
-// list joins the first entries of a list and says how many more there are.
-func list(entries []string) string {
-	if more := len(entries) - maxListed; more > 0 {
-		return strings.Join(entries[:maxListed], ", ") + fmt.Sprintf(", and %d more", more)
-	}
-	return strings.Join(entries, ", ")
+	return fmt.Sprintf("Queue <%s> has no quota for devices of class <%s>, nor for another class that such a device matches: %s", d.Queue, d.Class, refusals.ListClass)
 }
 
 // ResourceUnknown refuses a pod or job that requests a resource which no node offers and no queue's quota lists.
@@ -96,10 +63,26 @@ type ResourceUnknown struct {
 }
 
 // Reason implements Refusal.
-func (ResourceUnknown) Reason() string { return InsufficientScalarQuotaReason }
+func (ResourceUnknown) Reason() string { return refusals.InsufficientScalarQuotaReason }
 
 // Message implements Refusal.
 func (r ResourceUnknown) Message() string {
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <0>: no node offers it, correct the name or add nodes",
-		r.Queue, r.Resource, r.Amount, r.Amount)
+	return refusals.ResourceUnknown(r.Queue, string(r.Resource), r.Amount)
+}
+
+// RefusedByQuota returns what the ledger refused, if that is why something waits, and nil otherwise. Of several ways of getting
+// extended resources, it is that of the preferred one.
+func RefusedByQuota(refusal Refusal) *ledger.Refusal {
+	switch r := refusal.(type) {
+	case QuotaExceeded:
+		return r.Refusal
+	case NoNodeForOtherCards:
+		return r.QuotaExceeded.Refusal
+	case ProtectedByGangs:
+		return RefusedByQuota(r.Refusal)
+	case EachWay:
+		return RefusedByQuota(r.Refusals[0])
+	default:
+		return nil
+	}
 }

@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
-
-// CannotReclaimReason is the reason of the event on a queue that holds less than it deserves, and cannot take back the rest.
-const CannotReclaimReason = "CannotReclaim"
 
 // WaitsForVictims refuses a pod that starts when the pods that were evicted for it have left their node.
 type WaitsForVictims struct {
@@ -29,7 +28,7 @@ func (w WaitsForVictims) Message() string {
 	if len(w.Pods) == 1 {
 		pods = "pod"
 	}
-	return fmt.Sprintf("Waits on node <%s> for %d %s to leave: %s", w.Node, len(w.Pods), pods, list(slices.Sorted(slices.Values(w.Pods))))
+	return fmt.Sprintf("Waits on node <%s> for %d %s to leave: %s", w.Node, len(w.Pods), pods, refusals.List(slices.Sorted(slices.Values(w.Pods))))
 }
 
 // ReclaimObstacle is why a queue cannot take back what it deserves.
@@ -59,7 +58,7 @@ type CannotReclaim struct {
 }
 
 // Reason implements Refusal.
-func (CannotReclaim) Reason() string { return CannotReclaimReason }
+func (CannotReclaim) Reason() string { return mistakes.CannotReclaimReason }
 
 // Message implements Refusal.
 func (c CannotReclaim) Message() string {
@@ -92,11 +91,4 @@ func (c CannotReclaim) protection() string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// CannotReclaim adds that a queue does not get what it deserves. Only the first dimension is reported.
-func (ps Problems) CannotReclaim(c CannotReclaim) {
-	if ps[Problem{Queue: c.Queue, Reason: CannotReclaimReason}] == "" {
-		ps.add(c.Queue, CannotReclaimReason, c.Message())
-	}
 }

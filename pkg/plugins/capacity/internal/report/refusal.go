@@ -2,6 +2,8 @@
 
 package report
 
+import "github.com/devicequota/devicequota/pkg/refusals"
+
 // Refusal says why a pod or a job waits.
 type Refusal interface {
 	// Reason is the reason of the event. It is empty for a refusal that needs no event, because the
@@ -18,15 +20,14 @@ type NodeRefusal struct {
 	Unresolvable bool
 }
 
-// Reasons of the events on pods and PodGroups that wait.
+// Reasons of the events on pods and PodGroups that wait, besides those of package refusals.
 const (
-	InsufficientCPUQuotaReason    = "InsufficientCPUQuota"
-	InsufficientMemoryQuotaReason = "InsufficientMemoryQuota"
-	InsufficientScalarQuotaReason = "InsufficientScalarQuota"
-	EmptyQueueCapabilityReason    = "EmptyQueueCapability"
-	DeviceAllocatedTwiceReason    = "DeviceAllocatedTwice"
-	InsufficientDevicesReason     = "InsufficientDevices"
-	TaskRequestFailedReason       = "GetTaskRequestResourceFailed"
-	UnschedulableReason           = "Unschedulable"
-	QueueNotFoundReason           = "QueueNotFound"
+	DeviceAllocatedTwiceReason = "DeviceAllocatedTwice"
+	DevicesNotReadyReason      = "DevicesNotReady"
+	InsufficientDevicesReason  = "InsufficientDevices"
+	TaskRequestFailedReason    = refusals.TaskRequestFailedReason
 )
+
+// BindingConditionsPendingReason is the reason of the event on a pod that waits for its devices before it is bound. Kube-scheduler
+// has the same.
+const BindingConditionsPendingReason = "BindingConditionsPending"

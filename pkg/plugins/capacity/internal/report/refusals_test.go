@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -67,11 +66,6 @@ func TestRefusals(t *testing.T) {
 			DevicesUnlisted{"q", "gpu"}, "EmptyQueueCapability",
 			"Queue <q> has no quota for devices of class <gpu>, nor for another class that such a device matches: no queue on the way to the root lists the class, which deviceQuotaRequired demands: list it in spec.dra.capability of the queue or of a queue above it",
 		},
-		{QueueMissing{"q"}, "QueueNotFound", "Queue <q> does not exist: create the queue, or submit the job to another one"},
-		{QueueNotOpen{"q", ""}, "", "Queue <q> takes no pods yet: Volcano's controllers have not opened it"},
-		{QueueNotOpen{"q", "Closing"}, "Unschedulable", `Queue <q> takes no pods: its state is "Closing", not Open`},
-		{QueueMisplaced{"q", "its parent is missing"}, "Unschedulable", "Queue <q> takes no pods: its parent is missing"},
-		{QueueHasChildren{"q"}, "Unschedulable", "Queue <q> takes no pods, because other queues are below it: use one of those"},
 		{PodUnknown{}, "", "The scheduler has not read the pod yet"},
 		{Uncountable{errors.New("why")}, "GetTaskRequestResourceFailed", "The demand cannot be counted against the quota of the queue: why"},
 		{
@@ -79,9 +73,10 @@ func TestRefusals(t *testing.T) {
 			"The demand cannot be counted against the quota of the queue: task t: the ResourceClaim for gpu has not been created from ResourceClaimTemplate ns/t yet",
 		},
 		{
-			ExtendedResource{demand.Extended{Resource: "example.com/gpu", Class: "h100"}}, "GetTaskRequestResourceFailed",
-			"The pod requests <example.com/gpu>, which no node offers. DeviceClass h100 offers it by dynamic resource allocation, where Volcano cannot place it: use a ResourceClaim of that class instead",
+			EachWay{[][]corev1.ResourceName{{"example.com/gpu"}, nil}, []Refusal{Unplaceable{errors.New("no devices")}, CardUnnamed{"example.com/gpu"}}}, "GetTaskRequestResourceFailed",
+			"On nodes where DRA serves example.com/gpu: no devices; on nodes with device plugins: The demand cannot be counted against the quota of the queue: it requests example.com/gpu, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product",
 		},
+		{EachWay{[][]corev1.ResourceName{{"example.com/gpu"}, nil}, []Refusal{PodUnknown{}, PodUnknown{}}}, "", "The scheduler has not read the pod yet"},
 		{
 			CardUnnamed{"nvidia.com/gpu"}, "GetTaskRequestResourceFailed",
 			"The demand cannot be counted against the quota of the queue: it requests nvidia.com/gpu, and no node's labels say which card that is: label the nodes, as with nvidia.com/gpu.product",

@@ -14,6 +14,8 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/queueusage"
 )
 
 // Reporter remembers what people have been told, so that it tells them news only. It outlives sessions
@@ -22,7 +24,7 @@ type Reporter struct {
 	// Recorder writes events.
 	Recorder record.EventRecorder
 	// Usage writes what queues use. It is nil if that is not written.
-	Usage *UsageWriter
+	Usage *queueusage.Writer
 	// Status writes conditions. If it is nil, upstream writes those of pods.
 	Status *StatusWriter
 	// Clock tells when a condition has changed.
@@ -38,19 +40,23 @@ type Reporter struct {
 	toldPods      map[api.TaskID]toldPod
 	toldJobs      map[api.JobID]string
 	toldMissing   map[types.UID]string
-	toldQueues    Problems
+	toldQueues    mistakes.Problems
 	toldNodes     map[string]string
 	toldConflicts map[string]bool
+	// toldContested has the classes that have been told which other class offers their extended resource.
+	toldContested map[types.UID]string
 	// toldUnattributed has the pods that have been told that they are charged to root.
 	toldUnattributed map[types.UID]bool
 	// toldReclaimFault is what the log says of the configuration. toldReclaimIdle says that the log says that reclaim has
 	// nothing to do.
-	toldReclaimFault ReclaimFault
+	toldReclaimFault mistakes.ReclaimFault
 	toldReclaimIdle  bool
 	// queues has what the metrics of each queue say, in these dimensions.
 	queues     map[string]*queueMetrics
 	dimensions *ledger.Dimensions
 	cards      cardTotals
+	// waitingPods is what the metric of pods that wait says.
+	waitingPods map[waitingKey]int
 }
 
 type podRefusal struct {
@@ -108,6 +114,19 @@ func (r *Reporter) Refused(id api.TaskID) bool {
 	return refused
 }
 
+// WhyPod returns why a pod was refused in this session, nil if it was not.
+func (r *Reporter) WhyPod(id api.TaskID) Refusal { return r.pods[id].refusal }
+
+// WhyJob returns why a job was not admitted in this session, or why one of its pods waits. It is nil if neither is known. The pod is
+// nil if the job was not admitted.
+func (r *Reporter) WhyJob(id api.JobID) (Refusal, *api.TaskInfo) {
+	if refusal, refused := r.jobs[id]; refused {
+		return refusal, nil
+	}
+	waiting := r.waiting[id]
+	return waiting.refusal, waiting.task
+}
+
 // RefuseJob notes why a job is not admitted to its queue.
 func (r *Reporter) RefuseJob(job *api.JobInfo, refusal Refusal) {
 	klog.V(3).InfoS("Job is not admitted to its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", refusal.Message())
@@ -152,6 +171,7 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 			r.explainPod(jobs[refused.task.Job], id, refused.message)
 		}
 	}
+	r.countWaiting(jobs)
 }
 
 // reportPod makes the PodScheduled condition of a pod say why it waits. Upstream makes the condition from
@@ -159,10 +179,13 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 // a session runs, upstream skips all pods of a task that has one. The refusal replaces what nodes
 // said, because it is more to the point.
 func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, refused podRefusal) {
+	job := jobs[refused.task.Job]
 	if !Waits(jobs, refused.task.Job, id) {
+		if job != nil && job.JobFitErrors == refused.message {
+			job.JobFitErrors = "" // the pod got a node after all
+		}
 		return
 	}
-	job := jobs[refused.task.Job]
 	job.NodesFitErrors[id] = api.NewFitErrors()
 	job.NodesFitErrors[id].SetError(refused.message)
 	r.tellPod(refused)

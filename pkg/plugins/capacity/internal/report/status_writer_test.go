@@ -31,7 +31,7 @@ func TestAWriteThatFailsIsLoggedOnce(t *testing.T) {
 	kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return failure != nil, nil, failure })
 	f.Status = newStatusWriter(kube, nil)
 	forbidden := apierrors.NewForbidden(corev1.Resource("pods"), "a", errors.New(`User "volcano-scheduler" cannot patch resource "pods/status"`))
-	const explained = `conditions of pods cannot be written: pods \"a\" is forbidden: User \"volcano-scheduler\" cannot patch resource \"pods/status\": allow it in the ClusterRole volcano-scheduler, as in config/rbac/scheduler.yaml`
+	const explained = `conditions of pods cannot be written: pods \"a\" is forbidden: User \"volcano-scheduler\" cannot patch resource \"pods/status\": allow it in the scheduler's ClusterRole (volcano-scheduler, or devicequota-scheduler of the Helm chart), as in config/rbac/scheduler.yaml`
 	for _, session := range []struct {
 		name    string
 		failure error

@@ -3,26 +3,21 @@
 package report
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/metric"
 )
 
 // ChargedToRootReason is the reason of the event on a pod that is charged to root, because nobody knows which queue it
 // came from.
 const ChargedToRootReason = "ChargedToRoot"
 
-var unattributedPods = promauto.NewGauge(prometheus.GaugeOpts{
-	Name: "volcano_unattributed_pods",
-	Help: "Number of running pods that are charged to queue root, because nobody knows which queue they came from",
-})
+var unattributedPods = promauto.NewGauge(metric.UnattributedPods.GaugeOpts())
 
-var unattributedClaims = promauto.NewGauge(prometheus.GaugeOpts{
-	Name: "volcano_unattributed_claims",
-	Help: "Number of allocated ResourceClaims that are charged to queue root, because nobody knows which queue they came from",
-})
+var unattributedClaims = promauto.NewGauge(metric.UnattributedClaims.GaugeOpts())
 
 // Unattributed is a pod that is charged to root, because nobody knows which queue it came from.
 type Unattributed struct {

@@ -20,7 +20,7 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
 	elastic := u.allocated.Beyond(l.minimum, l.elastic[:0])
 	inqueue := l.inqueue[:0]
 	if reserves(job, u.running) {
-		l.missing = l.minimum.Beyond(u.allocated, l.missing[:0])
+		l.missing = l.minimum.Beyond(demand.Sum(u.elsewhere, u.allocated), l.missing[:0])
 		inqueue = l.missing.Beyond(u.gated, inqueue)
 	}
 	l.elastic, l.inqueue = elastic, inqueue

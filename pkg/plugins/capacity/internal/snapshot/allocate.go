@@ -15,6 +15,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
+// PlaceOn returns the variant of a pod that counts on a node, and makes it count from now on. A pod without variants is its own. The
+// node is nil if the session lacks it.
+func (s *Snapshot) PlaceOn(pod *demand.Pod, node *api.NodeInfo) *demand.Pod {
+	if pod.Alternatives() == nil || node == nil {
+		return pod
+	}
+	return s.Place(pod, dra.Served(node.Node))
+}
+
 // AssignCards assigns the cards of its node to a pod that is being placed. They are charged by Allocate.
 func (s *Snapshot) AssignCards(pod *demand.Pod, task *api.TaskInfo) {
 	if pod.Cards == nil {

@@ -23,7 +23,7 @@ type Cache struct {
 	strays strays
 	// before is the ledger of the last session. It is nil in the first one.
 	before     *ledger.Ledger
-	mistakes   mistakes
+	mistakes   keptMistakes
 	notedNeeds notedNeeds
 	review     dimensionReview
 	lists      lists

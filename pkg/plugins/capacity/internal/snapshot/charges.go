@@ -24,6 +24,8 @@ type usage struct {
 	inLedger                  bool
 	allocated, request, gated ledger.Amounts
 	running                   int
+	// elsewhere is what pods have that are charged to other queues.
+	elsewhere ledger.Amounts
 	// claims says that some pod has claims, choosing that some pod waits for cards, and cards that some pod
 	// has cards.
 	claims, choosing, cards bool
@@ -93,10 +95,20 @@ func (s *Snapshot) chargeJob(job *api.JobInfo, reuse usage) usage {
 			s.misplace(pod)
 			continue
 		}
-		pod.Queue, pod.InLedger = u.queue, true
+		if queue, elsewhere := s.elsewhere(pod, task, job); elsewhere {
+			charged := s.chargeElsewhere(queue, pod, task)
+			u.running, u.elsewhere = u.running+charged.running, demand.Sum(u.elsewhere, charged.allocated)
+			continue
+		}
+		pod.Charge(u.queue, true)
 		if pod.HasClaims {
 			u.claims = true
 			s.consumers = append(s.consumers, consumer{task: task, pod: pod})
+		}
+		for _, variant := range pod.Alternatives() {
+			if u.choosing = true; variant.Cards != nil {
+				s.assignCards(variant, task) // an attempt to bind the pod may have failed
+			}
 		}
 		if pod.Cards != nil {
 			choosing, has := s.assignCards(pod, task)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // countCluster counts what there is to share: what the nodes have or, for a resource that the capability
@@ -17,7 +18,7 @@ import (
 func (s *Snapshot) countCluster() {
 	total := s.Total.Clone()
 	if root, found := s.Queues[RootQueue]; found && s.Hierarchy {
-		written := api.NewResource(root.Queue.Spec.Capability)
+		written := api.NewResource(quota.Resources(root.Queue.Spec.Capability))
 		if written.MilliCPU > 0 {
 			total.MilliCPU = written.MilliCPU
 		}
@@ -48,15 +49,15 @@ func (s *Snapshot) RootTotals() (deserved, guarantee *api.Resource) {
 	if !found || !s.Hierarchy {
 		return nil, nil
 	}
-	if deserved = api.NewResource(root.Queue.Spec.Deserved); deserved.IsEmpty() {
+	if deserved = api.NewResource(quota.Resources(root.Queue.Spec.Deserved)); deserved.IsEmpty() {
 		deserved = s.Total.Clone()
 	}
-	if guarantee = api.NewResource(root.Queue.Spec.Guarantee.Resource); !guarantee.IsEmpty() {
+	if guarantee = api.NewResource(quota.Resources(root.Queue.Spec.Guarantee.Resource)); !guarantee.IsEmpty() {
 		return deserved, guarantee
 	}
 	for _, queue := range s.Queues {
 		if queue.Name != RootQueue && parentOf(queue) == RootQueue {
-			guarantee.Add(api.NewResource(queue.Queue.Spec.Guarantee.Resource))
+			guarantee.Add(api.NewResource(quota.Resources(queue.Queue.Spec.Guarantee.Resource)))
 		}
 	}
 	return deserved, guarantee

@@ -9,6 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
@@ -16,14 +17,14 @@ import (
 // listClasses notes the classes that a queue lists in its quota of devices, and tells the queue what is to be known of
 // them.
 func (s *Snapshot) listClasses(queue string, devices *quota.Limits) {
-	var overlaps []string
-	for i, list := range []ledger.Amounts{devices.Capability, devices.Deserved, devices.Guarantee} {
+	var overlaps, listed []string
+	for _, list := range []ledger.Amounts{devices.Capability, devices.Deserved, devices.Guarantee} {
 		for _, e := range list {
 			d := s.Dimensions.Dimension(e.Dimension)
-			if d.Kind != ledger.DeviceCount || i > 0 && has(devices.Capability, e.Dimension) || i > 1 && has(devices.Deserved, e.Dimension) {
+			if d.Kind != ledger.DeviceCount && d.Kind != ledger.DeviceCapacity || slices.Contains(listed, d.Name) {
 				continue
 			}
-			s.limited[d.Name] = true
+			s.limited[d.Name], listed = true, append(listed, d.Name)
 			if others := s.Overlaps[d.Name]; len(others) > 0 {
 				overlaps = append(overlaps, s.overlapText(d.Name, others))
 			}
@@ -38,15 +39,11 @@ func (s *Snapshot) listClasses(queue string, devices *quota.Limits) {
 	}
 }
 
-func has(list ledger.Amounts, o ledger.Ordinal) bool {
-	return slices.ContainsFunc(list, func(e ledger.Entry) bool { return e.Dimension == o })
-}
-
 // overlapText writes the text for a class once in a session.
 func (s *Snapshot) overlapText(class string, others []string) string {
 	text, written := s.overlapTexts[class]
 	if !written {
-		text = report.Overlap{Class: class, Others: others}.String()
+		text = mistakes.Overlap{Class: class, Others: others}.String()
 		if s.overlapTexts == nil {
 			s.overlapTexts = map[string]string{}
 		}
@@ -91,15 +88,8 @@ func (s *Snapshot) RefuseUnlisted(queue ledger.QueueID, usage *dra.Usage) report
 		return nil
 	}
 	var class string
-	if s.Ledger.Limits(queue, ledger.DeviceCount) {
-		class = s.Counter.Claims.Unlisted(usage, func(class string) bool {
-			o, known := s.Dimensions.Known(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
-			if !known {
-				return false
-			}
-			_, _, listed := s.Ledger.Nearest(queue, o)
-			return listed
-		})
+	if s.limitsDevices(queue) {
+		class = s.Counter.Claims.Unlisted(usage, func(class string) bool { return s.Ledger.ListsClass(queue, class) })
 	} else {
 		for class = range usage.Classes {
 			break
@@ -129,7 +119,7 @@ func (s *Snapshot) RefuseUnlistedPod(queue ledger.QueueID, pod *demand.Pod) repo
 
 // RefuseUnlistedJob refuses the devices that a job needs where no queue on the way to the root lists any class.
 func (s *Snapshot) RefuseUnlistedJob(queue ledger.QueueID, needs demand.Needs) report.Refusal {
-	if !s.UnlistedOnPick() || s.Ledger.Limits(queue, ledger.DeviceCount) {
+	if !s.UnlistedOnPick() || s.limitsDevices(queue) {
 		return nil
 	}
 	lists := []ledger.Amounts{needs.Amounts}
@@ -149,13 +139,10 @@ func (s *Snapshot) RefuseUnlistedJob(queue ledger.QueueID, needs demand.Needs) r
 // noDeviceQuota reports whether a refusal is due to a class that no queue on the way to the root lists, which is
 // required.
 func (s *Snapshot) noDeviceQuota(queue ledger.QueueID, d ledger.Dimension) bool {
-	if !s.DeviceQuotaRequired || d.Kind != ledger.DeviceCount {
-		return false
-	}
-	o, known := s.Dimensions.Known(d)
-	if !known {
-		return true
-	}
-	_, _, listed := s.Ledger.Nearest(queue, o)
-	return !listed
+	return s.DeviceQuotaRequired && d.Kind == ledger.DeviceCount && !s.Ledger.ListsClass(queue, d.Name)
+}
+
+// limitsDevices reports whether the capability of the queue or of a queue above it lists any devices or capacities of them.
+func (s *Snapshot) limitsDevices(queue ledger.QueueID) bool {
+	return s.Ledger.Limits(queue, ledger.DeviceCount) || s.Ledger.Limits(queue, ledger.DeviceCapacity)
 }

@@ -22,6 +22,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 )
@@ -126,6 +127,6 @@ func podObject(name, node, requests string) *corev1.Pod {
 }
 
 func (f *fixture) take() *Snapshot {
-	f.cache.Configure(f.cache.Options(), func(corev1.ResourceName) string { return "" })
+	f.cache.Configure(f.cache.Options(), demand.Serving{})
 	return f.cache.Take(f.input)
 }

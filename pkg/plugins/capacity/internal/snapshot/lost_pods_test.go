@@ -18,7 +18,7 @@ func TestPodsThatLoseTheirJobAreFound(t *testing.T) {
 	}{
 		{"while the queue of others is misplaced", func(f *fixture) { f.queue("other", "nowhere") }},
 		{"while arguments change", func(f *fixture) {
-			f.cache.Configure(demand.Options{CardUnlimitedCPUMemory: true}, func(corev1.ResourceName) string { return "" })
+			f.cache.Configure(demand.Options{CardUnlimitedCPUMemory: true}, demand.Serving{})
 		}},
 		{"while dimensions are renewed", func(f *fixture) { f.cache.review.renew = true }},
 	} {

@@ -43,7 +43,7 @@ func (s *Snapshot) podsOf(job *api.JobInfo) demand.JobPods {
 	asks := false
 	for _, task := range job.Tasks {
 		pod := s.refresh(task)
-		asks = asks || pod.HasClaims || pod.Cards != nil
+		asks = asks || pod.MayGetDevices() || pod.Cards != nil
 	}
 	if !asks {
 		return demand.JobPods{}
@@ -69,7 +69,11 @@ func (s *Snapshot) jobPods(job *api.JobInfo) []demand.JobPod {
 	})
 	pods := make([]demand.JobPod, len(tasks))
 	for i, task := range tasks {
-		pods[i] = demand.JobPod{Pod: s.refresh(task), Allocated: api.AllocatedStatus(task.Status), Gated: task.SchGated}
+		pod := s.refresh(task)
+		pods[i] = demand.JobPod{
+			Pod: pod, Allocated: api.AllocatedStatus(task.Status), Gated: task.SchGated,
+			Elsewhere: pod.InLedger && s.Ledger.Name(pod.Queue) != string(job.Queue),
+		}
 	}
 	return pods
 }

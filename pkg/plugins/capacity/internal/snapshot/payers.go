@@ -4,9 +4,11 @@ package snapshot
 
 import (
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -25,7 +27,11 @@ func (s *Snapshot) chargeOrphanedClaims() {
 			allocated = append(allocated, object)
 		}
 	}
+	made := s.chargedBeforeMade()
 	for _, object := range allocated {
+		if owner := metav1.GetControllerOf(object); owner != nil && dra.IsExtended(object) && made[owner.UID] {
+			continue
+		}
 		claim := s.Counter.Claims.Of(object)
 		if s.ChargedOrReleasing(claim) || claim.Part.Is(nil) {
 			continue
@@ -38,6 +44,20 @@ func (s *Snapshot) chargeOrphanedClaims() {
 			s.unattributed[ledger.Holder(object.UID)] = true
 		}
 	}
+}
+
+// chargedBeforeMade returns the pods that are charged for an extended claim in memory. The claim may have been made since, with a UID
+// of its own, while this session was opened.
+func (s *Snapshot) chargedBeforeMade() map[types.UID]bool {
+	pods := map[types.UID]bool{}
+	for _, c := range s.consumers {
+		for _, claim := range c.pod.Claims {
+			if dra.InMemory(claim.Object) && s.ChargedOrReleasing(claim) {
+				pods[c.task.Pod.UID] = true
+			}
+		}
+	}
+	return pods
 }
 
 // chargeOrphan charges a claim that no pod of the session holds. If its devices are free soon, it counts as what releasing pods

@@ -16,9 +16,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// refresh returns the demand of a task's pod, after counting what has changed since the last session.
+// refresh returns the demand of a task's pod, after counting what has changed since the last session. Of a pod with variants, it
+// is the one that counts.
 func (s *Snapshot) refresh(task *api.TaskInfo) *demand.Pod {
 	pod := s.Known(task.Pod)
+	if pod == nil {
+		s.changed = append(s.changed, task)
+	}
 	if pod == nil || s.Outdated(pod) {
 		var err error
 		if pod, err = s.Add(task.Pod, valuesOf(task.Resreq), task.InitResreq.ScalarResources); err != nil && !errors.As(err, new(demand.UnknownResourceError)) {
@@ -26,7 +30,7 @@ func (s *Snapshot) refresh(task *api.TaskInfo) *demand.Pod {
 		}
 	}
 	s.Refresh(pod)
-	return pod
+	return s.Settle(pod, placed(task))
 }
 
 // PodOf returns the demand of a task's pod, whose queue is in the ledger. The error says why the pod cannot be
@@ -81,6 +85,15 @@ func (s *Snapshot) WantedOnNode(task *api.TaskInfo) ledger.Amounts {
 		return nil // its Allocatable says so
 	}
 	return wanted
+}
+
+// FreeOn is what a node has free of resources when all that are leaving it have gone.
+func (s *Snapshot) FreeOn(node *api.NodeInfo) ledger.Amounts {
+	free, err := s.Resources.Amounts(valuesOf(node.FutureIdle()))
+	if err != nil {
+		return nil // more than the ledger can count
+	}
+	return free
 }
 
 // HoldsCards reports whether a pod on the node, of the queue or of a descendant, holds such cards: only its going makes

@@ -11,6 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // QueueFor returns the queue of a pod, or says why the queue takes no pods. It looks the queue up only if
@@ -25,14 +26,14 @@ func (s *Snapshot) QueueFor(pod *demand.Pod, info *api.QueueInfo) (ledger.QueueI
 // Queue returns a queue, or says why it takes no pods.
 func (s *Snapshot) Queue(info *api.QueueInfo) (ledger.QueueID, report.Refusal) {
 	if !isOpen(info) {
-		return 0, report.QueueNotOpen{Queue: info.Name, State: string(info.Queue.Status.State)}
+		return 0, refusals.QueueNotOpen{Queue: info.Name, State: string(info.Queue.Status.State)}
 	}
 	queue, found := s.Ledger.Queue(info.Name)
 	if !found {
-		return 0, report.QueueMisplaced{Queue: info.Name, Why: s.misplaced[info.Name]}
+		return 0, refusals.QueueMisplaced{Queue: info.Name, Why: s.misplaced[info.Name]}
 	}
 	if !s.Ledger.Leaf(queue) {
-		return 0, report.QueueHasChildren{Queue: info.Name}
+		return 0, refusals.QueueHasChildren{Queue: info.Name}
 	}
 	return queue, nil
 }
@@ -49,7 +50,7 @@ func isOpen(info *api.QueueInfo) bool {
 
 // LimitsDevices reports whether the queue or an ancestor limits devices or cards, or must do so.
 func (s *Snapshot) LimitsDevices(queue ledger.QueueID) bool {
-	return s.DeviceQuotaRequired || s.Ledger.Limits(queue, ledger.DeviceCount) || s.Ledger.ListsCards(queue)
+	return s.DeviceQuotaRequired || s.limitsDevices(queue) || s.Ledger.ListsCards(queue)
 }
 
 // Refuse explains a refusal of the ledger for a pod or job of a queue.

@@ -18,7 +18,9 @@ type queueState struct {
 	// listsCards says that the queue has a card quota. Cards are the limits in the annotations for cards.
 	listsCards bool
 	cards      quota.Limits
-	version    queueVersion
+	// devices are the limits of devices that hold, without those of the queues above.
+	devices quota.Limits
+	version queueVersion
 }
 
 // buildTree builds the tree of queues. Without hierarchy it is a forest of queues that have no parent.
@@ -70,9 +72,9 @@ func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec.ListsCards = spec.ListsCards || state.listsCards
 	s.countsCards = s.countsCards || spec.ListsCards || len(state.cards.Deserved)+len(state.cards.Guarantee) > 0
 	written := queue.Queue.Spec
-	spec.Capability = s.Resources.List(written.Capability, limits.Capability)
-	spec.Deserved = s.Resources.List(written.Deserved, limits.Deserved)
-	spec.Guarantee = s.Resources.List(written.Guarantee.Resource, limits.Guarantee)
+	spec.Capability = s.Resources.List(quota.Resources(written.Capability), limits.Capability)
+	spec.Deserved = s.Resources.List(quota.Resources(written.Deserved), limits.Deserved)
+	spec.Guarantee = s.Resources.List(quota.Resources(written.Guarantee.Resource), limits.Guarantee)
 	return spec
 }
 
@@ -91,7 +93,7 @@ func (s *Snapshot) quotasOf(queue *api.QueueInfo) (queueState, quota.Limits) {
 		return queueState{invalid: err.Error(), notRead: true}, quota.Limits{}
 	}
 	quotas.Report(s.Problems, queue.Name)
-	state, limits := queueState{listsCards: quotas.ListsCards, cards: quotas.Cards, version: queueVersion{object: quotas.Queue}}, quotas.Devices
+	state, limits := queueState{listsCards: quotas.ListsCards, cards: quotas.Cards, devices: quotas.Devices, version: queueVersion{object: quotas.Queue}}, quotas.Devices
 	if quotas.DevicesErr != nil {
 		state.invalid, s.invalidQuotas = quotas.DevicesErr.Error(), true
 	}

@@ -9,7 +9,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
 func guaranteed(words string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
@@ -21,13 +21,13 @@ func deservesDevices(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
 }
 
 func TestQueuesThatTheConfigurationKeepsFromWhatTheyDeserve(t *testing.T) {
-	noAction, tiers := report.ReclaimFault{Kind: report.NoReclaimAction}, report.ReclaimFault{Kind: report.VictimsInOtherTier}
+	noAction, tiers := mistakes.ReclaimFault{Kind: mistakes.NoReclaimAction}, mistakes.ReclaimFault{Kind: mistakes.VictimsInOtherTier}
 	const never, ignored = "q:ReclaimNotConfigured", "q:ReclaimIgnoresDeserved"
 	type changes = []func(*scheduling.Queue, *schedulingv1beta1.Queue)
 	for _, c := range []struct {
 		name      string
 		queue     changes
-		fault     report.ReclaimFault
+		fault     mistakes.ReclaimFault
 		deserving bool
 		want      string
 	}{
@@ -57,7 +57,7 @@ func TestQueuesThatTheConfigurationKeepsFromWhatTheyDeserve(t *testing.T) {
 
 func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 	f := newFixture(t)
-	f.input.ReclaimFault = report.ReclaimFault{Kind: report.NoReclaimAction}
+	f.input.ReclaimFault = mistakes.ReclaimFault{Kind: mistakes.NoReclaimAction}
 	delete(f.input.Queues, RootQueue)
 	f.queue("root", "", deserves("cpu=100")).queue("org", "root", deserves("cpu=8")).queue("a", "org", deserves("cpu=4")).queue("b", "org")
 	f.queue("gpus", "root", deservesDevices).queue("c", "gpus")
@@ -65,7 +65,7 @@ func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 	if got, want := reasons(s), "a:ReclaimNotConfigured gpus:ReclaimNotConfigured"; got != want {
 		t.Errorf("problems are %q, want %q", got, want)
 	}
-	told := s.Problems[report.Problem{Queue: "a", Reason: report.ReclaimNotConfiguredReason}]
+	told := s.Problems[mistakes.Problem{Queue: "a", Reason: mistakes.ReclaimNotConfiguredReason}]
 	if !strings.HasPrefix(told, "The queue deserves <4> of cpu, but nothing is taken back") {
 		t.Errorf("queue a is told %q", told)
 	}
@@ -74,9 +74,9 @@ func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 func TestTheProblemGoesWhenTheConfigurationIsCorrected(t *testing.T) {
 	f := newFixture(t)
 	f.queue("q", "root", deserves("cpu=4"))
-	for _, fault := range []report.ReclaimFault{{Kind: report.NoReclaimAction}, {}, {Kind: report.VictimsNotAsked}} {
+	for _, fault := range []mistakes.ReclaimFault{{Kind: mistakes.NoReclaimAction}, {}, {Kind: mistakes.VictimsNotAsked}} {
 		f.input.ReclaimFault = fault
-		if got := reasons(f.take()); (got == "") != (fault.Kind == report.NoReclaimFault) {
+		if got := reasons(f.take()); (got == "") != (fault.Kind == mistakes.NoReclaimFault) {
 			t.Errorf("with fault %q, problems are %q", fault, got)
 		}
 	}

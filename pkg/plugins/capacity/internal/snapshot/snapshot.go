@@ -14,8 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/mistakes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // RootQueue is the name of the queue at the top of every hierarchy, as in upstream.
@@ -34,7 +34,7 @@ type Input struct {
 	// DeviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
 	DeviceQuotaRequired bool
 	// ReclaimFault is what in the scheduler's configuration keeps queues from getting what they deserve.
-	ReclaimFault report.ReclaimFault
+	ReclaimFault mistakes.ReclaimFault
 	// Matcher finds the classes that a device matches. It is nil if a device counts only for the class that a claim asked
 	// for.
 	Matcher *dra.Matcher
@@ -65,7 +65,7 @@ type Snapshot struct {
 	// ClusterTotal is what there is of resources to share.
 	ClusterTotal ledger.Amounts
 	// Problems has what is wrong with queues.
-	Problems report.Problems
+	Problems mistakes.Problems
 
 	// queues has what is known of the quotas of queues besides their limits.
 	queues map[string]queueState
@@ -89,6 +89,10 @@ type Snapshot struct {
 	// claims that no pod holds. unattributedPods are those that are pods.
 	unattributed     map[ledger.Holder]bool
 	unattributedPods []*corev1.Pod
+	// strayTasks has the strays that are charged.
+	strayTasks []*api.TaskInfo
+	// changed has the pods that are new, or have changed, since the last session.
+	changed []*api.TaskInfo
 	// binding says that some pod was being bound when the session began.
 	binding bool
 	// records has the records of queues that have been needed.
@@ -107,7 +111,7 @@ func (c *Cache) Take(input Input) *Snapshot {
 		clear(c.notedNeeds)
 	}
 	s := &Snapshot{
-		Cache: c, Input: input, Problems: report.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
+		Cache: c, Input: input, Problems: mistakes.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
 		unattributed: map[ledger.Holder]bool{}, limited: map[string]bool{},
 	}
 	s.findInvalidClasses()

@@ -117,10 +117,7 @@ func (ss *strays) update(before, after *corev1.Pod) {
 }
 
 func (ss *strays) deleted(object any) {
-	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
-	}
-	if pod, ok := object.(*corev1.Pod); ok {
+	if pod, ok := LastState(object).(*corev1.Pod); ok {
 		ss.remove(pod.UID)
 	}
 }
@@ -226,7 +223,7 @@ func (s *Snapshot) findNewStrays() bool {
 // misplace notes that the ledger does not have the queue of a pod's job. If the pod runs, it is a stray.
 func (s *Snapshot) misplace(pod *demand.Pod) {
 	last := s.lastPath(pod)
-	pod.InLedger = false
+	pod.Charge(pod.Queue, false)
 	s.strays.add(pod.Object, last)
 }
 
@@ -260,8 +257,9 @@ func (s *Snapshot) chargeStray(stray *stray) {
 		s.unattributedPods = append(s.unattributedPods, stray.pod)
 	}
 	task := stray.task
+	s.strayTasks = append(s.strayTasks, task)
 	pod := s.refresh(task)
-	pod.Queue, pod.InLedger = queue, false
+	pod.Charge(queue, false)
 	if pod.HasClaims {
 		s.consumers = append(s.consumers, consumer{task: task, pod: pod})
 	}

@@ -74,7 +74,6 @@ func TestWhatRunsStaysChargedWhateverIsDeleted(t *testing.T) {
 		{name: "the record comes before what users write", restarted: true, change: func(pod *corev1.Pod) {
 			pod.Annotations[record.QueueAnnotation], pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey] = "root/org/team", "other"
 		}, want: map[string]string{"team": "4 2 2", "other": "0 0 0"}},
-		{name: "what the process knows comes before the record", change: annotated(record.QueueAnnotation, "root/other"), want: map[string]string{"team": "4 2 2", "other": "0 0 0"}},
 		{name: "all that names the queue", restarted: true, want: map[string]string{"root": "4 2 2", "team": "0 0 0"}, unattributed: true},
 		{name: "the queue, which the pod names", restarted: true, gone: "team", change: annotated(upstreamv1beta1.QueueNameAnnotationKey, "team"), want: map[string]string{"root": "4 2 2", "org": "0 0 0"}, unattributed: true},
 	} {

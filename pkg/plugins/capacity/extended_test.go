@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	ourv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// offered makes class h100 offer nvidia.com/gpu, with devices on some nodes, which do not list the resource otherwise.
+func (s *fixture) offered(devices int, nodes ...string) *fixture {
+	s.DeviceClasses[0].Spec.ExtendedResourceName = ptr.To("nvidia.com/gpu")
+	for _, name := range nodes {
+		slice := &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{
+			Driver: "driver", NodeName: &name, Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1},
+		}}
+		slice.Name = name
+		for i := range devices {
+			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprint("gpu-", i)})
+		}
+		s.ResourceSlices = append(s.ResourceSlices, slice)
+	}
+	offers := dra.NewOffers(dra.NewCatalog(s.DeviceClasses, s.ResourceSlices), dra.NewMatcher(cel.NewCache(10, cel.Features{})), nil)
+	for i, node := range s.Nodes {
+		if slices.Contains(nodes, node.Name) {
+			delete(node.Status.Allocatable, "nvidia.com/gpu")
+			delete(node.Status.Capacity, "nvidia.com/gpu")
+			s.Nodes[i] = dra.ShowOffers(node, offers)
+		}
+	}
+	return s
+}
+
+// used writes what a queue has of the dimensions that matter here.
+func used(p *plugin, queue string) string {
+	id, _ := p.snapshot.Ledger.Queue(queue)
+	var words []string
+	for _, d := range []ledger.Dimension{
+		{Kind: ledger.Resource, Name: "nvidia.com/gpu"}, {Kind: ledger.DeviceCount, Name: h100}, {Kind: ledger.Card, Name: "H100"}, {Kind: ledger.Card, Name: "A100"},
+	} {
+		if o, known := p.snapshot.Dimensions.Known(d); known {
+			if amount := p.snapshot.Ledger.Used(id, o); amount.Sign() > 0 {
+				words = append(words, d.String()+"="+amount.String())
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// try places a pod on a node, or says why not.
+func try(ssn *framework.Session, name, node string) error {
+	task := taskOf(ssn, name)
+	if !ssn.Allocatable(ssn.Queues[ssn.Jobs[task.Job].Queue], task) {
+		return fmt.Errorf("the queue refuses")
+	}
+	if err := ssn.PrePredicateFn(task); err != nil {
+		return err
+	}
+	if err := ssn.PredicateFn(task, ssn.Nodes[node]); err != nil {
+		return err
+	}
+	return framework.NewStatement(ssn).Allocate(task, ssn.Nodes[node])
+}
+
+func TestAPodGetsItsExtendedResourceFromWhoServesIt(t *testing.T) {
+	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(map[string]ourv1beta1.DRAQuota{"q": {Capability: counts(2)}}).offered(4, "n2")
+	for _, name := range []string{"a", "b", "c", "d"} {
+		s.job("j-"+name, "q", inqueue, nil, newPod(name, "", gpu(1)))
+	}
+	ssn := s.open(t)
+	p := pluginOf(ssn)
+	for _, c := range []struct{ pod, node, want, refused string }{
+		{"a", "n2", "nvidia.com/gpu=1 h100=1", ""},
+		{"b", "n1", "nvidia.com/gpu=2 h100=1", ""},
+		{"c", "n2", "nvidia.com/gpu=3 h100=2", ""},
+		{"d", "n2", "nvidia.com/gpu=3 h100=2", "total would be <3>, but capability is <2>"},
+		{"d", "n1", "nvidia.com/gpu=4 h100=2", ""},
+	} {
+		err := try(ssn, c.pod, c.node)
+		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s on %s: %v", c.pod, c.node, err)
+		}
+		if got := used(p, "q"); got != c.want {
+			t.Errorf("after %s: the queue has %s, want %s", c.pod, got, c.want)
+		}
+	}
+	bind := ssn.CreateBindContext(taskOf(ssn, "a"))
+	decided := bind.Extensions[Name].(*binding)
+	if decided.err != nil || len(decided.claims) != 1 || !dra.InMemory(decided.claims[0]) || len(decided.claims[0].Status.Allocation.Devices.Results) != 1 {
+		t.Errorf("pod a is bound with claims %v, error %v", decided.claims, decided.err)
+	}
+	if plugged := ssn.CreateBindContext(taskOf(ssn, "b")).Extensions[Name].(*binding); len(plugged.claims) != 0 || plugged.err != nil {
+		t.Errorf("a pod whose device plugin serves it gets claims %v, error %v", plugged.claims, plugged.err)
+	}
+}
+
+func TestAPlacementThatIsUndoneGivesBackEitherWay(t *testing.T) {
+	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil).offered(1, "n2")
+	s.job("j", "q", inqueue, nil, newPod("a", "", gpu(1)))
+	s.job("k", "q", inqueue, nil, newPod("b", "", gpu(1)))
+	ssn := s.open(t)
+	for _, node := range []string{"n2", "n1", "n2"} {
+		task := taskOf(ssn, "a")
+		if err := ssn.PrePredicateFn(task); err != nil {
+			t.Fatal(err)
+		}
+		if err := ssn.PredicateFn(task, ssn.Nodes[node]); err != nil {
+			t.Fatal(err)
+		}
+		statement := framework.NewStatement(ssn)
+		if err := statement.Allocate(task, ssn.Nodes[node]); err != nil {
+			t.Fatal(err)
+		}
+		if node == "n2" {
+			if err := try(ssn, "b", "n2"); err == nil {
+				t.Error("a device is handed out twice")
+			}
+		}
+		if statement.Discard(); used(pluginOf(ssn), "q") != "" {
+			t.Errorf("after it was undone on %s, the queue has %s", node, used(pluginOf(ssn), "q"))
+		}
+	}
+	if err := try(ssn, "b", "n2"); err != nil {
+		t.Errorf("the device is not free: %v", err)
+	}
+}
+
+// TestOneCardQuotaForBothWorlds: the class stands for the card that the labels of the other node tell.
+func TestOneCardQuotaForBothWorlds(t *testing.T) {
+	s := newFixture(8, 8, 8).queue("root", "", nil).queue("q", "root", nil)
+	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 1}`})
+	for i, model := range []string{"H100", "", "A100"} {
+		if model != "" {
+			s.Nodes[i].Labels = map[string]string{"nvidia.com/gpu.product": model}
+		}
+	}
+	s.DeviceClasses = []*resourcev1.DeviceClass{{}}
+	s.DeviceClasses[0].Name, s.DeviceClasses[0].Annotations = h100, map[string]string{"volcano.sh/card.name": "H100"}
+	s.offered(4, "n2")
+	for _, name := range []string{"a", "b", "c"} {
+		pod := newPod(name, "", gpu(1))
+		pod.Annotations["volcano.sh/card.name"] = "H100|A100"
+		s.job("j-"+name, "q", inqueue, nil, pod)
+	}
+	ssn := s.open(t)
+	for _, c := range []struct{ pod, node, want, refused string }{
+		{"a", "n1", "nvidia.com/gpu=1 H100=1", ""},
+		{"b", "n2", "nvidia.com/gpu=2 h100=1 H100=2", ""},
+		{"c", "n2", "nvidia.com/gpu=2 h100=1 H100=2", "H100"},
+		{"c", "n1", "nvidia.com/gpu=2 h100=1 H100=2", "H100"},
+		{"c", "n3", "nvidia.com/gpu=3 h100=1 H100=2 A100=1", ""},
+	} {
+		err := try(ssn, c.pod, c.node)
+		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s on %s: %v", c.pod, c.node, err)
+		}
+		if got := used(pluginOf(ssn), "q"); got != c.want {
+			t.Errorf("after %s on %s: the queue has %s, want %s", c.pod, c.node, got, c.want)
+		}
+	}
+}
+
+func TestAWaitingPodIsToldWhyInEachWorld(t *testing.T) {
+	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(map[string]ourv1beta1.DRAQuota{"q": {Capability: counts(0)}}).offered(4, "n2")
+	s.Nodes[0].Labels = map[string]string{"nvidia.com/gpu.product": "A100"}
+	s.Queues[1].Annotations = map[string]string{"volcano.sh/card.quota": `{"A100": 0}`}
+	s.publish(func(q *ourv1beta1.Queue) {
+		if q.Name == "q" {
+			q.Spec.DRA = &ourv1beta1.DRAQuota{Capability: counts(0)}
+		}
+	})
+	s.job("j", "q", inqueue, nil, newPod("a", "", gpu(1)))
+	ssn := s.open(t)
+	refusal := pluginOf(ssn).refusePod(pluginOf(ssn).snapshot.Ledger, ssn.Queues["q"], taskOf(ssn, "a"))
+	if refusal == nil {
+		t.Fatal("the pod is not refused")
+	}
+	for _, words := range []string{"On nodes where DRA serves nvidia.com/gpu: Queue <q> has insufficient <h100> quota", "on nodes with device plugins: Queue <q> has insufficient <A100> quota"} {
+		if !strings.Contains(refusal.Message(), words) {
+			t.Errorf("the message is %s, it does not say %s", refusal.Message(), words)
+		}
+	}
+}
+
+// TestAQueueThatTakesAPodInOneWayRefusesTheOther: the queue takes a pod if it takes one variant, and each node must still be right for it.
+func TestAQueueThatTakesAPodInOneWayRefusesTheOther(t *testing.T) {
+	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(map[string]ourv1beta1.DRAQuota{"q": {Capability: counts(-1)}}).offered(4, "n2") // the quota of devices is invalid
+	s.job("j-a", "q", inqueue, nil, newPod("a", "", gpu(1)))
+	s.job("j-b", "q", inqueue, nil, newPod("b", "", gpu(1)))
+	ssn := s.open(t)
+	if err := try(ssn, "a", "n2"); err == nil || !strings.Contains(err.Error(), "cannot use devices") {
+		t.Errorf("a pod gets devices although the quota of its queue cannot be read: %v", err)
+	}
+	if err := try(ssn, "b", "n1"); err != nil {
+		t.Errorf("a pod does not get what a device plugin serves: %v", err)
+	}
+}
+
+// TestANodeThatListsWhatNobodyOffersGetsNoPods: the class was deleted after the nodes of the session were shown what it offers. The pod would
+// run without a device.
+func TestANodeThatListsWhatNobodyOffersGetsNoPods(t *testing.T) {
+	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
+	s.withDevices(nil).offered(4, "n2").job("j", "q", inqueue, nil, newPod("a", "", gpu(1)))
+	s.DeviceClasses[0].Spec.ExtendedResourceName = nil
+	ssn := s.open(t)
+	if err := try(ssn, "a", "n2"); err == nil || !strings.Contains(err.Error(), "no DeviceClass offers") {
+		t.Errorf("on a node that lists what nobody offers: %v", err)
+	}
+	if err := try(ssn, "a", "n1"); err != nil {
+		t.Errorf("on a node with a device plugin: %v", err)
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+
+	"github.com/devicequota/devicequota/pkg/record"
+)
+
+// groupQueue returns the queue of a pod's PodGroup. It is empty if the PodGroup or the queue is missing, or if the queue is misplaced.
+func (c *fuzzCluster) groupQueue(pod *corev1.Pod) string {
+	group, exists := c.groups.get(pod.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey])
+	if !exists || c.path(group.Spec.Queue) == nil {
+		return ""
+	}
+	return group.Spec.Queue
+}
+
+// queueOf returns the queue that a pod is charged to. It is empty if the PodGroup or the queue is missing, if the queue is misplaced, or if the
+// pod waits for another scheduler.
+func (c *fuzzCluster) queueOf(pod *corev1.Pod) string {
+	queue := c.groupQueue(pod)
+	if queue == "" || !seesPod(pod) {
+		return ""
+	}
+	if charged := c.charged[pod.UID]; charged == "root" || charged != "" && c.path(charged) != nil {
+		return charged // it stays charged to the queue in which it got its node; root is there also without its object
+	}
+	return queue
+}
+
+// noteRunning notes which queue the pods are charged to that a session finds with a node and that nobody has noted: the queue of the
+// record, or that of the PodGroup.
+func (c *fuzzCluster) noteRunning() {
+	for _, pod := range c.pods {
+		queue := c.groupQueue(pod)
+		runs := pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending
+		if c.charged[pod.UID] != "" || pod.Spec.NodeName == "" || !runs || queue == "" {
+			continue
+		}
+		if path := record.Path(pod); path != nil {
+			queue = path[0]
+		}
+		c.charged[pod.UID] = queue
+	}
+}
+
+// noteDecided notes which queue the pods are charged to that a session is about to bind.
+func (c *fuzzCluster) noteDecided(placed []*schedulercache.BindContext) {
+	for _, one := range placed {
+		c.charged[one.TaskInfo.Pod.UID] = c.groupQueue(one.TaskInfo.Pod)
+	}
+}
+
+// hasMoved reports whether a pod without a record runs whose PodGroup is in another queue now. Only a process that knows from which one the
+// pod came charges that one.
+func (c *fuzzCluster) hasMoved() bool {
+	for _, pod := range c.pods {
+		if pod.Spec.NodeName != "" && record.Path(pod) == nil && c.queueOf(pod) != c.groupQueue(pod) {
+			return true
+		}
+	}
+	return false
+}

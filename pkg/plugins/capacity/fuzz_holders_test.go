@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+)
+
+// checkHolders fails if what holders are said to pay for is not exactly what the queues are charged, what releasing pods still
+// hold included.
+func (c *fuzzCluster) checkHolders(when string) {
+	s := opened.snapshot
+	sums := map[ledger.QueueID]ledger.Amounts{}
+	s.EachHolding(opened.promisedTo, func(h *snapshot.Holding) {
+		for _, name := range s.Ledger.Path(h.Queue) {
+			id, _ := s.Ledger.Queue(name)
+			for _, part := range h.Parts {
+				if !part.Pays {
+					continue
+				}
+				total, err := sums[id].PlusAll(part.Amounts)
+				if err != nil {
+					c.fail("%v", err)
+				}
+				sums[id] = total
+			}
+		}
+	})
+	for _, queue := range c.queues {
+		id, found := s.Ledger.Queue(queue.Name)
+		if !found {
+			continue
+		}
+		for o := range ledger.Ordinal(s.Dimensions.Len()) {
+			if told, charged := sums[id].Of(o), s.Held().Used(id, o); told != charged {
+				c.fail("%s, holders in queue %s are said to have %v of %s, the queue is charged %v", when, queue.Name, told, s.Dimensions.Dimension(o), charged)
+			}
+		}
+	}
+}

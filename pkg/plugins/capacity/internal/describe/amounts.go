@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+var kinds = map[ledger.Kind]v1alpha1.Kind{
+	ledger.Resource: v1alpha1.Resource, ledger.Card: v1alpha1.Card, ledger.DeviceCount: v1alpha1.Device, ledger.DeviceCapacity: v1alpha1.DeviceCapacity,
+}
+
+// Dimension describes a dimension of the ledger.
+func Dimension(d ledger.Dimension) v1alpha1.Dimension {
+	return v1alpha1.Dimension{Kind: kinds[d.Kind], Name: d.Name, Capacity: d.Capacity}
+}
+
+// CompareDimensions puts devices and cards before resources.
+func CompareDimensions(a, b v1alpha1.Dimension) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Capacity, b.Capacity))
+}
+
+// Quantity returns an amount as a quantity, which is as exact.
+func Quantity(d ledger.Dimension, a ledger.Amount) resource.Quantity {
+	format := resource.DecimalSI
+	if d.Kind == ledger.DeviceCapacity || d.Kind == ledger.Resource && d.Name != string(corev1.ResourceCPU) {
+		format = resource.BinarySI
+	}
+	if whole, is := a.Whole(); is {
+		return *resource.NewQuantity(whole, format)
+	}
+	quantity, err := resource.ParseQuantity(a.String())
+	if err != nil {
+		return resource.Quantity{} // a decimal number is a quantity
+	}
+	return quota.Exact(quantity)
+}
+
+// Amounts describes what is more than zero, in an order that is always the same.
+func (s *Session) Amounts(as ledger.Amounts) []v1alpha1.Amount {
+	var described []v1alpha1.Amount
+	for _, e := range as {
+		if dimension := s.Snapshot.Dimensions.Dimension(e.Dimension); e.Amount.Sign() > 0 {
+			described = append(described, v1alpha1.Amount{Dimension: Dimension(dimension), Amount: Quantity(dimension, e.Amount)})
+		}
+	}
+	slices.SortFunc(described, func(a, b v1alpha1.Amount) int { return CompareDimensions(a.Dimension, b.Dimension) })
+	return described
+}
+
+// Asked returns what a pod asks for at least, with the first of its alternatives.
+func (s *Session) Asked(pod *demand.Pod) ledger.Amounts {
+	var sum ledger.Amounts
+	for _, part := range s.Snapshot.Asked(pod) {
+		amounts := part.Amounts()
+		if alternatives := part.Alternatives(); len(alternatives) > 0 {
+			amounts = plus(amounts, alternatives[0])
+		}
+		sum = plus(sum, amounts)
+	}
+	return sum
+}
+
+// plus adds amounts that the ledger can hold together.
+func plus(sum, amounts ledger.Amounts) ledger.Amounts {
+	total, err := sum.PlusAll(amounts)
+	if err != nil {
+		return nil
+	}
+	return total
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package describe
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+)
+
+// Holders returns who holds what, those that have held it longest first, and what each job is charged.
+func (s *Session) Holders() ([]v1alpha1.Holder, map[api.JobID]ledger.Amounts) {
+	pods := 0
+	for _, job := range s.Snapshot.Jobs {
+		pods += len(job.Tasks)
+	}
+	holders := make([]v1alpha1.Holder, 0, pods) // for speed alone: a list that grows is copied again and again
+	charged := map[api.JobID]ledger.Amounts{}
+	s.Snapshot.EachHolding(s.Promised, func(h *snapshot.Holding) {
+		holders = append(holders, s.holder(h))
+		if h.Job != nil {
+			charged[h.Job.UID] = plusPaid(charged[h.Job.UID], h)
+		}
+	})
+	slices.SortFunc(holders, compareHolders)
+	return holders, charged
+}
+
+// HoldersOf returns who holds something of the dimensions in a queue and below it, or anywhere if the queue is nil: those that have held it
+// longest, and not more than that many.
+func (s *Session) HoldersOf(dimensions []ledger.Ordinal, within *ledger.QueueID, atMost int) []v1alpha1.Holder {
+	if len(dimensions) == 0 {
+		return nil
+	}
+	var oldest []v1alpha1.Holder // in their order, so that only those that are described are made
+	s.Snapshot.EachHolding(s.Promised, func(h *snapshot.Holding) {
+		if within != nil && !s.Snapshot.Ledger.Within(h.Queue, *within) || !holdsAny(h, dimensions) {
+			return
+		}
+		place, _ := slices.BinarySearchFunc(oldest, holderOf(h), compareHolders)
+		if place < atMost {
+			oldest = slices.Insert(oldest[:min(len(oldest), atMost-1)], place, s.holder(h))
+		}
+	})
+	return oldest
+}
+
+func holdsAny(h *snapshot.Holding, dimensions []ledger.Ordinal) bool {
+	for i := range h.Parts {
+		if slices.ContainsFunc(dimensions, func(o ledger.Ordinal) bool { return h.Parts[i].Amounts.Of(o).Sign() > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Holder says what one pod holds. It is false if that is nothing. The job is nil if the session has none for the pod.
+func (s *Session) Holder(job *api.JobInfo, task *api.TaskInfo) (holder v1alpha1.Holder, holds bool) {
+	s.Snapshot.HoldingOf(job, task, s.Promised, func(h *snapshot.Holding) { holder, holds = s.holder(h), true })
+	return holder, holds
+}
+
+// Charged says what the queue of a job is charged for the job.
+func (s *Session) Charged(job *api.JobInfo) []v1alpha1.Amount {
+	var charged ledger.Amounts
+	for _, task := range job.Tasks {
+		s.Snapshot.HoldingOf(job, task, s.Promised, func(h *snapshot.Holding) { charged = plusPaid(charged, h) })
+	}
+	return s.Amounts(charged)
+}
+
+// plusPaid adds what the queue of a holder is charged.
+func plusPaid(sum ledger.Amounts, h *snapshot.Holding) ledger.Amounts {
+	for i := range h.Parts {
+		if h.Parts[i].Pays {
+			sum = plus(sum, h.Parts[i].Amounts)
+		}
+	}
+	return sum
+}
+
+// compareHolders puts those first that have held what they hold longest.
+func compareHolders(a, b v1alpha1.Holder) int {
+	return cmp.Or(compareTimes(a.Since, b.Since), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// compareTimes puts a time that is not known last.
+func compareTimes(a, b *metav1.Time) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	default:
+		return a.Compare(b.Time)
+	}
+}
+
+// holder says what a pod or claim holds.
+func (s *Session) holder(h *snapshot.Holding) v1alpha1.Holder {
+	holder := holderOf(h)
+	holder.Queue, holder.State = s.Snapshot.Ledger.Name(h.Queue), stateOf(h)
+	if h.Job != nil && h.Job.PodGroup != nil {
+		holder.Workload = h.Job.PodGroup.Name
+	}
+	var shares ledger.Amounts
+	for i := range h.Parts {
+		part := &h.Parts[i]
+		if !part.Pays {
+			shares = plus(shares, part.Amounts)
+		}
+		if part.Claim != nil {
+			holder.Devices = append(holder.Devices, devicesOf(part.Claim.Object)...)
+		}
+	}
+	holder.Charged, holder.Shares = s.Amounts(plusPaid(nil, h)), s.Amounts(shares)
+	return holder
+}
+
+// holderOf says which pod or claim holds something, since when.
+func holderOf(h *snapshot.Holding) v1alpha1.Holder {
+	if h.Task == nil {
+		return v1alpha1.Holder{Object: Object("ResourceClaim", &h.Claim.ObjectMeta), Since: allocatedSince(h.Claim)}
+	}
+	return v1alpha1.Holder{Object: Object("Pod", &h.Task.Pod.ObjectMeta), Node: h.Task.NodeName, Since: snapshot.ScheduledSince(h.Task.Pod)}
+}
+
+func stateOf(h *snapshot.Holding) v1alpha1.HolderState {
+	switch {
+	case h.Task != nil && h.Task.Status == api.Releasing, h.Parts[0].Releasing:
+		return v1alpha1.IsReleasing
+	case h.Parts[0].Promised:
+		return v1alpha1.IsPromised
+	default:
+		return v1alpha1.Holds
+	}
+}
+
+// allocatedSince returns when a claim got its devices. If the claim does not say so, it is when the claim was created.
+func allocatedSince(claim *resourceapi.ResourceClaim) *metav1.Time {
+	if claim.Status.Allocation != nil && claim.Status.Allocation.AllocationTimestamp != nil {
+		return claim.Status.Allocation.AllocationTimestamp
+	}
+	if claim.CreationTimestamp.IsZero() {
+		return nil
+	}
+	return &claim.CreationTimestamp
+}
+
+func devicesOf(claim *resourceapi.ResourceClaim) []v1alpha1.DeviceID {
+	if claim.Status.Allocation == nil {
+		return nil
+	}
+	results := claim.Status.Allocation.Devices.Results
+	devices := make([]v1alpha1.DeviceID, len(results))
+	for i := range results {
+		devices[i] = v1alpha1.DeviceID{Claim: claim.Name, Driver: results[i].Driver, Pool: results[i].Pool, Device: results[i].Device}
+	}
+	return devices
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devices
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/allocation"
+)
+
+// finishedPod is a pod that has finished, or was deleted.
+type finishedPod struct {
+	*corev1.Pod
+	deleted bool
+}
+
+// newFinished returns a queue of such pods. Its rate limiter spaces the attempts for a pod whose claim cannot be deleted.
+func newFinished() workqueue.TypedRateLimitingInterface[finishedPod] {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[finishedPod]())
+}
+
+// ReleaseFinished deletes, in the background, the claim for extended resources of a pod that has finished. It does nothing for
+// other pods. Call it for every pod that an informer adds or updates: Kubernetes 1.34 leaves the devices allocated until the pod is
+// deleted.
+func (c *Cache) ReleaseFinished(pod *corev1.Pod) {
+	if pod.Status.ExtendedResourceClaimStatus != nil && allocation.Finished(pod) {
+		c.finished.Add(finishedPod{Pod: pod})
+	}
+}
+
+// ReleaseGone does the same for a pod that was deleted. Call it for every pod that an informer deletes.
+func (c *Cache) ReleaseGone(pod *corev1.Pod) {
+	if c.Reader.ExtendedClaim(pod) != nil {
+		c.finished.Add(finishedPod{Pod: pod, deleted: true})
+	}
+}
+
+// releaseFinished works through the queue until the context of the cache ends.
+func (c *Cache) releaseFinished() {
+	defer context.AfterFunc(c.ctx, c.finished.ShutDown)()
+	if !c.Reader.AwaitClaims(c.ctx) {
+		return
+	}
+	for {
+		pod, ended := c.finished.Get()
+		if ended {
+			return
+		}
+		release := c.writer.ReleaseFinished
+		if pod.deleted {
+			release = c.writer.ReleaseGone
+		}
+		if err := release(c.ctx, pod.Pod); err != nil && c.ctx.Err() == nil {
+			klog.ErrorS(err, "Failed to delete the claim for extended resources of a pod that has finished", "pod", klog.KObj(pod.Pod))
+			c.finished.AddRateLimited(pod)
+		} else {
+			c.finished.Forget(pod)
+		}
+		c.finished.Done(pod)
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
+)
+
+// Unreported is why something waits that this plugin writes no event about.
+type Unreported string
+
+// Reason implements report.Refusal.
+func (Unreported) Reason() string { return "" }
+
+// Message implements report.Refusal.
+func (u Unreported) Message() string { return string(u) }
+
+// Gated refuses a pod with scheduling gates.
+func Gated(pod *corev1.Pod) report.Refusal {
+	if len(pod.Spec.SchedulingGates) == 0 {
+		return nil
+	}
+	names := make([]string, len(pod.Spec.SchedulingGates))
+	for i, gate := range pod.Spec.SchedulingGates {
+		names[i] = gate.Name
+	}
+	return Unreported("The pod has scheduling gates, which somebody else must remove: " + strings.Join(names, ", "))
+}
+
+// PodsUnread refuses a job without pods that Volcano's controllers made for pods.
+func PodsUnread(job *api.JobInfo) report.Refusal {
+	return Unreported(fmt.Sprintf("No pod has PodGroup %s/%s in its annotation %s: see whether Volcano's controllers run, and whether what creates the pods is scaled to zero",
+		job.Namespace, job.Name, schedulingv1beta1.KubeGroupNameAnnotationKey))
+}
+
+// NotAdmitted says in Volcano's words why a job has not been let into its queue.
+func NotAdmitted(job *api.JobInfo) report.Refusal {
+	return Unreported(cmp.Or(job.JobFitErrors, unschedulable(job), fmt.Sprintf("The job has not been let into queue <%s> yet", job.Queue)))
+}
+
+// unschedulable is what Volcano's condition of a PodGroup says.
+func unschedulable(job *api.JobInfo) string {
+	for _, condition := range job.PodGroup.Status.Conditions {
+		if condition.Type == scheduling.PodGroupUnschedulableType && condition.Status == corev1.ConditionTrue {
+			return condition.Message
+		}
+	}
+	return ""
+}
+
+// WhyPending is what Volcano says of a pod that this plugin has not refused.
+func WhyPending(job *api.JobInfo, task *api.TaskInfo) string {
+	if refusal := Gated(task.Pod); refusal != nil {
+		return refusal.Message()
+	}
+	if nodes := job.NodesFitErrors[task.UID]; nodes != nil {
+		return nodes.Error()
+	}
+	if waits := Gang(job); waits != nil {
+		return waits.Message()
+	}
+	return cmp.Or(job.JobFitErrors, "The scheduler has not tried the pod in this session: others came first")
+}
+
+// Gang refuses a job that lacks pods of its minimum.
+func Gang(job *api.JobInfo) report.Refusal {
+	ready := job.ReadyTaskNum() + job.WaitingTaskNum()
+	if ready >= job.MinAvailable {
+		return nil
+	}
+	return gangIncomplete{exist: int32(len(job.Tasks)), ready: ready, minimum: job.MinAvailable}
+}
+
+// gangIncomplete refuses to start some pods of a gang without the others.
+type gangIncomplete struct{ exist, ready, minimum int32 }
+
+// Reason implements report.Refusal.
+func (gangIncomplete) Reason() string { return refusals.UnschedulableReason }
+
+// Message implements report.Refusal.
+func (g gangIncomplete) Message() string {
+	if g.exist < g.minimum {
+		return fmt.Sprintf("The job starts only with <%d> pods together, and only <%d> of them exist: see whether what creates them runs", g.minimum, g.exist)
+	}
+	return fmt.Sprintf("The job starts only with <%d> pods together, and only <%d> of them have a place", g.minimum, g.ready)
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+)
+
+const (
+	// maxSupplies bounds of how many DeviceClasses and cards an explanation says where they are.
+	maxSupplies = 20
+	// MaxPlaces bounds how many places are listed of each.
+	MaxPlaces = 10
+)
+
+// Supplies finds out where devices and cards are that somebody asks for.
+type Supplies struct {
+	Snapshot *snapshot.Snapshot
+	// Devices says where the devices of a class are. It is nil if the scheduler does not allocate devices.
+	Devices func(class string) (dra.Supplies, error)
+	// Fleet has the cards of the nodes.
+	Fleet *card.Fleet
+	Nodes []*api.NodeInfo
+
+	found []v1alpha1.Supply
+}
+
+// ForPod says where the devices and cards are that a pod asks for, those of its alternatives included.
+func (s *Supplies) ForPod(task *api.TaskInfo) []v1alpha1.Supply {
+	pod := s.Snapshot.Known(task.Pod)
+	if pod == nil {
+		return nil
+	}
+	variants := pod.Alternatives()
+	if variants == nil {
+		variants = []*demand.Pod{pod}
+	}
+	for _, variant := range variants {
+		for class, count := range classesAskedBy(variant) {
+			s.addDevices(class, count)
+		}
+		if variant.Cards == nil {
+			continue
+		}
+		for i := range variant.Cards.Requests {
+			request := &variant.Cards.Requests[i]
+			for _, among := range request.Among {
+				s.addCards(among.Name, request.Resource, request.Count)
+			}
+		}
+	}
+	return s.sorted()
+}
+
+// classesAskedBy returns how many devices of each class a pod asks for that has none yet. Of alternatives, the one counts that asks for most.
+func classesAskedBy(pod *demand.Pod) map[string]int64 {
+	asked := map[string]int64{}
+	for _, claim := range pod.Claims {
+		if claim.Object.Status.Allocation != nil {
+			continue
+		}
+		for _, devices := range claim.Usage.Devices {
+			asked[devices.Class] = plusCount(asked[devices.Class], devices.Count)
+		}
+		for _, alternatives := range claim.Usage.Choices {
+			most := map[string]int64{}
+			for _, devices := range alternatives {
+				most[devices.Class] = max(most[devices.Class], devices.Count)
+			}
+			for class, count := range most {
+				asked[class] = plusCount(asked[class], count)
+			}
+		}
+	}
+	return asked
+}
+
+// plusCount adds numbers that users may choose.
+func plusCount(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// ForJob says where the devices and cards are that a job without pods needs. It does not say how many each pod will ask for.
+func (s *Supplies) ForJob(job *api.JobInfo) []v1alpha1.Supply {
+	needs, _ := s.Snapshot.Needs(job)
+	lists := []ledger.Amounts{needs.Amounts}
+	for _, choice := range needs.Choices {
+		lists = append(lists, choice.Alternatives...)
+	}
+	for _, split := range needs.Splits {
+		for _, o := range split.Among {
+			lists = append(lists, ledger.Amounts{{Dimension: o, Amount: ledger.Units(split.Each)}})
+		}
+	}
+	for _, list := range lists {
+		for _, e := range list {
+			switch d := s.Snapshot.Dimensions.Dimension(e.Dimension); {
+			case e.Amount.Sign() <= 0:
+			case d.Kind == ledger.DeviceCount:
+				s.addDevices(d.Name, 0)
+			case d.Kind == ledger.Card:
+				for _, resource := range s.Fleet.ResourcesOf(d.Name) {
+					s.addCards(d.Name, resource, 0)
+				}
+			}
+		}
+	}
+	return s.sorted()
+}
+
+// addDevices adds the devices of a class.
+func (s *Supplies) addDevices(class string, asked int64) {
+	if s.Devices == nil || s.has(v1alpha1.Device, class) {
+		return
+	}
+	supplies, err := s.Devices(class)
+	if err != nil {
+		klog.ErrorS(err, "Failed to count devices", "class", class)
+		return
+	}
+	var places []v1alpha1.Place
+	for node, there := range supplies.OnNode {
+		places = append(places, placeOf(v1alpha1.Place{Node: node}, there))
+	}
+	for pool, there := range supplies.InPool {
+		places = append(places, placeOf(v1alpha1.Place{Pool: pool.Driver + "/" + pool.Name}, there))
+	}
+	s.add(v1alpha1.Supply{Dimension: v1alpha1.Dimension{Kind: v1alpha1.Device, Name: class}, Asked: asked}, places)
+}
+
+func placeOf(place v1alpha1.Place, there dra.Supply) v1alpha1.Place {
+	place.Free, place.Total, place.Shared, place.Tainted = there.Free, there.Total, there.Shared, there.Tainted
+	return place
+}
+
+// addCards adds the cards that device plugins serve as a resource.
+func (s *Supplies) addCards(name string, resource corev1.ResourceName, asked int64) {
+	var places []v1alpha1.Place
+	for _, node := range s.Nodes {
+		if card, found := s.Fleet.Node(node.Name).Of(resource); !found || card != name {
+			continue
+		}
+		places = append(places, v1alpha1.Place{Node: node.Name, Free: countOf(node.FutureIdle(), resource), Total: countOf(node.Allocatable, resource)})
+	}
+	if len(places) > 0 || !s.has(v1alpha1.Card, name) {
+		s.add(v1alpha1.Supply{Dimension: v1alpha1.Dimension{Kind: v1alpha1.Card, Name: name}, Asked: asked}, places)
+	}
+}
+
+// has reports whether a class or card has been added.
+func (s *Supplies) has(kind v1alpha1.Kind, name string) bool {
+	return slices.ContainsFunc(s.found, func(supply v1alpha1.Supply) bool { return supply.Kind == kind && supply.Name == name })
+}
+
+// countOf returns a whole number of a scalar resource, which Volcano has in thousandths.
+func countOf(resources *api.Resource, name corev1.ResourceName) int64 {
+	return int64(max(0, resources.Get(name)) / 1000)
+}
+
+// add sums up places, and keeps the best of them.
+func (s *Supplies) add(supply v1alpha1.Supply, places []v1alpha1.Place) {
+	for i := range places {
+		place := &places[i]
+		supply.Free, supply.Total = supply.Free+place.Free, supply.Total+place.Total
+		if place.Node == "" {
+			continue
+		}
+		supply.Nodes++
+		if supply.Asked > 0 && place.Free >= supply.Asked {
+			supply.NodesWithEnough++
+		}
+	}
+	slices.SortFunc(places, func(a, b v1alpha1.Place) int {
+		return cmp.Or(cmp.Compare(b.Free, a.Free), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Node, b.Node))
+	})
+	supply.Places = places[:min(len(places), MaxPlaces)]
+	supply.MorePlaces = int32(len(places) - len(supply.Places))
+	s.found = append(s.found, supply)
+}
+
+// sorted returns what was found, in an order that is always the same.
+func (s *Supplies) sorted() []v1alpha1.Supply {
+	slices.SortStableFunc(s.found, func(a, b v1alpha1.Supply) int { return describe.CompareDimensions(a.Dimension, b.Dimension) })
+	return s.found[:min(len(s.found), maxSupplies)]
+}

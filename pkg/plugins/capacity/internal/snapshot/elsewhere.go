@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/record"
+)
+
+// elsewhere returns the queue in which a pod got its node, if that is not the queue of its job and still exists. Its PodGroup was replaced
+// or moved since, or its annotation names another one. Volcano's controllers move a PodGroup when the template of a StatefulSet
+// or ReplicaSet names another queue. If the charge moved, too, whoever may use two queues could free the full one at the
+// cost of the other, past its quota.
+func (s *Snapshot) elsewhere(pod *demand.Pod, task *api.TaskInfo, job *api.JobInfo) (ledger.QueueID, bool) {
+	if task.Status == api.Pending {
+		s.ForgetQueue(pod) // an attempt to bind the pod may have failed
+	}
+	if !placed(task) {
+		return 0, false
+	}
+	if pod.ChargedQueue() == "" {
+		s.RememberQueue(pod, recordedQueue(task, job))
+	}
+	if pod.ChargedQueue() == string(job.Queue) {
+		return 0, false
+	}
+	return s.Ledger.Queue(pod.ChargedQueue())
+}
+
+// recordedQueue returns the queue that the record of a pod names, for a process that has not placed the pod. Without a record, it
+// is that of the job.
+func recordedQueue(task *api.TaskInfo, job *api.JobInfo) string {
+	if path := record.Path(task.Pod); path != nil {
+		return path[0]
+	}
+	return string(job.Queue)
+}
+
+// chargeElsewhere charges a pod to the queue in which it got its node. It returns what its job has because of it.
+func (s *Snapshot) chargeElsewhere(queue ledger.QueueID, pod *demand.Pod, task *api.TaskInfo) usage {
+	pod.Charge(queue, true)
+	if pod.HasClaims {
+		s.consumers = append(s.consumers, consumer{task: task, pod: pod})
+	}
+	if pod.Cards != nil {
+		s.assignCards(pod, task)
+	}
+	u := usage{queue: queue}
+	s.chargePod(&u, pod, task)
+	if err := s.Ledger.Add(queue, ledger.Request, u.request); err != nil {
+		klog.ErrorS(err, "Failed to account a pod whose job is in another queue now", "pod", klog.KObj(task.Pod))
+	}
+	return u
+}

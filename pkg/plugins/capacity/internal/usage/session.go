@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package usage
+
+import (
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/accounting"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+)
+
+// Session is a session of the scheduler, which observes who holds what.
+type Session struct {
+	recorder *Recorder
+	// ended is how many endings were noted before the snapshot was taken.
+	ended int
+}
+
+// Open begins a session. It must come before the snapshot is taken.
+func (r *Recorder) Open() Session { return Session{recorder: r, ended: r.endings.count()} }
+
+// Observe tells the account who holds what at the end of the session: everything if that is due, and otherwise what has changed, which
+// costs next to nothing. Promised returns what a pipelined pod is charged in place of its claims. A session that may lack holders says
+// nothing: they would seem to have ended.
+func (s *Session) Observe(taken *snapshot.Snapshot, promised func(*api.TaskInfo) ledger.Demand, mayLackHolders bool) {
+	account := s.recorder.account
+	if account == nil {
+		return
+	}
+	for _, e := range s.recorder.endings.take(s.ended) {
+		account.End(e.key, e.at)
+	}
+	s.ended = 0
+	now, o := s.recorder.clock.Now(), &observer{recorder: s.recorder, snapshot: taken, promised: promised}
+	switch {
+	case mayLackHolders:
+	case account.Due(now, taken.Dimensions):
+		account.Observe(now, taken.Dimensions, o.everything, o.endOf)
+	default:
+		account.ObserveChanges(now, taken.Dimensions, o.changes)
+	}
+}
+
+// observer tells an account what one session says.
+type observer struct {
+	*accounting.Observation
+	recorder *Recorder
+	snapshot *snapshot.Snapshot
+	promised func(*api.TaskInfo) ledger.Demand
+}
+
+func (o *observer) everything(to *accounting.Observation) {
+	o.begin(to)
+	o.snapshot.EachHolding(o.promised, o.holding)
+	o.states()
+}
+
+func (o *observer) changes(to *accounting.Observation) {
+	o.begin(to)
+	o.snapshot.EachChangedHolding(o.promised, o.holding)
+}
+
+func (o *observer) begin(to *accounting.Observation) {
+	o.Observation, to.Records = to, o.recorder.records
+}
+
+// endOf returns when a pod ended that a session lacks, and the zero time if it does not say so. Its containers do.
+func (o *observer) endOf(key accounting.Key, namespace, name string) time.Time {
+	if name == "" {
+		return time.Time{}
+	}
+	pod, err := o.snapshot.Pods.Pods(namespace).Get(name)
+	if err != nil || key != accounting.Key(pod.UID) && key != resourcesOf(pod) {
+		return time.Time{}
+	}
+	return finished(pod)
+}
