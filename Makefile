@@ -67,7 +67,7 @@ test-image: ## Build the images twice, compare them, and run the commands of doc
 	PLATFORMS='$(TEST_PLATFORMS)' PLUGIN_PLATFORMS='$(TEST_PLATFORMS)' go test -C hack/release -tags image -count=1 -timeout 30m -run TestReleasePage .
 
 test-race: ## Run the tests of concurrent packages with the race detector; needs a C compiler
-	go test -race -vet=off $(race_packages)
+	CGO_ENABLED=1 go test -race -vet=off $(race_packages)
 
 test-multicluster: build-multicluster ## Run the tests that need Karmada and several clusters
 	go test -tags multicluster -timeout 40m ./test/multicluster
