@@ -35,11 +35,12 @@ var requestInfo = &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"
 func (s *Server) newHandler(a *access, page http.Handler) http.Handler {
 	guarded := http.Handler(onlyRead(s.routes()))
 	guarded = filters.WithAuthorization(guarded, a.Authorizer, scheme.Codecs)
-	guarded = streamsOr(s.streams.limited("too many streams at a time, of you or of all", guarded),
+	guarded = streamsOr(onceKnown(s.streams.limited("too many streams at a time, of you or of all", guarded)),
 		newLimiter(maxRequests, maxOfUser).limited("too many requests at a time, of you or of all", guarded))
 	guarded = filters.WithAuthentication(guarded, a.Request, filters.Unauthorized(scheme.Codecs), nil, a.forwarding)
 	guarded = keepCredentials(guarded)
-	guarded = streamsOr(guarded, newLimiter(maxRequests, maxRequests).limited("too many requests at a time", withTimeout(guarded, s.patience)))
+	guarded = streamsOr(newLimiter(maxStreams, maxStreams).untilKnown("too many requests at a time", guarded),
+		newLimiter(maxRequests, maxRequests).limited("too many requests at a time", withTimeout(guarded, s.patience)))
 	guarded = onlyUnambiguous(guarded)
 	guarded = filters.WithCacheControl(guarded)
 	guarded = filters.WithRequestInfo(guarded, requestInfo)

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -71,6 +72,34 @@ func (l *limiter) limited(message string, handler http.Handler) http.Handler {
 			return
 		}
 		defer leave()
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// leaving is the key, in the context of a stream, of what makes room when it is known who asks.
+type leaving struct{}
+
+// untilKnown refuses requests for which there is no room. They make room when onceKnown handles them: streams last long, and are bounded
+// by their users from then on. Asking who somebody is takes time and memory, too.
+func (l *limiter) untilKnown(message string, handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leave := l.enter("")
+		if leave == nil {
+			refuse(w, r, apierrors.NewTooManyRequests(message, 1))
+			return
+		}
+		leave = sync.OnceFunc(leave)
+		defer leave()
+		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), leaving{}, leave)))
+	})
+}
+
+// onceKnown makes room for others who ask.
+func onceKnown(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if leave, entered := r.Context().Value(leaving{}).(func()); entered {
+			leave()
+		}
 		handler.ServeHTTP(w, r)
 	})
 }

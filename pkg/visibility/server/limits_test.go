@@ -84,6 +84,48 @@ func TestOneUserCannotAskAllQuestions(t *testing.T) {
 	}
 }
 
+func TestStreamsOfNobodyKnownAreBounded(t *testing.T) {
+	var asked atomic.Int32
+	f := newFixture(t, func(s *Server) {
+		authenticate := s.access.Request
+		s.access.Request = authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+			if r.Header.Get("Authorization") != "" {
+				return authenticate.AuthenticateRequest(r)
+			}
+			asked.Add(1)
+			<-r.Context().Done() // the API server is slow
+			return nil, false, r.Context().Err()
+		})
+	})
+	f.cluster.allow(everything...)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	answered := make(chan int, 2*maxStreams)
+	for range 2 * maxStreams {
+		go func() {
+			if response, err := f.send(ctx, asker{}, http.MethodGet, versionPath+"/updates"); err == nil {
+				answered <- response.StatusCode
+				response.Body.Close()
+			}
+		}()
+	}
+	eventually(t, "all have come in", func() bool { return int(asked.Load())+len(answered) == 2*maxStreams })
+	if got := asked.Load(); got != maxStreams {
+		t.Errorf("%d are asked about at a time, want %d", got, maxStreams)
+	}
+	for range len(answered) {
+		if got := <-answered; got != http.StatusTooManyRequests {
+			t.Errorf("%d, want %d", got, http.StatusTooManyRequests)
+		}
+	}
+	leave()
+	eventually(t, "there is room again", func() bool {
+		stream := f.request(t.Context(), token("root"), http.MethodGet, versionPath+"/updates")
+		stream.Body.Close()
+		return stream.StatusCode == http.StatusOK
+	})
+}
+
 func TestConnectionsAreBounded(t *testing.T) {
 	var open atomic.Int32
 	inner := must(net.Listen("tcp", "127.0.0.1:0"))(t)
