@@ -66,6 +66,8 @@ func guardOfDevices() {
 		Entry("a card for Volcano", everybody(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 1}}", forVolcanos))})),
 		Entry("a job of many tasks, which must not cost more than CEL may", everybody(attempt{create: manyTasks(500, only("{limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1, example.com/rdma: 1}}", ""))})),
 		Entry("a revision of a StatefulSet", forVolcano(attempt{create: revision(template("", claim))})),
+		Entry("a revision that gives the pods of a StatefulSet another scheduler", nobodyBut("write \"$patch\": \"replace\" into data.spec.template",
+			attempt{create: mergedRevision("spec: {schedulerName: default-scheduler}")})),
 		Entry("no cards", everybody(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 0, cpu: 1}}", ""))})),
 		Entry("other resources", everybody(attempt{create: asPod(only("{limits: {example.com/licence: 1, hugepages-2Mi: 2Mi, memory: 1Gi}}", "nodeName: node, "))})),
 		Entry("a namespace that is not guarded", everybody(attempt{namespace: "default", create: asPod(template("", claim))})),
@@ -91,6 +93,13 @@ func guardOfRecords() {
 		}
 		return j
 	}
+	binding := func(annotations string) string {
+		return "apiVersion: v1\nkind: Binding\nmetadata: {name: attempt, annotations: {" + annotations + "}}\ntarget: {kind: Node, name: node}"
+	}
+	writesRecord := func(a attempt) judged {
+		const message = "only the scheduler writes the annotations volcano.sh/charged-queue"
+		return judged{a, nil, map[string]string{member: message, administrator: message, volcanos: message}}
+	}
 	DescribeTable("keeps what the scheduler trusts:", func(ctx context.Context, j judged) { j.check(ctx) },
 		Entry("the card of a pod that has a node", onlyTheScheduler(sayWhat, attempt{existing: running("volcano.sh/card.name: A"),
 			patch: "metadata: {annotations: {volcano.sh/card.name: B}}"})),
@@ -105,6 +114,10 @@ func guardOfRecords() {
 		Entry("another annotation of a pod that has a node", everybody(attempt{existing: running("volcano.sh/card.name: A"), patch: "metadata: {annotations: {a: b}}"})),
 		Entry("the record on a pod", onlyTheScheduler("only the scheduler writes the annotations volcano.sh/charged-queue", attempt{existing: running(""),
 			patch: "metadata: {annotations: {volcano.sh/charged-queue: root/other}}"})),
+		Entry("the record on a pod, by a binding", writesRecord(attempt{namespace: "default", subresource: "binding", create: binding("volcano.sh/charged-queue: root/other")})),
+		Entry("the record on a pod, by a binding of the old form", writesRecord(attempt{namespace: "default", create: binding("volcano.sh/charged-queue: root/other")})),
+		Entry("the card of a pod, by a binding of the old form", judged{attempt{namespace: "default", create: binding("volcano.sh/card.name: B")},
+			nil, map[string]string{member: sayWhat, administrator: sayWhat}}),
 		Entry("the last valid quotas of a queue", onlyTheScheduler("only the scheduler writes the annotation volcano.sh/last-valid-quota",
 			attempt{existing: queueWith("a: b"), patch: `metadata: {annotations: {volcano.sh/last-valid-quota: '{}'}}`})),
 		Entry("the last valid quotas of a queue, through its status", onlyTheScheduler("only the scheduler writes the annotation volcano.sh/last-valid-quota",

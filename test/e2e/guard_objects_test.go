@@ -55,7 +55,10 @@ var workloads = map[string]func(template string) string{
 }
 
 // revision is what a StatefulSet makes pods from if they have not been updated yet.
-func revision(template string) string {
+func revision(template string) string { return mergedRevision("$patch: replace\n" + template) }
+
+// mergedRevision is one whose template the controller merges into that of the StatefulSet.
+func mergedRevision(template string) string {
 	return "apiVersion: apps/v1\nkind: ControllerRevision\nrevision: 1\ndata:\n  spec:\n    template:" + within(6, template)
 }
 
