@@ -76,7 +76,7 @@ func (f *flags) run(ctx context.Context, o *cli.Options) error {
 	var all []usage
 	var note string
 	if f.source == "prometheus" {
-		all, err = fromPrometheus(ctx, f.prometheusURL, asked, slices.Contains(f.by, "day"))
+		all, note, err = fromPrometheus(ctx, f.prometheusURL, asked, slices.Contains(f.by, "day"))
 	} else {
 		all, note, err = fromRecord(ctx, client, asked)
 	}
@@ -129,6 +129,9 @@ func (f *flags) validate(now time.Time) (span, error) {
 	}
 	if !from.Before(to) {
 		return span{}, fmt.Errorf("--from=%s is not before --to=%s", f.from, f.to)
+	}
+	if f.source == "prometheus" && to.After(now) {
+		to = now // the counters have no values of the future
 	}
 	return span{from, to}, nil
 }

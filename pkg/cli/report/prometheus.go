@@ -35,37 +35,56 @@ var counters = []struct {
 const lookback = "1d"
 
 // fromPrometheus returns by how much the counters have grown. They never decrease, and say the same whichever scheduler exports them, so
-// that the difference is exact. Days says that each day is apart.
-func fromPrometheus(ctx context.Context, address string, asked span, days bool) ([]usage, error) {
+// that the difference is exact. Days says that each day is apart. The note says what cannot be told apart.
+func fromPrometheus(ctx context.Context, address string, asked span, days bool) (all []usage, note string, err error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("--prometheus-url=%s is not a URL such as http://localhost:9090", address)
+		return nil, "", fmt.Errorf("--prometheus-url=%s is not a URL such as http://localhost:9090", address)
 	}
-	var all []usage
-	for _, counter := range counters {
-		begin := asked.from
-		before, err := query(ctx, base, counter.name, begin)
-		for err == nil && begin.Before(asked.to) {
-			end := asked.to
-			if midnight := begin.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour); days && midnight.Before(end) {
-				end = midnight
-			}
-			var after map[accounting.Series]ledger.Amount
-			if after, err = query(ctx, base, counter.name, end); err != nil {
-				break
-			}
-			for series, amount := range after {
-				grown, subErr := amount.Sub(before[series])
-				if subErr != nil || grown.Sign() < 0 {
-					return nil, fmt.Errorf("%s decreases between %s and %s: the record of usage was deleted", counter.name, begin.Format(time.RFC3339), end.Format(time.RFC3339))
-				}
-				series.Measure = counter.measure
-				all = append(all, usage{series, begin, grown})
-			}
-			begin, before = end, after
+	before, err := readCounters(ctx, base, asked.from)
+	if err != nil {
+		return nil, "", err
+	}
+	unknown := len(before) == 0
+	for begin := asked.from; begin.Before(asked.to); {
+		end := asked.to
+		if midnight := begin.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour); days && midnight.Before(end) {
+			end = midnight
 		}
+		after, err := readCounters(ctx, base, end)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(after) == 0 {
+			after = before // nobody exported anything for longer than the lookback
+		}
+		for series, amount := range after {
+			grown, subErr := amount.Sub(before[series])
+			if subErr != nil || grown.Sign() < 0 {
+				return nil, "", fmt.Errorf("the counters of queue %s decrease between %s and %s: the record of usage was deleted",
+					series.Queue, begin.Format(time.RFC3339), end.Format(time.RFC3339))
+			}
+			all = append(all, usage{series, begin, grown})
+		}
+		begin, before = end, after
+	}
+	if unknown && len(all) > 0 {
+		note = "Prometheus has no counters of " + asked.from.UTC().Format(time.RFC3339) + ": all that was recorded before counts, too. Begin later, or use --source=record."
+	}
+	return all, note, nil
+}
+
+// readCounters returns the values of all counters at a time.
+func readCounters(ctx context.Context, base *url.URL, at time.Time) (accounting.Sums, error) {
+	all := accounting.Sums{}
+	for _, counter := range counters {
+		values, err := query(ctx, base, counter.name, at)
 		if err != nil {
 			return nil, err
+		}
+		for series, amount := range values {
+			series.Measure = counter.measure
+			all[series] = amount
 		}
 	}
 	return all, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,7 @@ func TestFromPrometheusTakesDifferencesOfCounters(t *testing.T) {
 		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[`+one+","+one+`]}}`, "old", "900", "new", seconds)
 	}))
 	defer server.Close()
-	all, err := fromPrometheus(t.Context(), server.URL+"/prefix", span{noon.Add(-time.Hour), noon}, false)
+	all, _, err := fromPrometheus(t.Context(), server.URL+"/prefix", span{noon.Add(-time.Hour), noon}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +191,64 @@ func TestFromPrometheusTakesDifferencesOfCounters(t *testing.T) {
 	if diff := cmp.Diff(want[0]+"\n", strings.Join(got, "")); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := fromPrometheus(t.Context(), "localhost", span{noon.Add(-time.Hour), noon}, false); err == nil {
+	if _, _, err := fromPrometheus(t.Context(), "localhost", span{noon.Add(-time.Hour), noon}, false); err == nil {
 		t.Error("localhost is taken for a URL")
+	}
+}
+
+func TestFromPrometheusCountsNothingTwiceIfNothingWasExportedForDays(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
+	exported := map[time.Time]string{day(1): "1000", day(2): "1100", day(5): "1600", day(6): "1700"}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at, err := strconv.ParseInt(r.FormValue("time"), 10, 64)
+		if err != nil {
+			t.Error(err)
+		}
+		result := ""
+		if seconds := exported[time.Unix(at, 0).UTC()]; seconds != "" && strings.Contains(r.FormValue("query"), "volcano_queue_card_seconds_total") {
+			result = `{"metric":{"queue":"team-a","card":"A100"},"value":[1,"` + seconds + `"]}`
+		}
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, result)
+	}))
+	defer server.Close()
+	for _, test := range []struct {
+		name string
+		from int
+		days bool
+		want map[string]string
+		note string
+	}{
+		{"each day, with a gap", 1, true, map[string]string{"2026-11-01": "100", "2026-11-02": "0", "2026-11-03": "0", "2026-11-04": "500", "2026-11-05": "100"}, ""},
+		{"all days together", 1, false, map[string]string{"2026-11-01": "700"}, ""},
+		{"from a time of which there is nothing", 3, false, map[string]string{"2026-11-03": "1700"},
+			"Prometheus has no counters of 2026-11-03T00:00:00Z: all that was recorded before counts, too. Begin later, or use --source=record."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			all, note, err := fromPrometheus(t.Context(), server.URL, span{day(test.from), day(6)}, test.days)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, u := range all {
+				got[u.day.Format(time.DateOnly)] = u.amount.String()
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if note != test.note {
+				t.Error(note)
+			}
+		})
+	}
+}
+
+func TestAReportFromPrometheusEndsNow(t *testing.T) {
+	for source, want := range map[string]time.Time{"prometheus": noon, "record": time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)} {
+		f := &flags{from: "2026-11-01", to: "2026-12-01", source: source, prometheusURL: "http://localhost:9090"}
+		asked, err := f.validate(noon)
+		if err != nil || !asked.to.Equal(want) {
+			t.Errorf("%s: to %s, error %v, want %s", source, asked.to, err, want)
+		}
 	}
 }
 
