@@ -20,13 +20,16 @@ import (
 // bounded returns an increment whose series fit the record: new ones become others if there are many.
 func bounded(sums map[accounting.Series]Sum, added accounting.Sums) accounting.Sums {
 	fits := make(accounting.Sums, len(added))
-	count := len(sums)
+	count, has := len(sums), map[string]int{}
+	for series := range sums {
+		has[series.Namespace]++
+	}
 	for _, series := range slices.SortedFunc(maps.Keys(added), compareSeries) {
 		amount := added[series]
 		series.Dimension = fitting(series.Dimension)
 		_, known := sums[series]
-		if !known && count >= manySeries && series.Measure == accounting.Used {
-			series.Namespace, series.Label = accounting.Other, accounting.Other
+		if !known && series.Measure == accounting.Used {
+			series = roomFor(series, count, has[series.Namespace])
 			_, known = sums[series]
 			_, again := fits[series]
 			known = known || again
@@ -37,10 +40,22 @@ func bounded(sums map[accounting.Series]Sum, added accounting.Sums) accounting.S
 				continue
 			}
 			count++
+			has[series.Namespace]++
 		}
 		fits.Add(series, amount)
 	}
 	return fits
+}
+
+// roomFor returns what a new series counts as in a record that has so many series, and so many of the same namespace.
+func roomFor(series accounting.Series, count, ofNamespace int) accounting.Series {
+	switch {
+	case count >= manySeries:
+		series.Namespace, series.Label = accounting.Other, accounting.Other
+	case count >= manySeries-forOthers && ofNamespace >= fewSeries && series.Label != "":
+		series.Label = accounting.Other
+	}
+	return series
 }
 
 // compareSeries makes it certain which series become others.

@@ -19,6 +19,9 @@ const (
 	// manySeries is how many series a record has before namespaces and labels that are new are counted as accounting.Other, and
 	// maxSeries how many it has at most. An object of the API server must be smaller than 1.5 MiB: a series takes up to 700 bytes.
 	manySeries, maxSeries = 1000, 2000
+	// forOthers is how many of the many are kept for namespaces with few series: who invents labels in one namespace spoils no account of
+	// another one.
+	forOthers, fewSeries = 200, 50
 	// maxName is how long the name of an object can be, and of a class, a card, or a capacity, and maxResource that of a resource.
 	maxName, maxResource = 253, 317
 )

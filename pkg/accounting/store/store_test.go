@@ -199,7 +199,39 @@ func TestSeriesThatDoNotGrowAreForgotten(t *testing.T) {
 	writer.Totals(func(series accounting.Series, amount ledger.Amount) {
 		got[series.Label] = amount.String()
 	})
-	want := map[string]string{"": "33", accounting.Other: "31", "new-31": "1", "new-32": "1"}
+	want := map[string]string{"": "33", accounting.Other: fmt.Sprint(forOthers + 31), "new-31": "1", "new-32": "1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLabelsOfOneNamespaceLeaveRoomForOthers(t *testing.T) {
+	of := func(namespace, label string) accounting.Series {
+		series := used("default")
+		series.Namespace, series.Label = namespace, label
+		return series
+	}
+	writer := load(t, newServer())
+	bomb := increment(midnight, midnight.Add(time.Hour), nil)
+	for n := range 5000 {
+		bomb.Added.Add(of("bomb", fmt.Sprint("label-", n)), ledger.Units(1))
+	}
+	write(t, writer, bomb)
+	next := increment(midnight.Add(time.Hour), midnight.Add(2*time.Hour), nil)
+	for n := range fewSeries {
+		next.Added.Add(of("team-b", fmt.Sprint("label-", n)), ledger.Units(1))
+	}
+	write(t, writer, next)
+	got := map[string]string{}
+	writer.Totals(func(series accounting.Series, amount ledger.Amount) {
+		if series.Namespace == "team-b" || series.Label == accounting.Other {
+			got[series.Namespace+"/"+series.Label] = amount.String()
+		}
+	})
+	want := map[string]string{"bomb/other": "4200"}
+	for n := range fewSeries {
+		want[fmt.Sprint("team-b/label-", n)] = "1"
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
