@@ -65,25 +65,37 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 		return // what another process has published must not decrease
 	}
 	metrics <- prometheus.MustNewConstMetric(c.through, prometheus.GaugeValue, float64(recorded.Through.Unix()))
-	for i := range recorded.Totals {
-		total := &recorded.Totals[i]
+	for series, amount := range c.totals(recorded) {
 		var description *prometheus.Desc
 		var labels []string
-		switch total.Measure {
+		switch series.Measure {
 		case accounting.Used:
-			description, labels = c.used[total.Dimension.Kind], append(labelsOf(&total.Series), total.Namespace)
+			description, labels = c.used[series.Dimension.Kind], append(labelsOf(&series), series.Namespace)
 			if c.label {
-				labels = append(labels, total.Label)
+				labels = append(labels, series.Label)
 			}
 		case accounting.GuaranteedIdle:
-			description, labels = c.idle, allLabelsOf(&total.Series)
+			description, labels = c.idle, allLabelsOf(&series)
 		default:
-			description, labels = c.waited, allLabelsOf(&total.Series)
+			description, labels = c.waited, allLabelsOf(&series)
 		}
-		if made, err := prometheus.NewConstMetric(description, prometheus.CounterValue, total.Float(ledger.Whole), labels...); err == nil {
+		if made, err := prometheus.NewConstMetric(description, prometheus.CounterValue, amount.Float(ledger.Whole), labels...); err == nil {
 			metrics <- made
 		}
 	}
+}
+
+// totals returns what each series comes to. The record still has the values of a label that was recorded before.
+func (c *Collector) totals(recorded *store.Recorded) accounting.Sums {
+	sums := make(accounting.Sums, len(recorded.Totals))
+	for i := range recorded.Totals {
+		series := recorded.Totals[i].Series
+		if !c.label {
+			series.Label = ""
+		}
+		sums.Add(series, recorded.Totals[i].Amount)
+	}
+	return sums
 }
 
 // labelsOf returns the label values of a metric that has one kind of dimensions.

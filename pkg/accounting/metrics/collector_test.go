@@ -51,3 +51,22 @@ volcano_usage_recorded_timestamp_seconds 1000
 		t.Errorf("%d metrics before the record has been read", n)
 	}
 }
+
+// TestCollectAddsUpLabelsThatAreNotAsked: two series with the same labels would keep all metrics of the scheduler from being collected.
+func TestCollectAddsUpLabelsThatAreNotAsked(t *testing.T) {
+	gpu := ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"}
+	all := &store.Recorded{Through: time.Unix(1000, 0), Totals: []store.Total{
+		{Series: accounting.Series{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-a"}, Amount: ledger.Units(90)},
+		{Series: accounting.Series{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-b"}, Amount: ledger.Units(9)},
+		{Series: accounting.Series{Queue: "q", Dimension: gpu, Namespace: "ns"}, Amount: ledger.Units(1)},
+	}}
+	const want = `
+# HELP volcano_queue_device_seconds_total Devices times the seconds for which pods of the queue held them
+# TYPE volcano_queue_device_seconds_total counter
+volcano_queue_device_seconds_total{device_class="gpu",namespace="ns",queue="q"} 100
+`
+	collector := New(func() *store.Recorded { return all }, "")
+	if err := testutil.CollectAndCompare(collector, strings.NewReader(want), "volcano_queue_device_seconds_total"); err != nil {
+		t.Error(err)
+	}
+}
