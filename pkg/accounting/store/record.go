@@ -33,8 +33,8 @@ type queueRecord struct {
 	sums map[accounting.Series]Sum
 	// known is what was read or written last. It belongs to the record after this one if that has been written and does not count yet.
 	known metav1.ObjectMeta
-	// end is when the period of the record ends.
-	end time.Time
+	// end is when the period of the record ends, through up to when the record was complete when it was read.
+	end, through time.Time
 	// grown has, by series, when the last period ended in which it grew.
 	grown map[accounting.Series]time.Time
 	// unfinished says that the API server has an increment that does not count.

@@ -78,7 +78,7 @@ func (s *Store) take(record *v1alpha1.UsageRecord) error {
 	latest.noteGrowth(record)
 	end := record.Spec.End.Time
 	if latest.name != "" {
-		if end.Before(latest.end) {
+		if record.Spec.Through.Time.Before(latest.through) { // its period may end later, if periods have become shorter
 			s.earlier[record.Name] = end
 			return nil
 		}
@@ -94,7 +94,8 @@ func (r *queueRecord) take(record *v1alpha1.UsageRecord, through time.Time) erro
 		return err
 	}
 	r.name, r.sums, r.known, r.end = record.Name, sums, record.ObjectMeta, record.Spec.End.Time
-	r.unfinished = record.Spec.Through.After(through)
+	r.through = record.Spec.Through.Time
+	r.unfinished = r.through.After(through)
 	return nil
 }
 
