@@ -5,6 +5,7 @@ package needs
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -30,6 +31,9 @@ func (w *counting) cardsOf(set *workload.PodSet, spec *corev1.PodSpec, requests 
 	var amounts ledger.Amounts
 	for _, resource := range asked {
 		quantity := requests[resource]
+		if quantity.CmpInt64(math.MaxInt64) > 0 { // the sum of containers: Value would be anything, also negative
+			return nil, fmt.Errorf("a pod requests %s of %s, which is more than can be counted: request less", quantity.String(), resource)
+		}
 		count := quantity.Value()
 		among, unlisted := w.among(resource, named)
 		if len(among) > 1 && !names {
