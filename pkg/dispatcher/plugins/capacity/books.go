@@ -5,7 +5,6 @@ package capacity
 import (
 	"k8s.io/klog/v2"
 
-	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -70,8 +69,8 @@ func (b *books) due(w *framework.Workload) ledger.Amounts {
 		return w.Needs.All
 	}
 	granted := needs.FromGrant(b.snapshot.Dimensions, grant.Amounts)
-	if hold := w.State.Hold; w.Err != nil || hold != nil && hold.Reason == binding.Growing {
-		return granted
+	if w.Err != nil || w.State.Hold != nil {
+		return granted // clusters see nothing of what a held workload has become
 	}
 	return granted.Max(w.Needs.All)
 }

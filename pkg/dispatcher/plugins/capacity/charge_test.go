@@ -22,6 +22,7 @@ func TestWhatIsChargedWhenASessionOpens(t *testing.T) {
 		"its grant, if that is more":        {[]thing{job("a", "q", 4, grantedFor(6))}, "q", "6"},
 		"its grant, while growth is held":   {[]thing{job("a", "q", 4, grows(2))}, "q", "2"},
 		"its grant, while it is taken back": {[]thing{job("a", "q", 4, returns)}, "q", "4"},
+		"no more while it is taken back":    {[]thing{job("a", "q", 9, grantedFor(4), beingReturned)}, "q", "4"},
 		"nothing when it is finished":       {[]thing{job("a", "q", 4, finished)}, "q", "0"},
 		"what runs without a grant":         {[]thing{job("a", "q", 4, adopted)}, "q", "4"},
 		"its grant, if it cannot be read":   {[]thing{job("a", "q", 4, grantedFor(3), cannotBeRead)}, "q", "3"},

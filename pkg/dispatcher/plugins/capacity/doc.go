@@ -6,6 +6,6 @@
 // what its queue deserves.
 //
 // A workload with a grant is charged what it was granted or what it needs, whichever is more, because members may run
-// either. A workload that is held because it has grown is charged what it was granted. A queue that does not exist any
-// more is charged to root.
+// either. A workload that is held, because it has grown or is being taken back, is charged what it was granted. A queue that
+// does not exist any more is charged to root.
 package capacity

@@ -172,8 +172,10 @@ func grows(from int64) func(*framework.Workload) {
 
 func returns(w *framework.Workload) {
 	granted(w)
-	w.State.Hold = &binding.Hold{Reason: binding.Returning}
+	beingReturned(w)
 }
+
+func beingReturned(w *framework.Workload) { w.State.Hold = &binding.Hold{Reason: binding.Returning} }
 
 func finished(w *framework.Workload) { granted(w); w.State.Finished = true }
 
