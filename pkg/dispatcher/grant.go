@@ -19,8 +19,11 @@ import (
 func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 	grant := &binding.Grant{Queue: queue, Amounts: needs.ToGrant(c.Dimensions, w.Needs.All)}
 	grant.Time.Time, grant.Decided.Time = c.Now, c.Now
+	if w.Template != nil {
+		grant.Group = w.Template.Group
+	}
 	if before := w.State.Grant; before != nil {
-		grant.Time = before.Time
+		grant.Time, grant.Group = before.Time, before.Group
 	}
 	return grant
 }

@@ -78,7 +78,7 @@ func (h *Hold) Annotation() string { return encode(h) }
 
 // Annotation returns the text of a GrantAnnotation.
 func (g *Grant) Annotation() string {
-	return encode(Grant{Queue: g.Queue, Time: g.Time, Decided: g.Decided, Amounts: NormalAmounts(g.Amounts)})
+	return encode(Grant{Queue: g.Queue, Group: g.Group, Time: g.Time, Decided: g.Decided, Amounts: NormalAmounts(g.Amounts)})
 }
 
 // Annotation returns the text of a RequeueAnnotation.

@@ -24,11 +24,11 @@ func at(seconds int) metav1.Time {
 func resource(name string) ledger.Dimension { return ledger.Dimension{Name: name} }
 
 func TestTheAnnotationOfAGrant(t *testing.T) {
-	g := &Grant{Queue: "team", Time: metav1.NewTime(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)), Decided: metav1.NewTime(time.Date(2027, 1, 15, 9, 0, 0, 0, time.UTC)), Amounts: []Amount{
+	g := &Grant{Queue: "team", Group: "together", Time: metav1.NewTime(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)), Decided: metav1.NewTime(time.Date(2027, 1, 15, 9, 0, 0, 0, time.UTC)), Amounts: []Amount{
 		{resource("cpu"), mustAmount(t, "2500000000")},
 		{ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "gpu", Capacity: "memory"}, ledger.Units(80 << 30)},
 	}}
-	const want = `{"queue":"team","time":"2027-01-15T08:00:00Z","decided":"2027-01-15T09:00:00Z","amounts":[{"kind":"Resource","name":"cpu","amount":"2.5"},` +
+	const want = `{"queue":"team","group":"together","time":"2027-01-15T08:00:00Z","decided":"2027-01-15T09:00:00Z","amounts":[{"kind":"Resource","name":"cpu","amount":"2.5"},` +
 		`{"kind":"DeviceCapacity","name":"gpu","capacity":"memory","amount":"85899345920"}]}`
 	if got := g.Annotation(); got != want {
 		t.Errorf("got %s", got)

@@ -12,6 +12,9 @@ import (
 type Grant struct {
 	// Queue is charged, whatever queue the workload names by now.
 	Queue string `json:"queue"`
+	// Group is the PodGroup whose reserve the pods use, empty if there is none. It stays the same, whatever group the pods name
+	// later: others could use the reserve that they leave, although they go on running.
+	Group string `json:"group,omitempty"`
 	// Time is when the grant was made. Growth does not change it.
 	Time metav1.Time `json:"time"`
 	// Decided is when it was decided what the amounts are. It is Time unless they have changed since.

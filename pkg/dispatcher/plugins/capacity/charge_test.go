@@ -32,12 +32,29 @@ func TestWhatIsChargedWhenASessionOpens(t *testing.T) {
 		"the pods first, as well":           {[]thing{job("a", "q", 4, granted, inGroup("g")), podGroup("g", "q", 6, granted)}, "q", "6"},
 		"more pods than are reserved":       {[]thing{podGroup("g", "q", 6, granted), job("a", "q", 4, granted, inGroup("g")), job("b", "q", 4, granted, inGroup("g"))}, "q", "8"},
 		"pods of another group":             {[]thing{podGroup("g", "q", 6, granted), job("a", "q", 4, granted, inGroup("h"))}, "q", "10"},
+		"pods that name another group now":  {[]thing{podGroup("g", "q", 6, granted), job("a", "q", 4, granted, inGroup("g"), namesNoGroup)}, "q", "6"},
+		"pods that cannot be read now":      {[]thing{podGroup("g", "q", 6, granted), job("a", "q", 4, grantedFor(4), inGroup("g"), cannotBeRead)}, "q", "6"},
 		"pods of another queue":             {[]thing{podGroup("g", "q", 6, granted), job("a", "ml", 4, granted, inGroup("g"))}, "root", "10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, p := newScene(append(c.things, ml, q)...).open(t)
 			if got := used(p, c.queue, "cpu"); got != c.want {
 				t.Errorf("queue %s is charged %s, want %s", c.queue, got, c.want)
+			}
+		})
+	}
+}
+
+func namesNoGroup(w *framework.Workload) { w.Template.Group = "" }
+
+// TestAReserveThatPodsUseIsNobodyElses: pods that leave their group go on running, so that others must not use what they used.
+func TestAReserveThatPodsUseIsNobodyElses(t *testing.T) {
+	for name, change := range map[string]func(*framework.Workload){"they name no group any more": namesNoGroup, "they cannot be read any more": cannotBeRead} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(queue("q", "cpu=8"), podGroup("g", "q", 8, granted), job("a", "q", 8, grantedFor(8), inGroup("g"), change), job("w", "q", 8, inGroup("g")))
+			_, p := s.open(t)
+			if p.allocatable(s.workload("w")) == nil {
+				t.Error("8 cpus of 8 are in use, and 8 more are granted")
 			}
 		})
 	}

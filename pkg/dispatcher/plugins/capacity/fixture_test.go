@@ -190,7 +190,12 @@ func priority(class string) func(*framework.Workload) {
 }
 
 func inGroup(name string) func(*framework.Workload) {
-	return func(w *framework.Workload) { w.Template.Group = name }
+	return func(w *framework.Workload) {
+		w.Template.Group = name
+		if w.State.Grant != nil {
+			w.State.Grant.Group = name
+		}
+	}
 }
 
 func cannotBeRead(w *framework.Workload) {

@@ -30,19 +30,22 @@ func (b *books) groupOf(w *framework.Workload, queue ledger.QueueID) *group {
 	if name == "" {
 		return nil
 	}
-	key := groupKey{queue, w.Template.Namespace, name}
+	key := groupKey{queue, w.Binding.Namespace, name}
 	if b.groups[key] == nil {
 		b.groups[key] = &group{}
 	}
 	return b.groups[key]
 }
 
+// groupName returns the group of a workload: the one that it named when it was granted room, if it was.
 func groupName(w *framework.Workload) string {
 	switch {
-	case w.Template == nil:
-		return ""
 	case isGroup(w):
 		return w.Template.Name
+	case w.State.Grant != nil:
+		return w.State.Grant.Group
+	case w.Template == nil:
+		return ""
 	default:
 		return w.Template.Group
 	}
