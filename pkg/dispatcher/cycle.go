@@ -167,6 +167,8 @@ func (c *cycle) mayBeTried(w *framework.Workload) bool {
 	case requeue != nil && requeue.NotBefore.After(c.Now):
 		c.due(requeue.NotBefore.Time)
 		c.tell(report.BacksOff(w))
+	case mayRunUngranted(w):
+		c.tell(report.MayRun(w))
 	case w.State.NoPolicy:
 		c.tell(report.NoPolicy(w))
 	case w.Err != nil:
@@ -175,6 +177,13 @@ func (c *cycle) mayBeTried(w *framework.Workload) bool {
 		return !c.changes(w)
 	}
 	return false
+}
+
+// mayRunUngranted reports whether something of a workload may run although it waits, such as a Work that Karmada has made of what
+// it had read before. It is charged for that, so that its queue would grant it room without having any. What goes where others need
+// it runs without a grant anyway.
+func mayRunUngranted(w *framework.Workload) bool {
+	return w.State.Hold.Reason == binding.Waiting && w.State.MayRun && len(w.Binding.Spec.RequiredBy) == 0
 }
 
 // mayGrow reports whether a workload that has grown needs more than it was granted. If it does not, because its owner

@@ -51,6 +51,7 @@ func TestWhatEventsSay(t *testing.T) {
 		{WaitsBehind(waits, job("first", "team"), short.Scope), "held Normal WaitsBehind Queue <team> has no <cpu> for Job ns/first, which comes first: wait, raise the priority of this workload, or set strictOrder: false in the dispatcher's configuration"},
 		{BacksOff(vain), "held Normal Held Queue <team> does not try again before 2026-05-01T12:00:00Z, because 2 of its grants to this workload were in vain. The last time: no cluster has room"},
 		{SuspendedByOthers(waits), "held Normal Held ResourceBinding ns/train-job was suspended by somebody else, so that queue <team> grants it nothing: set its spec.suspension.scheduling to false to let it queue"},
+		{MayRun(waits), "held Normal Held Queue <team> is charged for Job ns/train without a grant, because something of it may run in a cluster that it has left: it is tried again when its last Work is gone"},
 		{NoPolicy(waits), "held Warning NoPolicy No policy matches Job ns/train any more, so that Karmada ignores it, and queue <team> grants it nothing: create a PropagationPolicy or ClusterPropagationPolicy for it, or delete it"},
 		{Held(waits, &framework.Refusal{Message: "Queue <team> takes no pods yet"}), "held Warning Held Queue <team> takes no pods yet"},
 		{NoPolicy(clusterWide), "held Warning NoPolicy No policy matches Job train any more, so that Karmada ignores it, and queue <team> grants it nothing: create a PropagationPolicy or ClusterPropagationPolicy for it, or delete it"},

@@ -59,6 +59,13 @@ func SuspendedByOthers(w *framework.Workload) Decision {
 		w.Name(), w.Queue))
 }
 
+// MayRun is a workload that waits, and of which something may run in a cluster.
+func MayRun(w *framework.Workload) Decision {
+	return normal(w, KindHeld, HeldReason, fmt.Sprintf(
+		"Queue <%s> is charged for %s without a grant, because something of it may run in a cluster that it has left: it is tried again when its last Work is gone",
+		w.Queue, object(w)))
+}
+
 // NoPolicy is a workload that Karmada's scheduler would ignore.
 func NoPolicy(w *framework.Workload) Decision {
 	return warning(w, KindHeld, NoPolicyReason, fmt.Sprintf(
