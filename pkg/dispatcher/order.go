@@ -124,7 +124,14 @@ func (c *cycle) refuse(w *framework.Workload, refusal *framework.Refusal) {
 	if refusal.Never {
 		return
 	}
-	c.block(w, refusal.Scope)
+	c.takeBackFor(w)
+	if _, promised := c.memory.promised[w.Binding.UID]; promised || !refusal.Passable {
+		c.block(w, refusal.Scope)
+	}
+}
+
+// takeBackFor takes back what others owe a workload.
+func (c *cycle) takeBackFor(w *framework.Workload) {
 	if c.asked[w.Queue] {
 		return // what the first one in line takes back comes first
 	}

@@ -15,6 +15,8 @@ type Refusal struct {
 	// Scope is what the workload waits for: others that come later and wait for the same may be kept behind it. It is the
 	// zero value if nobody is kept behind it.
 	Scope Scope
+	// Passable says that others are kept behind the workload only while it waits for what others give back for it.
+	Passable bool
 }
 
 // Scope is a dimension in a queue and in all queues below it.

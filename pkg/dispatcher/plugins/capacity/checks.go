@@ -116,9 +116,9 @@ func (p *plugin) refuseEverywhere(w *framework.Workload) *framework.Refusal {
 	if refusal == nil || p.strictOrder {
 		return refusal
 	}
-	alone := *refusal
-	alone.Scope = framework.Scope{}
-	return &alone
+	passable := *refusal
+	passable.Passable = true
+	return &passable
 }
 
 // refusalKey is what decides about the words of a refusal.
@@ -141,11 +141,10 @@ func (p *plugin) explain(queue ledger.QueueID, refused *ledger.Refusal, never bo
 		NoDeviceQuota: p.noDeviceQuota(queue, refused.Dimension),
 	}
 	result := &framework.Refusal{Reason: words.Reason(), Message: words.Message(), Never: never}
-	switch {
-	case never:
+	if never {
 		result.Message += "; it does not fit even if nothing else runs: ask for less, or change the quota"
-	case p.strictOrder:
-		result.Scope = framework.Scope{Queue: refused.Queue, Dimension: refused.Dimension}
+	} else {
+		result.Scope, result.Passable = framework.Scope{Queue: refused.Queue, Dimension: refused.Dimension}, !p.strictOrder
 	}
 	p.refused[key] = result
 	return result

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"testing"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+)
+
+// TestNobodyTakesWhatOthersGiveBack: victims do not leave at the same time. Without strict order, others would take what the first
+// one leaves, and more and more would have to go.
+func TestNobodyTakesWhatOthersGiveBack(t *testing.T) {
+	f := newFixture(t, "reclaim: true, strictOrder: false")
+	f.queue("org", "root", 9)
+	f.queue("poor", "org", 9, 5)
+	f.queue("rich", "org", 9, 4)
+	f.running("keeps", "rich", 4, priority("high"))
+	first, second := f.running("first", "rich", 2), f.running("second", "rich", 2)
+	f.held("asker", "poor", 5)
+	f.held("small", "rich", 1)
+	f.expect("asker InsufficientCPUQuota, first Reclaimed *, second Reclaimed *, small WaitsBehind")
+
+	for _, w := range []*framework.Workload{first, second} {
+		w.State.Hold, w.Binding.Spec.Clusters = &binding.Hold{Reason: binding.Returning}, nil
+	}
+	first.Works = nil
+	f.memory.restsSince(first, noon.Add(-worksSettle))
+	f.expect("asker InsufficientCPUQuota, first Returned *, small WaitsBehind")
+
+	first.State = binding.State{Hold: &binding.Hold{Reason: binding.Waiting}}
+	second.Works = nil
+	f.memory.restsSince(second, noon.Add(-worksSettle))
+	f.expect("asker Granted *, first InsufficientCPUQuota, second Returned *, small InsufficientCPUQuota")
+}
