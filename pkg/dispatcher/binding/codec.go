@@ -81,8 +81,18 @@ func (g *Grant) Annotation() string {
 	return encode(Grant{Queue: g.Queue, Group: g.Group, Time: g.Time, Decided: g.Decided, Amounts: NormalAmounts(g.Amounts)})
 }
 
+// maxReason bounds the bytes of the reason in a RequeueAnnotation. It has Karmada's words about each cluster, and the API server
+// accepts no annotations of more than 256 KiB: the grant would never end.
+const maxReason = 4096
+
 // Annotation returns the text of a RequeueAnnotation.
-func (r *Requeue) Annotation() string { return encode(r) }
+func (r *Requeue) Annotation() string {
+	bounded := *r
+	if len(r.Reason) > maxReason {
+		bounded.Reason = strings.ToValidUTF8(r.Reason[:maxReason], "") + " ..."
+	}
+	return encode(bounded)
+}
 
 func encode(value any) string {
 	text, err := json.Marshal(value)

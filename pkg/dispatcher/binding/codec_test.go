@@ -42,6 +42,14 @@ func TestTheAnnotationOfAGrant(t *testing.T) {
 	}
 }
 
+// TestAReasonOfAnyLengthIsWritten: the API server refuses annotations of more than 256 KiB, and the grant would not end.
+func TestAReasonOfAnyLengthIsWritten(t *testing.T) {
+	text := (&Requeue{Attempts: 1, Reason: strings.Repeat("\"é", 100_000)}).Annotation()
+	if r, err := ParseRequeue(text); err != nil || len(text) > 10_000 || !strings.HasPrefix(r.Reason, `"é"é`) || !strings.HasSuffix(r.Reason, " ...") {
+		t.Errorf("%d bytes are written, and read as %.20q, %v", len(text), r.Reason, err)
+	}
+}
+
 // mustAmount returns so many billionths.
 func mustAmount(t testing.TB, nano string) ledger.Amount {
 	t.Helper()
