@@ -59,8 +59,8 @@ func (s *State) readNotApplied(rb *workv1alpha2.ResourceBinding, clusters []stri
 		return item.Applied && slices.Contains(clusters, item.ClusterName)
 	})
 	reported := slices.ContainsFunc(works, func(work *workv1alpha1.Work) bool { return len(work.Status.ManifestStatuses) > 0 })
-	if applied || reported {
-		return
+	if applied || reported || meta.IsStatusConditionTrue(rb.Status.Conditions, workv1alpha2.FullyApplied) {
+		return // what has applied it everywhere, and is none of the clusters, are those that it has just left
 	}
 	s.NotPlaced, s.PlacedUntil = true, s.Grant.Time.Time
 	for _, condition := range []string{workv1alpha2.Scheduled, workv1alpha2.FullyApplied} {

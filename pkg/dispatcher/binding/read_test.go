@@ -243,6 +243,9 @@ func TestSinceWhenAWorkloadIsNotPlaced(t *testing.T) {
 		{name: "all clusters have one", rb: bound(granted(5), notApplied(12), chosen("a", "b"), reports("a", "!x"), reports("b", "!y")), want: "cluster a: x; cluster b: y", since: 12},
 		{name: "an update has failed of what runs", rb: bound(granted(5), scheduled(10, 5), notApplied(12), chosen("a"), reports("a", "!immutable")),
 			works: []*workv1alpha1.Work{work("a", workv1alpha1.ManifestStatus{})}},
+		{name: "it moves, and Karmada speaks of the cluster before", rb: bound(granted(5), scheduled(10, 5), says(workv1alpha2.FullyApplied, metav1.ConditionTrue, "", 12), chosen("b"), reports("a", phase("Running"))),
+			works: []*workv1alpha1.Work{work("b")}},
+		{name: "it has moved to a cluster that does not run it", rb: bound(granted(5), scheduled(10, 5), notApplied(3001), chosen("b"), reports("b", "!exists")), want: "cluster b: exists", since: 3001},
 		{name: "it has finished", rb: bound(granted(5), scheduled(10, 5), chosen("a"), reports("a", phase("Completed")))},
 		{name: "a cluster that cannot be reached has run it", rb: bound(granted(5), scheduled(10, 5), chosen("a"), leaving("a"), reports("a", phase("Running")))},
 	} {
