@@ -198,7 +198,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case w.Err != nil:
 		c.tell(report.CannotCount(w))
 	case c.changes(w):
-	case !c.exceeds(w):
+	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks when the member clusters know that.
 		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, w.State.Hold, w.State.Grant))
 	default:

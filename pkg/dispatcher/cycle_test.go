@@ -143,20 +143,24 @@ func TestAGrantFollowsWhatTheWorkloadNeeds(t *testing.T) {
 		return func(w *framework.Workload) { w.State.Grant.Amounts[0].Amount = ledger.Units(cores) }
 	}
 	growing := func(w *framework.Workload) { w.State.Hold = &binding.Hold{Reason: binding.Growing, Dispatching: true} }
-	f := newFixture(t, "")
-	f.queue("team", "root", 13)
+	unlisted := func(w *framework.Workload) {
+		w.Needs.Unlisted = []binding.Amount{{Dimension: ledger.Dimension{Kind: ledger.Card, Name: "B200"}, Amount: ledger.Units(1)}}
+	}
+	f := newFixture(t, "cardQuotaRequired: true")
+	f.queue("team", "root", 14)
 	f.running("same", "team", 2)
 	f.running("less", "team", 1, grantOf(2))
 	f.running("less, but members do not know", "team", 1, grantOf(2), func(w *framework.Workload) { w.Template.Generation = 3 })
 	f.running("reverted", "team", 1, growing)
 	f.running("in more clusters", "team", 1, grantOf(0))
+	f.running("names a card that its queue does not list", "team", 1, growing, unlisted)
 	f.running("ended", "team", 3, grantOf(1), growing, func(w *framework.Workload) { w.State.Finished = true })
 	f.running("grown before it was placed", "team", 3, grantOf(1), growing, func(w *framework.Workload) {
 		w.State.NotPlaced, w.State.PlacedUntil = true, noon.Add(-time.Hour)
 	})
 	f.running("more", "team", 3, grantOf(1), growing)
 	f.running("much more", "team", 4, grantOf(1), growing)
-	f.expect("ended Finished, grown before it was placed TakenBack *, in more clusters GrantExceeded *, less Shrunk *, more GrowthGranted *, much more GrowthHeld, reverted  *")
+	f.expect("ended Finished, grown before it was placed TakenBack *, in more clusters GrantExceeded *, less Shrunk *, more GrowthGranted *, much more GrowthHeld, names a card that its queue does not list GrowthHeld, reverted  *")
 }
 
 func TestWhatRunsWithoutAGrantIsCharged(t *testing.T) {
@@ -236,17 +240,6 @@ func grantIn(t *testing.T, patch []byte) *binding.Grant {
 		t.Fatal(err)
 	}
 	return grant
-}
-
-func TestAGrantDoesNotShrinkWhileAClusterThatWasLeftHasAWork(t *testing.T) {
-	f := newFixture(t, "")
-	f.queue("team", "root", 4)
-	f.running("moves", "team", 2, func(w *framework.Workload) {
-		w.State.Grant.Amounts[0].Amount = ledger.Units(4)
-		w.Works = append(w.Works, &workv1alpha1.Work{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-es-member2"}})
-	})
-	f.held("next", "team", 2)
-	f.expect("next InsufficientCPUQuota")
 }
 
 // TestWhatGrowsWithoutAGrantWaits: nobody but the dispatcher writes holds, except while its webhooks are not installed.

@@ -57,6 +57,12 @@ func (c *cycle) exceeds(w *framework.Workload) bool {
 	return false
 }
 
+// forbidden reports whether a workload that was granted all amounts that it needs asks for something that none of them stands for,
+// and that its queue does not grant.
+func (c *cycle) forbidden(w *framework.Workload) bool {
+	return len(w.Needs.Unlisted)+len(w.Needs.Unnamed) > 0 && c.Allocatable(w) != nil
+}
+
 // granted returns what a workload was granted of a dimension.
 func granted(w *framework.Workload, d ledger.Dimension) ledger.Amount {
 	for i := range w.State.Grant.Amounts {

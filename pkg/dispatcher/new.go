@@ -16,6 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+	"github.com/devicequota/devicequota/pkg/dispatcher/plugins/capacity"
 )
 
 // New returns a dispatcher for the Karmada control plane of a client configuration. Period is the shortest time between
@@ -30,6 +31,8 @@ func New(client *rest.Config, config *framework.Config, period time.Duration, us
 	if err != nil {
 		return nil, err
 	}
+	arguments, _ := config.Plugin(capacity.Name)
+	c.CardQuotaRequired, _ = arguments.Bool(capacity.CardQuotaRequired, false) // ParseConfig has checked it
 	metrics, err := report.NewMetrics(registerer)
 	if err != nil {
 		return nil, err

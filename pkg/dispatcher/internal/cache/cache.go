@@ -39,6 +39,9 @@ import (
 
 // Cache has everything that the dispatcher reads.
 type Cache struct {
+	// CardQuotaRequired is that argument of the plugin capacity. It must be set before anything is read.
+	CardQuotaRequired bool
+
 	clients   *Clients
 	config    *framework.Config
 	readiness *readiness.Informers

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"cmp"
 	"sync"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -23,12 +24,13 @@ type requests struct {
 }
 
 // Exceeds returns by how much a workload needs more than its binding was granted, by dimension. The error says why that
-// cannot be counted.
+// cannot be counted, or that its queue does not grant that to anybody.
 func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) ([]binding.Amount, error) {
 	c.requests.mu.Lock()
 	defer c.requests.mu.Unlock()
 	counter := c.requests.counter
-	if _, _, err := c.begin(counter); err != nil {
+	queues, limits, err := c.begin(counter)
+	if err != nil {
 		return nil, err
 	}
 	clusters, err := c.clusterInformer.Lister().List(labels.Everything())
@@ -39,7 +41,31 @@ func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBi
 	if needed.Err != nil {
 		return nil, needed.Err
 	}
-	return needs.Exceeds(counter.Dimensions(), needed.Needs, binding.Read(rb, nil).Grant), nil
+	grant := binding.Read(rb, nil).Grant
+	if grant != nil {
+		if err := needs.Forbidden(counter.Dimensions(), needed.Needs, onTheWay(queues, limits, grant.Queue), c.CardQuotaRequired); err != nil {
+			return nil, err
+		}
+	}
+	return needs.Exceeds(counter.Dimensions(), needed.Needs, grant), nil
+}
+
+// onTheWay returns the limits of a queue and of all queues above it.
+func onTheWay(queues []*schedulingv1beta1.Queue, limits map[string]framework.QueueLimits, name string) []framework.QueueLimits {
+	parents := map[string]string{}
+	for _, queue := range queues {
+		if queue.Name != framework.RootQueue {
+			parents[queue.Name] = cmp.Or(queue.Spec.Parent, framework.RootQueue)
+		}
+	}
+	var way []framework.QueueLimits
+	for range len(queues) + 1 { // a cycle of queues has no end
+		way = append(way, limits[name])
+		if name = parents[name]; name == "" {
+			break
+		}
+	}
+	return way
 }
 
 // begin begins a round of a counter.

@@ -19,7 +19,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
+// newFake returns a cache that shows what tests put into its stores.
+func newFake(t *testing.T) *Cache {
+	t.Helper()
 	c, err := New(&Clients{
 		Kubernetes: kubefake.NewSimpleClientset(), Karmada: karmadafake.NewSimpleClientset(), Volcano: volcanofake.NewSimpleClientset(),
 		Queues: queuefake.NewSimpleClientset(), Metadata: metadatafake.NewSimpleMetadataClient(runtime.NewScheme()),
@@ -27,6 +29,11 @@ func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
+	c := newFake(t)
 	// Karmada's interpreter says nothing of pods that request nothing.
 	for name, annotation := range map[string]string{
 		"waits": binding.HoldAnnotation, "runs": binding.GrantAnnotation,

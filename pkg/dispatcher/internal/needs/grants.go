@@ -4,6 +4,7 @@ package needs
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,6 +39,25 @@ func FromGrant(dimensions *ledger.Dimensions, granted []binding.Amount) ledger.A
 		amounts = append(amounts, ledger.Entry{Dimension: dimensions.Ordinal(a.Dimension), Amount: a.Amount})
 	}
 	return amounts
+}
+
+// Forbidden says what a workload asks for that no amount in a grant stands for, and that the queues on the way to the root let nobody
+// use: cards that no queue lists, where one lists the cards that may be used, and devices of which a queue limits a capacity that the
+// claim does not name.
+func Forbidden(dimensions *ledger.Dimensions, needs framework.Needs, way []framework.QueueLimits, cardQuotaRequired bool) error {
+	if len(needs.Unlisted) > 0 && (cardQuotaRequired || slices.ContainsFunc(way, func(l framework.QueueLimits) bool { return l.ListsCards })) {
+		return fmt.Errorf("it asks for %s, which its queue does not list: use a card that is listed", needs.Unlisted[0].Dimension)
+	}
+	for _, o := range needs.Unnamed {
+		limits := func(l framework.QueueLimits) bool {
+			return slices.ContainsFunc(l.Capability, func(e ledger.Entry) bool { return e.Dimension == o })
+		}
+		if d := dimensions.Dimension(o); slices.ContainsFunc(way, limits) {
+			return fmt.Errorf("a claim asks for devices of DeviceClass %s without saying how much %s of it, which its queue limits: write capacity.requests[%s] into its request",
+				d.Name, d.Capacity, d.Capacity)
+		}
+	}
+	return nil
 }
 
 // Exceeds returns by how much a workload needs more than it was granted, sorted by name. It is empty if the grant is

@@ -14,8 +14,8 @@ const (
 	reclaimArgument = "reclaim"
 	// strictOrder keeps workloads behind those that wait for the same and come first.
 	strictOrder = "strictOrder"
-	// cardQuotaRequired says that no card may be used where no queue has a card quota.
-	cardQuotaRequired = "cardQuotaRequired"
+	// CardQuotaRequired says that no card may be used where no queue has a card quota.
+	CardQuotaRequired = "cardQuotaRequired"
 	// deviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
 	deviceQuotaRequired = "deviceQuotaRequired"
 	// cardUnlimitedCPUMemory exempts workloads that ask for a card or a device from the limits of cpu and memory.
@@ -31,7 +31,7 @@ type arguments struct {
 // byName has the fields by the names of the arguments.
 func (a *arguments) byName() map[string]*bool {
 	return map[string]*bool{
-		reclaimArgument: &a.mayReclaim, strictOrder: &a.strictOrder, cardQuotaRequired: &a.cardQuotaRequired,
+		reclaimArgument: &a.mayReclaim, strictOrder: &a.strictOrder, CardQuotaRequired: &a.cardQuotaRequired,
 		deviceQuotaRequired: &a.deviceQuotaRequired, cardUnlimitedCPUMemory: &a.cardUnlimitedCPUMemory, FitPerCluster: &a.fitPerCluster,
 	}
 }
@@ -55,5 +55,5 @@ func parse(given framework.Arguments) (arguments, error) {
 
 func check(given framework.Arguments) error {
 	_, err := parse(given)
-	return errors.Join(err, given.Known(reclaimArgument, strictOrder, cardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory, FitPerCluster))
+	return errors.Join(err, given.Known(reclaimArgument, strictOrder, CardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory, FitPerCluster))
 }
