@@ -4,6 +4,7 @@ package demand
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -126,7 +127,11 @@ func requested(spec *corev1.PodSpec, fleet *card.Fleet) []CardRequest {
 	var requests []CardRequest
 	for name, quantity := range resourcehelper.PodRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}) {
 		if quantity.Sign() > 0 && fleet.IsCard(name) {
-			requests = append(requests, CardRequest{Resource: name, Count: quantity.Value()})
+			count := quantity.Value()
+			if quantity.CmpInt64(math.MaxInt64) > 0 {
+				count = math.MaxInt64 // no node has as many. The sum of containers may be more than an int64, and Value anything
+			}
+			requests = append(requests, CardRequest{Resource: name, Count: count})
 		}
 	}
 	slices.SortFunc(requests, func(a, b CardRequest) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
