@@ -30,7 +30,7 @@ func (s *State) readPlacement(rb *workv1alpha2.ResourceBinding, clusters []strin
 // readUnscheduled reads a binding without clusters. The scheduler writes the generation that it has observed only if it
 // succeeds, so that its last refusal counts, whatever generation it was about. Success without clusters means that there
 // are no replicas. Success with an older generation is that of a former grant, or the clusters have been taken away and
-// the scheduler has not answered yet.
+// the scheduler has not answered yet. Without a policy, it never will.
 func (s *State) readUnscheduled(rb *workv1alpha2.ResourceBinding) {
 	granted := s.Grant.Time.Time
 	scheduled := meta.FindStatusCondition(rb.Status.Conditions, workv1alpha2.Scheduled)
@@ -41,7 +41,7 @@ func (s *State) readUnscheduled(rb *workv1alpha2.ResourceBinding) {
 		s.NotPlaced, s.PlacedUntil = true, latest(granted, scheduled.LastTransitionTime.Time)
 		s.WhyNotPlaced = cmp.Or(scheduled.Message, scheduled.Reason)
 	case scheduled != nil && rb.Status.SchedulerObservedGeneration == rb.Generation:
-	case rb.Status.LastScheduledTime != nil && !rb.Status.LastScheduledTime.Time.Before(granted):
+	case rb.Status.LastScheduledTime != nil && !rb.Status.LastScheduledTime.Time.Before(granted) && !s.NoPolicy:
 	default:
 		s.NotPlaced, s.PlacedUntil = true, granted
 		s.WhyNotPlaced = "Karmada's scheduler has not tried yet"

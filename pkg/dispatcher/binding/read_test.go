@@ -230,6 +230,7 @@ func TestSinceWhenAWorkloadIsNotPlaced(t *testing.T) {
 		{name: "success is that of a former grant", rb: bound(granted(15), scheduled(10, 4)), want: untried, since: 15},
 		{name: "success has found nothing to run", rb: bound(granted(15), scheduled(20, 5))},
 		{name: "the clusters were taken away, and the scheduler has not answered", rb: bound(granted(5), scheduled(10, 4))},
+		{name: "the clusters were taken away, and no policy matches", rb: bound(granted(5), scheduled(10, 4), withoutPolicy), want: "no policy matches the workload", since: 5},
 		{name: "no policy matches", rb: bound(granted(5), withoutPolicy), want: "no policy matches the workload", since: 5},
 		{name: "it has grown, and nothing runs", rb: bound(granted(5), held(Growing), refused(10)), want: "no enough resource when selecting 1 clusters", since: 10},
 		{name: "it has grown from nothing", rb: bound(nothing, held(Growing))},
