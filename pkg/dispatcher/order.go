@@ -163,6 +163,13 @@ func (c *cycle) block(w *framework.Workload, scope framework.Scope) {
 	c.blocked[scope.Queue] = append(c.blocked[scope.Queue], blocker{o, report.WaitsBehind(nil, w, scope)})
 }
 
+// asksFor reports whether a workload asks for something of a dimension besides what it was granted.
+func (c *cycle) asksFor(w *framework.Workload, o ledger.Ordinal) bool {
+	return slices.ContainsFunc(w.Needs.All, func(e ledger.Entry) bool {
+		return e.Dimension == o && (w.State.Grant == nil || e.Amount.Cmp(granted(w, c.Dimensions.Dimension(o))) > 0)
+	})
+}
+
 // behind returns who waits first for something that a workload asks for, nil if there is nobody.
 func (c *cycle) behind(w *framework.Workload) *blocker {
 	if len(c.blocked) == 0 {
@@ -173,7 +180,7 @@ func (c *cycle) behind(w *framework.Workload) *blocker {
 		blockers := c.blocked[queue]
 		for i := range blockers {
 			b := &blockers[i]
-			if slices.ContainsFunc(w.Needs.All, func(e ledger.Entry) bool { return e.Dimension == b.dimension }) {
+			if c.asksFor(w, b.dimension) {
 				return b
 			}
 		}

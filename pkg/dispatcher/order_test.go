@@ -7,6 +7,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // TestNobodyTakesWhatOthersGiveBack: victims do not leave at the same time. Without strict order, others would take what the first
@@ -33,4 +34,19 @@ func TestNobodyTakesWhatOthersGiveBack(t *testing.T) {
 	second.Works = nil
 	f.memory.restsSince(second, noon.Add(-worksSettle))
 	f.expect("asker Granted *, first InsufficientCPUQuota, second Returned *, small InsufficientCPUQuota")
+}
+
+// TestGrowthWaitsBehindNobodyForWhatItHas: it asks for nothing of that.
+func TestGrowthWaitsBehindNobodyForWhatItHas(t *testing.T) {
+	memory := ledger.Dimension{Kind: ledger.Resource, Name: "memory"}
+	f := newFixture(t, "")
+	f.queue("team", "root", 4)
+	f.held("large", "team", 4)
+	grows := func(w *framework.Workload) {
+		w.State.Hold = &binding.Hold{Reason: binding.Growing, Dispatching: true}
+		w.Needs.All = append(w.Needs.All, ledger.Entry{Dimension: f.snapshot.Dimensions.Ordinal(memory), Amount: ledger.Units(1)})
+	}
+	f.running("in memory", "team", 1, grows)
+	f.running("in both", "team", 2, grows, func(w *framework.Workload) { w.State.Grant.Amounts[0].Amount = ledger.Units(1) })
+	f.expect("in both WaitsBehind, in memory GrowthGranted *, large InsufficientCPUQuota")
 }
