@@ -55,30 +55,38 @@ func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devi
 	if err != nil {
 		return needs, err
 	}
-	cards, err := c.cardsBeforePods(group, job)
+	cards, request, err := c.cardsBeforePods(group, job)
 	if err != nil {
 		return needs, CardsError{err}
 	}
-	if !cards.Empty() {
-		pods.Cards = cards.Without(pods.ChargedCards) // the job controller is creating the pods
-	}
 	if job != nil && devices {
-		if err := c.addTemplates(books, &needs, group, job, pods.Charged); err != nil {
+		areCards, err := c.addTemplates(books, &needs, group, job, pods.Charged)
+		if err != nil {
 			return Needs{}, err
 		}
+		if areCards {
+			request = Least{}
+		}
+	}
+	switch { // the pods are being created
+	case !cards.Empty():
+		pods.Cards = cards.Without(pods.ChargedCards)
+	case !request.Empty():
+		pods.Cards = request.Without(Sum(pods.ChargedCards, Sum(pods.Charged, needs.Amounts)))
 	}
 	needs.addCards(pods.Cards)
 	return needs, nil
 }
 
-// addTemplates replaces the devices of the pods that exist by those that the templates of the job ask for.
-func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, job *batchv1alpha1.Job, charged ledger.Amounts) error {
+// addTemplates replaces the devices of the pods that exist by those that the templates of the job ask for. It reports whether any of these
+// are cards.
+func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, job *batchv1alpha1.Job, charged ledger.Amounts) (areCards bool, err error) {
 	minimum, err := c.Claims.OfJob(job, c.reader, group.Priority)
 	if err == nil {
 		err = c.extendedOfJob(job, group.Priority, &minimum)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	needs.Amounts, needs.Choices = minimum.Amounts.Beyond(charged, nil), minimum.Choices
 	for _, claim := range minimum.Named {
@@ -88,7 +96,7 @@ func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, 
 	}
 	needs.Devices = needs.Devices || len(minimum.Amounts)+len(minimum.Choices)+len(minimum.Named) > 0
 	needs.Any = needs.Any || needs.Devices
-	return nil
+	return minimum.hasCards(c.Dimensions), nil
 }
 
 func (n *Needs) addCards(cards Least) {
@@ -97,17 +105,12 @@ func (n *Needs) addCards(cards Least) {
 	n.Any = n.Any || n.Cards
 }
 
-// cardsBeforePods returns the cards that a job without enough pods needs in all: by the templates of the
-// Volcano Job or, if these ask for no cards, by the annotation of the PodGroup.
-func (c *Counter) cardsBeforePods(group Group, job *batchv1alpha1.Job) (Least, error) {
+// cardsBeforePods returns the cards that a job without enough pods needs in all: by the templates of the Volcano Job, and by the
+// annotation of the PodGroup, which counts only if the templates ask for no cards.
+func (c *Counter) cardsBeforePods(group Group, job *batchv1alpha1.Job) (templates, request Least, err error) {
 	// The annotation is read in any case, so that mistakes in it are reported.
-	request, err := OfCardRequest(group.Annotations, c.Fleet, c.Dimensions)
-	if job == nil || err != nil {
-		return request, err
+	if request, err = OfCardRequest(group.Annotations, c.Fleet, c.Dimensions); err == nil && job != nil {
+		templates, err = c.cardsOfJob(job, group.Priority)
 	}
-	least, err := c.cardsOfJob(job, group.Priority)
-	if err == nil && least.Empty() {
-		return request, nil
-	}
-	return least, err
+	return templates, request, err
 }

@@ -76,6 +76,14 @@ func (c *Counter) cardsOfJob(job *batchv1alpha1.Job, priority func(class string)
 	return least, nil
 }
 
+// hasCards reports whether any of the devices stand for cards.
+func (m *Minimum) hasCards(dimensions *ledger.Dimensions) bool {
+	isCard := func(e ledger.Entry) bool { return dimensions.Dimension(e.Dimension).Kind == ledger.Card }
+	someAre := func(amounts ledger.Amounts) bool { return slices.ContainsFunc(amounts, isCard) }
+	return someAre(m.Amounts) || slices.ContainsFunc(m.Choices, func(c Choice) bool { return slices.ContainsFunc(c.Alternatives, someAre) }) ||
+		slices.ContainsFunc(m.Named, func(claim *Claim) bool { return someAre(claim.Part.Amounts()) })
+}
+
 func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64, reader dra.ClaimReader, claims *Claims) error {
 	if ref.ResourceClaimName != nil {
 		claim, err := claims.named(namespace, *ref.ResourceClaimName, reader)
