@@ -92,9 +92,11 @@ func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.Resourc
 	}
 	var names []corev1.ResourceName
 	classes := map[corev1.ResourceName]string{}
-	for i := range claim.Spec.Devices.Requests {
-		request := &claim.Spec.Devices.Requests[i]
-		name := resourceOf(&pod.Spec, request.Name)
+	written := claim.Spec
+	written.Devices.Requests = slices.Clone(claim.Spec.Devices.Requests)
+	for i := range written.Devices.Requests {
+		request := &written.Devices.Requests[i]
+		container, name := resourceOf(pod, claim.Name, request.Name)
 		if !maybeOffered(name) || request.Exactly == nil {
 			return nil, extendedPlan{}
 		}
@@ -102,9 +104,10 @@ func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.Resourc
 			names = append(names, name)
 		}
 		classes[name] = request.Exactly.DeviceClassName
+		request.Name = requestName(container, name, ContainerRequests(containerAt(&pod.Spec, container)))
 	}
 	classOf := func(name corev1.ResourceName) string { return classes[name] }
-	written := inOrder(claim.Spec)
+	slices.SortFunc(written.Devices.Requests, byName) // Kubernetes 1.34 writes them in any order
 	for _, sharing := range []sharing{shareOne, shareSeveral, shareNone} {
 		plan, err := planExtended(&pod.Spec, names, classOf, sharing)
 		if err == nil && equality.Semantic.DeepEqual(plan.spec(), written) {
@@ -119,22 +122,30 @@ func usedByAnother(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != pod.UID })
 }
 
-// resourceOf returns the resource for which a scheduler gives a request this name; empty if there is none.
-func resourceOf(spec *corev1.PodSpec, request string) corev1.ResourceName {
-	var container, position int
-	if _, err := fmt.Sscanf(request, requestFormat, &container, &position); err != nil || container < 0 || position < 0 {
-		return ""
+// resourceOf returns the container and the resource for which a scheduler gives a request of a claim this name; the resource is empty if
+// there is none. The name stays when cpu or memory is added to the requests of a container that runs, so that the status of the pod
+// says what the position was.
+func resourceOf(pod *corev1.Pod, claim, request string) (container int, name corev1.ResourceName) {
+	var position int
+	_, err := fmt.Sscanf(request, requestFormat, &container, &position)
+	containers := len(pod.Spec.InitContainers) + len(pod.Spec.Containers)
+	if err != nil || container < 0 || container >= containers || fmt.Sprintf(requestFormat, container, position) != request {
+		return 0, ""
 	}
-	if containers := len(spec.InitContainers) + len(spec.Containers); container >= containers {
-		return ""
-	}
-	requests := ContainerRequests(containerAt(spec, container))
-	for name := range requests {
-		if positionOf(name, requests) == position {
-			return name
+	if status := pod.Status.ExtendedResourceClaimStatus; status != nil && status.ResourceClaimName == claim {
+		for _, mapping := range status.RequestMappings {
+			if mapping.RequestName == request {
+				return container, corev1.ResourceName(mapping.ResourceName)
+			}
 		}
 	}
-	return ""
+	requests := ContainerRequests(containerAt(&pod.Spec, container))
+	for name := range requests {
+		if positionOf(name, requests) == position {
+			return container, name
+		}
+	}
+	return 0, ""
 }
 
 // maybeOffered reports whether a class may offer the resource. No class offers what Kubernetes itself counts.
@@ -142,12 +153,6 @@ func maybeOffered(name corev1.ResourceName) bool {
 	text := string(name)
 	return strings.HasPrefix(text, resourceapi.ResourceDeviceClassPrefix) ||
 		strings.Contains(text, "/") && !strings.Contains(text, corev1.ResourceDefaultNamespacePrefix)
-}
-
-// inOrder returns the spec with its requests sorted by name: Kubernetes 1.34 writes them in any order.
-func inOrder(spec resourceapi.ResourceClaimSpec) resourceapi.ResourceClaimSpec {
-	spec.Devices.Requests = slices.SortedFunc(slices.Values(spec.Devices.Requests), byName)
-	return spec
 }
 
 func byName(a, b resourceapi.DeviceRequest) int { return cmp.Compare(a.Name, b.Name) }

@@ -158,7 +158,7 @@ func extendedNeeds(spec *corev1.PodSpec, name corev1.ResourceName) (lasting, pas
 		if err != nil {
 			return nil, nil, fmt.Errorf("container %s requests %s of %s: %w", container.Name, quantity.String(), name, err)
 		}
-		need := extendedNeed{container: i, name: container.Name, request: fmt.Sprintf(requestFormat, i, positionOf(name, requests)), count: count}
+		need := extendedNeed{container: i, name: container.Name, request: requestName(i, name, requests), count: count}
 		if i < len(spec.InitContainers) && !isSidecar(container) {
 			passing = append(passing, need)
 		} else {
@@ -204,6 +204,11 @@ func ContainerRequests(container *corev1.Container) corev1.ResourceList {
 		}
 	}
 	return requests
+}
+
+// requestName returns the name of the request for what a container requests of a resource.
+func requestName(container int, name corev1.ResourceName, requests corev1.ResourceList) string {
+	return fmt.Sprintf(requestFormat, container, positionOf(name, requests))
 }
 
 // positionOf returns the position of a resource among the sorted requests.

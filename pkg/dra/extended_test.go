@@ -238,6 +238,7 @@ func TestExtendedNamesKnowsWhatASchedulerMakes(t *testing.T) {
 		{name: "a request of a resource that does not exist", change: func(c *resourceapi.ResourceClaim) { c.Spec.Devices.Requests[0].Name = "container-1-request-9" }},
 		{name: "cpu", change: func(c *resourceapi.ResourceClaim) { c.Spec.Devices.Requests[0].Name = "container-1-request-0" }},
 		{name: "a strange name", change: func(c *resourceapi.ResourceClaim) { c.Spec.Devices.Requests[0].Name = "container--1-request-0" }},
+		{name: "a name with more behind it", change: func(c *resourceapi.ResourceClaim) { c.Spec.Devices.Requests[0].Name += "x" }},
 		{name: "all devices", change: func(c *resourceapi.ResourceClaim) { c.Spec.Devices.Requests[0] = all("container-1-request-1", "h100") }},
 		{name: "alternatives", change: func(c *resourceapi.ResourceClaim) {
 			c.Spec.Devices.Requests[0] = firstAvailable("container-1-request-1", exactly("a", "h100", 1))

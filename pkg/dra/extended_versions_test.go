@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // TestKubernetes134ReadsOneMappingForAContainerAndAResource: its API server refuses more, and its kubelet gives the container the first.
@@ -79,5 +80,34 @@ func TestExtendedNamesKnowsTheClaimsOfEachVersion(t *testing.T) {
 		if got := len(ExtendedNames(p, claim)) == 1; got != c.known {
 			t.Errorf("the claim of %s is known: %v, want %v", c.name, got, c.known)
 		}
+	}
+}
+
+// TestExtendedNamesKnowsTheClaimOfAPodThatWasResized: the names of requests say positions among the requests that the container had when the
+// claim was made.
+func TestExtendedNamesKnowsTheClaimOfAPodThatWasResized(t *testing.T) {
+	p := extendedPod("init example.com/gpu=1", "a example.com/gpu=2 memory=1Gi", "b example.com/gpu=1")
+	names := []corev1.ResourceName{"example.com/gpu"}
+	claim, err := ExtendedClaim(p, names, offeredClass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim.Name = "pod-extended-resources-abcde"
+	p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: claim.Name, RequestMappings: RequestMappings(p, claim)}
+	p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("1")
+	p.Spec.Containers[1].Resources.Requests["cpu"] = resource.MustParse("1")
+	if got := ExtendedNames(p, claim); !slices.Equal(got, names) {
+		t.Errorf("the claim is for %v, want %v", got, names)
+	}
+	for i := range claim.Spec.Devices.Requests {
+		changed := claim.DeepCopy()
+		changed.Spec.Devices.Requests[i].Exactly.Count++
+		if got := ExtendedNames(p, changed); got != nil {
+			t.Errorf("a claim with more devices is for %v", got)
+		}
+	}
+	claim.Name = "another"
+	if got := ExtendedNames(p, claim); got != nil {
+		t.Errorf("a claim that the status does not name is for %v", got)
 	}
 }
