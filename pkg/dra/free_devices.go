@@ -33,12 +33,19 @@ type freeDevices struct {
 	slices    []*resourceapi.ResourceSlice
 	devices   []*freeDevice
 	byID      map[DeviceID]*freeDevice
-	// charges has what each device comes to, by class. The device's place in it is that in devices.
-	charges map[string][]Charge
+	// charges has what each device comes to. The device's place in it is that in devices.
+	charges map[chargeKey][]Charge
 	// matching has which devices match a class and selectors.
 	matching map[string][]bool
 	// solver allocates devices that are not excluded. It is nil until it is needed.
 	solver structured.Allocator
+}
+
+// chargeKey is what decides, besides the device, what it comes to.
+type chargeKey struct {
+	class string
+	// extended says that the claim is an extended one. Its devices do not count for the extended resource that its pod requests.
+	extended bool
 }
 
 // freeDevice is a device that is not in use.
@@ -51,7 +58,7 @@ type freeDevice struct {
 }
 
 func newFreeDevices(a *Allocator, slices []*resourceapi.ResourceSlice) *freeDevices {
-	s := &freeDevices{allocator: a, slices: slices, byID: map[DeviceID]*freeDevice{}, charges: map[string][]Charge{}, matching: map[string][]bool{}}
+	s := &freeDevices{allocator: a, slices: slices, byID: map[DeviceID]*freeDevice{}, charges: map[chargeKey][]Charge{}, matching: map[string][]bool{}}
 	for _, slice := range slices {
 		for i := range slice.Spec.Devices {
 			device := &slice.Spec.Devices[i]
@@ -98,9 +105,9 @@ func (s *freeDevices) open(ctx context.Context) (structured.Allocator, error) {
 	return s.solver, err
 }
 
-// chargesFor returns what each device comes to if it is picked for a request of a class.
-func (s *freeDevices) chargesFor(class, request string, claim int, charge func(int, *resourceapi.AllocationResult) Charge) []Charge {
-	charges, known := s.charges[class]
+// chargesFor returns what each device comes to if it is picked for a request of a claim.
+func (s *freeDevices) chargesFor(key chargeKey, request string, claim int, charge func(int, *resourceapi.AllocationResult) Charge) []Charge {
+	charges, known := s.charges[key]
 	if known {
 		return charges
 	}
@@ -114,7 +121,7 @@ func (s *freeDevices) chargesFor(class, request string, claim int, charge func(i
 			Results: []resourceapi.DeviceRequestAllocationResult{only},
 		}})
 	}
-	s.charges[class] = charges
+	s.charges[key] = charges
 	return charges
 }
 

@@ -41,7 +41,7 @@ func (s *deviceSearch) chargesDiffer(claims []*resourceapi.ResourceClaim, refuse
 			case a.all:
 				s.fix(c, request.Name, &refused[c])
 			default:
-				charges := s.free.chargesFor(a.class, a.name, c, s.quota.Charge)
+				charges := s.free.chargesFor(chargeKey{a.class, IsExtended(claim)}, a.name, c, s.quota.Charge)
 				s.slots = append(s.slots, slot{claim: c, count: a.count, request: request.Name, charges: charges})
 				differ = differ || len(charges) > 0 && slices.ContainsFunc(charges, func(charge Charge) bool { return charge != charges[0] })
 			}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"testing"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	ourv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// TestSmallerDevicesAreFoundForAnExtendedResourceAndAClaim: the devices of the claim count for the extended resource, and those that the pod
+// gets for its request do not count once more. A search that takes both for the same finds no room.
+func TestSmallerDevicesAreFoundForAnExtendedResourceAndAClaim(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = gpu(2) })
+	limit := ourv1beta1.DeviceQuotas{h100: {Count: 2, Capacity: map[string]resource.Quantity{"memory": resource.MustParse("160Gi")}}}
+	s.withDevices(map[string]ourv1beta1.DRAQuota{"q": {Capability: limit}}).offered(4, "n1")
+	devices := s.ResourceSlices[0].Spec.Devices
+	for i, memory := range []string{"141Gi", "141Gi", "80Gi", "80Gi"} {
+		devices[i].Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse(memory)}}
+	}
+	pod := s.claimed(1, newPod("a", "", gpu(1)))
+	s.job("j", "q", inqueue, nil, pod)
+	ssn := s.open(t)
+	if err := try(ssn, "a", "n1"); err != nil {
+		t.Fatalf("the pod fits with the two smaller devices: %v", err)
+	}
+	if got := used(pluginOf(ssn), "q"); got != "nvidia.com/gpu=2 h100=2" {
+		t.Errorf("the queue has %s", got)
+	}
+}
