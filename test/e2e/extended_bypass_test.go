@@ -10,7 +10,9 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 )
 
@@ -130,6 +132,19 @@ var _ = Describe("The quota of an extended resource holds although a user", func
 		Expect(charge(ctx, queue, f.gpu())).To(BeNumerically(">=", 2))
 	})
 
+	It("adds a request for cpu to a running pod", func(ctx context.Context) {
+		f.pod(ctx, "runs", queue, func(spec *corev1.PodSpec) {
+			needing(f.gpu(), 2)(spec)
+			spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("1Mi") // only such a pod can be resized
+		})
+		f.expectPodRuns(ctx, "runs")
+		f.patchPodStatus(ctx, "runs", `{"status":{"containerStatuses":[{"name":"main","image":"main:v1","imageID":"main","ready":true,"restartCount":0,
+			"started":true,"state":{"running":{}},"resources":{"requests":{"memory":"1Mi"}}}]}}`)
+		_, err := kube.CoreV1().Pods(f.namespace).Patch(ctx, "runs", types.StrategicMergePatchType,
+			[]byte(`{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1m"}}}]}}`), metav1.PatchOptions{}, "resize")
+		Expect(err).NotTo(HaveOccurred())
+		stillCharged(ctx)
+	})
 	It("clears the status of a running pod", func(ctx context.Context) {
 		running(ctx)
 		f.patchPodStatus(ctx, "runs", `{"status":{"extendedResourceClaimStatus":null}}`)
