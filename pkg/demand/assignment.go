@@ -12,11 +12,14 @@ import (
 // Picked returns the amounts of an allocation that has been picked for the claim, and the capacity
 // dimensions that some queue limits and that a picked device lacks.
 func (cs *Claims) Picked(c *Claim, allocation *resourceapi.AllocationResult) (ledger.Amounts, []ledger.Ordinal, error) {
-	usage, err := dra.Allocated(&c.Object.Spec, allocation, cs.catalog)
+	picked := resourceapi.ResourceClaim{Spec: c.Object.Spec, Status: resourceapi.ResourceClaimStatus{Allocation: allocation}}
+	usage, err := dra.Allocated(&picked.Spec, allocation, cs.catalog)
 	if err != nil {
 		return nil, nil, err
 	}
-	usage.Extended = c.extended
+	if c.extended != nil {
+		usage.SetExtended(&picked, c.extended)
+	}
 	var lacking []ledger.Ordinal
 	for i := range usage.Devices {
 		d := &usage.Devices[i]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,8 +33,8 @@ type Claim struct {
 	Err error
 
 	round uint64
-	// extended says that the claim is for the extended resources of a pod, which is charged for the resources as such.
-	extended bool
+	// extended has the extended resource of each request if the claim is for those of a pod, which is charged for the resources as such.
+	extended map[string]corev1.ResourceName
 	// assigned says that Part has what was picked for the claim.
 	assigned bool
 	// least and choices are what Part and Choices are while nothing has been picked.
@@ -134,7 +135,13 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	if err == nil && c.Object != nil {
 		usage.Recall(&c.Usage)
 	}
-	usage.Extended = c.extended && !usedByAnother(object)
+	switch {
+	case err != nil || c.extended == nil:
+	case usedByAnother(object):
+		usage.SetExtended(object, nil)
+	default:
+		usage.SetExtended(object, c.extended)
+	}
 	if cs.matching.Matcher == nil {
 		forgetPublished(&usage)
 	}

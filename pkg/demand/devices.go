@@ -24,14 +24,14 @@ func (dc *deviceCounter) count(usage dra.Usage) (ledger.Amounts, [][]ledger.Amou
 	open := usage.Least || len(usage.Choices) > 0 || dc.limits(&usage) || dc.matching.depends(&usage)
 	for _, d := range usage.Devices {
 		var err error
-		if least, err = dc.plus(least, d, usage.Extended); err != nil {
+		if least, err = dc.plus(least, d); err != nil {
 			return nil, nil, false, err
 		}
 	}
 	choices := make([][]ledger.Amounts, len(usage.Choices))
 	for i, alternatives := range usage.Choices {
 		for _, d := range alternatives {
-			amounts, err := dc.plus(nil, d, usage.Extended)
+			amounts, err := dc.plus(nil, d)
 			if err != nil {
 				return nil, nil, false, err
 			}
@@ -54,16 +54,16 @@ func (dc *deviceCounter) limits(usage *dra.Usage) bool {
 // plus adds devices of a class, and of the other classes that an allocated device counts for. Each class adds the
 // number of devices and those of its capacity dimensions that some queue limits. Each card that a class names counts
 // once, and so does each extended resource that a class offers, unless the devices are for a pod that requests it.
-func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices, extended bool) (ledger.Amounts, error) {
+func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amounts, error) {
 	amounts, err := dc.plusClass(amounts, &d, d.Class)
-	once := dc.offeredBy(d.Class, nil, extended)
+	once := dc.offeredBy(d.Class, nil, &d)
 	if card := dc.catalog.Card(d.Class); card != "" {
 		once = append(once, ledger.Dimension{Kind: ledger.Card, Name: card})
 	}
 	for _, class := range dc.matching.others(&d) {
 		if dc.matching.limited[class] && err == nil {
 			amounts, err = dc.plusClass(amounts, &d, class)
-			once = dc.offeredBy(class, once, extended)
+			once = dc.offeredBy(class, once, &d)
 		}
 		card := ledger.Dimension{Kind: ledger.Card, Name: dc.catalog.Card(class)}
 		if card.Name != "" && dc.matching.Cards && !slices.Contains(once, card) {
@@ -83,10 +83,11 @@ func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices, extended bo
 
 // offeredBy appends the extended resource that a class offers, if it counts and is not there yet. Otherwise, claims would be a
 // way round a quota of the resource. The resource has a dimension if a node offers it or a queue limits it.
-func (dc *deviceCounter) offeredBy(class string, once []ledger.Dimension, extended bool) []ledger.Dimension {
+func (dc *deviceCounter) offeredBy(class string, once []ledger.Dimension, d *dra.Devices) []ledger.Dimension {
 	name := dc.catalog.Offers(class)
 	resource := ledger.Dimension{Kind: ledger.Resource, Name: string(name)}
-	if name == "" || extended || slices.Contains(once, resource) {
+	requested := name == d.Extended || class == d.Class && d.Extended != ""
+	if name == "" || requested || slices.Contains(once, resource) {
 		return once
 	}
 	if _, counts := dc.dimensions.Known(resource); counts {

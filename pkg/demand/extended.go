@@ -255,7 +255,7 @@ func (c *Counter) extendedClaim(v *Pod) (*Claim, error) {
 	if object == nil {
 		return nil, nil // no class offers the resources any more
 	}
-	claim, err := c.Claims.checkedExtended(object)
+	claim, err := c.Claims.checkedExtended(v.Object, object)
 	if err == nil && object.Status.Allocation == nil {
 		err = c.checkClassCards(v.Object.Annotations, v.variantOf.served)
 	}

@@ -97,7 +97,6 @@ func (c *Counter) devicesFor(annotations map[string]string, spec *corev1.PodSpec
 	if err != nil {
 		return nil, err
 	}
-	usage.Extended = true
 	amounts, _, _, err := c.Claims.count(usage)
 	return amounts, err
 }

@@ -89,7 +89,7 @@ func (p *Pod) ways() []ledger.Amounts {
 	var amounts ledger.Amounts
 	if p.variantOf.claim != nil {
 		for _, claim := range p.Claims {
-			if claim.extended {
+			if claim.extended != nil {
 				amounts = Sum(amounts, claim.Part.Amounts())
 			}
 		}

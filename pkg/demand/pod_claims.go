@@ -25,7 +25,9 @@ func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, erro
 	object, err := dra.ExtendedClaimOf(pod, reader)
 	check := cs.checked
 	if err == nil && object != nil && standsFor(pod, object) {
-		check = func(object *resourceapi.ResourceClaim, _ error) (*Claim, error) { return cs.checkedExtended(object) }
+		check = func(object *resourceapi.ResourceClaim, _ error) (*Claim, error) {
+			return cs.checkedExtended(pod, object)
+		}
 	}
 	claim, err := check(object, err)
 	if claim != nil && !slices.Contains(counted, claim) {
@@ -64,12 +66,12 @@ func (cs *Claims) awaited(pod *corev1.Pod, reader dra.ClaimReader) ledger.Amount
 }
 
 // checkedExtended is checked for a claim that a scheduler made, or makes, for the extended resources of a pod: the pod is
-// charged for the resources as such, so that the devices do not count for them.
-func (cs *Claims) checkedExtended(object *resourceapi.ResourceClaim) (*Claim, error) {
+// charged for the resources as such, so that the devices do not count for them, unless it requests them by the implicit name of a class.
+func (cs *Claims) checkedExtended(pod *corev1.Pod, object *resourceapi.ResourceClaim) (*Claim, error) {
 	if known := cs.claims[object.UID]; known == nil {
-		cs.claims[object.UID] = &Claim{Part: ledger.NewPart(nil), extended: true}
-	} else if !known.extended {
-		known.extended, known.listing = true, anew
+		cs.claims[object.UID] = &Claim{Part: ledger.NewPart(nil), extended: dra.ExtendedResources(pod, object)}
+	} else if known.extended == nil {
+		known.extended, known.listing = dra.ExtendedResources(pod, object), anew
 	}
 	return cs.checked(object, nil)
 }

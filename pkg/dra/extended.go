@@ -56,8 +56,30 @@ func ExtendedUsage(spec *corev1.PodSpec, names []corev1.ResourceName, classOf fu
 	if err != nil {
 		return Usage{}, err
 	}
-	claim := plan.spec()
-	return Requested(&claim)
+	claim := resourceapi.ResourceClaim{Spec: plan.spec()}
+	usage, err := Requested(&claim.Spec)
+	resources := map[string]corev1.ResourceName{}
+	for _, mapping := range plan.mappings {
+		resources[mapping.RequestName] = corev1.ResourceName(mapping.ResourceName)
+	}
+	usage.SetExtended(&claim, resources)
+	return usage, err
+}
+
+// SetExtended notes what the devices of an extended claim are for. Resources has the resource of each of its requests. It is nil if the
+// devices are charged as those of any claim.
+func (u *Usage) SetExtended(claim *resourceapi.ResourceClaim, resources map[string]corev1.ResourceName) {
+	for i := range u.Devices {
+		var request string
+		if claim.Status.Allocation != nil {
+			request = claim.Status.Allocation.Devices.Results[i].Request
+		} else {
+			request = claim.Spec.Devices.Requests[i].Name
+		}
+		if u.Devices[i].Extended = resources[request]; strings.HasPrefix(string(u.Devices[i].Extended), resourceapi.ResourceDeviceClassPrefix) {
+			u.Devices[i].Extended = ""
+		}
+	}
 }
 
 // IsExtended reports whether the claim says of itself that a scheduler made it for extended resources. Users can write
@@ -77,6 +99,19 @@ func InMemory(claim *resourceapi.ResourceClaim) bool {
 func ExtendedNames(pod *corev1.Pod, claim *resourceapi.ResourceClaim) []corev1.ResourceName {
 	names, _ := planOf(pod, claim)
 	return names
+}
+
+// ExtendedResources returns the resource of each request of an extended claim. It is nil if [ExtendedNames] is.
+func ExtendedResources(pod *corev1.Pod, claim *resourceapi.ResourceClaim) map[string]corev1.ResourceName {
+	if len(ExtendedNames(pod, claim)) == 0 {
+		return nil
+	}
+	resources := map[string]corev1.ResourceName{}
+	for i := range claim.Spec.Devices.Requests {
+		request := claim.Spec.Devices.Requests[i].Name
+		_, resources[request] = resourceOf(pod, claim.Name, request)
+	}
+	return resources
 }
 
 // RequestMappings returns the requestMappings of pod.status.extendedResourceClaimStatus for the claim: which

@@ -202,7 +202,7 @@ func TestExtendedUsageOfATemplateCountsLimitsWithoutRequests(t *testing.T) {
 	p := extendedPod("main example.com/gpu=1")
 	p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"example.com/gpu": resource.MustParse("5"), "example.com/nic": resource.MustParse("2")}
 	got, err := ExtendedUsage(&p.Spec, []corev1.ResourceName{"example.com/nic", "example.com/gpu"}, offeredClass)
-	compare(t, got, err, Usage{Devices: []Devices{{Class: "h100", Count: 1}, {Class: "fast", Count: 2}}}, "")
+	compare(t, got, err, Usage{Devices: []Devices{{Class: "h100", Count: 1, Extended: "example.com/gpu"}, {Class: "fast", Count: 2, Extended: "example.com/nic"}}}, "")
 }
 
 func TestExtendedNamesKnowsWhatASchedulerMakes(t *testing.T) {

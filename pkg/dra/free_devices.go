@@ -44,8 +44,9 @@ type freeDevices struct {
 // chargeKey is what decides, besides the device, what it comes to.
 type chargeKey struct {
 	class string
-	// extended says that the claim is an extended one. Its devices do not count for the extended resource that its pod requests.
-	extended bool
+	// request is the name of the request in an extended claim, empty in others. Devices that a pod gets for an extended resource do not count
+	// for the resource once more.
+	request string
 }
 
 // freeDevice is a device that is not in use.

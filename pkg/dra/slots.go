@@ -41,7 +41,11 @@ func (s *deviceSearch) chargesDiffer(claims []*resourceapi.ResourceClaim, refuse
 			case a.all:
 				s.fix(c, request.Name, &refused[c])
 			default:
-				charges := s.free.chargesFor(chargeKey{a.class, IsExtended(claim)}, a.name, c, s.quota.Charge)
+				key := chargeKey{class: a.class}
+				if IsExtended(claim) {
+					key.request = a.name
+				}
+				charges := s.free.chargesFor(key, a.name, c, s.quota.Charge)
 				s.slots = append(s.slots, slot{claim: c, count: a.count, request: request.Name, charges: charges})
 				differ = differ || len(charges) > 0 && slices.ContainsFunc(charges, func(charge Charge) bool { return charge != charges[0] })
 			}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -23,6 +24,9 @@ type Devices struct {
 	// ID is the device, if one is allocated. Published is how its ResourceSlice describes it. It is nil if no slice does.
 	ID        DeviceID
 	Published *resourceapi.Device
+	// Extended is the extended resource that the devices are for, and that the pod which requests it is charged as such (KEP-5004). It is
+	// empty for devices of claims, and for those that are requested by the implicit name of their class.
+	Extended corev1.ResourceName
 }
 
 // Usage is what a claim requests or, once it is allocated, uses. Requests with adminAccess are left out:
@@ -36,8 +40,6 @@ type Usage struct {
 	// Least says that the allocation may have more devices: a request for all devices of a class counts
 	// as one until it is allocated.
 	Least bool
-	// Extended says that the devices are for extended resources that a pod requests (KEP-5004), and is charged as such.
-	Extended bool
 	// Gone lists allocated devices that are no longer in any ResourceSlice. Their capacity is not known.
 	Gone []DeviceID
 }

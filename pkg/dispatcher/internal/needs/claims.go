@@ -155,7 +155,6 @@ func (w *counting) extended(spec *corev1.PodSpec) (ledger.Amounts, error) {
 	if err != nil || len(usage.Devices) == 0 {
 		return nil, err
 	}
-	usage.Extended = true
 	w.noteUnnamed(&usage)
 	return w.counter.Claims.Most(usage)
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demand
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// TestTheImplicitNameOfAClassCountsForTheResourceThatItOffers: otherwise, the name that every class has would be a way round the quota of
+// nvidia.com/gpu.
+func TestTheImplicitNameOfAClassCountsForTheResourceThatItOffers(t *testing.T) {
+	const implicit = "deviceclass.resource.kubernetes.io/h100"
+	for _, c := range []struct{ name, requests, want, wantOfJob string }{
+		{"the implicit name", implicit + "=2", "H100:2 h100:2 nvidia.com/gpu:2", "H100:6 h100:6 nvidia.com/gpu:6"},
+		// The resources of a job count by the minResources of its PodGroup.
+		{"both names", implicit + "=2 nvidia.com/gpu=1", "H100:3 h100:3 nvidia.com/gpu:3", "H100:9 h100:9 nvidia.com/gpu:6"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := world(t, false, false)
+			published := offering()
+			f.Configure(Options{}, Serving{ByDevices: [][]corev1.ResourceName{{implicit, gpu}}, Class: func(name corev1.ResourceName) string {
+				class, _ := published.Extended(name)
+				return class
+			}})
+			f.begin()
+			f.Begin(f.reader, published)
+			p := object("p", "", c.requests)
+			p.UID = "p"
+			if got := f.ways(f.requesting(p, false)); got != c.want {
+				t.Errorf("the pod comes to %s, want %s", got, c.want)
+			}
+			template := corev1.PodTemplateSpec{Spec: p.Spec}
+			job := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: 3, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: 3, Template: template}}}}
+			needs, err := f.JobNeeds(f.books, Group{MinMember: 3, Job: func() (*batchv1alpha1.Job, error) { return job, nil }, Priority: func(string) int32 { return 0 }}, JobPods{}, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.expectNeeds("before its pods exist", needs, c.wantOfJob, "")
+			claim, err := dra.ExtendedClaim(p, []corev1.ResourceName{implicit, gpu}, func(corev1.ResourceName) string { return "h100" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim.Name, claim.UID, claim.Status = "made", "made", resourceapi.ResourceClaimStatus{Allocation: &resourceapi.AllocationResult{}}
+			for _, request := range claim.Spec.Devices.Requests {
+				for range request.Exactly.Count {
+					claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourceapi.DeviceRequestAllocationResult{
+						Request: request.Name, Driver: "driver", Pool: "n1", Device: fmt.Sprint("gpu-", len(claim.Status.Allocation.Devices.Results)),
+					})
+				}
+			}
+			f.reader.claims["made"] = claim
+			f.serve(false, true)
+			if got := f.ways(f.requesting(p, true)); got != c.want {
+				t.Errorf("the pod that runs comes to %s, want %s", got, c.want)
+			}
+		})
+	}
+}
