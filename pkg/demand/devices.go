@@ -63,6 +63,8 @@ func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amo
 	for _, class := range dc.matching.others(&d) {
 		if dc.matching.limited[class] && err == nil {
 			amounts, err = dc.plusClass(amounts, &d, class)
+		}
+		if dc.matching.offering[class] {
 			once = dc.offeredBy(class, once, &d)
 		}
 		card := ledger.Dimension{Kind: ledger.Card, Name: dc.catalog.Card(class)}

@@ -8,10 +8,40 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
+
+// TestADeviceCountsForTheResourceThatAMatchingClassOffers: otherwise, a claim of another class with the same devices would be a way round
+// the quota of nvidia.com/gpu.
+func TestADeviceCountsForTheResourceThatAMatchingClassOffers(t *testing.T) {
+	for _, c := range []struct {
+		offering []string
+		want     string
+	}{{nil, "c large/memory:80GiB large:1"}, {[]string{"gpu"}, "c large/memory:80GiB large:1 nvidia.com/gpu:1"}} {
+		published := overlapping("big")
+		generic, _ := published.Class("gpu")
+		generic.Spec.ExtendedResourceName = ptr.To(string(gpu))
+		var classes []*resourceapi.DeviceClass
+		for name := range published.Classes {
+			class, _ := published.Class(name)
+			classes = append(classes, class)
+		}
+		slice := &resourceapi.ResourceSlice{Spec: resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("node"), Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1}}}
+		device, _ := published.Device(dra.DeviceID{Driver: "driver", Pool: "pool", Device: "big"})
+		slice.Spec.Devices = []resourceapi.Device{*device}
+		dimensions, cs := matchingClaims(nil, false)
+		dimensions.Ordinal(ledger.Dimension{Kind: ledger.Resource, Name: string(gpu)})
+		cs.Match(Matching{Matcher: cs.next.Matcher, Offering: c.offering})
+		cs.Begin(dra.NewCatalog(classes, []*resourceapi.ResourceSlice{slice}))
+		if got := describe(dimensions, cs.Of(on(claim("c", exactly("large", 1)), "big"))); got != c.want {
+			t.Errorf("offering %v: it comes to %s, want %s", c.offering, got, c.want)
+		}
+	}
+}
 
 // TestTheImplicitNameOfAClassCountsForTheResourceThatItOffers: otherwise, the name that every class has would be a way round the quota of
 // nvidia.com/gpu.

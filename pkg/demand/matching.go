@@ -16,6 +16,9 @@ type Matching struct {
 	Matcher *dra.Matcher
 	// Limited are the classes that the quota of some queue lists, sorted by name.
 	Limited []string
+	// Offering are the classes that offer an extended resource which the quota of some queue lists, sorted by name. A device that matches
+	// one counts for the resource.
+	Offering []string
 	// Cards says that some queue limits cards, so that classes that name a card count as well.
 	Cards bool
 }
@@ -25,20 +28,23 @@ type Matching struct {
 type matching struct {
 	Matching
 	catalog *dra.Catalog
-	// limited has the classes of Limited.
-	limited map[string]bool
+	// limited has the classes of Limited, offering those of Limited and Offering.
+	limited, offering map[string]bool
 }
 
 // use puts a Matching in force, and reports whether devices may count for other classes than before. Dimensions are
 // interned here, because several goroutines count at the same time.
 func (m *matching) use(next Matching, catalog *dra.Catalog, dimensions *ledger.Dimensions) bool {
-	same := next.Matcher == m.Matcher && next.Cards == m.Cards && slices.Equal(next.Limited, m.Limited)
+	same := next.Matcher == m.Matcher && next.Cards == m.Cards && slices.Equal(next.Limited, m.Limited) && slices.Equal(next.Offering, m.Offering)
 	if next.Matcher == nil || same && catalog == m.catalog {
-		*m = matching{Matching: next, catalog: catalog, limited: m.limited}
+		*m = matching{Matching: next, catalog: catalog, limited: m.limited, offering: m.offering}
 		return !same
 	}
-	*m = matching{Matching: next, catalog: catalog, limited: make(map[string]bool, len(next.Limited))}
-	classes := slices.Clone(next.Limited)
+	*m = matching{Matching: next, catalog: catalog, limited: make(map[string]bool, len(next.Limited)), offering: map[string]bool{}}
+	classes := slices.Concat(next.Limited, next.Offering)
+	for _, class := range classes {
+		m.offering[class] = true
+	}
 	for _, class := range next.Limited {
 		m.limited[class] = true
 		dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
@@ -48,9 +54,9 @@ func (m *matching) use(next Matching, catalog *dra.Catalog, dimensions *ledger.D
 			classes = append(classes, class)
 			dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: card})
 		}
-		slices.Sort(classes)
-		classes = slices.Compact(classes)
 	}
+	slices.Sort(classes)
+	classes = slices.Compact(classes)
 	return next.Matcher.Use(catalog, classes) || !same
 }
 

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -55,12 +57,21 @@ func (s *Snapshot) overlapText(class string, others []string) string {
 // LimitedClasses returns the classes that some queue lists in its quota of devices, sorted by name.
 func (s *Snapshot) LimitedClasses() []string { return slices.Sorted(maps.Keys(s.limited)) }
 
+// listOffering notes the classes that offer an extended resource which a list of a queue has.
+func (s *Snapshot) listOffering(list corev1.ResourceList) {
+	for name := range list {
+		if class, offered := s.Catalog.Extended(name); offered {
+			s.offering[class] = true
+		}
+	}
+}
+
 // matching is what devices count for in this session.
 func (s *Snapshot) matching() demand.Matching {
 	if s.Matcher == nil {
 		return demand.Matching{}
 	}
-	return demand.Matching{Matcher: s.Matcher, Limited: s.LimitedClasses(), Cards: s.countsCards}
+	return demand.Matching{Matcher: s.Matcher, Limited: s.LimitedClasses(), Offering: slices.Sorted(maps.Keys(s.offering)), Cards: s.countsCards}
 }
 
 // findInvalidClasses remembers, for the problems of queues, which classes could not be evaluated in the last session.

@@ -3,6 +3,8 @@
 package snapshot
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -72,6 +74,9 @@ func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec.ListsCards = spec.ListsCards || state.listsCards
 	s.countsCards = s.countsCards || spec.ListsCards || len(state.cards.Deserved)+len(state.cards.Guarantee) > 0
 	written := queue.Queue.Spec
+	for _, list := range []corev1.ResourceList{written.Capability, written.Deserved, written.Guarantee.Resource} {
+		s.listOffering(list)
+	}
 	spec.Capability = s.Resources.List(quota.Resources(written.Capability), limits.Capability)
 	spec.Deserved = s.Resources.List(quota.Resources(written.Deserved), limits.Deserved)
 	spec.Guarantee = s.Resources.List(quota.Resources(written.Guarantee.Resource), limits.Guarantee)

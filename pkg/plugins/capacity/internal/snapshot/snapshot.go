@@ -73,7 +73,9 @@ type Snapshot struct {
 	invalidQuotas bool
 	// limited has the classes that the quota of some queue lists. countsCards says that some queue limits cards, or is
 	// owed some.
-	limited     map[string]bool
+	limited map[string]bool
+	// offering has the classes that offer an extended resource which the quota of some queue lists.
+	offering    map[string]bool
 	countsCards bool
 	// invalidClasses has the classes whose selectors cannot be evaluated. It is nil if there is none.
 	invalidClasses map[string]error
@@ -112,7 +114,7 @@ func (c *Cache) Take(input Input) *Snapshot {
 	}
 	s := &Snapshot{
 		Cache: c, Input: input, Problems: mistakes.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
-		unattributed: map[ledger.Holder]bool{}, limited: map[string]bool{},
+		unattributed: map[ledger.Holder]bool{}, limited: map[string]bool{}, offering: map[string]bool{},
 	}
 	s.findInvalidClasses()
 	s.buildTree()
