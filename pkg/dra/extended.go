@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/utils/ptr"
 )
@@ -31,7 +32,7 @@ func ExtendedClaim(pod *corev1.Pod, names []corev1.ResourceName, classOf func(co
 	}
 	return &resourceapi.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: ExtendedClaimName, UID: extendedUID(pod, names), GenerateName: pod.Name + "-extended-resources-",
+			Namespace: pod.Namespace, Name: ExtendedClaimName, UID: extendedUID(pod, names), GenerateName: generateName(pod.Name),
 			Annotations: map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true),
@@ -39,6 +40,16 @@ func ExtendedClaim(pod *corev1.Pod, names []corev1.ResourceName, classOf func(co
 		},
 		Spec: plan.spec(),
 	}, nil
+}
+
+// generateName is what kube-scheduler gives the claim, shortened to what the API server accepts. The names that it generates have fewer
+// characters in any case.
+func generateName(pod string) string {
+	const suffix = "-extended-resources-"
+	if most := validation.DNS1123SubdomainMaxLength - len(suffix); len(pod) > most {
+		pod = strings.TrimRight(pod[:most], "-.")
+	}
+	return pod + suffix
 }
 
 func extendedUID(pod *corev1.Pod, names []corev1.ResourceName) types.UID {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -171,6 +172,20 @@ func TestExtendedClaimIsThePodsAndInMemory(t *testing.T) {
 	}
 	if made("example.com/gpu").UID == c.UID {
 		t.Error("claims for different resources have the same UID")
+	}
+}
+
+func TestThePodOfAnExtendedClaimMayHaveTheLongestName(t *testing.T) {
+	for _, name := range []string{strings.Repeat("p", 233), strings.Repeat("p", 253), strings.Repeat("p.", 126) + "p", strings.Repeat("p", 232) + "-.p"} {
+		p := extendedPod("main example.com/gpu=1")
+		p.Name = name
+		claim, err := ExtendedClaim(p, []corev1.ResourceName{"example.com/gpu"}, offeredClass)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := validation.NameIsDNSSubdomain(claim.GenerateName, true); len(faults) > 0 || !strings.HasSuffix(claim.GenerateName, "p-extended-resources-") {
+			t.Errorf("the API server refuses the generateName %s: %v", claim.GenerateName, faults)
+		}
 	}
 }
 
