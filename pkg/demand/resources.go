@@ -196,7 +196,7 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 }
 
 // List appends to amounts, which may be nil, what a resource list of an administrator says. The implicit name of a DeviceClass
-// counts as devices of the class, unless amounts lists these devices already.
+// counts as devices of the class. If amounts lists these devices already, the smaller number holds.
 func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledger.Amounts {
 	for name, quantity := range from {
 		amounts = r.append(r.of(name), quantity, amounts)
@@ -230,7 +230,11 @@ func (r *Resources) append(known *resourceInfo, quantity resource.Quantity, amou
 	ordinal := known.ordinal
 	if known.isDevices() {
 		ordinal = r.devices(known.class)
-		if slices.ContainsFunc(amounts, func(e ledger.Entry) bool { return e.Dimension == ordinal }) {
+		if i := slices.IndexFunc(amounts, func(e ledger.Entry) bool { return e.Dimension == ordinal }); i >= 0 {
+			if amount.Cmp(amounts[i].Amount) < 0 {
+				amounts = slices.Clone(amounts) // the caller's list outlives the session
+				amounts[i].Amount = amount
+			}
 			return amounts
 		}
 	}

@@ -97,7 +97,8 @@ func TestList(t *testing.T) {
 		{name: "what is ignored does not count", list: "example.com/ignored=5"},
 		{name: "a resource that a class offers is a resource, because device plugins may serve it, too", list: "example.com/gpu=2", want: "example.com/gpu:2"},
 		{name: "the implicit name of a class counts as its devices", list: "deviceclass.resource.kubernetes.io/h100=2", want: "h100:2"},
-		{name: "unless the devices are listed", list: "deviceclass.resource.kubernetes.io/h100=2", before: 5, want: "h100:5"},
+		{name: "the smaller number holds if the devices are listed, too", list: "deviceclass.resource.kubernetes.io/h100=2", before: 5, want: "h100:2"},
+		{name: "the smaller number holds, whichever it is", list: "deviceclass.resource.kubernetes.io/h100=7", before: 5, want: "h100:5"},
 		{name: "only cpu and memory", list: "cpu=1 memory=1Gi pods=3 nvidia.com/gpu=2", basicOnly: true, want: "cpu:1 memory:1GiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
