@@ -105,9 +105,22 @@ func (a *anonymizer) devices(all any) {
 			switch field {
 			case "name":
 				device[field] = each(value, a.knownOnly)
+			case "attributes":
+				a.attributes(value)
 			case "nodeName", "nodeSelector", "taints":
 				device[field] = a.value(value)
 			}
+		}
+	}
+}
+
+// attributes replaces the names of objects, such as that of the node, in the values of attributes.
+func (a *anonymizer) attributes(all any) {
+	named, _ := all.(map[string]any)
+	for _, attribute := range named {
+		value, _ := attribute.(map[string]any)
+		for kind, told := range value {
+			value[kind] = each(told, a.knownOnly)
 		}
 	}
 }
@@ -129,7 +142,15 @@ func (a *anonymizer) value(value any) any {
 
 // text replaces a name. Words such as NoSchedule and Running, numbers, quantities, and times are no names.
 func (a *anonymizer) text(text string) string {
-	if !a.known[text] && (word.MatchString(text) || isNumber(text)) {
+	if !a.known[text] && word.MatchString(text) {
+		return text
+	}
+	return a.given(text)
+}
+
+// given replaces a text that people choose. A word may be a name there, such as Alice.
+func (a *anonymizer) given(text string) string {
+	if !a.known[text] && isNumber(text) {
 		return text
 	}
 	parts := strings.Split(text, "/")
@@ -180,19 +201,20 @@ func (a *anonymizer) keys(content map[string]any) map[string]any {
 
 func (a *anonymizer) labelValue(key, value string) string {
 	domain, name, has := strings.Cut(key, "/")
-	kept := strings.HasSuffix(name, ".product") || has && !strings.HasSuffix(name, "name") && !slices.Contains(namingLabels, domain) &&
-		slices.ContainsFunc(keptLabels, func(known string) bool { return domain == known || strings.HasSuffix(domain, "."+known) })
-	if kept || isNumber(value) {
+	within := func(known string) bool { return domain == known || strings.HasSuffix(domain, "."+known) }
+	kept := strings.HasSuffix(name, ".product") ||
+		has && !strings.HasSuffix(name, "name") && !slices.ContainsFunc(namingLabels, within) && slices.ContainsFunc(keptLabels, within)
+	if kept {
 		return a.knownOnly(value)
 	}
-	return a.text(value)
+	return a.given(value)
 }
 
 func (a *anonymizer) annotation(key, value string) string {
 	if slices.Contains(keptAnnotationValues, key) {
 		return value
 	}
-	return a.text(value)
+	return a.given(value)
 }
 
 // configuration replaces the names of objects in the arguments of plugins and actions. Other texts there are names of plugins, actions, and resources.
@@ -214,7 +236,7 @@ func (a *anonymizer) arguments(value any) {
 	case map[string]any:
 		for field, within := range v {
 			if field == "arguments" {
-				v[field] = each(within, func(text string) string { return token.ReplaceAllStringFunc(text, a.knownOnly) })
+				v[field] = each(within, a.argument)
 				continue
 			}
 			a.arguments(within)
@@ -224,6 +246,14 @@ func (a *anonymizer) arguments(value any) {
 			a.arguments(v[i])
 		}
 	}
+}
+
+// argument replaces what names an object or a server.
+func (a *anonymizer) argument(text string) string {
+	if scheme, rest, is := strings.Cut(text, "://"); is {
+		return scheme + "://" + a.hash(rest)
+	}
+	return token.ReplaceAllStringFunc(text, a.knownOnly)
 }
 
 // token is what may be a name within a text.

@@ -39,8 +39,10 @@ var labelFields = []string{"labels", "matchLabels", "nodeSelector", "selector"}
 // keptLabels are the domains of labels whose values say what kind of thing something is.
 var keptLabels = []string{"kubernetes.io", "k8s.io", "nvidia.com", "amd.com", "intel.com", "huawei.com"}
 
-// namingLabels are domains below them whose labels have names.
-var namingLabels = []string{"app.kubernetes.io", "batch.kubernetes.io", "apps.kubernetes.io", "statefulset.kubernetes.io"}
+// namingLabels are domains below them whose labels have names, or what administrators choose.
+var namingLabels = []string{
+	"app.kubernetes.io", "batch.kubernetes.io", "apps.kubernetes.io", "statefulset.kubernetes.io", "node-restriction.kubernetes.io", "kops.k8s.io", "sigs.k8s.io",
+}
 
 // keptAnnotationValues are annotations with numbers of cards or with one of a few words.
 var keptAnnotationValues = []string{

@@ -181,7 +181,7 @@ func TestNamesBecomeTheSameHashEverywhere(t *testing.T) {
 func TestNoTextIsKeptWithoutARule(t *testing.T) {
 	s := &State{
 		Unread:        []string{"pods: user manhattan may not list them"},
-		Configuration: "actions: allocate\ntiers:\n- plugins:\n  - name: capacity\n    arguments: {queues: 'manhattan,other', manhattan: 1, keep: capacity}\n",
+		Configuration: "actions: allocate\ntiers:\n- plugins:\n  - name: capacity\n    arguments: {queues: 'manhattan,other', manhattan: 1, keep: capacity, extender.urlPrefix: 'http://extender.manhattan-x.svc:80/v1'}\n",
 		Items: parse(t, `
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
@@ -195,7 +195,7 @@ metadata:
   name: manhattan-0
   namespace: manhattan
   labels: {app.kubernetes.io/instance: manhattan, batch.kubernetes.io/job-name: manhattan-job, volcano.sh/job-name: manhattan-job, kubernetes.io/os: linux}
-  annotations: {volcano.sh/task-template: manhattan-job-worker, notes.volcano.sh/owner: manhattan, volcano.sh/card.name: A100, volcano.sh/preemptable: "true"}
+  annotations: {volcano.sh/task-template: manhattan-job-worker, notes.volcano.sh/owner: Manhattan, volcano.sh/card.name: A100, volcano.sh/preemptable: "true"}
   ownerReferences: [{apiVersion: batch/v1, kind: Job, name: manhattan-job, uid: 7cf2, controller: true}]
 spec:
   hostname: manhattan
@@ -217,18 +217,25 @@ spec: {members: [{type: Node, selector: {regexMatch: {pattern: ^manhattan-n}}}]}
 ---
 apiVersion: v1
 kind: Node
-metadata: {name: manhattan-node, labels: {metax-tech.com/gpu.product: C500, cores: "64"}}
-spec: {taints: [{key: dedicated, value: manhattan, effect: NoSchedule}]}
+metadata:
+  name: manhattan-node
+  labels: {metax-tech.com/gpu.product: C500, cores: "64", project: Manhattan, a.node-restriction.kubernetes.io/project: manhattan-x, kops.k8s.io/instancegroup: manhattan-x}
+spec: {taints: [{key: dedicated, value: manhattan, effect: NoSchedule}, {key: owner, value: Manhattan, effect: NoExecute}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: manhattan-slice}
+spec: {driver: gpu.example.com, pool: {name: manhattan-node}, devices: [{name: gpu-0, attributes: {host: {string: manhattan-node}, model: {string: H100}}}]}
 `)}
 	anonymous := s.Anonymize([]byte("salt"))
 	got := printed(t, anonymous)
-	if strings.Contains(got, "manhattan") {
+	if strings.Contains(strings.ToLower(got), "manhattan") {
 		t.Errorf("a name is still there:\n%s", got)
 	}
 	hash := (&anonymizer{salt: []byte("salt")}).hash
 	for _, kept := range []string{
 		"kubernetes.io/os: linux", "volcano.sh/card.name: A100", `volcano.sh/preemptable: "true"`, "schedulerName: volcano", "cpu: 500m", `nvidia.com/gpu: "8"`,
-		"topologyKey: kubernetes.io/hostname", "gpu.product: C500", `cores: "64"`, "effect: NoSchedule", "name: capacity", "keep: capacity", "- pods\n",
+		"topologyKey: kubernetes.io/hostname", "gpu.product: C500", "host:\n          string: " + hash("manhattan-node"), "string: H100", `cores: "64"`, "effect: NoSchedule", "name: capacity", "keep: capacity", "- pods\n",
 		hash("manhattan-task") + ": 2", "name: " + hash("manhattan-node"), "value: " + hash("manhattan"), "queues: " + hash("manhattan") + ",other",
 	} {
 		if !strings.Contains(got, kept) {
