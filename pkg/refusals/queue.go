@@ -2,7 +2,11 @@
 
 package refusals
 
-import "fmt"
+import (
+	"fmt"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
 
 // QueueMissing refuses a job whose queue does not exist.
 type QueueMissing struct{ Queue string }
@@ -55,4 +59,12 @@ func (QueueHasChildren) Reason() string { return UnschedulableReason }
 // Message is the sentence for people.
 func (q QueueHasChildren) Message() string {
 	return fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", q.Queue)
+}
+
+// PodGroupMissing refuses a pod whose PodGroup does not exist.
+type PodGroupMissing struct{ Namespace, Name string }
+
+// Message is the sentence for people.
+func (g PodGroupMissing) Message() string {
+	return fmt.Sprintf("PodGroup %s/%s does not exist: create it, or correct the annotation %s of the pod", g.Namespace, g.Name, schedulingv1beta1.KubeGroupNameAnnotationKey)
 }

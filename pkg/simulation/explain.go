@@ -14,7 +14,11 @@ import (
 
 // explain asks the scheduler why a workload waits: about its PodGroup, and, if that is let in, about a pod that waits for the same cause.
 func (r *replay) explain(ctx context.Context, w *Workload) error {
-	group, err := r.ask(ctx, groupKind, w.Namespace, w.Group)
+	kind, name := groupKind, w.Group
+	if name == "" {
+		kind, name = w.Kind, w.Name
+	}
+	group, err := r.ask(ctx, kind, w.Namespace, name)
 	if errors.Is(err, visibility.ErrNotFound) {
 		return nil
 	}

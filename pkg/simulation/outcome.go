@@ -49,7 +49,8 @@ type Workload struct {
 	// Name is that of the owner of the PodGroup, such as a Job of Volcano, or that of the PodGroup if it has no owner.
 	Name string `json:"name"`
 	// Kind is that of the owner, or PodGroup.
-	Kind  string `json:"kind"`
+	Kind string `json:"kind"`
+	// Group is empty for a pod whose PodGroup does not exist.
 	Group string `json:"podGroup"`
 	Queue string `json:"queue"`
 	// Verdict is what becomes of it.
@@ -148,6 +149,7 @@ func (r *replay) workloads(published *visibility.Published) ([]Workload, error) 
 		group := told[i].Namespace + "/" + told[i].Name
 		all = append(all, workload(&told[i], running[group], devices, ran[group]))
 	}
+	all = append(all, ungrouped(now, groups)...)
 	slices.SortStableFunc(all, func(a, b Workload) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})

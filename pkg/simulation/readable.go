@@ -42,6 +42,21 @@ func Check(object *unstructured.Unstructured) error {
 	return nil
 }
 
+// UnknownFields names the fields of an object that its kind does not have. An API server refuses or drops them.
+func UnknownFields(object *unstructured.Unstructured) (fields []string) {
+	typed, err := typeOf(object)
+	if err != nil {
+		return nil // Check says so
+	}
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, typed, true)
+	if strict, is := runtime.AsStrictDecodingError(err); is {
+		for _, unknown := range strict.Errors() {
+			fields = append(fields, unknown.Error())
+		}
+	}
+	return fields
+}
+
 // typeOf returns an empty object of the type in which the scheduler reads an object.
 func typeOf(object *unstructured.Unstructured) (runtime.Object, error) {
 	gvk := object.GroupVersionKind()

@@ -22,6 +22,9 @@ var replicated = []schema.GroupKind{
 	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "batch", Kind: "Job"},
 }
 
+// maxPods is more than any cluster has of one object: a slip of the pen must not use up the memory.
+const maxPods = 100_000
+
 func isReplicated(object *unstructured.Unstructured) bool {
 	return slices.Contains(replicated, object.GroupVersionKind().GroupKind())
 }
@@ -57,8 +60,12 @@ func PodsOf(object *unstructured.Unstructured) ([]unstructured.Unstructured, boo
 	if uid == "" {
 		uid = types.UID(strings.ToLower(fmt.Sprintf("simulated-%s-%s-%s", object.GetKind(), object.GetNamespace(), object.GetName())))
 	}
+	number := owner.Spec.number(object.GetKind())
+	if number < 0 || number > maxPods {
+		return nil, true, unreadable(object, fmt.Errorf("it asks for %d pods, and a simulation makes from 0 to %d", number, maxPods))
+	}
 	var all []unstructured.Unstructured
-	for i := range owner.Spec.number(object.GetKind()) {
+	for i := range number {
 		pod := &corev1.Pod{ObjectMeta: *owner.Spec.Template.ObjectMeta.DeepCopy(), Spec: *owner.Spec.Template.Spec.DeepCopy()}
 		pod.Namespace, pod.Name, pod.GenerateName = object.GetNamespace(), fmt.Sprintf("%s-%d", object.GetName(), i), ""
 		pod.OwnerReferences = []metav1.OwnerReference{{

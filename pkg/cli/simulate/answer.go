@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
 	"github.com/devicequota/devicequota/pkg/cli"
 	"github.com/devicequota/devicequota/pkg/clusterstate"
 	"github.com/devicequota/devicequota/pkg/simulation"
@@ -39,10 +41,12 @@ func newAnswer(state *clusterstate.State, without, with *simulation.Outcome, tri
 	answer := &Answer{Unread: state.Unread}
 	for i := range with.Workloads {
 		w := &with.Workloads[i]
-		switch {
-		case isTried(w, tried):
+		if isTried(w, tried) {
 			answer.Tried = append(answer.Tried, *w)
-		case differs(w, without):
+			continue
+		}
+		answer.Tried = append(answer.Tried, triedPods(w, tried)...)
+		if differs(w, without) {
 			before := otherwise(w, without)
 			answer.Others = append(answer.Others, Difference{Workload: *w, Without: before.Verdict, PodsWithout: len(before.Pods)})
 		}
@@ -55,6 +59,24 @@ func isTried(w *simulation.Workload, tried []clusterstate.Object) bool {
 	return slices.ContainsFunc(tried, func(o clusterstate.Object) bool {
 		return o.GetKind() == w.Kind && o.GetNamespace() == w.Namespace && (o.GetName() == w.Name || o.GetKind() == "PodGroup" && o.GetName() == w.Group)
 	})
+}
+
+// triedPods returns what becomes of the pods of the files that join a workload which is not in the files.
+func triedPods(w *simulation.Workload, tried []clusterstate.Object) (all []simulation.Workload) {
+	for i := range tried {
+		o := &tried[i]
+		if o.GetKind() != "Pod" || o.GetNamespace() != w.Namespace || w.Group == "" || o.GetAnnotations()[schedulingv1beta1.KubeGroupNameAnnotationKey] != w.Group {
+			continue
+		}
+		pod := simulation.Workload{
+			Namespace: w.Namespace, Name: o.GetName(), Kind: o.GetKind(), Group: w.Group, Queue: w.Queue, Verdict: simulation.Waits, Why: w.Why, Explanations: w.Explanations,
+		}
+		if at := slices.IndexFunc(w.Pods, func(p simulation.Pod) bool { return p.Name == pod.Name }); at >= 0 {
+			pod.Verdict, pod.Why, pod.Explanations, pod.Pods = simulation.Starts, nil, nil, w.Pods[at:at+1]
+		}
+		all = append(all, pod)
+	}
+	return all
 }
 
 // otherwise returns what happens to a workload in the other outcome.

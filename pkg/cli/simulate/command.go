@@ -123,7 +123,7 @@ func (c *command) simulate(ctx context.Context, before, after *clusterstate.Stat
 		return nil, err
 	}
 	with, err := simulation.Run(ctx, after, func(w *simulation.Workload) bool {
-		return isTried(w, tried) || c.explains() && differs(w, without)
+		return isTried(w, tried) || len(triedPods(w, tried)) > 0 || c.explains() && differs(w, without)
 	})
 	if err != nil {
 		return nil, err

@@ -60,6 +60,12 @@ func simulate(t *testing.T, args ...string) (string, error) {
 // simulateFiles runs the command on a file with the cluster, and with a text on standard input.
 func simulateFiles(t *testing.T, in string, args ...string) (string, error) {
 	t.Helper()
+	return simulateOn(t, cluster, in, args...)
+}
+
+// simulateOn runs the command on a file with the objects of a cluster, and with a text on standard input.
+func simulateOn(t *testing.T, cluster, in string, args ...string) (string, error) {
+	t.Helper()
 	t.Setenv("LC_ALL", "C.UTF-8")
 	conf, err := config.FS.ReadFile("scheduler/volcano-scheduler.conf")
 	if err != nil {
@@ -168,6 +174,43 @@ func TestAJobInAQueueThatDoesNotExistWaits(t *testing.T) {
 	}
 }
 
+// inGroup is a pod of a PodGroup that is not in the same file.
+const inGroup = `
+apiVersion: v1
+kind: Pod
+metadata: {name: late, annotations: {scheduling.k8s.io/group-name: GROUP}}
+spec: {schedulerName: volcano, containers: [{name: main, image: example, resources: {requests: {cpu: "CPU"}}}]}
+`
+
+func TestAPodOfAPodGroupHasAnAnswer(t *testing.T) {
+	const group = "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: gang, namespace: default}\nspec: {minMember: 1, queue: team}\n"
+	for _, c := range []struct {
+		group, cpu, want string
+		code             int
+	}{
+		{"missing", "1", "pod/late in namespace default would wait\n  Cause: PodGroup default/missing does not exist: create it, or correct the annotation", 3},
+		{"gang", "1", "pod/late in namespace default would start; its queue is team\n  late on node-1\n", 0},
+		{"gang", "100", "pod/late in namespace default would wait; its queue is team\n  Cause: ", 3},
+	} {
+		pod := strings.NewReplacer("GROUP", c.group, "CPU", c.cpu).Replace(inGroup)
+		out, err := simulateOn(t, cluster+group, pod, "-f", "-")
+		code := 0
+		if exit := (*cli.ExitError)(nil); errors.As(err, &exit) {
+			code = exit.Code
+		}
+		if code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%s\nprinted\n%s (exit code %d), want exit code %d and\n%s", pod, out, code, c.code, c.want)
+		}
+	}
+}
+
+func TestFieldsThatAKindLacksAreSaid(t *testing.T) {
+	out, _ := simulateFiles(t, strings.Replace(job, "replicas: 3", "replica: 3", 1), "-f", "-")
+	if want := `Ignored, because the scheduler does not read it: Job train, unknown field "spec.tasks[0].replica"`; !strings.Contains(out, want) {
+		t.Errorf("printed\n%s, want it to have %s", out, want)
+	}
+}
+
 func TestWhatCannotBeTriedIsSaid(t *testing.T) {
 	const queue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: team}\nspec: "
 	for in, want := range map[string]string{
@@ -178,6 +221,9 @@ func TestWhatCannotBeTriedIsSaid(t *testing.T) {
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {schedulerName: volcano, containers: [{resources: {requests: {cpu: many}}}]}\n": "-: Pod p of v1 is not valid: quantities must match the regular expression",
 		queue + "{dra: {capability: {gpu: {count: some}}}}\n":                                                                                  "-: Queue team of scheduling.volcano.sh/v1beta1 is not valid: ",
 		queue + "{dra: {capability: {gpu: {count: -1}}}}\n":                                                                                    "Queue team is not valid: its spec.dra.capability",
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: -1" + podTemplate:                                    "it asks for -1 pods, and a simulation makes from 0 to 100000",
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2000000000" + podTemplate:                            "it asks for 2000000000 pods",
+		"# only a comment\n":       "- has no objects",
 		"kind: Job\n":              "-: document 1 has no apiVersion or no kind",
 		job + "---\n{unbalanced\n": "-: document 2: ",
 		"apiVersion: v1\nkind: Pod\nmetadata: {labels: {}}\n": "-: document 1, a Pod, has no metadata.name",

@@ -102,7 +102,11 @@ var sentences = map[simulation.Verdict]string{
 }
 
 func (d *drawing) workload(w *simulation.Workload) {
-	d.line("", fmt.Sprintf("%s %s; its queue is %s", nameOf(w), sentences[w.Verdict], w.Queue), colours[w.Verdict])
+	queue := ""
+	if w.Queue != "" {
+		queue = "; its queue is " + w.Queue
+	}
+	d.line("", nameOf(w)+" "+sentences[w.Verdict]+queue, colours[w.Verdict])
 	if w.Why != nil {
 		d.line("  ", "Cause: "+w.Why.Message, plain)
 	}

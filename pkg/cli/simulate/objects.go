@@ -50,6 +50,9 @@ func (c *command) read() (*tried, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
+		if len(objects) == 0 {
+			return nil, fmt.Errorf("%s has no objects", file)
+		}
 		for i := range objects {
 			if err := all.add(&objects[i], namespace); err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
@@ -78,6 +81,9 @@ func (t *tried) add(object *clusterstate.Object, namespace string) error {
 	}
 	if err := simulation.Check(object); err != nil {
 		return err
+	}
+	for _, field := range simulation.UnknownFields(object) {
+		t.ignored = append(t.ignored, fmt.Sprintf("%s %s, %s", object.GetKind(), object.GetName(), field))
 	}
 	if simulation.Namespaced(object) && object.GetNamespace() == "" {
 		object.SetNamespace(namespace)

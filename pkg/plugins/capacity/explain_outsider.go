@@ -51,5 +51,5 @@ func (p *plugin) whyGroupMissing(namespace, name string) *v1alpha1.Refusal {
 			return &v1alpha1.Refusal{Message: fmt.Sprintf("PodGroup %s/%s is not in this session: the scheduler has not read it yet, or it is not ready for scheduling", namespace, name)}
 		}
 	}
-	return &v1alpha1.Refusal{Message: fmt.Sprintf("PodGroup %s/%s does not exist: create it, or correct the annotation %s of the pod", namespace, name, schedulingv1beta1.KubeGroupNameAnnotationKey)}
+	return &v1alpha1.Refusal{Message: refusals.PodGroupMissing{Namespace: namespace, Name: name}.Message()}
 }
