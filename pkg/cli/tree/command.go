@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +78,23 @@ func (c *command) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.print(c.Out, queues, c.look.Style(c.Out))
+	if err := c.print(c.Out, queues, c.look.Style(c.Out)); err != nil {
+		return err
+	}
+	return c.noteUnknown(ctx, scheduler, queues)
+}
+
+// noteUnknown says what may be wrong with the dimensions if nothing is shown of them.
+func (c *command) noteUnknown(ctx context.Context, scheduler *client.Client, shown *v1alpha1.QueueList) error {
+	if len(c.dimensions) == 0 || slices.ContainsFunc(shown.Items, func(q v1alpha1.Queue) bool { return len(q.Figures) > 0 }) {
+		return nil
+	}
+	note, _ := cli.CheckNames(ctx, scheduler, nil, c.dimensions)
+	if note == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.ErrOut, note)
+	return err
 }
 
 func (c *command) fetch(ctx context.Context, scheduler *client.Client) (*v1alpha1.QueueList, error) {

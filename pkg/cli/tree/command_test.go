@@ -68,6 +68,18 @@ func TestProgramsGetWhatPeopleSee(t *testing.T) {
 	}
 }
 
+func TestADimensionThatNoQueueHasIsSaid(t *testing.T) {
+	o, _, stderr := clitest.Options(t, scheduler(t, 0))
+	cmd := New(o)
+	cmd.SetArgs([]string{"-d", "nvidia-h1000"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "No queue has or lists nvidia-h1000; they have or list "; !strings.HasPrefix(stderr.String(), want) {
+		t.Errorf("said %q, want %s", stderr, want)
+	}
+}
+
 func TestCompletionOffersQueues(t *testing.T) {
 	o, _, _ := clitest.Options(t, scheduler(t, 0))
 	cmd := New(o)
