@@ -56,7 +56,8 @@ func (s *State) Find(group, kind, namespace, name string) *Object {
 	return nil
 }
 
-// Lay lays objects over the state. One that the state has gets what the new one says, and keeps its identity and its status.
+// Lay lays objects over the state. One that the state has gets what the new one says, and keeps its identity and its status. A pod that has a node
+// stays as it is: nobody can change what it asks for.
 func (s *State) Lay(objects ...Object) {
 	for _, o := range objects {
 		o = *o.DeepCopy()
@@ -64,6 +65,9 @@ func (s *State) Lay(objects ...Object) {
 		before := s.Find(gvk.Group, gvk.Kind, o.GetNamespace(), o.GetName())
 		if before == nil {
 			s.Items = append(s.Items, o)
+			continue
+		}
+		if node, _, _ := unstructured.NestedString(before.Object, "spec", "nodeName"); gvk.Group == "" && gvk.Kind == "Pod" && node != "" {
 			continue
 		}
 		o.SetUID(before.GetUID())

@@ -85,6 +85,7 @@ func (c *command) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	tried.adopt(before)
 	after := before.Copy()
 	after.Lay(tried.state...)
 	for _, change := range c.sets {

@@ -204,6 +204,43 @@ func TestAPodOfAPodGroupHasAnAnswer(t *testing.T) {
 	}
 }
 
+// running is a StatefulSet with one pod, which runs.
+const running = `---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: default, uid: db}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: podgroup-db, namespace: default, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: db, controller: true}]}
+spec: {minMember: 1, queue: team}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: db-0
+  namespace: default
+  uid: db-0
+  annotations: {scheduling.k8s.io/group-name: podgroup-db, scheduling.volcano.sh/queue-name: team}
+  ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: db, controller: true}]
+spec: {nodeName: node-1, schedulerName: volcano, containers: [{name: main, image: example, resources: {requests: {cpu: "1"}}}]}
+status: {phase: Running}
+`
+
+func TestAPodThatRunsGoesOnRunning(t *testing.T) {
+	const set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: "
+	for in, want := range map[string]string{
+		set + "1" + podTemplate: "statefulset/db in namespace default runs; its queue is team\n  Charged: cpu 1, pods 1\n",
+		set + "2" + podTemplate: "statefulset/db in namespace default runs; its queue is team\n  Charged: cpu 2, pods 2\n  db-1 on node-1\n",
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: db-0}\nspec: {schedulerName: volcano, containers: []}\n": "Nothing changes.\n",
+	} {
+		if out, err := simulateOn(t, cluster+running, in, "-f", "-"); err != nil || out != want {
+			t.Errorf("%s\nprinted\n%s, %v, want\n%s", in, out, err, want)
+		}
+	}
+}
+
 func TestFieldsThatAKindLacksAreSaid(t *testing.T) {
 	out, _ := simulateFiles(t, strings.Replace(job, "replicas: 3", "replica: 3", 1), "-f", "-")
 	if want := `Ignored, because the scheduler does not read it: Job train, unknown field "spec.tasks[0].replica"`; !strings.Contains(out, want) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -102,6 +103,22 @@ func (t *tried) add(object *clusterstate.Object, namespace string) error {
 	}
 	t.workloads, t.state = append(t.workloads, *object), append(t.state, pods...)
 	return nil
+}
+
+// adopt makes new pods those of the StatefulSet or ReplicaSet that the cluster has, so that they join its pods.
+func (t *tried) adopt(before *clusterstate.State) {
+	for i := range t.state {
+		owners := t.state[i].GetOwnerReferences()
+		for j := range owners {
+			group, _, _ := strings.Cut(owners[j].APIVersion, "/")
+			if owner := before.Find(group, owners[j].Kind, t.state[i].GetNamespace(), owners[j].Name); owner != nil {
+				owners[j].UID = owner.GetUID()
+			}
+		}
+		if len(owners) > 0 {
+			t.state[i].SetOwnerReferences(owners)
+		}
+	}
 }
 
 // forVolcano refuses a pod of another scheduler: nothing says where that would put it.
