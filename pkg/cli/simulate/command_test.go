@@ -157,6 +157,14 @@ func TestWorkloadsOfKubernetesBecomePods(t *testing.T) {
 	}
 }
 
+func TestPodsThatWaitBesideOthersAreSaid(t *testing.T) {
+	in := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3" + podTemplate
+	out, err := simulateFiles(t, in, "-f", "-")
+	if want := "deployment/web in namespace default would start; its queue is team\n  Not all of its pods: Queue <team> has insufficient <cpu> quota"; err != nil || !strings.HasPrefix(out, want) {
+		t.Errorf("printed\n%s, %v, want\n%s", out, err, want)
+	}
+}
+
 func TestSeveralDocumentsAreTriedTogether(t *testing.T) {
 	queue := "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: team}\nspec: {weight: 1, parent: root, capability: {cpu: 3}}\n---\n"
 	settings := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n---\n"

@@ -108,7 +108,11 @@ func (d *drawing) workload(w *simulation.Workload) {
 	}
 	d.line("", nameOf(w)+" "+sentences[w.Verdict]+queue, colours[w.Verdict])
 	if w.Why != nil {
-		d.line("  ", "Cause: "+w.Why.Message, plain)
+		cause := "Cause: "
+		if w.Verdict == simulation.Starts || w.Verdict == simulation.Runs {
+			cause = "Not all of its pods: "
+		}
+		d.line("  ", cause+w.Why.Message, plain)
 	}
 	if len(w.Charged) > 0 && len(w.Pods) > 0 {
 		d.line("  ", "Charged: "+cli.FormatAmounts(w.Charged), plain)
