@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -30,7 +33,8 @@ func (w *world) checkPods(work *work) {
 				fmt.Sprintf("Its pods have the scheduling gate %s, and wait until somebody removes it", template.Spec.SchedulingGates[0].Name))
 		}
 		// A ledger of its own: names that a pod invents are no dimensions.
-		cards, err := demand.CardsOf(template.Annotations, &template.Spec, nil, w.fleet, &ledger.Dimensions{})
+		spec := demand.Defaulted(&template.Spec)
+		cards, err := demand.CardsOf(template.Annotations, spec, nil, w.fleet, &ledger.Dimensions{})
 		var unknown *demand.UnknownCardError
 		switch field := path.At("metadata", "annotations", card.NameAnnotation); {
 		case errors.As(err, &unknown) && w.Known[Nodes] && !w.namesClassCard(template.Annotations[card.NameAnnotation]):
@@ -38,12 +42,23 @@ func (w *world) checkPods(work *work) {
 		case err != nil && unknown == nil:
 			w.add(refusals.TaskRequestFailedReason, work.ref, field, refusals.Uncountable(err))
 		}
-		asks := cards != nil && len(cards.Requests) > 0 || len(template.Spec.ResourceClaims) > 0
+		asks := cards != nil && len(cards.Requests) > 0 || len(spec.ResourceClaims) > 0 || w.asksByResource(spec)
 		if asks && work.template.Queue == "" && !work.template.ForVolcano {
 			w.add(PastQuota, work.ref, path.At("spec", "schedulerName"),
 				"Its pods ask for devices or cards and do not name Volcano's scheduler, so that they get them past every quota: set schedulerName to volcano, and name a queue")
 		}
 	}
+}
+
+// asksByResource reports whether pods ask for devices of a DeviceClass by the name of a resource.
+func (w *world) asksByResource(spec *corev1.PodSpec) bool {
+	for name, quantity := range resourcehelper.PodRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{}) {
+		_, extended := w.catalog.Extended(name)
+		if quantity.Sign() > 0 && (extended || strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix)) {
+			return true
+		}
+	}
+	return false
 }
 
 // namesClassCard reports whether a DeviceClass has one of the cards.
