@@ -14,6 +14,7 @@ var checks = []func(*world){
 	(*world).checkQueues,
 	(*world).checkDeserved,
 	(*world).checkHardware,
+	(*world).checkCapacities,
 	(*world).checkClasses,
 	(*world).checkNodes,
 	(*world).checkWorkloads,

@@ -20,6 +20,7 @@ const (
 	ProportionBesideCapacity  = "ProportionBesideCapacity"
 	DevicesNotAllocated       = "DevicesNotAllocated"
 	HierarchyIgnored          = "HierarchyIgnored"
+	UnknownCapacity           = "UnknownCapacity"
 	InvalidArgument           = "InvalidArgument"
 	UnknownArgument           = "UnknownArgument"
 	InvalidPodCount           = "InvalidPodCount"
@@ -63,6 +64,7 @@ var Rules = []Rule{
 	{DeservedOutOfReach, Warning, "a queue deserves more than the queues above it leave", "Lower what it deserves, or raise the capability above."},
 	{DeservedOvercommitted, Warning, "the children of a queue deserve more together than there is", "Lower what they deserve, or add nodes."},
 	{QuotaAboveHardware, Warning, "a quota of devices or cards is more than the cluster has", "Lower it, or add nodes."},
+	{UnknownCapacity, Warning, "a quota lists a capacity that no device of the class has", "Correct the name of the capacity."},
 	{mistakes.ExtendedResourceContestedReason, Warning, "two DeviceClasses offer the same extended resource", "Remove spec.extendedResourceName from one of them."},
 	{InvalidClass, Error, "the selectors of a DeviceClass cannot be evaluated", "Correct the selectors."},
 	{ClassWithoutDevices, Warning, "a DeviceClass matches no device", "Correct its selectors, or start a driver with such devices."},

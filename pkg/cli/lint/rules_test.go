@@ -101,6 +101,8 @@ var faults = []struct{ rule, manifests, says string }{
 	{"DeservedOvercommitted", queue("p", "{capability: {cpu: 4}}") + queue("a", "{parent: p, deserved: {cpu: 3}}") + queue("b", "{parent: p, deserved: {cpu: 3}}"), "deserve <6> of cpu together, but there is only <4>"},
 	{"QuotaAboveHardware", class("gpu", "{}") + slice + queue("a", "{dra: {capability: {gpu: {count: 3}}}}"), "The queue's capability of gpu is <3>, but the cluster has only <2>"},
 	{"QuotaAboveHardware", class("gpu", "{}") + node("n1", h100, "{nvidia.com/gpu: 8}") + annotated("a", `{volcano.sh/card.quota: '{"H100": 9}'}`, ""), "is <9>, but the cluster has only <8>"},
+	{"UnknownCapacity", class("gpu", "{}") + strings.Replace(slice, "{name: d0}", "{name: d0, capacity: {memory: {value: 80Gi}}}", 1) + queue("a", "{dra: {capability: {gpu: {count: 1, capacity: {memroy: 10Gi}}}}}"),
+		"The queue's capability of gpu lists the capacity <memroy>, which no device of the class has: correct the name, they have memory"},
 	{"ExtendedResourceContested", class("a", "{extendedResourceName: e.com/gpu}") + class("b", "{extendedResourceName: e.com/gpu}"), "pods that request e.com/gpu get devices of DeviceClass a"},
 	{"InvalidClass", class("gpu", selector("no CEL")), "cannot evaluate the selectors of DeviceClass gpu"},
 	{"ClassWithoutDevices", class("gpu", selector(`device.driver == "other"`)) + slice, "DeviceClass gpu matches none of the 2 devices"},
