@@ -247,6 +247,13 @@ spec: {driver: gpu.example.com, pool: {name: manhattan-node}, devices: [{name: g
 	}
 }
 
+func TestLargeNumbersStayWhole(t *testing.T) {
+	const most = "9223372036854775807"
+	if got := printed(t, parse(t, strings.Replace(queues, "count: 8", "count: "+most, 1))); !strings.Contains(got, "count: "+most) {
+		t.Errorf("got\n%s, want the count %s", got, most)
+	}
+}
+
 func TestAFileIsReadAsItWasWritten(t *testing.T) {
 	s := &State{APIVersion: APIVersion, Kind: Kind, Kubernetes: "v1.34.1", Configuration: "actions: allocate\n", Items: parse(t, secretive)}
 	for _, name := range []string{"state.yaml", "state.yaml.gz"} {
