@@ -44,7 +44,7 @@ func accountingGroup() Group {
 
 // BuildInfo is the metric of what a program was built from.
 var BuildInfo = Metric{
-	Name: "devicequota_build_info", Type: Gauge, Labels: []string{"version", "commit", "go_version", "volcano_version"}, Unit: "1",
+	Name: "devicequota_build_info", Type: Gauge, Labels: []string{"version", "commit", "date", "go_version", "volcano_version"}, Unit: "1",
 	Help: "What the program was built from; always 1",
 	Note: "The scheduler and the dispatcher have it",
 }

@@ -14,7 +14,7 @@ import (
 func TestTheSchedulerServesWhatItWasBuiltFrom(t *testing.T) {
 	response := httptest.NewRecorder()
 	metricsHandler(&options.ServerOption{EnableMetrics: true}).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	pattern := regexp.MustCompile(`(?m)^devicequota_build_info\{commit="[^"]+",go_version="go[^"]+",version="[^"]+",volcano_version="[^"]*"\} 1$`)
+	pattern := regexp.MustCompile(`(?m)^devicequota_build_info\{commit="[^"]+",date="[^"]+",go_version="go[^"]+",version="[^"]+",volcano_version="[^"]*"\} 1$`)
 	if !pattern.MatchString(response.Body.String()) {
 		t.Errorf("no devicequota_build_info in\n%s", response.Body)
 	}

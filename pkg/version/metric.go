@@ -12,7 +12,7 @@ func Metric() prometheus.Collector {
 		Name: "devicequota_build_info",
 		Help: "What the program was built from; always 1",
 		ConstLabels: prometheus.Labels{
-			"version": info.Version, "commit": info.Commit, "go_version": info.Go, "volcano_version": info.Volcano,
+			"version": info.Version, "commit": info.Commit, "date": info.Date, "go_version": info.Go, "volcano_version": info.Volcano,
 		},
 	})
 	metric.Set(1)

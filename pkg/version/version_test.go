@@ -76,12 +76,12 @@ func TestStringLeavesOutWhatTheProgramDoesNotContain(t *testing.T) {
 }
 
 func TestMetricIsOneAndNamesTheBuild(t *testing.T) {
-	version, commit = "v0.1.0", "abc123"
-	t.Cleanup(func() { version, commit = "", "" })
+	version, commit, date = "v0.1.0", "abc123", "2026-11-01T00:00:00Z"
+	t.Cleanup(func() { version, commit, date = "", "", "" })
 	info := Get()
 	want := `# HELP devicequota_build_info What the program was built from; always 1
 # TYPE devicequota_build_info gauge
-devicequota_build_info{commit="abc123",go_version="` + info.Go + `",version="v0.1.0",volcano_version="` + info.Volcano + `"} 1
+devicequota_build_info{commit="abc123",date="2026-11-01T00:00:00Z",go_version="` + info.Go + `",version="v0.1.0",volcano_version="` + info.Volcano + `"} 1
 `
 	if err := testutil.CollectAndCompare(Metric(), strings.NewReader(want)); err != nil {
 		t.Error(err)
