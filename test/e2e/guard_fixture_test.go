@@ -56,6 +56,7 @@ var _ = Describe("The guard", Ordered, ContinueOnFailure, func() {
 	Context("of namespaces", guardOfNamespaces)
 	Context("of devices", guardOfDevices)
 	Context("of records", guardOfRecords)
+	Context("of numbers", guardOfNumbers)
 	Context("of annotations about cards", guardOfCards)
 	Context("", guardInDocs)
 })
