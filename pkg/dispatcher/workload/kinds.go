@@ -3,11 +3,13 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -30,8 +32,8 @@ var (
 var Kinds = []schema.GroupVersionKind{VolcanoJob, PodGroup, Deployment, StatefulSet, DaemonSet, Job, CronJob, Pod}
 
 // Of reads an object of one of Kinds. Pods that name one of the schedulers make their workload one for Volcano. The
-// template shares memory with the object. If a number in the object is wrong, the error names the field, and the template
-// has all but the pods.
+// template shares memory with the object. If a number in the object is wrong, or the object was unreadable, the error says so, and
+// the template has all but the pods.
 //
 // The queue of a Volcano Job or PodGroup is spec.queue. If that is empty or "default", which the API server sets if the
 // object names none, the queue is the one that the annotation scheduling.volcano.sh/queue-name names. For other kinds it is
@@ -64,6 +66,9 @@ func Of(object runtime.Object, schedulerNames []string) (*Template, error) {
 		return nil, fmt.Errorf("objects of type %T are not read", object)
 	}
 	t.findScheduler(schedulerNames)
+	if accessor, is := object.(metav1.Object); is {
+		err = errors.Join(err, Unreadable(accessor))
+	}
 	if err != nil {
 		t.Pods = nil
 	}

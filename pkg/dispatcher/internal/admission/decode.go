@@ -15,10 +15,12 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // deserializer knows the objects that requests have. The rules of the webhooks name one version of each, and the API server
-// converts to it.
+// converts to it. It reads what it can of an unreadable workload, so that its owner can correct it.
 var deserializer = func() runtime.Decoder {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -27,7 +29,7 @@ var deserializer = func() runtime.Decoder {
 	} {
 		utilruntime.Must(add(scheme))
 	}
-	return serializer.NewCodecFactory(scheme).UniversalDeserializer()
+	return workload.Tolerant(serializer.NewCodecFactory(scheme).UniversalDeserializer())
 }()
 
 // decode reads an object of a request.

@@ -34,7 +34,7 @@ func NewClients(config *rest.Config) (*Clients, error) {
 	if c.Karmada, err = karmada.NewForConfigAndClient(config, shared); err != nil {
 		return nil, err
 	}
-	if c.Volcano, err = volcano.NewForConfigAndClient(config, shared); err != nil {
+	if c.Volcano, err = newVolcano(config, shared); err != nil {
 		return nil, err
 	}
 	if c.Queues, err = devicequota.NewForConfigAndClient(config, shared); err != nil {
