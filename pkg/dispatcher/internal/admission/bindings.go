@@ -79,6 +79,9 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 		return refuseNewClusters(old, rb)
 	case rb.DeletionTimestamp != nil:
 		return nil
+	case runsAgain(old, rb):
+		endGrant(old, rb)
+		return nil
 	case has(rb, binding.GrantAnnotation):
 		return b.holdGrowth(ctx, old, rb)
 	case rb.Spec.SchedulingSuspended():

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+)
+
+// runsAgain reports whether a workload that was granted room, and has ended, is sent to clusters where it has not run, or is taken
+// from its clusters to be sent elsewhere. Its queue may have granted its room to others. What goes where others need it does not
+// ask for room.
+func runsAgain(old, rb *workv1alpha2.ResourceBinding) bool {
+	equal := apiequality.Semantic.DeepEqual
+	if old == nil || !has(rb, binding.GrantAnnotation) || len(rb.Spec.RequiredBy) > 0 ||
+		equal(old.Spec.Clusters, rb.Spec.Clusters) && equal(old.Spec.GracefulEvictionTasks, rb.Spec.GracefulEvictionTasks) {
+		return false
+	}
+	next := *rb
+	next.Status = old.Status
+	return binding.Read(old, nil).Finished && !binding.Read(&next, nil).Finished
+}
+
+// endGrant takes back the grant of a workload that has ended. The workload waits when it has left its clusters. Evictions are
+// dropped, because there is nothing left to wait for.
+func endGrant(old, rb *workv1alpha2.ResourceBinding) {
+	h := binding.Hold{Reason: binding.Returning, KeepScheduling: rb.Spec.SchedulingSuspended()}
+	if grant := binding.Read(old, nil).Grant; grant != nil {
+		h.Queue = grant.Queue
+	}
+	rb.Spec.Clusters, rb.Spec.GracefulEvictionTasks = nil, nil
+	hold(rb, h)
+}
