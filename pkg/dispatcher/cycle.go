@@ -23,6 +23,8 @@ type decision struct {
 	frees bool
 	// counted says that it is about what the workload needs.
 	counted bool
+	// raises says that it charges the workload for more, whether there is room or not.
+	raises bool
 	// err says why the patch was not accepted.
 	err error
 }
@@ -86,6 +88,11 @@ func (c *cycle) end(d report.Decision, patch []byte) {
 // regrant notes a decision that makes a grant what the workload needs.
 func (c *cycle) regrant(d report.Decision, patch []byte) {
 	c.ends = append(c.ends, decision{Decision: d, patch: patch, counted: true})
+}
+
+// raise notes a decision that makes a grant what the workload needs, although that is more than it was granted.
+func (c *cycle) raise(d report.Decision, patch []byte) {
+	c.ends = append(c.ends, decision{Decision: d, patch: patch, counted: true, raises: true})
 }
 
 // endAll notes a decision that ends a grant as a whole, because nothing of the workload runs any more.
@@ -227,7 +234,7 @@ func (c *cycle) review(w *framework.Workload) {
 		c.takeBackInVain(w)
 	case w.Err == nil && c.exceeds(w):
 		grant := c.raised(w)
-		c.regrant(report.Exceeds(w, grant), binding.PatchAmounts(w.Binding, grant))
+		c.raise(report.Exceeds(w, grant), binding.PatchAmounts(w.Binding, grant))
 	case w.Err == nil && membersKnow(w) && c.differs(w) && !c.changes(w):
 		grant := c.grantOf(w, state.Grant.Queue)
 		c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))

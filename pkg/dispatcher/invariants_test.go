@@ -10,6 +10,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	volcanov1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -29,6 +30,9 @@ type ledgers struct {
 	// over has the permanent IDs of workloads that have ended. None runs again.
 	over    map[string]bool
 	updates []update
+	// unrecorded has the UIDs of workloads with an update that was admitted before they had a binding that could tell of it, and
+	// that is stored. It is charged once, whether there is room or not.
+	unrecorded map[types.UID]bool
 }
 
 // limit is the highest capability that a dispatcher may still decide on, and until when.
@@ -91,8 +95,8 @@ func (w *world) check() {
 		high := w.highest[queue]
 		if cores >= high.cores || (!high.until.IsZero() && w.clock.After(high.until) && w.isShown(queue)) {
 			high = limit{cores: cores}
-		} else if high.until.IsZero() {
-			high.until = w.clock.Add(2 * MaxDecisionAge)
+		} else if high.until.IsZero() || !w.isShown(queue) {
+			high.until = w.clock.Add(MaxDecisionAge) // what was decided before it was shown may be written until then
 		}
 		w.highest = withEntry(w.highest, queue, high)
 		if allowed := max(high.cores, w.before[queue]); sums[queue] > allowed {
@@ -100,6 +104,19 @@ func (w *world) check() {
 		}
 	}
 	w.before = sums
+}
+
+// allowRaise lets a grant be raised for an update that was not recorded.
+func (w *world) allowRaise(d *decision) {
+	rb := w.binding(d.Workload.Name())
+	if !d.raises || d.err != nil || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] {
+		return
+	}
+	delete(w.unrecorded, rb.Spec.Resource.UID)
+	more := coresGranted(w.stateOf(rb).Grant) - coresGranted(d.Workload.State.Grant)
+	for queue := d.Workload.Queue; queue != ""; queue = w.parents[queue] {
+		w.before[queue] += more
+	}
 }
 
 // isShown reports whether all dispatchers know the capability of a queue.

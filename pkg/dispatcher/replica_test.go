@@ -168,6 +168,7 @@ func (w *world) settle(r *replica) {
 	d := (*list)[0]
 	*list = (*list)[1:]
 	d.err = r.dispatcher.writeOne(w.t.Context(), time.Now().Add(until.Sub(w.clock)), d)
+	w.allowRaise(d)
 	w.note("%s %s %s: %v", d.Workload.Name(), d.Kind, d.patch, d.err)
 	w.decideGrants(r)
 	w.end(r)

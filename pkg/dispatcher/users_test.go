@@ -114,6 +114,8 @@ type update struct {
 	resource      string
 	before, after object
 	since         time.Time
+	// recorded says that there was a binding that could tell of it.
+	recorded bool
 }
 
 // scale asks for other replicas of an object.
@@ -135,7 +137,9 @@ func (w *world) scale() {
 	response := w.admit(admission.WorkloadsPath, "UPDATE", before, after)
 	w.note("scale %s to %d: %t %v", key, replicas, response.Allowed, response.Result)
 	if response.Allowed {
-		w.updates = append(w.updates, update{res, before, after, w.clock})
+		rb := w.binding(key + map[string]string{jobs: "-job", deployments: "-deployment"}[res])
+		recorded := rb != nil && rb.Spec.Resource.UID == before.GetUID()
+		w.updates = append(w.updates, update{res, before, after, w.clock, recorded})
 	}
 }
 
@@ -149,6 +153,9 @@ func (w *world) storeUpdate() {
 	now := w.store[u.resource][keyOf(u.before)]
 	if now != nil && now.GetResourceVersion() == u.before.GetResourceVersion() && w.clock.Sub(u.since) < time.Minute {
 		w.put(u.resource, u.after)
+		if !u.recorded {
+			w.unrecorded[u.after.GetUID()] = true
+		}
 		w.note("stored %s", keyOf(u.after))
 	}
 }

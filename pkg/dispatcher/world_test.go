@@ -66,6 +66,7 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64, config *framework.Config) *world {
 	w := &world{t: t, clock: noon, rand: rand.New(rand.NewPCG(seed, 1)), config: config, store: map[string]map[string]object{}, karmada: newKarmada()}
+	w.unrecorded = map[types.UID]bool{}
 	for _, resource := range []string{bindings, works, clusters, queues, jobs, deployments} {
 		w.store[resource] = map[string]object{}
 	}

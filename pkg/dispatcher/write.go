@@ -71,12 +71,19 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 			return errHasWorks
 		}
 	}
-	if decided.counted && decided.Workload.State.Change != nil {
+	if decided.mayLag() {
 		if err := d.knows(ctx, until, decided.Workload); err != nil {
 			return err
 		}
 	}
 	return d.settle(ctx, until, rb, decided.patch)
+}
+
+// mayLag reports whether a decision must not be written if it was made on an old version of the workload: an update of it has been
+// recorded, or an old version would be charged that the dispatcher that led before has seen the successor of.
+func (d *decision) mayLag() bool {
+	w := d.Workload
+	return d.counted && w.State.Change != nil || d.raises && !w.Template.Fallback
 }
 
 // knows returns an error unless the workload that was decided on is the one that the API server has. An update that the

@@ -20,12 +20,14 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	k8stesting "k8s.io/client-go/testing"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	volcanofake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 
 	queuefake "github.com/devicequota/devicequota/pkg/client/clientset/versioned/fake"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 func aBinding() *workv1alpha2.ResourceBinding {
@@ -45,8 +47,9 @@ func dispatcherWith(t *testing.T, answers ...error) (*Dispatcher, *atomic.Int64)
 		}
 		return false, nil, nil
 	})
+	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train", ResourceVersion: "5"}}
 	clients := &cache.Clients{
-		Kubernetes: kubefake.NewSimpleClientset(), Karmada: api, Volcano: volcanofake.NewSimpleClientset(),
+		Kubernetes: kubefake.NewSimpleClientset(), Karmada: api, Volcano: volcanofake.NewSimpleClientset(job),
 		Queues: queuefake.NewSimpleClientset(), Metadata: metadatafake.NewSimpleMetadataClient(runtime.NewScheme()),
 	}
 	c, err := cache.New(clients, &framework.Config{})
@@ -57,11 +60,27 @@ func dispatcherWith(t *testing.T, answers ...error) (*Dispatcher, *atomic.Int64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Dispatcher{cache: c, metrics: metrics}, sent
+	return &Dispatcher{cache: c, config: &framework.Config{}, metrics: metrics}, sent
 }
 
 func aDecision() []decision {
 	return []decision{{Decision: report.Decision{Workload: &framework.Workload{Binding: aBinding()}}, patch: []byte(`{"metadata":{"annotations":{"a":"b"}}}`)}}
+}
+
+// TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone: a dispatcher that has just begun to lead may know an old one.
+func TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone(t *testing.T) {
+	for version, want := range map[string]error{"4": errLags, "5": nil} {
+		d, sent := dispatcherWith(t)
+		decisions := aDecision()
+		w := decisions[0].Workload
+		w.Binding.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Namespace: "ns", Name: "train"}
+		w.Template = &workload.Template{ResourceVersion: version}
+		decisions[0].counted, decisions[0].raises = true, true
+		d.write(t.Context(), time.Now().Add(MaxDecisionAge), decisions)
+		if !errors.Is(decisions[0].err, want) || (want == nil) != (sent.Load() == 1) {
+			t.Errorf("the grant for version %s is raised with the error %v and %d patches, want %v", version, decisions[0].err, sent.Load(), want)
+		}
+	}
 }
 
 var (
