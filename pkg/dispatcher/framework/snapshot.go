@@ -28,9 +28,9 @@ type Snapshot struct {
 	PriorityClasses map[string]*schedulingv1.PriorityClass
 	// Dimensions are those of all amounts.
 	Dimensions *ledger.Dimensions
-	// Fits says why no cluster can hold the largest part of a workload, nil if one can. It is nil itself if clusters are
-	// not looked at.
-	Fits func(*Workload) *Refusal
+	// Fits says why no cluster can hold the largest part of a workload, nil if one can. It answers as if some others had left
+	// their clusters. It is nil itself if clusters are not looked at.
+	Fits func(w *Workload, without ...*Workload) *Refusal
 }
 
 // QueueLimits are the limits of a queue, without those of its ancestors.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -75,7 +76,10 @@ func mayArrive(w *framework.Workload) bool {
 
 // Fits returns nil if some cluster can hold the largest part of a workload, with any of the alternatives that it has, and a
 // refusal with the numbers of clusters if none can. Of a workload that grows, only what is more than its grant must fit, in a cluster that has it.
-func (s *Session) Fits(w *framework.Workload) *framework.Refusal {
+// It answers as if some others had left their clusters.
+func (s *Session) Fits(w *framework.Workload, without ...*framework.Workload) *framework.Refusal {
+	s.give(without, 1)
+	defer s.give(without, -1)
 	need := s.need(w)
 	for _, p := range s.members.places {
 		if p.holds(need, w.Needs.Choices) && s.members.selectors.admits(p, w) && s.obstacle(p, w) == none {
@@ -115,6 +119,34 @@ func (s *Session) Take(w *framework.Workload) {
 		c.take(need, times)
 		left -= times
 	}
+}
+
+// give gives back what workloads have in their clusters, that many times.
+func (s *Session) give(workloads []*framework.Workload, times int64) {
+	for _, w := range workloads {
+		if w.Err != nil {
+			continue
+		}
+		for name, pieces := range held(w) {
+			if p := s.members.place(name); p != nil {
+				p.take(w.Needs.Largest, -times*pieces)
+			}
+		}
+	}
+}
+
+// held returns how many pieces of a workload clusters have. Of replicas that leave, nobody knows where they are.
+func held(w *framework.Workload) map[string]int64 {
+	pieces := map[string]int64{}
+	if len(w.Binding.Spec.Clusters) == 0 && !w.Spread.Divided {
+		for _, work := range w.Works {
+			pieces[binding.ClusterOf(work)] = 1
+		}
+	}
+	for _, target := range w.Binding.Spec.Clusters {
+		pieces[target.Name] = replicas(w, int64(target.Replicas))
+	}
+	return pieces
 }
 
 // need is what must be free in one cluster.

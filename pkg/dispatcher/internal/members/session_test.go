@@ -47,6 +47,24 @@ func TestTwentyCoresOfTwoClustersDoNotHoldSevenSevenAndSix(t *testing.T) {
 	}
 }
 
+func TestAWorkloadFitsWhereOthersWouldLeave(t *testing.T) {
+	w := newWorld(t, member("member1", 10, 10), member("member2", 10, 10))
+	large, small := w.workload("large", 7), w.workload("small", 3)
+	w.grant(large)
+	w.grant(small)
+	assign(large, "member1")
+	assign(small, "member2")
+	apply(large)
+	apply(small)
+	w.now = w.now.Add(settleTime)
+	s, asker := w.open(), w.workload("asker", 5)
+	for range 2 { // an answer changes nothing
+		if s.Fits(asker) == nil || s.Fits(asker, small) == nil || s.Fits(asker, large) != nil {
+			t.Error("the workload must fit only in the place of the large one")
+		}
+	}
+}
+
 func TestClustersThatAWorkloadMayNotGoToAreNamedWithTheReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*clusterv1alpha1.Cluster)

@@ -107,12 +107,12 @@ func (p *plugin) isDevice(e ledger.Entry) bool {
 }
 
 // refuseEverywhere refuses a workload that no cluster can hold. Clusters that hold what was granted before are not
-// asked for more.
-func (p *plugin) refuseEverywhere(w *framework.Workload) *framework.Refusal {
+// asked for more. It answers as if some others had left their clusters.
+func (p *plugin) refuseEverywhere(w *framework.Workload, without ...*framework.Workload) *framework.Refusal {
 	if !p.fitPerCluster || p.session.Fits == nil || p.books.charges[w] != nil {
 		return nil
 	}
-	refusal := p.session.Fits(w)
+	refusal := p.session.Fits(w, without...)
 	if refusal == nil || p.strictOrder {
 		return refusal
 	}

@@ -36,7 +36,7 @@ type scene struct {
 	classes   []*resourceapi.DeviceClass
 	workloads []*framework.Workload
 	arguments string
-	fits      func(*framework.Workload) *framework.Refusal
+	fits      func(*framework.Workload, ...*framework.Workload) *framework.Refusal
 	counter   *needs.Counter
 	counted   map[*workload.Template]*needs.Counted
 }

@@ -57,7 +57,8 @@ type question struct {
 // asker is a workload that asks for victims.
 type asker struct {
 	*reclaim
-	queue ledger.QueueID
+	workload *framework.Workload
+	queue    ledger.QueueID
 	// asked is what it asks for, short is the part of it for which there is no room even when all that leaves is gone.
 	asked, short ledger.Amounts
 	units        []*framework.Workload
@@ -80,17 +81,22 @@ func newReclaim(p *plugin) reclaim {
 // if those that are leaving already are enough.
 func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	state := r.plugin.queue(w.Queue)
-	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil || r.refuseEverywhere(w) != nil {
+	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil {
 		return nil
 	}
-	a := &asker{reclaim: r, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}
+	if refusal := r.refuseEverywhere(w); refusal != nil && refusal.Never {
+		return nil
+	}
+	a := &asker{reclaim: r, workload: w, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}
 	q := question{a.asked, r.books.changes + len(r.promised)}
 	if r.effort[w.Queue] >= effortOfQueue || r.spent >= effortOfAll || r.isHopeless(w.Queue, q) {
 		return nil
 	}
 	a.findShort()
 	if len(a.short) == 0 {
-		r.promise(a)
+		if a.hasPlace(nil) {
+			r.promise(a)
+		}
 		return nil
 	}
 	chosen := a.choose()
@@ -183,7 +189,12 @@ func (a *asker) choose() []*framework.Workload {
 // enough reports whether the asker fits when some workloads are gone.
 func (a *asker) enough(set []*framework.Workload) bool {
 	refused, err := a.without(set).FitsInqueue(a.queue, a.asked)
-	return refused == nil && err == nil
+	return refused == nil && err == nil && a.hasPlace(set)
+}
+
+// hasPlace reports whether some cluster holds the asker when some workloads, and all that are leaving, are gone.
+func (a *asker) hasPlace(set []*framework.Workload) bool {
+	return a.refuseEverywhere(a.workload, slices.Concat(a.leaving, set)...) == nil
 }
 
 // allowed reports whether the asker has a right to take each of some workloads.

@@ -101,7 +101,7 @@ func cpuOf(queue string) framework.Scope {
 }
 
 func noClusterFits(s *scene) {
-	s.fits = func(*framework.Workload) *framework.Refusal {
+	s.fits = func(*framework.Workload, ...*framework.Workload) *framework.Refusal {
 		return &framework.Refusal{Reason: "NoClusterFits", Message: "small"}
 	}
 }
