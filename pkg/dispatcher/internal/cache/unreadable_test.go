@@ -33,30 +33,34 @@ func groupOf(name, cpu string) string {
 		"spec": {"queue": "research", "minResources": {"cpu": %q}}}`, name, name, cpu)
 }
 
+// answers has what an API server lists and watches by path.
+var answers = map[string]struct{ kind, listed, watched string }{
+	"/apis/batch.volcano.sh/v1alpha1/jobs":                     {"batch.volcano.sh/v1alpha1 Job", jobOf("bad", "1e1.5") + "," + jobOf("good", "1"), jobOf("later", "1e1.5")},
+	"/apis/scheduling.volcano.sh/v1beta1/podgroups":            {"scheduling.volcano.sh/v1beta1 PodGroup", groupOf("bad", "1e1.5") + "," + groupOf("good", "1"), groupOf("later", "1e1.5")},
+	"/apis/batch.volcano.sh/v1alpha1/namespaces/team/jobs/bad": {listed: jobOf("bad", "1e1.5")},
+}
+
+func serveUnreadable(w http.ResponseWriter, r *http.Request) {
+	answer, known := answers[r.URL.Path]
+	w.Header().Set("Content-Type", "application/json")
+	version, kind, isList := strings.Cut(answer.kind, " ")
+	switch {
+	case !known:
+		http.NotFound(w, r)
+	case !isList:
+		_, _ = fmt.Fprint(w, answer.listed)
+	case r.URL.Query().Get("watch") == "":
+		_, _ = fmt.Fprintf(w, `{"apiVersion": %q, "kind": "%sList", "metadata": {"resourceVersion": "7"}, "items": [%s]}`, version, kind, answer.listed)
+	default:
+		_, _ = fmt.Fprintf(w, `{"type": "ADDED", "object": %s}`+"\n", answer.watched)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+}
+
 // TestAnUnreadableWorkloadConcernsNobodyElse: the CRDs of Volcano accept quantities that Kubernetes' types do not.
 func TestAnUnreadableWorkloadConcernsNobodyElse(t *testing.T) {
-	answers := map[string]struct{ kind, listed, watched string }{
-		"/apis/batch.volcano.sh/v1alpha1/jobs":                     {"batch.volcano.sh/v1alpha1 Job", jobOf("bad", "1e1.5") + "," + jobOf("good", "1"), jobOf("later", "1e1.5")},
-		"/apis/scheduling.volcano.sh/v1beta1/podgroups":            {"scheduling.volcano.sh/v1beta1 PodGroup", groupOf("bad", "1e1.5") + "," + groupOf("good", "1"), groupOf("later", "1e1.5")},
-		"/apis/batch.volcano.sh/v1alpha1/namespaces/team/jobs/bad": {listed: jobOf("bad", "1e1.5")},
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, known := answers[r.URL.Path]
-		w.Header().Set("Content-Type", "application/json")
-		version, kind, isList := strings.Cut(answer.kind, " ")
-		switch {
-		case !known:
-			http.NotFound(w, r)
-		case !isList:
-			_, _ = fmt.Fprint(w, answer.listed)
-		case r.URL.Query().Get("watch") == "":
-			_, _ = fmt.Fprintf(w, `{"apiVersion": %q, "kind": "%sList", "metadata": {"resourceVersion": "7"}, "items": [%s]}`, version, kind, answer.listed)
-		default:
-			_, _ = fmt.Fprintf(w, `{"type": "ADDED", "object": %s}`+"\n", answer.watched)
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-		}
-	}))
+	server := httptest.NewServer(http.HandlerFunc(serveUnreadable))
 	defer server.Close()
 	clients, err := NewClients(&rest.Config{Host: server.URL})
 	if err != nil {
