@@ -163,6 +163,9 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	c.Usage = usage
 }
 
+// asksForDevices reports whether a claim asks for, or has, a device that counts.
+func (c *Claim) asksForDevices() bool { return len(c.Usage.Devices)+len(c.Usage.Choices) > 0 }
+
 // usedByAnother reports whether another pod than its owner uses a claim.
 func usedByAnother(object *resourceapi.ResourceClaim) bool {
 	owner := metav1.GetControllerOf(object)

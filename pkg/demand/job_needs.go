@@ -3,6 +3,8 @@
 package demand
 
 import (
+	"slices"
+
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -95,7 +97,7 @@ func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, 
 		}
 	}
 	needs.Devices = needs.Devices || len(minimum.Amounts)+len(minimum.Choices)+len(minimum.Named) > 0
-	needs.Any = needs.Any || needs.Devices
+	needs.Any = needs.Any || len(minimum.Amounts)+len(minimum.Choices) > 0 || slices.ContainsFunc(minimum.Named, (*Claim).asksForDevices)
 	return minimum.hasCards(c.Dimensions), nil
 }
 

@@ -48,7 +48,7 @@ func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []e
 	for i := range pods {
 		pod, least := &pods[i], i < minMember
 		sum.Devices = sum.Devices || pod.HasClaims
-		sum.Any = sum.Any || pod.HasClaims || pod.Cards != nil || pod.Alternatives() != nil
+		sum.Any = sum.Any || pod.AsksForDevices()
 		sum.addAlternatives(pod, least)
 		if err := sum.addCards(pod, least); err != nil {
 			errs = append(errs, err)

@@ -177,12 +177,14 @@ func TestJobNeeds(t *testing.T) {
 		{name: "templates of claims with a choice", minMember: 1, tasks: []batchv1alpha1.TaskSpec{task("", 1, -1, "choice")}, want: " |h200:2 |a100:1", any: true},
 		{name: "a claim by name", minMember: 2, tasks: []batchv1alpha1.TaskSpec{task("", 2, -1, "=two")}, want: "a100:2", any: true},
 		{name: "a claim by name that a pod is charged", minMember: 2, pods: []jobPod{{claim: "two", node: "a"}}, tasks: []batchv1alpha1.TaskSpec{task("", 2, -1, "=two")}, any: true},
+		{name: "a claim by name for nothing", minMember: 2, tasks: []batchv1alpha1.TaskSpec{task("", 2, -1, "=nothing")}},
+		{name: "a claim for nothing of a pod", minMember: 1, pods: []jobPod{{claim: "nothing"}}},
 		{name: "a template that does not exist", minMember: 1, tasks: []batchv1alpha1.TaskSpec{task("", 1, -1, "lost")}, wantErr: "task task: ResourceClaimTemplate ns/lost does not exist"},
 		{name: "templates of claims that nobody serves", minMember: 1, tasks: []batchv1alpha1.TaskSpec{task("", 1, -1, "lost")}, noDevices: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
-			f.reader.claims["one"], f.reader.claims["two"] = claim("one", one), claim("two", exactly("a100", 2))
+			f.reader.claims["one"], f.reader.claims["two"], f.reader.claims["nothing"] = claim("one", one), claim("two", exactly("a100", 2)), claim("nothing")
 			f.reader.templates = map[string][]resourceapi.DeviceRequest{"template": {{Name: "r", Exactly: &one}}, "choice": {firstAvailable(exactly("h200", 2), one)}}
 			f.begin()
 			pods, errs := OfJobPods(f.books, f.jobPods(c.pods), c.minMember)

@@ -109,6 +109,13 @@ func (p *Pod) Wants(class string) bool {
 	return false
 }
 
+// AsksForDevices reports whether the pod, or this variant of it, asks for a card or a device. A pod may name a card without requesting one,
+// and have claims for nothing, or for administrative access.
+func (p *Pod) AsksForDevices() bool {
+	return p.extended != nil || p.UnnamedCards != "" || p.Cards != nil && len(p.Cards.Requests) > 0 || len(p.awaited) > 0 ||
+		slices.ContainsFunc(p.Claims, (*Claim).asksForDevices)
+}
+
 // compose puts the demand together from its parts.
 func (p *Pod) compose(resources *Resources, cardUnlimitedCPUMemory bool) {
 	p.Demand = p.own[:1]
@@ -121,7 +128,7 @@ func (p *Pod) compose(resources *Resources, cardUnlimitedCPUMemory bool) {
 		p.Demand = append(p.Demand, claim.Part)
 	}
 	p.Checked = p.Demand
-	if cardUnlimitedCPUMemory && (p.Cards != nil || p.UnnamedCards != "" || p.HasClaims) {
+	if cardUnlimitedCPUMemory && p.AsksForDevices() {
 		p.Checked = slices.Clone(p.Demand)
 		p.Checked[0] = ledger.NewPart(resources.WithoutCPUMemory(p.Resources.Amounts()))
 	}

@@ -56,11 +56,17 @@ func TestWhatAPodAsksFor(t *testing.T) {
 			name: "nor that of a pod with cards without a name", requests: "nvidia.com/gpu.shared=2", exempt: true, unnamed: "nvidia.com/gpu.shared",
 			demand: "[cpu:1]", limited: "[]", open: "[]",
 		},
-		{name: "but that of any other pod", exempt: true, demand: "[cpu:1]", limited: "[cpu:1]", open: "[cpu:1]"},
+		{name: "but that of a pod that only names a card is", cards: "A", exempt: true, demand: "[cpu:1][]", limited: "[cpu:1][]", open: "[cpu:1][]"},
+		{name: "and that of a pod with a claim for nothing", claim: "nothing", exempt: true, demand: "[cpu:1][]", limited: "[cpu:1][]", open: "[cpu:1][]"},
+		{name: "and that of a pod with administrative access", claim: "admin", exempt: true, demand: "[cpu:1][]", limited: "[cpu:1][]", open: "[cpu:1][]"},
+		{name: "and that of any other pod", exempt: true, demand: "[cpu:1]", limited: "[cpu:1]", open: "[cpu:1]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
 			f.reader.claims["two"], f.reader.claims["choice"] = claim("two", exactly("a100", 2)), choice
+			admin := exactly("a100", 2)
+			admin.AdminAccess = ptr.To(true)
+			f.reader.claims["nothing"], f.reader.claims["admin"] = claim("nothing"), claim("admin", admin)
 			f.Configure(Options{CardUnlimitedCPUMemory: c.exempt}, Serving{})
 			p := object("p", c.cards, c.requests)
 			if c.claim != "" {

@@ -137,6 +137,9 @@ func TestCardsAreAllocated(t *testing.T) {
 		{name: "but not for pods without cards", quota: rich, pods: []*corev1.Pod{newPod("p", "", cpu(3))}, want: "p@", reason: refusals.InsufficientCPUQuotaReason,
 			wantEvent: "Queue <q> has insufficient <cpu> quota: requested <3>, total would be <3>, but capability is <2>", with: framework.Arguments{settings.CardUnlimitedCPUMemory: true},
 			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
+		{name: "nor for pods that only name one", quota: rich, pods: []*corev1.Pod{gpuPod("p", "", 0, "H100"), gpuPod("r", "", 0, "H100"), gpuPod("s", "", 0, "H100")}, want: "p@ r@ s@",
+			reason: refusals.InsufficientCPUQuotaReason, wantEvent: "Queue <q> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <2>", with: framework.Arguments{settings.CardUnlimitedCPUMemory: true},
+			nodes: func(s *fixture) { s.Queues[1].Spec.Capability = cpu(2) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)

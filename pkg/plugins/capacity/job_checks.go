@@ -69,7 +69,7 @@ func (p *plugin) firstRefusal(ask jobAsk) (name string, refusal report.Refusal) 
 
 // checkJobSharers refuses a job that can never start, whether or not devices are limited: too many of its pods share a claim.
 func (p *plugin) checkJobSharers(ask jobAsk) report.Refusal {
-	if !ask.needs.Any && ask.uncounted == nil {
+	if !ask.needs.Devices && ask.uncounted == nil {
 		return nil
 	}
 	if err := p.snapshot.CheckSharers(ask.job); err != nil {

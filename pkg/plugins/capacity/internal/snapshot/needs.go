@@ -40,10 +40,10 @@ func (s *Snapshot) minimum(job *api.JobInfo, list ledger.Amounts) (minimum ledge
 // podsOf adds up the devices and cards of a job's pods. Pods that have a node are the first to belong to the
 // minimum of the job, then older ones.
 func (s *Snapshot) podsOf(job *api.JobInfo) demand.JobPods {
-	asks := false
+	asks, some := false, false
 	for _, task := range job.Tasks {
 		pod := s.refresh(task)
-		asks = asks || pod.MayGetDevices() || pod.Cards != nil
+		asks, some = asks || pod.MayGetDevices() || pod.Cards != nil, some || pod.AsksForDevices()
 	}
 	if !asks {
 		return demand.JobPods{}
@@ -52,7 +52,7 @@ func (s *Snapshot) podsOf(job *api.JobInfo) demand.JobPods {
 	for _, err := range errs {
 		klog.V(3).InfoS("The cards of a pod are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 	}
-	sum.Any = true
+	sum.Any = some
 	return sum
 }
 
