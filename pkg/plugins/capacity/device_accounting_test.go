@@ -11,11 +11,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -114,6 +116,25 @@ func TestAGenericClassIsNoWayRoundTheQuotaOfASpecificOne(t *testing.T) {
 			}
 			if why := whyNot(ssn, "p"); c.why != "" && !strings.Contains(why, c.why) {
 				t.Errorf("the pod waits because\n%s, want\n%s", why, c.why)
+			}
+		})
+	}
+}
+
+// TestAGenericClassIsNoWayRoundTheImplicitNameOfASpecificOne: spec.capability may limit devices of a class by that name, without spec.dra.
+func TestAGenericClassIsNoWayRoundTheImplicitNameOfASpecificOne(t *testing.T) {
+	for accounting, node := range map[string]string{"requested": "n1", "matching": ""} {
+		t.Run(accounting, func(t *testing.T) {
+			none := corev1.ResourceList{"deviceclass.resource.kubernetes.io/" + h100: resource.MustParse("0")}
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", func(spec *upstreamv1beta1.QueueSpec) { spec.Capability = none })
+			s.withModels(accounting, nil, map[string]string{"n1": h100})
+			s.job("j", "q", inqueue, nil, s.asking("gpu", "", newPod("p", "", cpu(1))))
+			ssn := s.act(t)
+			if got := taskOf(ssn, "p").NodeName; got != node {
+				t.Errorf("the pod is on node %q, want %q: %s", got, node, whyNot(ssn, "p"))
+			}
+			if why := whyNot(ssn, "p"); node == "" && !strings.Contains(why, "Queue <q> has insufficient <h100> quota: requested <1>, total would be <1>, but capability is <0>") {
+				t.Errorf("the pod waits because %s", why)
 			}
 		})
 	}

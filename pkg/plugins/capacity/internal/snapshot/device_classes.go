@@ -5,8 +5,10 @@ package snapshot
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -57,10 +59,16 @@ func (s *Snapshot) overlapText(class string, others []string) string {
 // LimitedClasses returns the classes that some queue lists in its quota of devices, sorted by name.
 func (s *Snapshot) LimitedClasses() []string { return slices.Sorted(maps.Keys(s.limited)) }
 
-// listOffering notes the classes that offer an extended resource which a list of a queue has.
+// listOffering notes the classes that offer an extended resource which a list of a queue has. The implicit name of a class limits its
+// devices, as spec.dra does.
 func (s *Snapshot) listOffering(list corev1.ResourceList) {
 	for name := range list {
-		if class, offered := s.Catalog.Extended(name); offered {
+		class, offered := s.Catalog.Extended(name)
+		switch {
+		case !offered:
+		case strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix):
+			s.limited[class] = true
+		default:
 			s.offering[class] = true
 		}
 	}
