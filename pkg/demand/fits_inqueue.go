@@ -20,6 +20,33 @@ func (c *Counter) FitsInqueue(books *ledger.Ledger, queue ledger.QueueID, needs 
 	return refusal, err
 }
 
+// Divide returns what choices take, as if all pods got the alternatives that they prefer as far as the queue has room.
+func Divide(books *ledger.Ledger, queue ledger.QueueID, choices []Choice) (ledger.Amounts, error) {
+	var taken ledger.Amounts
+	for _, choice := range choices {
+		left, last := choice.Pods, len(choice.Alternatives)-1
+		for i, alternative := range choice.Alternatives {
+			pods := left
+			var err error
+			if i < last {
+				pods, err = books.RoomInqueue(queue, taken, alternative, left)
+			}
+			var more ledger.Amounts
+			if err == nil {
+				more, err = alternative.Times(pods)
+			}
+			if err == nil {
+				taken, err = taken.PlusAll(more)
+			}
+			if err != nil {
+				return nil, err
+			}
+			left -= pods
+		}
+	}
+	return taken, nil
+}
+
 // fitsChoice says why the alternatives of a choice have no room for all pods that choose, all alternatives together. The
 // answer is exact if the alternatives are of different classes, as they mostly are, and nobody else
 // chooses among the same. Otherwise, it may admit a job whose pods have to wait.

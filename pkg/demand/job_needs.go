@@ -90,10 +90,11 @@ func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, 
 	if err != nil {
 		return false, err
 	}
-	needs.Amounts, needs.Choices = minimum.Amounts.Beyond(charged, nil), minimum.Choices
+	needs.Amounts, needs.Choices = minimum.Amounts.Beyond(charged, nil), withoutCharged(minimum.Choices, charged.Beyond(minimum.Amounts, nil))
 	for _, claim := range minimum.Named {
 		if !books.Charged(claim.Part) {
 			needs.Amounts = Sum(needs.Amounts, claim.Part.Amounts())
+			needs.Choices, needs.Amounts = claim.addChoices(needs.Choices, needs.Amounts)
 		}
 	}
 	needs.Devices = needs.Devices || len(minimum.Amounts)+len(minimum.Choices)+len(minimum.Named) > 0

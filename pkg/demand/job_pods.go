@@ -28,7 +28,7 @@ type JobPods struct {
 	// Needed is the devices of the minimum that nobody is charged for yet, Cards the cards.
 	Needed ledger.Amounts
 	Cards  Least
-	// Choices are the extended resources of the minimum that pods may get in different ways.
+	// Choices are the devices of the minimum that nobody is charged for yet, and that pods may choose among.
 	Choices []Choice
 	// Elastic is the devices and cards that the job's queue is charged for beyond the minimum of the job.
 	Elastic ledger.Amounts
@@ -141,9 +141,20 @@ func (sum *JobPods) addClaim(claim *Claim, charged, least bool, pod *JobPod) {
 	switch {
 	case least && !charged && !pod.Gated:
 		sum.Needed = Sum(sum.Needed, amounts)
+		sum.Choices, sum.Needed = claim.addChoices(sum.Choices, sum.Needed)
 	case !least && charged:
 		sum.Elastic = Sum(sum.Elastic, amounts)
 	}
+}
+
+// addChoices adds what a claim may choose among. What all alternatives of a choice have in common is needed in any case.
+func (c *Claim) addChoices(choices []Choice, needed ledger.Amounts) ([]Choice, ledger.Amounts) {
+	for _, part := range c.Choices {
+		all := common(part.Alternatives())
+		needed = Sum(needed, all)
+		choices = addChoice(choices, Choice{Pods: 1, Alternatives: beyond(part.Alternatives(), all)})
+	}
+	return choices, needed
 }
 
 // addAwaited adds the claims of a waiting pod that do not exist yet.

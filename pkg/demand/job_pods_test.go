@@ -4,6 +4,7 @@ package demand
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -132,6 +133,9 @@ func (n Needs) text(dimensions *ledger.Dimensions) string {
 	least := Least{Amounts: n.Amounts, Splits: n.Splits}
 	s := least.text(dimensions)
 	for _, choice := range n.Choices {
+		if choice.Pods > 1 {
+			s += fmt.Sprintf(" %d of", choice.Pods)
+		}
 		for _, alternative := range choice.Alternatives {
 			s += " |" + text(dimensions, alternative)
 		}
@@ -175,6 +179,11 @@ func TestJobNeeds(t *testing.T) {
 		{name: "templates of claims", minMember: 3, tasks: []batchv1alpha1.TaskSpec{task("", 3, -1, "template")}, want: "a100:3", any: true},
 		{name: "templates of claims, less what pods have", minMember: 3, pods: []jobPod{{claim: "one", node: "a"}}, tasks: []batchv1alpha1.TaskSpec{task("", 3, -1, "template")}, want: "a100:2", any: true},
 		{name: "templates of claims with a choice", minMember: 1, tasks: []batchv1alpha1.TaskSpec{task("", 1, -1, "choice")}, want: " |h200:2 |a100:1", any: true},
+		{name: "templates with a choice, less what pods have", minMember: 3, pods: []jobPod{{claim: "one", node: "a"}}, tasks: []batchv1alpha1.TaskSpec{task("", 3, -1, "choice")},
+			want: " 2 of |h200:2 |a100:1", any: true},
+		{name: "pods with a choice", minMember: 2, pods: []jobPod{{claim: "either"}, {claim: "or"}}, want: " 2 of |h200:2 |a100:1", any: true},
+		{name: "pods that have chosen", minMember: 2, pods: []jobPod{{claim: "either"}, {claim: "chosen", node: "a"}}, want: " |h200:2 |a100:1", any: true},
+		{name: "a claim by name with a choice", minMember: 2, tasks: []batchv1alpha1.TaskSpec{task("", 2, -1, "=either")}, want: " |h200:2 |a100:1", any: true},
 		{name: "a claim by name", minMember: 2, tasks: []batchv1alpha1.TaskSpec{task("", 2, -1, "=two")}, want: "a100:2", any: true},
 		{name: "a claim by name that a pod is charged", minMember: 2, pods: []jobPod{{claim: "two", node: "a"}}, tasks: []batchv1alpha1.TaskSpec{task("", 2, -1, "=two")}, any: true},
 		{name: "a claim by name for nothing", minMember: 2, tasks: []batchv1alpha1.TaskSpec{task("", 2, -1, "=nothing")}},
@@ -186,6 +195,13 @@ func TestJobNeeds(t *testing.T) {
 			f := newFixture(t)
 			f.reader.claims["one"], f.reader.claims["two"], f.reader.claims["nothing"] = claim("one", one), claim("two", exactly("a100", 2)), claim("nothing")
 			f.reader.templates = map[string][]resourceapi.DeviceRequest{"template": {{Name: "r", Exactly: &one}}, "choice": {firstAvailable(exactly("h200", 2), one)}}
+			for _, name := range []string{"either", "or", "chosen"} {
+				f.reader.claims[name] = claim(name)
+				f.reader.claims[name].Spec.Devices.Requests = []resourceapi.DeviceRequest{firstAvailable(exactly("h200", 2), one)}
+			}
+			f.reader.claims["chosen"].Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{
+				Results: []resourceapi.DeviceRequestAllocationResult{{Request: "r/a100", Driver: "driver", Pool: "pool", Device: "bare"}},
+			}}
 			f.begin()
 			pods, errs := OfJobPods(f.books, f.jobPods(c.pods), c.minMember)
 			if len(errs) > 0 {

@@ -32,6 +32,23 @@ type Choice struct {
 	Alternatives []ledger.Amounts
 }
 
+// withoutCharged returns what remains to be chosen by pods if spare has been charged for those that have chosen.
+func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
+	var rest []Choice
+	for _, choice := range choices {
+		for _, alternative := range choice.Alternatives {
+			for choice.Pods > 0 && len(alternative) > 0 && len(alternative.Beyond(spare, nil)) == 0 {
+				spare = spare.Beyond(alternative, nil)
+				choice.Pods--
+			}
+		}
+		if choice.Pods > 0 {
+			rest = append(rest, choice)
+		}
+	}
+	return rest
+}
+
 // OfJob returns the devices that the minimum of a Volcano Job asks for before its pods exist. Priority
 // returns the value of a PriorityClass. The error names the object that is missing or wrong.
 func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {

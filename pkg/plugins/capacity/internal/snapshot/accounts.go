@@ -13,8 +13,8 @@ import (
 )
 
 // accountJob accounts what a job requests, what it still needs to run, and what it has beyond that. It returns
-// what the job needs of cards that it may choose among. They are accounted when all else is.
-func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
+// what the job needs of devices and cards that it may choose among. They are accounted when all else is.
+func (s *Snapshot) accountJob(job *api.JobInfo, u usage) (open demand.Needs) {
 	l := &s.lists
 	l.minimum, _ = s.minimum(job, l.minimum[:0])
 	elastic := u.allocated.Beyond(l.minimum, l.elastic[:0])
@@ -24,7 +24,6 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
 		inqueue = l.missing.Beyond(u.gated, inqueue)
 	}
 	l.elastic, l.inqueue = elastic, inqueue
-	var splits []ledger.Split
 	if u.needsPods(job) {
 		pods := s.podsOf(job)
 		elastic = demand.Sum(elastic, pods.Elastic)
@@ -34,7 +33,7 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
 			if err != nil {
 				klog.V(3).InfoS("The devices of a job are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 			}
-			inqueue, splits = demand.Sum(inqueue, needs.Amounts), needs.Splits
+			inqueue, open = demand.Sum(inqueue, needs.Amounts), needs
 		}
 	}
 	if len(job.Tasks) == 0 {
@@ -43,19 +42,26 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) []ledger.Split {
 	s.account(job, u.queue, ledger.Request, u.request)
 	s.account(job, u.queue, ledger.Elastic, elastic)
 	s.account(job, u.queue, ledger.Inqueue, inqueue)
-	return splits
+	return open
 }
 
-// accountSplits accounts what a job takes of cards that it may choose among, as if it got the cards that it
+// accountOpen accounts what a job takes of devices and cards that it may choose among, as if it got those that it
 // prefers as far as there is room. All else that it needs has been accounted before.
-func (s *Snapshot) accountSplits(job *api.JobInfo, queue ledger.QueueID, splits []ledger.Split) {
-	if len(splits) == 0 {
+func (s *Snapshot) accountOpen(job *api.JobInfo, queue ledger.QueueID, needs demand.Needs) {
+	if len(needs.Choices) > 0 {
+		divided, err := demand.Divide(s.Ledger, queue, needs.Choices)
+		if err != nil {
+			klog.ErrorS(err, "Failed to account the devices that a job may choose among", "job", klog.KRef(job.Namespace, job.Name))
+		}
+		s.account(job, queue, ledger.Inqueue, divided)
+	}
+	if len(needs.Splits) == 0 {
 		return
 	}
-	divided, refusal, err := s.Ledger.FitsInqueueSplit(queue, nil, splits)
+	divided, refusal, err := s.Ledger.FitsInqueueSplit(queue, nil, needs.Splits)
 	if refusal != nil || err != nil {
 		// The quota was lowered since the job was admitted.
-		divided = firstChoices(splits)
+		divided = firstChoices(needs.Splits)
 	}
 	s.account(job, queue, ledger.Inqueue, divided)
 }

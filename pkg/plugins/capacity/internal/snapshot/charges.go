@@ -66,18 +66,18 @@ func (s *Snapshot) chargeAndAccount() {
 	s.accountInOrder(later, usages)
 }
 
-// accountInOrder accounts jobs whose devices and cards are counted pod by pod, the oldest first. Cards that jobs
-// may choose among come last, because they depend on what all others have.
+// accountInOrder accounts jobs whose devices and cards are counted pod by pod, the oldest first. What jobs
+// may choose among comes last, because it depends on what all others have.
 func (s *Snapshot) accountInOrder(jobs []*api.JobInfo, usages map[api.JobID]usage) {
 	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
 	})
-	splits := make([][]ledger.Split, len(jobs))
+	open := make([]demand.Needs, len(jobs))
 	for i, job := range jobs {
-		splits[i] = s.accountJob(job, usages[job.UID])
+		open[i] = s.accountJob(job, usages[job.UID])
 	}
 	for i, job := range jobs {
-		s.accountSplits(job, usages[job.UID].queue, splits[i])
+		s.accountOpen(job, usages[job.UID].queue, open[i])
 	}
 }
 

@@ -33,5 +33,5 @@ func (s *Snapshot) Enqueue(job *api.JobInfo) {
 		klog.V(3).InfoS("A job is admitted without its devices being counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 	}
 	s.account(job, queue, ledger.Inqueue, needs.Amounts.Beyond(gated, nil))
-	s.accountSplits(job, queue, needs.Splits)
+	s.accountOpen(job, queue, needs)
 }
