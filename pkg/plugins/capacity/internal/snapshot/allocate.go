@@ -79,7 +79,9 @@ func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
 	s.chargedCards(pod)
 	for _, claim := range pod.Claims {
 		if dra.HeldBy(task.Pod, claim.Object) {
-			s.forget(claim.Part)
+			for _, part := range pod.HeldWith(claim) {
+				s.forget(part)
+			}
 		}
 	}
 }
@@ -127,7 +129,7 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
 		if dra.HeldBy(task.Pod, claim.Object) {
-			s.retain(pod.Queue, task, claim.Part)
+			s.retainClaim(pod, task, claim)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (s *Snapshot) chargeClaims() {
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
 			if isLeaving(c.task) && dra.HeldBy(c.task.Pod, claim.Object) {
-				s.retain(c.pod.Queue, c.task, claim.Part)
+				s.retainClaim(c.pod, c.task, claim)
 			}
 		}
 	}

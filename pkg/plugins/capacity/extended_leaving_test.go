@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// holdingExtended makes a pod that runs hold the first devices of its node for nvidia.com/gpu.
+func (s *fixture) holdingExtended(t *testing.T, devices int, p *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	claim, err := dra.ExtendedClaim(p, []corev1.ResourceName{"nvidia.com/gpu"}, func(corev1.ResourceName) string { return h100 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim.Name, claim.UID, claim.ResourceVersion = p.Name+"-extended", p.UID+"-extended", "1"
+	claim.Status.Allocation = &resourcev1.AllocationResult{}
+	for i := range devices {
+		claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourcev1.DeviceRequestAllocationResult{
+			Request: claim.Spec.Devices.Requests[0].Name, Driver: "driver", Pool: p.Spec.NodeName, Device: fmt.Sprint("gpu-", i),
+		})
+	}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: p.Name, UID: p.UID}}
+	p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: claim.Name, RequestMappings: dra.RequestMappings(p, claim)}
+	s.ResourceClaims = append(s.ResourceClaims, claim)
+	return p
+}
+
+// TestAPodThatIsDeletedKeepsItsExtendedResources: it runs for as long as its terminationGracePeriodSeconds, which its owner chooses.
+func TestAPodThatIsDeletedKeepsItsExtendedResources(t *testing.T) {
+	for limit, want := range map[int]string{2: "leaving:Releasing next:Pipelined", 4: "leaving:Releasing next:Binding"} {
+		s := newFixture(8).queue("root", "", nil).queue("q", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = gpu(limit) })
+		s.withDevices(nil).offered(4, "n1")
+		leaving := s.holdingExtended(t, 2, newPod("leaving", "n1", gpu(2)))
+		leaving.DeletionTimestamp = &metav1.Time{Time: leaving.CreationTimestamp.Time}
+		s.job("i", "q", running, nil, leaving).job("j", "q", inqueue, nil, newPod("next", "", gpu(2)))
+		expectStatuses(t, s.act(t), want)
+	}
+}
