@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	volcano "volcano.sh/apis/pkg/client/clientset/versioned/scheme"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -35,6 +36,9 @@ func Check(object *unstructured.Unstructured) error {
 	typed, err := typeOf(object)
 	if err == nil {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed)
+	}
+	if job, is := typed.(*batchv1alpha1.Job); is && err == nil {
+		err = checkTasks(job)
 	}
 	if err != nil {
 		return unreadable(object, err)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
@@ -45,6 +46,26 @@ func (p *podsSpec) number(kind string) int32 {
 	return min(ptr.Deref(p.Parallelism, 1), ptr.Deref(p.Completions, ptr.Deref(p.Parallelism, 1)))
 }
 
+// checkNumber returns an error if an object asks for more pods than a simulation makes.
+func checkNumber(pods int64) error {
+	if pods < 0 || pods > maxPods {
+		return fmt.Errorf("it asks for %d pods, and a simulation makes from 0 to %d", pods, maxPods)
+	}
+	return nil
+}
+
+// checkTasks returns an error if the tasks of a Volcano Job ask for more pods than a simulation makes.
+func checkTasks(job *batchv1alpha1.Job) error {
+	pods := int64(0)
+	for i := range job.Spec.Tasks {
+		if err := checkNumber(int64(job.Spec.Tasks[i].Replicas)); err != nil {
+			return err
+		}
+		pods += int64(job.Spec.Tasks[i].Replicas)
+	}
+	return checkNumber(pods)
+}
+
 // PodsOf returns the pods that the controllers of Kubernetes make for a Deployment, a ReplicaSet, a StatefulSet, or a Job. For other objects, it is false.
 func PodsOf(object *unstructured.Unstructured) ([]unstructured.Unstructured, bool, error) {
 	if !isReplicated(object) {
@@ -61,8 +82,8 @@ func PodsOf(object *unstructured.Unstructured) ([]unstructured.Unstructured, boo
 		uid = types.UID(strings.ToLower(fmt.Sprintf("simulated-%s-%s-%s", object.GetKind(), object.GetNamespace(), object.GetName())))
 	}
 	number := owner.Spec.number(object.GetKind())
-	if number < 0 || number > maxPods {
-		return nil, true, unreadable(object, fmt.Errorf("it asks for %d pods, and a simulation makes from 0 to %d", number, maxPods))
+	if err := checkNumber(int64(number)); err != nil {
+		return nil, true, unreadable(object, err)
 	}
 	var all []unstructured.Unstructured
 	for i := range number {

@@ -201,6 +201,8 @@ func TestWhatCannotBeTriedIsSaid(t *testing.T) {
 		queue + "{dra: {capability: {gpu: {count: -1}}}}\n":                                                                                    "Queue team is not valid: its spec.dra.capability",
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: -1" + podTemplate:                                    "it asks for -1 pods, and a simulation makes from 0 to 100000",
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2000000000" + podTemplate:                            "it asks for 2000000000 pods",
+		strings.Replace(job, "replicas: 3", "replicas: 3000000", 1):                                                                            "Job train of batch.volcano.sh/v1alpha1 is not valid: it asks for 3000000 pods",
+		strings.Replace(job, "replicas: 3", "replicas: -3", 1):                                                                                 "it asks for -3 pods, and a simulation makes from 0 to 100000",
 		"# only a comment\n":       "- has no objects",
 		"kind: Job\n":              "-: document 1 has no apiVersion or no kind",
 		job + "---\n{unbalanced\n": "-: document 2: ",
