@@ -6,7 +6,6 @@ package multicluster
 
 import (
 	"context"
-	"encoding/json"
 
 	configv1alpha1 "github.com/karmada-io/karmada/pkg/apis/config/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -17,8 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -73,24 +70,6 @@ var mistakeScenarios = []scenario{
 			f.expectOtherJobRuns(ctx, f.queue(ctx, "team", "root", capable(cores("1"))))
 			f.queue(ctx, "late", "root", capable(cores("1")))
 			f.expectRunning(ctx, "early", 1)
-		},
-	},
-	{
-		name: "a job that the API server accepts and nobody can decode is told so, and harms no other",
-		run: func(ctx context.Context, f *fixture) {
-			team := f.queue(ctx, "team", "root", capable(cores("1")))
-			job, err := runtime.DefaultUnstructuredConverter.ToUnstructured(volcanoJobOf(workload{name: "unreadable", queue: team, pods: 1}))
-			f.Expect(err).NotTo(HaveOccurred())
-			tasks, _, _ := unstructured.NestedSlice(job, "spec", "tasks")
-			container := map[string]any{"name": "main", "image": "main", "resources": map[string]any{"requests": map[string]any{"cpu": "1e1.5"}}}
-			f.Expect(unstructured.SetNestedSlice(tasks[0].(map[string]any), []any{container}, "template", "spec", "containers")).To(Succeed())
-			f.Expect(unstructured.SetNestedSlice(job, tasks, "spec", "tasks")).To(Succeed())
-			body, err := json.Marshal(job)
-			f.Expect(err).NotTo(HaveOccurred())
-			client := hub.vc.BatchV1alpha1().RESTClient()
-			f.Expect(client.Post().Namespace(f.namespace).Resource("jobs").Body(body).SetHeader("Content-Type", "application/json").Do(ctx).Error()).To(Succeed())
-			f.expectHeld(ctx, volcanoJobs, "unreadable", "CannotCount", "quantities must match")
-			f.expectOtherJobRuns(ctx, team)
 		},
 	},
 	{

@@ -101,17 +101,13 @@ func (w workload) selector() *metav1.LabelSelector {
 // volcanoJob creates the workload as a Volcano Job whose pods start together.
 func (f *fixture) volcanoJob(ctx context.Context, w workload) {
 	GinkgoHelper()
-	_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, volcanoJobOf(w), metav1.CreateOptions{})
-	f.Expect(err).NotTo(HaveOccurred())
-}
-
-func volcanoJobOf(w workload) *batchv1alpha1.Job {
 	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Name: w.name, Labels: w.labels()}}
 	job.Spec = batchv1alpha1.JobSpec{
 		SchedulerName: "volcano", Queue: w.queue, MinAvailable: w.pods, PriorityClassName: w.priority,
 		Tasks: []batchv1alpha1.TaskSpec{{Name: "main", Replicas: w.pods, MinAvailable: ptr.To(w.pods), Template: w.template(corev1.RestartPolicyNever)}},
 	}
-	return job
+	_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
 }
 
 // deployment creates the workload as a Deployment.
