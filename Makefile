@@ -2,10 +2,10 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-migration demo-multicluster up test test-unit test-race test-multicluster test-monitoring test-image test-chart test-ui bench bench-multicluster build build-multicluster build-helm chart image release generate verify lint print-release-ldflags
+.PHONY: help check demo demo-migration demo-multicluster up test test-unit test-race test-multicluster test-monitoring test-image test-chart test-ui bench bench-multicluster build build-multicluster build-helm chart image release generate verify lint print-release-ldflags
 
 version := k8s.io/component-base/version
-controlplane_flags := -s -w -X $(version).gitVersion=v1.34.1 -X $(version).gitMajor=1 -X $(version).gitMinor=34
+controlplane_flags := -s -w -X $(version).gitVersion=v1.34.10 -X $(version).gitMajor=1 -X $(version).gitMinor=34
 # What helm assumes of a cluster that it does not ask.
 helm := helm.sh/helm/v3
 helm_flags := -s -w $(foreach package,$(helm)/pkg/chartutil $(helm)/pkg/lint/rules,-X $(package).k8sVersionMajor=1 -X $(package).k8sVersionMinor=34)
@@ -51,12 +51,18 @@ up: build ## Run a control plane with the sample nodes and queues until interrup
 	bin/devcluster up --manifests config/samples/cluster
 
 test: build ## Run all tests, end to end included
-	go test -timeout 20m ./...
+	go test -timeout 30m ./...
 	go test -C hack/benchreport ./...
 	go test -C hack/release ./...
 	go test -C hack/sarif -count 1 ./...
 
 test-unit: ## Run the tests that need no control plane
+	go test $(unit_packages)
+
+check: ## What to run before a commit: format, vet, rules of imports, and unit tests; minutes with a warm build cache
+	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
+	go vet ./...
+	go run ./hack/importrules
 	go test $(unit_packages)
 
 test-ui: build ## Test the web page in a browser, which is installed with apt-get if it is not there
@@ -137,13 +143,15 @@ build-helm: ## Build helm into bin/
 chart: build-helm ## Package the Helm chart into bin/
 	bin/helm package charts/devicequota --destination bin
 
-generate: ## Generate clients, deepcopy functions and the CRD from apis/, alerts, dashboard, and docs/metrics.md from pkg/metric, and the copies of manifests in the chart
+generate: ## Generate clients, deepcopy functions and the CRD from apis/, alerts, dashboard, and docs/metrics.md from pkg/metric, the table of layers in docs/architecture.md, and the copies of manifests in the chart
 	hack/update-codegen.sh
+	go run ./hack/importrules -write
 	go run ./hack/monitoring
 	hack/update-chart.sh
 
 verify: ## Fail if generated files or go.mod are not up to date
 	hack/verify-codegen.sh
+	go run ./hack/importrules
 	go test ./hack/monitoring
 	go mod tidy -diff
 	go -C test/cluster/controlplane mod tidy -diff

@@ -4,70 +4,87 @@ package main
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
 
-const module = "github.com/devicequota/devicequota"
+const module = "github.com/devicequota/devicequota/"
 
-// check returns a line for each violation.
-func check(packages []listed) []string {
-	var violations []string
+// generated has neither package comments nor names that we choose.
+const generated = "pkg/client"
+
+type house struct {
+	layers []layer
+	walls  []wall
+}
+
+// check returns a sentence for each violation.
+func (h house) check(packages []listed) []string {
+	var violations, rooms, full []string
 	for _, p := range packages {
-		folder := strings.TrimPrefix(strings.TrimPrefix(p.path, module), "/")
-		if name, empty := emptyName(folder); empty {
-			violations = append(violations, fmt.Sprintf("%s: a package named %s owns nothing: name it by what it is about", p.path, name))
+		room, _ := h.roomOf(p.folder)
+		full = append(full, room)
+		for _, wrong := range h.checkPackage(p) {
+			violations = append(violations, p.folder+" "+wrong)
 		}
-		r, found := roomOf(folder)
-		if !found {
-			violations = append(violations, fmt.Sprintf("%s is in no room: add it to hack/importrules", p.path))
-			continue
-		}
-		for _, dep := range p.deps {
-			if !r.mayReach(dep) {
-				violations = append(violations, fmt.Sprintf("%s must not depend on %s", p.path, dep))
+	}
+	for _, l := range h.layers {
+		for _, room := range strings.Fields(l.rooms) {
+			rooms = append(rooms, room)
+			if !slices.Contains(full, room) {
+				violations = append(violations, fmt.Sprintf("the room %s has no package: remove it from hack/importrules/layers.go", room))
 			}
 		}
-		for _, imported := range p.imports {
-			if withinAny(imported, r.shunsImports) {
-				violations = append(violations, fmt.Sprintf("%s must not import %s", p.path, imported))
+	}
+	for _, w := range h.walls {
+		for _, pattern := range strings.Fields(w.rooms) {
+			if !slices.ContainsFunc(rooms, wall{rooms: pattern}.around) {
+				violations = append(violations, fmt.Sprintf("the wall against %s names %s, which is no room", w.shuns, pattern))
 			}
 		}
 	}
 	return violations
 }
 
-// emptyName returns the name of a package that says nothing about its content. Generated packages are
-// exempt.
-func emptyName(folder string) (string, bool) {
-	name := folder[strings.LastIndex(folder, "/")+1:]
-	return name, slices.Contains([]string{"util", "utils", "common", "helpers"}, name) && !within(folder, "pkg/client")
-}
-
-// roomOf returns the innermost room of a folder.
-func roomOf(folder string) (room, bool) {
-	var best room
-	for _, r := range rooms {
-		if within(folder, r.folder) && len(r.folder) > len(best.folder) {
-			best = r
+func (h house) checkPackage(p listed) []string {
+	room, level := h.roomOf(p.folder)
+	if room == "" {
+		return []string{"is in no room: add it to hack/importrules/layers.go"}
+	}
+	var wrong []string
+	if slices.Contains([]string{"util", "utils", "common", "helpers"}, path.Base(p.folder)) && room != generated {
+		wrong = append(wrong, "owns nothing by its name: name it by what it is about")
+	}
+	if p.folder == room && p.doc == "" {
+		wrong = append(wrong, "has no package comment, which says what it is for")
+	}
+	for _, imported := range p.imports {
+		folder, ours := strings.CutPrefix(imported, module)
+		if other, higher := h.roomOf(folder); ours && other != room && higher >= level {
+			wrong = append(wrong, fmt.Sprintf("(layer %d) must not import %s (layer %d): only lower layers", level, folder, higher))
 		}
 	}
-	return best, best.folder != ""
+	for _, w := range h.walls {
+		shunned := func(dep string) bool { return foreign(dep) && (w.shuns == "*" || within(dep, w.shuns)) }
+		if i := slices.IndexFunc(w.reached(p), shunned); i >= 0 && w.around(room) {
+			wrong = append(wrong, "must not reach "+w.reached(p)[i])
+		}
+	}
+	return wrong
 }
 
-// mayReach reports whether packages of the room may depend on a package.
-func (r room) mayReach(dep string) bool {
-	if !within(dep, module) {
-		return !withinAny(dep, r.shuns) && (standard(dep) || !slices.Contains(r.shuns, "*"))
+// roomOf returns the innermost room of a folder and the number of its layer.
+func (h house) roomOf(folder string) (string, int) {
+	best, level := "", 0
+	for i, l := range h.layers {
+		for _, room := range strings.Fields(l.rooms) {
+			if within(folder, room) && !within(folder, room+"/internal") && len(room) > len(best) {
+				best, level = room, i+1
+			}
+		}
 	}
-	folder := strings.TrimPrefix(dep, module+"/")
-	if within(folder, "cmd") || withinAny(folder, r.avoids) {
-		return false
-	}
-	if other, found := roomOf(folder); found && other.folder == r.folder {
-		return true
-	}
-	return slices.Contains(r.reaches, "*") || withinAny(folder, r.reaches)
+	return best, level
 }
 
 // within reports whether a path is a folder or below it.
@@ -75,13 +92,8 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-func withinAny(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
-}
-
-// standard reports whether a package belongs to the standard library: the first element of its path is
-// not a domain. Packages that the standard library vendors are below vendor.
-func standard(path string) bool {
-	first, _, _ := strings.Cut(path, "/")
-	return !strings.Contains(first, ".")
+// foreign reports whether a package belongs to another module: the path of one of the standard library does not begin with a domain.
+func foreign(path string) bool {
+	domain, _, _ := strings.Cut(path, "/")
+	return strings.Contains(domain, ".") && !strings.HasPrefix(path, module)
 }

@@ -7,73 +7,66 @@ import (
 	"testing"
 )
 
+var small = house{
+	layers: []layer{{"shared", "pkg/ledger pkg/quota"}, {"scheduler", "pkg/face/internal/devices"}, {"scheduler", "pkg/face pkg/cross"}},
+	walls: []wall{{shuns: "*", rooms: "pkg/ledger"}, {shuns: "volcano.sh/volcano", rooms: "pkg/quota"},
+		{shuns: "volcano.sh/volcano", rooms: "pkg/face/internal/devices", directly: true}},
+}
+
+func valid() []listed {
+	return []listed{
+		{folder: "pkg/ledger", doc: "Package ledger counts.", deps: []string{"math/big", "vendor/golang.org/x/net"}},
+		{folder: "pkg/quota", doc: "Package quota reads queues: one at a time.", imports: []string{module + "pkg/quota/tree"}, deps: []string{"k8s.io/klog/v2"}},
+		{folder: "pkg/quota/tree", imports: []string{module + "pkg/quota"}},
+		{folder: "pkg/face/internal/devices", doc: "Package devices picks.", imports: []string{module + "pkg/quota/tree"}, deps: []string{"volcano.sh/volcano/api"}},
+		{folder: "pkg/face", doc: "Package face asks.", imports: []string{module + "pkg/ledger", module + "pkg/face/internal/devices", "volcano.sh/volcano/api"}},
+		{folder: "pkg/cross", doc: "Command cross stands alone."},
+	}
+}
+
 func TestCheck(t *testing.T) {
-	of := func(folder string, deps ...string) listed { return listed{path: module + "/" + folder, deps: deps} }
-	ours := func(folder string) string { return module + "/" + folder }
+	if got := small.check(valid()); len(got) > 0 {
+		t.Errorf("a valid house: %q", got)
+	}
 	for _, c := range []struct {
 		name string
 		pkg  listed
-		want []string
+		want string
 	}{
-		{"every room may use the standard library", of("pkg/ledger", "math/big", "vendor/golang.org/x/net"), nil},
-		{"the ledger depends on nothing else", of("pkg/ledger", "k8s.io/klog/v2"), []string{ours("pkg/ledger") + " must not depend on k8s.io/klog/v2"}},
-		{"nor on this module", of("pkg/ledger", ours("pkg/dra")), []string{ours("pkg/ledger") + " must not depend on " + ours("pkg/dra")}},
-		{"a room reaches what it lists", of("pkg/quota", ours("pkg/ledger"), ours("apis/scheduling/v1beta1")), nil},
-		{"a room reaches its own packages", of("pkg/client/listers/v1beta1", ours("pkg/client/scheme")), nil},
-		{"a common prefix does not make a folder", of("pkg/quota", ours("pkg/ledgers")), []string{ours("pkg/quota") + " must not depend on " + ours("pkg/ledgers")}},
-		{"no package depends on cmd", of("test/e2e", ours("cmd/devcluster")), []string{ours("test/e2e") + " must not depend on " + ours("cmd/devcluster")}},
-		{"the control plane depends on no product", of("test/cluster", ours("config"), ours("pkg/ledger")), []string{ours("test/cluster") + " must not depend on " + ours("pkg/ledger")}},
-		{"every package has a room", of("pkg/attic"), []string{ours("pkg/attic") + " is in no room: add it to hack/importrules"}},
-		{"no package is named after nothing", of("pkg/quota/util"), []string{ours("pkg/quota/util") + ": a package named util owns nothing: name it by what it is about"}},
-		{"the face reaches the rooms inside it", of(capacity, ours(snapshot), ours(devices), ours(predicates)), nil},
-		{"an inner room does not reach the face", of(devices, ours(capacity)), []string{ours(devices) + " must not depend on " + ours(capacity)}},
-		{"an inner room does not reach its neighbours", of(cards, ours(report), ours(devices)), []string{ours(cards) + " must not depend on " + ours(devices)}},
-		{"a package below an inner room belongs to it", of(devices+"/picks", ours(devices), ours(snapshot)), []string{ours(devices+"/picks") + " must not depend on " + ours(snapshot)}},
-		{"a room may depend on what it must not import", listed{path: ours(devices), imports: []string{ours(report)}, deps: []string{ours(report), volcano + "/pkg/scheduler/api"}}, nil},
-		{"but it must not import it", listed{path: ours(devices), imports: []string{volcano + "/pkg/scheduler/api"}, deps: []string{volcano + "/pkg/scheduler/api"}},
-			[]string{ours(devices) + " must not import " + volcano + "/pkg/scheduler/api"}},
+		{"a layer does not import a higher one", listed{folder: "pkg/face/internal/devices/x", imports: []string{module + "pkg/face"}}, "(layer 2) must not import pkg/face (layer 3): only lower layers"},
+		{"nor a folder in a higher room", listed{folder: "pkg/quota/x", imports: []string{module + "pkg/face/sub"}}, "(layer 1) must not import pkg/face/sub (layer 3): only lower layers"},
+		{"nor another room of its layer", listed{folder: "pkg/face/x", imports: []string{module + "pkg/cross"}}, "(layer 3) must not import pkg/cross (layer 3): only lower layers"},
+		{"a room does not depend on what it shuns", listed{folder: "pkg/quota/x", deps: []string{"volcano.sh/volcano/api"}}, "must not reach volcano.sh/volcano/api"},
+		{"which may be all but the standard library", listed{folder: "pkg/ledger/x", deps: []string{"k8s.io/klog/v2"}}, "must not reach k8s.io/klog/v2"},
+		{"or that it only does not import", listed{folder: "pkg/face/internal/devices/x", imports: []string{"volcano.sh/volcano"}}, "must not reach volcano.sh/volcano"},
+		{"every package is in a room", listed{folder: "pkg/attic"}, "is in no room: add it to hack/importrules/layers.go"},
+		{"a common prefix does not make a folder", listed{folder: "pkg/ledgers"}, "is in no room: add it to hack/importrules/layers.go"},
+		{"what is internal to a room is not in it", listed{folder: "pkg/face/internal/cards"}, "is in no room: add it to hack/importrules/layers.go"},
+		{"no package is named after nothing", listed{folder: "pkg/quota/util"}, "owns nothing by its name: name it by what it is about"},
+		{"a room says what it is for", listed{folder: "pkg/face"}, "has no package comment, which says what it is for"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := check([]listed{c.pkg}); !slices.Equal(got, c.want) {
+			if got := small.check(append(valid(), c.pkg)); !slices.Equal(got, []string{c.pkg.folder + " " + c.want}) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestMayReach(t *testing.T) {
-	outer, inner := room{folder: "test/e2e", reaches: []string{"pkg"}, avoids: []string{"pkg/dra"}}, room{folder: capacity}
-	for _, c := range []struct {
-		name   string
-		room   room
-		folder string
-		want   bool
-	}{
-		{"a folder below one that is listed", outer, "pkg/plugins/capacity/internal/report", true},
-		{"a folder that is listed and avoided", outer, "pkg/dra", false},
-		{"a folder below one that is avoided", outer, "pkg/dra/sub", false},
-		{"a room inside that is not listed", inner, report, false},
-		{"a folder inside that is no room", inner, capacity + "/testing", true},
-	} {
-		if got := c.room.mayReach(module + "/" + c.folder); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
-		}
+func TestCheckRooms(t *testing.T) {
+	typo := small
+	typo.walls = append(typo.walls, wall{shuns: "k8s.io", rooms: "pkg/ledgre"})
+	want := []string{"the room pkg/cross has no package: remove it from hack/importrules/layers.go", "the wall against k8s.io names pkg/ledgre, which is no room"}
+	if got := typo.check(valid()[:5]); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// TestRules checks the table itself: a folder stands for one room, and a room does not both reach and avoid
-// a folder.
-func TestRules(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range rooms {
-		if seen[r.folder] {
-			t.Errorf("%s is listed twice", r.folder)
-		}
-		seen[r.folder] = true
-		for _, reached := range r.reaches {
-			if slices.Contains(r.avoids, reached) {
-				t.Errorf("%s both reaches and avoids %s", r.folder, reached)
-			}
-		}
+func TestTable(t *testing.T) {
+	want := "above\n" + begin + "| layer | folder | what it does |\n| --- | --- | --- |\n" +
+		"| 1 shared | `pkg/ledger` | counts |\n|  | `pkg/quota` | reads queues |\n" +
+		"| 2 scheduler | `pkg/face/internal/devices` | picks |\n| 3 scheduler | `pkg/face` | asks |\n|  | `pkg/cross` | stands alone |\n" + end + "below\n"
+	if got := withTable("above\n"+begin+"an old table\n"+end+"below\n", small.table(valid())); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -184,6 +184,12 @@ var alertGroups = []alertGroup{
 			description: "Replicas of vc-dispatcher run, and none of them holds the lease " + metric.DispatcherLease + ", so that no workload is sent to a cluster. Their logs say why.",
 		},
 		{
+			name: "DeviceQuotaDispatcherStillRuns", wait: "5m", severity: warning, expr: metric.DispatcherStillRuns.Name + " > 0",
+			summary: "Workloads of queue {{ $labels.queue }} run that should have ended",
+			description: "Member clusters run {{ $value }} workloads of queue {{ $labels.queue }} that were deleted, taken back, or made smaller, and whose pods have had " +
+				"their time to end, or that Karmada has lost. The queue stays charged. The events StillRuns say which, and where.",
+		},
+		{
 			name: "DeviceQuotaDispatcherCannotWrite", wait: "15m", severity: warning,
 			expr:        fmt.Sprintf(`sum by (patch) (rate(%s{result="failure"}[10m])) > 0`, metric.DispatcherPatches.Name),
 			summary:     "The dispatcher cannot write {{ $labels.patch }}",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command monitoring writes docs/metrics.md and the files in config/monitoring, from the list of metrics in pkg/metric and from the
-// alerts and panels in this folder. The working directory is the root of the repository.
+// Command monitoring writes docs/metrics.md and the files in config/monitoring. It makes them from the list of metrics in pkg/metric and from
+// the alerts and panels in this folder. The working directory is the root of the repository.
 package main
 
 import (

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// layer is rooms that may import the rooms of all layers before it, and not each other. A room is a folder
+// with all folders below it that are no rooms of their own; its packages may import each other. A folder
+// "internal" in a room is not part of it: what is in there needs rooms.
+type layer struct {
+	of    string
+	rooms string
+}
+
+// layers begins with what imports nothing of this module. If a room needs another room of its layer, move one
+// of them to another layer, or add a layer. Rules that several programs share belong in the first ones.
+var layers = []layer{
+	{"shared", "apis/accounting/v1alpha1 apis/scheduling/v1beta1 apis/visibility/v1alpha1 config pkg/allocation/allocationtest pkg/card pkg/lease " +
+		"pkg/ledger pkg/metric pkg/readiness pkg/record pkg/version pkg/victims pkg/visibility/ui pkg/webhook/certificates"},
+	{"shared", "pkg/accounting pkg/client pkg/clusterstate pkg/dra pkg/program pkg/queueusage pkg/quota pkg/simulation/internal/apiserver pkg/visibility " +
+		"pkg/visibility/client"},
+	{"shared", "pkg/accounting/store pkg/allocation pkg/demand pkg/refusals pkg/settings pkg/visibility/server"},
+	{"shared", "pkg/accounting/metrics pkg/dispatcher/workload pkg/mistakes"},
+
+	{"scheduler", "pkg/plugins/capacity/internal/reclaim pkg/plugins/capacity/internal/report pkg/plugins/predicates"},
+	{"scheduler", "pkg/plugins/capacity/internal/quotas"},
+	{"scheduler", "pkg/plugins/capacity/internal/cards pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/snapshot"},
+	{"scheduler", "pkg/plugins/capacity/internal/describe pkg/plugins/capacity/internal/eviction pkg/plugins/capacity/internal/extended " +
+		"pkg/plugins/capacity/internal/usage"},
+	{"scheduler", "pkg/plugins/capacity/internal/checks"},
+	{"scheduler", "pkg/plugins/capacity/internal/placement"},
+	{"scheduler", "pkg/plugins/capacity/internal/nomination"},
+	{"scheduler", "pkg/plugins/capacity/internal/elastic"},
+	{"scheduler", "pkg/plugins/capacity/internal/explain"},
+	{"scheduler", "pkg/plugins/capacity pkg/plugins/crossquota pkg/scheduler"},
+	{"simulation", "pkg/simulation"},
+
+	{"dispatcher", "pkg/dispatcher/binding"},
+	{"dispatcher", "pkg/dispatcher/framework"},
+	{"dispatcher", "pkg/dispatcher/internal/admission pkg/dispatcher/internal/members pkg/dispatcher/internal/needs pkg/dispatcher/internal/report " +
+		"pkg/dispatcher/internal/spread"},
+	{"dispatcher", "pkg/dispatcher/internal/cache pkg/dispatcher/plugins"},
+	{"dispatcher", "pkg/dispatcher"},
+
+	{"lint and webhook", "pkg/lint pkg/webhook"},
+	{"kubectl", "pkg/cli"},
+	{"kubectl", "pkg/cli/simulate"},
+
+	{"tests", "test/cluster test/page"},
+	{"programs and tests", "cmd/demo cmd/devcluster cmd/kubectl-devicequota cmd/vc-dispatcher cmd/vc-scheduler cmd/vc-webhook hack/boilerplate " +
+		"hack/importrules hack/linkcheck hack/monitoring test/benchmark test/chart test/e2e test/monitoring test/multicluster test/upstream"},
+}
+
+// wall keeps packages of other modules, with all below them, out of rooms: these must not depend on them, directly or not,
+// so that they are neither linked into programs nor compiled for tests. A * stands for all but the standard library.
+type wall struct {
+	// folder/... stands for all rooms in a folder.
+	shuns, rooms string
+	// directly says that the rooms may depend on the packages, but must not import them.
+	directly bool
+}
+
+var walls = []wall{
+	{shuns: "*", rooms: "config pkg/accounting pkg/ledger pkg/victims pkg/visibility/ui"},
+	{shuns: "volcano.sh", rooms: "apis/accounting/... apis/visibility/... hack/monitoring pkg/accounting/... pkg/allocation/... pkg/card pkg/clusterstate pkg/dra " +
+		"pkg/lease pkg/metric pkg/program pkg/readiness pkg/record pkg/settings pkg/version pkg/visibility/... pkg/webhook/certificates"},
+	{shuns: "volcano.sh/volcano", rooms: "apis/... pkg/cli pkg/client pkg/demand pkg/dispatcher/... pkg/lint pkg/mistakes pkg/plugins/capacity/internal/reclaim " +
+		"pkg/queueusage pkg/quota pkg/refusals pkg/simulation/internal/apiserver pkg/webhook test/cluster"},
+	{shuns: "volcano.sh/volcano", rooms: "pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/quotas", directly: true},
+	{shuns: "k8s.io", rooms: "pkg/metric pkg/version"},
+	{shuns: "k8s.io/client-go", rooms: "pkg/card pkg/queueusage pkg/record"},
+	{shuns: "k8s.io/client-go", rooms: "pkg/lint", directly: true},
+	{shuns: "k8s.io/kubernetes", rooms: "test/cluster"},
+}
+
+// around reports whether the wall is around a room.
+func (w wall) around(room string) bool {
+	return slices.ContainsFunc(strings.Fields(w.rooms), func(pattern string) bool {
+		folder, all := strings.CutSuffix(pattern, "/...")
+		return room == folder || all && within(room, folder)
+	})
+}
+
+// reached returns what the wall is about of what a package depends on.
+func (w wall) reached(p listed) []string {
+	if w.directly {
+		return p.imports
+	}
+	return p.deps
+}
