@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -13,8 +14,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-var ledgerKinds = map[v1alpha1.Kind]ledger.Kind{
-	v1alpha1.Resource: ledger.Resource, v1alpha1.Card: ledger.Card, v1alpha1.Device: ledger.DeviceCount, v1alpha1.DeviceCapacity: ledger.DeviceCapacity,
+// parse returns a dimension of the ledger, and what is to be said if only a later scheduler knows its kind.
+func parse(d v1alpha1.Dimension) (dimension ledger.Dimension, note string) {
+	dimension, err := ledger.ParseKey(ledger.Key{Kind: string(d.Kind), Name: d.Name, Capacity: d.Capacity})
+	if err != nil {
+		note = fmt.Sprintf(" <%v>", err)
+	}
+	return dimension, note
 }
 
 // FormatAmount returns an amount as the scheduler's messages have it: cores, devices or cards, and bytes in binary units.
@@ -24,7 +30,8 @@ func FormatAmount(d v1alpha1.Dimension, quantity resource.Quantity) string {
 	if err != nil {
 		return quantity.String()
 	}
-	return ledger.Dimension{Kind: ledgerKinds[d.Kind], Name: d.Name, Capacity: d.Capacity}.Format(amount)
+	dimension, note := parse(d)
+	return dimension.Format(amount) + note
 }
 
 // FormatLimit returns an amount that may be missing.
@@ -46,7 +53,7 @@ func FormatAmounts(amounts []v1alpha1.Amount) string {
 
 // FormatRounded returns an amount that need not be exact, with no more than two decimals.
 func FormatRounded(d v1alpha1.Dimension, value float64) string {
-	dimension := ledger.Dimension{Kind: ledgerKinds[d.Kind], Name: d.Name, Capacity: d.Capacity}
+	dimension, note := parse(d)
 	unit := ""
 	if dimension.Bytes() {
 		for _, larger := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
@@ -56,5 +63,5 @@ func FormatRounded(d v1alpha1.Dimension, value float64) string {
 			value, unit = value/1024, larger
 		}
 	}
-	return strconv.FormatFloat(math.Round(value*100)/100, 'f', -1, 64) + unit
+	return strconv.FormatFloat(math.Round(value*100)/100, 'f', -1, 64) + unit + note
 }

@@ -46,8 +46,9 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 }
 
 // Charge makes holder, which belongs to queue q, a holder of every part of the demand. A part that
-// has no other holder is charged to q and its ancestors. A part that has other holders stays charged
-// to its payer. A holder holds a part once, however often it is charged. Charge does not check limits,
+// has no other holder is charged to q and its ancestors. A part that has other holders, releasing ones
+// included, stays charged to the queue that it is charged to, until the last holder is gone: a charge never moves to
+// a queue that was not asked. A holder holds a part once, however often it is charged. Charge does not check limits,
 // because it also records what is in use already. On error nothing is changed: ErrOverflow, ErrHeld, or
 // ErrOpen for a part with alternatives.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
@@ -66,21 +67,36 @@ func (l *Ledger) chargeAll(h hold, d Demand) error {
 		return fmt.Errorf("charge of holder %s to queue %s: %w", h.holder, l.queues[h.queue].name, err)
 	}
 	for _, p := range d {
-		if !l.Charged(p) {
-			l.shiftReleasing(p, p.amounts, true)
-			l.shiftFor(h, p.amounts, false)
-		} else if l.Holds(p, h.holder) {
+		if l.Holds(p, h.holder) {
 			continue
 		}
-		l.addHold(p, h)
+		joined := h
+		joined.queue = l.payingQueue(p, h.queue)
+		if !l.Charged(p) {
+			l.shiftReleasing(p, p.amounts, true)
+			l.shiftFor(joined, p.amounts, false)
+		}
+		l.addHold(p, joined)
 	}
 	return nil
 }
 
-// Release removes the holder from the holders of the part. If the holder is the payer and the part
-// has other holders, the next holder becomes the payer and the charge moves to its queue, whatever
-// the limits of that queue. If the part has no other holders, exactly what was charged is given back.
-// On error nothing is changed: ErrNotHeld, or ErrOverflow if the charge cannot move.
+// payingQueue returns the queue that a part is charged to, also while only a releasing holder holds it. It is the queue of a
+// new holder if the part has no holder.
+func (l *Ledger) payingQueue(p *Part, joining QueueID) QueueID {
+	switch c := l.record(p); {
+	case len(c.holds) > 0:
+		return c.holds[0].queue
+	case len(c.releasing) > 0:
+		return c.releasing[0].queue
+	default:
+		return joining
+	}
+}
+
+// Release removes the holder from the holders of the part. If the part has other holders, the queue
+// that is charged stays the same. If the part has no other holders, exactly what was charged is given back.
+// On error nothing is changed: ErrNotHeld or ErrHeld.
 func (l *Ledger) Release(p *Part, holder Holder) error {
 	if l.held {
 		return fmt.Errorf("release by holder %s: %w", holder, ErrHeld)
@@ -96,12 +112,6 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 		return nil
 	}
 	l.shiftFor(from, c.amounts, true)
-	for _, to := range c.nextPayer() {
-		if err := l.checkOverflow(to.queue, c.amounts); err != nil {
-			l.shiftFor(from, c.amounts, false)
-			return fmt.Errorf("charge moving from queue %s to queue %s: %w", l.queues[from.queue].name, l.queues[to.queue].name, err)
-		}
-	}
 	if len(c.holds) > 1 {
 		l.shiftFor(c.holds[1], c.amounts, false)
 	} else {

@@ -105,11 +105,11 @@ func (d *describer) part(i int, p *Part) {
 		fmt.Fprintf(&d.text, "%s %s", word, d.amounts(alternative))
 	}
 	for i, h := range c.holds {
-		verb := "paid"
-		if i > 0 {
-			verb = "also held"
+		if i == 0 {
+			fmt.Fprintf(&d.text, "; paid by %s in %s", h.holder, l.Name(h.queue))
+		} else {
+			fmt.Fprintf(&d.text, "; also held by %s", h.holder)
 		}
-		fmt.Fprintf(&d.text, "; %s by %s in %s", verb, h.holder, l.Name(h.queue))
 	}
 	if len(c.holds) == 0 {
 		d.text.WriteString("; not charged")

@@ -2,22 +2,6 @@
 
 package ledger
 
-// Kind is the kind of a dimension.
-type Kind uint8
-
-const (
-	// Resource is a resource of nodes, such as cpu, memory or nvidia.com/gpu. The unit is that of
-	// the resource: cores, bytes, pieces.
-	Resource Kind = iota
-	// Card is a card model, or a share of one, that a device plugin serves. The unit is cards.
-	Card
-	// DeviceCount is the number of devices of a DeviceClass. The unit is devices.
-	DeviceCount
-	// DeviceCapacity is a capacity of the devices of a DeviceClass, such as memory. The unit is that
-	// of the capacity.
-	DeviceCapacity
-)
-
 // Dimension names one thing that quotas count. Dimensions compare with ==.
 type Dimension struct {
 	Kind Kind
@@ -29,7 +13,7 @@ type Dimension struct {
 
 // String returns the name that users see in events.
 func (d Dimension) String() string {
-	if d.Kind == DeviceCapacity {
+	if d.Capacity != "" {
 		return d.Name + "/" + d.Capacity
 	}
 	return d.Name

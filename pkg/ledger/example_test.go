@@ -32,7 +32,7 @@ func Example() {
 	// Queue <research> has insufficient <nvidia-h100> quota: requested <7>, total would be <7>, but capability is <8>, of which <2> is guaranteed to others <nil>
 }
 
-// A claim that two pods share is charged once. When the first pod leaves, the second one pays.
+// A claim that two pods share is charged once, to the queue of the first pod, also when that pod has left.
 func ExampleLedger_Charge() {
 	l, h100 := exampleLedger()
 	research, _ := l.Queue("research")
@@ -52,14 +52,14 @@ func ExampleLedger_Charge() {
 	//     nvidia-h100: limit 6; allocated 4
 	//   queue serving
 	//     nvidia-h100: limit 8, deserved 2, guarantee 2
-	// part 1: nvidia-h100 4; paid by pod-1 in research; also held by pod-2 in serving
+	// part 1: nvidia-h100 4; paid by pod-1 in research; also held by pod-2
 	// queue root
 	//   nvidia-h100: capability 8, limit 8; allocated 4
 	//   queue research
-	//     nvidia-h100: limit 6
+	//     nvidia-h100: limit 6; allocated 4
 	//   queue serving
-	//     nvidia-h100: limit 8, deserved 2, guarantee 2; allocated 4
-	// part 1: nvidia-h100 4; paid by pod-2 in serving
+	//     nvidia-h100: limit 8, deserved 2, guarantee 2
+	// part 1: nvidia-h100 4; paid by pod-2 in research
 }
 
 // A view answers what would fit if a victim were evicted.

@@ -2,10 +2,7 @@
 
 package ledger
 
-import (
-	"math/big"
-	"strings"
-)
+import "math/big"
 
 // Format returns an amount in the unit that a person would use: cores, devices or cards, and for
 // bytes the largest binary unit that needs no more than three decimals.
@@ -25,16 +22,6 @@ func (d Dimension) Format(a Amount) string {
 }
 
 var binaryUnits = []string{"KiB", "MiB", "GiB", "TiB", "PiB"}
-
-// Bytes reports whether the unit of the dimension is a byte.
-func (d Dimension) Bytes() bool {
-	name := d.Name
-	if d.Kind == DeviceCapacity {
-		name = d.Capacity
-	}
-	return d.Kind != Card && d.Kind != DeviceCount &&
-		(name == "memory" || strings.HasSuffix(name, "/memory") || strings.HasSuffix(name, "storage") || strings.HasPrefix(name, "hugepages-"))
-}
 
 // decimal formats a rational number without loss and without trailing zeros. Its denominator must
 // divide a power of ten, as those of amounts and of amounts in binary units do.

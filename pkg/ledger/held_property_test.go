@@ -59,7 +59,9 @@ func (m *mirror) step(t *testing.T, s *script, inView bool) {
 		if h.pipelined {
 			charge = m.ledger.Pipeline
 		}
-		err, plainErr = charge(h.queue, h.holder, Demand{m.parts[i]}), m.plain.Charge(h.queue, h.holder, Demand{m.plainParts[i]})
+		err = charge(h.queue, h.holder, Demand{m.parts[i]})
+		h.queue = m.charged(i, h.queue)
+		plainErr = m.plain.Charge(h.queue, h.holder, Demand{m.plainParts[i]})
 		if !slices.ContainsFunc(m.holds[i], func(other hold) bool { return other.holder == h.holder }) {
 			m.holds[i] = append(slices.Clip(m.holds[i]), h)
 		}
@@ -83,6 +85,17 @@ func (m *mirror) step(t *testing.T, s *script, inView bool) {
 	if (err == nil) != (plainErr == nil) {
 		t.Fatalf("error %v, without releasing holders %v", err, plainErr)
 	}
+}
+
+// charged returns the queue that a part is charged to when a holder of a queue joins.
+func (m *mirror) charged(part int, joining QueueID) QueueID {
+	if holds := m.holds[part]; len(holds) > 0 {
+		return holds[0].queue
+	}
+	if leaving, found := m.releasing[part]; found {
+		return leaving.queue
+	}
+	return joining
 }
 
 // plainHeld charges a view with what releasing holders hold.

@@ -6,11 +6,11 @@ import "slices"
 
 // Hold is how a holder holds a part.
 type Hold struct {
-	// Queue is the queue that the holder belongs to.
+	// Queue is the queue that the part is charged to, which may be another one than that of the holder.
 	Queue QueueID
 	// Amounts is what the part comes to. It must not be changed.
 	Amounts Amounts
-	// Pays says that the queue of the holder is charged. Otherwise that of another holder is.
+	// Pays says that the charge stands for this holder. Otherwise it stands for another one.
 	Pays bool
 	// Promised says that the holder does not hold the part yet, see [Ledger.Pipeline].
 	Promised bool

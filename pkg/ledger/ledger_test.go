@@ -157,9 +157,9 @@ func TestSharedClaimIsOneCharge(t *testing.T) {
 	l.mustCharge(t, "b", "pod-2", l.part("claim", 4))
 	l.expect(t, "root=4 a=4 b=0")
 	l.mustRelease(t, "claim", "pod-1")
-	l.expect(t, "root=4 a=0 b=4")
+	l.expect(t, "root=4 a=4 b=0")
 	l.mustRelease(t, "claim", "pod-3")
-	l.expect(t, "root=4 a=0 b=4")
+	l.expect(t, "root=4 a=4 b=0")
 	l.mustRelease(t, "claim", "pod-2")
 	l.expect(t, "root=0 a=0 b=0")
 }

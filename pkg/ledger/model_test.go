@@ -190,9 +190,16 @@ func (m *model) committed(queue string, d int) int64 {
 
 func (m *model) charge(queue string, holder Holder, parts []string) {
 	for _, part := range parts {
-		if !slices.ContainsFunc(m.holds, func(h modelHold) bool { return h.part == part && h.holder == holder }) {
-			m.holds = append(m.holds, modelHold{part, holder, queue})
+		if slices.ContainsFunc(m.holds, func(h modelHold) bool { return h.part == part && h.holder == holder }) {
+			continue
 		}
+		charged := queue
+		for _, h := range m.holds {
+			if h.part == part {
+				charged = h.queue // the charge stays where it is
+			}
+		}
+		m.holds = append(m.holds, modelHold{part, holder, charged})
 	}
 }
 

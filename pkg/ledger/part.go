@@ -46,14 +46,6 @@ type charge struct {
 	releasing []hold
 }
 
-// nextPayer returns who pays when the payer is gone: at most one holder.
-func (c *charge) nextPayer() []hold {
-	if len(c.holds) > 1 {
-		return c.holds[1:2]
-	}
-	return c.releasing
-}
-
 // noCopy makes go vet report every copy of the struct that contains it.
 type noCopy struct{}
 

@@ -2,6 +2,8 @@
 
 package metric
 
+import "slices"
+
 // Metrics of the record of usage.
 var (
 	DeviceSeconds         = used("device", "Devices", "device-seconds", "device_class")
@@ -17,6 +19,10 @@ var (
 		Help: "The time up to which the record of usage is complete",
 	}
 )
+
+// UsedSeconds are the metrics of what pods hold. Each is about the kind of dimensions that has its labels, and one that has all labels of another
+// one comes after it.
+var UsedSeconds = []Metric{DeviceSeconds, DeviceCapacitySeconds, CardSeconds, ResourceSeconds}
 
 func used(name, what, unit string, labels ...string) Metric {
 	return Metric{
@@ -36,7 +42,7 @@ func lasting(name, help string) Metric {
 func accountingGroup() Group {
 	return Group{
 		Title:   "The record of usage",
-		Metrics: []Metric{DeviceSeconds, DeviceCapacitySeconds, CardSeconds, ResourceSeconds, GuaranteedIdleSeconds, WaitedSeconds, UsageRecorded},
+		Metrics: append(slices.Clip(UsedSeconds), GuaranteedIdleSeconds, WaitedSeconds, UsageRecorded),
 		About: "These counters do not begin at zero when the scheduler starts. With the argument `accountingLabel`, usage also has a label " +
 			"`label_<name>`. Resources are those in `accountingResources`. See [accounting.md](accounting.md).",
 	}

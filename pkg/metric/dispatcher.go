@@ -44,10 +44,16 @@ var (
 		Note: "The states are `pending`, `inqueue`, `running`, `growing` (running, and the growth is held), `returning` (leaving their " +
 			"clusters), `completed`, and `deleting`",
 	}
+	DispatcherStillRuns = Metric{
+		Name: dispatcher + "still_running_workloads", Type: Gauge, Labels: []string{"queue"}, Unit: "workloads",
+		Help: "Number of workloads that were told to end or to shrink longer ago than their pods may take, and of which a member cluster still runs more, or that Karmada has lost. Those whose queue does not exist have an empty queue",
+		Note: "There is no series for a queue without such workloads",
+	}
 	DispatcherDecisions = Metric{
 		Name: dispatcher + "decisions_total", Type: Counter, Labels: []string{"decision", "queue"}, Unit: "decisions",
 		Help: "Number of decisions that were not the same in the cycle before, by kind and queue. Those of workloads whose queue does not exist have an empty queue",
-		Note: "The kinds are `held`, `granted`, `growth_held`, `growth_granted`, `shrunk`, `adopted`, `taken_back`, `reclaimed`, `returned`, and `finished`",
+		Note: "The kinds are `held`, `granted`, `growth_held`, `growth_granted`, `shrunk`, `adopted`, `taken_back`, `reclaimed`, `returned`, `finished`, " +
+			"`still_charged`, and `still_runs`",
 	}
 	DispatcherCycleDuration = Metric{
 		Name: dispatcher + "cycle_duration_seconds", Type: Histogram, Unit: "seconds",
@@ -56,7 +62,7 @@ var (
 	DispatcherPatches = Metric{
 		Name: dispatcher + "api_patches_total", Type: Counter, Labels: []string{"patch", "result"}, Unit: "requests",
 		Help: "Number of requests that change objects, by what they change and their result: success, conflict, or failure",
-		Note: "`patch` is the decision that is carried out, `bookkeeping` (the finalizer, and the record of grants in vain), `hold_growth`, " +
+		Note: "`patch` is the decision that is carried out, `bookkeeping` (the finalizer, the record of grants in vain, and where workloads run), `hold_growth`, " +
 			"`queue_status`, or `queue_usage`",
 	}
 )
@@ -72,6 +78,6 @@ func dispatcherGroups() []Group {
 			About: "What is said of queues is that of the last cycle. The dispatcher that leads has all metrics, and the others have none of queues. " +
 				"The series of a queue end with the queue. There is no series for a limit that is not there. See [multicluster.md](multicluster.md).",
 		},
-		{Title: "What the dispatcher does", Metrics: []Metric{DispatcherWorkloads, DispatcherDecisions, DispatcherCycleDuration, DispatcherPatches}},
+		{Title: "What the dispatcher does", Metrics: []Metric{DispatcherWorkloads, DispatcherStillRuns, DispatcherDecisions, DispatcherCycleDuration, DispatcherPatches}},
 	}
 }

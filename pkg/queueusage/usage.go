@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/klog/v2"
+
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -26,18 +28,22 @@ type Entry struct {
 	Listed bool
 }
 
+// columns has the column of each kind.
+var columns = map[ledger.Kind]string{ledger.Resource: "", ledger.Card: "cards", ledger.DeviceCount: "devices", ledger.DeviceCapacity: ""}
+
 // Of returns the usage of a queue. Of the entries, devices and cards count.
 func Of(entries []Entry) Usage {
-	var devices, cards []string
+	texts := map[string][]string{}
 	for i := range entries {
-		switch e := &entries[i]; e.Dimension.Kind {
-		case ledger.DeviceCount:
-			devices = e.appendTo(devices)
-		case ledger.Card:
-			cards = e.appendTo(cards)
+		e := &entries[i]
+		column, known := columns[e.Dimension.Kind]
+		if !known {
+			klog.ErrorS(nil, "No column of a queue has such dimensions", "kind", e.Dimension.Kind, "dimension", e.Dimension)
+		} else if column != "" {
+			texts[column] = e.appendTo(texts[column])
 		}
 	}
-	return Usage{Devices: list(devices), Cards: list(cards)}
+	return Usage{Devices: list(texts["devices"]), Cards: list(texts["cards"])}
 }
 
 // appendTo appends, for example, "nvidia-h100 6/8 (2 waiting)".

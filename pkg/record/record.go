@@ -82,5 +82,8 @@ func OnPod(pod *corev1.Pod, queue, cards string) *corev1.Pod {
 	if _, forged := pod.Annotations[CardsAnnotation]; forged || cards != "" {
 		recorded.Annotations[CardsAnnotation] = cards // a binding cannot remove an annotation
 	}
+	if _, forged := pod.Annotations[ClaimsAnnotation]; forged {
+		recorded.Annotations[ClaimsAnnotation] = "" // SetClaims sets it
+	}
 	return &recorded
 }

@@ -5,6 +5,7 @@ package visibility
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,9 +21,9 @@ func newTestPublisher() (*Publisher, *clocktesting.FakeClock) {
 
 // session is a scheduler that ends a session.
 func session(p *Publisher, name string) {
-	for _, q := range p.Questions() {
-		q.Answer(&v1alpha1.Explanation{Subject: v1alpha1.Object{Kind: q.Kind, Namespace: q.Namespace, Name: q.Name}}, nil)
-	}
+	p.AnswerQuestions(func(q *Question) (*v1alpha1.Explanation, error) {
+		return &v1alpha1.Explanation{Subject: v1alpha1.Object{Kind: q.Kind, Namespace: q.Namespace, Name: q.Name}}, nil
+	})
 	if p.Wanted() {
 		p.Publish(&Published{Snapshot: v1alpha1.Snapshot{Session: name}})
 	}
@@ -139,7 +140,7 @@ func TestNobodyWaitsWithoutEndForASession(t *testing.T) {
 	if _, err := p.Explain(ctx, "Pod", "ns", "p"); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Explain returns %v", err)
 	}
-	if len(p.Questions()) != 0 {
+	if p.nextQuestion() != nil {
 		t.Error("a question of somebody who has gone is answered")
 	}
 }
@@ -170,13 +171,65 @@ func TestTheNextSessionAnswersQuestions(t *testing.T) {
 
 func TestNoMoreQuestionsWaitThanASessionCanAnswer(t *testing.T) {
 	p, _ := newTestPublisher()
-	for range maxQuestions {
-		if !p.ask(&Question{}) {
+	for i := range maxQuestions {
+		if p.ask(Question{Name: fmt.Sprint(i)}, nil) == nil {
 			t.Fatal("a question is refused")
 		}
 	}
 	if _, err := p.Explain(t.Context(), "Pod", "ns", "p"); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestEqualQuestionsAreOne, also if there are more than different ones may wait.
+func TestEqualQuestionsAreOne(t *testing.T) {
+	p, _ := newTestPublisher()
+	askers := make([]chan answer, 2*maxQuestions)
+	for i := range askers {
+		askers[i] = make(chan answer, 1)
+		if p.ask(Question{Kind: "Pod", Namespace: "ns", Name: "p"}, askers[i]) == nil {
+			t.Fatal("a question is refused")
+		}
+	}
+	answered := 0
+	p.AnswerQuestions(func(*Question) (*v1alpha1.Explanation, error) {
+		answered++
+		return &v1alpha1.Explanation{}, nil
+	})
+	if answered != 1 {
+		t.Errorf("%d questions are answered, want 1", answered)
+	}
+	for i, asker := range askers {
+		if len(asker) != 1 {
+			t.Errorf("asker %d has no answer", i)
+		}
+	}
+}
+
+// TestASessionAnswersNoLongerThanItMay. The next ones answer the other questions, in their order.
+func TestASessionAnswersNoLongerThanItMay(t *testing.T) {
+	p, clock := newTestPublisher()
+	var questions []*Question
+	for i := range 5 {
+		questions = append(questions, p.ask(Question{Name: fmt.Sprint(i)}, make(chan answer, 1)))
+	}
+	var answered []string
+	session := func() {
+		p.AnswerQuestions(func(q *Question) (*v1alpha1.Explanation, error) {
+			answered = append(answered, q.Name)
+			clock.Step(answersTake/2 + time.Millisecond)
+			return nil, nil
+		})
+	}
+	session()
+	if fmt.Sprint(answered) != "[0 1]" || !questions[2].passed {
+		t.Errorf("the first session answers %v", answered)
+	}
+	if busy := p.withdraw(questions[2], questions[2].askers[0]); !busy {
+		t.Error("who has waited for too long is not told that others were first")
+	}
+	if session(); fmt.Sprint(answered) != "[0 1 3 4]" {
+		t.Errorf("two sessions answer %v", answered)
 	}
 }
 

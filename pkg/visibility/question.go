@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
@@ -13,72 +15,122 @@ import (
 // ErrNotFound says that the session does not have what was asked about.
 var ErrNotFound = errors.New("the scheduler does not know it")
 
-// maxQuestions is how many questions may wait for one session. Sessions answer them one after the other.
-const maxQuestions = 64
+const (
+	// maxQuestions is how many different questions may wait.
+	maxQuestions = 64
+	// answersTake is how long a session answers questions. It answers at least one, and leaves the others to later sessions.
+	answersTake = 100 * time.Millisecond
+)
 
 // ErrBusy says that too many questions wait.
 var ErrBusy = errors.New("too many questions wait for the scheduler: ask again later")
 
-// Question asks a session why something waits. The session answers with its own checks, on its own ledger.
+// Question asks a session why something waits. The session answers with its own checks, on its own ledger. Several people may ask the same.
 type Question struct {
 	// Kind is Pod, PodGroup, or Job, which is a Job of Volcano.
 	Kind, Namespace, Name string
 
-	answers chan answer
+	// The rest is locked by the publisher.
+
+	// askers wait for the answer.
+	askers []chan answer
+	// passed says that a session has ended without an answer to it.
+	passed bool
 }
 
+// answer is shared by all who ask. Nobody changes it.
 type answer struct {
 	explanation *v1alpha1.Explanation
 	err         error
 }
 
-// Answer hands the answer to the asker. It must be called once. The error is ErrNotFound, or says why the question cannot be
-// answered.
-func (q *Question) Answer(explanation *v1alpha1.Explanation, err error) {
-	q.answers <- answer{explanation, err}
-}
-
-// Explain asks the session that ends next. Errors are ErrNotFound, ErrBusy, ErrNoSession, and those of the session.
+// Explain asks the session that ends next. Those who ask the same at the same time get the same explanation, which they must not change. Errors
+// are ErrNotFound, ErrBusy, ErrNoSession, and those of the session.
 func (p *Publisher) Explain(ctx context.Context, kind, namespace, name string) (*v1alpha1.Explanation, error) {
-	q := &Question{Kind: kind, Namespace: namespace, Name: name, answers: make(chan answer, 1)}
-	if !p.ask(q) {
+	asker := make(chan answer, 1)
+	q := p.ask(Question{Kind: kind, Namespace: namespace, Name: name}, asker)
+	if q == nil {
 		return nil, ErrBusy
 	}
 	select {
-	case a := <-q.answers:
+	case a := <-asker:
 		return a.explanation, a.err
 	case <-ctx.Done():
-		p.withdraw(q)
+		if p.withdraw(q, asker) {
+			return nil, fmt.Errorf("%w (%w)", ErrBusy, ctx.Err())
+		}
 		return nil, fmt.Errorf("%w (%w)", ErrNoSession, ctx.Err())
 	}
 }
 
-// Questions returns the questions that wait, nil if there are none. The session that calls it must answer them all.
-func (p *Publisher) Questions() []*Question {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	questions := p.questions
-	p.questions = nil
-	return questions
-}
-
-func (p *Publisher) ask(q *Question) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.questions) >= maxQuestions {
-		return false
-	}
-	p.questions = append(p.questions, q)
-	return true
-}
-
-func (p *Publisher) withdraw(q *Question) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range p.questions {
-		if p.questions[i] == q {
-			p.questions = append(p.questions[:i], p.questions[i+1:]...)
-			return
+// AnswerQuestions lets a session answer the questions that wait, those first that have waited longest, for as long as a session may. The errors
+// of answers are ErrNotFound, or say why a question cannot be answered.
+func (p *Publisher) AnswerQuestions(answers func(*Question) (*v1alpha1.Explanation, error)) {
+	begun := p.clock.Now()
+	for q := p.nextQuestion(); q != nil; q = p.nextQuestion() {
+		explanation, err := answers(q)
+		p.answer(q, answer{explanation, err})
+		if p.clock.Since(begun) >= answersTake {
+			break
 		}
 	}
+	p.passOver()
+}
+
+// nextQuestion takes the question that has waited longest, nil if none waits.
+func (p *Publisher) nextQuestion() *Question {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.questions) == 0 {
+		return nil
+	}
+	q := p.questions[0]
+	p.questions = p.questions[1:]
+	return q
+}
+
+func (p *Publisher) answer(q *Question, a answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, asker := range q.askers {
+		asker <- a
+	}
+}
+
+// passOver notes that the questions that wait have been left to later sessions.
+func (p *Publisher) passOver() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.questions {
+		q.passed = true
+	}
+}
+
+// ask adds somebody who asks a question. It returns nil if too many others wait.
+func (p *Publisher) ask(asked Question, asker chan answer) *Question {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.questions {
+		if q.Kind == asked.Kind && q.Namespace == asked.Namespace && q.Name == asked.Name {
+			q.askers = append(q.askers, asker)
+			return q
+		}
+	}
+	if len(p.questions) >= maxQuestions {
+		return nil
+	}
+	asked.askers = []chan answer{asker}
+	p.questions = append(p.questions, &asked)
+	return &asked
+}
+
+// withdraw removes somebody who asks, and a question that nobody asks any more. It reports whether a session left the question to later ones.
+func (p *Publisher) withdraw(q *Question, asker chan answer) (passed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q.askers = slices.DeleteFunc(q.askers, func(other chan answer) bool { return other == asker })
+	if len(q.askers) == 0 {
+		p.questions = slices.DeleteFunc(p.questions, func(other *Question) bool { return other == q })
+	}
+	return q.passed
 }

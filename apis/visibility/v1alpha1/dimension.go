@@ -29,7 +29,7 @@ type Dimension struct {
 
 // String returns the name that people see in events.
 func (d Dimension) String() string {
-	if d.Kind == DeviceCapacity {
+	if d.Capacity != "" {
 		return d.Name + "/" + d.Capacity
 	}
 	return d.Name

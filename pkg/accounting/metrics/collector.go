@@ -3,10 +3,13 @@
 package metrics
 
 import (
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/accounting"
 	"github.com/devicequota/devicequota/pkg/accounting/store"
@@ -14,33 +17,39 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
+// Counters are the metrics of each measure. A series is in the first one that has the labels of its dimension.
+var Counters = map[accounting.Measure][]metric.Metric{
+	accounting.Used: metric.UsedSeconds, accounting.GuaranteedIdle: {metric.GuaranteedIdleSeconds}, accounting.Waited: {metric.WaitedSeconds},
+}
+
 // Collector publishes what the record of usage says as counters. They say the same whichever process has the record.
 type Collector struct {
 	recorded func() *store.Recorded
-	// label says that the record has the values of a label.
-	label bool
-	used  map[ledger.Kind]*prometheus.Desc
-	// idle and waited have the same labels for all kinds.
-	idle, waited, through *prometheus.Desc
+	// label is the label of the metrics that has the values of a label of pods, empty for none.
+	label    string
+	through  *prometheus.Desc
+	counters map[accounting.Measure][]counter
+}
+
+type counter struct {
+	desc   *prometheus.Desc
+	labels []string
 }
 
 // New returns a collector of what the record says, which is nil before it has been read. Label is the name of the label by whose values usage is recorded, empty
 // for none.
 func New(recorded func() *store.Recorded, label string) *Collector {
-	used := func(m metric.Metric) *prometheus.Desc {
-		if label != "" {
-			m.Labels = append(slices.Clip(m.Labels), LabelName(label))
+	c := &Collector{recorded: recorded, through: metric.UsageRecorded.Desc(), counters: map[accounting.Measure][]counter{}}
+	for measure, list := range Counters {
+		for _, m := range list {
+			if label != "" && measure == accounting.Used {
+				c.label = LabelName(label)
+				m.Labels = append(slices.Clip(m.Labels), c.label)
+			}
+			c.counters[measure] = append(c.counters[measure], counter{m.Desc(), m.Labels})
 		}
-		return m.Desc()
 	}
-	return &Collector{
-		recorded: recorded, label: label != "",
-		used: map[ledger.Kind]*prometheus.Desc{
-			ledger.DeviceCount: used(metric.DeviceSeconds), ledger.DeviceCapacity: used(metric.DeviceCapacitySeconds),
-			ledger.Card: used(metric.CardSeconds), ledger.Resource: used(metric.ResourceSeconds),
-		},
-		idle: metric.GuaranteedIdleSeconds.Desc(), waited: metric.WaitedSeconds.Desc(), through: metric.UsageRecorded.Desc(),
-	}
+	return c
 }
 
 var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
@@ -50,11 +59,11 @@ func LabelName(label string) string { return "label_" + notInLabels.ReplaceAllSt
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, used := range c.used {
-		descriptions <- used
+	for _, list := range c.counters {
+		for _, of := range list {
+			descriptions <- of.desc
+		}
 	}
-	descriptions <- c.idle
-	descriptions <- c.waited
 	descriptions <- c.through
 }
 
@@ -66,23 +75,30 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	metrics <- prometheus.MustNewConstMetric(c.through, prometheus.GaugeValue, float64(recorded.Through.Unix()))
 	for series, amount := range c.totals(recorded) {
-		var description *prometheus.Desc
-		var labels []string
-		switch series.Measure {
-		case accounting.Used:
-			description, labels = c.used[series.Dimension.Kind], append(labelsOf(&series), series.Namespace)
-			if c.label {
-				labels = append(labels, series.Label)
-			}
-		case accounting.GuaranteedIdle:
-			description, labels = c.idle, allLabelsOf(&series)
-		default:
-			description, labels = c.waited, allLabelsOf(&series)
+		made, err := c.metric(&series, amount)
+		if err != nil {
+			klog.ErrorS(err, "Failed to publish the usage of a queue", "queue", series.Queue)
+			continue
 		}
-		if made, err := prometheus.NewConstMetric(description, prometheus.CounterValue, amount.Float(ledger.Whole), labels...); err == nil {
-			metrics <- made
-		}
+		metrics <- made
 	}
+}
+
+// metric returns the metric of a series.
+func (c *Collector) metric(series *accounting.Series, amount ledger.Amount) (prometheus.Metric, error) {
+	has := map[string]string{"queue": series.Queue, "namespace": series.Namespace, c.label: series.Label}
+	maps.Insert(has, series.Dimension.Labels)
+	for _, of := range c.counters[series.Measure] {
+		if slices.ContainsFunc(series.Dimension.Kind.Info().Labels, func(label string) bool { return !slices.Contains(of.labels, label) }) {
+			continue
+		}
+		values := make([]string, len(of.labels))
+		for i, label := range of.labels {
+			values[i] = has[label]
+		}
+		return prometheus.NewConstMetric(of.desc, prometheus.CounterValue, amount.Float(ledger.Whole), values...)
+	}
+	return nil, fmt.Errorf("%s %s: no metric of what is %s has its labels", series.Dimension.Kind, series.Dimension, series.Measure)
 }
 
 // totals returns what each series comes to. The record still has the values of a label that was recorded before.
@@ -90,32 +106,10 @@ func (c *Collector) totals(recorded *store.Recorded) accounting.Sums {
 	sums := make(accounting.Sums, len(recorded.Totals))
 	for i := range recorded.Totals {
 		series := recorded.Totals[i].Series
-		if !c.label {
+		if c.label == "" {
 			series.Label = ""
 		}
 		sums.Add(series, recorded.Totals[i].Amount)
 	}
 	return sums
-}
-
-// labelsOf returns the label values of a metric that has one kind of dimensions.
-func labelsOf(series *accounting.Series) []string {
-	if series.Dimension.Kind == ledger.DeviceCapacity {
-		return []string{series.Queue, series.Dimension.Name, series.Dimension.Capacity}
-	}
-	return []string{series.Queue, series.Dimension.Name}
-}
-
-// allLabelsOf returns the label values of a metric that has all kinds of dimensions.
-func allLabelsOf(series *accounting.Series) []string {
-	labels := []string{series.Queue, "", "", "", ""}
-	switch d := series.Dimension; d.Kind {
-	case ledger.Card:
-		labels[3] = d.Name
-	case ledger.Resource:
-		labels[4] = d.Name
-	default:
-		labels[1], labels[2] = d.Name, d.Capacity
-	}
-	return labels
 }

@@ -60,7 +60,9 @@ func roomFor(series accounting.Series, count, ofNamespace int) accounting.Series
 
 // compareSeries makes it certain which series become others.
 func compareSeries(a, b accounting.Series) int {
-	return compareEntries(entryOf(a, Sum{}, ledger.Amount{}), entryOf(b, Sum{}, ledger.Amount{}))
+	x, _ := entryOf(a, Sum{}, ledger.Amount{})
+	y, _ := entryOf(b, Sum{}, ledger.Amount{})
+	return compareEntries(x, y)
 }
 
 // fitting returns a dimension whose names the API server accepts. One that is too long would keep the record of all queues from being written.
@@ -90,8 +92,8 @@ func (r *queueRecord) noteGrowth(record *v1alpha1.UsageRecord) {
 	}
 	for i := range record.Spec.Series {
 		if entry := &record.Spec.Series[i]; entry.Seconds != nothing {
-			series := seriesOf(record.Spec.Queue, entry)
-			if end := record.Spec.End.Time; end.After(r.grown[series]) {
+			series, err := seriesOf(record.Spec.Queue, entry) // Sums tells of an error
+			if end := record.Spec.End.Time; err == nil && end.After(r.grown[series]) {
 				r.grown[series] = end
 			}
 		}

@@ -83,7 +83,8 @@ func (d *draft) add(added accounting.Sums) {
 	}
 	entries := make([]v1alpha1.UsageSeries, 0, len(d.sums))
 	for series, sum := range d.sums {
-		entries = append(entries, entryOf(series, sum, added[series]))
+		entry, _ := entryOf(series, sum, added[series]) // Write has looked for an error
+		entries = append(entries, entry)
 	}
 	slices.SortFunc(entries, compareEntries)
 	d.object.Spec.Series = entries

@@ -4,9 +4,12 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/apis/accounting/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/accounting"
@@ -34,12 +37,10 @@ func Sums(record *v1alpha1.UsageRecord, through int64) (map[accounting.Series]Su
 	sums := make(map[accounting.Series]Sum, len(record.Spec.Series))
 	for i := range record.Spec.Series {
 		entry := &record.Spec.Series[i]
-		before, err := parse(entry.Before)
-		if err != nil {
-			return nil, fmt.Errorf("UsageRecord %s: %w", record.Name, err)
-		}
-		seconds, err := parse(entry.Seconds)
-		if err != nil {
+		series, err := seriesOf(record.Spec.Queue, entry)
+		before, beforeErr := parse(entry.Before)
+		seconds, secondsErr := parse(entry.Seconds)
+		if err := errors.Join(err, beforeErr, secondsErr); err != nil {
 			return nil, fmt.Errorf("UsageRecord %s: %w", record.Name, err)
 		}
 		if unfinished {
@@ -52,7 +53,7 @@ func Sums(record *v1alpha1.UsageRecord, through int64) (map[accounting.Series]Su
 			}
 		}
 		if before.Sign() != 0 || seconds.Sign() != 0 {
-			sums[seriesOf(record.Spec.Queue, entry)] = Sum{before, seconds}
+			sums[series] = Sum{before, seconds}
 		}
 	}
 	return sums, nil
@@ -85,40 +86,47 @@ var measures = map[accounting.Measure]v1alpha1.Measure{
 	accounting.Used: v1alpha1.Used, accounting.GuaranteedIdle: v1alpha1.GuaranteedIdle, accounting.Waited: v1alpha1.Waited,
 }
 
-func seriesOf(queue string, entry *v1alpha1.UsageSeries) accounting.Series {
+// fieldOf returns the field of an entry that has the value of a label of metrics, nil if none has.
+func fieldOf(entry *v1alpha1.UsageSeries, label string) *string {
+	switch label {
+	case "device_class":
+		return &entry.DeviceClass
+	case "capacity":
+		return &entry.Capacity
+	case "card":
+		return &entry.Card
+	case "resource":
+		return &entry.Resource
+	default:
+		return nil
+	}
+}
+
+func seriesOf(queue string, entry *v1alpha1.UsageSeries) (accounting.Series, error) {
 	series := accounting.Series{Queue: queue, Namespace: entry.Namespace, Label: entry.Label}
 	for measure, name := range measures {
 		if name == entry.Measure {
 			series.Measure = measure
 		}
 	}
-	switch {
-	case entry.Card != "":
-		series.Dimension = ledger.Dimension{Kind: ledger.Card, Name: entry.Card}
-	case entry.Resource != "":
-		series.Dimension = ledger.Dimension{Kind: ledger.Resource, Name: entry.Resource}
-	case entry.Capacity != "":
-		series.Dimension = ledger.Dimension{Kind: ledger.DeviceCapacity, Name: entry.DeviceClass, Capacity: entry.Capacity}
-	default:
-		series.Dimension = ledger.Dimension{Kind: ledger.DeviceCount, Name: entry.DeviceClass}
-	}
-	return series
+	var err error
+	series.Dimension, err = ledger.ParseLabels(func(label string) string { return ptr.Deref(fieldOf(entry, label), "") })
+	return series, err
 }
 
-func entryOf(series accounting.Series, sum Sum, added ledger.Amount) v1alpha1.UsageSeries {
+func entryOf(series accounting.Series, sum Sum, added ledger.Amount) (v1alpha1.UsageSeries, error) {
 	entry := v1alpha1.UsageSeries{
 		Measure: measures[series.Measure], Namespace: series.Namespace, Label: series.Label,
 		Seconds: cmp.Or(format(sum.Seconds), nothing), LastAdded: format(added), Before: format(sum.Before),
 	}
-	switch d := series.Dimension; d.Kind {
-	case ledger.Card:
-		entry.Card = d.Name
-	case ledger.Resource:
-		entry.Resource = d.Name
-	default:
-		entry.DeviceClass, entry.Capacity = d.Name, d.Capacity
+	for label, value := range series.Dimension.Labels {
+		field := fieldOf(&entry, label)
+		if field == nil {
+			return entry, fmt.Errorf("%s %s: a UsageRecord has no field for %s", series.Dimension.Kind, series.Dimension, label)
+		}
+		*field = value
 	}
-	return entry
+	return entry, nil
 }
 
 // compareEntries is the order of the series in a record.

@@ -104,6 +104,9 @@ func (r *queueRecord) take(record *v1alpha1.UsageRecord, through time.Time) erro
 func (s *Store) Write(ctx context.Context, increment *accounting.Increment) error {
 	added := map[string]accounting.Sums{}
 	for series, amount := range increment.Added {
+		if _, err := entryOf(series, Sum{}, amount); err != nil {
+			return fmt.Errorf("write the usage of queue %s: %w", series.Queue, err)
+		}
 		if added[series.Queue] == nil {
 			added[series.Queue] = accounting.Sums{}
 		}

@@ -132,7 +132,7 @@ func (f *flags) printTable(w io.Writer, rows []*row) error {
 func (r *row) amountOf(measure accounting.Measure, decimals int) string {
 	amount := r.sums[measure]
 	const gibi = 1 << 30
-	if r.dimension.Kind == ledger.DeviceCapacity && (r.unit == "memory" || strings.HasSuffix(r.unit, "/memory")) || r.unit == "memory" {
+	if r.dimension.Capacity != "" && (r.unit == "memory" || strings.HasSuffix(r.unit, "/memory")) || r.unit == "memory" {
 		whole := new(big.Int).Quo(amount.Nano(), big.NewInt(gibi))
 		if scaled, err := ledger.FromNano(whole); err == nil {
 			return hours(scaled, decimals) + "Gi"

@@ -15,21 +15,9 @@ import (
 	"time"
 
 	"github.com/devicequota/devicequota/pkg/accounting"
+	"github.com/devicequota/devicequota/pkg/accounting/metrics"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
-
-// counters are the metrics of the scheduler that a report is made from.
-var counters = []struct {
-	name    string
-	measure accounting.Measure
-}{
-	{"volcano_queue_device_seconds_total", accounting.Used},
-	{"volcano_queue_device_capacity_seconds_total", accounting.Used},
-	{"volcano_queue_card_seconds_total", accounting.Used},
-	{"volcano_queue_resource_seconds_total", accounting.Used},
-	{"volcano_queue_guaranteed_idle_seconds_total", accounting.GuaranteedIdle},
-	{"volcano_queue_waited_seconds_total", accounting.Waited},
-}
 
 // lookback is for how long the scheduler may have exported nothing. Its counters stand still meanwhile.
 const lookback = "1d"
@@ -77,14 +65,16 @@ func fromPrometheus(ctx context.Context, address string, asked span, days bool) 
 // readCounters returns the values of all counters at a time.
 func readCounters(ctx context.Context, base *url.URL, at time.Time) (accounting.Sums, error) {
 	all := accounting.Sums{}
-	for _, counter := range counters {
-		values, err := query(ctx, base, counter.name, at)
-		if err != nil {
-			return nil, err
-		}
-		for series, amount := range values {
-			series.Measure = counter.measure
-			all[series] = amount
+	for measure, list := range metrics.Counters {
+		for i := range list {
+			values, err := query(ctx, base, list[i].Name, at)
+			if err != nil {
+				return nil, err
+			}
+			for series, amount := range values {
+				series.Measure = measure
+				all[series] = amount
+			}
 		}
 	}
 	return all, nil
@@ -129,7 +119,10 @@ func query(ctx context.Context, base *url.URL, name string, at time.Time) (map[a
 		if err != nil {
 			return nil, fmt.Errorf("ask Prometheus for %s: %w", name, err)
 		}
-		series := seriesOf(result.Data.Result[i].Metric)
+		series, err := seriesOf(result.Data.Result[i].Metric)
+		if err != nil {
+			return nil, fmt.Errorf("read %s of Prometheus: %w", name, err)
+		}
 		// Several replicas or addresses of a scheduler export the same record.
 		if amount.Cmp(sums[series]) > 0 {
 			sums[series] = amount
@@ -153,7 +146,7 @@ func parseValue(encoded json.RawMessage) (ledger.Amount, error) {
 }
 
 // seriesOf returns what the labels of a counter stand for.
-func seriesOf(labels map[string]string) accounting.Series {
+func seriesOf(labels map[string]string) (accounting.Series, error) {
 	series := accounting.Series{Queue: labels["queue"], Namespace: labels["namespace"]}
 	if exported := labels["exported_namespace"]; exported != "" { // Prometheus has a label namespace of its own for the scheduler
 		series.Namespace = exported
@@ -163,15 +156,7 @@ func seriesOf(labels map[string]string) accounting.Series {
 			series.Label = value
 		}
 	}
-	switch class, capacity := labels["device_class"], labels["capacity"]; {
-	case labels["card"] != "":
-		series.Dimension = ledger.Dimension{Kind: ledger.Card, Name: labels["card"]}
-	case labels["resource"] != "":
-		series.Dimension = ledger.Dimension{Kind: ledger.Resource, Name: labels["resource"]}
-	case capacity != "":
-		series.Dimension = ledger.Dimension{Kind: ledger.DeviceCapacity, Name: class, Capacity: capacity}
-	default:
-		series.Dimension = ledger.Dimension{Kind: ledger.DeviceCount, Name: class}
-	}
-	return series
+	var err error
+	series.Dimension, err = ledger.ParseLabels(func(label string) string { return labels[label] })
+	return series, err
 }

@@ -65,37 +65,25 @@ func add(rows map[group]*row, u *usage, queue string, by []string) {
 }
 
 func groupOf(u *usage, queue string, by []string) group {
-	g := group{unit: unitOf(u.Dimension)}
+	g := group{unit: u.Dimension.Unit()}
+	labels := maps.Collect(u.Dimension.Labels)
 	for _, column := range by {
-		switch {
-		case column == "queue":
+		switch column {
+		case "queue":
 			g.queue = queue
-		case column == "class" && (u.Dimension.Kind == ledger.DeviceCount || u.Dimension.Kind == ledger.DeviceCapacity):
-			g.class = u.Dimension.Name
-		case column == "card" && u.Dimension.Kind == ledger.Card:
-			g.card = u.Dimension.Name
-		case column == "namespace":
+		case "class":
+			g.class = labels["device_class"]
+		case "card":
+			g.card = labels["card"]
+		case "namespace":
 			g.namespace = u.Namespace
-		case column == "label":
+		case "label":
 			g.label = u.Label
-		case column == "day":
+		case "day":
 			g.day = u.day.UTC().Format(time.DateOnly)
 		}
 	}
 	return g
-}
-
-func unitOf(d ledger.Dimension) string {
-	switch d.Kind {
-	case ledger.DeviceCount:
-		return "device"
-	case ledger.Card:
-		return "card"
-	case ledger.DeviceCapacity:
-		return d.Capacity
-	default:
-		return d.Name
-	}
 }
 
 // value returns the value of a column.

@@ -127,9 +127,7 @@ func (f *fixture) session(answer func(*visibility.Question) (*v1alpha1.Explanati
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			for _, q := range f.publisher.Questions() {
-				q.Answer(answer(q))
-			}
+			f.publisher.AnswerQuestions(answer)
 			time.Sleep(time.Millisecond)
 		}
 	}()
@@ -180,7 +178,7 @@ func TestTooManyQuestionsAreRefused(t *testing.T) {
 	for err := error(nil); !errors.Is(err, visibility.ErrBusy); waiting++ {
 		short, stop := context.WithTimeout(ctx, time.Millisecond)
 		defer stop()
-		go f.publisher.Explain(ctx, "Pod", "team-a", "waits")
+		go f.publisher.Explain(ctx, "Pod", "team-a", fmt.Sprint("waits-", waiting))
 		_, err = f.publisher.Explain(short, "Pod", "team-a", "asks")
 	}
 	status, body := f.ask(token("root"), versionPath+"/namespaces/team-a/pods/x/explanation")

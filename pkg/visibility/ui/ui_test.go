@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 func fetch(t *testing.T, path string) *httptest.ResponseRecorder {
@@ -46,5 +48,19 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	}
 	if strings.Contains(got.Body.String(), "<script>") || strings.Contains(got.Body.String(), "style=") {
 		t.Error("the page has code or style of its own, which the policy forbids")
+	}
+}
+
+// TestThePageKnowsWhatKindsMeasure: it has a list of the kinds whose amounts do not count things.
+func TestThePageKnowsWhatKindsMeasure(t *testing.T) {
+	var want []string
+	for _, kind := range ledger.Kinds {
+		if kind.Unit == "" {
+			want = append(want, kind.Shown+": '"+[]string{"name", "capacity"}[len(kind.Labels)-1]+"'")
+		}
+	}
+	list := "const measures = {" + strings.Join(want, ", ") + "};"
+	if got := fetch(t, "/amounts.js").Body.String(); !strings.Contains(got, list) {
+		t.Errorf("amounts.js lacks %s", list)
 	}
 }

@@ -11,10 +11,10 @@ export function numberOf(quantity) {
   return match ? Number(match[1]) * 10 ** Number(match[2] ?? 0) * (suffixes[match[3]] ?? NaN) : 0;
 }
 
-const isBytes = (d) => {
-  const name = d.kind === 'DeviceCapacity' ? d.capacity : d.name;
-  return d.kind !== 'Card' && d.kind !== 'Device' && /^memory$|\/memory$|storage$|^hugepages-/.test(name);
-};
+// What says what the amounts of a kind measure, as in pkg/ledger/kinds.go. The amounts of other kinds count things.
+const measures = {Resource: 'name', DeviceCapacity: 'capacity'};
+
+const isBytes = (d) => /^memory$|\/memory$|storage$|^hugepages-/.test(d[measures[d.kind]] ?? '');
 
 /** An amount for people, as the messages of the scheduler have it. */
 export function textOf(dimension, number) {
@@ -30,7 +30,7 @@ export function textOf(dimension, number) {
 
 const trim = (number) => String(Math.round(number * 1000) / 1000);
 
-export const nameOf = (d) => (d.kind === 'DeviceCapacity' ? `${d.name}/${d.capacity}` : d.name);
+export const nameOf = (d) => (d.capacity ? `${d.name}/${d.capacity}` : d.name);
 
 export const keyOf = (d) => `${d.kind}/${nameOf(d)}`;
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is the kind of a dimension: an index into Kinds.
+type Kind uint8
+
+const (
+	// Resource is a resource of nodes, such as cpu, memory or nvidia.com/gpu, in its own unit: cores, bytes, pieces.
+	Resource Kind = iota
+	// Card is a card model, or a share of one, that a device plugin serves.
+	Card
+	// DeviceCount is the number of devices of a DeviceClass.
+	DeviceCount
+	// DeviceCapacity is a capacity of the devices of a DeviceClass, such as memory, in its own unit.
+	DeviceCapacity
+)
+
+// KindInfo is what all forms of dimensions outside the ledger have in common.
+type KindInfo struct {
+	// Name is the kind in annotations and messages, Shown that in the visibility API. Both are in clusters, and stay as they are.
+	Name, Shown string
+	// Labels are those of metrics that have the name of a dimension and, if there are two, its capacity. A kind that has all labels of
+	// another one comes after it.
+	Labels []string
+	// Unit is the thing that amounts count. If it is empty, the value of the last label says what they measure, such as memory.
+	Unit string
+}
+
+// Kinds has all kinds, at the index that is the Kind. Only tests change it.
+var Kinds = []KindInfo{
+	Resource:       {"Resource", "Resource", []string{"resource"}, ""},
+	Card:           {"Card", "Card", []string{"card"}, "card"},
+	DeviceCount:    {"DeviceCount", "Device", []string{"device_class"}, "device"},
+	DeviceCapacity: {"DeviceCapacity", "DeviceCapacity", []string{"device_class", "capacity"}, ""},
+}
+
+// Info returns what the table has of a kind. A kind that it lacks gets names that no parser takes.
+func (k Kind) Info() KindInfo {
+	if int(k) < len(Kinds) {
+		return Kinds[k]
+	}
+	name := fmt.Sprintf("Kind(%d)", uint8(k))
+	return KindInfo{Name: name, Shown: name, Labels: []string{name}, Unit: name}
+}
+
+// String returns the name in annotations and messages.
+func (k Kind) String() string { return k.Info().Name }
+
+// OfClass reports whether the name of such a dimension is that of a DeviceClass.
+func (k Kind) OfClass() bool { return k == DeviceCount || k == DeviceCapacity }
+
+// Key is a dimension as text.
+type Key struct {
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Capacity string `json:"capacity,omitempty"`
+}
+
+// Key returns the text of a dimension.
+func (d Dimension) Key() Key { return Key{d.Kind.String(), d.Name, d.Capacity} }
+
+// ParseKey returns the dimension of a text. The kind may be the one that the visibility API shows.
+func ParseKey(k Key) (Dimension, error) {
+	kind := slices.IndexFunc(Kinds, func(i KindInfo) bool { return i.Name == k.Kind || i.Shown == k.Kind })
+	switch {
+	case kind < 0:
+		return Dimension{}, fmt.Errorf("%q is no kind of a dimension", k.Kind)
+	case k.Name == "":
+		return Dimension{}, fmt.Errorf("a dimension of kind %s has no name", k.Kind)
+	case (len(Kinds[kind].Labels) > 1) != (k.Capacity != ""):
+		return Dimension{}, fmt.Errorf("%s %s has capacity %q: a DeviceCapacity names one, and nothing else does", k.Kind, k.Name, k.Capacity)
+	}
+	return Dimension{Kind(kind), k.Name, k.Capacity}, nil
+}
+
+// Labels calls yield with each label of the dimension and its value.
+func (d Dimension) Labels(yield func(label, value string) bool) {
+	for i, value := range d.LabelValues() {
+		if !yield(d.Kind.Info().Labels[i], value) {
+			return
+		}
+	}
+}
+
+// LabelValues returns the values of the labels of the dimension.
+func (d Dimension) LabelValues() []string {
+	return []string{d.Name, d.Capacity}[:len(d.Kind.Info().Labels)]
+}
+
+// ParseLabels returns the dimension whose labels have these values. A label that is not there has an empty one.
+func ParseLabels(value func(label string) string) (Dimension, error) {
+	for i := len(Kinds) - 1; i >= 0; i-- { // devices with a capacity have the label of those without
+		d := Dimension{Kind(i), value(Kinds[i].Labels[0]), ""}
+		if len(Kinds[i].Labels) > 1 {
+			d.Capacity = value(Kinds[i].Labels[1])
+		}
+		if !slices.Contains(d.LabelValues(), "") {
+			return d, nil
+		}
+	}
+	return Dimension{}, errors.New("the labels are those of no kind of a dimension")
+}
+
+// Unit returns what amounts count: device, card, or the name of a resource or capacity.
+func (d Dimension) Unit() string { return cmp.Or(d.Kind.Info().Unit, d.Capacity, d.Name) }
+
+// Binary reports whether quantities of the dimension have binary suffixes.
+func (d Dimension) Binary() bool {
+	return d.Kind.Info().Unit == "" && (d.Kind != Resource || d.Name != "cpu")
+}
+
+// Bytes reports whether the unit of the dimension is a byte.
+func (d Dimension) Bytes() bool {
+	name := d.Unit()
+	return d.Kind.Info().Unit == "" &&
+		(name == "memory" || strings.HasSuffix(name, "/memory") || strings.HasSuffix(name, "storage") || strings.HasPrefix(name, "hugepages-"))
+}
