@@ -271,7 +271,7 @@ func TestTheTimeOfAnAllocation(t *testing.T) {
 			wanted := given(claim("c"), "gpu-0")
 			f.pending.Add(wanted, "a")
 			for range 2 { // the second time, as after a restart
-				if err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+				if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 					t.Fatal(err)
 				}
 				written := f.claim("c").Status.Allocation.AllocationTimestamp

@@ -101,6 +101,26 @@ func (h *holders) holding(id dra.DeviceID) []*resourceapi.ResourceClaim {
 	return claims
 }
 
+// besides returns the allocated claims that are not among these, which a cache lists: those that it has just dropped.
+func (h *holders) besides(listed []*resourceapi.ResourceClaim) []*resourceapi.ResourceClaim {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.claims) <= len(listed) {
+		return nil // for speed alone: mostly, the two are the same
+	}
+	known := make(map[types.UID]bool, len(listed))
+	for _, claim := range listed {
+		known[claim.UID] = true
+	}
+	var others []*resourceapi.ResourceClaim
+	for uid, claim := range h.claims {
+		if !known[uid] {
+			others = append(others, claim)
+		}
+	}
+	return others
+}
+
 // use sets what is published of devices. That decides how much of a device can be shared.
 func (h *holders) use(catalog *dra.Catalog) {
 	h.mu.Lock()
@@ -164,18 +184,7 @@ func Settled(waiting *corev1.Pod, get func(namespace, name string) (*corev1.Pod,
 	return func(claim *resourceapi.ResourceClaim) bool {
 		return slices.ContainsFunc(claim.Status.ReservedFor, func(consumer resourceapi.ResourceClaimConsumerReference) bool {
 			pod, err := get(claim.Namespace, consumer.Name)
-			return err != nil || pod.UID != consumer.UID || bound(pod) || pod.Spec.SchedulerName != waiting.Spec.SchedulerName
+			return err != nil || pod.UID != consumer.UID || dra.Bound(pod) || pod.Spec.SchedulerName != waiting.Spec.SchedulerName
 		})
 	}
-}
-
-// bound reports whether a pod was bound. It does not look at the name of the node: upstream writes the node of a pod that it
-// tries into the informer's copy of the pod, and leaves it there when it gives up.
-func bound(pod *corev1.Pod) bool {
-	if pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" {
-		return true
-	}
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue
-	})
 }

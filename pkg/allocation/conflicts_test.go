@@ -225,7 +225,7 @@ func TestReserveGivesUpDevicesOfAnotherClaim(t *testing.T) {
 			if !c.written {
 				f.pending.Add(wanted, "a")
 			}
-			err := f.writer.Reserve(context.Background(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "")
+			_, err := f.writer.Reserve(context.Background(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "")
 			if err == nil || !strings.HasPrefix(err.Error(), "ResourceClaim ns/ours gives up its devices: device driver/pool/gpu-0 is allocated to ResourceClaims") {
 				t.Errorf("the error is %v", err)
 			}

@@ -50,7 +50,8 @@ func newExtended(t *testing.T) *extended {
 }
 
 func (e *extended) reserve() error {
-	return e.writer.Reserve(e.Context(), e.pod, []*resourceapi.ResourceClaim{e.wanted}, "root/q")
+	_, err := e.writer.Reserve(e.Context(), e.pod, []*resourceapi.ResourceClaim{e.wanted}, "root/q")
+	return err
 }
 
 // state is the claim that the API server has for the pod, nil for none, and what the status of the pod says of it.

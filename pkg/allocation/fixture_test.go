@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
@@ -41,16 +43,24 @@ func newFixture(t *testing.T, claims ...*resourceapi.ResourceClaim) *fixture {
 	}
 	f := &fixture{T: t, kube: fake.NewClientset(objects...)}
 	allocationtest.PatchesAreUpdates(f.kube)
+	pods := informers.NewSharedInformerFactory(f.kube, 0)
 	var err error
-	if f.reader, err = NewReader(t.Context(), f.kube, readiness.NewInformers(clock.RealClock{})); err != nil {
+	if f.reader, err = NewReader(t.Context(), f.kube, readiness.NewInformers(clock.RealClock{}), pods.Core().V1().Pods()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.reader.Shutdown)
+	t.Cleanup(pods.Shutdown)
+	pods.Start(t.Context().Done())
 	f.eventually("the reader is ready", f.reader.Ready)
 	f.eventually("claims and classes are watched", func() bool { return f.watched("resourceclaims") && f.watched("deviceclasses") })
 	f.pending = NewPending(f.reader)
 	f.writer = NewWriter(f.kube, f.reader, f.pending, clock.RealClock{})
 	return f
+}
+
+// podsOf returns the pods of an API server, which are not read.
+func podsOf(kube *fake.Clientset) coreinformers.PodInformer {
+	return informers.NewSharedInformerFactory(kube, 0).Core().V1().Pods()
 }
 
 func (f *fixture) eventually(what string, condition func() bool) {
@@ -97,7 +107,7 @@ func (f *fixture) pick(device resourceapi.Device, request *resourceapi.ExactDevi
 		f.Fatal(err)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-	picked, err := allocator.Pick(f.Context(), node, []*resourceapi.ResourceClaim{asking}, dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, (&dra.Effort{}).Node())
+	picked, err := allocator.Pick(f.Context(), node, []*resourceapi.ResourceClaim{asking}, dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, dra.Alone().Node())
 	if err != nil {
 		f.Fatal(err)
 	}

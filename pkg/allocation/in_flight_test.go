@@ -29,14 +29,14 @@ func TestDevicesThatWereGivenUpAreNotWritten(t *testing.T) {
 	f.pending.Add(givenUp, "a")
 	f.pending.Keep(func(types.UID) bool { return false }) // a is not being bound any more
 	f.pending.Add(chosen, "b")
-	err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{givenUp}, "root/q")
+	_, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{givenUp}, "root/q")
 	if err == nil || !strings.Contains(err.Error(), "its devices were released in the meantime") {
 		t.Errorf("error %v", err)
 	}
 	if written := f.claim("c"); written.Status.Allocation != nil || f.pending.Of("c-uid") != chosen {
 		t.Errorf("written: %v; pending: %v", written.Status, f.pending.Of("c-uid"))
 	}
-	if err := f.writer.Reserve(t.Context(), pod("b"), []*resourceapi.ResourceClaim{chosen}, "root/q"); err != nil {
+	if _, err := f.writer.Reserve(t.Context(), pod("b"), []*resourceapi.ResourceClaim{chosen}, "root/q"); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.claim("c").Status.Allocation.Devices.Results[0].Device; got != "gpu-1" {
@@ -69,7 +69,7 @@ func TestAShareCountsOnce(t *testing.T) {
 	f.pending.Add(wanted, "a")
 	expect("while 40Gi are pending", "40Gi", true)
 	expect("while 40Gi are pending", "41Gi", false)
-	if err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+	if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 		t.Fatal(err)
 	}
 	for _, when := range []string{"in the first allocator after the write", "in the second one", "in the third one"} {
@@ -105,7 +105,7 @@ func TestAGangThatSharesAClaimDoesNotConflict(t *testing.T) {
 	}
 	for i := range pods {
 		gang.Go(func() {
-			if err := f.writer.Reserve(t.Context(), pod("p"+strconv.Itoa(i)), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+			if _, err := f.writer.Reserve(t.Context(), pod("p"+strconv.Itoa(i)), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -42,15 +42,13 @@ func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	// A claim must not change from pending to written between the two reads.
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	claims, err := p.reader.Claims()
+	claims, err := p.reader.Allocated()
 	if err != nil {
 		return nil, fmt.Errorf("list the devices in use: %w", err)
 	}
 	allocator := p.reader.allocator(catalog)
 	for _, claim := range claims {
-		if claim.Status.Allocation != nil {
-			allocator.Take(claim.Status.Allocation)
-		}
+		allocator.Take(claim.Status.Allocation)
 	}
 	for _, pending := range p.claims {
 		allocator.Take(pending.claim.Status.Allocation)

@@ -5,13 +5,16 @@ package allocation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	typedresourcev1 "k8s.io/client-go/kubernetes/typed/resource/v1"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
@@ -45,6 +48,7 @@ type Reader struct {
 	classes   resourcelisters.DeviceClassLister
 	synced    []cache.InformerSynced
 	holders   *holders
+	lost      *lost
 	versions  *versions
 	waiters   *waiters
 	// served is the version that the API server had at the start, in the client's spelling.
@@ -70,9 +74,9 @@ type anyVersion struct {
 func (c anyVersion) ResourceV1() typedresourcev1.ResourceV1Interface { return c.resource }
 
 // NewReader starts to read, and reads until ctx ends; Shutdown waits for that. It does not wait for
-// the first objects, see Ready. It adds its informers to those that the scheduler depends on. Feature gates
-// must be set before.
-func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers) (*Reader, error) {
+// the first objects, see Ready. It adds its informers to those that the scheduler depends on. The pods, which are the scheduler's, tell
+// who uses claims that are gone. Feature gates must be set before.
+func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers, pods coreinformers.PodInformer) (*Reader, error) {
 	group := client.New(kube)
 	factory := informers.NewSharedInformerFactory(anyVersion{Interface: kube, resource: group}, 0)
 	resources := factory.Resource().V1()
@@ -92,7 +96,7 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 			return nil, err
 		}
 	}
-	if err := claims.Informer().AddIndexers(cache.Indexers{byOwner: owningPod}); err != nil {
+	if err := claims.Informer().AddIndexers(cache.Indexers{byOwner: owningPod, byUID: uidOf}); err != nil {
 		return nil, fmt.Errorf("start to read ResourceClaims: %w", err)
 	}
 	published, err := tracker.StartTracker(ctx, options)
@@ -101,16 +105,22 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	}
 	assumed := assumecache.NewAssumeCache(klog.FromContext(ctx), claims.Informer(), "ResourceClaim", "", nil)
 	holders, versions, waiters := newHolders(), newVersions(), newWaiters()
+	lost := &lost{existing: claims.Informer().GetIndexer(), pods: pods.Lister(), versions: versions}
+	recorded, err := lost.watchPods(pods)
+	if err != nil {
+		return nil, fmt.Errorf("start to read pods: %w", err)
+	}
 	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when
 	// its handlers have processed every claim that existed at the start.
+	assumed.AddEventHandler(lost.handler()) // before the holders: a claim that is deleted is among them until it is lost
 	handled := assumed.AddEventHandler(holders.handler()).HasSynced
 	assumed.AddEventHandler(versions.handler())
 	assumed.AddEventHandler(waiters.handler())
 	r := &Reader{
-		factory: factory, published: published, client: group, holders: holders, versions: versions, waiters: waiters,
+		factory: factory, published: published, client: group, holders: holders, lost: lost, versions: versions, waiters: waiters,
 		manager: dynamicresources.NewDRAManager(ctx, assumed, published, factory),
 		claims:  claims.Lister(), extended: claims.Informer().GetIndexer(), templates: templates.Lister(), classes: classes.Lister(),
-		synced:   []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced},
+		synced:   []cache.InformerSynced{handled, templates.Informer().HasSynced, classes.Informer().HasSynced, published.HasSynced, recorded.HasSynced},
 		celCache: newCELCache(), matcher: dra.NewMatcher(newCELCache()),
 	}
 	if err := r.watchCatalog(classes.Informer()); err != nil {
@@ -182,6 +192,26 @@ func (r *Reader) Served() string { return r.served }
 func (r *Reader) Claims() ([]*resourceapi.ResourceClaim, error) {
 	return r.manager.ResourceClaims().List()
 }
+
+// Allocated returns the claims with an allocation, in no particular order. Those are included that were deleted although pods go on
+// using their devices.
+func (r *Reader) Allocated() ([]*resourceapi.ResourceClaim, error) {
+	claims, err := r.Claims()
+	if err != nil {
+		return nil, err
+	}
+	claims = slices.DeleteFunc(claims, func(claim *resourceapi.ResourceClaim) bool { return claim.Status.Allocation == nil })
+	gone := r.holders.besides(claims)
+	for _, claim := range r.lost.all() {
+		if !slices.ContainsFunc(gone, func(other *resourceapi.ResourceClaim) bool { return other.UID == claim.UID }) {
+			gone = append(gone, claim)
+		}
+	}
+	return append(claims, gone...), nil
+}
+
+// LostClaims returns the claims that were deleted although a pod goes on using their devices.
+func (r *Reader) LostClaims(pod types.UID) []*resourceapi.ResourceClaim { return r.lost.of(pod) }
 
 // Claim returns a claim. An allocation that this scheduler has written is included before the
 // watch delivers it. If there is no such claim, the error is one that apierrors.IsNotFound

@@ -38,7 +38,8 @@ func TestCatalogIsMadeAnewOnlyWhenSomethingChanges(t *testing.T) {
 
 func TestShutdownWaitsForTheEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	reader, err := NewReader(ctx, fake.NewClientset(), readiness.NewInformers(clock.RealClock{}))
+	kube := fake.NewClientset()
+	reader, err := NewReader(ctx, kube, readiness.NewInformers(clock.RealClock{}), podsOf(kube))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestAPermissionThatIsMissingIsNamed(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(templates, "", errors.New(`cannot list resource "resourceclaimtemplates"`))
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	reader, err := NewReader(ctx, kube, depends)
+	reader, err := NewReader(ctx, kube, depends, podsOf(kube))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestTheVersionGrowsWithTheDevicesInUse(t *testing.T) {
 		{name: "both have given it up", grows: true, do: func() { f.pending.Drop("c-uid", "b") }},
 		{name: "it is taken again", grows: true, do: func() { f.pending.Add(wanted, "a") }},
 		{name: "it is written", grows: true, do: func() {
-			if err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+			if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 				t.Fatal(err)
 			}
 		}},

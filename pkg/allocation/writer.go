@@ -46,9 +46,9 @@ func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending, cloc
 
 // Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet, with a
 // record of the queue that is charged, which is the text of a record.QueueAnnotation.
-// Every claim must have an allocation. A claim with devices that another claim came to first gives them up. After an error
-// no claim is reserved for the pod, and allocations that no other pod needs are no longer pending.
-func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string) error {
+// Every claim must have an allocation. A claim with devices that another claim came to first gives them up. Reserve returns the claims as
+// the API server has them. After an error no claim is reserved for the pod, and allocations that no other pod needs are no longer pending.
+func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string) ([]*resourceapi.ResourceClaim, error) {
 	for _, claim := range claims {
 		w.pending.begin(claim.UID, pod.UID)
 	}
@@ -67,7 +67,7 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 		contested, err = w.conflict(ctx, pod, claims)
 	}
 	if err == nil {
-		return nil
+		return claims, nil
 	}
 	w.Release(ctx, pod, claims[:reserved])
 	for _, rest := range claims[reserved:] {
@@ -76,7 +76,7 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 	if contested != nil {
 		w.Deallocate(ctx, pod, contested)
 	}
-	return err
+	return nil, err
 }
 
 // conflict returns a claim that must give up its devices to another claim, and says why.

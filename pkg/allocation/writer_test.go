@@ -24,7 +24,7 @@ func TestReserve(t *testing.T) {
 		f.pending.Add(wanted, types.UID(name))
 	}
 	for _, name := range []string{"a", "b"} {
-		if err := f.writer.Reserve(t.Context(), pod(name), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+		if _, err := f.writer.Reserve(t.Context(), pod(name), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestARecordIsReplaced(t *testing.T) {
 	f := newFixture(t, before)
 	wanted := given(before, "gpu-0")
 	f.pending.Add(wanted, "a")
-	if err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+	if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 		t.Fatal(err)
 	}
 	if got := record.Path(f.claim("c")); !slices.Equal(got, []string{"q", "root"}) {
@@ -70,7 +70,7 @@ func TestReserveAgainAfterAConflict(t *testing.T) {
 		}
 		return true, nil, apierrors.NewConflict(resourceapi.Resource("resourceclaims"), "c", nil)
 	})
-	if err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil || consumers(f.claim("c")) != "a" {
+	if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil || consumers(f.claim("c")) != "a" {
 		t.Errorf("used by %q: %v", consumers(f.claim("c")), err)
 	}
 }
@@ -96,7 +96,7 @@ func TestReserveAllOrNothing(t *testing.T) {
 			for _, wanted := range []*resourceapi.ResourceClaim{good, bad} {
 				f.pending.Add(wanted, "a")
 			}
-			err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{good, bad}, "root/q")
+			_, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{good, bad}, "root/q")
 			if err == nil || err.Error() != c.want {
 				t.Errorf("error %v, want %s", err, c.want)
 			}

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -124,18 +124,18 @@ func CardsOf(annotations map[string]string, spec *corev1.PodSpec, served []corev
 
 // requested returns the resources that a pod requests and that stand for cards, sorted by name.
 func requested(spec *corev1.PodSpec, fleet *card.Fleet) []CardRequest {
-	var requests []CardRequest
-	for name, quantity := range resourcehelper.PodRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}) {
+	var cards []CardRequest
+	for name, quantity := range requests.OfPod(&corev1.Pod{Spec: *spec}) {
 		if quantity.Sign() > 0 && fleet.IsCard(name) {
 			count := quantity.Value()
 			if quantity.CmpInt64(math.MaxInt64) > 0 {
 				count = math.MaxInt64 // no node has as many. The sum of containers may be more than an int64, and Value anything
 			}
-			requests = append(requests, CardRequest{Resource: name, Count: count})
+			cards = append(cards, CardRequest{Resource: name, Count: count})
 		}
 	}
-	slices.SortFunc(requests, func(a, b CardRequest) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
-	return requests
+	slices.SortFunc(cards, func(a, b CardRequest) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
+	return cards
 }
 
 // resourceOf returns the resources that stand for all of the named cards that nodes offer. If no resource

@@ -86,7 +86,7 @@ func TestCardsOf(t *testing.T) {
 		{name: "a card of which nobody knows the name", unnamed: true, spec: cardPod("nvidia.com/gpu.shared=1"), want: "names= nvidia.com/gpu.shared:1:"},
 		{name: "what is no card is none", names: "A", spec: cardPod("nvidia.com/gpu=1 example.com/rdma=1"), want: "names=A nvidia.com/gpu:1:A"},
 		{name: "init and sidecar containers count", names: "A", spec: sidecar, want: "names=A nvidia.com/gpu:6:A"},
-		{name: "more cards than can be counted are not none", names: "A", spec: greedy, want: "names=A nvidia.com/gpu:9223372036854775807:A"},
+		{name: "more cards than can be counted are not none", names: "A", spec: greedy, want: "names=A nvidia.com/gpu:18014398509481984:A"},
 		{name: "claims say what they get", names: "X", spec: claiming},
 		{name: "a name that is none", names: "A|", spec: cardPod("nvidia.com/gpu=1"), wantErr: `its annotation volcano.sh/card.name is wrong at character 2: "" is not a card name`},
 		{name: "cards of different resources", names: "B|N", spec: cardPod("nvidia.com/gpu=1 huawei.com/npu=1"),

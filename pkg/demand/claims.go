@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -33,8 +32,10 @@ type Claim struct {
 	Err error
 
 	round uint64
-	// extended has the extended resource of each request if the claim is for those of a pod, which is charged for the resources as such.
+	// extended has the extended resource of each request if the claim is for those of a pod, the owner, which is charged for the
+	// resources as such.
 	extended map[string]corev1.ResourceName
+	owner    types.UID
 	// assigned says that Part has what was picked for the claim.
 	assigned bool
 	// least and choices are what Part and Choices are while nothing has been picked.
@@ -137,7 +138,7 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	}
 	switch {
 	case err != nil || c.extended == nil:
-	case usedByAnother(object):
+	case c.usedByAnother(object):
 		usage.SetExtended(object, nil)
 	default:
 		usage.SetExtended(object, c.extended)
@@ -166,12 +167,9 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 // asksForDevices reports whether a claim asks for, or has, a device that counts.
 func (c *Claim) asksForDevices() bool { return len(c.Usage.Devices)+len(c.Usage.Choices) > 0 }
 
-// usedByAnother reports whether another pod than its owner uses a claim.
-func usedByAnother(object *resourceapi.ResourceClaim) bool {
-	owner := metav1.GetControllerOf(object)
-	return slices.ContainsFunc(object.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool {
-		return owner == nil || user.UID != owner.UID
-	})
+// usedByAnother reports whether another pod than its owner uses an extended claim.
+func (c *Claim) usedByAnother(object *resourceapi.ResourceClaim) bool {
+	return slices.ContainsFunc(object.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != c.owner })
 }
 
 func usageOf(object *resourceapi.ResourceClaim, catalog *dra.Catalog) (dra.Usage, error) {

@@ -33,6 +33,8 @@ func (claims) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTemplate,
 	return nil, apierrors.NewNotFound(resourceapi.Resource("resourceclaimtemplates"), name)
 }
 
+func (claims) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }
+
 func (cs claims) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	for _, c := range cs {
 		if dra.IsExtended(c) && metav1.IsControlledBy(c, pod) {

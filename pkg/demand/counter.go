@@ -3,6 +3,7 @@
 package demand
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -109,9 +110,8 @@ func (c *Counter) Known(object *corev1.Pod) *Pod {
 // round.
 func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.base().round != c.round }
 
-// Add begins to remember a pod. Requests are its effective requests: those of sidecar containers and the
-// overhead are included. Scalars has the resources that the pod requests, init containers included: they decide
-// whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources of
+// Add begins to remember a pod. Requests are its effective requests as Volcano counts them. Scalars has the resources that the pod
+// requests, init containers included: they decide whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources of
 // the pod cannot be counted; the pod is remembered all the same, and its Err says so, too.
 func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.ResourceName]float64) (*Pod, error) {
 	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
@@ -120,7 +120,9 @@ func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.Re
 	}
 	c.inheritQueue(p)
 	p.scalars = slices.Sorted(maps.Keys(scalars))
+	requests, uncountable := completed(requests, object)
 	amounts, err := c.Resources.Requested(requests)
+	err = cmp.Or(uncountable, err)
 	if names := c.Resources.extendedNames(&object.Spec); len(names) > 0 || c.hasExtendedClaim(p) {
 		// A pod keeps its devices even if no class offers the resource any more.
 		p.extended = &extended{names: names}

@@ -22,14 +22,14 @@ func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, erro
 	if pod.Status.ExtendedResourceClaimStatus == nil || pod.Spec.NodeName == "" {
 		return counted, first // a pod without a node gets another claim, whatever its status names from an earlier attempt
 	}
-	object, err := dra.ExtendedClaimOf(pod, reader)
+	object := reader.ExtendedClaim(pod)
 	check := cs.checked
-	if err == nil && object != nil && standsFor(pod, object) {
+	if object != nil && standsFor(pod, object) {
 		check = func(object *resourceapi.ResourceClaim, _ error) (*Claim, error) {
 			return cs.checkedExtended(pod, object)
 		}
 	}
-	claim, err := check(object, err)
+	claim, err := check(object, nil)
 	if claim != nil && !slices.Contains(counted, claim) {
 		counted = append(counted, claim)
 	}
@@ -69,9 +69,9 @@ func (cs *Claims) awaited(pod *corev1.Pod, reader dra.ClaimReader) ledger.Amount
 // charged for the resources as such, so that the devices do not count for them, unless it requests them by the implicit name of a class.
 func (cs *Claims) checkedExtended(pod *corev1.Pod, object *resourceapi.ResourceClaim) (*Claim, error) {
 	if known := cs.claims[object.UID]; known == nil {
-		cs.claims[object.UID] = &Claim{Part: ledger.NewPart(nil), extended: dra.ExtendedResources(pod, object)}
+		cs.claims[object.UID] = &Claim{Part: ledger.NewPart(nil), extended: dra.ExtendedResources(pod, object), owner: pod.UID}
 	} else if known.extended == nil {
-		known.extended, known.listing = dra.ExtendedResources(pod, object), anew
+		known.extended, known.owner, known.listing = dra.ExtendedResources(pod, object), pod.UID, anew
 	}
 	return cs.checked(object, nil)
 }

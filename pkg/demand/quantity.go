@@ -28,6 +28,8 @@ func roundedUp(quantity resource.Quantity, unit uint64) ledger.Amount {
 	switch n, is := quantity.AsInt64(); {
 	case quantity.Sign() < 0:
 		return ledger.Amount{}
+	case quantity.AsApproximateFloat64() > 1e29: // exact arithmetic with 1e999999999, which users may write, takes minutes
+		return beyondAll
 	case is:
 		return ledger.Units(n)
 	case quantity.CmpInt64(math.MaxInt64/1000) < 0:

@@ -22,7 +22,9 @@ func TestAQuantityOfAnySizeIsRoundedUpToTheUnitOfVolcano(t *testing.T) {
 		"9E":                      {"9000000000000000000", "9000000000000000000"},
 		"1e19":                    {"10000000000000000000", "10000000000000000000"},
 		"1000E":                   {"1000000000000000000000", "1000000000000000000000"},
+		"1e29":                    {beyondAll.String(), beyondAll.String()},
 		"1e40":                    {beyondAll.String(), beyondAll.String()},
+		"1e999999999":             {beyondAll.String(), beyondAll.String()},
 	} {
 		for i, unit := range []uint64{whole, thousandth} {
 			if got := roundedUp(resource.MustParse(written), unit).String(); got != want[i] {

@@ -37,6 +37,8 @@ func (reservedBy) ClaimTemplate(string, string) (*resourceapi.ResourceClaimTempl
 
 func (reservedBy) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { return nil }
 
+func (reservedBy) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }
+
 const tooMany = "ResourceClaim ns/c: %d pods of the job's minimum use it%s, but at most 256 pods can share a claim: use a ResourceClaimTemplate or several claims, or lower minAvailable"
 
 func TestCheckSharersOfJob(t *testing.T) {

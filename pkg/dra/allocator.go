@@ -3,6 +3,8 @@
 package dra
 
 import (
+	"hash/fnv"
+
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -17,6 +19,8 @@ type Allocator struct {
 	catalog  *Catalog
 	taken    structured.AllocatedState
 	celCache *cel.Cache
+	// shares has how many allocations share a device.
+	shares map[structured.DeviceID]int
 	// changes counts the calls of Take and PutBack.
 	changes uint64
 	// spared has the devices that are picked only if there are no others.
@@ -31,12 +35,29 @@ func NewAllocator(features structured.Features, catalog *Catalog, celCache *cel.
 		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
 		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
 	}
-	return &Allocator{features: features, catalog: catalog, taken: taken, celCache: celCache}
+	return &Allocator{features: features, catalog: catalog, taken: taken, celCache: celCache, shares: map[structured.DeviceID]int{}}
 }
 
 // Changes returns a number that changes with every Take and PutBack. While it stays the same, earlier
 // picks are valid.
 func (a *Allocator) Changes() uint64 { return a.changes }
+
+// InUse is a hash of the devices and shares of devices that are in use.
+func (a *Allocator) InUse() uint64 {
+	var sum uint64
+	add := func(id string) {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(id)) // a hash returns no errors
+		sum += h.Sum64()
+	}
+	for id := range a.taken.AllocatedDevices {
+		add(id.String())
+	}
+	for id := range a.taken.AllocatedSharedDeviceIDs {
+		add(id.String())
+	}
+	return sum
+}
 
 // Take marks the devices of an allocation as in use. Taking the same allocation again has no effect.
 func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
@@ -52,9 +73,15 @@ func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
 func (a *Allocator) insertShare(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
 	a.taken.AllocatedSharedDeviceIDs.Insert(id)
 	a.taken.AggregatedCapacity.Insert(consumed)
+	a.shares[consumed.DeviceID]++
 }
 
 func (a *Allocator) removeShare(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
+	if a.taken.AllocatedSharedDeviceIDs.Has(id) {
+		if a.shares[consumed.DeviceID]--; a.shares[consumed.DeviceID] == 0 {
+			delete(a.shares, consumed.DeviceID)
+		}
+	}
 	a.taken.AllocatedSharedDeviceIDs.Delete(id)
 	a.taken.AggregatedCapacity.Remove(consumed)
 }

@@ -35,7 +35,7 @@ func BenchmarkPick(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d/slices=node", nodes), func(b *testing.B) {
 			allocator := NewAllocator(structured.Features{}, catalog, cache)
 			for b.Loop() {
-				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, (&Effort{}).Node())
+				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, Alone().Node())
 				if err != nil || results == nil {
 					b.Fatal(results, err)
 				}
@@ -74,7 +74,7 @@ func BenchmarkPickManyAlternatives(b *testing.B) {
 	allocator, catalog := sizes(strings.Repeat("80 ", 124)).allocator(nil)
 	for b.Loop() {
 		r := &room{catalog: catalog, most: 1}
-		if results, err := allocator.Pick(b.Context(), onNode("n1"), claims, r.quota(), (&Effort{}).Node()); results != nil || err == nil {
+		if results, err := allocator.Pick(b.Context(), onNode("n1"), claims, r.quota(), Alone().Node()); results != nil || err == nil {
 			b.Fatal(results, err)
 		}
 	}

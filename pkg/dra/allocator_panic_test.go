@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestPanicOfTheAllocatorRefusesTheClaims: with consumable capacity, the allocator of v0.34.1 looks up a device of a slice
+// TestPanicOfTheAllocatorRefusesTheClaims: with consumable capacity, the allocator of v0.34.10 looks up a device of a slice
 // by the device's place among those of the request.
 func TestPanicOfTheAllocatorRefusesTheClaims(t *testing.T) {
 	var slices []*resourceapi.ResourceSlice
@@ -25,7 +25,7 @@ func TestPanicOfTheAllocatorRefusesTheClaims(t *testing.T) {
 	catalog := NewCatalog([]*resourceapi.DeviceClass{class("gpu")}, slices)
 	allocator := NewAllocator(structured.Features{ConsumableCapacity: true}, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
 	two := claim(exactly("r", "gpu", 2))
-	_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{two}, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, (&Effort{}).Node())
+	_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{two}, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, Alone().Node())
 	if err == nil || !strings.Contains(err.Error(), "the allocator of Kubernetes cannot allocate devices on node n1: ") {
 		t.Errorf("the error is %v", err)
 	}

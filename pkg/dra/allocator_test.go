@@ -121,7 +121,7 @@ func TestPick(t *testing.T) {
 			if c.node == "" {
 				c.node = "n1"
 			}
-			results, err := stock(c.stock).Pick(t.Context(), onNode(c.node), []*resourceapi.ResourceClaim{claim(c.requests...)}, Quota{Accepts: atMost(c.limits)}, (&Effort{}).Node())
+			results, err := stock(c.stock).Pick(t.Context(), onNode(c.node), []*resourceapi.ResourceClaim{claim(c.requests...)}, Quota{Accepts: atMost(c.limits)}, Alone().Node())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestPickTriesEveryCombination(t *testing.T) {
 			}
 			tried = append(tried, got(results))
 			return got(results) == want
-		}}, (&Effort{}).Node())
+		}}, Alone().Node())
 		if err != nil || got(results) != want {
 			t.Errorf("picked %q (%v), want %q", got(results), err, want)
 		}
@@ -159,12 +159,12 @@ func TestPickTriesEveryCombination(t *testing.T) {
 
 func TestPickGivesUp(t *testing.T) {
 	var requests []resourceapi.DeviceRequest
-	for i := range 5 {
+	for i := range 9 {
 		requests = append(requests, firstAvailable(fmt.Sprint("r", i), exactly("a", "a", 1), exactly("b", "b", 1), exactly("c", "c", 1)))
 	}
 	never := func([]resourceapi.AllocationResult) bool { return false }
-	_, err := stock(map[string]int{"a": 5, "b": 5, "c": 5}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: never}, (&Effort{}).Node())
-	if err == nil || err.Error() != "the claims have too many combinations of alternatives and devices to try all of them: they have 15 requests and alternatives in all" {
+	_, err := stock(map[string]int{"a": 9, "b": 9, "c": 9}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: never}, Alone().Node())
+	if err == nil || err.Error() != "the claims have too many combinations of alternatives and devices to try all of them: they have 27 requests and alternatives in all" {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestTakeAndPutBack(t *testing.T) {
 	yes := func([]resourceapi.AllocationResult) bool { return true }
 	pick := func() []resourceapi.AllocationResult {
 		t.Helper()
-		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "a", 2))}, Quota{Accepts: yes}, (&Effort{}).Node())
+		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "a", 2))}, Quota{Accepts: yes}, Alone().Node())
 		if err != nil {
 			t.Fatal(err)
 		}

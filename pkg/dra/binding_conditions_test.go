@@ -94,7 +94,7 @@ func TestBindingConditions(t *testing.T) {
 // pickOne returns the device that an allocator picks on a node for a request of h100, empty if there is none.
 func pickOne(t *testing.T, a *Allocator, node string) *resourceapi.AllocationResult {
 	t.Helper()
-	results, err := a.Pick(t.Context(), onNode(node), []*resourceapi.ResourceClaim{claim(exactly("r", "h100", 1))}, Quota{Accepts: atMost(nil)}, (&Effort{}).Node())
+	results, err := a.Pick(t.Context(), onNode(node), []*resourceapi.ResourceClaim{claim(exactly("r", "h100", 1))}, Quota{Accepts: atMost(nil)}, Alone().Node())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func pickable(t *testing.T, a *Allocator) []string {
 	t.Helper()
 	var devices []string
 	for {
-		results, err := a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}, Quota{Accepts: atMost(nil)}, new(Effort).Node())
+		results, err := a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}, Quota{Accepts: atMost(nil)}, Alone().Node())
 		if err != nil {
 			t.Fatal(err)
 		}

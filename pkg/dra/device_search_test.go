@@ -191,7 +191,7 @@ func TestPickTriesOtherDevicesOfTheClass(t *testing.T) {
 			for i := range c.claims {
 				before[i] = c.claims[i].DeepCopy()
 			}
-			results, err := allocator.Pick(t.Context(), onNode("n1"), c.claims, r.quota(), (&Effort{}).Node())
+			results, err := allocator.Pick(t.Context(), onNode("n1"), c.claims, r.quota(), Alone().Node())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestPickAgainstTryingEverything(t *testing.T) {
 			matching(c, "numa")
 		}
 		r := &room{catalog: catalog, most: int64(random.IntN(200))}
-		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, r.quota(), (&Effort{}).Node())
+		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, r.quota(), Alone().Node())
 		if err != nil {
 			t.Fatalf("devices %s: %v", has, err)
 		}
@@ -261,7 +261,7 @@ func TestASharedDeviceWithLessConsumption(t *testing.T) {
 		device.Capacity["memory"] = memory
 	})
 	r := &room{catalog: catalog, most: 10}
-	results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}, r.quota(), (&Effort{}).Node())
+	results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}, r.quota(), Alone().Node())
 	if err != nil || names(results) != "d1" {
 		t.Errorf("picked %q (%v), want d1, which gives 10 by default", names(results), err)
 	}
@@ -281,7 +281,7 @@ func TestASharedDeviceThatIsPickedTwice(t *testing.T) {
 		})
 		r := &room{catalog: catalog, most: c.room}
 		twice := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1), exactly("s", "gpu", 1))}
-		results, err := allocator.Pick(t.Context(), onNode("n1"), twice, r.quota(), (&Effort{}).Node())
+		results, err := allocator.Pick(t.Context(), onNode("n1"), twice, r.quota(), Alone().Node())
 		if err != nil || names(results) != c.want || r.asked > 2 {
 			t.Errorf("room %d: picked %q (%v) after %d sets, want %q after at most 2", c.room, names(results), err, r.asked, c.want)
 		}

@@ -74,7 +74,7 @@ func TestNVIDIAsGPUsAndPartitionsAreNeverHandedOutTogether(t *testing.T) {
 				if profile != "" {
 					request.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.attributes["gpu.nvidia.com"].profile == "` + profile + `"`}}}
 				}
-				results, err := a.Pick(t.Context(), onNode("nvidia-0"), []*resourceapi.ResourceClaim{claim(request)}, Quota{Accepts: atMost(nil)}, new(Effort).Node())
+				results, err := a.Pick(t.Context(), onNode("nvidia-0"), []*resourceapi.ResourceClaim{claim(request)}, Quota{Accepts: atMost(nil)}, Alone().Node())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -101,7 +101,7 @@ func TestConfigurationsOfClassAndClaimAreInTheAllocation(t *testing.T) {
 	a := withEverything(NewCatalog(classes, all))
 	asking := claim(exactly("r", "gpu.dra.example.com", 1))
 	asking.Spec.Devices.Config = []resourceapi.DeviceClaimConfiguration{{DeviceConfiguration: resourceapi.DeviceConfiguration{Opaque: &resourceapi.OpaqueDeviceConfiguration{Driver: "gpu.dra.example.com"}}}}
-	results, err := a.Pick(t.Context(), onNode("example-0"), []*resourceapi.ResourceClaim{asking}, Quota{Accepts: atMost(nil)}, new(Effort).Node())
+	results, err := a.Pick(t.Context(), onNode("example-0"), []*resourceapi.ResourceClaim{asking}, Quota{Accepts: atMost(nil)}, Alone().Node())
 	if err != nil || results == nil {
 		t.Fatal(results, err)
 	}

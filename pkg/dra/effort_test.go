@@ -11,57 +11,170 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
+// puzzle is a claim for eight devices with the same attribute, of which the node has seven of each kind: only trying shows that they are too
+// few.
+func puzzle() ([]*resourceapi.ResourceClaim, *Allocator) {
+	allocator, _ := sizes(strings.Repeat("80@0 ", 7) + strings.Repeat("80@1 ", 7)).allocator(nil)
+	return []*resourceapi.ResourceClaim{matching(claim(exactly("r", "gpu", 8)), "numa")}, allocator
+}
+
+// TestTheStepsOfASearchAreCounted: Kubernetes' algorithm goes back and forth among equal devices.
+func TestTheStepsOfASearchAreCounted(t *testing.T) {
+	claims, allocator := puzzle()
+	var used []int
+	for range 2 {
+		ctx, effort := &counting{Context: t.Context()}, Alone().Node()
+		results, err := allocator.Pick(ctx, onNode("n1"), claims, Quota{Accepts: atMost(nil)}, effort)
+		if results != nil || err == nil && effort.Used() < ctx.steps-20 {
+			t.Errorf("got %v, %v; used %d for %d steps", results, err, effort.Used(), ctx.steps)
+		}
+		if effort.Used() > effortOfNode+14*effortOfDevice+budgetOfJob {
+			t.Errorf("used %d", effort.Used())
+		}
+		used = append(used, effort.Used())
+	}
+	if used[0] < 10_000 || used[0] != used[1] {
+		t.Errorf("used %v, want the same twice, and many", used)
+	}
+}
+
 // TestALongSearchTakesNothingFromOtherNodes: nodes are looked at at the same time.
 func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
-	effort := &Effort{}
+	effort := Alone()
 	long, short := effort.Node(), effort.Node()
-	long.begin()
-	short.begin()
+	long.begin(0)
+	short.begin(0)
 	for long.spend(1) == nil {
 	}
 	if err := short.spend(effortOfNode); err != nil {
 		t.Errorf("a node that was looked at after a long search began: %v", err)
 	}
-	idle := effort.Node()
-	idle.begin()
-	idle.end()
-	if err := long.spend(effortOfNode); err != nil {
-		t.Errorf("what a node did not need is left to others: %v", err)
-	}
-	if err := long.spend(1); err == nil {
+	if err := short.spend(1); err == nil {
 		t.Error("the bound does not hold")
 	}
 }
 
-// TestEffortIsSharedByNodes: each node adds some, and a search that the bound ended is not an answer of "no".
-func TestEffortIsSharedByNodes(t *testing.T) {
-	var requests []resourceapi.DeviceRequest
-	for i := range 31 {
-		var alternatives []resourceapi.DeviceRequest
-		for j := range 8 {
-			alternatives = append(alternatives, exactly(fmt.Sprint("a", j), "gpu", 1))
+// TestALongSearchOfOneJobLeavesSomeToOthers, and however many have spent all, a search of ordinary length is free.
+func TestALongSearchOfOneJobLeavesSomeToOthers(t *testing.T) {
+	budget := NewBudget(BudgetOfSession)
+	sum := 0
+	for i := range 200 {
+		n := budget.Of("q", fmt.Sprint("j", i)).Node()
+		n.begin(0)
+		for n.spend(100) == nil {
 		}
-		requests = append(requests, firstAvailable(fmt.Sprint("r", i), alternatives...))
+		if n.Used() > effortOfNode+budgetOfJob {
+			t.Errorf("job %d used %d", i, n.Used())
+		}
+		sum += max(0, n.Used()-effortOfNode)
+		n.end()
 	}
-	allocator, catalog := sizes(strings.Repeat("80 ", 31)).allocator(nil)
-	r, effort := &room{catalog: catalog, most: 1}, &Effort{}
-	for range 10 {
-		_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, r.quota(), effort.Node())
-		if unfinished := new(UnfinishedError); !errors.As(err, &unfinished) || unfinished.Requests != 248 {
+	if sum > BudgetOfSession || sum < BudgetOfSession-200*100 {
+		t.Errorf("%d were spent, want %d", sum, BudgetOfSession)
+	}
+	claims := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 8))}
+	allocator, _ := sizes(strings.Repeat("80 ", 8)).allocator(nil)
+	if results, err := allocator.Pick(t.Context(), onNode("n1"), claims, Quota{Accepts: atMost(nil)}, budget.Of("q", "honest").Node()); results == nil || err != nil {
+		t.Errorf("an ordinary pod behind them gets %v, %v", results, err)
+	}
+}
+
+// TestWhatTooLittleIsLeftForGetsItsTurn: each session keeps as much as a search may cost for the jobs that have waited longest.
+func TestWhatTooLittleIsLeftForGetsItsTurn(t *testing.T) {
+	const jobs = 30
+	budget, had := NewBudget(BudgetOfSession), map[int]int{}
+	for range jobs {
+		for i := range jobs { // the order is always the same
+			n := budget.Of("q", fmt.Sprint("j", i)).Node()
+			n.begin(0)
+			for n.spend(100) == nil {
+			}
+			if n.Used() > budgetOfJob-100 {
+				had[i]++
+			}
+			n.job.Want(effortOfNode)
+			n.end()
+		}
+		budget = budget.Next()
+	}
+	for i := range jobs {
+		if had[i] == 0 {
+			t.Errorf("job %d had no turn: %v", i, had)
+			break
+		}
+	}
+}
+
+// TestAQueueWithManyJobsLeavesTurnsToOthers: its jobs are the first in each session.
+func TestAQueueWithManyJobsLeavesTurnsToOthers(t *testing.T) {
+	budget := NewBudget(BudgetOfSession)
+	spends := func(queue, job string) int {
+		n := budget.Of(queue, job).Node()
+		n.begin(0)
+		for n.spend(100) == nil {
+		}
+		n.job.Want(effortOfNode)
+		n.end()
+		return n.Used()
+	}
+	for session := range 30 {
+		for i := range 200 {
+			spends("many", fmt.Sprint("j", i))
+		}
+		if session > 10 && spends("one", "honest") > budgetOfJob-100 {
+			if session > 12 {
+				t.Errorf("the job of the other queue has its turn in session %d", session)
+			}
+			return
+		}
+		budget = budget.Next()
+	}
+	t.Error("the job of the other queue has no turn")
+}
+
+// TestWhoWantsNoMoreKeepsNothingFromOthers.
+func TestWhoWantsNoMoreKeepsNothingFromOthers(t *testing.T) {
+	budget := NewBudget(BudgetOfSession)
+	for i := range 3 {
+		budget.Of("q", fmt.Sprint("j", i)).Want(1)
+	}
+	budget = budget.Next()
+	if budget.left != BudgetOfSession-kept {
+		t.Errorf("%d are left for others, want %d", budget.left, BudgetOfSession-kept)
+	}
+	if budget = budget.Next(); budget.left != BudgetOfSession || budget.waiting.Len() != 0 {
+		t.Errorf("%d are left for others, and %d wait", budget.left, budget.waiting.Len())
+	}
+}
+
+// TestASearchThatTooLittleIsLeftForIsNotAnAnswerOfNo.
+func TestASearchThatTooLittleIsLeftForIsNotAnAnswerOfNo(t *testing.T) {
+	claims, allocator := puzzle()
+	effort := NewBudget(3000).Of("q", "j")
+	for i := range 2 {
+		node := effort.Node()
+		_, err := allocator.Pick(t.Context(), onNode("n1"), claims, Quota{Accepts: atMost(nil)}, node)
+		unfinished := new(UnfinishedError)
+		if !errors.As(err, &unfinished) || unfinished.Requests != 1 || !unfinished.Later {
 			t.Errorf("the error is %v", err)
 		}
+		if most := []int{3000 + effortOfNode + 14*effortOfDevice, 0}[i]; node.Used() > most || node.Had() == 0 {
+			t.Errorf("search %d used %d, want at most %d; had %d", i, node.Used(), most, node.Had())
+		}
 	}
-	if r.asked > (effortOfPod+10*effortOfNode)/248 {
-		t.Errorf("%d sets were tried", r.asked)
+	effort = Alone()
+	_, err := allocator.Pick(t.Context(), onNode("n1"), claims, Quota{Accepts: atMost(nil)}, effort.Node())
+	if unfinished := new(UnfinishedError); errors.As(err, &unfinished) && unfinished.Later {
+		t.Errorf("no search gets more: %v", err)
 	}
 }
 
 // TestASearchThatEndsEarlyKnowsWhatItHad, so that its caller can tell whether it would get further with what is available now.
 func TestASearchThatEndsEarlyKnowsWhatItHad(t *testing.T) {
-	effort := &Effort{}
+	effort := Alone()
 	fresh := effort.Available()
 	alone := effort.Node()
-	alone.begin()
+	alone.begin(0)
 	if alone.spend(fresh-1) != nil || alone.Had() != 0 {
 		t.Errorf("it had %d before it needed more", alone.Had())
 	}
@@ -69,18 +182,26 @@ func TestASearchThatEndsEarlyKnowsWhatItHad(t *testing.T) {
 		t.Errorf("it had %d and used %d, want %d and %d", alone.Had(), alone.Used(), fresh, fresh-1)
 	}
 	alone.end()
+	if effort.Available() != 1 {
+		t.Errorf("%d are left, want what was not needed", effort.Available())
+	}
 	late := effort.Node()
-	late.begin()
-	if late.spend(fresh) == nil || late.Had() != effortOfNode+1 || late.Used() != 0 {
-		t.Errorf("another node had %d and used %d, want %d and 0", late.Had(), late.Used(), effortOfNode+1)
+	late.begin(0)
+	if late.spend(2) == nil || late.Had() != 1 || late.Used() != 0 {
+		t.Errorf("another node had %d and used %d, want 1 and 0", late.Had(), late.Used())
 	}
-	late.end()
-	before := effort.Available()
-	if effort.Skip(); effort.Available() != before+effortOfNode {
-		t.Errorf("a node that is skipped leaves %d, want %d", effort.Available()-before, effortOfNode)
-	}
-	effort.stop()
-	if effort.Available() != 0 || !errors.Is(effort.Node().spend(1), errEnded) {
-		t.Error("there is effort after the time is up")
+}
+
+// TestSelectorsThatTakeLongCostTheirTime: they take no steps.
+func TestSelectorsThatTakeLongCostTheirTime(t *testing.T) {
+	slow := exactly("r", "gpu", 1)
+	slow.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
+		Expression: `[0,1,2,3,4,5,6,7,8,9].all(a, [0,1,2,3,4,5,6,7,8,9].all(b, [0,1,2,3,4,5,6,7,8,9].all(c, [0,1,2,3,4,5,6,7,8,9].all(d, a+b+c+d >= 0)))) && false`,
+	}}}
+	allocator, _ := sizes(strings.Repeat("80 ", 30)).allocator(nil)
+	node := NewBudget(2000).Of("q", "j").Node()
+	results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(slow)}, Quota{Accepts: atMost(nil)}, node)
+	if unfinished := new(UnfinishedError); results != nil || !errors.As(err, &unfinished) {
+		t.Errorf("got %v, %v, used %d", results, err, node.Used())
 	}
 }

@@ -94,7 +94,7 @@ func (u *Usage) SetExtended(claim *resourceapi.ResourceClaim, resources map[stri
 }
 
 // IsExtended reports whether the claim says of itself that a scheduler made it for extended resources. Users can write
-// that, too: see [ExtendedNames].
+// that, too, where no admission policy refuses it: see [ExtendedNames].
 func IsExtended(claim *resourceapi.ResourceClaim) bool {
 	return claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] == "true"
 }
@@ -133,7 +133,7 @@ func RequestMappings(pod *corev1.Pod, claim *resourceapi.ResourceClaim) []corev1
 }
 
 func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.ResourceName, extendedPlan) {
-	if !IsExtended(claim) || resourceclaim.IsForPod(pod, claim) != nil || usedByAnother(pod, claim) {
+	if !belongsTo(pod, claim) || usedByAnother(pod, claim) {
 		return nil, extendedPlan{}
 	}
 	var names []corev1.ResourceName
@@ -162,6 +162,16 @@ func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.Resourc
 		}
 	}
 	return nil, extendedPlan{}
+}
+
+// belongsTo reports whether an extended claim that a [ClaimReader] returns is that of the pod. Of a pod that is bound, what users can
+// write does not say so.
+func belongsTo(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
+	if Bound(pod) && !InMemory(claim) {
+		status := pod.Status.ExtendedResourceClaimStatus
+		return (status == nil || status.ResourceClaimName == claim.Name) && resourceclaim.IsReservedForPod(pod, claim)
+	}
+	return IsExtended(claim) && resourceclaim.IsForPod(pod, claim) == nil
 }
 
 func usedByAnother(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {

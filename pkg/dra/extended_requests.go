@@ -170,12 +170,12 @@ func extendedNeeds(spec *corev1.PodSpec, name corev1.ResourceName) (lasting, pas
 
 func deviceCount(quantity resource.Quantity) (int64, error) {
 	count := quantity.Value()
-	switch whole := resource.NewQuantity(count, resource.DecimalSI).Cmp(quantity) == 0; {
+	switch {
 	case quantity.Sign() < 0:
 		return 0, errors.New("a number of devices is not negative: request a whole number")
-	case quantity.CmpInt64(resourceapi.AllocationResultsMaxSize) > 0:
+	case quantity.AsApproximateFloat64() > resourceapi.AllocationResultsMaxSize: // to compare 1e999999999 exactly takes minutes
 		return 0, fmt.Errorf("one ResourceClaim holds at most %d devices: request fewer", resourceapi.AllocationResultsMaxSize)
-	case !whole:
+	case resource.NewQuantity(count, resource.DecimalSI).Cmp(quantity) != 0:
 		return 0, errors.New("devices are not divided: request a whole number")
 	}
 	return count, nil

@@ -101,8 +101,7 @@ func (s *freeDevices) open(ctx context.Context) (structured.Allocator, error) {
 		marked[i] = &copied
 	}
 	var err error
-	a := s.allocator
-	s.solver, err = structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, marked, a.celCache)
+	s.solver, err = s.allocator.open(ctx, marked)
 	return s.solver, err
 }
 

@@ -48,16 +48,19 @@ type Choice struct {
 // requests, those of the last request first, each in its order of preference.
 //
 // The result is nil if nothing is both available and accepted. An UnfinishedError means that not everything was tried, because
-// the effort or the context ended. Any other error means that the claims cannot be allocated on this node
-// whichever devices are free.
+// the effort ended. Any other error means that the claims cannot be allocated on this node whichever devices are free.
 func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim, quota Quota, effort *NodeEffort,
 ) ([]resourceapi.AllocationResult, error) {
 	reachable := a.catalog.slicesFor(node.Name)
-	if a.short(ctx, reachable, claims) {
-		return nil, nil
-	}
-	effort.begin()
+	effort.begin(countDevices(reachable))
 	defer effort.end()
+	if isSlow(claims) {
+		if effort.reserve() != nil {
+			return nil, effort.unfinished(claims)
+		}
+	} else if short, err := a.short(ctx, reachable, claims, effort); err != nil || short {
+		return nil, err
+	}
 	if sparing := a.sparing(reachable); sparing != nil {
 		if results, err := sparing.pick(ctx, node, reachable, claims, quota, effort); err == nil && results != nil {
 			return results, nil
@@ -70,23 +73,24 @@ func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resou
 func (a *Allocator) pick(ctx context.Context, node *corev1.Node, reachable []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim,
 	quota Quota, effort *NodeEffort,
 ) ([]resourceapi.AllocationResult, error) {
-	solver, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, reachable, a.celCache)
+	solver, err := a.open(ctx, reachable)
 	if err != nil {
 		return nil, err
 	}
-	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort}
+	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort, devices: countDevices(reachable)}
 	results, err := p.from(claims)
-	switch {
-	case ctx.Err() != nil:
-		effort.pod.stop() // on other nodes, it takes as long
-		return nil, &UnfinishedError{Requests: sizeOf(claims), Timeout: true}
-	case errors.Is(err, errEnded):
-		return nil, &UnfinishedError{Requests: sizeOf(claims), Timeout: true}
-	case errors.Is(err, errTooMuch):
-		return nil, &UnfinishedError{Requests: sizeOf(claims)}
-	default:
-		return results, err
+	if errors.Is(err, errTooMuch) {
+		return nil, effort.unfinished(claims)
 	}
+	return results, err
+}
+
+func countDevices(slices []*resourceapi.ResourceSlice) int {
+	n := 0
+	for _, slice := range slices {
+		n += len(slice.Spec.Devices)
+	}
+	return n
 }
 
 // picking is one search, on one node.
@@ -98,13 +102,15 @@ type picking struct {
 	node      *corev1.Node
 	quota     Quota
 	effort    *NodeEffort
+	// devices is how many the node can reach.
+	devices int
 	// free is nil until other devices must be tried.
 	free *freeDevices
 }
 
 // ask asks Kubernetes' algorithm for devices. The result is nil if there are none.
 func (p *picking) ask(solver structured.Allocator, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
-	if err := p.effort.spend(effortOf(claims)); err != nil {
+	if err := p.effort.spend(effortOf(claims, p.devices)); err != nil {
 		return nil, err
 	}
 	results, err := p.allocate(solver, claims)
@@ -114,7 +120,7 @@ func (p *picking) ask(solver structured.Allocator, claims []*resourceapi.Resourc
 	return results, nil
 }
 
-// allocate keeps a panic of the algorithm to these claims. In v0.34.1 with consumable capacity, it panics for a request that
+// allocate keeps a panic of the algorithm to these claims. In v0.34.10 with consumable capacity, it panics for a request that
 // gets devices of several slices, if the last of these has fewer devices than the request.
 func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.ResourceClaim) (results []resourceapi.AllocationResult, err error) {
 	defer func() {
@@ -122,7 +128,13 @@ func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.Re
 			results, err = nil, fmt.Errorf("the allocator of Kubernetes cannot allocate devices on node %s: %v", p.node.Name, failure)
 		}
 	}()
-	return solver.Allocate(p.ctx, p.node, claims)
+	counted, done := newSteps(p.ctx, p.effort, claims, p.devices)
+	defer done()
+	results, err = solver.Allocate(counted, p.node, claims)
+	if counted.end() {
+		return nil, errTooMuch
+	}
+	return results, err
 }
 
 // from picks devices for claims. If the result is not accepted, it tries other devices for the alternatives that were

@@ -4,10 +4,12 @@ package dra
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
@@ -18,9 +20,13 @@ type ClaimReader interface {
 	Claim(namespace, name string) (*resourceapi.ResourceClaim, error)
 	// ClaimTemplate returns a template from which claims are created.
 	ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error)
-	// ExtendedClaim returns the extended claim of a pod, nil if there is none. One that this scheduler is about to create
-	// is included.
+	// ExtendedClaim returns the claim that a scheduler made for the extended resources of a pod (KEP-5004), nil if there is none.
+	// One that this scheduler is about to create is included. Of a pod that is bound, only pod.status.extendedResourceClaimStatus
+	// says which claim that is, because users can write the annotation and the owner of a claim.
 	ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim
+	// LostClaims returns the claims that were deleted although a pod, which runs, goes on using their devices: users can remove
+	// the finalizer of a claim.
+	LostClaims(pod types.UID) []*resourceapi.ResourceClaim
 }
 
 // NotCreatedError means that a claim has not been created from its template yet. Kubernetes' controller
@@ -36,8 +42,8 @@ func (e *NotCreatedError) Error() string {
 	return fmt.Sprintf("the ResourceClaim for %s has not been created from ResourceClaimTemplate %s/%s yet", e.PodClaim, e.Namespace, e.Template)
 }
 
-// ClaimOf returns the claim for one entry of pod.spec.resourceClaims. It is nil without an error if the
-// entry needs no claim. An error says why the pod cannot use the claim, or is a [NotCreatedError].
+// ClaimOf returns the claim for one entry of pod.spec.resourceClaims, also if it was deleted while the pod uses it. It is nil without an
+// error if the entry needs no claim. An error says why the pod cannot use the claim, or is a [NotCreatedError].
 func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
 	name, ownedByPod, err := resourceclaim.Name(pod, podClaim)
 	if err != nil {
@@ -45,6 +51,11 @@ func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimRea
 	}
 	if name == nil {
 		return nil, nil
+	}
+	for _, lost := range claims.LostClaims(pod.UID) {
+		if lost.Name == *name {
+			return lost, nil
+		}
 	}
 	claim, err := ClaimNamed(pod.Namespace, *name, claims)
 	if err != nil {
@@ -75,27 +86,6 @@ func TemplateNamed(namespace, name string, claims ClaimReader) (*resourceapi.Res
 		return nil, notFound(err, "ResourceClaimTemplate "+namespace+"/"+name)
 	}
 	return template, nil
-}
-
-// ExtendedClaimOf returns the claim that a scheduler made for the extended resources of a pod (KEP-5004), nil if
-// there is none. The field pod.status.extendedResourceClaimStatus names it; before that is written, its owner does. A claim
-// that the field names and that is gone is none: its devices are free.
-func ExtendedClaimOf(pod *corev1.Pod, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
-	status := pod.Status.ExtendedResourceClaimStatus
-	if status == nil {
-		return claims.ExtendedClaim(pod), nil
-	}
-	claim, err := claims.Claim(pod.Namespace, status.ResourceClaimName)
-	switch {
-	case apierrors.IsNotFound(err):
-		return claims.ExtendedClaim(pod), nil
-	case err != nil:
-		return nil, notFound(err, "ResourceClaim "+pod.Namespace+"/"+status.ResourceClaimName)
-	}
-	if err := resourceclaim.IsForPod(pod, claim); err != nil {
-		return nil, err
-	}
-	return claim, nil
 }
 
 // missingClaim returns the reason why a pod has no claim yet: the template does not exist, or the claim
@@ -156,11 +146,21 @@ func notFound(err error, object string) error {
 	return fmt.Errorf("%s cannot be read: %w", object, err)
 }
 
-// HeldBy reports whether the pod uses the claim's allocation: the claim is allocated, and is reserved for
-// the pod or was created for it.
+// HeldBy reports whether the pod uses the claim's allocation: the claim is allocated, and reserved for the pod. Who owns the
+// claim does not matter, because users can write that.
 func HeldBy(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
-	return claim.Status.Allocation != nil &&
-		(resourceclaim.IsReservedForPod(pod, claim) || resourceclaim.IsForPod(pod, claim) == nil)
+	return claim.Status.Allocation != nil && resourceclaim.IsReservedForPod(pod, claim)
+}
+
+// Bound reports whether a pod was bound. It does not look at the name of the node: upstream writes the node of a pod that it
+// tries into the informer's copy of the pod, and leaves it there when it gives up. A binding, or the kubelet, sets the condition.
+func Bound(pod *corev1.Pod) bool {
+	if pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" {
+		return true
+	}
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue
+	})
 }
 
 // PlaceOf returns the index of the pod in the claim's status.reservedFor, which is in the order of

@@ -34,6 +34,8 @@ func (o objects) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTempla
 	return nil, missing("resourceclaimtemplates", name)
 }
 
+func (o objects) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }
+
 func (o objects) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	for _, c := range o.claims {
 		if IsExtended(c) && metav1.IsControlledBy(c, pod) {
@@ -210,7 +212,7 @@ func TestHeldBy(t *testing.T) {
 		{"not allocated", ownedBy("pod-uid", asked()), false},
 		{"reserved for the pod", reservedFor("pod-uid", given()), true},
 		{"reserved for another pod", reservedFor("stranger", given()), false},
-		{"allocated and created for the pod", ownedBy("pod-uid", given()), true},
+		{"allocated, and owned by the pod, which users can write", ownedBy("pod-uid", given()), false},
 		{"allocated in advance, not reserved", given(), false},
 	} {
 		if got := HeldBy(pod(nil, "=claim"), c.claim); got != c.want {

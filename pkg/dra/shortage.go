@@ -4,6 +4,8 @@ package dra
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
@@ -18,53 +20,70 @@ const countedFrom = 4
 
 // short reports whether too few devices are free for claims, whichever are picked. It may miss that. It leaves to
 // Kubernetes' algorithm all claims and devices for which that may return an error.
-func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim) bool {
-	requests, total := a.countable(claims)
+func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim, effort *NodeEffort) (bool, error) {
+	wants, total := a.countable(claims)
 	if total == 0 {
-		return false
+		return false, nil
 	}
 	free, known := a.free(slices)
 	switch {
 	case !known:
-		return false
+		return false, nil
 	case len(free) == 0:
-		return true
+		return true, nil
 	case total < countedFrom:
-		return false
+		return false, nil
 	}
-	useful := map[*resourceapi.Device]bool{}
-	for _, request := range requests {
-		matching := int64(0)
-		for _, device := range free {
-			matches, err := a.matches(ctx, device, request)
-			if err != nil || matches && ptr.Deref(device.AllowMultipleAllocations, false) {
-				return false
-			}
-			if matches {
-				matching++
-				useful[device.Device] = true
-			}
+	m := assignment{owners: make([]int, len(free))}
+	for i := range m.owners {
+		m.owners[i] = nobody
+	}
+	short, begun := false, time.Now()
+	for i := range wants {
+		suits, certain := a.suitable(ctx, free, &wants[i])
+		if !certain {
+			break
 		}
-		if matching < request.Count {
-			return true
+		if suits == nil {
+			continue // a device that is shared may be enough for all
+		}
+		if short = !m.add(suits, wants[i].count); short {
+			break
 		}
 	}
-	return int64(len(useful)) < total
+	work := m.steps / 100
+	if took := time.Since(begun); took > untimed && iterates(claims) {
+		work = max(work, int(took/timeOfUnit))
+	}
+	if err := effort.exhaust(work); errors.Is(err, errTooMuch) && !short {
+		return false, effort.unfinished(claims)
+	}
+	return short, nil
 }
 
-// countable returns all requests of claims, and how many devices they ask for, which is 0 if that is not certain.
-func (a *Allocator) countable(claims []*resourceapi.ResourceClaim) (requests []*resourceapi.ExactDeviceRequest, total int64) {
+// want is how many devices one request needs at least, and which it may get.
+type want struct {
+	count int64
+	// alternatives are classes with selectors, of which one has to match.
+	alternatives []alternative
+}
+
+type alternative struct {
+	class     string
+	selectors []resourceapi.DeviceSelector
+}
+
+// countable returns what the requests of claims need at least, and how many devices these are, which is 0 if that is not certain. A
+// constraint only makes it more difficult.
+func (a *Allocator) countable(claims []*resourceapi.ResourceClaim) (wants []want, total int64) {
 	for _, claim := range claims {
 		ofClaim := int64(0)
 		for i := range claim.Spec.Devices.Requests {
-			request := claim.Spec.Devices.Requests[i].Exactly
-			if request == nil || request.AllocationMode != resourceapi.DeviceAllocationModeExactCount || ptr.Deref(request.AdminAccess, false) {
+			w, known := a.wantOf(&claim.Spec.Devices.Requests[i])
+			if !known {
 				return nil, 0
 			}
-			if _, found := a.catalog.Class(request.DeviceClassName); !found {
-				return nil, 0
-			}
-			requests, ofClaim = append(requests, request), ofClaim+request.Count
+			wants, ofClaim = append(wants, w), ofClaim+w.count
 		}
 		for i := range claim.Spec.Devices.Constraints {
 			if claim.Spec.Devices.Constraints[i].MatchAttribute == nil {
@@ -76,7 +95,30 @@ func (a *Allocator) countable(claims []*resourceapi.ResourceClaim) (requests []*
 		}
 		total += ofClaim
 	}
-	return requests, total
+	return wants, total
+}
+
+// wantOf returns what a request needs at least. Whichever alternative is picked, it needs as many devices as the one with the least.
+func (a *Allocator) wantOf(request *resourceapi.DeviceRequest) (w want, known bool) {
+	if exactly := request.Exactly; exactly != nil {
+		known = exactly.AllocationMode == resourceapi.DeviceAllocationModeExactCount && !ptr.Deref(exactly.AdminAccess, false)
+		_, found := a.catalog.Class(exactly.DeviceClassName)
+		return want{exactly.Count, []alternative{{exactly.DeviceClassName, exactly.Selectors}}}, known && found
+	}
+	if len(request.FirstAvailable) == 0 || !a.features.PrioritizedList {
+		return w, false
+	}
+	for i := range request.FirstAvailable {
+		one := &request.FirstAvailable[i]
+		if _, found := a.catalog.Class(one.DeviceClassName); !found || one.AllocationMode != resourceapi.DeviceAllocationModeExactCount {
+			return w, false
+		}
+		if i == 0 || one.Count < w.count {
+			w.count = one.Count
+		}
+		w.alternatives = append(w.alternatives, alternative{one.DeviceClassName, one.Selectors})
+	}
+	return w, true
 }
 
 // unused is a device that is not in use.
@@ -107,13 +149,35 @@ func (a *Allocator) free(slices []*resourceapi.ResourceSlice) ([]unused, bool) {
 	return free, true
 }
 
-// matches reports whether a device matches a request and its class.
-func (a *Allocator) matches(ctx context.Context, device unused, request *resourceapi.ExactDeviceRequest) (bool, error) {
-	matches, err := a.ofClass(ctx, device, request.DeviceClassName)
+// suitable lists the devices that a request may get. It is nil if one of them can be shared, and not certain if a selector fails.
+func (a *Allocator) suitable(ctx context.Context, free []unused, w *want) (suits []int, certain bool) {
+	suits = []int{}
+	for i, device := range free {
+		for _, one := range w.alternatives {
+			matches, err := a.matches(ctx, device, one)
+			if err != nil {
+				return nil, false
+			}
+			if !matches {
+				continue
+			}
+			if ptr.Deref(device.AllowMultipleAllocations, false) {
+				return nil, true
+			}
+			suits = append(suits, i)
+			break
+		}
+	}
+	return suits, true
+}
+
+// matches reports whether a device matches a class and selectors.
+func (a *Allocator) matches(ctx context.Context, device unused, one alternative) (bool, error) {
+	matches, err := a.ofClass(ctx, device, one.class)
 	if err != nil || !matches {
 		return false, err
 	}
-	return a.selects(ctx, device, request.Selectors)
+	return a.selects(ctx, device, one.selectors)
 }
 
 // membership is a question that a catalog answers once: whether a device matches a class.

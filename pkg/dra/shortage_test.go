@@ -3,11 +3,12 @@
 package dra
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
@@ -44,32 +45,108 @@ func TestAMissingDeviceEndsTheSearchBeforeItBegins(t *testing.T) {
 		{"the class does not exist, which is an error", stock(map[string]int{"gpu": 8}), 8, []resourceapi.DeviceRequest{exactly("r", "tpu", 1)}, false},
 	} {
 		c.allocator.use("gpu", c.used)
-		if got := c.allocator.short(t.Context(), c.allocator.catalog.slicesFor("n1"), []*resourceapi.ResourceClaim{claim(c.requests...)}); got != c.want {
+		if got := c.allocator.isShort(t, claim(c.requests...)); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
 }
 
-// TestNothingIsMissedThatTheAlgorithmFinds compares with Kubernetes' algorithm for few devices.
+func (a *Allocator) isShort(t *testing.T, claims ...*resourceapi.ResourceClaim) bool {
+	t.Helper()
+	short, err := a.short(t.Context(), a.catalog.slicesFor("n1"), claims, Alone().Node())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return short
+}
+
+// models selects devices of the class any by their model.
+func models(request resourceapi.DeviceRequest, models ...string) resourceapi.DeviceRequest {
+	request.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
+		Expression: fmt.Sprintf(`device.attributes["driver"].model in ["%s"]`, strings.Join(models, `", "`)),
+	}}}
+	return request
+}
+
+// TestNothingIsMissedThatTheAlgorithmFinds compares with Kubernetes' algorithm for few devices. Without constraints, and if each
+// alternative needs one device, nothing is left for it to find out.
 func TestNothingIsMissedThatTheAlgorithmFinds(t *testing.T) {
-	for seed := range uint64(300) {
+	shorts, either := 0, [][]string{{"a"}, {"b"}, {"a", "b"}, {"b", "c"}}
+	for seed := range uint64(600) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		a := stock(map[string]int{"a": random.IntN(5), "b": random.IntN(5)})
+		a := stock(map[string]int{"a": random.IntN(4), "b": random.IntN(4), "c": random.IntN(3)})
+		a.catalog.classes["any"] = class("any")
 		a.use("a", random.IntN(3))
 		a.use("b", random.IntN(3))
+		exact := true
+		request := func(name string, most int64) resourceapi.DeviceRequest {
+			one := func(name string, count int64) resourceapi.DeviceRequest {
+				return models(exactly(name, "any", count), either[random.IntN(len(either))]...)
+			}
+			if count := 1 + random.Int64N(most); random.IntN(3) > 0 {
+				return one(name, count)
+			}
+			first, second := 1+random.Int64N(2), 1+random.Int64N(2)
+			exact = exact && first == 1 && second == 1
+			return firstAvailable(name, one("x", first), one("y", second))
+		}
 		var claims []*resourceapi.ResourceClaim
 		for range 1 + random.IntN(2) {
-			claims = append(claims, claim(exactly("r", []string{"a", "b"}[random.IntN(2)], 1+random.Int64N(4)), exactly("s", []string{"a", "b"}[random.IntN(2)], 1+random.Int64N(2))))
+			claims = append(claims, claim(request("r", 3), request("s", 2), request("t", 1)))
 		}
-		if !a.short(t.Context(), a.catalog.slicesFor("n1"), claims) {
-			continue
+		_, total := a.countable(claims)
+		short := a.isShort(t, claims...)
+		if short {
+			shorts++
 		}
 		solver, err := structured.NewAllocator(t.Context(), a.features, a.taken, classes{a.catalog}, a.catalog.slicesFor("n1"), a.celCache)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, err := solver.Allocate(t.Context(), &corev1.Node{}, claims); err != nil || len(found) > 0 {
+		found, err := solver.Allocate(t.Context(), onNode("n1"), claims)
+		if err != nil || short && len(found) > 0 {
 			t.Errorf("seed %d: the algorithm finds %v, error %v", seed, found, err)
 		}
+		if exact && total >= countedFrom && !short && len(found) == 0 {
+			t.Errorf("seed %d: the algorithm finds nothing, which is not noticed", seed)
+		}
+	}
+	if shorts < 100 {
+		t.Errorf("devices are missing in %d cases", shorts)
+	}
+}
+
+// counting counts how often it is asked whether it has ended, which Kubernetes' algorithm does for each step.
+type counting struct {
+	context.Context
+	steps int
+}
+
+func (c *counting) Err() error {
+	c.steps++
+	return c.Context.Err()
+}
+
+// TestRequestsThatContendForADeviceAreRefusedAtOnce: eight requests, of which two can only be met by the same device. Kubernetes' algorithm
+// takes 58,000 steps to find that out.
+func TestRequestsThatContendForADeviceAreRefusedAtOnce(t *testing.T) {
+	a := stock(map[string]int{"a": 7, "b": 1})
+	a.catalog.classes["any"] = class("any")
+	var requests []resourceapi.DeviceRequest
+	for i := range 8 {
+		request := exactly(fmt.Sprint("r", i), "any", 1)
+		if i >= 6 {
+			request = models(request, "b")
+		}
+		requests = append(requests, request)
+	}
+	ctx := &counting{Context: t.Context()}
+	results, err := a.Pick(ctx, onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: atMost(nil)}, Alone().Node())
+	if results != nil || err != nil || ctx.steps > 100 {
+		t.Errorf("got %v, %v after %d steps", results, err, ctx.steps)
+	}
+	requests[7] = models(exactly("r7", "any", 1), "a", "b")
+	if results, err = a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: atMost(nil)}, Alone().Node()); results == nil || err != nil {
+		t.Errorf("got %v, %v although there is a way", results, err)
 	}
 }

@@ -101,15 +101,21 @@ func (a *Allocator) isTainted(device *resourceapi.Device) bool {
 // remaining has what is left of the counters of each set of a slice.
 type remaining map[string]map[string]resource.Quantity
 
-// countersLeft returns what the devices that are in use leave of the counters of a slice.
-func (a *Allocator) countersLeft(slice *resourceapi.ResourceSlice) remaining {
-	left := remaining{}
+// countersOf returns the counters of a slice of which nothing is consumed.
+func countersOf(slice *resourceapi.ResourceSlice) remaining {
+	all := remaining{}
 	for _, set := range slice.Spec.SharedCounters {
-		left[set.Name] = map[string]resource.Quantity{}
+		all[set.Name] = map[string]resource.Quantity{}
 		for name, counter := range set.Counters {
-			left[set.Name][name] = counter.Value.DeepCopy()
+			all[set.Name][name] = counter.Value.DeepCopy()
 		}
 	}
+	return all
+}
+
+// countersLeft returns what the devices that are in use leave of the counters of a slice.
+func (a *Allocator) countersLeft(slice *resourceapi.ResourceSlice) remaining {
+	left := countersOf(slice)
 	for i := range slice.Spec.Devices {
 		device := &slice.Spec.Devices[i]
 		id := structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, device.Name)

@@ -117,6 +117,9 @@ func (u *Usage) add(request *resourceapi.DeviceRequest) error {
 func (u *Usage) ofClass(class string, mode resourceapi.DeviceAllocationMode, count int64, capacity *resourceapi.CapacityRequirements) (Devices, error) {
 	devices := Devices{Class: class, Count: count}
 	if capacity != nil {
+		if err := checkCapacity(capacity.Requests); err != nil {
+			return Devices{}, err
+		}
 		devices.Capacity = capacity.Requests
 	}
 	switch {

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package allocation
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/record"
+)
+
+// lost has the claims that were deleted although pods go on using their devices: whoever may change a claim can remove its
+// finalizer. The devices stay taken, and charged, until these pods have ended. After a restart, the records of the pods say which claims
+// they use. Several goroutines may use it.
+type lost struct {
+	mu     sync.Mutex
+	claims map[types.UID]*resourceapi.ResourceClaim
+	// existing looks claims up by their UID.
+	existing cache.Indexer
+	pods     corelisters.PodLister
+	versions *versions
+}
+
+// byUID is the index of claims by their UID.
+const byUID = "uid"
+
+func uidOf(object any) ([]string, error) {
+	if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+		return []string{string(claim.UID)}, nil
+	}
+	return nil, nil
+}
+
+// handler follows the events of claims.
+func (l *lost) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(now any) { l.exists(now) },
+		UpdateFunc: func(before, now any) {
+			was, ok := before.(*resourceapi.ResourceClaim)
+			is, _ := now.(*resourceapi.ResourceClaim)
+			if ok && is != nil && was.UID != is.UID {
+				l.deleted(was) // and created again
+			}
+			l.exists(now)
+		},
+		DeleteFunc: func(before any) {
+			if claim, ok := before.(*resourceapi.ResourceClaim); ok {
+				l.deleted(claim)
+			}
+		},
+	}
+}
+
+// watchPods follows the events of pods: those that are bound say which claims they use, and those that end use none.
+func (l *lost) watchPods(pods coreinformers.PodInformer) (cache.ResourceEventHandlerRegistration, error) {
+	return pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) { l.recorded(object.(*corev1.Pod)) },
+		UpdateFunc: func(before, after any) {
+			was, is := before.(*corev1.Pod), after.(*corev1.Pod)
+			if Finished(is) || was.UID != is.UID {
+				l.ended(was.UID)
+			}
+			if !dra.Bound(was) || was.UID != is.UID {
+				l.recorded(is) // its claims may have been deleted before the watch told that it is bound
+			}
+		},
+		DeleteFunc: func(object any) {
+			if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = unknown.Obj
+			}
+			if pod, ok := object.(*corev1.Pod); ok {
+				l.ended(pod.UID)
+			}
+		},
+	})
+}
+
+// deleted notes that a claim was deleted. The pods are looked up under the lock: a pod that ends meanwhile waits for it in ended.
+func (l *lost) deleted(claim *resourceapi.ResourceClaim) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if claim.Status.Allocation == nil {
+		return
+	}
+	kept := *claim
+	kept.Status.ReservedFor = slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(user resourceapi.ResourceClaimConsumerReference) bool {
+		pod, err := l.pods.Pods(claim.Namespace).Get(user.Name)
+		return err != nil || pod.UID != user.UID || !dra.Bound(pod) || Finished(pod)
+	})
+	if len(kept.Status.ReservedFor) > 0 {
+		l.put(&kept)
+	}
+}
+
+// recorded notes the claims that a pod uses by its record, and that do not exist.
+func (l *lost) recorded(pod *corev1.Pod) {
+	claims := record.ClaimsOf(pod)
+	if len(claims) == 0 || !dra.Bound(pod) || Finished(pod) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, claim := range claims {
+		if same, err := l.existing.ByIndex(byUID, string(claim.UID)); err != nil || len(same) > 0 {
+			continue
+		}
+		if known := l.claims[claim.UID]; known != nil {
+			claim.Status.ReservedFor = append(slices.Clone(known.Status.ReservedFor), claim.Status.ReservedFor...)
+		}
+		l.put(claim)
+	}
+}
+
+// exists notes that a claim exists: that it seemed lost was the delay of a watch.
+func (l *lost) exists(object any) {
+	if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.drop(claim.UID)
+	}
+}
+
+// ended notes that a pod uses no devices any more.
+func (l *lost) ended(pod types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for uid, claim := range l.claims {
+		left := *claim
+		left.Status.ReservedFor = slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID == pod })
+		switch len(left.Status.ReservedFor) {
+		case len(claim.Status.ReservedFor):
+		case 0:
+			l.drop(uid)
+		default:
+			l.claims[uid] = &left
+		}
+	}
+}
+
+func (l *lost) put(claim *resourceapi.ResourceClaim) {
+	if l.claims == nil {
+		l.claims = map[types.UID]*resourceapi.ResourceClaim{}
+	}
+	l.claims[claim.UID] = claim
+	l.versions.changed(claim.Status.Allocation)
+}
+
+func (l *lost) drop(uid types.UID) {
+	if claim := l.claims[uid]; claim != nil {
+		delete(l.claims, uid)
+		l.versions.changed(claim.Status.Allocation)
+	}
+}
+
+// all returns the claims that are lost.
+func (l *lost) all() []*resourceapi.ResourceClaim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*resourceapi.ResourceClaim
+	for _, claim := range l.claims {
+		all = append(all, claim)
+	}
+	return all
+}
+
+// of returns the claims that a pod has lost.
+func (l *lost) of(pod types.UID) []*resourceapi.ResourceClaim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*resourceapi.ResourceClaim
+	for _, claim := range l.claims {
+		if slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID == pod }) {
+			all = append(all, claim)
+		}
+	}
+	return all
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demand
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/devicequota/devicequota/pkg/demand/requests"
+)
+
+// completed returns what a pod requests, given what Volcano says of it. Volcano counts neither what a pod requests as a whole, nor
+// quantities of any size. The error says that a request cannot be counted: then, the pod counts as it does for Volcano and the kubelet.
+func completed(values Values, pod *corev1.Pod) (Values, error) {
+	if err := requests.CheckPod(&pod.Spec); err != nil {
+		return values, err
+	}
+	if !requests.MoreThanContainers(pod) {
+		return values, nil
+	}
+	values.Scalars = maps.Clone(values.Scalars)
+	for name, quantity := range requests.Beside(pod) {
+		switch value := requests.Value(name, quantity); name {
+		case corev1.ResourceCPU:
+			values.MilliCPU = value
+		case corev1.ResourceMemory:
+			values.Memory = value
+		default:
+			if values.Scalars == nil {
+				values.Scalars = map[corev1.ResourceName]float64{}
+			}
+			values.Scalars[name] = value
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quota
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Root is the queue above all others. Volcano creates it.
+const Root = "root"
+
+// Parent returns the queue above a queue, whose spec.parent may be empty. It is empty for root.
+func Parent(queue, parent string) string {
+	if queue == Root {
+		return ""
+	}
+	return cmp.Or(parent, Root)
+}
+
+// Arrange arranges queues as a tree, or as a forest of queues without parents. If root is missing, because somebody has deleted it, top
+// stands in for it: all other queues are its descendants and go on without it. Misplaced says why queues have no place in the tree. It
+// is nil if all have one.
+func Arrange(specs []ledger.QueueSpec, hierarchy bool, top ledger.QueueSpec) (arranged []ledger.QueueSpec, misplaced map[string]string) {
+	if !slices.ContainsFunc(specs, func(s ledger.QueueSpec) bool { return s.Name == Root }) {
+		top.Name = Root
+		specs = append(specs, top)
+	}
+	for _, queue := range ledger.Misplaced(specs) {
+		if misplaced == nil {
+			misplaced = map[string]string{}
+		}
+		misplaced[queue.Queue] = queue.Reason
+	}
+	if !hierarchy {
+		for i := range specs {
+			specs[i].Parent = ""
+		}
+	}
+	return specs, misplaced
+}
