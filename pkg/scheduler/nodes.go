@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
+	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
@@ -40,9 +41,20 @@ func newNodes(cache *schedulercache.SchedulerCache) (*nodes, error) {
 // transform shows the current offers on a node that the informer delivers.
 func (n *nodes) transform(object any) (any, error) {
 	if node, known := object.(*corev1.Node); known {
-		return dra.ShowOffers(node, n.current.Load()), nil
+		return dra.ShowOffers(bounded(node), n.current.Load()), nil
 	}
 	return object, nil
+}
+
+// bounded returns a node that offers no more than can be counted. Volcano takes 8Ei cores for -1, so that one such node would take what other
+// nodes add to the cluster.
+func bounded(node *corev1.Node) *corev1.Node {
+	if requests.Check(node.Status.Allocatable) == nil && requests.Check(node.Status.Capacity) == nil {
+		return node
+	}
+	copied := *node
+	copied.Status.Allocatable, copied.Status.Capacity = requests.Bounded(node.Status.Allocatable), requests.Bounded(node.Status.Capacity)
+	return &copied
 }
 
 // show shows offers on the nodes of the cache. Nodes that have not changed since the last call cost nothing as long as the offers are the

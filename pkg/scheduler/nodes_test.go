@@ -121,6 +121,28 @@ func TestTheCachesNodesListWhatDRAOffersThem(t *testing.T) {
 	}
 }
 
+// Volcano takes 8Ei cores for -1, and other such quantities for anything.
+func TestANodeThatOffersMoreThanCanBeCountedOffersTheMostThatCan(t *testing.T) {
+	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
+	if _, err := newNodes(cache); err != nil {
+		t.Fatal(err)
+	}
+	cache.Run(t.Context().Done())
+	eventually(t, "nodes are not watched", func() bool { return watched(cache.Client().(*fake.Clientset), "nodes") })
+	const most, milli = 1 << 53, 1000
+	for i, quantity := range []string{"4Ei", "8Ei", "99999999999999999999", "1e30", "1e999999999"} {
+		node := newNode(fmt.Sprint("n", i))
+		node.Status.Allocatable["cpu"], node.Status.Allocatable["memory"], node.Status.Allocatable[gpu] = resource.MustParse(quantity), resource.MustParse(quantity), resource.MustParse(quantity)
+		if _, err := cache.Client().CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the cache lacks a node", func() bool { return gpusOf(cache, node.Name) >= 0 })
+		if idle := cache.Snapshot().Nodes[node.Name].Idle; idle.MilliCPU != most*milli || idle.Memory != most || idle.ScalarResources[gpu] != most*milli {
+			t.Errorf("%s: %v is idle", quantity, idle)
+		}
+	}
+}
+
 // Without what is in use, Volcano leaves a pod that is being bound out of the next session, with its cpu.
 func TestAPodThatIsBeingBoundKeepsItsPlaceWhenDevicesDisappear(t *testing.T) {
 	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")

@@ -27,6 +27,7 @@ import (
 type Scheduler struct {
 	cache         *schedulercache.SchedulerCache
 	nodes         *nodes
+	pods          *pods
 	offers        func([]conf.Tier) *dra.Offers
 	beforeClose   func(*framework.Session)
 	configuration *configurationFile
@@ -51,11 +52,16 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 	if !known {
 		return nil, fmt.Errorf("the scheduler's cache is a %T, which cannot show what DRA offers", made)
 	}
+	cache.Evictor = &evictor{client: cache.Client(), recorder: cache.Recorder, longest: func() time.Duration { return file.get().longestEnd() }}
 	shown, err := newNodes(cache)
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{cache: cache, nodes: shown, offers: given.Offers, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
+	counted, err := newPods(cache)
+	if err != nil {
+		return nil, err
+	}
+	return &Scheduler{cache: cache, nodes: shown, pods: counted, offers: given.Offers, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
 }
 
 // Run starts the scheduler. It returns when the cache has been filled. Sessions end when ctx does.
@@ -88,7 +94,7 @@ func (s *Scheduler) RunOnce(context.Context) {
 	}
 	s.nodes.show(s.offers(c.tiers))
 
-	session := framework.OpenSession(s.cache, c.tiers, c.configurations)
+	session := framework.OpenSession(s.pods, c.tiers, c.configurations)
 	defer func() {
 		framework.CloseSession(session)
 		metrics.UpdateE2eDuration(metrics.Duration(start))

@@ -40,12 +40,12 @@ func (a *action) Execute(ssn *framework.Session) {
 		a.Action.Execute(ssn)
 		return
 	}
-	p.keepFreed()
+	p.nominations.Keep()
 	if a.rule == "" {
 		a.Action.Execute(ssn)
 		return
 	}
-	p.evictFor(a.rule)
+	p.elastic.EvictFor(a.rule)
 	p.evicting = true
 	defer func() { p.evicting = false }()
 	a.Action.Execute(ssn)

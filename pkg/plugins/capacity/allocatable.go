@@ -2,12 +2,16 @@
 
 package capacity
 
-import "volcano.sh/volcano/pkg/scheduler/api"
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
+)
 
 // allocatable is Volcano's AllocatableFn: may the queue take the pod in addition to what it has?
 func (p *plugin) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
-	if refusal := p.refusePod(p.snapshot.Ledger, queue, task); refusal != nil {
-		if p.solves != nil && p.solves.Checking() {
+	if refusal := p.checks.Pod(p.snapshot.Ledger, queue, task); refusal != nil {
+		if p.elastic.Scope() == placement.OutdatedOnly {
 			return false
 		}
 		p.cache.report.RefusePod(p.jobOf(task), task, refusal)

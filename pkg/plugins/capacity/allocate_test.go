@@ -3,6 +3,7 @@
 package capacity
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestGangGetsItsDevicesOrNone(t *testing.T) {
 			if got := devicesOfQueue(p, "q"); got != ledger.Units(c.charged) {
 				t.Errorf("%s devices are charged, want %d", got, c.charged)
 			}
-			p.unreserveUnbound()
+			p.placements.UnreserveUnbound()
 			claim, err := (devices.ClaimReader{Cache: p.cache.devices}).Claim("ns", "a-gpus")
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +127,7 @@ func TestPodWithoutReservationIsNotBound(t *testing.T) {
 		event := &framework.Event{Task: task}
 		p.allocate(event)
 		context := ssn.CreateBindContext(task)
-		err := p.preBinder().PreBind(t.Context(), context)
+		err := p.binder().PreBind(t.Context(), context)
 		if name == "first" && (event.Err != nil || err != nil) {
 			t.Errorf("first: %v, %v", event.Err, err)
 		}
@@ -247,7 +248,7 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	bind := ssn.CreateBindContext(taskOf(ssn, "first"))
-	if err := p.preBinder().PreBind(t.Context(), bind); err != nil {
+	if err := p.binder().PreBind(t.Context(), bind); err != nil {
 		t.Fatal(err)
 	}
 	if err := two.Allocate(taskOf(ssn, "second"), ssn.Nodes["n1"]); err != nil {
@@ -256,5 +257,26 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 	two.Discard()
 	if err := attempt("third"); err == nil {
 		t.Error("a device that is allocated is handed out again")
+	}
+}
+
+// TestAPodWhoseAnnotationsLeaveNoRoomForTheRecordOfItsClaimsIsNotBound: nobody could write its status any more.
+func TestAPodWhoseAnnotationsLeaveNoRoomForTheRecordOfItsClaimsIsNotBound(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
+	s.withDevices(nil)
+	pod := s.claimed(1, newPod("p", "", cpu(1)))
+	pod.Annotations["note"] = strings.Repeat("x", 256<<10-len("note")-50)
+	s.job("j", "q", inqueue, nil, pod)
+	ssn := s.open(t)
+	task := taskOf(ssn, "p")
+	if err := cmp.Or(ssn.PrePredicateFn(task), ssn.PredicateFn(task, ssn.Nodes["n1"])); err != nil {
+		t.Fatal(err)
+	}
+	if err := framework.NewStatement(ssn).Allocate(task, ssn.Nodes["n1"]); err != nil {
+		t.Fatal(err)
+	}
+	err := pluginOf(ssn).binder().PreBind(t.Context(), ssn.CreateBindContext(task))
+	if err == nil || !strings.Contains(err.Error(), "the annotations of pod ns/p leave no room for the record of its claims: shorten them") {
+		t.Error(err)
 	}
 }

@@ -24,6 +24,9 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/extended"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
@@ -51,8 +54,8 @@ type cache struct {
 	// has no REST configuration: then there are no such quotas.
 	quotas *quotas.Cache
 	jobs   batchlisters.JobLister
-	// stranded finds the PodGroups whose queue does not exist. It is nil if PodGroups are not read.
-	stranded *strandedIndex
+	// withoutQueue finds the PodGroups whose queue does not exist. It is nil if PodGroups are not read.
+	withoutQueue *snapshot.WithoutQueue
 	// nodes and priorityClasses read the scheduler's own informers.
 	nodes           corelisters.NodeLister
 	priorityClasses schedulinglistersv1.PriorityClassLister
@@ -65,7 +68,8 @@ type cache struct {
 	// devices is nil until a session allocates devices.
 	devices *devices.Cache
 	report  *report.Reporter
-	offered offered
+	// offers are what nodes are offered by DRA as extended resources.
+	offers extended.Offers
 	// publisher hands what sessions know to those who ask.
 	publisher *visibility.Publisher
 
@@ -73,10 +77,10 @@ type cache struct {
 	arguments settings.Settings
 	// opened is the plugin of the session that is open, nil if none is.
 	opened *plugin
-	// hopeless has the jobs for which nobody can be evicted.
-	hopeless hopeless
-	// reservations has for which pods something is kept that others were evicted for.
-	reservations reservations
+	// elastic has the jobs for which nobody can be evicted.
+	elastic *elastic.Cache
+	// nominations has for which pods something is kept that others were evicted for.
+	nominations *nomination.Cache
 	// session and name are the last session and the name under which the plugin joined it.
 	session types.UID
 	name    string
@@ -88,7 +92,7 @@ func newCache(ctx context.Context, clock clock.WithTicker) *cache {
 	fleet := cards.NewCache()
 	return &cache{
 		publisher: visibility.New(clock), usage: usage.NewRecorder(clock),
-		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, reservations: newReservations(), hopeless: newHopeless(), snapshots: snapshot.NewCache(&fleet.Fleet),
+		ctx: ctx, clock: clock, informers: readiness.NewInformers(clock), cards: fleet, nominations: nomination.NewCache(), elastic: elastic.NewCache(), snapshots: snapshot.NewCache(&fleet.Fleet),
 	}
 }
 
@@ -106,7 +110,7 @@ func (c *cache) use(args settings.Settings) {
 	if !reflect.DeepEqual(args, c.arguments) {
 		c.arguments = args
 		c.snapshots.Reset()
-		clear(c.hopeless.answers)
+		c.elastic.Clear()
 	}
 }
 
@@ -124,7 +128,7 @@ func (c *cache) start(ssn *framework.Session) {
 		c.cards.Start(factory.Core().V1().Nodes())
 		c.snapshots.WatchPods(factory.Core().V1().Pods())
 		c.usage.WatchPods(factory.Core().V1().Pods().Informer())
-		c.offered.wanted.watchPods(factory.Core().V1().Pods().Informer())
+		c.offers.Wanted.WatchPods(factory.Core().V1().Pods().Informer())
 	})
 }
 
@@ -180,12 +184,12 @@ func (c *cache) startVolcano(ssn *framework.Session) {
 	}
 	factory := vcinformers.NewSharedInformerFactory(ssn.VCClient(), 0)
 	c.jobs = factory.Batch().V1alpha1().Jobs().Lister()
-	c.offered.wanted.watchPodGroups(factory.Scheduling().V1beta1().PodGroups().Informer())
-	stranded, err := newStrandedIndex(factory.Scheduling().V1beta1().PodGroups().Informer(), ssn.InformerFactory().Core().V1().Pods().Informer())
+	c.offers.Wanted.WatchPodGroups(factory.Scheduling().V1beta1().PodGroups().Informer())
+	withoutQueue, err := snapshot.NewWithoutQueue(factory.Scheduling().V1beta1().PodGroups().Informer(), ssn.InformerFactory().Core().V1().Pods().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Failed to index PodGroups, nobody is told that a queue is missing")
 	}
-	c.stranded = stranded
+	c.withoutQueue = withoutQueue
 	factory.Start(c.ctx.Done())
 	c.onStop(factory.Shutdown)
 }

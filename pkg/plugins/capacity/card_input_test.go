@@ -61,8 +61,8 @@ func TestStartWaitsForPodsThatHoldCards(t *testing.T) {
 
 // lookAgain finds out again whether devices and cards can be allocated.
 func (p *plugin) lookAgain() {
-	p.devicesNotReady, p.cardsNotReady = nil, nil
-	p.checkReadiness(p.devices != nil, p.devicesCache())
+	p.checks.DevicesNotReady, p.checks.CardsNotReady = nil, nil
+	p.checkReadiness(p.devices != nil, p.binder().Devices)
 }
 
 func TestArguments(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -142,4 +143,8 @@ func TestPodsThatMakeNoSenseReserveNothing(t *testing.T) {
 			t.Errorf("beside pods that name %s: %s, the other job is %s", names, got, phaseOf(ssn, "pending"))
 		}
 	}
+}
+
+func phaseOf(ssn *framework.Session, job string) string {
+	return string(ssn.Jobs[api.JobID("ns/"+job)].PodGroup.Status.Phase)
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
@@ -63,12 +64,15 @@ func largeCluster(b *testing.B) (*fixture, *schedulercache.SchedulerCache, *jump
 }
 
 // filled is Volcano's cache with the objects of the fixture. Its API server has the claims only.
-func (s *fixture) filled(b *testing.B) *schedulercache.SchedulerCache {
-	scheduler := schedulercache.NewCustomMockSchedulerCache("benchmark", util.NewFakeBinder(0), util.NewFakeEvictor(0), &util.FakeStatusUpdater{}, nil, &counter{})
+func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
+	scheduler := schedulercache.NewCustomMockSchedulerCache("benchmark", util.NewFakeBinder(0), util.NewFakeEvictor(0), &util.FakeStatusUpdater{}, nil, &record.FakeRecorder{})
 	for _, claim := range s.ResourceClaims {
 		if _, err := scheduler.Client().ResourceV1().ResourceClaims(claim.Namespace).Create(b.Context(), claim, metav1.CreateOptions{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+	if len(s.ResourceSlices) > 0 {
+		s.publishDevices(b, scheduler)
 	}
 	scheduler.Run(b.Context().Done())
 	for _, node := range s.Nodes {
@@ -143,7 +147,7 @@ func BenchmarkExplain(b *testing.B) {
 	defer framework.CloseSession(ssn)
 	b.ReportAllocs()
 	for b.Loop() {
-		if told, err := p.answer(&visibility.Question{Kind: "Pod", Namespace: "ns", Name: "late"}); err != nil || told.Cause == nil {
+		if told, err := p.explainer().Answer(&visibility.Question{Kind: "Pod", Namespace: "ns", Name: "late"}); err != nil || told.Cause == nil {
 			b.Fatal(told, err)
 		}
 	}

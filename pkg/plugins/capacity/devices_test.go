@@ -246,8 +246,8 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 	p := pluginOf(ssn)
 	clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))
 	p.cache.snapshots.StartCatchUp(clock)
-	if p.lookAgain(); p.devicesNotReady == nil || ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
-		t.Errorf("devices are allocated while pod stranger is unknown; not ready: %v", p.devicesNotReady)
+	if p.lookAgain(); p.checks.DevicesNotReady == nil || ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
+		t.Errorf("devices are allocated while pod stranger is unknown; not ready: %v", p.checks.DevicesNotReady)
 	}
 	for job, want := range map[api.JobID]bool{"ns/late": false, "ns/plain": true, "ns/unlimited": true} {
 		if got := ssn.JobEnqueueable(ssn.Jobs[job]); got != want {
@@ -255,8 +255,8 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 		}
 	}
 	clock.SetTime(clock.Now().Add(31 * time.Second))
-	if p.lookAgain(); p.devicesNotReady != nil || !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
-		t.Errorf("a pod that stays unknown blocks all others for ever: %v", p.devicesNotReady)
+	if p.lookAgain(); p.checks.DevicesNotReady != nil || !ssn.Allocatable(ssn.Queues["q"], taskOf(ssn, "next")) {
+		t.Errorf("a pod that stays unknown blocks all others for ever: %v", p.checks.DevicesNotReady)
 	}
 	if !ssn.JobEnqueueable(ssn.Jobs["ns/late"]) {
 		t.Error("job late is not let in after all is known")

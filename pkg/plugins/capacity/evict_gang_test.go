@@ -64,7 +64,7 @@ func TestBudgetsHoldForAllVictimsOfAGang(t *testing.T) {
 		s.budget = &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "budget", UID: "budget"},
 			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
-			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, CurrentHealthy: 4, DesiredHealthy: 4 - allowed},
 		}
 		expectStatuses(t, s.act(t), want)
 	}
@@ -79,7 +79,7 @@ func TestAVictimIsToldWhatIsTakenBack(t *testing.T) {
 	s.job("b", "lender", running, nil, s.holding(1, 2, newPod("b", "n1", cpu(1))))
 	s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", cpu(1))), s.claimed(1, newPod("g-1", "", cpu(1))), s.claimed(1, newPod("g-2", "", cpu(1))))
 	ssn := s.open(t)
-	plan := pluginOf(ssn).solver().Plan(eviction.Reclaim, ssn.Jobs["ns/g"])
+	plan := pluginOf(ssn).elastic.Solver().Plan(eviction.Reclaim, ssn.Jobs["ns/g"])
 	if plan == nil || len(plan.Victims) != 1 {
 		t.Fatalf("the plan is %+v, want one with one victim", plan)
 	}
@@ -99,7 +99,7 @@ func TestAPlanInVainLeavesWhyPodsWait(t *testing.T) {
 	expectStatuses(t, ssn, "gang-0:Pending gang-1:Pending low:Running")
 	p := pluginOf(ssn)
 	for _, name := range []string{"gang-0", "gang-1"} {
-		if why := p.refusalOfVariants(taskOf(ssn, name)); why == nil || !strings.Contains(why.Message(), "total would be <3>, but capability is <2>") {
+		if why := p.placements.Refusal(taskOf(ssn, name)); why == nil || !strings.Contains(why.Message(), "total would be <3>, but capability is <2>") {
 			t.Errorf("pod %s waits because of %v", name, why)
 		}
 	}

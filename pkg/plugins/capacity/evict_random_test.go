@@ -265,10 +265,18 @@ type modelOutcome struct {
 func (m *model) outcome(t testing.TB, r *rand.Rand) modelOutcome {
 	s := m.fixture(r)
 	if m.budget < infinite {
+		healthy := 0
+		for i := range m.pods {
+			if m.pods[i].budgeted && !m.pods[i].leaving {
+				healthy++
+			}
+		}
 		s.budget = &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "budget", UID: "budget"},
 			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"budget": "yes"}}},
-			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: int32(m.budget)},
+			Status: policyv1.PodDisruptionBudgetStatus{
+				DisruptionsAllowed: int32(m.budget), CurrentHealthy: int32(healthy), DesiredHealthy: int32(max(0, healthy-m.budget)),
+			},
 		}
 	}
 	ssn := s.open(t)

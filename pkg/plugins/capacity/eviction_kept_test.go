@@ -79,7 +79,7 @@ func TestCardsAreKeptWhileDevicesAreRead(t *testing.T) {
 	nominated.Status.NominatedNodeName = "n1"
 	s.job("a", "q", inqueue, nil, other).job("nominated", "q", inqueue, nil, nominated)
 	ssn := s.open(t)
-	pluginOf(ssn).devicesNotReady = &report.NotReady{Subject: report.Devices, Why: "claims are still being read"}
+	pluginOf(ssn).checks.DevicesNotReady = &report.NotReady{Subject: report.Devices, Why: "claims are still being read"}
 	s.Run((&Plugins{cache: s.cache}).Actions())
 	expectStatuses(t, ssn, "a:Pending nominated:Binding")
 }

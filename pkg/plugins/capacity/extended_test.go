@@ -17,6 +17,7 @@ import (
 	ourv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 )
 
 // offered makes class h100 offer nvidia.com/gpu, with devices on some nodes, which do not list the resource otherwise.
@@ -98,12 +99,12 @@ func TestAPodGetsItsExtendedResourceFromWhoServesIt(t *testing.T) {
 		}
 	}
 	bind := ssn.CreateBindContext(taskOf(ssn, "a"))
-	decided := bind.Extensions[Name].(*binding)
-	if decided.err != nil || len(decided.claims) != 1 || !dra.InMemory(decided.claims[0]) || len(decided.claims[0].Status.Allocation.Devices.Results) != 1 {
-		t.Errorf("pod a is bound with claims %v, error %v", decided.claims, decided.err)
+	decided := bind.Extensions[Name].(*placement.Binding)
+	if decided.Err != nil || len(decided.Claims) != 1 || !dra.InMemory(decided.Claims[0]) || len(decided.Claims[0].Status.Allocation.Devices.Results) != 1 {
+		t.Errorf("pod a is bound with claims %v, error %v", decided.Claims, decided.Err)
 	}
-	if plugged := ssn.CreateBindContext(taskOf(ssn, "b")).Extensions[Name].(*binding); len(plugged.claims) != 0 || plugged.err != nil {
-		t.Errorf("a pod whose device plugin serves it gets claims %v, error %v", plugged.claims, plugged.err)
+	if plugged := ssn.CreateBindContext(taskOf(ssn, "b")).Extensions[Name].(*placement.Binding); len(plugged.Claims) != 0 || plugged.Err != nil {
+		t.Errorf("a pod whose device plugin serves it gets claims %v, error %v", plugged.Claims, plugged.Err)
 	}
 }
 
@@ -186,7 +187,7 @@ func TestAWaitingPodIsToldWhyInEachWorld(t *testing.T) {
 	})
 	s.job("j", "q", inqueue, nil, newPod("a", "", gpu(1)))
 	ssn := s.open(t)
-	refusal := pluginOf(ssn).refusePod(pluginOf(ssn).snapshot.Ledger, ssn.Queues["q"], taskOf(ssn, "a"))
+	refusal := pluginOf(ssn).checks.Pod(pluginOf(ssn).snapshot.Ledger, ssn.Queues["q"], taskOf(ssn, "a"))
 	if refusal == nil {
 		t.Fatal("the pod is not refused")
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -97,6 +98,7 @@ func (s *fixture) queue(name, parent string, change func(*schedulingv1beta1.Queu
 // are not nil.
 func (s *fixture) job(name, queue string, phase schedulingv1beta1.PodGroupPhase, minimum corev1.ResourceList, pods ...*corev1.Pod) *fixture {
 	group := util.BuildPodGroup(name, "ns", queue, int32(len(pods)), nil, phase)
+	group.UID = types.UID(name)
 	if minimum != nil {
 		group.Spec.MinResources = &minimum
 	}
@@ -116,6 +118,9 @@ func newPod(name, node string, requests corev1.ResourceList) *corev1.Pod {
 	}
 	p := util.BuildPod("ns", name, node, phase, requests, "", map[string]string{schedulingv1beta1.PodPreemptable: "true"}, nil)
 	p.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+	if phase == corev1.PodRunning {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+	}
 	return p
 }
 
@@ -156,7 +161,11 @@ type readFirst struct {
 }
 
 func (p readFirst) OnSessionOpen(ssn *framework.Session) {
-	for _, pod := range p.fixture.strays {
+	seen := p.fixture.strays
+	if p.fixture.budget != nil {
+		seen = append(slices.Clone(seen), p.fixture.Pods...) // only budgets make a difference between these and those of the session
+	}
+	for _, pod := range seen {
 		if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
 			panic(err)
 		}
@@ -204,9 +213,6 @@ func awaitWatch(kube *fake.Clientset, resource string) {
 		panic(fmt.Sprintf("%s are not watched: %v", resource, err))
 	}
 }
-
-// newTestCache is the cache of a scheduler that starts.
-func newTestCache() *cache { return newCache(context.Background(), clock.RealClock{}) }
 
 // open opens a session with the plugin, and closes it when the test ends.
 func (s *fixture) open(t testing.TB) *framework.Session {
@@ -264,9 +270,8 @@ func expectStatuses(t *testing.T, ssn *framework.Session, want string) {
 	}
 }
 
-func phaseOf(ssn *framework.Session, job string) string {
-	return string(ssn.Jobs[api.JobID("ns/"+job)].PodGroup.Status.Phase)
-}
+// newTestCache is the cache of a scheduler that starts.
+func newTestCache() *cache { return newCache(context.Background(), clock.RealClock{}) }
 
 // expectEvent waits for an event on an object, which is written after the session has closed.
 func expectEvent(t *testing.T, client kubernetes.Interface, kind, name, reason, message string) {

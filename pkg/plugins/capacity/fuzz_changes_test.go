@@ -68,7 +68,7 @@ func (c *fuzzCluster) change() {
 		c.changeServing()
 		return
 	}
-	switch n := c.under(40); {
+	switch n := c.under(44); {
 	case n < 10:
 		c.addPod()
 	case n < 15:
@@ -108,6 +108,8 @@ func (c *fuzzCluster) change() {
 	case n == 38:
 		c.note("the scheduler restarts")
 		c.restart()
+	case n >= 40:
+		c.editClaim()
 	default:
 		c.clock.SetTime(c.clock.Now().Add(choose(in, time.Second, 40*time.Second)))
 	}
@@ -199,7 +201,7 @@ func (c *fuzzCluster) changeClaim() {
 		c.writeClaim(claim)
 		c.note("ResourceClaim %s is deallocated", claim.Name)
 	case 3:
-		c.remove("resourceclaims", "ns", claim.Name)
+		c.deleteClaim(claim)
 	default:
 		if claim.Status.Allocation != nil && claim.DeletionTimestamp == nil {
 			claim.DeletionTimestamp = &metav1.Time{Time: c.clock.Now()}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,6 +76,8 @@ type fuzzCluster struct {
 	versions map[string]string
 	// created counts objects, for their names.
 	created int
+	// lost are the claims that were deleted while they had devices.
+	lost []*resourcev1.ResourceClaim
 	// cards has the card model that each pod with a node has been charged for.
 	cards map[types.UID]string
 	// charged has the queue that each pod with a node, or that is being bound, has been charged to.
@@ -194,6 +197,9 @@ func (c *fuzzCluster) meta(name, namespace string) metav1.ObjectMeta {
 func (c *fuzzCluster) putPod(pod *corev1.Pod) {
 	if pod.Spec.NodeName != "" { // a binding, or else the kubelet, says so
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+		if pod.Status.Phase == corev1.PodRunning {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+		}
 	}
 	c.readExtendedStatus(pod)
 	pod.ResourceVersion = c.nextVersion()

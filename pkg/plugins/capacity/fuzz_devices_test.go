@@ -95,7 +95,8 @@ func (c *fuzzCluster) changeSlice(node string) {
 	c.changePartitions(node)
 }
 
-// changePartitions publishes partitions of a node, which share a counter. They are in a pool of their own.
+// changePartitions publishes partitions of a node, which share a counter, and one of which can be shared itself. They are in a pool of
+// their own.
 func (c *fuzzCluster) changePartitions(node string) {
 	if c.oneIn(3) {
 		return
@@ -111,6 +112,9 @@ func (c *fuzzCluster) changePartitions(node string) {
 			ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: "gpu", Counters: map[string]resourcev1.Counter{"memory": {Value: resource.MustParse("20Gi")}}}},
 		})
 	}
+	last := &spec.Devices[len(spec.Devices)-1] // as MIG with MPS
+	last.AllowMultipleAllocations = ptr.To(true)
+	last.Capacity["memory"] = resourcev1.DeviceCapacity{Value: resource.MustParse("20Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: ptr.To(resource.MustParse("10Gi"))}}
 	c.putSlice(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	c.note("ResourceSlice %s: %s", name, deviceNames(spec.Devices))
 }

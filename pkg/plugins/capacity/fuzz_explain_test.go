@@ -44,7 +44,7 @@ func (c *fuzzCluster) told(ssn *framework.Session) []string {
 			all = append(all, string(id))
 		}
 		for _, task := range job.Tasks {
-			if refusal := opened.toldCause(job, task); refusal != nil {
+			if refusal := opened.explainer().Cause(job, task); refusal != nil {
 				all = append(all, string(task.UID))
 			}
 		}

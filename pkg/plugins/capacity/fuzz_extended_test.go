@@ -129,16 +129,18 @@ func (c *fuzzCluster) resourceHoldings(claim *resourcev1.ResourceClaim, queues [
 			count++
 		}
 	}
-	if dra.IsExtended(claim) {
-		owner := metav1.GetControllerOf(claim)
-		if slices.ContainsFunc(c.pods, func(pod *corev1.Pod) bool {
-			return pod.UID == owner.UID && pod.Spec.NodeName != "" && !isOver(pod) && pod.DeletionTimestamp == nil && c.queueOf(pod) != "" &&
-				len(claim.Status.ReservedFor) == 1 && claim.Status.ReservedFor[0].UID == pod.UID
-		}) {
+	for _, pod := range c.pods {
+		status := pod.Status.ExtendedResourceClaimStatus
+		if status == nil || status.ResourceClaimName != claim.Name {
+			continue
+		}
+		if pod.Spec.NodeName != "" && !isOver(pod) && pod.DeletionTimestamp == nil && c.queueOf(pod) != "" &&
+			len(claim.Status.ReservedFor) == 1 && claim.Status.ReservedFor[0].UID == pod.UID {
 			return nil
 		}
 		sure = false
 	}
+	sure = sure && !dra.IsExtended(claim)
 	return []fuzzHolding{{name: "resource of claim " + claim.Name, amounts: fuzzAmounts{fuzzExtended: count}, queues: queues, sure: sure, charged: sure}}
 }
 
@@ -171,7 +173,7 @@ func (c *fuzzCluster) checkUnbound(pod *corev1.Pod) {
 		others := slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID != pod.UID })
 		now, exists := c.pods.get(pod.Name)
 		bound := exists && now.UID == pod.UID && now.Spec.NodeName != ""
-		if dra.IsExtended(claim) && owner.UID == pod.UID && !others && !bound {
+		if dra.IsExtended(claim) && claim.GenerateName != "" && owner != nil && owner.UID == pod.UID && !others && !bound {
 			c.fail("pod %s is not bound, and claim %s is left", pod.Name, claim.Name)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 func (c *fuzzCluster) checkHolders(when string) {
 	s := opened.snapshot
 	sums := map[ledger.QueueID]ledger.Amounts{}
-	s.EachHolding(opened.promisedTo, func(h *snapshot.Holding) {
-		for _, name := range s.Ledger.Path(h.Queue) {
-			id, _ := s.Ledger.Queue(name)
-			for _, part := range h.Parts {
+	s.EachHolding(opened.placements.Promised, func(h *snapshot.Holding) {
+		for _, part := range h.Parts {
+			for _, name := range s.Ledger.Path(part.Queue) {
+				id, _ := s.Ledger.Queue(name)
 				if !part.Pays {
 					continue
 				}

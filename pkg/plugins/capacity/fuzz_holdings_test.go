@@ -14,6 +14,7 @@ import (
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
@@ -44,8 +45,8 @@ func decisionOf(decided []*schedulercache.BindContext) fuzzDecision {
 	d := fuzzDecision{nodes: map[types.UID]string{}, claims: map[types.UID]*resourcev1.ResourceClaim{}, inMemory: map[types.UID]*resourcev1.ResourceClaim{}}
 	for _, one := range decided {
 		d.nodes[one.TaskInfo.Pod.UID] = one.TaskInfo.NodeName
-		if b, ok := one.Extensions[Name].(*binding); ok {
-			for _, claim := range b.claims {
+		if b, ok := one.Extensions[Name].(*placement.Binding); ok {
+			for _, claim := range b.Claims {
 				d.claims[claim.UID] = claim
 				if dra.InMemory(claim) {
 					d.inMemory[one.TaskInfo.Pod.UID] = claim
@@ -91,7 +92,7 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 	for _, claim := range c.claims() {
 		all = append(all, c.claimHoldings(claim, d)...)
 	}
-	return append(all, c.extendedHoldings(d)...)
+	return slices.Concat(all, c.extendedHoldings(d), c.lostHoldings())
 }
 
 // claimHoldings returns what a claim holds. A claim without devices counts for what it asks for if a pod with a node uses it.
@@ -145,9 +146,12 @@ func (c *fuzzCluster) path(name string) []string {
 	}
 }
 
-// queuesOf returns the queues of the pods that hold a claim, and whether exactly one of them is charged for sure.
+// queuesOf returns the queue for which a claim got its devices, those above it, the queues of the pods that hold the claim, and whether exactly one of them is charged for sure.
 func (c *fuzzCluster) queuesOf(claim *resourcev1.ResourceClaim, d fuzzDecision) (queues []string, sure bool) {
 	sure = true
+	if claim.Status.Allocation != nil {
+		queues = c.payersOf(claim)
+	}
 	for _, pod := range c.pods {
 		reserved := slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
 		refers := slices.Contains(claimsOf(pod), claim.Name)
@@ -155,7 +159,8 @@ func (c *fuzzCluster) queuesOf(claim *resourcev1.ResourceClaim, d fuzzDecision) 
 			continue
 		}
 		queue := c.queueOf(pod)
-		if queue == "" || !refers || isOver(pod) || pod.Status.Phase != corev1.PodRunning && pod.Status.Phase != corev1.PodPending {
+		if queue == "" || !refers || isOver(pod) || pod.Status.Phase != corev1.PodRunning && pod.Status.Phase != corev1.PodPending ||
+			!reserved && dra.Bound(pod) { // it may use another claim of this name
 			sure = false
 		}
 		queues = append(queues, queue)

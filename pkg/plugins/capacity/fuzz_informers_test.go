@@ -36,9 +36,18 @@ type fuzzInformer struct {
 
 // AddEventHandler implements SharedIndexInformer.
 func (i *fuzzInformer) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	for _, object := range i.GetStore().List() {
+		handler.OnAdd(object, true)
+	}
 	i.handlers = append(i.handlers, handler)
-	return nil, nil
+	return synced{}, nil
 }
+
+// synced is the registration of a handler that has seen everything.
+type synced struct{}
+
+// HasSynced implements ResourceEventHandlerRegistration.
+func (synced) HasSynced() bool { return true }
 
 // put returns the object that was in the store before, nil if there was none.
 func (i *fuzzInformer) put(object runtime.Object) any {

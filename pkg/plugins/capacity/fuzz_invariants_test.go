@@ -15,6 +15,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 )
 
 // limitsOf returns what a queue's own capability says. Cards that are not listed are missing.
@@ -125,11 +126,11 @@ func (c *fuzzCluster) checkPlace(pod *corev1.Pod, decided *schedulercache.BindCo
 		c.fail("pod %s was placed although it has gates", pod.Name)
 	}
 	devices := false
-	if b, ok := decided.Extensions[Name].(*binding); ok {
-		if b.err != nil {
+	if b, ok := decided.Extensions[Name].(*placement.Binding); ok {
+		if b.Err != nil {
 			return // it will not be bound
 		}
-		for _, claim := range b.claims {
+		for _, claim := range b.Claims {
 			devices = devices || len(claim.Status.ReservedFor) == 0
 		}
 	}
@@ -208,7 +209,7 @@ func (c *fuzzCluster) dimensions() map[string]ledger.Dimension {
 	if c.options.Name != CardName && (offered || c.offering() != "") { // otherwise it is a name that has no dimension
 		named["nvidia.com/gpu"] = ledger.Dimension{Kind: ledger.Resource, Name: "nvidia.com/gpu"}
 	}
-	if c.options.Devices && opened.devicesNotReady == nil {
+	if c.options.Devices && opened.checks.DevicesNotReady == nil {
 		for class := range fuzzModels {
 			if c.class(class) == nil {
 				continue // it may have no dimension

@@ -21,6 +21,7 @@ import (
 //   - nothing panics, and the plugin logs no error;
 //   - what a session places takes no queue above its limit;
 //   - what runs is charged exactly once when the next session begins;
+//   - nobody can be evicted for a job of which that is remembered;
 //   - no device is given out twice, and a pod that is bound has all its devices;
 //   - while nobody changes anything, pods are evicted once for the same pod.
 //
@@ -85,6 +86,7 @@ func (c *fuzzCluster) session() {
 	before := c.holdings(decisionOf(c.late))
 	c.act(ssn)
 	c.checkHolders("when the session closes")
+	c.checkInadmissible()
 	if c.oneIn(4) {
 		c.explain(ssn)
 	}

@@ -9,11 +9,14 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/extended"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
@@ -35,32 +38,50 @@ func (p *plugin) openSnapshot() {
 	if allocates {
 		cache = p.cache.devices
 	}
+	p.checks = &checks.Session{
+		Jobs: ssn.Jobs, WholeGangs: p.arguments.ReclaimGangs, QuotasRead: p.cache.quotas == nil || p.cache.quotas.Synced(),
+	}
 	p.checkReadiness(allocates, cache)
 	var catalog *dra.Catalog
 	if cache != nil && cache.Ready() {
 		catalog = cache.Catalog()
 	}
 
-	p.findOutdated(catalog)
 	hierarchy := ssn.HierarchyEnabled(p.Name()) && !p.arguments.CapacityCardMode
-	p.cache.snapshots.Configure(countingOptions(&p.arguments), p.serving(catalog))
+	p.cache.snapshots.Configure(countingOptions(&p.arguments), extended.Serving(ssn.Nodes, catalog))
 	p.usage = p.cache.usage.Open()
 	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
 		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.CardQuotaRequired, DeviceQuotaRequired: p.arguments.DeviceQuotaRequired,
-		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache), ReclaimFault: findReclaimFault(ssn.Tiers, p.Name(), conf.EnabledActionMap),
+		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache), ReclaimFault: snapshot.FindReclaimFault(ssn.Tiers, p.Name(), conf.EnabledActionMap),
 		Quotas: p.cache.quotas, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
 		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
 	})
+	p.checks.Snapshot = p.snapshot
 	if deserved, guarantee := p.snapshot.RootTotals(); deserved != nil {
 		ssn.TotalDeserved, ssn.TotalGuarantee = deserved, guarantee
 	}
 	p.cards = &cards.Session{Fleet: &p.cache.cards.Fleet, Holds: p.snapshot.HoldsCards, Weight: p.arguments.NodeOrderWeight}
+	p.placements = &placement.Session{
+		Volcano: ssn, Snapshot: p.snapshot, Checks: p.checks, Cards: p.cards, Outdated: extended.Outdated(ssn.Nodes, catalog),
+	}
 	if cache != nil {
 		p.openDevices(cache, catalog)
+		p.placements.Devices = p.devices
 	}
+	p.nominations = &nomination.Session{
+		Volcano: ssn, Snapshot: p.snapshot, Placements: p.placements, Cache: p.cache.nominations, Clock: p.cache.clock, Timeout: p.arguments.ReservationTimeout,
+	}
+	p.elastic = p.newElastic()
 	if catalog != nil {
 		cache.SearchOverlaps(catalog, p.snapshot.LimitedClasses())
+	}
+}
+
+func (p *plugin) newElastic() *elastic.Session {
+	return &elastic.Session{
+		Volcano: p.session, Snapshot: p.snapshot, Checks: p.checks, Placements: p.placements, Nominations: p.nominations, Report: p.cache.report,
+		Cache: p.cache.elastic, Clock: p.cache.clock, Owner: p.Name(), WholeGangs: p.arguments.ReclaimGangs,
 	}
 }
 
@@ -83,7 +104,7 @@ func overlapsOf(cache *devices.Cache) dra.Overlaps {
 func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	config := devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
-		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.limitedCardsOn, Refuse: p.snapshot.Refuse,
+		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.placements.LimitedCardsOn, Refuse: p.snapshot.Refuse,
 		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Attributed: p.snapshot.Attributed, Leaving: p.snapshot.Leaving,
 		BindingTimeout: p.arguments.BindingTimeout, Nodes: p.cache.nodes, Pods: p.pods,
 	}
@@ -93,56 +114,23 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	p.devices = cache.Open(config)
 }
 
-// devicesCache is nil if the scheduler does not allocate devices.
-func (p *plugin) devicesCache() *devices.Cache {
-	if p.devices == nil {
-		return nil
-	}
-	return p.devices.Cache
-}
-
-// limitedCardsOn returns what a pod would be charged for the cards of a node. It is nil if no queue limits its cards, or if
-// the cards are assigned, and so part of what is checked, already.
-func (p *plugin) limitedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
-	if !p.snapshot.LimitsCards(pod) || pod.Cards.Assigned() {
-		return nil
-	}
-	return p.cards.On(pod, node)
-}
-
-// countedCardsOn is limitedCardsOn also for a queue that does not limit cards and deserves some.
-func (p *plugin) countedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
-	if !p.snapshot.CountsCards(pod) || pod.Cards.Assigned() {
-		return nil
-	}
-	return p.cards.On(pod, node)
-}
-
 // checkReadiness finds out whether the limits, and the devices and cards in use, are known well enough to allocate
 // devices and cards. Allocates says that the configuration asks for devices.
 func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
 	missing := p.missingPod(cache)
 	if missing != nil {
-		p.cardsNotReady = report.CatchingUp(report.Cards, missing)
+		p.checks.CardsNotReady = report.CatchingUp(report.Cards, missing)
 	}
 	switch {
-	case p.cache.quotas != nil && !p.cache.quotas.Synced():
-		p.devicesNotReady = p.notRead("the quotas of the queues")
+	case !p.checks.QuotasRead:
+		p.checks.DevicesNotReady = p.notRead("the quotas of the queues")
 	case allocates && cache == nil:
-		p.devicesNotReady = devices.NotStarted
+		p.checks.DevicesNotReady = devices.NotStarted
 	case cache != nil && !cache.Ready():
-		p.devicesNotReady = p.notRead("claims, device classes, and slices")
+		p.checks.DevicesNotReady = p.notRead("claims, device classes, and slices")
 	case cache != nil && missing != nil:
-		p.devicesNotReady = report.CatchingUp(report.Devices, missing)
+		p.checks.DevicesNotReady = report.CatchingUp(report.Devices, missing)
 	}
-}
-
-// notReady is why this plugin decides nothing about devices or cards, nil if it does.
-func (p *plugin) notReady() *report.NotReady {
-	if p.devicesNotReady != nil {
-		return p.devicesNotReady
-	}
-	return p.cardsNotReady
 }
 
 // notRead says why devices cannot be allocated before something has been read.
@@ -157,7 +145,7 @@ func (p *plugin) notRead(what string) *report.NotReady {
 func (p *plugin) missingPod(cache *devices.Cache) *corev1.Pod {
 	var claims func() ([]*resourceapi.ResourceClaim, error)
 	if cache != nil {
-		claims = cache.Claims
+		claims = cache.Allocated
 	}
 	return p.cache.snapshots.MissingPod(p.session.Jobs, p.pods, claims, cache != nil && cache.Ready())
 }

@@ -9,18 +9,20 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 
-	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/usage"
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
 	"github.com/devicequota/devicequota/pkg/settings"
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
@@ -62,6 +64,17 @@ func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 // is nil before the first session: a replica that waits to become the leader reads nothing.
 func (p *Plugins) Ready() error { return p.cache.informers.Err() }
 
+// Offers returns what DRA offers nodes as extended resources to a session with these plugins: the same object as long as nothing has
+// changed. It is nil while no devices are allocated. The goroutine that runs the sessions calls it before each of them.
+func (p *Plugins) Offers(plugins []conf.Tier) *dra.Offers {
+	c := p.cache
+	if c.devices == nil || !c.devices.Ready() || !predicates.LeavesDevicesTo(plugins, Name, CardName) {
+		c.offers.Drop()
+		return nil
+	}
+	return c.offers.Of(c.devices.Catalog(), c.devices.Matcher().CELCache())
+}
+
 // Publisher hands what sessions know to those who ask.
 func (p *Plugins) Publisher() *visibility.Publisher { return p.cache.publisher }
 
@@ -79,36 +92,18 @@ type plugin struct {
 	cards    *cards.Session
 	// devices is nil if the scheduler does not allocate devices.
 	devices *devices.Session
-	// devicesNotReady and cardsNotReady say why no device, or no limited card, can be allocated in this session.
-	// They are nil if they can be allocated.
-	devicesNotReady, cardsNotReady *report.NotReady
-	// current is the pod whose PrePredicate ran last. It is here for speed alone: Volcano filters the nodes of one pod at
-	// a time.
-	current currentPod
-	// solves finds victims. It is nil until a job asks.
-	solves *eviction.Solver
-	// describes says what the session knows to those who ask. It is nil until somebody does.
-	describes *describe.Session
+	// checks decides whether queues take pods and jobs.
+	checks *checks.Session
+	// placements decides which nodes suit pods that ask for devices or cards.
+	placements *placement.Session
+	// nominations keeps what was freed for pods by evictions.
+	nominations *nomination.Session
+	// elastic makes room for jobs.
+	elastic *elastic.Session
 	// evicting says that upstream evicts for jobs without devices and limited cards.
 	evicting bool
-	// kept has the nodes where something is kept for pods that others were evicted for. It is nil until keepFreed has run.
-	kept map[string]bool
-	// forgotten is for how many jobs it was asked again whether others can be evicted, because the answer was old.
-	forgotten int
-	// decided says for which jobs this plugin decides about evictions. It has the jobs that somebody asked about.
-	decided map[api.JobID]bool
-	// protected has how many pods of gangs keep each job from getting what its queue deserves. It is nil if none do.
-	protected map[api.JobID]int
-	// clusterState is a hash of what decides whether others can be evicted, zero if it is not known.
-	clusterState uint64
-	// held has what the jobs of each priority hold that may be preempted, by queue. It is nil until it is needed.
-	held map[ledger.QueueID]map[int32]ledger.Amounts
-	// outdated has the nodes that list an extended resource which no class offers any more. It is nil if there are none.
-	outdated map[string]bool
 	// usage is the session of the recorder of usage.
 	usage usage.Session
-	// filtered has the placements of pods whose nodes are filtered in this session.
-	filtered []*placement
 }
 
 var _ framework.Plugin = &plugin{}
@@ -150,7 +145,7 @@ func (p *plugin) register(ssn *framework.Session) {
 		ssn.AddVictimQueueOrderFn(p.Name(), p.victimQueueOrder)
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: p.allocate, DeallocateFunc: p.deallocate})
-	ssn.RegisterBinder(p.Name(), p.preBinder())
+	ssn.RegisterBinder(p.Name(), p.binder())
 }
 
 // OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and
@@ -160,21 +155,21 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 		return // the session has the plugin under its other name
 	}
 	p.cache.opened = nil
-	p.forgetHopeless()
-	p.deallocateUnusable()
+	p.elastic.Forget()
+	p.placements.DeallocateUnusable()
 	p.report()
 	p.publish()
 	p.tellAskers()
 	p.observe()
 	p.snapshot.RememberPayers()
-	p.unreserveUnbound()
+	p.placements.UnreserveUnbound()
 	p.forgetUnboundNodes()
-	p.protectQueues()
+	p.snapshot.ProtectQueues(ssn.Queues, ssn.TotalDeserved, ssn.TotalGuarantee)
 	p.cache.closeGang(ssn)
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)
 }
 
 // observe lets the recorder of usage observe the session.
 func (p *plugin) observe() {
-	p.usage.Observe(p.snapshot, p.promisedTo, p.devicesNotReady != nil || p.cardsNotReady != nil)
+	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 }

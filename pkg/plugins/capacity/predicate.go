@@ -3,75 +3,70 @@
 package capacity
 
 import (
+	"errors"
+	"fmt"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
+
+// prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It
+// also checks pods that request no resources: the backfill action places them without asking an AllocatableFn.
+func (p *plugin) prePredicate(task *api.TaskInfo) error {
+	filters := p.placements.Begin(task)
+	if !task.BestEffort && !filters && !p.evicting {
+		return nil
+	}
+	job := p.jobOf(task)
+	if job == nil {
+		return nil
+	}
+	if p.evicting && p.placements.AsksForDevices(job) {
+		return elastic.ErrElsewhere
+	}
+	if !task.BestEffort && !filters {
+		return nil
+	}
+	queue, found := p.session.Queues[job.Queue]
+	if !found {
+		return fmt.Errorf("queue %s does not exist", job.Queue)
+	}
+	if task.BestEffort {
+		if refusal := p.checks.Pod(p.snapshot.Ledger, queue, task); refusal != nil {
+			return p.refuseNodes(task, refusal)
+		}
+	}
+	if !filters {
+		return nil
+	}
+	if !p.snapshot.Known(task.Pod).InLedger {
+		return errors.New("the queue of the pod takes no pods")
+	}
+	if refusal := p.placements.PreFilter(task); refusal != nil {
+		return p.refuseNodes(task, refusal)
+	}
+	return nil
+}
+
+// refuseNodes reports why no node is suitable for a pod, and returns it as an error.
+func (p *plugin) refuseNodes(task *api.TaskInfo, refusal report.Refusal) error {
+	p.cache.report.RefusePod(p.jobOf(task), task, refusal)
+	return errors.New(refusal.Message())
+}
 
 // predicate is Volcano's PredicateFn: does the node have the cards and devices that the pod asks for, and does the
 // quota allow just these? Volcano calls it for several nodes at the same time.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	if err := p.refuseKept(task, node); err != nil {
+	if err := p.nominations.Refuse(task, node); err != nil {
 		return err
 	}
-	if p.outdated[node.Name] {
-		return unsuitable(task, node, "lists an extended resource that no DeviceClass offers any more")
-	}
-	if p.solves != nil && p.solves.Checking() {
-		return nil
-	}
-	placement := p.placementOn(task, node)
-	if placement == nil || !placement.begun && placement.refused == nil {
-		return p.refuseElsewhere(task, node)
-	}
-	refusal := p.filter(placement, node)
-	if refusal == nil {
-		return nil
-	}
-	code := api.Unschedulable
-	if refusal.Unresolvable {
-		code = api.UnschedulableAndUnresolvable
-	}
-	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: refusal.Message, Plugin: Name})
+	return p.placements.Filter(task, node, p.elastic.Scope())
 }
 
-// refuseElsewhere returns an error if a pod cannot get its extended resources on a node: device plugins serve them there, and the node is
-// new since the session began.
-func (p *plugin) refuseElsewhere(task *api.TaskInfo, node *api.NodeInfo) error {
-	if p.current.pod == task.Pod && p.current.anywhere {
-		return nil // for speed alone
-	}
-	pod := p.snapshot.Known(task.Pod)
-	if pod == nil || !pod.RequestsExtended() || pod.On(dra.Served(node.Node)) != nil {
-		return nil
-	}
-	return unsuitable(task, node, "does not serve the extended resources of the pod")
-}
-
-// unsuitable returns the error for a node that no eviction makes suitable.
-func unsuitable(task *api.TaskInfo, node *api.NodeInfo, reason string) error {
-	return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: reason, Plugin: Name})
-}
-
-func (p *plugin) filter(placement *placement, node *api.NodeInfo) *report.NodeRefusal {
-	if placement.refused != nil {
-		return &report.NodeRefusal{Message: placement.refused.Message()}
-	}
-	if placement.pod.Cards != nil {
-		if refusal := p.cards.Filter(placement.held, placement.cards, placement.pod, node); refusal != nil {
-			return refusal
-		}
-	}
-	if p.solves != nil && p.solves.Filtering() {
-		return nil
-	}
-	if placement.exceeded != nil {
-		inVain := placement.devices != nil && p.devices.InVain(placement.devices, node.Node)
-		return &report.NodeRefusal{Message: placement.exceeded.Message(), Unresolvable: inVain}
-	}
-	if placement.devices != nil {
-		return p.devices.Filter(placement.devices, node.Node)
-	}
-	return nil
+// nodeOrder is Volcano's NodeOrderFn: nodes with the cards that a pod prefers score higher. Nodes with devices that did not get
+// ready lately score lower.
+func (p *plugin) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+	return p.placements.Score(task, node), nil
 }

@@ -69,7 +69,7 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 			expectStatuses(t, ssn, c.want)
 			p := pluginOf(ssn)
 			if c.reason != "" {
-				if refusal := p.refusalOfNodes(p.existingPlacement(taskOf(ssn, "high"))); refusal == nil || refusal.Reason() != c.reason {
+				if refusal := p.placements.Refusal(taskOf(ssn, "high")); refusal == nil || refusal.Reason() != c.reason {
 					t.Errorf("the pod is told %v, want the reason %s", refusal, c.reason)
 				}
 			}

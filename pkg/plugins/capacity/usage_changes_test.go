@@ -90,7 +90,7 @@ func TestASessionInWhichNothingChangedObservesNobody(t *testing.T) {
 	const pods = 100
 	s, clock := manyHolders(t, pods)
 	p := s.nextSession(t)
-	p.snapshot.EachChangedHolding(p.promisedTo, func(h *snapshot.Holding) { t.Errorf("%s is observed", h.Holder) })
+	p.snapshot.EachChangedHolding(p.placements.Promised, func(h *snapshot.Holding) { t.Errorf("%s is observed", h.Holder) })
 	clock.Step(time.Second)
 	if objects := testing.AllocsPerRun(10, p.observe); objects > 10 {
 		t.Errorf("a session in which nothing has changed allocates %v objects for the record of usage", objects)

@@ -87,7 +87,7 @@ func TestASessionThatMayLackHoldersSaysNothing(t *testing.T) {
 	p := pluginOf(s.open(t))
 	p.observe()
 	clock.Step(50 * time.Second)
-	p.cardsNotReady = p.notRead("pods")
+	p.checks.CardsNotReady = p.notRead("pods")
 	p.observe()
 	if lines := counted(account); lines != nil {
 		t.Errorf("the account counts %s", lines)

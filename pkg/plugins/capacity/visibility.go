@@ -3,16 +3,40 @@
 package capacity
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"errors"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
-	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/explain"
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
+
+// errNotUsed answers questions to a scheduler whose configuration lacks this plugin.
+var errNotUsed = errors.New("the scheduler's configuration does not have the plugin " + Name)
+
+// Answer answers questions that wait, with the checks that decide and on the ledger of a session. The actions of the session have
+// run, and the session has not been closed: then plugins are not there any more that must be asked.
+func (p *Plugins) Answer(ssn *framework.Session) {
+	opened := p.cache.opened
+	if opened == nil || opened.session != ssn {
+		p.cache.publisher.AnswerQuestions(func(*visibility.Question) (*v1alpha1.Explanation, error) { return nil, errNotUsed })
+		return
+	}
+	opened.refuseUnplaced() // an answer filters nodes anew
+	if opened.devices != nil {
+		opened.devices.BeginAnswers()
+	}
+	p.cache.publisher.AnswerQuestions(opened.explainer().Answer)
+}
+
+func (p *plugin) explainer() *explain.Session {
+	return &explain.Session{
+		Volcano: p.session, Snapshot: p.snapshot, Checks: p.checks, Placements: p.placements, Elastic: p.elastic, Report: p.cache.report,
+		Described: p.described(), Fleet: p.cards.Fleet, Pods: p.pods, VolcanoJobs: p.cache.jobs, WithoutQueue: p.cache.withoutQueue,
+	}
+}
 
 // tellAskers publishes what the session knows, if somebody has asked lately. It costs nothing if nobody asks.
 func (p *plugin) tellAskers() {
@@ -21,43 +45,20 @@ func (p *plugin) tellAskers() {
 		publisher.Record(p.described().Allocated())
 	}
 	if publisher.Wanted() {
-		publisher.Publish(p.published())
-	}
-}
-
-func (p *plugin) published() *visibility.Published {
-	described := p.described()
-	holders, charged := described.Holders()
-	var stranded []report.Stranded
-	if p.cache.stranded != nil {
-		stranded = p.cache.stranded.found
-	}
-	return &visibility.Published{
-		Snapshot: p.sessionInfo(), Queues: described.Queues(), Workloads: described.Workloads(charged, stranded), Holders: holders,
+		publisher.Publish(p.described().Published())
 	}
 }
 
 // described says what the session knows in the types of the visibility API.
 func (p *plugin) described() *describe.Session {
-	if p.describes == nil {
-		p.describes = &describe.Session{Snapshot: p.snapshot, Report: p.cache.report, Promised: p.promisedTo}
+	described := &describe.Session{
+		Snapshot: p.snapshot, Report: p.cache.report, Promised: p.placements.Promised, Time: p.cache.clock.Now(), ID: p.session.UID,
 	}
-	return p.describes
-}
-
-// promisedTo returns what a pipelined pod is charged in place of its claims.
-func (p *plugin) promisedTo(task *api.TaskInfo) ledger.Demand {
-	if placement := p.existingPlacement(task); placement != nil {
-		return placement.pipelined
+	if missing := p.checks.NotReady(); missing != nil {
+		described.Incomplete = missing.Message()
 	}
-	return nil
-}
-
-// sessionInfo says which session the answers are from.
-func (p *plugin) sessionInfo() v1alpha1.Snapshot {
-	info := v1alpha1.Snapshot{Time: metav1.NewMicroTime(p.cache.clock.Now()), Session: string(p.session.UID)}
-	if missing := p.notReady(); missing != nil {
-		info.Incomplete = missing.Message()
+	if p.cache.withoutQueue != nil {
+		described.WithoutQueue = p.cache.withoutQueue.Found
 	}
-	return info
+	return described
 }

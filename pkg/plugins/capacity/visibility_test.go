@@ -152,7 +152,7 @@ func BenchmarkTell(b *testing.B) {
 	b.Run("asked=yes", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			p.published()
+			p.described().Published()
 		}
 	})
 	b.Run("history", func(b *testing.B) {

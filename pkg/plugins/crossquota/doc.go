@@ -6,6 +6,5 @@
 //
 // The input is the plugin's arguments, annotations of nodes and pods, and the requests of pods. The
 // output is refusals, scores, events and metrics. config.go, limit.go and account.go hold the rules,
-// independent of sessions. The package depends on no other package of this module.
-// docs/crossquota.md is its manual.
+// independent of sessions. docs/crossquota.md is its manual.
 package crossquota

@@ -5,9 +5,8 @@ package crossquota
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	podresource "k8s.io/component-helpers/resource"
-	"k8s.io/kubernetes/pkg/features"
+
+	"github.com/devicequota/devicequota/pkg/demand/requests"
 )
 
 // podFacts is what the plugin keeps about a pod.
@@ -31,8 +30,8 @@ func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) []string
 	if !c.selector.Matches(labels.Set(pod.Labels)) {
 		return facts
 	}
-	requests := requestsOf(pod)
-	if anyMatches(c.gpuNames, requests) {
+	effective := requests.OfPod(pod)
+	if anyMatches(c.gpuNames, effective) {
 		return facts
 	}
 	if !facts.lasting {
@@ -45,18 +44,8 @@ func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) []string
 	facts.counted = true
 	facts.requests = make([]amount, len(c.resources))
 	for i := range c.resources {
-		facts.requests[i] = atLeast(c.resources[i].name, requests[c.resources[i].name])
+		facts.requests[i] = atLeast(c.resources[i].name, effective[c.resources[i].name])
 	}
 	facts.strategy, facts.unknownStrategy = parseStrategy(pod.Annotations[strategyAnnotation])
 	return facts
-}
-
-// requestsOf returns the pod's effective requests as kube-scheduler and the kubelet count them:
-// containers and sidecars together, or the largest init container if that is more, and the overhead.
-// Volcano's Resreq and InitResreq have the same values, but as floats and without pod-level resources.
-func requestsOf(pod *corev1.Pod) corev1.ResourceList {
-	return podresource.PodRequests(pod, podresource.PodResourcesOptions{
-		UseStatusResources:    utilfeature.DefaultFeatureGate.Enabled(features.InPlacePodVerticalScaling),
-		SkipPodLevelResources: !utilfeature.DefaultFeatureGate.Enabled(features.PodLevelResources),
-	})
 }

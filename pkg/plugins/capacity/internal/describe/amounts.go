@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
@@ -15,13 +14,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-var kinds = map[ledger.Kind]v1alpha1.Kind{
-	ledger.Resource: v1alpha1.Resource, ledger.Card: v1alpha1.Card, ledger.DeviceCount: v1alpha1.Device, ledger.DeviceCapacity: v1alpha1.DeviceCapacity,
-}
-
 // Dimension describes a dimension of the ledger.
 func Dimension(d ledger.Dimension) v1alpha1.Dimension {
-	return v1alpha1.Dimension{Kind: kinds[d.Kind], Name: d.Name, Capacity: d.Capacity}
+	return v1alpha1.Dimension{Kind: v1alpha1.Kind(d.Kind.Info().Shown), Name: d.Name, Capacity: d.Capacity}
 }
 
 // CompareDimensions puts devices and cards before resources.
@@ -32,7 +27,7 @@ func CompareDimensions(a, b v1alpha1.Dimension) int {
 // Quantity returns an amount as a quantity, which is as exact.
 func Quantity(d ledger.Dimension, a ledger.Amount) resource.Quantity {
 	format := resource.DecimalSI
-	if d.Kind == ledger.DeviceCapacity || d.Kind == ledger.Resource && d.Name != string(corev1.ResourceCPU) {
+	if d.Binary() {
 		format = resource.BinarySI
 	}
 	if whole, is := a.Whole(); is {

@@ -43,7 +43,7 @@ func (s *Session) HoldersOf(dimensions []ledger.Ordinal, within *ledger.QueueID,
 	}
 	var oldest []v1alpha1.Holder // in their order, so that only those that are described are made
 	s.Snapshot.EachHolding(s.Promised, func(h *snapshot.Holding) {
-		if within != nil && !s.Snapshot.Ledger.Within(h.Queue, *within) || !holdsAny(h, dimensions) {
+		if !s.holdsAny(h, dimensions, within) {
 			return
 		}
 		place, _ := slices.BinarySearchFunc(oldest, holderOf(h), compareHolders)
@@ -54,8 +54,12 @@ func (s *Session) HoldersOf(dimensions []ledger.Ordinal, within *ledger.QueueID,
 	return oldest
 }
 
-func holdsAny(h *snapshot.Holding, dimensions []ledger.Ordinal) bool {
+// holdsAny reports whether something of the dimensions is held that is charged within a queue, or to any queue if that is nil.
+func (s *Session) holdsAny(h *snapshot.Holding, dimensions []ledger.Ordinal, within *ledger.QueueID) bool {
 	for i := range h.Parts {
+		if within != nil && !s.Snapshot.Ledger.Within(h.Parts[i].Queue, *within) {
+			continue
+		}
 		if slices.ContainsFunc(dimensions, func(o ledger.Ordinal) bool { return h.Parts[i].Amounts.Of(o).Sign() > 0 }) {
 			return true
 		}
@@ -78,10 +82,15 @@ func (s *Session) Charged(job *api.JobInfo) []v1alpha1.Amount {
 	return s.Amounts(charged)
 }
 
+// pays reports whether the queue of a holder is charged for a part. A claim that the holder shares may be charged to another queue.
+func pays(h *snapshot.Holding, part *snapshot.HeldPart) bool {
+	return part.Pays && part.Queue == h.Queue
+}
+
 // plusPaid adds what the queue of a holder is charged.
 func plusPaid(sum ledger.Amounts, h *snapshot.Holding) ledger.Amounts {
 	for i := range h.Parts {
-		if h.Parts[i].Pays {
+		if pays(h, &h.Parts[i]) {
 			sum = plus(sum, h.Parts[i].Amounts)
 		}
 	}
@@ -117,7 +126,7 @@ func (s *Session) holder(h *snapshot.Holding) v1alpha1.Holder {
 	var shares ledger.Amounts
 	for i := range h.Parts {
 		part := &h.Parts[i]
-		if !part.Pays {
+		if !pays(h, part) {
 			shares = plus(shares, part.Amounts)
 		}
 		if part.Claim != nil {

@@ -3,11 +3,18 @@
 package describe
 
 import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
 // Session describes one session.
@@ -18,4 +25,23 @@ type Session struct {
 	Report *report.Reporter
 	// Promised returns what a pipelined pod is charged in place of its claims.
 	Promised func(*api.TaskInfo) ledger.Demand
+	// Time and ID are those of the session. Incomplete says what is not known yet, empty if everything is.
+	Time       time.Time
+	ID         types.UID
+	Incomplete string
+	// WithoutQueue has the PodGroups whose queue does not exist.
+	WithoutQueue []report.Stranded
+}
+
+// Info says which session the answers are from.
+func (s *Session) Info() v1alpha1.Snapshot {
+	return v1alpha1.Snapshot{Time: metav1.NewMicroTime(s.Time), Session: string(s.ID), Incomplete: s.Incomplete}
+}
+
+// Published returns what the session tells those who ask.
+func (s *Session) Published() *visibility.Published {
+	holders, charged := s.Holders()
+	return &visibility.Published{
+		Snapshot: s.Info(), Queues: s.Queues(), Workloads: s.Workloads(charged, s.WithoutQueue), Holders: holders,
+	}
 }

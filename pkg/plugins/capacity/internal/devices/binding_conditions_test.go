@@ -40,9 +40,10 @@ func (f *fixture) startPreBind(pod *demand.Pod) *waiting {
 	f.try(err)
 	f.eventually("the pod is known", func() bool { return f.cache.conditions.Knows(pod.Object) })
 	go func() {
-		w.done <- f.cache.PreBind(f.Context(), pod.Object, claims, "root/q", ConditionWait{
+		_, err := f.cache.PreBind(f.Context(), pod.Object, claims, "root/q", ConditionWait{
 			Timeout: bindingTimeout, Waiting: func(missing string) { w.told <- missing }, Failed: func(why string) { w.failed <- why },
 		})
+		w.done <- err
 	}()
 	<-w.told
 	return w
@@ -197,7 +198,7 @@ func TestAfterARestartADeviceThatFailedIsTakenBack(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newConditionsFixture(t, cluster{devices: map[string]string{"n1": "h100"}, claims: []*resourceapi.ResourceClaim{c.claim}})
-			_, refusal := f.session.PreFilter(f.pod("p", "q", "c"), f.held(), nil)
+			_, refusal := f.session.PreFilter(f.pod("p", "q", "c"), "p", f.held(), nil)
 			if !strings.Contains(messageOf(refusal), c.want) {
 				t.Errorf("PreFilter says %q, want %q", messageOf(refusal), c.want)
 			}

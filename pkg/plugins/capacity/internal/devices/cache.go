@@ -43,12 +43,14 @@ type Cache struct {
 	worker   sync.WaitGroup
 	overlaps overlapSearch
 	memory   memory
+	// budget is that of the last session. It is nil before the first one.
+	budget *dra.Budget
 }
 
 // Start begins to read. It waits for nothing, see Ready. It adds its informers to those that the scheduler depends on.
 // When ctx ends, all reading and writing ends. The pods are the scheduler's.
 func Start(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers, pods coreinformers.PodInformer, clock clock.Clock) (*Cache, error) {
-	reader, err := allocation.NewReader(ctx, kube, depends)
+	reader, err := allocation.NewReader(ctx, kube, depends, pods)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // ErrNotEnabled says that this scheduler does not serve claims.
@@ -50,10 +53,13 @@ func (r ClaimReader) ClaimTemplate(namespace, name string) (*resourceapi.Resourc
 // ExtendedClaim implements dra.ClaimReader. While a claim is created, the API server's has no devices yet, and the pending one
 // stands for it.
 func (r ClaimReader) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
-	if r.Cache == nil {
+	switch {
+	case r.Cache == nil:
 		return nil
+	case dra.Bound(pod):
+		return r.extendedOfBound(pod)
 	}
-	claim := r.Reader.ExtendedClaim(pod)
+	claim := r.extendedOfUnbound(pod)
 	if claim != nil && claim.Status.Allocation != nil {
 		return claim
 	}
@@ -61,7 +67,54 @@ func (r ClaimReader) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 		return pending
 	}
 	// The claim may have been created between the two reads.
-	return r.Reader.ExtendedClaim(pod)
+	return r.extendedOfUnbound(pod)
+}
+
+// extendedOfUnbound returns the claim that a scheduler has created for the extended resources of a pod that is not bound, nil if there is
+// none. A claim that the pod itself names is none, whatever a user has written on it since.
+func (r ClaimReader) extendedOfUnbound(pod *corev1.Pod) *resourceapi.ResourceClaim {
+	claim := r.Reader.ExtendedClaim(pod)
+	if claim == nil {
+		return nil
+	}
+	named := func(reference corev1.PodResourceClaim) bool {
+		return ptr.Deref(reference.ResourceClaimName, "") == claim.Name
+	}
+	made := func(status corev1.PodResourceClaimStatus) bool {
+		return ptr.Deref(status.ResourceClaimName, "") == claim.Name
+	}
+	if slices.ContainsFunc(pod.Spec.ResourceClaims, named) || slices.ContainsFunc(pod.Status.ResourceClaimStatuses, made) {
+		return nil
+	}
+	return claim
+}
+
+// extendedOfBound returns the claim that the status of a pod names or, without that, its record, also if the claim was deleted while the
+// pod uses it.
+func (r ClaimReader) extendedOfBound(pod *corev1.Pod) *resourceapi.ResourceClaim {
+	var name string
+	if status := pod.Status.ExtendedResourceClaimStatus; status != nil {
+		name = status.ResourceClaimName
+	} else if name = record.ExtendedClaimOf(pod); name == "" {
+		return r.pending.ExtendedOf(pod.UID)
+	}
+	if claim, err := r.Reader.Claim(pod.Namespace, name); err == nil && dra.HeldBy(pod, claim) {
+		return claim
+	}
+	for _, claim := range r.LostClaims(pod.UID) {
+		if claim.Name == name {
+			return claim
+		}
+	}
+	return nil
+}
+
+// LostClaims implements dra.ClaimReader.
+func (r ClaimReader) LostClaims(pod types.UID) []*resourceapi.ResourceClaim {
+	if r.Cache == nil {
+		return nil
+	}
+	return r.Reader.LostClaims(pod)
 }
 
 // InUse returns a claim as it is now, and whether it is allocated or about to be allocated.
@@ -85,11 +138,11 @@ func (r ClaimReader) inUseInMemory(claim *resourceapi.ResourceClaim) (*resourcea
 	return pending, pending != nil
 }
 
-// Allocated returns the claims that the API server has with an allocation. There are none without a Cache.
+// Allocated returns the claims that the API server has with an allocation, and those that were deleted while pods use them. There are
+// none without a Cache.
 func (r ClaimReader) Allocated() ([]*resourceapi.ResourceClaim, error) {
 	if r.Cache == nil {
 		return nil, nil
 	}
-	claims, err := r.Reader.Claims()
-	return slices.DeleteFunc(claims, func(claim *resourceapi.ResourceClaim) bool { return claim.Status.Allocation == nil }), err
+	return r.Reader.Allocated()
 }

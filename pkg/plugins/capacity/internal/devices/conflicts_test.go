@@ -30,7 +30,7 @@ func TestAPodDoesNotUseADeviceOfAnotherClaim(t *testing.T) {
 			if conflicts := f.session.Conflicts(); len(conflicts) != 1 {
 				t.Fatalf("conflicts: %v", conflicts)
 			}
-			_, refusal := f.session.PreFilter(f.pod("p", "q", "c"), f.held(), nil)
+			_, refusal := f.session.PreFilter(f.pod("p", "q", "c"), "p", f.held(), nil)
 			if got := messageOf(refusal); !strings.HasPrefix(got, "ResourceClaim ns/c cannot be used: device driver/n1/h100-0 is allocated to ResourceClaims") {
 				t.Errorf("PreFilter says %q", got)
 			}

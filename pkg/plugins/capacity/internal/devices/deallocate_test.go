@@ -4,7 +4,6 @@ package devices
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -83,7 +82,7 @@ func TestFewClaimsAreDeallocatedAtTheSameTime(t *testing.T) {
 	f.session.Deallocate(state)
 	f.session.Deallocate(state) // once at a time for a claim
 	<-reads
-	if _, refusal := f.session.PreFilter(pod, f.books, nil); messageOf(refusal) != "ResourceClaim ns/p-0 is losing devices that its pod cannot use" {
+	if _, refusal := f.session.PreFilter(pod, "p", f.books, nil); messageOf(refusal) != "ResourceClaim ns/p-0 is losing devices that its pod cannot use" {
 		t.Errorf("meanwhile, PreFilter says %q", messageOf(refusal))
 	}
 	close(release)
@@ -97,8 +96,8 @@ func TestFewClaimsAreDeallocatedAtTheSameTime(t *testing.T) {
 		}
 	}
 	f.eventually("the reader knows", func() bool {
-		claims, err := f.cache.Claims()
-		return err == nil && len(slices.DeleteFunc(claims, func(c *resourceapi.ResourceClaim) bool { return c.Status.Allocation == nil })) == 1
+		claims, err := f.cache.Allocated()
+		return err == nil && len(claims) == 1
 	})
 	f.open()
 	f.session.Deallocate(f.preFilter(f.pod("p", "q", names...)))

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -17,8 +16,8 @@ import (
 type evictable struct {
 	once      sync.Once
 	allocator *dra.Allocator
-	// edition is that of the claims whose devices are free here and not in the session.
-	edition int
+	// inUse is a hash of the devices that are in use nevertheless.
+	inUse uint64
 }
 
 // InVain reports whether a node would lack the devices of a pod even if all pods of all queues were gone. To evict pods
@@ -35,12 +34,16 @@ func (s *Session) InVain(state *State, node *corev1.Node) bool {
 	if known := s.recall(state, node, asked); known != nil {
 		return known.err == nil && !known.found
 	}
-	ctx, done := s.pickContext(state)
-	defer done()
 	effort := state.effort.Node()
-	results, err := s.evictable.allocator.Pick(ctx, node, state.objects(), anything, effort)
+	results, err := s.evictable.allocator.Pick(s.searchContext(), node, state.objects(), anything, effort)
 	s.remember(state, node, asked, effort, answer{found: results != nil, err: err})
 	return err == nil && results == nil
+}
+
+// NotEvictable is a hash of the devices that would be in use even if all pods of all queues were gone.
+func (s *Session) NotEvictable() uint64 {
+	s.evictable.once.Do(s.openEvictable)
+	return s.evictable.inUse
 }
 
 // anything accepts all devices.
@@ -52,15 +55,13 @@ func (s *Session) openEvictable() {
 		klog.ErrorS(err, "Failed to find out which devices evictions make free")
 		return
 	}
-	free := map[types.UID]bool{}
 	for claim := range s.Config.Claims.All {
 		if !s.Attributed(claim.Object.UID) {
 			continue
 		}
 		if allocation := s.latest(claim.Object).Status.Allocation; allocation != nil {
 			allocator.PutBack(allocation)
-			free[claim.Object.UID] = true
 		}
 	}
-	s.evictable.allocator, s.evictable.edition = allocator, s.memory.editionOf(free)
+	s.evictable.allocator, s.evictable.inUse = allocator, allocator.InUse()
 }

@@ -60,7 +60,7 @@ func (s *Session) refuse(pod *demand.Pod, refusal *ledger.Refusal) report.Refusa
 	explained := s.Refuse(pod.Queue, refusal)
 	exceeded, is := explained.(report.QuotaExceeded)
 	class := refusal.Dimension.Name
-	if !is || refusal.Dimension.Kind != ledger.DeviceCount && refusal.Dimension.Kind != ledger.DeviceCapacity || pod.Wants(class) {
+	if !is || !refusal.Dimension.Kind.OfClass() || pod.Wants(class) {
 		return explained
 	}
 	for _, claim := range pod.Claims {

@@ -3,11 +3,9 @@
 package devices
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -128,7 +126,7 @@ func TestASearchThatEndsSaysSo(t *testing.T) {
 	if refusal == nil || refusal.Message != want || messageOf(state.Refusal()) != want {
 		t.Errorf("refusal %+v, and the pod is told %q", refusal, messageOf(state.Refusal()))
 	}
-	again, _ := f.session.PreFilter(state.pod, f.held(), state)
+	again, _ := f.session.PreFilter(state.pod, string(state.pod.Object.UID), f.held(), state)
 	if again.effort != state.effort {
 		t.Error("a later action searches for as long again")
 	}
@@ -192,27 +190,5 @@ func TestCardsOfTheNodeCountWithItsDevices(t *testing.T) {
 		if got := f.session.Filter(f.preFilter(f.pod("p", "q", "c")), f.node("n1")) == nil; got != suitable {
 			t.Errorf("with the quota %s the node is suitable: %t", quota, got)
 		}
-	}
-}
-
-// TestManyEndlessSearchesDoNotHoldUpASession: each of many pods has a claim with so many combinations that its search
-// does not end in time.
-func TestManyEndlessSearchesDoNotHoldUpASession(t *testing.T) {
-	f := newFixture(t, cluster{})
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	var sum time.Duration
-	for range 100 {
-		sum += f.session.timeout()
-		state := &State{}
-		for range 16 { // Volcano looks at several nodes at the same time
-			f.session.ended(stopped, state)
-		}
-	}
-	if most := 2*pickTimeout + 100*minPickTimeout; sum > most {
-		t.Errorf("100 pods may take %s, want at most %s", sum, most)
-	}
-	if f.session.late.Load() != 100 {
-		t.Errorf("%d pods are late, want 100", f.session.late.Load())
 	}
 }

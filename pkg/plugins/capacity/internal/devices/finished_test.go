@@ -15,6 +15,7 @@ func holding(t *testing.T) (*fixture, *corev1.Pod) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "p-uid"}}
 	pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "made"}
 	made := on("n1", claim("made", exactly("h100", 1)), "h100-0")
+	made.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
 	made.Finalizers = []string{resourceapi.Finalizer}
 	made.Annotations = map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"}
 	made.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))}

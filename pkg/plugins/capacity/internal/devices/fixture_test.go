@@ -243,7 +243,7 @@ func (f *fixture) node(name string) *corev1.Node {
 
 func (f *fixture) preFilter(pod *demand.Pod) *State {
 	f.Helper()
-	state, refusal := f.session.PreFilter(pod, f.held(), nil)
+	state, refusal := f.session.PreFilter(pod, string(pod.Object.UID), f.held(), nil)
 	if refusal != nil {
 		f.Fatalf("PreFilter refuses: %s", refusal.Message())
 	}

@@ -46,12 +46,12 @@ func (s *Session) rootHolders() []report.RootHolder {
 		return s.atRoot
 	}
 	s.atRoot = []report.RootHolder{}
-	claims, err := s.Reader.Claims()
+	claims, err := s.Reader.Allocated()
 	if err != nil {
 		klog.ErrorS(err, "Failed to list claims")
 	}
 	for _, claim := range claims {
-		if claim.Status.Allocation == nil || s.Attributed(claim.UID) {
+		if s.Attributed(claim.UID) {
 			continue
 		}
 		usage, err := dra.Allocated(&claim.Spec, claim.Status.Allocation, s.Catalog)

@@ -4,15 +4,12 @@ package devices
 
 import (
 	"maps"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
@@ -26,27 +23,24 @@ const (
 	maxAnswers = 100_000
 )
 
-// memory has, from session to session, why nodes lack the devices of pods. An answer holds while everything that the search
-// reads stays the same. Several goroutines may use it.
+// memory has, from session to session, why nodes lack the devices of pods. Pods that ask for the same share an answer. It holds while
+// everything that the search reads stays the same. Several goroutines may use it.
 type memory struct {
-	mu   sync.Mutex
-	pods map[types.UID]*answers
+	mu    sync.Mutex
+	known map[signature]*answers
+	// signed has the digests of claims.
+	signed digests
 	// catalog is what the answers were searched in.
 	catalog *dra.Catalog
-	// evictable has the claims whose devices evictions would have freed when that was last of interest. Edition counts
-	// its changes.
-	evictable map[types.UID]bool
-	edition   int
 }
 
-// answers is what is remembered of a pod.
+// answers is what is remembered of pods with the same signature.
 type answers struct {
-	pod *corev1.Pod
-	// claims are the claims that devices were searched for.
-	claims []*resourceapi.ResourceClaim
+	// pods are those that have asked. They are locked by the memory.
+	pods map[types.UID]*corev1.Pod
 
 	mu sync.Mutex
-	// standing is how the queue of the pod stood when the quota refused devices. It is nil if it refused none.
+	// standing is how the queue of the pods stood when the quota refused devices. It is nil if it refused none.
 	standing *standing
 	nodes    map[question]*answer
 }
@@ -63,6 +57,8 @@ type answer struct {
 	found bool
 	// err is why the search failed or did not end.
 	err error
+	// of is the pod to which the error belongs. It is empty if others may be told, too.
+	of types.UID
 	// effort is what a search that did not end could have spent. It is zero for a search that ended.
 	effort int
 	// refusal is why the quota refused devices. Refused says that it did, or that devices could not be counted.
@@ -74,66 +70,57 @@ type answer struct {
 	// resourceVersion and labels are those of the node. Slices and devices select nodes by labels.
 	resourceVersion string
 	labels          map[string]string
-	// devices is the version of the devices that the node may be able to reach, evictable the edition of the claims that
-	// evictions free.
-	devices   uint64
-	evictable int
+	// devices is the version of the devices that the node may be able to reach. For devices that evictions free, it is a hash of those that
+	// are in use nevertheless.
+	devices uint64
 }
 
 // open begins a session. It forgets answers that nobody needs any more.
 func (m *memory) open(catalog *dra.Catalog, pods corelisters.PodLister) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.pods == nil || m.catalog != catalog {
-		m.pods, m.catalog = map[types.UID]*answers{}, catalog
+	m.signed.open()
+	if m.known == nil || m.catalog != catalog {
+		m.known, m.catalog = map[signature]*answers{}, catalog
 		return
 	}
 	n := 0
-	for uid, known := range m.pods {
+	for signed, known := range m.known {
 		n += len(known.nodes)
-		if now, err := pods.Pods(known.pod.Namespace).Get(known.pod.Name); err != nil || now.UID != uid || now.Spec.NodeName != "" {
-			delete(m.pods, uid)
+		maps.DeleteFunc(known.pods, func(uid types.UID, pod *corev1.Pod) bool {
+			now, err := pods.Pods(pod.Namespace).Get(pod.Name)
+			return err != nil || now.UID != uid || now.Spec.NodeName != ""
+		})
+		if len(known.pods) == 0 {
+			delete(m.known, signed)
 		}
 	}
 	if n > maxAnswers {
-		clear(m.pods)
+		clear(m.known)
 	}
 }
 
-// of returns what is remembered of a pod with these claims, nil if nothing is.
-func (m *memory) of(pod types.UID, claims []*demand.Claim) *answers {
+// of returns what is remembered for a signature, nil if nothing is. It is kept as long as the pod waits.
+func (m *memory) of(signed signature, pod *corev1.Pod) *answers {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.pods[pod]
-	same := func(object *resourceapi.ResourceClaim, claim *demand.Claim) bool { return object == claim.Object }
-	if known != nil && !slices.EqualFunc(known.claims, claims, same) {
-		delete(m.pods, pod)
-		return nil
+	known := m.known[signed]
+	if known != nil {
+		known.pods[pod.UID] = pod
 	}
 	return known
 }
 
-// begin begins to remember a pod.
-func (m *memory) begin(pod *corev1.Pod, claims []*resourceapi.ResourceClaim) *answers {
+// begin begins to remember what pods with a signature ask.
+func (m *memory) begin(signed signature, pod *corev1.Pod) *answers {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.pods[pod.UID]
+	known := m.known[signed]
 	if known == nil {
-		known = &answers{pod: pod, claims: claims, nodes: map[question]*answer{}}
-		m.pods[pod.UID] = known
+		known = &answers{pods: map[types.UID]*corev1.Pod{pod.UID: pod}, nodes: map[question]*answer{}}
+		m.known[signed] = known
 	}
 	return known
-}
-
-// editionOf returns the edition of the claims whose devices evictions free.
-func (m *memory) editionOf(evictable map[types.UID]bool) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !maps.Equal(m.evictable, evictable) {
-		m.evictable = evictable
-		m.edition++
-	}
-	return m.edition
 }
 
 // use forgets what the quota refused if the queue of the pod stands differently now.
@@ -148,11 +135,11 @@ func (a *answers) use(now func() *standing) {
 }
 
 // on returns the answer to a question, nil if it is not known or may be another one by now.
-func (a *answers) on(asked question, node *corev1.Node, devices uint64, evictable int) *answer {
+func (a *answers) on(asked question, node *corev1.Node, devices uint64) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.nodes[asked]
-	if known == nil || known.devices != devices || known.evictable != evictable || !known.sameNode(node) {
+	if known == nil || known.devices != devices || !known.sameNode(node) {
 		return nil
 	}
 	return known

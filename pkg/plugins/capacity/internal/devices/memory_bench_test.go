@@ -41,7 +41,7 @@ func BenchmarkManyAlternatives(b *testing.B) {
 				for b.Loop() {
 					b.StopTimer()
 					if !remembered {
-						clear(f.cache.memory.pods)
+						clear(f.cache.memory.known)
 					}
 					pods := f.waiting(claims)
 					b.StartTimer()

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
@@ -32,20 +32,18 @@ func large(name string, requests int, first int64, classes ...string) *resourcea
 		}
 		c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, request)
 	}
+	// There are none, but devices are not counted before the search.
+	c.Spec.Devices.Requests[0].FirstAvailable[7] = resourceapi.DeviceSubRequest{Name: "a7", DeviceClassName: "bare", AllocationMode: resourceapi.DeviceAllocationModeAll}
 	return c
 }
 
-// filter filters a node for a pod, and reports whether effort was spent on it. If none was, what is granted for the node is left to other
-// nodes in full or not at all.
+// filter filters a node for a pod, and reports whether devices were searched for.
 func (f *fixture) filter(state *State, node string) (refusal *report.NodeRefusal, searched bool) {
 	f.Helper()
-	skipped := &dra.Effort{}
-	skipped.Skip()
-	granted := skipped.Available() - (&dra.Effort{}).Available()
-	before := state.effort.Available()
+	before, _ := f.session.budget.Used()
 	refusal = f.session.Filter(state, f.node(node))
-	left := state.effort.Available() - before
-	return refusal, left < 0 || left%granted != 0
+	after, _ := f.session.budget.Used()
+	return refusal, after > before
 }
 
 // again filters a node in the next session.
@@ -115,7 +113,7 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 				return f.kube.ResourceV1().ResourceClaims("ns").Delete(f.Context(), "other", metav1.DeleteOptions{})
 			})
 		}},
-		{name: "a device of another node becomes free", change: func(f *fixture) { f.deallocateClaim("elsewhere") }},
+		{name: "a device of another node becomes free that no queue is charged for", searched: true, change: func(f *fixture) { f.deallocateClaim("elsewhere") }},
 		{name: "another pod uses the claim with the devices", change: func(f *fixture) {
 			f.updateClaim("other", func(c *resourceapi.ResourceClaim) { usedBy(c, "b") })
 			f.eventually("the claim has two users", func() bool {
@@ -269,26 +267,36 @@ func TestOnlyWhatTookLongIsRemembered(t *testing.T) {
 	long := f.pod("long", "q", "c")
 	f.filter(f.preFilter(long), "n1")
 	f.open()
-	if pods := f.cache.memory.pods; len(pods) != 1 || pods["long"] == nil || len(pods["long"].nodes) != 2 {
-		t.Errorf("remembered: %v", pods)
+	if known := f.remembered("long"); len(f.cache.memory.known) != 1 || known == nil || len(known.nodes) != 2 {
+		t.Errorf("remembered: %v", f.cache.memory.known)
 	}
 	f.try(f.pods.Delete(long.Object))
 	f.open()
-	if pods := f.cache.memory.pods; len(pods) != 0 {
-		t.Errorf("remembered after the pod is gone: %v", pods)
+	if known := f.cache.memory.known; len(known) != 0 {
+		t.Errorf("remembered after the pod is gone: %v", known)
 	}
+}
+
+// remembered is what the memory has for a pod, nil if it has nothing.
+func (f *fixture) remembered(pod types.UID) *answers {
+	for _, known := range f.cache.memory.known {
+		if known.pods[pod] != nil {
+			return known
+		}
+	}
+	return nil
 }
 
 // TestTheMemoryIsBounded even if the nodes change all the time.
 func TestTheMemoryIsBounded(t *testing.T) {
 	f := newFixture(t, cluster{claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
 	pod := f.pod("p", "q", "c")
-	known := f.cache.memory.begin(pod.Object, []*resourceapi.ResourceClaim{pod.Claims[0].Object})
+	known := f.cache.memory.begin(signature{}, pod.Object)
 	for i := range maxAnswers + 1 {
 		known.keep(question{node: fmt.Sprint("n", i)}, &answer{}, nil)
 	}
 	f.open()
-	if n := len(f.cache.memory.pods); n != 0 {
+	if n := len(f.cache.memory.known); n != 0 {
 		t.Errorf("%d pods are remembered", n)
 	}
 }

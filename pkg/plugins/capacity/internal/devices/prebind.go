@@ -5,13 +5,11 @@ package devices
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/devicequota/devicequota/pkg/demand"
-	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 // ClaimsToBind returns the claims of a pod that is about to be bound, each with its allocation.
@@ -31,31 +29,13 @@ func (s *Session) ClaimsToBind(pod *demand.Pod) ([]*resourceapi.ResourceClaim, e
 }
 
 // PreBind writes the allocations of claims, the queue that is charged, and that the pod uses the claims. Then it waits until the
-// devices are ready. It may be called from several goroutines, during other sessions.
-func (c *Cache) PreBind(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string, wait ConditionWait) error {
-	if err := c.writer.Reserve(ctx, pod, claims, queue); err != nil {
-		return err
-	}
-	reserved, err := c.reserved(pod, claims)
+// devices are ready. It returns the claims as the API server has them. It may be called from several goroutines, during other sessions.
+func (c *Cache) PreBind(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string, wait ConditionWait) ([]*resourceapi.ResourceClaim, error) {
+	reserved, err := c.writer.Reserve(ctx, pod, claims, queue)
 	if err != nil {
-		c.writer.Release(ctx, pod, claims)
-		return err
+		return nil, err
 	}
-	return c.waitForConditions(ctx, pod, reserved, wait)
-}
-
-// reserved returns claims as the API server has them after Reserve, which has created those that were in memory only.
-func (c *Cache) reserved(pod *corev1.Pod, claims []*resourceapi.ResourceClaim) ([]*resourceapi.ResourceClaim, error) {
-	claims = slices.Clone(claims)
-	for i, claim := range claims {
-		if !dra.InMemory(claim) {
-			continue
-		}
-		if claims[i] = c.Reader.ExtendedClaim(pod); claims[i] == nil {
-			return nil, fmt.Errorf("the ResourceClaim for extended resources of pod %s/%s was deleted in the meantime", pod.Namespace, pod.Name)
-		}
-	}
-	return claims, nil
+	return reserved, c.waitForConditions(ctx, pod, reserved, wait)
 }
 
 // UndoPreBind takes back what PreBind wrote, for a pod that is not bound after all.

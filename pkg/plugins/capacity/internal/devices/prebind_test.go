@@ -48,7 +48,8 @@ func (f *fixture) bind(pod *demand.Pod) []*resourceapi.ResourceClaim {
 	f.Helper()
 	claims, err := f.session.ClaimsToBind(pod)
 	f.try(err)
-	f.try(f.cache.PreBind(f.Context(), pod.Object, claims, "root/q", ConditionWait{Timeout: bindingTimeout}))
+	_, err = f.cache.PreBind(f.Context(), pod.Object, claims, "root/q", ConditionWait{Timeout: bindingTimeout})
+	f.try(err)
 	return claims
 }
 

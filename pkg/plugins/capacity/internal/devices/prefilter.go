@@ -11,23 +11,22 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
 	"github.com/devicequota/devicequota/pkg/demand"
-	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// PreFilter finds out which claims of a pod need devices. What is picked must fit books. Before is the state of the
-// pod from an earlier action of the session, nil if there is none. The refusal says why no node is
+// PreFilter finds out which claims of a pod need devices. What is picked must fit books. Long searches are charged to the pod's job.
+// Before is the state of the pod from an earlier action of the session, nil if there is none. The refusal says why no node is
 // suitable.
-func (s *Session) PreFilter(pod *demand.Pod, books *ledger.Ledger, before *State) (*State, report.Refusal) {
+func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, before *State) (*State, report.Refusal) {
 	// What is in flight counts as taken for the rest of the session, even if it is given up.
 	if err := s.openAllocator(); err != nil {
 		return nil, report.Unplaceable{Err: err}
 	}
-	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}, effort: &dra.Effort{}}
+	state := &State{pod: pod, books: books, picks: map[string]*pick{}, unavailable: map[types.UID]bool{}, effort: s.budget.Of(books.Name(pod.Queue), job)}
 	if before != nil {
-		// Later actions do not filter nodes again that cannot become suitable, and do not search for longer.
-		state.unavailable, state.inVain, state.effort = before.unavailable, before.inVain, before.effort
+		// Later actions do not filter nodes again that cannot become suitable.
+		state.unavailable, state.inVain = before.unavailable, before.inVain
 		// Not every action filters nodes by devices. What is known stays the reason to report.
 		state.refusal, state.insufficient = before.Refusal(), before.insufficient
 	}

@@ -69,7 +69,7 @@ func TestPreFilterRefusesClaimsThatAPodCannotUseNow(t *testing.T) {
 			if c.before != nil {
 				c.before(f)
 			}
-			state, refusal := f.session.PreFilter(f.pod("p", "q", "c"), f.books, nil)
+			state, refusal := f.session.PreFilter(f.pod("p", "q", "c"), "p", f.books, nil)
 			if messageOf(refusal) != c.want || (state == nil) != (c.want != "") {
 				t.Errorf("refusal %q, want %q", messageOf(refusal), c.want)
 			}

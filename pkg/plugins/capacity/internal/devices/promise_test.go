@@ -109,7 +109,7 @@ func TestFilterKnowsWhereEvictionsAreInVain(t *testing.T) {
 			t.Errorf("%d devices: %+v, to evict pods is in vain: %t", c.count, refusal, c.inVain)
 		}
 		// The next action may not filter the node by devices.
-		if next, _ := f.session.PreFilter(waits, f.held(), state); !next.Insufficient() {
+		if next, _ := f.session.PreFilter(waits, string(waits.Object.UID), f.held(), state); !next.Insufficient() {
 			t.Errorf("%d devices: the next action does not know that the node lacks devices", c.count)
 		}
 	}

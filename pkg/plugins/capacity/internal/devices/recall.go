@@ -34,62 +34,65 @@ func hasStanding(state *State) bool {
 	return state.pod.Cards == nil && len(state.allocated) == 0
 }
 
-// recallPod looks for what earlier sessions found out about a pod.
+// recallPod looks for what was found out about a pod, or about others that ask for the same.
 func (s *Session) recallPod(state *State) {
 	if len(state.unallocated) == 0 {
 		return
 	}
-	if known := s.memory.of(state.pod.Object.UID, state.unallocated); known != nil {
+	state.signature = s.memory.sign(state)
+	if known := s.memory.of(state.signature, state.pod.Object); known != nil {
 		known.use(func() *standing { return s.standingOf(state) })
 		state.known.Store(known)
 	}
 }
 
-// recall returns the answer to a question if it is known and asking again would not get further. A node whose search has ended leaves what
-// it is granted to other nodes, so that they get further. One whose search did not end does not: otherwise, the nodes would go on for
-// each other in turn for thousands of sessions.
+// recall returns the answer to a question if it is known and asking again would not get further.
 func (s *Session) recall(state *State, node *corev1.Node, asked question) *answer {
 	pod := state.known.Load()
 	if pod == nil {
 		return nil
 	}
-	known := pod.on(asked, node, s.DevicesVersionOn(node.Name, s.Catalog), s.evictableEdition(asked))
-	switch {
-	case known == nil:
+	known := pod.on(asked, node, s.versionOf(asked))
+	if known == nil || known.of != "" && known.of != state.pod.Object.UID {
 		return nil
-	case known.effort == 0:
-		state.effort.Skip()
-	case state.effort.Available() > known.effort && state.goneOn.CompareAndSwap(false, true):
-		return nil
+	}
+	if known.effort > 0 {
+		if state.effort.Available() > known.effort && state.goneOn.CompareAndSwap(false, true) {
+			return nil
+		}
+		state.effort.Want(known.effort)
 	}
 	return known
 }
 
-// remember keeps the answer to a question that took long. What the time ended may have another answer next time.
+// remember keeps the answer to a question that took long. An error names the claims of the pod, so that it is the pod's own.
 func (s *Session) remember(state *State, node *corev1.Node, asked question, effort *dra.NodeEffort, found answer) {
 	if effort.Used() < memorable {
 		return
 	}
-	unfinished, devices := new(dra.UnfinishedError), s.DevicesVersionOn(node.Name, s.Catalog)
-	if errors.As(found.err, &unfinished) && unfinished.Timeout || devices > s.devicesVersion {
+	devices := s.versionOf(asked)
+	if !asked.evictions && devices > s.devicesVersion {
 		return // the allocators of this session need not know the latest change
 	}
 	answer := found
+	if unfinished := new(dra.UnfinishedError); found.err != nil && !errors.As(found.err, &unfinished) {
+		answer.of = state.pod.Object.UID
+	}
 	answer.effort = effort.Had()
 	answer.resourceVersion, answer.labels = node.ResourceVersion, node.Labels
-	answer.devices, answer.evictable = devices, s.evictableEdition(asked)
+	answer.devices = devices
 	known := state.known.Load()
 	if known == nil {
-		known = s.memory.begin(state.pod.Object, state.objects())
+		known = s.memory.begin(state.signature, state.pod.Object)
 		state.known.Store(known)
 	}
 	known.keep(asked, &answer, func() *standing { return s.standingOf(state) })
 }
 
-// evictableEdition is zero for a question that does not depend on evictions.
-func (s *Session) evictableEdition(asked question) int {
+// versionOf is another number when the answer to a question may be another one because of the devices that are in use.
+func (s *Session) versionOf(asked question) uint64 {
 	if asked.evictions {
-		return s.evictable.edition
+		return s.evictable.inUse
 	}
-	return 0
+	return s.DevicesVersionOn(asked.node, s.Catalog)
 }

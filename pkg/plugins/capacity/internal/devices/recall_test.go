@@ -10,44 +10,23 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 
-	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// TestAnUnfinishedSearchGoesOnInTheNextSession where it ended, because what was found out takes no effort any more.
-func TestAnUnfinishedSearchGoesOnInTheNextSession(t *testing.T) {
-	has := cluster{devices: map[string]string{"n1": "", "n2": ""}}
-	var names []string
-	for i := range 4 {
-		names = append(names, fmt.Sprint("c", i))
-		has.claims = append(has.claims, large(names[i], 31, 1, "h100"))
-	}
-	f := newFixture(t, has)
-	var ended int
-	for session := range 8 {
-		f.open()
-		state := f.preFilter(f.pod("p", "q", names...))
-		var searched [2]bool
-		ended = 0
-		for i, node := range []string{"n1", "n2"} {
-			var refusal *report.NodeRefusal
-			if refusal, searched[i] = f.filter(state, node); refusal == nil {
-				t.Fatalf("node %s is suitable", node)
-			} else if refusal.Unresolvable {
-				ended++
-			}
-		}
-		switch {
-		case session == 0 && ended > 0:
-			t.Error("one session is enough, so that this test shows nothing")
-		case ended < 2:
-		case searched != [2]bool{}:
-			continue
-		default:
-			return
+// TestPodsThatAskForTheSameShareAnAnswer, and others do not: of another queue, or with another claim.
+func TestPodsThatAskForTheSameShareAnAnswer(t *testing.T) {
+	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100"}, claims: []*resourceapi.ResourceClaim{
+		large("c", 3, 4, "h100"), large("d", 3, 4, "h100"), large("e", 3, 5, "h100"), large("f", 3, 4, "h100"),
+	}})
+	for _, c := range []struct {
+		pod, queue, claim string
+		searched          bool
+	}{{"p0", "q", "c", true}, {"p1", "q", "d", false}, {"p2", "q", "e", true}, {"p3", "r", "f", true}} {
+		refusal, searched := f.filter(f.preFilter(f.pod(c.pod, c.queue, c.claim)), "n1")
+		if refusal == nil || searched != c.searched {
+			t.Errorf("pod %s: %+v, searched: %t, want %t", c.pod, refusal, searched, c.searched)
 		}
 	}
-	t.Errorf("%d searches have ended in 8 sessions, want 2, and no further search", ended)
 }
 
 // TestManyUnfinishedSearchesComeToAnEnd: each node gets the effort of the pod once.
@@ -100,7 +79,7 @@ func TestSeveralGoroutinesRemember(t *testing.T) {
 		}
 		filtering.Wait()
 	}
-	if known := f.cache.memory.pods["p"]; known == nil || len(known.nodes) != 2*nodes {
+	if known := f.remembered("p"); known == nil || len(known.nodes) != 2*nodes {
 		t.Errorf("remembered: %+v", known)
 	}
 }
@@ -118,20 +97,6 @@ func TestAnUnfinishedSearchIsRememberedWithItsReason(t *testing.T) {
 	}
 	if _, late := now.Refusal().(report.SearchUnfinished); !late {
 		t.Errorf("the search ended: %q", messageOf(now.Refusal()))
-	}
-}
-
-// TestWhatTheTimeEndedIsNotRemembered: it depends on the machine.
-func TestWhatTheTimeEndedIsNotRemembered(t *testing.T) {
-	f := newFixture(t, cluster{devices: map[string]string{"n1": ""}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
-	state, node := f.preFilter(f.pod("p", "q", "c")), f.node("n1")
-	effort := state.effort.Node()
-	if picked, _, err := f.session.search(state, node, effort); picked != nil || err != nil {
-		t.Fatal(picked, err)
-	}
-	f.session.remember(state, node, question{node: "n1"}, effort, answer{err: &dra.UnfinishedError{Timeout: true}})
-	if _, _, searched := f.again("p", "n1", "c"); !searched {
-		t.Error("it is remembered")
 	}
 }
 

@@ -3,13 +3,13 @@
 package devices
 
 import (
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -66,8 +66,8 @@ type Session struct {
 	promises map[types.UID]*promise
 	// promisedDevices has the promised allocations of each device.
 	promisedDevices map[dra.DeviceID][]*resourceapi.AllocationResult
-	// late is the number of pods for which the time for the search ended.
-	late atomic.Int32
+	// budget bounds the long searches of the session.
+	budget *dra.Budget
 	// atRoot has who holds devices that are charged to root because no other queue is known. It is nil until a pod lacks devices.
 	atRoot []report.RootHolder
 }
@@ -75,8 +75,19 @@ type Session struct {
 // Open begins a session.
 func (c *Cache) Open(config Config) *Session {
 	c.memory.open(config.Catalog, config.Pods)
-	return &Session{Cache: c, Config: config}
+	if c.budget == nil {
+		c.budget = dra.NewBudget(dra.BudgetOfSession)
+	} else {
+		searches, spent := c.budget.Used()
+		klog.V(4).InfoS("The last session has searched for devices", "searches", searches, "spent", spent)
+		c.budget = c.budget.Next()
+	}
+	return &Session{Cache: c, Config: config, budget: c.budget}
 }
+
+// BeginAnswers makes what follows cost a budget of its own, so that people who ask take nothing from pods. Call it when all actions of the
+// session have run.
+func (s *Session) BeginAnswers() { s.budget = dra.NewBudget(dra.BudgetOfAnswers) }
 
 // openAllocator makes the allocator when it is first needed.
 func (s *Session) openAllocator() (err error) {
@@ -88,3 +99,6 @@ func (s *Session) openAllocator() (err error) {
 	}
 	return err
 }
+
+// SearchBudget is the budget of the last session.
+func (c *Cache) SearchBudget() *dra.Budget { return c.budget }

@@ -28,16 +28,16 @@ type State struct {
 	unallocated []*demand.Claim
 	// open says that the quota must be checked against the devices that are picked.
 	open bool
-	// effort bounds the search for devices in this session.
+	// effort bounds the long searches for devices of the pod's job in this session.
 	effort *dra.Effort
 
-	// known is what earlier sessions have found out about the pod. It is nil if there is nothing.
+	// signature is what the pod has in common with others for which a search comes to the same.
+	signature signature
+	// known is what is remembered for the signature. It is nil if there is nothing.
 	known atomic.Pointer[answers]
 	// goneOn says that a search which did not end in an earlier session has gone on in this one. One does at a time, so that
 	// it has the effort for itself.
 	goneOn atomic.Bool
-	// late counts the pod once if the time for its search ended.
-	late sync.Once
 
 	mu sync.Mutex
 	// picks has what was picked on each node.
@@ -75,6 +75,9 @@ func (s *State) objects() []*resourceapi.ResourceClaim {
 	}
 	return claims
 }
+
+// Alike returns what pods have in common for which searches come to the same. It is zero for a pod that needs no more devices.
+func (s *State) Alike() [32]byte { return s.signature }
 
 // Refusal returns why the quota refused the devices that were picked on some node, nil if it did not.
 func (s *State) Refusal() report.Refusal {
@@ -133,7 +136,7 @@ func (s *State) failure(err error) report.Refusal {
 	for _, claim := range s.unallocated {
 		claims = append(claims, nameOf(claim.Object))
 	}
-	return report.SearchUnfinished{Claims: claims, Requests: unfinished.Requests}
+	return report.SearchUnfinished{Claims: claims, Requests: unfinished.Requests, Later: unfinished.Later}
 }
 
 func (s *State) setUnavailable(claim types.UID) {

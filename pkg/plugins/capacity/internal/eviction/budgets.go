@@ -3,40 +3,51 @@
 package eviction
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	policylisters "k8s.io/client-go/listers/policy/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// budgets has the PodDisruptionBudgets of a session. They hold whether or not upstream's plugin pdb is configured.
+// budgets has the PodDisruptionBudgets of a session. They hold whether or not upstream's plugin pdb is configured, by the rules of the
+// Eviction API. That API itself could refuse some victims of a set when others have been evicted, so the scheduler deletes pods.
 type budgets struct {
-	read bool
+	session *framework.Session
+	// lister is nil if there are no budgets.
+	lister policylisters.PodDisruptionBudgetLister
+	pods   corelisters.PodLister
+	read   bool
 	// all has the budgets of each namespace.
-	all map[string][]budget
+	all map[string][]*budget
+	// releasing has the pods that the session takes to be leaving. It is nil until something is counted.
+	releasing map[types.UID]bool
 }
 
 type budget struct {
+	*policyv1.PodDisruptionBudget
 	selector labels.Selector
+	// counted says that allowed and kept are up to date.
+	counted bool
 	// allowed is how many more pods may go.
 	allowed int32
-	status  *policyv1.PodDisruptionBudgetStatus
+	// kept says that there are as many healthy pods as there must be.
+	kept bool
 }
 
 // hold reports whether all budgets hold if these pods are evicted.
-func (b *budgets) hold(lister policylisters.PodDisruptionBudgetLister, victims []*api.TaskInfo) bool {
-	b.list(lister)
-	if len(b.all) == 0 {
-		return true
-	}
+func (b *budgets) hold(victims []*api.TaskInfo) bool {
 	counts := map[*budget]int32{}
 	for _, victim := range victims {
-		for i := range b.all[victim.Namespace] {
-			budget := &b.all[victim.Namespace][i]
-			if !budget.covers(victim) {
+		for _, budget := range b.of(victim.Namespace) {
+			if !b.spends(budget, victim.Pod) {
 				continue
 			}
 			if counts[budget]++; counts[budget] > budget.allowed {
@@ -55,26 +66,110 @@ func (b *budgets) refund(victims []Victim) { b.allow(victims, 1) }
 
 func (b *budgets) allow(victims []Victim, more int32) {
 	for _, victim := range victims {
-		for i := range b.all[victim.Namespace] {
-			if budget := &b.all[victim.Namespace][i]; budget.covers(victim.TaskInfo) {
+		for _, budget := range b.of(victim.Namespace) {
+			if b.spends(budget, victim.Pod) {
 				budget.allowed += more
 			}
 		}
 	}
 }
 
-// covers reports whether an eviction counts. A pod that the API server has been asked to evict counts already.
-func (b *budget) covers(victim *api.TaskInfo) bool {
-	_, counted := b.status.DisruptedPods[victim.Name]
-	return !counted && b.selector.Matches(labels.Set(victim.Pod.Labels))
+// recount forgets what was counted, because other actions may have evicted pods since.
+func (b *budgets) recount() {
+	b.releasing = nil
+	for _, all := range b.all {
+		for _, budget := range all {
+			budget.counted = false
+		}
+	}
 }
 
-func (b *budgets) list(lister policylisters.PodDisruptionBudgetLister) {
-	if b.read || lister == nil {
+// spends reports whether the eviction of a pod uses up something of a budget. As with the Eviction API, pods that have not started do not,
+// nor do those that are not ready, if the budget is kept or its policy does not protect them. A pod that is gone for the budget does not count
+// twice.
+func (b *budgets) spends(budget *budget, pod *corev1.Pod) bool {
+	if !budget.selector.Matches(labels.Set(pod.Labels)) || pod.Status.Phase == corev1.PodPending {
+		return false
+	}
+	if !budget.counted {
+		b.count(budget)
+	}
+	switch {
+	case budget.lost(pod):
+		return false
+	case isReady(pod):
+		return true
+	default:
+		return !budget.kept && ptr.Deref(budget.Spec.UnhealthyPodEvictionPolicy, policyv1.IfHealthyBudget) != policyv1.AlwaysAllow
+	}
+}
+
+// count finds out how many pods may go. The status of a budget is written some time after pods have gone, and does not say which of
+// them it takes into account. Therefore, healthy pods are counted here, too, and the smaller number holds. Nothing has to be
+// remembered of earlier sessions: a pod that was evicted is releasing until the API server says that it is a target of disruption, or being
+// deleted. The first of these writes fails if anybody has changed the pod in the meantime, and then the pod is not evicted.
+func (b *budgets) count(budget *budget) {
+	budget.counted, budget.allowed, budget.kept = true, 0, false
+	status := &budget.Status
+	if status.ObservedGeneration < budget.Generation {
+		return // it is about another spec
+	}
+	pods, err := b.pods.Pods(budget.Namespace).List(budget.selector)
+	if err != nil {
+		klog.ErrorS(err, "Failed to list the pods of a PodDisruptionBudget", "budget", klog.KObj(budget))
 		return
 	}
-	b.read = true
-	objects, err := lister.List(labels.Everything())
+	b.findReleasing()
+	var healthy int32
+	for _, pod := range pods {
+		if isReady(pod) && !budget.lost(pod) && !b.releasing[pod.UID] {
+			healthy++
+		}
+	}
+	budget.allowed = max(0, min(status.DisruptionsAllowed, healthy-status.DesiredHealthy))
+	budget.kept = status.DesiredHealthy > 0 && min(status.CurrentHealthy, healthy) >= status.DesiredHealthy
+}
+
+func (b *budgets) findReleasing() {
+	if b.releasing != nil {
+		return
+	}
+	b.releasing = map[types.UID]bool{}
+	for _, job := range b.session.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Releasing] {
+			b.releasing[task.Pod.UID] = true
+		}
+	}
+}
+
+// lost reports whether the API server says that a pod is leaving: it is being deleted, or about to be.
+func (b *budget) lost(pod *corev1.Pod) bool {
+	_, evicted := b.Status.DisruptedPods[pod.Name]
+	return evicted || pod.DeletionTimestamp != nil || hasCondition(pod, corev1.DisruptionTarget)
+}
+
+func isReady(pod *corev1.Pod) bool { return hasCondition(pod, corev1.PodReady) }
+
+func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+	for i := range pod.Status.Conditions {
+		if condition := &pod.Status.Conditions[i]; condition.Type == kind {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// of returns the budgets of a namespace.
+func (b *budgets) of(namespace string) []*budget {
+	if !b.read && b.lister != nil {
+		b.list()
+	}
+	return b.all[namespace]
+}
+
+func (b *budgets) list() {
+	b.read, b.all = true, map[string][]*budget{}
+	objects, err := b.lister.List(labels.Everything())
 	if err != nil {
 		klog.ErrorS(err, "Failed to list PodDisruptionBudgets")
 		return
@@ -84,9 +179,6 @@ func (b *budgets) list(lister policylisters.PodDisruptionBudgetLister) {
 		if err != nil || selector.Empty() && object.Spec.Selector == nil {
 			continue // it selects nothing
 		}
-		if b.all == nil {
-			b.all = map[string][]budget{}
-		}
-		b.all[object.Namespace] = append(b.all[object.Namespace], budget{selector, object.Status.DisruptionsAllowed, &object.Status})
+		b.all[object.Namespace] = append(b.all[object.Namespace], &budget{PodDisruptionBudget: object, selector: selector})
 	}
 }

@@ -95,7 +95,7 @@ func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInf
 				found.Marked++
 			case isGang(job) && left == 0 && !a.WholeGangs:
 				found.Gangs++
-			case !a.budgets.hold(a.Budgets, []*api.TaskInfo{task}) || !a.agreement.agree(a.rule, asking, []*api.TaskInfo{task}):
+			case !a.budgets.hold([]*api.TaskInfo{task}) || !a.agreement.agree(a.rule, asking, []*api.TaskInfo{task}):
 				found.Budgets++
 			default:
 				left = max(0, left-1)

@@ -68,6 +68,7 @@ func (p *Plan) Discard() {
 // Plan makes room for the minimum of a job, and for as many more of its pods as possible. It returns nil, and has
 // changed nothing, if there is no right set of victims for the minimum. If no set of single pods will do, whole gangs may go.
 func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
+	s.budgets.recount()
 	a := s.jobs[rule][job.UID]
 	if a == nil {
 		queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))

@@ -88,7 +88,7 @@ func (q *question) lacks(o ledger.Ordinal, free *api.Resource) bool {
 	case ledger.Card:
 		return q.lacksDevices || q.lacksCards(free) // devices may count as cards
 	default:
-		return q.lacksDevices
+		return d.Kind.OfClass() && q.lacksDevices
 	}
 }
 
@@ -255,7 +255,7 @@ func (q *question) allowed(set []int) bool {
 		}
 		tasks = append(tasks, q.all[i].tasks...)
 	}
-	if !q.budgets.hold(q.Budgets, tasks) {
+	if !q.budgets.hold(tasks) {
 		return false
 	}
 	return len(set) < 2 || q.agreement.agree(q.rule, q.task, tasks)

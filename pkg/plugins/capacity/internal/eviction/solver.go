@@ -51,6 +51,7 @@ type Solver struct {
 func New(config Config) *Solver {
 	s := &Solver{Config: config, jobs: map[Rule]map[api.JobID]*asker{Preempt: {}, Reclaim: {}}}
 	s.agreement = newAgreement(config.Session, config.Owner)
+	s.budgets = budgets{session: config.Session, lister: config.Budgets, pods: config.Snapshot.Pods}
 	return s
 }
 

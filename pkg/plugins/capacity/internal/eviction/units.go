@@ -87,10 +87,26 @@ func (a *asker) candidate(task *api.TaskInfo) *demand.Pod {
 		return nil
 	}
 	pod, err := a.Snapshot.PodOf(task)
-	if err != nil || !a.rule.appliesTo(a, pod.Queue) {
+	if err != nil {
 		return nil
 	}
+	for _, queue := range a.chargedFor(pod) {
+		if !a.rule.appliesTo(a, queue) {
+			return nil
+		}
+	}
 	return pod
+}
+
+// chargedFor returns the queues that have less when a pod goes: its own, and those that are charged for claims that it shares.
+func (a *asker) chargedFor(pod *demand.Pod) []ledger.QueueID {
+	queues := []ledger.QueueID{pod.Queue}
+	for _, claim := range pod.Claims {
+		if queue, _, charged := a.Snapshot.Ledger.Payer(claim.Part); charged && !slices.Contains(queues, queue) {
+			queues = append(queues, queue)
+		}
+	}
+	return queues
 }
 
 // addPod adds a pod. Pods that share a claim are one unit, because the claim is free when the last of them goes.
@@ -165,8 +181,10 @@ func (a *asker) addGang(job *api.JobInfo) {
 func (a *asker) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Pod) {
 	u, cost := &a.all[i], &a.costs[i]
 	u.tasks, u.pods = append(u.tasks, task), append(u.pods, pod)
-	if !slices.Contains(u.queues, pod.Queue) {
-		u.queues = append(u.queues, pod.Queue)
+	for _, queue := range a.chargedFor(pod) {
+		if !slices.Contains(u.queues, queue) {
+			u.queues = append(u.queues, queue)
+		}
 	}
 	created := task.Pod.CreationTimestamp.UnixNano()
 	if len(u.tasks) == 1 {

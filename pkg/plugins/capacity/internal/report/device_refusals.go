@@ -44,6 +44,8 @@ type SearchUnfinished struct {
 	Claims []string
 	// Requests is how many requests they have. A request with alternatives counts as many times.
 	Requests int
+	// Later says that the search goes on in a later session.
+	Later bool
 }
 
 // Reason implements Refusal.
@@ -51,6 +53,10 @@ func (SearchUnfinished) Reason() string { return TaskRequestFailedReason }
 
 // Message implements Refusal.
 func (s SearchUnfinished) Message() string {
+	if s.Later {
+		return fmt.Sprintf("The scheduler has not tried all devices that the pod may get: for ResourceClaims %s with <%d> requests and alternatives that takes long, and goes on when it is their turn: use fewer requests, alternatives, and constraints, and it is faster",
+			refusals.List(s.Claims), s.Requests)
+	}
 	return fmt.Sprintf("The scheduler did not try all devices that the pod may get: ResourceClaims %s have <%d> requests and alternatives with too many combinations, and none of those that were tried is free and within the quota: use fewer alternatives, or more pods with fewer claims each",
 		refusals.List(s.Claims), s.Requests)
 }

@@ -5,6 +5,7 @@ package report
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/metric"
@@ -49,26 +50,9 @@ func limits(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) bool {
 	return l.Capability(q, o).Set || l.Deserved(q, o).Set
 }
 
-// gaugesOf returns the metrics of a kind. Upstream's metrics cover resources.
-func gaugesOf(kind ledger.Kind) []dimensionGauge {
-	switch kind {
-	case ledger.Card:
-		return cardGauges
-	case ledger.DeviceCount:
-		return deviceGauges
-	case ledger.DeviceCapacity:
-		return deviceCapacityGauges
-	default:
-		return nil
-	}
-}
-
-// labelsOf returns the label values of the metrics of a dimension.
-func labelsOf(queue string, d ledger.Dimension) []string {
-	if d.Kind == ledger.DeviceCapacity {
-		return []string{queue, d.Name, d.Capacity}
-	}
-	return []string{queue, d.Name}
+// gaugesOf has the metrics of each kind. Upstream's metrics cover resources.
+var gaugesOf = map[ledger.Kind][]dimensionGauge{
+	ledger.Resource: nil, ledger.Card: cardGauges, ledger.DeviceCount: deviceGauges, ledger.DeviceCapacity: deviceCapacityGauges,
 }
 
 // updateDimensions updates the series of devices and cards that have changed, and reports whether any has.
@@ -76,8 +60,11 @@ func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue l
 	changed := false
 	for o := range ledger.Ordinal(accounts.Dimensions.Len()) {
 		dimension := accounts.Dimensions.Dimension(o)
-		gauges := gaugesOf(dimension.Kind)
+		gauges, known := gaugesOf[dimension.Kind]
 		if int(o) == len(m.dimensions) {
+			if !known {
+				klog.ErrorS(nil, "No metric of queues has such dimensions", "kind", dimension.Kind, "dimension", dimension)
+			}
 			m.dimensions = append(m.dimensions, make([]dimensionValue, len(gauges)))
 		}
 		for i := range gauges {
@@ -87,7 +74,7 @@ func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue l
 				continue
 			}
 			*now, changed = dimensionValue{amount, set}, true
-			if labels := labelsOf(name, dimension); set {
+			if labels := append([]string{name}, dimension.LabelValues()...); set {
 				gauges[i].vector.WithLabelValues(labels...).Set(amount.Float(ledger.Whole))
 			} else {
 				gauges[i].vector.DeleteLabelValues(labels...)
@@ -99,7 +86,7 @@ func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue l
 
 // deleteDimensions deletes the series of a queue that is gone.
 func deleteDimensions(queue string) {
-	for _, gauges := range [][]dimensionGauge{cardGauges, deviceGauges, deviceCapacityGauges} {
+	for _, gauges := range gaugesOf {
 		for i := range gauges {
 			gauges[i].vector.DeletePartialMatch(prometheus.Labels{"queue": queue})
 		}

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
@@ -45,6 +46,18 @@ type EachWay struct {
 	Served [][]corev1.ResourceName
 	// Refusals has why each way is refused.
 	Refusals []Refusal
+}
+
+// RefuseEachWay returns the refusal of a pod with these variants, each of which is refused.
+func RefuseEachWay(variants []*demand.Pod, each []Refusal) Refusal {
+	if len(each) == 1 {
+		return each[0]
+	}
+	refusal := EachWay{Refusals: each}
+	for _, variant := range variants {
+		refusal.Served = append(refusal.Served, variant.Served())
+	}
+	return refusal
 }
 
 // Reason implements Refusal. It is that of the preferred way.

@@ -125,11 +125,15 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 		klog.ErrorS(err, "Failed to refund a pod that was pipelined", "pod", klog.KObj(task.Pod))
 	}
 	for _, claim := range pod.Claims {
+		queue, _, charged := s.Ledger.Payer(claim.Part)
+		if !charged {
+			queue = pod.Queue
+		}
 		if err := s.Ledger.ReleaseHeld(holder, ledger.Demand{claim.Part}); err != nil {
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
 		if dra.HeldBy(task.Pod, claim.Object) {
-			s.retainClaim(pod, task, claim)
+			s.retainClaim(queue, pod, task, claim)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
@@ -51,7 +52,7 @@ func (s *Snapshot) lowest(path []string) (ledger.QueueID, bool) {
 
 // root is in every ledger.
 func (s *Snapshot) root() ledger.QueueID {
-	root, _ := s.Ledger.Queue(RootQueue)
+	root, _ := s.Ledger.Queue(quota.Root)
 	return root
 }
 
@@ -70,10 +71,8 @@ func (s *Snapshot) queueOfJob(pod *corev1.Pod) string {
 
 // queueOfClaim is queueOf for an allocated claim that no pod of the session holds.
 func (s *Snapshot) queueOfClaim(claim *resourceapi.ResourceClaim) (queue ledger.QueueID, attributed bool) {
-	for _, path := range [][]string{s.payers[claim.UID].path, record.Path(claim)} {
-		if queue, found := s.lowest(path); found {
-			return queue, true
-		}
+	if queue, known := s.payingQueue(claim); known {
+		return queue, true
 	}
 	for _, consumer := range claim.Status.ReservedFor {
 		pod, err := s.Pods.Pods(claim.Namespace).Get(consumer.Name)

@@ -17,8 +17,8 @@ import (
 type Cache struct {
 	*demand.Counter
 
-	// payers has who paid for every claim that was charged when the last session closed.
-	payers map[types.UID]payer
+	// payers has the queue that paid for every claim that was charged when the last session closed, and its ancestors.
+	payers map[types.UID][]string
 	// strays has the pods that may belong to no job.
 	strays strays
 	// before is the ledger of the last session. It is nil in the first one.
@@ -30,13 +30,6 @@ type Cache struct {
 	catchUp    catchUp
 }
 
-// payer is who is charged for a claim.
-type payer struct {
-	holder ledger.Holder
-	// path has the names of the holder's queue and its ancestors.
-	path []string
-}
-
 // lists is memory that is used again for every job.
 type lists struct {
 	minimum, elastic, missing, inqueue ledger.Amounts
@@ -44,7 +37,7 @@ type lists struct {
 
 // NewCache returns a cache that counts cards of a fleet.
 func NewCache(fleet *card.Fleet) *Cache {
-	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID]payer{}, notedNeeds: notedNeeds{}}
+	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID][]string{}, notedNeeds: notedNeeds{}}
 }
 
 // ignored reports whether a plugin of Volcano's that allocates devices itself takes the resource out of all

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // ClaimReader reads claims as the scheduler knows them.
@@ -33,53 +34,69 @@ type consumer struct {
 	pod  *demand.Pod
 }
 
-// holds reports whether the consumer holds a claim for good: it has a node, or the claim is allocated to it.
+// holds reports whether the consumer holds a claim for good: the claim is reserved for it, it is being bound, or its record has the
+// claim. Otherwise, a pod that is bound names another claim than it got: users can delete a claim, and create another one of the same name.
 func (c *consumer) holds(claim *demand.Claim) bool {
-	return !isLeaving(c.task) && (api.AllocatedStatus(c.task.Status) || dra.HeldBy(c.task.Pod, claim.Object))
+	if isLeaving(c.task) || dra.HeldBy(c.task.Pod, claim.Object) {
+		return !isLeaving(c.task)
+	}
+	return api.AllocatedStatus(c.task.Status) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || recorded(c.task.Pod, claim.Object))
 }
 
-// chargeClaims charges the claims that pods hold. A claim that several pods share is charged to one of them, the
-// payer: the pod that paid last; else the first pod that the claim is reserved for; else the oldest
-// pod. Claims of releasing pods come last.
+// recorded reports whether a pod uses a claim by its record. Pods and claims are watched apart: what another process of the scheduler
+// has allocated for a pod may come after the binding.
+func recorded(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
+	return slices.ContainsFunc(record.ClaimsOf(pod), func(used *resourceapi.ResourceClaim) bool { return used.UID == claim.UID })
+}
+
+// chargeClaims charges the claims that pods hold. The charge of a claim stands at the queue for which the claim got its devices, until
+// they are given back, whoever shares the claim. If that queue is not known, it is that of the first pod that the claim is reserved
+// for, else that of the oldest pod. Claims of releasing pods come last.
 func (s *Snapshot) chargeClaims() {
 	slices.SortFunc(s.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
-	shared := map[*demand.Claim][]consumer{}
+	unknown := map[*demand.Claim][]consumer{}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
-			switch {
-			case !c.holds(claim):
-			case metav1.GetControllerOf(claim.Object) == nil:
-				shared[claim] = append(shared[claim], c)
-			default:
-				s.charge(c.pod.Queue, c.task, ledger.Demand{claim.Part})
+			if !c.holds(claim) {
+				continue
+			}
+			if queue, known := s.payingQueue(claim.Object); known {
+				s.charge(queue, c.task, ledger.Demand{claim.Part})
+			} else {
+				unknown[claim] = append(unknown[claim], c)
 			}
 		}
 	}
-	for claim, consumers := range shared {
-		s.chargeShared(claim, consumers)
+	for claim, consumers := range unknown {
+		place := func(c consumer) int { return dra.PlaceOf(c.task.Pod, claim.Object) }
+		slices.SortStableFunc(consumers, func(a, b consumer) int { return cmp.Compare(place(a), place(b)) })
+		for _, c := range consumers {
+			s.charge(c.pod.Queue, c.task, ledger.Demand{claim.Part})
+		}
 	}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
 			if isLeaving(c.task) && dra.HeldBy(c.task.Pod, claim.Object) {
-				s.retainClaim(c.pod, c.task, claim)
+				queue, known := s.payingQueue(claim.Object)
+				if !known {
+					queue = c.pod.Queue
+				}
+				s.retainClaim(queue, c.pod, c.task, claim)
 			}
 		}
 	}
 }
 
-// chargeShared charges a claim to its payer first, and then adds the other consumers in their order.
-func (s *Snapshot) chargeShared(claim *demand.Claim, consumers []consumer) {
-	last := s.payers[claim.Object.UID].holder
-	place := func(c consumer) int {
-		if HolderOf(c.task) == last {
-			return -1
-		}
-		return dra.PlaceOf(c.task.Pod, claim.Object)
+// payingQueue returns the queue for which a claim got its devices or, if that is gone, its lowest ancestor that still exists; false if
+// neither this process nor the record of the claim says which that is, or if the claim has no devices.
+func (s *Snapshot) payingQueue(claim *resourceapi.ResourceClaim) (ledger.QueueID, bool) {
+	if claim.Status.Allocation == nil {
+		return 0, false
 	}
-	slices.SortStableFunc(consumers, func(a, b consumer) int { return cmp.Compare(place(a), place(b)) })
-	for _, c := range consumers {
-		s.charge(c.pod.Queue, c.task, ledger.Demand{claim.Part})
+	if queue, found := s.lowest(s.payers[claim.UID]); found {
+		return queue, true
 	}
+	return s.lowest(record.Path(claim))
 }
 
 // findUnknownCapacity looks for claims whose capacity nobody knows, because their devices are no longer published.

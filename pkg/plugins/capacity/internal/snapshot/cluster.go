@@ -3,11 +3,13 @@
 package snapshot
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	podrequests "github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
@@ -17,8 +19,8 @@ import (
 // which an autoscaler adds nodes.
 func (s *Snapshot) countCluster() {
 	total := s.Total.Clone()
-	if root, found := s.Queues[RootQueue]; found && s.Hierarchy {
-		written := api.NewResource(quota.Resources(root.Queue.Spec.Capability))
+	if root, found := s.Queues[quota.Root]; found && s.Hierarchy {
+		written := counted(root.Queue.Spec.Capability)
 		if written.MilliCPU > 0 {
 			total.MilliCPU = written.MilliCPU
 		}
@@ -37,6 +39,11 @@ func (s *Snapshot) countCluster() {
 	}
 }
 
+// counted returns what a queue lists of resources. Volcano takes quantities that it cannot count for anything, also for none.
+func counted(list corev1.ResourceList) *api.Resource {
+	return api.NewResource(podrequests.Bounded(quota.Resources(list)))
+}
+
 func valuesOf(resource *api.Resource) demand.Values {
 	return demand.Values{MilliCPU: resource.MilliCPU, Memory: resource.Memory, Scalars: resource.ScalarResources}
 }
@@ -45,19 +52,19 @@ func valuesOf(resource *api.Resource) demand.Values {
 // wrote or else, as in upstream, the whole cluster and the sum of its children's guarantees. It returns
 // nil if there is no root or no hierarchy.
 func (s *Snapshot) RootTotals() (deserved, guarantee *api.Resource) {
-	root, found := s.Queues[RootQueue]
+	root, found := s.Queues[quota.Root]
 	if !found || !s.Hierarchy {
 		return nil, nil
 	}
-	if deserved = api.NewResource(quota.Resources(root.Queue.Spec.Deserved)); deserved.IsEmpty() {
+	if deserved = counted(root.Queue.Spec.Deserved); deserved.IsEmpty() {
 		deserved = s.Total.Clone()
 	}
-	if guarantee = api.NewResource(quota.Resources(root.Queue.Spec.Guarantee.Resource)); !guarantee.IsEmpty() {
+	if guarantee = counted(root.Queue.Spec.Guarantee.Resource); !guarantee.IsEmpty() {
 		return deserved, guarantee
 	}
 	for _, queue := range s.Queues {
-		if queue.Name != RootQueue && parentOf(queue) == RootQueue {
-			guarantee.Add(api.NewResource(quota.Resources(queue.Queue.Spec.Guarantee.Resource)))
+		if quota.Parent(queue.Name, queue.Queue.Spec.Parent) == quota.Root {
+			guarantee.Add(counted(queue.Queue.Spec.Guarantee.Resource))
 		}
 	}
 	return deserved, guarantee

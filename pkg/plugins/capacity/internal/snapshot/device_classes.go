@@ -25,7 +25,7 @@ func (s *Snapshot) listClasses(queue string, devices *quota.Limits) {
 	for _, list := range []ledger.Amounts{devices.Capability, devices.Deserved, devices.Guarantee} {
 		for _, e := range list {
 			d := s.Dimensions.Dimension(e.Dimension)
-			if d.Kind != ledger.DeviceCount && d.Kind != ledger.DeviceCapacity || slices.Contains(listed, d.Name) {
+			if !d.Kind.OfClass() || slices.Contains(listed, d.Name) {
 				continue
 			}
 			s.limited[d.Name], listed = true, append(listed, d.Name)

@@ -43,6 +43,7 @@ func TestAClaimThatIsMadeWhileASessionOpensIsChargedOnce(t *testing.T) {
 	}}}
 	made := pending.DeepCopy()
 	made.Name, made.UID = "p-extended-resources-x", "made"
+	made.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: task.Pod.Name, UID: task.Pod.UID}}
 	f.input.Claims = madeMeanwhile{pending: pending, made: made}
 	f.input.ServesClaims = true
 

@@ -17,7 +17,8 @@ import (
 // Holding is what a pod holds or is promised, or a claim that no pod holds any more.
 type Holding struct {
 	Holder ledger.Holder
-	// Queue is the queue that the holder belongs to.
+	// Queue is the queue that the holder belongs to. That of a claim is the queue that is charged. A claim that the pod shares may be
+	// charged to another one.
 	Queue ledger.QueueID
 	// Job is nil for a claim, and for a pod that belongs to no job of the session.
 	Job *api.JobInfo
@@ -93,12 +94,15 @@ func (w *holdingWalk) pod(job *api.JobInfo, task *api.TaskInfo) {
 	if pod == nil {
 		return
 	}
-	w.holding = Holding{Holder: HolderOf(task), Job: job, Task: task, Parts: w.holding.Parts[:0]}
+	w.holding = Holding{Holder: HolderOf(task), Queue: pod.Queue, Job: job, Task: task, Parts: w.holding.Parts[:0]}
 	for _, part := range pod.Own() {
 		w.add(part, nil)
 	}
 	for _, claim := range pod.Claims {
 		w.add(claim.Part, claim)
+		for _, part := range pod.HeldWith(claim)[1:] {
+			w.add(part, nil) // the extended resources that a releasing pod still holds
+		}
 	}
 	if task.Status == api.Pipelined {
 		for _, part := range w.promised(task) {
@@ -112,13 +116,15 @@ func (w *holdingWalk) pod(job *api.JobInfo, task *api.TaskInfo) {
 func (w *holdingWalk) orphan(claim *demand.Claim) {
 	w.holding = Holding{Holder: ledger.Holder(claim.Object.UID), Claim: claim.Object, Parts: w.holding.Parts[:0]}
 	w.add(claim.Part, claim)
+	for i := range w.holding.Parts {
+		w.holding.Queue = w.holding.Parts[i].Queue
+	}
 	w.end()
 }
 
 // add adds a part if the holder holds it.
 func (w *holdingWalk) add(part *ledger.Part, claim *demand.Claim) {
 	if hold, held := w.snapshot.Ledger.HoldOf(part, w.holding.Holder); held {
-		w.holding.Queue = hold.Queue
 		w.holding.Parts = append(w.holding.Parts, HeldPart{Hold: hold, Claim: claim})
 	}
 }

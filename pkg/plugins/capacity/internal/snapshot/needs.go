@@ -15,13 +15,17 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	podrequests "github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // Needs returns what a job that has not been admitted needs at least. The error says why its devices are not
-// included.
+// included, or that its resources cannot be counted.
 func (s *Snapshot) Needs(job *api.JobInfo) (demand.Needs, error) {
 	needs, err := s.jobNeeds(job, s.podsOf(job))
+	if list := job.PodGroup.Spec.MinResources; list != nil {
+		err = cmp.Or(podrequests.Check(*list), err)
+	}
 	var minimum ledger.Amounts
 	minimum, needs.Unknown = s.minimum(job, nil)
 	needs.Amounts = demand.Sum(minimum, needs.Amounts)

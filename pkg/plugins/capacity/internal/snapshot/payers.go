@@ -3,8 +3,9 @@
 package snapshot
 
 import (
+	"slices"
+
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -29,7 +30,7 @@ func (s *Snapshot) chargeOrphanedClaims() {
 	}
 	made := s.chargedBeforeMade()
 	for _, object := range allocated {
-		if owner := metav1.GetControllerOf(object); owner != nil && dra.IsExtended(object) && made[owner.UID] {
+		if dra.IsExtended(object) && slices.ContainsFunc(object.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return made[user.UID] }) {
 			continue
 		}
 		claim := s.Counter.Claims.Of(object)
@@ -92,6 +93,6 @@ func (s *Snapshot) RememberPayers() {
 		if paths[queue] == nil {
 			paths[queue] = s.Ledger.Path(queue)
 		}
-		s.payers[claim.Object.UID] = payer{holder: holder, path: paths[queue]}
+		s.payers[claim.Object.UID] = paths[queue]
 	}
 }

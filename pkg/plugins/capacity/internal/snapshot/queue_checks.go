@@ -25,17 +25,7 @@ func (s *Snapshot) QueueFor(pod *demand.Pod, info *api.QueueInfo) (ledger.QueueI
 
 // Queue returns a queue, or says why it takes no pods.
 func (s *Snapshot) Queue(info *api.QueueInfo) (ledger.QueueID, report.Refusal) {
-	if !isOpen(info) {
-		return 0, refusals.QueueNotOpen{Queue: info.Name, State: string(info.Queue.Status.State)}
-	}
-	queue, found := s.Ledger.Queue(info.Name)
-	if !found {
-		return 0, refusals.QueueMisplaced{Queue: info.Name, Why: s.misplaced[info.Name]}
-	}
-	if !s.Ledger.Leaf(queue) {
-		return 0, refusals.QueueHasChildren{Queue: info.Name}
-	}
-	return queue, nil
+	return refusals.TakesPods(s.Ledger, s.misplaced, info.Name, string(info.Queue.Status.State))
 }
 
 // Top returns the name of the queue above all others on the way from a queue: it limits what the cluster has.

@@ -31,21 +31,7 @@ func (s *Snapshot) buildTree() {
 	for _, queue := range s.Queues {
 		specs = append(specs, s.queueSpec(queue))
 	}
-	if _, found := s.Queues[RootQueue]; !found {
-		// Somebody deleted the root. All other queues are its descendants and go on without it.
-		specs = append(specs, s.topSpec(ledger.QueueSpec{Name: RootQueue}))
-	}
-	for _, queue := range ledger.Misplaced(specs) {
-		if s.misplaced == nil {
-			s.misplaced = map[string]string{}
-		}
-		s.misplaced[queue.Queue] = queue.Reason
-	}
-	if !s.Hierarchy {
-		for i := range specs {
-			specs[i].Parent = ""
-		}
-	}
+	specs, s.misplaced = quota.Arrange(specs, s.Hierarchy, s.topSpec(ledger.QueueSpec{}))
 	if s.Quotas != nil {
 		s.Quotas.Forget(len(s.Queues))
 	}
@@ -58,7 +44,7 @@ func (s *Snapshot) buildTree() {
 // queueSpec combines what the session knows of a queue with its quotas of devices and cards. A quota that is not
 // known is left out: the plugin refuses devices or cards to the queue then.
 func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
-	spec := ledger.QueueSpec{Name: queue.Name, Parent: parentOf(queue)}
+	spec := ledger.QueueSpec{Name: queue.Name, Parent: quota.Parent(queue.Name, queue.Queue.Spec.Parent)}
 	var state queueState
 	var limits quota.Limits
 	if s.Quotas != nil {
@@ -68,7 +54,7 @@ func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	s.mistakes.note(queue.Name, state.version)
 	s.queues[queue.Name] = state
 	s.listClasses(queue.Name, &limits)
-	if !s.Hierarchy || queue.Name == RootQueue {
+	if !s.Hierarchy || queue.Name == quota.Root {
 		spec = s.topSpec(spec)
 	}
 	spec.ListsCards = spec.ListsCards || state.listsCards
@@ -106,15 +92,4 @@ func (s *Snapshot) quotasOf(queue *api.QueueInfo) (queueState, quota.Limits) {
 	limits.Deserved = append(limits.Deserved, quotas.Cards.Deserved...)
 	limits.Guarantee = append(limits.Guarantee, quotas.Cards.Guarantee...)
 	return state, limits
-}
-
-func parentOf(queue *api.QueueInfo) string {
-	switch parent := queue.Queue.Spec.Parent; {
-	case queue.Name == RootQueue:
-		return ""
-	case parent == "":
-		return RootQueue
-	default:
-		return parent
-	}
 }

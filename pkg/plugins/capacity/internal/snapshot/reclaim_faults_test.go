@@ -10,6 +10,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 func guaranteed(words string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
@@ -58,7 +59,7 @@ func TestQueuesThatTheConfigurationKeepsFromWhatTheyDeserve(t *testing.T) {
 func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 	f := newFixture(t)
 	f.input.ReclaimFault = mistakes.ReclaimFault{Kind: mistakes.NoReclaimAction}
-	delete(f.input.Queues, RootQueue)
+	delete(f.input.Queues, quota.Root)
 	f.queue("root", "", deserves("cpu=100")).queue("org", "root", deserves("cpu=8")).queue("a", "org", deserves("cpu=4")).queue("b", "org")
 	f.queue("gpus", "root", deservesDevices).queue("c", "gpus")
 	s := f.take()

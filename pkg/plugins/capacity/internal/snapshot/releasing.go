@@ -20,11 +20,11 @@ func (s *Snapshot) retain(queue ledger.QueueID, task *api.TaskInfo, part *ledger
 	}
 }
 
-// retainClaim records that a releasing pod still holds a claim and, if that is for its extended resources, these. Otherwise, whoever deletes a
-// pod that takes its time to end gets as much again.
-func (s *Snapshot) retainClaim(pod *demand.Pod, task *api.TaskInfo, claim *demand.Claim) {
+// retainClaim records that a releasing pod still holds a claim, which a queue is charged for, and, if that is for its extended resources,
+// these. Otherwise, whoever deletes a pod that takes its time to end gets as much again.
+func (s *Snapshot) retainClaim(queue ledger.QueueID, pod *demand.Pod, task *api.TaskInfo, claim *demand.Claim) {
 	for _, part := range pod.HeldWith(claim) {
-		s.retain(pod.Queue, task, part)
+		s.retain(queue, task, part)
 	}
 }
 

@@ -18,9 +18,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 )
 
-// RootQueue is the name of the queue at the top of every hierarchy, as in upstream.
-const RootQueue = "root"
-
 // Input is what a snapshot is taken of.
 type Input struct {
 	Jobs   map[api.JobID]*api.JobInfo

@@ -12,11 +12,11 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -178,16 +178,8 @@ func (ss *strays) of(books *ledger.Ledger, belongs func(*corev1.Pod) bool) []*st
 	return left
 }
 
-// runs reports whether a pod has a node and has not ended. It does not look at the name of the node: upstream writes the
-// node of a pod that it tries into the informer's copy of the pod, while handlers run, and leaves it there when it gives
-// up. A binding, or the kubelet, sets the condition.
-func runs(pod *corev1.Pod) bool {
-	if pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" {
-		return !isOver(pod)
-	}
-	_, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
-	return condition != nil && condition.Status == corev1.ConditionTrue
-}
+// runs reports whether a pod has a node and has not ended.
+func runs(pod *corev1.Pod) bool { return dra.Bound(pod) && !isOver(pod) }
 
 func isOver(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed

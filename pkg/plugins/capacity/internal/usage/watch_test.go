@@ -48,7 +48,7 @@ func TestAClaimEndsWhenItsDevicesAreFree(t *testing.T) {
 	}
 	kube := fake.NewClientset(claim)
 	watching := signalWatch(kube, "resourceclaims")
-	reader, err := allocation.NewReader(t.Context(), kube, readiness.NewInformers(clock))
+	reader, err := allocation.NewReader(t.Context(), kube, readiness.NewInformers(clock), informers.NewSharedInformerFactory(kube, 0).Core().V1().Pods())
 	if err != nil {
 		t.Fatal(err)
 	}

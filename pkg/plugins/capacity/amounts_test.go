@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// cores is a list of a quantity of cpu that Volcano cannot count.
+func cores(quantity string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(quantity)}
+}
+
+func TestPodsCountAsAWhole(t *testing.T) {
+	s := newFixture(100).queue("root", "", nil).queue("q", "root", capped(4))
+	var pods []*corev1.Pod
+	for i := range 3 {
+		pod := newPod(fmt.Sprint("p", i), "", nil)
+		pod.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu(2)}
+		pods = append(pods, pod)
+	}
+	for _, pod := range pods {
+		s.job(pod.Name, "q", inqueue, nil, pod)
+	}
+	ssn := s.act(t)
+	bound := 0
+	for _, pod := range pods {
+		if taskOf(ssn, pod.Name).NodeName != "" {
+			bound++
+		}
+	}
+	if bound != 2 {
+		t.Errorf("%d pods of 2 cores are bound in a queue of 4", bound)
+	}
+}
+
+// Volcano counts 4Ei cores as none, and 8Ei as -1 thousandth. 1e999999999 takes it minutes.
+func TestWhatCannotBeCountedIsRefused(t *testing.T) {
+	for _, quantity := range []string{"4Ei", "8Ei", "99999999999999999999", "1e999999999"} {
+		t.Run(quantity, func(t *testing.T) {
+			message := "The demand cannot be counted against the quota of the queue: it requests <" + quantityText(quantity) + "> of cpu, which is more than can be counted: request less"
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+			whole := newPod("whole", "", nil)
+			whole.Spec.Resources = &corev1.ResourceRequirements{Requests: cores(quantity)}
+			s.job("container", "q", inqueue, nil, newPod("container", "", cores(quantity)))
+			s.job("whole", "q", inqueue, nil, whole)
+			s.job("minimum", "q", pending, cores(quantity), newPod("minimum", "", cpu(1)))
+			s.job("other", "q", pending, cpu(1), newPod("other", "", cpu(1)))
+			ssn := s.act(t)
+			for _, name := range []string{"container", "whole"} {
+				task := taskOf(ssn, name)
+				refusal := pluginOf(ssn).checks.Pod(pluginOf(ssn).snapshot.Ledger, ssn.Queues["q"], task)
+				if task.NodeName != "" || refusal == nil || refusal.Message() != message {
+					t.Errorf("pod %s is on node %q, refused: %v", name, task.NodeName, refusal)
+				}
+			}
+			if got := phaseOf(ssn, "minimum"); got != string(pending) {
+				t.Errorf("the job is %s", got)
+			}
+			if refusal := pluginOf(ssn).refuseJob(ssn.Jobs["ns/minimum"]); refusal == nil || refusal.Message() != message {
+				t.Errorf("the job is refused: %v", refusal)
+			}
+			if taskOf(ssn, "other").NodeName == "" {
+				t.Error("another pod waits")
+			}
+		})
+	}
+}
+
+func quantityText(quantity string) string {
+	parsed := resource.MustParse(quantity)
+	return parsed.String()
+}
+
+// TestAQuotaThatCannotBeCountedIsNoLimit: Volcano counts 4Ei devices as none.
+func TestAQuotaThatCannotBeCountedIsNoLimit(t *testing.T) {
+	unlimited := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4Ei"), "nvidia.com/gpu": resource.MustParse("4Ei")}
+	s := newFixture(8).queue("root", "", func(q *schedulingv1beta1.QueueSpec) { q.Capability = unlimited })
+	s.queue("q", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability = unlimited })
+	s.job("j", "q", pending, gpu(2), newPod("p", "", gpu(2)))
+	if ssn := s.act(t); taskOf(ssn, "p").NodeName == "" {
+		t.Error("the pod waits")
+	}
+}

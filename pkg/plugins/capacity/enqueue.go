@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
+)
+
+// jobEnqueueable is Volcano's JobEnqueueableFn: does the queue have room for what the job needs at least?
+func (p *plugin) jobEnqueueable(obj any) int {
+	job := obj.(*api.JobInfo)
+	if checks.PodsUnread(job) {
+		return util.Reject
+	}
+	if refusal := p.refuseJob(job); refusal != nil {
+		p.cache.report.RefuseJob(job, refusal)
+		return util.Reject
+	}
+	return util.Permit
+}
+
+// refuseJob says why a job is not admitted to its queue. It returns nil if the job is admitted.
+func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
+	info, found := p.session.Queues[job.Queue]
+	if !found {
+		return refusals.QueueMissing{Queue: string(job.Queue)}
+	}
+	queue, refusal := p.snapshot.Queue(info)
+	if refusal != nil {
+		return refusal
+	}
+	ask := p.checks.Ask(queue, job)
+	p.snapshot.NoteNeeds(job, ask.Needs)
+	return p.checks.Job(ask).Refusal
+}
+
+// jobEnqueued is Volcano's JobEnqueuedFn: all plugins agreed to admit the job.
+func (p *plugin) jobEnqueued(obj any) {
+	p.snapshot.Enqueue(obj.(*api.JobInfo))
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// allocate is Volcano's AllocateFunc. It charges a pod that was allocated or pipelined to a node in this session, or
+// whose eviction was undone. A pod that cannot have its devices must not be bound: Volcano undoes the allocation,
+// or the binding of the pod fails.
+func (p *plugin) allocate(event *framework.Event) {
+	task := event.Task
+	pod, err := p.snapshot.PodOf(task)
+	if err != nil {
+		klog.V(3).InfoS("Pod is not charged", "reason", err.Error())
+		return
+	}
+	pod = p.snapshot.PlaceOn(pod, p.session.Nodes[task.NodeName])
+	switch {
+	case pod.HasClaims || pod.Cards != nil:
+		event.Err = p.placements.Place(pod, task)
+	case task.Status == api.Pipelined:
+		p.snapshot.Pipeline(pod, task)
+	default:
+		p.snapshot.Allocate(pod, task)
+	}
+}
+
+// deallocate is Volcano's DeallocateFunc. It refunds a pod that is evicted, or whose allocation is undone.
+func (p *plugin) deallocate(event *framework.Event) {
+	task := event.Task
+	if task.Status == api.Pending {
+		p.forgetNode(task)
+	}
+	pod, err := p.snapshot.PodOf(task)
+	if err != nil {
+		klog.V(3).InfoS("Pod is not refunded", "reason", err.Error())
+		return
+	}
+	var pipelined ledger.Demand
+	if placement := p.placements.Of(task); placement != nil {
+		if placement.Unbindable != nil {
+			p.snapshot.Unplace(pod)
+			return // the pod was not charged
+		}
+		pipelined, placement.Pipelined = placement.Pipelined, nil
+	}
+	p.snapshot.Deallocate(pod, task, pipelined)
+	if p.devices != nil {
+		p.devices.Unreserve(pod)
+	}
+	if task.Status == api.Pending {
+		p.snapshot.Unplace(pod)
+	}
+}
+
+// forgetNode removes the node that Volcano wrote into the object of a pod when it assigned the pod, and leaves there when
+// it undoes that. The informers have the same object, and a pod with a node counts as one that runs. Volcano may have decided to bind
+// the pod, and found out that its own cache has no room on the node.
+func (p *plugin) forgetNode(task *api.TaskInfo) {
+	task.Pod.Spec.NodeName = ""
+	p.cache.snapshots.NotBinding(task.Pod.UID)
+}
+
+// forgetUnboundNodes does the same, when the session closes, for pods that were assigned and are not being bound, because
+// their job does not have enough pods. Volcano does not undo that if the backfill action has assigned them.
+func (p *plugin) forgetUnboundNodes() {
+	for _, job := range p.session.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Allocated] {
+			p.forgetNode(task)
+		}
+	}
+}

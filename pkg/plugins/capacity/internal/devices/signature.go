@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devices
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// signature is a hash of all that decides about a pod's devices and differs among pods: the queue, what the claims without devices ask for, and
+// what else the pod is charged. While the rest stays the same, a search for two pods with the same signature comes to the same.
+type signature [sha256.Size]byte
+
+// digest is a hash of what a claim asks for.
+type digest [sha256.Size]byte
+
+// digests has the digests of claims that this session and the one before have asked for. One goroutine uses it.
+type digests struct {
+	now, before map[*resourceapi.ResourceClaim]digest
+}
+
+func (d *digests) open() { d.now, d.before = map[*resourceapi.ResourceClaim]digest{}, d.now }
+
+// of returns the digest of a claim; false if there is none.
+func (d *digests) of(claim *resourceapi.ResourceClaim) (digest, bool) {
+	known, found := d.now[claim]
+	if !found {
+		known, found = d.before[claim]
+	}
+	if !found {
+		text, err := claim.Spec.Marshal()
+		if err != nil {
+			return digest{}, false
+		}
+		known = sha256.Sum256(text)
+	}
+	d.now[claim] = known
+	return known, true
+}
+
+// sign returns the signature of a pod.
+func (m *memory) sign(state *State) signature {
+	pod, all := state.pod, sha256.New()
+	writeText(all, state.books.Name(pod.Queue))
+	for _, claim := range state.unallocated {
+		known, found := m.signed.of(claim.Object)
+		if !found || dra.IsExtended(claim.Object) {
+			writeText(all, string(pod.Object.UID)) // it depends on the containers, too
+		}
+		_, _ = all.Write(known[:])
+	}
+	writeDemand(all, pod.Checked)
+	if pod.Cards != nil || len(state.allocated) > 0 {
+		writeText(all, string(pod.Object.UID))
+	}
+	return signature(all.Sum(nil))
+}
+
+func writeText(to hash.Hash, text string) {
+	_ = binary.Write(to, binary.LittleEndian, int64(len(text))) // a hash returns no errors
+	_, _ = to.Write([]byte(text))
+}
+
+func writeDemand(to hash.Hash, asked ledger.Demand) {
+	for _, part := range asked {
+		writeAmounts(to, part.Amounts())
+		for _, alternative := range part.Alternatives() {
+			writeAmounts(to, alternative)
+		}
+	}
+}
+
+func writeAmounts(to hash.Hash, amounts ledger.Amounts) {
+	_ = binary.Write(to, binary.LittleEndian, int64(len(amounts)))
+	for _, e := range amounts {
+		_ = binary.Write(to, binary.LittleEndian, int64(e.Dimension))
+		writeText(to, e.Amount.String())
+	}
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elastic
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// StartsNever reports whether a job for which nobody can be evicted could not start even if nobody else had anything: too few of its pods
+// suit any node. PrePredicate of its pods must have run.
+func (s *Session) StartsNever(job *api.JobInfo) bool {
+	pending := job.TaskStatusIndex[api.Pending]
+	if s.Volcano.JobPipelined(job) {
+		return false // nothing asks for a minimum
+	}
+	may := int(job.MinAvailable) - (len(job.Tasks) - len(pending))
+	kinds := map[[32]byte]bool{}
+	for _, task := range pending {
+		if may <= 0 {
+			return false
+		}
+		if task.BestEffort || !s.Placements.StartsNowhere(task, kinds) {
+			may--
+		}
+	}
+	return may > 0
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elastic
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// askingJob is a job of a queue with a PodGroup.
+func askingJob(queue, group string) *api.JobInfo {
+	job := &api.JobInfo{Queue: api.QueueID(queue), PodGroup: &api.PodGroup{}}
+	job.PodGroup.UID = types.UID(group)
+	return job
+}
+
+// TestManyHopelessJobsAreAskedInTurn: something has changed in each session, so that all of them ask.
+func TestManyHopelessJobsAreAskedInTurn(t *testing.T) {
+	const jobs = 300
+	known, asked, turns := map[types.UID]bool{}, map[types.UID]int{}, &evictionTurns{}
+	session := func() (in int) {
+		turns.begin()
+		for i := range jobs {
+			group := types.UID(fmt.Sprint("g", i))
+			job := askingJob("q", string(group))
+			if !turns.may(job, known[group]) {
+				continue
+			}
+			turns.failed(job, known[group], time.Millisecond)
+			known[group] = true
+			asked[group]++
+			in++
+		}
+		return in
+	}
+	const rounds = 3
+	for i := range rounds * (jobs/maxInVain + 1) {
+		if in := session(); in > 2*maxInVain {
+			t.Errorf("session %d looks for victims %d times", i, in)
+		}
+	}
+	for group, n := range asked {
+		if n < rounds-1 || n > rounds+1 {
+			t.Errorf("job %s was asked %d times", group, n)
+		}
+	}
+	if len(asked) != jobs {
+		t.Errorf("%d jobs were asked", len(asked))
+	}
+	turns.begin()
+	if !turns.may(askingJob("q", "new"), false) {
+		t.Error("a new job waits for those that ask in vain")
+	}
+}
+
+// TestWhoIsGoneHasNoTurn.
+func TestWhoIsGoneHasNoTurn(t *testing.T) {
+	turns := &evictionTurns{}
+	turns.begin()
+	for i := range 3 * maxInVain {
+		if job := askingJob("q", fmt.Sprint("g", i)); turns.may(job, true) {
+			turns.failed(job, true, 0)
+		}
+	}
+	if turns.begin(); len(turns.turn) != maxInVain {
+		t.Errorf("%d have a turn", len(turns.turn))
+	}
+	if turns.begin(); len(turns.turn) != 0 || turns.waiting.Len() != 0 {
+		t.Errorf("%d have a turn, %d wait", len(turns.turn), turns.waiting.Len())
+	}
+}
+
+// TestSearchesThatTakeLongAreFewer: a session ends in time, and an honest job of another queue that comes last has its turn in the next one.
+func TestSearchesThatTakeLongAreFewer(t *testing.T) {
+	const each = 50 * time.Millisecond
+	turns, known := &evictionTurns{}, map[types.UID]bool{}
+	asks := func(queue, group string) bool {
+		job := askingJob(queue, group)
+		may := turns.may(job, known[job.PodGroup.UID])
+		if may {
+			turns.failed(job, known[job.PodGroup.UID], each)
+			known[job.PodGroup.UID] = true
+		}
+		return may
+	}
+	for session := range 100 {
+		turns.begin()
+		for i := range 200 {
+			asks("many", fmt.Sprint("g", i))
+		}
+		honest := session >= 50 && asks("one", "honest")
+		if turns.spent > 2*timeInVain {
+			t.Errorf("session %d looks for victims in vain for %s", session, turns.spent)
+		}
+		if honest {
+			if session > 51 {
+				t.Errorf("the job of the other queue has its turn in session %d", session)
+			}
+			return
+		}
+	}
+	t.Error("the job of the other queue has no turn")
+}

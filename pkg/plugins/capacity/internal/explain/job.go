@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/describe"
+	"github.com/devicequota/devicequota/pkg/refusals"
+)
+
+// explainJob explains a job: the checks that let it into its queue, and why its pods wait.
+func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
+	described := s.Described
+	told := &v1alpha1.Explanation{Queue: string(job.Queue), State: StateOfJob(job), Charged: described.Charged(job)}
+	var checks Checks
+	if job.IsPending() {
+		needs := s.checkJob(&checks, job)
+		queue, found := s.Snapshot.Ledger.Queue(string(job.Queue))
+		if found {
+			told.Asked, told.Standings = described.Amounts(needs), described.Standings(queue, needs)
+		}
+		checks.Add(AdmittedCheck, s.notAdmitted(job))
+	}
+	if told.State != v1alpha1.Waiting {
+		return told
+	}
+	told.Pods = s.explainPods(job)
+	cause, task := s.Report.WhyJob(job.UID)
+	if !job.IsPending() {
+		checks.Add(GangCheck, Gang(job))
+	}
+	told.Eviction = s.explainEviction(job)
+	if cause == nil && len(told.Pods) > 0 {
+		told.Checks, told.Cause = checks.Made, &told.Pods[0].Cause
+	} else {
+		told.Checks, told.Cause = checks.End(cause)
+	}
+	if task == nil {
+		task = anyOf(job.TaskStatusIndex[api.Pending])
+	}
+	told.Holders = HoldersOfMissing(described, task, cause)
+	told.Supplies = s.suppliesFor(job, task)
+	return told
+}
+
+// checkJob makes the checks that let a job into its queue, and returns what the job needs at least.
+func (s *Session) checkJob(checks *Checks, job *api.JobInfo) ledger.Amounts {
+	info, found := s.Volcano.Queues[job.Queue]
+	if !found {
+		checks.Add(QueueCheck, refusals.QueueMissing{Queue: string(job.Queue)})
+		return nil
+	}
+	queue, refusal := s.Snapshot.Queue(info)
+	if checks.Add(QueueCheck, refusal); refusal != nil {
+		return nil
+	}
+	ask := s.Checks.Ask(queue, job)
+	for _, check := range s.Checks.EachOfJob(ask) {
+		checks.Add(check.Name, check.Refusal)
+	}
+	return ask.Needs.Amounts
+}
+
+// explainPods says why the pods of a job wait. Pods with the same reason are told once.
+func (s *Session) explainPods(job *api.JobInfo) []v1alpha1.PodsAnswer {
+	var pods Pods
+	for _, task := range sortedTasks(job.TaskStatusIndex[api.Pending]) {
+		if cause := s.Cause(job, task); cause != nil {
+			pods.Add(task, *describe.Refusal(cause))
+		} else {
+			pods.Add(task, v1alpha1.Refusal{Message: WhyPending(job, task)})
+		}
+	}
+	return pods.Answers()
+}
+
+func sortedTasks(tasks map[api.TaskID]*api.TaskInfo) []*api.TaskInfo {
+	sorted := make([]*api.TaskInfo, 0, len(tasks))
+	for _, task := range tasks {
+		sorted = append(sorted, task)
+	}
+	slices.SortFunc(sorted, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
+	return sorted
+}
+
+func anyOf(tasks map[api.TaskID]*api.TaskInfo) *api.TaskInfo {
+	if sorted := sortedTasks(tasks); len(sorted) > 0 {
+		return sorted[0]
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nomination
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
+)
+
+// gang is a job that something is kept for.
+type gang struct {
+	*Session
+	job   *api.JobInfo
+	tasks []*api.TaskInfo
+	// statement pipelines the tasks.
+	statement *framework.Statement
+}
+
+// pipeline pipelines the pods to their nominated nodes. If that does not give the job its minimum, nothing is kept for it.
+func (g *gang) pipeline() bool {
+	g.tasks, g.statement = nil, framework.NewStatement(g.Volcano)
+	for _, task := range g.nominated(g.job) {
+		if err := g.pipelineTask(task); err != nil {
+			klog.V(3).InfoS("Pod does not get what others were evicted for", "pod", klog.KObj(task.Pod), "node", g.Cache.nodeOf(task.Pod), "reason", err.Error())
+			continue
+		}
+		g.tasks = append(g.tasks, task)
+	}
+	if len(g.tasks) == 0 || !g.Volcano.JobPipelined(g.job) {
+		g.undo(g.statement)
+		return false
+	}
+	g.keep(g.tasks)
+	return true
+}
+
+func (g *gang) pipelineTask(task *api.TaskInfo) error {
+	name := g.Cache.nodeOf(task.Pod)
+	node := g.Volcano.Nodes[name]
+	if node == nil {
+		return fmt.Errorf("node %s does not exist", name)
+	}
+	if err := g.Volcano.PrePredicateFn(task); err != nil {
+		return err
+	}
+	if err := g.Volcano.PredicateForPreemptAction(task, node); err != nil {
+		return err
+	}
+	if !task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) || !g.Volcano.Allocatable(g.Volcano.Queues[g.job.Queue], task) {
+		return fmt.Errorf("node %s, or the queue, will not have room", name)
+	}
+	return eviction.Pipeline(g.statement, task, name)
+}
+
+// sharers returns the job and those whose pods share a claim with it. They start together, because what is kept of the
+// claim for one of them is not free for the others.
+func (g *gang) sharers(among []*gang) []*gang {
+	claims := g.claims()
+	return slices.DeleteFunc(slices.Clone(among), func(other *gang) bool {
+		if other == g {
+			return false
+		}
+		for uid := range other.claims() {
+			if claims[uid] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// claims returns the claims of the pods.
+func (g *gang) claims() map[types.UID]bool {
+	claims := map[types.UID]bool{}
+	for _, task := range g.tasks {
+		if pod := g.Snapshot.Known(task.Pod); pod != nil {
+			for _, claim := range pod.Claims {
+				claims[claim.Object.UID] = true
+			}
+		}
+	}
+	return claims
+}
+
+// start allocates the pods of jobs that can run, and leaves those pipelined that cannot start yet.
+func start(together []*gang) {
+	for _, g := range slices.Backward(together) {
+		g.undo(g.statement)
+	}
+	for _, g := range together {
+		g.allocate()
+	}
+	for _, g := range together {
+		if len(g.nominated(g.job)) > 0 && !g.pipeline() {
+			klog.V(3).InfoS("Nothing is kept for a job any more", "job", klog.KRef(g.job.Namespace, g.job.Name))
+		}
+	}
+}
+
+// allocate allocates the pods that can start now, if their job can run then.
+func (g *gang) allocate() {
+	starting := framework.NewStatement(g.Volcano)
+	for _, task := range g.tasks {
+		node := g.freeNode(task)
+		if node == nil {
+			continue
+		}
+		if err := starting.Allocate(task, node); err != nil {
+			klog.V(3).InfoS("Pod does not start yet", "pod", klog.KObj(task.Pod), "node", node.Name, "reason", err.Error())
+			if undo := starting.UnAllocate(task); undo != nil {
+				klog.ErrorS(undo, "Failed to undo that a pod is allocated", "pod", klog.KObj(task.Pod))
+			}
+		}
+	}
+	if g.Volcano.JobReady(g.job) {
+		starting.Commit()
+	} else {
+		g.undo(starting)
+	}
+}
+
+// undo undoes a statement. Volcano tells of pods what was undone, unless that is forgotten.
+func (g *gang) undo(statement *framework.Statement) {
+	statement.Discard()
+	for _, task := range g.tasks {
+		task.ClearLastTxContext()
+	}
+}
+
+// maxSearched is how many pods of a job may look at other nodes than the nominated ones in a session.
+const maxSearched = 4
+
+// freeNode returns a node where a pod can start now: the nominated one or, for few pods, any where nothing is kept
+// for others, such as further pods of the job. It is nil if there is none.
+func (g *gang) freeNode(task *api.TaskInfo) *api.NodeInfo {
+	if err := g.Volcano.PrePredicateFn(task); err != nil || !g.Volcano.Allocatable(g.Volcano.Queues[g.job.Queue], task) {
+		return nil
+	}
+	startable := func(node *api.NodeInfo) bool {
+		return eviction.InShard(g.Volcano, node) && task.InitResreq.LessEqual(node.Idle, api.Zero) && g.Volcano.PredicateForAllocateAction(task, node) == nil
+	}
+	if node := g.Volcano.Nodes[g.Cache.nodeOf(task.Pod)]; node != nil && startable(node) {
+		return node
+	}
+	if len(g.tasks) > maxSearched {
+		return nil
+	}
+	nodes := slices.DeleteFunc(slices.Clone(g.Volcano.NodeList), func(node *api.NodeInfo) bool { return g.kept[node.Name] || !startable(node) })
+	if len(nodes) == 0 {
+		return nil
+	}
+	scores := util.PrioritizeNodes(task, nodes, g.Volcano.BatchNodeOrderFn, g.Volcano.NodeOrderMapFn, g.Volcano.NodeOrderReduceFn)
+	best, _ := util.SelectBestNodeAndScore(scores)
+	return best
+}

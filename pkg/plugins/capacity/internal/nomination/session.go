@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nomination keeps what was freed for a pod by evictions: the pod has a nominated node, which the API server keeps, so that this
+// survives a restart. In each session, before others are placed, a pod with a nominated node starts if it can, and is pipelined
+// to that node otherwise.
+package nomination
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/settings"
+)
+
+// Session keeps what was freed in one session.
+type Session struct {
+	Volcano    *framework.Session
+	Snapshot   *snapshot.Snapshot
+	Placements *placement.Session
+	Cache      *Cache
+	Clock      clock.PassiveClock
+	// Timeout is for how long something is kept.
+	Timeout time.Duration
+
+	// kept has the nodes where something is kept. It is nil until Keep has run.
+	kept map[string]bool
+}
+
+// Keep starts, or pipelines, the pods that others were evicted for. It does so once in a session.
+func (s *Session) Keep() {
+	if s.kept != nil {
+		return
+	}
+	s.kept = map[string]bool{}
+	var waiting []*gang
+	for _, job := range s.nominatedJobs() {
+		g := &gang{Session: s, job: job}
+		if g.pipeline() {
+			waiting = append(waiting, g)
+		}
+	}
+	for len(waiting) > 0 {
+		together := waiting[0].sharers(waiting)
+		start(together)
+		waiting = slices.DeleteFunc(waiting, func(g *gang) bool { return slices.Contains(together, g) })
+	}
+}
+
+// Nodes returns the names of the nodes where something is kept.
+func (s *Session) Nodes() iter.Seq[string] { return maps.Keys(s.kept) }
+
+// nominatedJobs returns the jobs with pods that others were evicted for, the oldest first. Jobs for which this process has evicted others come
+// before jobs of which only the API server says so: somebody else may have written that.
+func (s *Session) nominatedJobs() []*api.JobInfo {
+	known := s.Cache
+	known.forget(s.Volcano.Jobs, s.Clock.Now())
+	var jobs []*api.JobInfo
+	for _, job := range s.Volcano.Jobs {
+		if job.IsPending() || job.PodGroup == nil || len(s.nominated(job)) == 0 || !s.Placements.AsksForDevices(job) {
+			continue
+		}
+		for _, task := range s.nominated(job) {
+			known.expire(job, task, known.nodeOf(task.Pod), s.Clock.Now(), s.Timeout)
+		}
+		jobs = append(jobs, job)
+	}
+	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
+		return cmp.Or(-cmp.Compare(known.evictedFor(a), known.evictedFor(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
+	})
+	return jobs
+}
+
+// nominated returns the pods of a job that wait and have a nominated node, by name.
+func (s *Session) nominated(job *api.JobInfo) []*api.TaskInfo {
+	var tasks []*api.TaskInfo
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		node := s.Cache.nodeOf(task.Pod)
+		if node != "" && !task.SchGated && !s.Cache.HasFailed(job, node) {
+			tasks = append(tasks, task)
+		}
+	}
+	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
+	return tasks
+}
+
+// Nominate keeps, in this session and in those that follow, what pods need that others were evicted for. They are pipelined to their nodes.
+func (s *Session) Nominate(pods []*api.TaskInfo) {
+	s.keep(pods)
+	for _, task := range pods {
+		s.Cache.nodes[task.Pod.UID] = task.NodeName
+	}
+}
+
+// Await keeps, in this session, what pods need that wait for what is leaving, although nobody was evicted for them. Nothing is kept for
+// them in further sessions: who comes first then gets it.
+func (s *Session) Await(job *api.JobInfo, pods []*api.TaskInfo) {
+	s.keep(pods)
+	for _, task := range pods {
+		task.EvictionOccurred = false // Volcano writes the nominated node otherwise
+		s.Cache.expire(job, task, task.NodeName, s.Clock.Now(), s.Timeout)
+	}
+}
+
+func (s *Session) keep(pods []*api.TaskInfo) {
+	for _, task := range pods {
+		s.kept[task.NodeName] = true
+	}
+}
+
+// Refuse returns an error if a node would lack resources for the pods that others were evicted for.
+func (s *Session) Refuse(task *api.TaskInfo, node *api.NodeInfo) error {
+	if !s.kept[node.Name] || task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) {
+		return nil
+	}
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: "what is free is kept for pods that others were evicted for", Plugin: settings.Name})
+}

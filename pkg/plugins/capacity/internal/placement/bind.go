@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	clientrecord "k8s.io/client-go/tools/record"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/settings"
+)
+
+// Binding is what is bound with a pod.
+type Binding struct {
+	Claims []*resourceapi.ResourceClaim
+	// Queue is the record of the queue that is charged.
+	Queue string
+	// Err is why the pod must not be bound. Session.Allocate, which the backfill action uses, does not look
+	// whether anything failed when the pod was given its node (volcano issue 5116).
+	Err error
+}
+
+// Bind decides what is bound with a pod. The pod that is bound carries the record of its charge. It returns false if the pod must not be
+// bound, or is not charged.
+func (s *Session) Bind(bind *schedulercache.BindContext) bool {
+	pod := s.Snapshot.Known(bind.TaskInfo.Pod)
+	if pod == nil || !pod.InLedger {
+		return false
+	}
+	b := Binding{Queue: s.Snapshot.RecordOfQueue(pod.Queue)}
+	if placement := s.Of(bind.TaskInfo); placement != nil {
+		b.Err = placement.Unbindable
+	}
+	if b.Err == nil && pod.HasClaims && s.Devices != nil {
+		b.Claims, b.Err = s.Devices.ClaimsToBind(pod)
+	}
+	bind.Extensions[settings.Name] = &b
+	s.Snapshot.RememberQueue(pod, s.Snapshot.Ledger.Name(pod.Queue))
+	s.Snapshot.Binding(bind.TaskInfo.Pod.UID, bind.TaskInfo.NodeName)
+	bound := *bind.TaskInfo
+	bound.Pod = record.OnPod(bind.TaskInfo.Pod, b.Queue, snapshot.RecordOfCards(pod))
+	bind.TaskInfo = &bound
+	return b.Err == nil
+}
+
+// Binder writes the claims of pods before the pods are bound. It runs in other goroutines than the sessions.
+type Binder struct {
+	// Devices is nil if the scheduler does not allocate devices.
+	Devices   *devices.Cache
+	Snapshots *snapshot.Cache
+	Recorder  clientrecord.EventRecorder
+	// Timeout is how long devices have to get ready.
+	Timeout time.Duration
+}
+
+var _ schedulercache.PreBinder = Binder{}
+
+// PreBind implements schedulercache.PreBinder.
+func (b Binder) PreBind(ctx context.Context, bind *schedulercache.BindContext) error {
+	decided, ok := bind.Extensions[settings.Name].(*Binding)
+	if !ok {
+		return nil
+	}
+	err := b.preBind(ctx, bind.TaskInfo, decided)
+	if err != nil {
+		b.Snapshots.NotBinding(bind.TaskInfo.Pod.UID)
+	}
+	return err
+}
+
+func (b Binder) preBind(ctx context.Context, task *api.TaskInfo, decided *Binding) error {
+	switch {
+	case decided.Err != nil:
+		return fmt.Errorf("devices or cards for pod %s/%s: %w", task.Namespace, task.Name, decided.Err)
+	case len(decided.Claims) == 0 || b.Devices == nil: // without devices, the configuration has changed since
+		return nil
+	default:
+		return b.preBindClaims(ctx, task, decided)
+	}
+}
+
+// preBindClaims writes the claims of a pod, and adds the record of them to the pod. The API server takes a binding with more annotations
+// than a pod may have, and refuses every later status of the pod.
+func (b Binder) preBindClaims(ctx context.Context, task *api.TaskInfo, decided *Binding) error {
+	claims, err := b.Devices.PreBind(ctx, task.Pod, decided.Claims, decided.Queue, b.waitFor(task))
+	if err != nil {
+		return err
+	}
+	record.SetClaims(task.Pod, claims)
+	if err := apivalidation.ValidateAnnotationsSize(task.Pod.Annotations); err != nil {
+		b.Devices.UndoPreBind(ctx, task.Pod, claims)
+		return fmt.Errorf("the annotations of pod %s/%s leave no room for the record of its claims: shorten them: %w", task.Namespace, task.Name, err)
+	}
+	return nil
+}
+
+// waitFor tells a pod that it waits for its devices, and that they do not get ready.
+func (b Binder) waitFor(task *api.TaskInfo) devices.ConditionWait {
+	return devices.ConditionWait{
+		Timeout: b.Timeout,
+		Waiting: func(missing string) {
+			b.Recorder.Eventf(task.Pod, corev1.EventTypeNormal, report.BindingConditionsPendingReason,
+				"The pod waits for its devices before it is bound to node %s: %s is not true yet", task.NodeName, missing)
+		},
+		Failed: func(why string) {
+			b.Recorder.Eventf(task.Pod, corev1.EventTypeWarning, report.DevicesNotReadyReason,
+				"The pod is not bound to node %s and waits for other devices: %s", task.NodeName, why)
+		},
+	}
+}
+
+// PreBindRollBack implements schedulercache.PreBinder.
+func (b Binder) PreBindRollBack(ctx context.Context, bind *schedulercache.BindContext) {
+	decided, ok := bind.Extensions[settings.Name].(*Binding)
+	if !ok {
+		return
+	}
+	b.Snapshots.NotBinding(bind.TaskInfo.Pod.UID)
+	if decided.Err == nil && len(decided.Claims) > 0 && b.Devices != nil {
+		b.Devices.UndoPreBind(ctx, bind.TaskInfo.Pod, decided.Claims)
+	}
+}

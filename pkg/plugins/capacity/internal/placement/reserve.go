@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"errors"
+	"fmt"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// Place charges a pod that asks for devices or cards, and reserves its devices.
+func (s *Session) Place(pod *demand.Pod, task *api.TaskInfo) error {
+	placement := s.of(task, pod)
+	s.Snapshot.AssignCards(pod, task)
+	placement.Unbindable = s.reserve(placement, task)
+	switch {
+	case placement.Unbindable != nil:
+		s.Snapshot.UnassignCards(pod)
+	case task.Status == api.Pipelined:
+		placement.Pipelined = append(placement.Pipelined, s.Snapshot.Pipeline(pod, task)...)
+	default:
+		s.Snapshot.Allocate(pod, task)
+	}
+	return placement.Unbindable
+}
+
+// reserve makes sure that a pod can have its devices and cards, if the quota still allows the pod: for good if the pod is
+// allocated, when other pods are gone if it is pipelined.
+func (s *Session) reserve(placement *Placement, task *api.TaskInfo) error {
+	switch task.Status {
+	case api.Allocated:
+		err := s.reserveDevices(placement, task)
+		if err == nil {
+			err = s.Snapshot.FitsHeld(placement.pod)
+		}
+		if err != nil && s.Devices != nil {
+			s.Devices.Unreserve(placement.pod)
+		}
+		return err
+	case api.Pipelined:
+		if err := s.Snapshot.FitsCards(placement.pod); err != nil {
+			return err
+		}
+		return s.promiseDevices(placement, task)
+	default:
+		return nil // the pod runs, and its eviction was undone
+	}
+}
+
+func (s *Session) reserveDevices(placement *Placement, task *api.TaskInfo) error {
+	node, err := s.nodeOf(placement, task)
+	if err != nil || node == nil {
+		return err
+	}
+	return s.Devices.Reserve(placement.devices, node.Node)
+}
+
+// promiseDevices makes sure that a pod that is pipelined to a node gets its devices there when others have left.
+// Volcano knows no devices: it would pipeline the pod to any node where others are leaving.
+func (s *Session) promiseDevices(placement *Placement, task *api.TaskInfo) error {
+	node, err := s.nodeOf(placement, task)
+	if err != nil || node == nil {
+		return err
+	}
+	return s.Devices.Promise(placement.devices, node.Node, s.leaving(node))
+}
+
+// nodeOf returns the node that a pod was given. It is nil for a pod that gets no devices there.
+func (s *Session) nodeOf(placement *Placement, task *api.TaskInfo) (*api.NodeInfo, error) {
+	if !placement.begun {
+		return nil, nil
+	}
+	node, found := s.Volcano.Nodes[task.NodeName]
+	if !found {
+		return nil, fmt.Errorf("node %s is not in this session", task.NodeName)
+	}
+	if placement.devices == nil {
+		return nil, nil
+	}
+	return node, nil
+}
+
+// leaving returns the pods that are releasing what they hold on a node.
+func (s *Session) leaving(node *api.NodeInfo) []*demand.Pod {
+	var leaving []*demand.Pod
+	for _, task := range node.Tasks {
+		if pod := s.Snapshot.Known(task.Pod); pod != nil && task.Status == api.Releasing {
+			leaving = append(leaving, pod)
+		}
+	}
+	return leaving
+}
+
+// Obtainable returns what the devices of a pod would come to on a node if these pods were gone. The error says why the pod could
+// not have its devices there even then.
+func (s *Session) Obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error) {
+	placement := s.on(task, node)
+	if placement == nil || !placement.begun || placement.devices == nil {
+		return nil, errors.New("PrePredicate of the pod has not run")
+	}
+	return s.Devices.Obtainable(placement.devices, node.Node, append(s.leaving(node), gone...))
+}

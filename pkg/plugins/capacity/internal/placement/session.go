@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package placement decides which nodes suit pods that ask for devices or cards, and sees that a pod that gets a node gets them there.
+package placement
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+)
+
+// Session has the placements of one session.
+type Session struct {
+	Volcano  *framework.Session
+	Snapshot *snapshot.Snapshot
+	Checks   *checks.Session
+	Cards    *cards.Session
+	// Devices is nil if the scheduler does not allocate devices.
+	Devices *devices.Session
+	// Outdated has the nodes that list an extended resource which no class offers any more. It is nil if there are none.
+	Outdated map[string]bool
+
+	// current is the pod whose filtering began last. It is here for speed alone: Volcano filters the nodes of one pod at a time.
+	current currentPod
+	// asks says which jobs ask for devices or for cards that count. It has the jobs that somebody asked about.
+	asks map[api.JobID]bool
+	// filtered has the placements of pods whose nodes are filtered in this session.
+	filtered []*Placement
+}
+
+// currentPod is a pod and its placements, none if the pod asks for neither devices nor cards.
+type currentPod struct {
+	pod        *corev1.Pod
+	placements []*Placement
+	// anywhere says that no node is wrong for the pod because of who serves extended resources there.
+	anywhere bool
+}
+
+// Filtered calls each for the pods whose nodes were filtered in this session.
+func (s *Session) Filtered(each func(*api.TaskInfo)) {
+	for _, placement := range s.filtered {
+		each(placement.task)
+	}
+}
+
+// AsksForDevices reports whether some pod of a job asks for devices, or for cards that its queue limits or deserves.
+func (s *Session) AsksForDevices(job *api.JobInfo) bool {
+	asks, known := s.asks[job.UID]
+	if known {
+		return asks
+	}
+	for _, task := range job.Tasks {
+		pod := s.Snapshot.Known(task.Pod)
+		if asks = pod != nil && pod.InLedger && (pod.MayGetDevices() && s.Devices != nil || s.Snapshot.CountsCards(pod)); asks {
+			break
+		}
+	}
+	if s.asks == nil {
+		s.asks = map[api.JobID]bool{}
+	}
+	s.asks[job.UID] = asks
+	return asks
+}
+
+// LimitedCardsOn returns what a pod would be charged for the cards of a node. It is nil if no queue limits its cards, or if
+// the cards are assigned, and so part of what is checked, already.
+func (s *Session) LimitedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
+	if !s.Snapshot.LimitsCards(pod) || pod.Cards.Assigned() {
+		return nil
+	}
+	return s.Cards.On(pod, node)
+}
+
+// CountedCardsOn is LimitedCardsOn also for a queue that does not limit cards and deserves some.
+func (s *Session) CountedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
+	if !s.Snapshot.CountsCards(pod) || pod.Cards.Assigned() {
+		return nil
+	}
+	return s.Cards.On(pod, node)
+}
+
+// Score scores a node: higher for the cards that a pod prefers, lower for devices that did not get ready lately.
+func (s *Session) Score(task *api.TaskInfo, node *api.NodeInfo) float64 {
+	pod := s.Snapshot.Known(task.Pod)
+	if pod == nil {
+		return 0
+	}
+	variant := pod
+	if pod.RequestsExtended() {
+		if variant = pod.On(dra.Served(node.Node)); variant == nil {
+			return 0
+		}
+	}
+	score := s.Cards.Score(variant, node.Name)
+	if position, ok := s.Snapshot.CardPosition(variant); ok {
+		score = s.Cards.ScoreOf(position)
+	}
+	if s.Devices != nil && s.Devices.Scores() {
+		if placement := placementFor(s.existing(task), variant); placement != nil && placement.devices != nil {
+			score += s.Devices.Score(placement.devices, node.Name)
+		}
+	}
+	return score
+}
+
+// DeallocateUnusable takes devices away from claims whose pods could not use them in this session.
+func (s *Session) DeallocateUnusable() {
+	for _, placement := range s.filtered {
+		id, job := placement.task.UID, s.Volcano.Jobs[placement.task.Job]
+		if job == nil || placement.devices == nil || placement.exceeded != nil {
+			continue
+		}
+		if job.TaskStatusIndex[api.Pending][id] != nil && job.NodesFitErrors[id] != nil {
+			s.Devices.Deallocate(placement.devices)
+		}
+	}
+}
+
+// UnreserveUnbound puts back, when the session closes, what is reserved for pods that are not being bound.
+func (s *Session) UnreserveUnbound() {
+	if s.Devices == nil {
+		return
+	}
+	binding := map[types.UID]bool{}
+	for _, job := range s.Volcano.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Binding] {
+			binding[task.Pod.UID] = true
+		}
+	}
+	s.Devices.UnreserveUnbound(func(pod types.UID) bool { return binding[pod] })
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"k8s.io/utils/ptr"
+
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/plugins/extender"
+
+	"github.com/devicequota/devicequota/pkg/mistakes"
+)
+
+// FindReclaimFault finds what in the scheduler's configuration keeps queues from getting what they deserve. Actions are
+// those that run, nil if that is not known. Plugin is the name under which this plugin joined the session.
+func FindReclaimFault(tiers []conf.Tier, plugin string, actions map[string]bool) mistakes.ReclaimFault {
+	all := make([][]mistakes.Plugin, len(tiers))
+	for i := range tiers {
+		for j := range tiers[i].Plugins {
+			option := &tiers[i].Plugins[j]
+			verb, _ := option.Arguments[extender.ExtenderReclaimableVerb].(string)
+			all[i] = append(all[i], mistakes.Plugin{
+				Name: option.Name, Starving: ptr.Deref(option.EnabledJobStarving, false), Reclaimable: ptr.Deref(option.EnabledReclaimable, false),
+				Preemptive: ptr.Deref(option.EnablePreemptive, false), Hierarchy: ptr.Deref(option.EnabledHierarchy, false), ReclaimableVerb: verb,
+			})
+		}
+	}
+	return mistakes.FindReclaimFault(all, plugin, actions)
+}

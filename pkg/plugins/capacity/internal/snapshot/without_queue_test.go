@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+func TestPodGroupsWithoutQueue(t *testing.T) {
+	groups := toolscache.NewSharedIndexInformer(nil, &schedulingv1beta1.PodGroup{}, 0, toolscache.Indexers{})
+	pods := toolscache.NewSharedIndexInformer(nil, &corev1.Pod{}, 0, toolscache.Indexers{})
+	index, err := NewWithoutQueue(groups, pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(indexer toolscache.Indexer, obj any) {
+		if err := indexer.Add(obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, g := range []struct {
+		name, queue string
+		phase       schedulingv1beta1.PodGroupPhase
+	}{
+		{"fine", "there", "Pending"}, {"default", "", "Pending"},
+		{"new", "gone", ""}, {"pending", "gone", "Pending"}, {"inqueue", "gone", "Inqueue"},
+		{"runs", "gone", "Running"}, {"grows", "gone", "Running"}, {"completed", "gone", "Completed"},
+	} {
+		add(index.groups, &schedulingv1beta1.PodGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: g.name}, Spec: schedulingv1beta1.PodGroupSpec{Queue: g.queue},
+			Status: schedulingv1beta1.PodGroupStatus{Phase: g.phase},
+		})
+	}
+	now := metav1.Now()
+	pod := func(group, name string, change func(*corev1.Pod)) {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Annotations: map[string]string{schedulingv1beta1.KubeGroupNameAnnotationKey: group}}}
+		p.Status.Phase, p.Spec.SchedulerName = corev1.PodPending, "volcano"
+		change(p)
+		add(index.pods, p)
+	}
+	pod("inqueue", "waits", func(*corev1.Pod) {})
+	pod("inqueue", "gated", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "gate"}} })
+	pod("inqueue", "leaving", func(p *corev1.Pod) { p.DeletionTimestamp = &now })
+	pod("inqueue", "elsewhere", func(p *corev1.Pod) { p.Namespace = "other" })
+	pod("runs", "runs", func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "n1", corev1.PodRunning })
+	pod("runs", "bound", func(p *corev1.Pod) {
+		p.Spec.NodeName = "n1"
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+	})
+	pod("inqueue", "theirs", func(p *corev1.Pod) { p.Spec.SchedulerName = corev1.DefaultSchedulerName })
+	// Upstream has tried the pod on a node and given up.
+	pod("grows", "waits-too", func(p *corev1.Pod) { p.Spec.NodeName = "n1" })
+
+	queues := map[api.QueueID]*api.QueueInfo{"there": {}}
+	find := func() string {
+		found := map[string][]string{}
+		for _, s := range index.Find(queues) {
+			found[s.Group.Name] = []string{}
+			for _, p := range s.Pods {
+				found[s.Group.Name] = append(found[s.Group.Name], p.Name)
+			}
+		}
+		return fmt.Sprint(found)
+	}
+	const stranded = "map[completed:[] grows:[waits-too] inqueue:[waits] new:[] pending:[] runs:[]]"
+	for _, session := range []struct {
+		name   string
+		exists bool
+		want   string
+	}{
+		{"the queue may just not have been read", false, "map[]"},
+		{"the queue is missing", false, stranded},
+		{"the queue appears", true, "map[]"},
+		{"and is deleted", false, "map[]"},
+		{"and stays so", false, stranded},
+	} {
+		if delete(queues, "gone"); session.exists {
+			queues["gone"] = &api.QueueInfo{}
+		}
+		if got := find(); got != session.want {
+			t.Errorf("%s: stranded are %s, want %s", session.name, got, session.want)
+		}
+	}
+}
