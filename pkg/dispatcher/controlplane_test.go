@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -34,6 +35,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // backlog says what a control plane has.
@@ -72,6 +74,9 @@ func (p *controlPlane) ClaimTemplate(namespace, _ string) (*resourceapi.Resource
 // ExtendedClaim implements dra.ClaimReader.
 func (*controlPlane) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { return nil }
 
+// LostClaims implements dra.ClaimReader.
+func (*controlPlane) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }
+
 // newControlPlane returns a control plane when the dispatcher has read it.
 func newControlPlane(tb testing.TB, arguments string, b backlog) *controlPlane {
 	tb.Helper()
@@ -91,7 +96,7 @@ func newControlPlane(tb testing.TB, arguments string, b backlog) *controlPlane {
 	var jobs, queues []runtime.Object
 	for _, queue := range p.queues {
 		queues = append(queues, queue)
-		if queue.Spec.Parent == "" || queue.Spec.Parent == framework.RootQueue {
+		if queue.Spec.Parent == "" || queue.Spec.Parent == quota.Root {
 			continue
 		}
 		for i := range b.granted + b.held {

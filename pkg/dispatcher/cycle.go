@@ -3,6 +3,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -109,12 +110,15 @@ func (c *cycle) grant(d report.Decision, patch []byte) {
 func (c *cycle) tend(w *framework.Workload) bool {
 	state := &w.State
 	switch {
+	case w.Lost != "":
+		c.tendLost(w)
 	case state.Err != nil:
 		c.tell(report.AnnotationNotRead(w))
 	case state.Deleting:
 		c.release(w)
 	case state.SuspendedByOthers && state.Grant == nil:
 		c.tell(report.SuspendedByOthers(w))
+	case c.records(w):
 	case w.Returns():
 		c.endGrant(w)
 	case state.Grant == nil && state.Hold == nil:
@@ -136,7 +140,11 @@ const karmadaFinalizer = "karmada.io/binding-controller"
 // release lets go of a binding that is being deleted, when nothing of it can run any more.
 func (c *cycle) release(w *framework.Workload) {
 	has := func(finalizer string) bool { return controllerutil.ContainsFinalizer(w.Binding, finalizer) }
-	if has(binding.Finalizer) && !has(karmadaFinalizer) && len(w.Works) == 0 {
+	if !has(binding.Finalizer) || has(karmadaFinalizer) || len(w.Works) > 0 {
+		c.memory.stirs(w)
+		return
+	}
+	if w.State.Finished || w.State.Grant == nil || !c.records(w) && c.settled(w, remainder{about: "deleted", clusters: w.Places}) {
 		c.endAll(report.Decision{Workload: w}, binding.PatchRemoveFinalizer(w.Binding))
 	}
 }
@@ -148,11 +156,9 @@ func (c *cycle) endGrant(w *framework.Workload) {
 		c.memory.stirs(w)
 		return
 	}
-	if until := c.memory.restsSince(w, c.Now).Add(worksSettle); until.After(c.Now) {
-		c.due(until)
-		return
+	if c.settled(w, remainder{about: "taken back", clusters: w.Places}) {
+		c.endAll(report.Returned(w), binding.PatchEndGrant(w.Binding, w.State.Hold))
 	}
-	c.endAll(report.Returned(w), binding.PatchEndGrant(w.Binding, w.State.Hold))
 }
 
 // adopt records what a workload uses that runs already: it is older than the dispatcher, or the webhook was not asked.
@@ -205,9 +211,14 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case w.Err != nil:
 		c.tell(report.CannotCount(w))
 	case c.changes(w):
+	case state.Hold.Ends && len(c.leftInReach(w)) > 0:
+		c.forgetsLeft(w)
+	case state.Hold.Ends && !c.hasEnded(w):
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks when the member clusters know that.
-		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, w.State.Hold, w.State.Grant))
+		grant := *state.Grant
+		grant.Shape = shapeOf(w)
+		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, &grant))
 	default:
 		return true
 	}
@@ -234,12 +245,17 @@ func (c *cycle) review(w *framework.Workload) {
 		c.takeBackInVain(w)
 	case w.Err == nil && c.exceeds(w):
 		grant := c.raised(w)
-		c.raise(report.Exceeds(w, grant), binding.PatchAmounts(w.Binding, grant))
-	case w.Err == nil && membersKnow(w) && c.differs(w) && !c.changes(w):
-		grant := c.grantOf(w, state.Grant.Queue)
-		c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
+		c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))
 	case state.Requeue != nil && !state.NotPlaced:
 		c.end(report.Decision{Workload: w}, binding.PatchForgetRequeue(w.Binding))
+	case w.Err == nil && c.differs(w):
+		if !c.changes(w) && c.hasShrunk(w) {
+			grant := c.grantOf(w, state.Grant.Queue)
+			grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
+			c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
+		}
+	default:
+		c.forgetsLeft(w)
 	}
 }
 

@@ -106,7 +106,7 @@ func TestTheEndOfAWorkloadGivesRoomBack(t *testing.T) {
 			f := newFixture(t, "")
 			f.queue("team", "root", 4)
 			runs := f.running("runs", "team", 4, tc.change)
-			f.memory.restsSince(runs, noon.Add(-worksSettle))
+			f.memory.restsSince(runs, told(runs), noon.Add(-worksSettle))
 			f.held("next", "team", 4)
 			f.expect(tc.want)
 		})
@@ -149,7 +149,7 @@ func TestAGrantFollowsWhatTheWorkloadNeeds(t *testing.T) {
 	f := newFixture(t, "cardQuotaRequired: true")
 	f.queue("team", "root", 14)
 	f.running("same", "team", 2)
-	f.running("less", "team", 1, grantOf(2))
+	f.lowered(f.running("less", "team", 1, grantOf(2)))
 	f.running("less, but members do not know", "team", 1, grantOf(2), func(w *framework.Workload) { w.Template.Generation = 3 })
 	f.running("reverted", "team", 1, growing)
 	f.running("in more clusters", "team", 1, grantOf(0))
@@ -287,7 +287,7 @@ func TestReclaimDoesNotGiveTheRoomBackToTheQueueThatItWasTakenFrom(t *testing.T)
 	f.expect("asker InsufficientCPUQuota, leaves Reclaimed *")
 
 	leaves.State.Hold, leaves.Binding.Spec.Clusters, leaves.Works = &binding.Hold{Reason: binding.Returning}, nil, nil
-	f.memory.restsSince(leaves, noon.Add(-worksSettle))
+	f.memory.restsSince(leaves, told(leaves), noon.Add(-worksSettle))
 	f.held("greedy", "rich", 2)
 	f.expect("asker Granted *, greedy InsufficientCPUQuota, leaves Returned *")
 }

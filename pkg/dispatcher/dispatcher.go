@@ -12,6 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/cache"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/members"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 )
 
@@ -44,6 +45,12 @@ func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool)
 	queues := report.StartQueueWriter(ctx, d.clients.Queues.SchedulingV1beta1().Queues(), d.cache.Queues(), d.metrics)
 	defer queues.Shutdown()
 	leader := &leader{Dispatcher: d, memory: newMemory(), renewed: renewed, reporter: report.New(events, queues, d.metrics)}
+	leader.remains = &members.Remains{
+		Secrets: d.clients.Kubernetes, Clusters: d.cache.Clusters().Lister(), Changed: d.cache.Change, HasID: d.cache.HasID, SchedulerNames: d.config.SchedulerNames,
+	}
+	leader.remains.Start(ctx)
+	defer leader.remains.Shutdown()
+	leader.remains.Await() // what Karmada has lost is charged before anything is granted
 	if d.looksAtMembers() {
 		if err := leader.followMembers(ctx, events); err != nil {
 			return err

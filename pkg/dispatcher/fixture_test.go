@@ -13,6 +13,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	volcanov1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -37,6 +38,8 @@ type fixture struct {
 	snapshot *framework.Snapshot
 	config   *framework.Config
 	memory   *memory
+	// left is what members have of workloads, by "name in cluster". They have nothing else.
+	left map[string]framework.Left
 }
 
 // newFixture returns an empty snapshot, and a configuration whose plugin capacity has some arguments: YAML, which may be
@@ -49,8 +52,12 @@ func newFixture(t testing.TB, arguments string) *fixture {
 	}
 	f := &fixture{t: t, config: config, memory: newMemory(), snapshot: &framework.Snapshot{
 		Now: noon, Queues: map[string]*schedulingv1beta1.Queue{}, Limits: map[string]framework.QueueLimits{},
-		PriorityClasses: map[string]*schedulingv1.PriorityClass{}, Dimensions: &ledger.Dimensions{},
+		PriorityClasses: map[string]*schedulingv1.PriorityClass{}, Dimensions: &ledger.Dimensions{}, NotReady: map[string]bool{},
 	}}
+	f.left = map[string]framework.Left{}
+	f.snapshot.Left = func(w *framework.Workload, cluster string, _ time.Time) framework.Left {
+		return f.left[w.Binding.Name+" in "+cluster]
+	}
 	f.queue("root", "")
 	for name, value := range map[string]int32{"low": 1, "high": 10} {
 		f.snapshot.PriorityClasses[name] = &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
@@ -103,11 +110,39 @@ func (f *fixture) running(name, queue string, cores int64, changes ...func(*fram
 			Queue: queue, Time: metav1.NewTime(noon.Add(-time.Hour)), Amounts: []binding.Amount{{Dimension: cpu, Amount: ledger.Units(cores)}},
 		}}
 		w.Binding.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "member1"}}
+		w.Places, w.State.Grant.Clusters = []string{"member1"}, []string{"member1"}
+		w.State.Grant.Shape = w.Template.Shape()
 		w.Template.Generation = 2
-		w.Works = []*workv1alpha1.Work{{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "karmada-es-member1", Annotations: map[string]string{workv1alpha2.ResourceTemplateGenerationAnnotationKey: "2"},
-		}}}
+		w.Works = []*workv1alpha1.Work{workIn("member1", "2", `{"state":{"phase":"Running"}}`)}
 	}}, changes...)...)
+}
+
+// workIn returns the Work of a cluster that was told a generation, has applied it, and has reported a status.
+func workIn(cluster, generation, status string) *workv1alpha1.Work {
+	work := &workv1alpha1.Work{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "karmada-es-" + cluster, Annotations: map[string]string{workv1alpha2.ResourceTemplateGenerationAnnotationKey: generation},
+	}}
+	work.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.WorkApplied, Status: metav1.ConditionTrue}}
+	work.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: []byte(status)}}}
+	return work
+}
+
+// told returns what the clusters of a workload that ends are told.
+func told(w *framework.Workload) string {
+	if w.State.Deleting {
+		return "deleted"
+	}
+	return "taken back"
+}
+
+// lowered lets the clusters of a workload have done what they were told for long enough.
+func (f *fixture) lowered(w *framework.Workload) {
+	f.t.Helper()
+	may, missing := lowered(w)
+	if missing != "" {
+		f.t.Fatalf("%s: %s", w.Binding.Name, missing)
+	}
+	f.memory.restsSince(w, may.about, f.snapshot.Now.Add(-worksSettle))
 }
 
 func priority(class string) func(*framework.Workload) {

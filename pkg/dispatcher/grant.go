@@ -4,9 +4,6 @@ package dispatcher
 
 import (
 	"slices"
-	"strconv"
-
-	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
@@ -22,6 +19,9 @@ func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 	if w.Template != nil {
 		grant.Group = w.Template.Group
 	}
+	if w.Template != nil {
+		grant.Grace, grant.Shape, grant.Claims = w.Template.Grace, w.Template.Shape(), w.Needs.Claims
+	}
 	if before := w.State.Grant; before != nil {
 		grant.Time, grant.Group = before.Time, before.Group
 	}
@@ -30,9 +30,24 @@ func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 
 // raised returns a grant of all that a workload needs, which keeps what it needs no more: it may still run that.
 func (c *cycle) raised(w *framework.Workload) *binding.Grant {
-	grant := c.grantOf(w, w.State.Grant.Queue)
-	grant.Amounts = needs.ToGrant(c.Dimensions, needs.FromGrant(c.Dimensions, w.State.Grant.Amounts).Max(w.Needs.All))
+	grant, before := c.grantOf(w, w.State.Grant.Queue), w.State.Grant
+	grant.Clusters, grant.Grace = before.Clusters, max(grant.Grace, before.Grace)
+	grant.Shape, grant.Claims = shapeOf(w), before.Claims
+	grant.Amounts = needs.ToGrant(c.Dimensions, needs.FromGrant(c.Dimensions, before.Amounts).Max(w.Needs.All))
 	return grant
+}
+
+// severalShapes stands for pods that were made of several templates. No template has this shape.
+const severalShapes = "several"
+
+// shapeOf returns what pods of a workload keep of the template that they were made from. If that becomes what it was when they were
+// granted room, some may still be what it was meanwhile.
+func shapeOf(w *framework.Workload) string {
+	before := w.State.Grant.Shape
+	if w.Template == nil || w.TemplateErr != nil || w.Template.Shape() == before {
+		return before
+	}
+	return severalShapes
 }
 
 // grantGrowth grants a workload all that it has grown to need. The grant shrinks when the member clusters know the change.
@@ -84,16 +99,37 @@ func (c *cycle) differs(w *framework.Workload) bool {
 	return c.exceeds(w)
 }
 
-// membersKnow reports whether member clusters are told to run the workload as it is now, and where it is now. Before, they
-// may run more of it.
-func membersKnow(w *framework.Workload) bool {
-	now := strconv.FormatInt(w.Template.Generation, 10)
-	clusters := binding.Clusters(w.Binding)
-	for _, work := range w.Works {
-		told := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
-		if told != "" && told != now && !w.Template.Fallback || !slices.Contains(clusters, binding.ClusterOf(work)) {
-			return false
-		}
+// recorded returns the grant of a workload with where, how long, and as what its pods may run by now, nil if it says that already.
+func recorded(w *framework.Workload) *binding.Grant {
+	before, grace := w.State.Grant, w.State.Grant.Grace
+	if w.Template != nil {
+		grace = max(grace, w.Template.Grace)
 	}
+	if w.State.Change != nil {
+		grace = max(grace, w.State.Change.Grace)
+	}
+	shape := before.Shape
+	if w.State.Hold == nil {
+		shape = shapeOf(w) // clusters see nothing of what a held workload has become
+	}
+	if grace == before.Grace && shape == before.Shape && slices.Equal(w.Places, before.Clusters) {
+		return nil
+	}
+	grant := *before
+	grant.Clusters, grant.Grace, grant.Shape = w.Places, grace, shape
+	return &grant
+}
+
+// records notes on the binding where, how long, and as what pods of a workload may run, if that is not noted yet: when the grant ends, nothing
+// else may tell any more. It reports whether it does.
+func (c *cycle) records(w *framework.Workload) bool {
+	if w.State.Grant == nil || w.State.Finished {
+		return false
+	}
+	grant := recorded(w)
+	if grant == nil {
+		return false
+	}
+	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, grant))
 	return true
 }

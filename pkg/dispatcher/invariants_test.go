@@ -106,10 +106,10 @@ func (w *world) check() {
 	w.before = sums
 }
 
-// allowRaise lets a grant be raised for an update that was not recorded.
+// allowRaise lets a grant be raised for an update that was not recorded, and for clusters that the workload has left.
 func (w *world) allowRaise(d *decision) {
 	rb := w.binding(d.Workload.Name())
-	if !d.raises || d.err != nil || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] {
+	if !d.raises || d.err != nil || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] && len(d.Workload.Left()) == 0 {
 		return
 	}
 	delete(w.unrecorded, rb.Spec.Resource.UID)
@@ -152,9 +152,9 @@ func (w *world) checkWorks() {
 		if told == nil || told.ended {
 			continue
 		}
-		cores := told.runs
+		cores := told.has.cores()
 		if !told.suspended && o.GetDeletionTimestamp() == nil {
-			cores = max(cores, told.cores)
+			cores = max(cores, told.told.cores())
 		}
 		if where[told.owner][o.GetNamespace()] {
 			stays[told.owner] += cores

@@ -38,12 +38,14 @@ type karmada struct {
 	down        map[string]bool
 	// content has what Works tell, and members run, by the UID of the Work.
 	content map[string]*content
+	// ending has the pods that were deleted and go on running.
+	ending []ending
 }
 
 // seen is a binding with its object.
 type seen struct {
-	binding *workv1alpha2.ResourceBinding
-	cores   int64
+	binding        *workv1alpha2.ResourceBinding
+	replicas, each int64
 	// at is when it was seen.
 	at time.Time
 	// generation is that of the object.
@@ -52,8 +54,23 @@ type seen struct {
 
 type content struct {
 	owner            string
-	cores, runs      int64
 	suspended, ended bool
+	// told is what the cluster is told to run, and has is what it runs.
+	told, has pods
+}
+
+// pods are pods that are alike, of a generation of their workload.
+type pods struct{ generation, replicas, each int64 }
+
+func (p pods) cores() int64 { return p.replicas * p.each }
+
+// ending are pods that were deleted and go on running.
+type ending struct {
+	key, owner, cluster string
+	pods
+	// charged is what of them was charged.
+	charged int64
+	until   time.Time
 }
 
 func newKarmada() karmada {
@@ -90,11 +107,11 @@ func (w *world) admit(path, operation string, old, o runtime.Object) ctrladmissi
 	c := r.dispatcher.cache
 	if path == admission.WorkloadsPath {
 		return (&admission.Workloads{
-			SchedulerNames: w.config.SchedulerNames, Object: c.Object, Binding: c.Binding, Exceeds: c.Exceeds, Patch: c.Patch,
+			SchedulerNames: w.config.SchedulerNames, Object: c.Object, Binding: c.Binding, Exceeds: c.Exceeds, Spares: c.Spares, Patch: c.Patch,
 			Now: func() time.Time { return w.clock },
 		}).Handle(w.t.Context(), req)
 	}
-	return (&admission.Bindings{User: "dispatcher", Template: c.Template, Exceeds: c.Exceeds, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
+	return (&admission.Bindings{User: "dispatcher", Template: c.Template, Exceeds: c.Exceeds, Spares: c.Spares, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
 }
 
 // write stores what a controller of Karmada wants, and reports whether the webhook let it.
@@ -256,8 +273,9 @@ func (w *world) dispatch(key string) {
 		}
 		told := w.content[string(work.UID)]
 		told.suspended = rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)
-		if told.cores = saw.cores; rb.Spec.Replicas > 0 {
-			told.cores = saw.cores / int64(rb.Spec.Replicas) * int64(c.Replicas)
+		told.told = pods{saw.generation, saw.replicas, saw.each}
+		if rb.Spec.Replicas > 0 {
+			told.told.replicas = int64(c.Replicas)
 		}
 	}
 	for _, work := range mine {

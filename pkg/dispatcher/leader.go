@@ -25,6 +25,8 @@ type leader struct {
 	reporter *report.Reporter
 	// members is nil if the room in member clusters does not matter.
 	members *members.Members
+	// remains says what members still have of workloads that were told to end or to shrink.
+	remains *members.Remains
 	memory  *memory
 }
 
@@ -53,14 +55,25 @@ func (d *leader) followMembers(ctx context.Context, events *report.Events) error
 
 // open opens a session, and returns when the next one is due even if nothing changes, zero if none is.
 func (d *leader) open(snapshot *framework.Snapshot) (*framework.Session, time.Time) {
+	var due time.Time
+	if d.remains != nil {
+		d.remains.Turn()
+		snapshot.Left = d.remains.Of
+		var lost []framework.Lost
+		lost, due = d.remains.Lost()
+		snapshot.Workloads = append(snapshot.Workloads, d.cache.Lost(lost)...)
+	}
 	if d.members == nil {
-		return framework.Open(d.config, snapshot), time.Time{}
+		return framework.Open(d.config, snapshot), due
 	}
 	room := d.members.Open(snapshot)
 	snapshot.Fits = room.Fits
 	session := framework.Open(d.config, snapshot)
 	session.AddEventHandler(framework.EventHandler{Allocate: room.Take})
-	return session, room.Due()
+	if other := room.Due(); due.IsZero() || !other.IsZero() && other.Before(due) {
+		due = other
+	}
+	return session, due
 }
 
 // runCycle takes a snapshot, decides, and writes the decisions. It returns when the next cycle is due at the latest.

@@ -10,37 +10,39 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-const (
-	// worksSettle is for how long a binding without clusters must have had no Work before its grant ends.
-	worksSettle = 3 * time.Second
-	// promiseLasts is for how long what others gave back is kept for the workload that they gave it back for.
-	promiseLasts = 10 * time.Minute
-)
+// promiseLasts is for how long what others gave back is kept for the workload that they gave it back for.
+const promiseLasts = 10 * time.Minute
 
 // memory is what a leader remembers from one cycle to the next. A leader that has forgotten it waits a little longer, or
 // takes back more than it needs.
 type memory struct {
-	// rests has since when a workload whose grant is being taken back has no clusters and no Works.
-	rests map[types.UID]time.Time
+	// rests has since when clusters are told what makes a grant end or shrink, and nothing else.
+	rests map[types.UID]settling
 	// promised has until when room is kept for a workload that others gave it back for.
 	promised map[types.UID]time.Time
 }
 
+// settling is since when clusters have been told something.
+type settling struct {
+	told  string
+	since time.Time
+}
+
 func newMemory() *memory {
-	return &memory{rests: map[types.UID]time.Time{}, promised: map[types.UID]time.Time{}}
+	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]time.Time{}}
 }
 
-// restsSince returns since when nothing of a workload has been seen to run.
-func (m *memory) restsSince(w *framework.Workload, now time.Time) time.Time {
-	since, rests := m.rests[w.Binding.UID]
-	if !rests {
-		since = now
-		m.rests[w.Binding.UID] = now
+// restsSince returns since when the clusters of a workload have been told something.
+func (m *memory) restsSince(w *framework.Workload, told string, now time.Time) time.Time {
+	r, rests := m.rests[w.Binding.UID]
+	if !rests || r.told != told {
+		r = settling{told: told, since: now}
 	}
-	return since
+	m.rests[w.Binding.UID] = r
+	return r.since
 }
 
-// stirs notes that something of a workload may run.
+// stirs notes that clusters are told something else.
 func (m *memory) stirs(w *framework.Workload) { delete(m.rests, w.Binding.UID) }
 
 // promise keeps what others give back for a workload.
@@ -53,13 +55,13 @@ func (m *memory) forget(s *framework.Snapshot) {
 	if len(m.rests)+len(m.promised) == 0 {
 		return
 	}
-	returns, waits := map[types.UID]bool{}, map[types.UID]bool{}
+	exists, waits := map[types.UID]bool{}, map[types.UID]bool{}
 	for _, w := range s.Workloads {
-		returns[w.Binding.UID] = w.Returns()
+		exists[w.Binding.UID] = true
 		waits[w.Binding.UID] = w.Waits() || w.Grows()
 	}
 	for uid := range m.rests {
-		if !returns[uid] {
+		if !exists[uid] {
 			delete(m.rests, uid)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // line is the workloads of a queue that wait for room, in their order.
@@ -185,11 +186,11 @@ func (c *cycle) behind(w *framework.Workload) *blocker {
 			}
 		}
 		spec := c.Queues[queue]
-		if spec == nil || queue == framework.RootQueue {
+		if spec == nil || queue == quota.Root {
 			break
 		}
 		if queue = spec.Spec.Parent; queue == "" {
-			queue = framework.RootQueue
+			queue = quota.Root
 		}
 	}
 	return nil

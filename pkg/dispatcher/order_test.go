@@ -27,12 +27,12 @@ func TestNobodyTakesWhatOthersGiveBack(t *testing.T) {
 		w.State.Hold, w.Binding.Spec.Clusters = &binding.Hold{Reason: binding.Returning}, nil
 	}
 	first.Works = nil
-	f.memory.restsSince(first, noon.Add(-worksSettle))
+	f.memory.restsSince(first, told(first), noon.Add(-worksSettle))
 	f.expect("asker InsufficientCPUQuota, first Returned *, small WaitsBehind")
 
 	first.State = binding.State{Hold: &binding.Hold{Reason: binding.Waiting}}
 	second.Works = nil
-	f.memory.restsSince(second, noon.Add(-worksSettle))
+	f.memory.restsSince(second, told(second), noon.Add(-worksSettle))
 	f.expect("asker Granted *, first InsufficientCPUQuota, second Returned *, small InsufficientCPUQuota")
 }
 

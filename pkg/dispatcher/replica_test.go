@@ -127,6 +127,7 @@ func (w *world) begin(r *replica) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	snapshot.Left = w.left
 	session := framework.Open(w.config, snapshot)
 	r.memory.forget(snapshot)
 	r.cycle = newCycle(w.config, session, r.memory)

@@ -61,10 +61,11 @@ func simulate(t *testing.T, seed uint64) {
 		}
 	}()
 	w.succeed()
-	w.faulty = true
+	w.faulty, w.looks = true, seed%2 == 0
 	for step := 0; step < 1500 && !t.Failed(); step++ {
 		w.step()
 		w.check()
+		w.checkEnding()
 	}
 	if w.faulty = false; !t.Failed() {
 		w.finish()
@@ -84,7 +85,7 @@ func (w *world) see(key string, scheduler bool) {
 		return
 	}
 	o, replicas, each := w.templateOf(key)
-	now := seen{binding: rb.DeepCopy(), cores: replicas * each, at: w.clock}
+	now := seen{binding: rb.DeepCopy(), replicas: replicas, each: each, at: w.clock}
 	if o != nil {
 		now.generation = o.GetGeneration()
 	}
@@ -120,12 +121,12 @@ func (w *world) step() {
 	case n < 126:
 		w.succeed()
 	case n < 128:
-		w.down[[]string{"m1", "m2"}[w.rand.IntN(2)]] = w.chance(50)
+		w.reach([]string{"m1", "m2"}[w.rand.IntN(2)], w.chance(50))
 	case n < 140:
 		if work := w.pick(works); work != "" && strings.HasSuffix(work, "-job") {
 			o := w.store[works][work]
-			if told := w.content[string(o.GetUID())]; o.GetDeletionTimestamp() == nil && told.runs > 0 {
-				told.ended, told.runs = true, 0
+			if told := w.content[string(o.GetUID())]; o.GetDeletionTimestamp() == nil && told.has.replicas > 0 {
+				told.ended, told.has.replicas = true, 0
 				w.note("%s ended", work)
 			}
 		}
@@ -178,7 +179,9 @@ func (w *world) actOn(key string, controller int) {
 
 // settled lets everybody do all that there is to do.
 func (w *world) settled() {
-	clear(w.down)
+	for name := range w.down {
+		w.reach(name, true)
+	}
 	for round, idle := 0, 0; idle < 3; round++ {
 		if round == 2000 {
 			w.t.Fatalf("after %d rounds there is still something to do", round)
@@ -198,6 +201,7 @@ func (w *world) settled() {
 			w.settle(leader)
 		}
 		w.check()
+		w.checkEnding()
 		w.sleep(time.Second)
 		if w.version != before {
 			idle = 0

@@ -12,6 +12,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -24,6 +25,20 @@ import (
 
 func (w *world) cluster(name string) {
 	w.put(clusters, &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	w.reach(name, true)
+}
+
+// reach makes a cluster one that can be reached, or cannot.
+func (w *world) reach(name string, ready bool) {
+	c := w.store[clusters]["/"+name].DeepCopyObject().(*clusterv1alpha1.Cluster)
+	status := metav1.ConditionFalse
+	if ready {
+		status = metav1.ConditionTrue
+	}
+	w.down[name] = !ready
+	if meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: clusterv1alpha1.ClusterConditionReady, Status: status, Reason: "Probed"}) {
+		w.put(clusters, c)
+	}
 }
 
 func (w *world) queue(name, parent string, cores int64) {

@@ -59,6 +59,8 @@ type world struct {
 	leads    int
 	// faulty says that requests of dispatchers may get lost.
 	faulty bool
+	// looks says that dispatchers may look at members.
+	looks bool
 	karmada
 	ledgers
 	log []string

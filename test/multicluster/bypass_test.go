@@ -32,9 +32,11 @@ var bypassScenarios = []scenario{
 				fmt.Sprintf(`{"metadata":{"annotations":{"volcano.sh/granted":%q}},"spec":{"suspension":null}}`, `{"queue":"`+team+`"}`),
 				`{"spec":{"clusters":[{"name":"east"}]}}`,
 				`{"spec":{"clusters":[{"name":"east"}],"suspension":null}}`,
+				`{"spec":{"requiredBy":[{"namespace":"default","name":"other","clusters":[{"name":"east"}]}]}}`,
 			} {
 				f.tryPatch(ctx, "sly-job", patch)
 				f.expectNowhere(ctx, volcanoJobs, "sly")
+				f.Expect(f.existing(ctx, volcanoJobs, "sly").Spec.RequiredBy).To(BeEmpty(), "Karmada makes Works for these clusters, too")
 			}
 			f.finish(ctx, "filler")
 			f.expectRunning(ctx, "sly", 1)

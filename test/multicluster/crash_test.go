@@ -46,7 +46,7 @@ func crashSpecs() {
 	})
 
 	It("when the leader is killed, another dispatcher goes on", func(ctx context.Context) {
-		standBy(ctx)
+		standBy(ctx, dispatcherConfig("", ""))
 		b := startBurst(ctx)
 		b.expectProgress(ctx)
 		killed := leader(ctx)
@@ -58,7 +58,7 @@ func crashSpecs() {
 	})
 
 	It("a leader that stands still while another takes over does no harm when it goes on", func(ctx context.Context) {
-		standBy(ctx)
+		standBy(ctx, dispatcherConfig("", ""))
 		b := startBurst(ctx)
 		b.expectProgress(ctx)
 		paused := leader(ctx)
@@ -73,9 +73,9 @@ func crashSpecs() {
 }
 
 // standBy runs a second dispatcher until the spec ends.
-func standBy(ctx context.Context) {
+func standBy(ctx context.Context, config string) {
 	GinkgoHelper()
-	startDispatcher(ctx, "standby", dispatcherConfig("", ""))
+	startDispatcher(ctx, "standby", config)
 	DeferCleanup(func(ctx context.Context) {
 		Expect(dispatchers["standby"].Restart(ctx)).To(Succeed()) // a failed spec may have left it down
 		endDispatcher("standby")

@@ -35,7 +35,7 @@ import (
 // The scenarios of a context run side by side, see play. To run few of them, focus on their names.
 var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 	Context("by default,", func() {
-		play(slices.Concat(fillScenarios, orderScenarios, hierarchyScenarios, deviceScenarios, growthScenarios, othersScenarios, bypassScenarios, mistakeScenarios)...)
+		play(slices.Concat(fillScenarios, orderScenarios, hierarchyScenarios, deviceScenarios, growthScenarios, settleScenarios, overlapScenarios, othersScenarios, bypassScenarios, mistakeScenarios)...)
 	})
 
 	Context("with reclaim, fitPerCluster, and manageWorkloadsWithoutQueue,", func() {
@@ -56,9 +56,13 @@ var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 
 	Context("when members go away,", outageSpecs)
 
+	Context("when Karmada loses what it has sent,", lostSpecs)
+
 	Context("when no dispatcher runs for a while,", presenceSpecs)
 
 	Context("when dispatchers end at any moment,", crashSpecs)
+
+	Context("when everything happens at once,", churnSpecs)
 
 	It("lets go of everything that is deleted", func(ctx context.Context) {
 		Eventually(func(g Gomega) {

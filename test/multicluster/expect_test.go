@@ -149,7 +149,8 @@ func (f *fixture) nextSecond(ctx context.Context, kind policyv1alpha1.ResourceSe
 	f.Eventually(func() int64 { return time.Now().Unix() }).WithContext(ctx).Should(BeNumerically(">", created.Unix()))
 }
 
-// replay returns what has been released so far. It fails if any queue had more released than it may hold.
+// replay returns what has been released so far. It fails if any queue had more released than it may hold, or if more than that ran in
+// the members.
 func (f *fixture) replay(ctx context.Context) *replay {
 	GinkgoHelper()
 	bindings, err := karmada.WorkV1alpha2().ResourceBindings(f.namespace).List(ctx, metav1.ListOptions{})
@@ -168,12 +169,15 @@ func (f *fixture) replay(ctx context.Context) *replay {
 			g.Expect(strings.Fields(seen[bindings.Items[i].UID])).To(ContainElement(bindings.Items[i].ResourceVersion), "versions of binding %s", bindings.Items[i].Name)
 		}
 	}).WithContext(ctx).Should(Succeed())
-	r, err := replayed(changes)
-	f.Expect(err).NotTo(HaveOccurred())
+	sightings, err := sampled.of(f.namespace)
+	f.Expect(err).NotTo(HaveOccurred(), "the samples of the pods are complete")
+	r, exceeded := replayed(changes)
+	f.Expect(strings.Join(r.exceeded(sightings), "\n")).To(BeEmpty(), "moments at which more ran in the members than a queue might hold")
+	f.Expect(exceeded).NotTo(HaveOccurred())
 	return r
 }
 
-// expectQuotasKept checks that no queue ever had more released than it may hold.
+// expectQuotasKept checks that no queue ever had more released, and no more ran of it, than it may hold.
 func (f *fixture) expectQuotasKept(ctx context.Context) {
 	GinkgoHelper()
 	f.replay(ctx)

@@ -53,6 +53,7 @@ func (f *fixture) delete(ctx context.Context) {
 	f.Expect(hub.kube.CoreV1().Pods(f.namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, all)).To(Succeed())
 	for name, member := range members {
 		f.Eventually(func(g Gomega) {
+			f.deleteLost(ctx)
 			pods, err := member.kube.CoreV1().Pods(f.namespace).List(ctx, all)
 			g.Expect(err).NotTo(HaveOccurred())
 			claims, err := member.kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, all)

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,8 @@ var (
 // change is one version of one object. Etcd numbers the changes of all resources in one sequence.
 type change struct {
 	revision int64
+	// seen is when the watch delivered the change, which had happened before.
+	seen     time.Time
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
 	gone     bool
@@ -132,7 +135,7 @@ func (h *history) add(resource schema.GroupVersionResource, object *unstructured
 	object.SetManagedFields(nil) // they are most of it
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := change{revision, resource, object, gone}
+	c := change{revision, time.Now(), resource, object, gone}
 	h.changes[c.namespace()] = append(h.changes[c.namespace()], c)
 }
 

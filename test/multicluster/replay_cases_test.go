@@ -52,6 +52,12 @@ func TestReplay(t *testing.T) {
 		{"growth that reaches a member exceeds the queue", story(job("a", 2), binding("a", inEast[2:], ""), binding("a", held+inEast, ""), job("a", 4), work("a", 4)),
 			"queue ns-team has 4000 of cpu released", ""},
 		{"a capability may be lowered below what is in use", story(job("a", 2), binding("a", free, ""), queue("team", 1, "org")), "", "a"},
+		{"what shrinks and grows again within its grant takes nothing more", story(job("a", 2), granted(binding("a", inEast[2:], ""), 2), job("a", 1), work("a", 1), queue("team", 1, "org"),
+			job("a", 2)), "", "a"},
+		{"what shrinks, gives back, and grows again exceeds the queue", story(job("a", 2), granted(binding("a", inEast[2:], ""), 2), job("a", 1), granted(binding("a", inEast[2:], ""), 1), work("a", 1),
+			queue("team", 1, "org"), job("a", 2)), "queue ns-team has 2000 of cpu released, and may hold 1000", ""},
+		{"what is granted counts although nothing runs yet", story(job("a", 1), granted(binding("a", free, ""), 3), job("b", 1), binding("b", free, "")),
+			"queue ns-team has 4000 of cpu released", ""},
 		{"a job that both members get counts twice", story(job("a", 2), binding("a", "clusters: [{name: east}, {name: west}]", "")), "queue ns-team has 4000 of cpu released", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,6 +79,12 @@ func story(changes ...change) []change { return changes }
 
 func gone(c change) change {
 	c.gone = true
+	return c
+}
+
+// granted adds a grant of cores to a binding.
+func granted(c change, cores int) change {
+	c.object.SetAnnotations(map[string]string{grantAnnotation: fmt.Sprintf(`{"queue":"ns-team","amounts":[{"kind":"Resource","name":"cpu","amount":"%d"}]}`, cores)})
 	return c
 }
 

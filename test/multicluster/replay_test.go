@@ -6,7 +6,9 @@ package multicluster
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -30,9 +32,13 @@ type replay struct {
 	releases map[string]*release
 	// order has the names of workloads each time that they were released.
 	order []string
+	// releasedBy has the queues that have released each workload, by name.
+	releasedBy map[string][]string
 	// peaks is the highest sum in each queue.
 	peaks map[string]tally
-	log   []entry
+	// raises are the changes that released more than before, by queue and dimension.
+	raises map[string]map[string][]raise
+	log    []entry
 }
 
 // template is a workload, and what its pods may use.
@@ -48,6 +54,10 @@ type entry struct {
 	inUse map[string]tally
 }
 
+func (e entry) String() string {
+	return fmt.Sprintf("%s %d %s %s: %s; in use: %v", e.seen.Format(clock), e.revision, e.resource.Resource, e.object.GetName(), e.what, e.inUse)
+}
+
 // release is a binding, and what of it may run.
 type release struct {
 	binding *workv1alpha2.ResourceBinding
@@ -59,6 +69,8 @@ type release struct {
 	finished bool
 	// granted is what may run since the last time that scheduling was not suspended.
 	granted tally
+	// charged is what the dispatcher says that it has granted. A workload that shrinks and grows again within it takes nothing more.
+	charged tally
 }
 
 // replayed returns the replay of the changes of a namespace. The error has the history of the first moment at which a queue had more
@@ -66,8 +78,9 @@ type release struct {
 func replayed(changes []change) (*replay, error) {
 	r := &replay{
 		sizer: sizer{map[string]tally{}}, queues: map[string]*schedulingv1beta1.Queue{}, limits: map[string]tally{},
-		templates: map[types.UID]template{}, releases: map[string]*release{}, peaks: map[string]tally{},
+		templates: map[types.UID]template{}, releases: map[string]*release{}, releasedBy: map[string][]string{}, peaks: map[string]tally{}, raises: map[string]map[string][]raise{},
 	}
+	var first error
 	before := map[string]tally{}
 	for _, c := range changes {
 		what, err := r.apply(c)
@@ -76,31 +89,42 @@ func replayed(changes []change) (*replay, error) {
 			r.log = append(r.log, entry{c, what, after})
 		}
 		if err == nil && c.resource != queueResource { // an administrator may lower a capability below what is in use
-			err = r.check(before, after)
+			err = r.check(c.seen, before, after)
 		}
-		if err != nil {
-			return r, fmt.Errorf("revision %d, %s %s: %w; what happened before:\n%s", c.revision, c.resource.Resource, c.object.GetName(), err, r.story())
+		if err != nil && first == nil {
+			first = fmt.Errorf("revision %d, %s %s: %w; what happened before:\n%s", c.revision, c.resource.Resource, c.object.GetName(), err, r.story())
 		}
 		before = after
 	}
-	return r, nil
+	return r, first
 }
 
 // story tells what happened last.
 func (r *replay) story() string {
 	var story strings.Builder
 	for _, e := range r.log[max(0, len(r.log)-60):] {
-		fmt.Fprintf(&story, "%d %s %s: %s; in use: %v\n", e.revision, e.resource.Resource, e.object.GetName(), e.what, e.inUse)
+		fmt.Fprintln(&story, e)
 	}
 	return story.String()
 }
 
 // check returns an error if a sum has grown beyond a limit.
-func (r *replay) check(before, after map[string]tally) error {
+func (r *replay) check(seen time.Time, before, after map[string]tally) error {
 	for queue, sum := range after {
 		r.peaks[queue] = most(r.peaks[queue], sum)
 		for dimension, n := range sum {
-			if limit, limited := r.limits[queue][dimension]; limited && n > limit && n > before[queue][dimension] {
+			limit, limited := r.limits[queue][dimension]
+			if n <= before[queue][dimension] {
+				continue
+			}
+			if !limited {
+				limit = math.MaxInt64
+			}
+			if r.raises[queue] == nil {
+				r.raises[queue] = map[string][]raise{}
+			}
+			r.raises[queue][dimension] = append(r.raises[queue][dimension], raise{seen, limit})
+			if n > limit {
 				return fmt.Errorf("queue %s has %d of %s released, and may hold %d", queue, n, dimension, limit)
 			}
 		}
@@ -112,34 +136,27 @@ func (r *replay) check(before, after map[string]tally) error {
 func (r *replay) inUse() map[string]tally {
 	sums := map[string]tally{}
 	for _, b := range r.releases {
-		if b.queue == "" {
-			continue
-		}
-		amount := r.amount(b)
-		for queue, depth := b.queue, 0; queue != "" && depth < 10; depth++ {
-			if sums[queue] == nil {
-				sums[queue] = tally{}
-			}
-			sums[queue].add(amount, 1)
-			above := r.queues[queue]
-			if above == nil {
-				break
-			}
-			queue = above.Spec.Parent
-		}
+		r.charge(sums, b.queue, r.amount(b))
 	}
 	return sums
 }
 
-// amount returns what of a binding may run in members.
+// amount returns what of a binding may run in members, or is charged. What has ended counts no more, although the dispatcher writes that a
+// moment later.
 func (r *replay) amount(b *release) tally {
+	if b.finished {
+		return nil
+	}
+	return most(r.mayRun(b), b.charged)
+}
+
+// mayRun returns what of a binding may run in members.
+func (r *replay) mayRun(b *release) tally {
 	works := tally{}
 	for _, work := range b.works {
 		works.add(work, 1)
 	}
 	switch {
-	case b.finished:
-		return nil
 	case b.binding == nil:
 		return works
 	case b.released:
@@ -245,6 +262,14 @@ func (r *replay) applyBinding(c change) (string, error) {
 	}
 	b := r.release(id)
 	b.finished = finished(binding, b.finished)
+	b.charged = nil
+	if grant := binding.Annotations[grantAnnotation]; grant != "" && !c.gone {
+		charged, err := grantedBy(grant)
+		if err != nil {
+			return "", err
+		}
+		b.charged = charged
+	}
 	if c.gone || binding.DeletionTimestamp != nil { // Karmada makes no more Works of it
 		b.binding, b.released = nil, false
 		return "being deleted", nil
@@ -255,6 +280,7 @@ func (r *replay) applyBinding(c change) (string, error) {
 	if b.released && !was {
 		b.queue, b.finished = queueOf(r.templates[binding.Spec.Resource.UID].object), false
 		r.order = append(r.order, binding.Spec.Resource.Name)
+		r.releasedBy[binding.Spec.Resource.Name] = append(r.releasedBy[binding.Spec.Resource.Name], b.queue)
 	}
 	if b.released {
 		b.granted = r.asked(binding)

@@ -6,12 +6,14 @@ package multicluster
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -132,6 +134,38 @@ func claim(spec *resourcev1.ResourceClaimSpec) tally {
 		}
 	}
 	return t
+}
+
+// grantAnnotation is what the dispatcher says that a binding was granted.
+const grantAnnotation = "volcano.sh/granted"
+
+// grantedBy reads a grant.
+func grantedBy(annotation string) (tally, error) {
+	var grant struct {
+		Amounts []struct {
+			Kind, Name, Capacity string
+			Amount               resource.Quantity
+		}
+	}
+	if err := json.Unmarshal([]byte(annotation), &grant); err != nil {
+		return nil, err
+	}
+	t := tally{}
+	for _, a := range grant.Amounts {
+		switch a.Kind {
+		case "Resource":
+			t[a.Name] = a.Amount.MilliValue()
+		case "Card":
+			t["card/"+a.Name] = a.Amount.Value()
+		case "DeviceCount":
+			t["class/"+a.Name] = a.Amount.Value()
+		case "DeviceCapacity":
+			t["class/"+a.Name+"/"+a.Capacity] = a.Amount.Value()
+		default:
+			return nil, fmt.Errorf("a grant has the kind %q", a.Kind)
+		}
+	}
+	return t, nil
 }
 
 // capability returns what a queue may hold at most. Dimensions that are not listed are not limited.

@@ -13,6 +13,7 @@ import (
 	karmadaclient "github.com/karmada-io/karmada/pkg/generated/clientset/versioned"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	volcano "volcano.sh/apis/pkg/client/clientset/versioned"
@@ -45,10 +46,13 @@ var (
 	karmada karmadaclient.Interface
 	// record has all changes on Karmada's API server.
 	record *history
+	// sampled has the pods of all members, as they were from time to time.
+	sampled *samples
 )
 
 func TestMulticluster(t *testing.T) {
 	RegisterFailHandler(Fail)
+	format.MaxLength = 0 // what happened before is long
 	SetDefaultEventuallyTimeout(timeout)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
@@ -77,6 +81,8 @@ var _ = BeforeSuite(func(context.Context) {
 	record, err = watchHistory(multicluster.Config())
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(record.end)
+	sampled = samplePods(members[east].kube, members[west].kube)
+	DeferCleanup(sampled.end)
 	startDispatcher(context.Background(), "main", dispatcherConfig("", ""))
 }, NodeTimeout(5*time.Minute))
 

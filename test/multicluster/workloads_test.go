@@ -101,13 +101,17 @@ func (w workload) selector() *metav1.LabelSelector {
 // volcanoJob creates the workload as a Volcano Job whose pods start together.
 func (f *fixture) volcanoJob(ctx context.Context, w workload) {
 	GinkgoHelper()
+	_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, volcanoJobOf(w), metav1.CreateOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+}
+
+func volcanoJobOf(w workload) *batchv1alpha1.Job {
 	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Name: w.name, Labels: w.labels()}}
 	job.Spec = batchv1alpha1.JobSpec{
 		SchedulerName: "volcano", Queue: w.queue, MinAvailable: w.pods, PriorityClassName: w.priority,
 		Tasks: []batchv1alpha1.TaskSpec{{Name: "main", Replicas: w.pods, MinAvailable: ptr.To(w.pods), Template: w.template(corev1.RestartPolicyNever)}},
 	}
-	_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{})
-	f.Expect(err).NotTo(HaveOccurred())
+	return job
 }
 
 // deployment creates the workload as a Deployment.
@@ -117,9 +121,11 @@ func (f *fixture) deployment(ctx context.Context, w workload) {
 	f.Expect(err).NotTo(HaveOccurred())
 }
 
+// deploymentOf returns a Deployment whose old pods are gone before new ones start: the surge of an update is not counted.
 func deploymentOf(w workload) *appsv1.Deployment {
 	deployment := &appsv1.Deployment{ObjectMeta: w.meta()}
 	deployment.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(w.pods), Selector: w.selector(), Template: w.template(corev1.RestartPolicyAlways)}
+	deployment.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
 	return deployment
 }
 
@@ -134,22 +140,30 @@ func (f *fixture) scale(ctx context.Context, deployment string, pods int32) {
 // statefulSet creates the workload as a StatefulSet that starts all pods together.
 func (f *fixture) statefulSet(ctx context.Context, w workload) {
 	GinkgoHelper()
+	_, err := hub.kube.AppsV1().StatefulSets(f.namespace).Create(ctx, statefulSetOf(w), metav1.CreateOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+}
+
+func statefulSetOf(w workload) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: w.meta()}
 	set.Spec = appsv1.StatefulSetSpec{
 		Replicas: ptr.To(w.pods), Selector: w.selector(), Template: w.template(corev1.RestartPolicyAlways),
 		PodManagementPolicy: appsv1.ParallelPodManagement,
 	}
-	_, err := hub.kube.AppsV1().StatefulSets(f.namespace).Create(ctx, set, metav1.CreateOptions{})
-	f.Expect(err).NotTo(HaveOccurred())
+	return set
 }
 
 // batchJob creates the workload as a Kubernetes Job.
 func (f *fixture) batchJob(ctx context.Context, w workload) {
 	GinkgoHelper()
+	_, err := hub.kube.BatchV1().Jobs(f.namespace).Create(ctx, batchJobOf(w), metav1.CreateOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+}
+
+func batchJobOf(w workload) *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: w.meta()}
 	job.Spec = batchv1.JobSpec{Parallelism: ptr.To(w.pods), Completions: ptr.To(w.pods), Template: w.template(corev1.RestartPolicyNever)}
-	_, err := hub.kube.BatchV1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{})
-	f.Expect(err).NotTo(HaveOccurred())
+	return job
 }
 
 // pod creates the workload as a bare pod.

@@ -22,6 +22,9 @@ type Change struct {
 	Replaces string `json:"replaces"`
 	// Time is when the update was admitted.
 	Time metav1.Time `json:"time"`
+	// Grace is the longest grace period that its pods have had in seconds, if the grant does not say so yet: the object may have a
+	// shorter one again before a leader notes it.
+	Grace int64 `json:"grace,omitempty"`
 }
 
 // Annotation returns the text of a ChangeAnnotation.

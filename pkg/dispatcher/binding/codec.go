@@ -32,6 +32,9 @@ func ParseGrant(text string) (*Grant, error) {
 	if err := json.Unmarshal([]byte(text), g); err != nil {
 		return nil, err
 	}
+	if g.Grace < 0 {
+		return nil, fmt.Errorf("grace is %d: it must not be negative", g.Grace)
+	}
 	if g.Queue == "" {
 		return nil, errors.New("queue is empty")
 	}
@@ -41,7 +44,7 @@ func ParseGrant(text string) (*Grant, error) {
 			return nil, fmt.Errorf("the amount of %s is %s: it must not be negative", a.Dimension, a.Amount)
 		}
 		if i > 0 && a.Dimension == amounts[i-1].Dimension {
-			return nil, fmt.Errorf("%s %s occurs twice", kinds[a.Dimension.Kind], a.Dimension)
+			return nil, fmt.Errorf("%s %s occurs twice", a.Dimension.Kind, a.Dimension)
 		}
 	}
 	g.Amounts = amounts
@@ -78,7 +81,9 @@ func (h *Hold) Annotation() string { return encode(h) }
 
 // Annotation returns the text of a GrantAnnotation.
 func (g *Grant) Annotation() string {
-	return encode(Grant{Queue: g.Queue, Group: g.Group, Time: g.Time, Decided: g.Decided, Amounts: NormalAmounts(g.Amounts)})
+	normal := *g
+	normal.Amounts = NormalAmounts(g.Amounts)
+	return encode(normal)
 }
 
 // maxReason bounds the bytes of the reason in a RequeueAnnotation. It has Karmada's words about each cluster, and the API server
@@ -102,23 +107,16 @@ func encode(value any) string {
 	return string(text)
 }
 
-// kinds has the names of kinds of dimensions in annotations.
-var kinds = map[ledger.Kind]string{
-	ledger.Resource: "Resource", ledger.Card: "Card", ledger.DeviceCount: "DeviceCount", ledger.DeviceCapacity: "DeviceCapacity",
-}
-
 // amount is an Amount in an annotation.
 type amount struct {
-	Kind     string `json:"kind"`
-	Name     string `json:"name"`
-	Capacity string `json:"capacity,omitempty"`
+	ledger.Key
 	// Amount is a decimal number, which is exact.
 	Amount string `json:"amount"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (a Amount) MarshalJSON() ([]byte, error) {
-	return json.Marshal(amount{Kind: kinds[a.Dimension.Kind], Name: a.Dimension.Name, Capacity: a.Dimension.Capacity, Amount: a.Amount.String()})
+	return json.Marshal(amount{a.Dimension.Key(), a.Amount.String()})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -127,20 +125,9 @@ func (a *Amount) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &written); err != nil {
 		return err
 	}
-	d := ledger.Dimension{Name: written.Name, Capacity: written.Capacity}
-	known := false
-	for kind, name := range kinds {
-		if name == written.Kind {
-			d.Kind, known = kind, true
-		}
-	}
-	switch {
-	case !known:
-		return fmt.Errorf("%q is no kind of a dimension", written.Kind)
-	case d.Name == "":
-		return fmt.Errorf("a dimension of kind %s has no name", written.Kind)
-	case (d.Kind == ledger.DeviceCapacity) != (d.Capacity != ""):
-		return fmt.Errorf("%s %s has capacity %q: a DeviceCapacity names one, and nothing else does", written.Kind, d.Name, d.Capacity)
+	d, err := ledger.ParseKey(written.Key)
+	if err != nil {
+		return err
 	}
 	value, err := parseAmount(written.Amount)
 	if err != nil {

@@ -21,6 +21,16 @@ func ClusterOf(work *workv1alpha1.Work) string {
 	return strings.TrimPrefix(work.Namespace, executionNamespace)
 }
 
+// StatusIn returns the status that the cluster of a Work has reported last, nil if there is none.
+func StatusIn(work *workv1alpha1.Work) []byte {
+	for i := range work.Status.ManifestStatuses {
+		if status := work.Status.ManifestStatuses[i].Status; status != nil {
+			return status.Raw
+		}
+	}
+	return nil
+}
+
 // end reports how the workload has ended in all of its clusters, false if it has not. A cluster that has not reported, or
 // one that it is only just leaving, may still run it. A status that cannot be read is no end.
 func end(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) (string, bool) {

@@ -19,6 +19,14 @@ type Grant struct {
 	Time metav1.Time `json:"time"`
 	// Decided is when it was decided what the amounts are. It is Time unless they have changed since.
 	Decided metav1.Time `json:"decided"`
+	// Clusters are those in which something of the workload may run. A cluster that it has left stays until nothing does.
+	Clusters []string `json:"clusters,omitempty"`
+	// Grace is for how many seconds at most one of its pods may go on running after it was deleted.
+	Grace int64 `json:"grace,omitempty"`
+	// Claims identifies the claims that its pods name: see framework.Needs.
+	Claims string `json:"claims,omitempty"`
+	// Shape is what its pods keep of their template, whatever that becomes: see workload.Template.
+	Shape string `json:"shape,omitempty"`
 	// Amounts has no entry that is zero, and each dimension once, in the order of their names.
 	Amounts []Amount `json:"amounts"`
 }

@@ -25,6 +25,8 @@ type Hold struct {
 	// Dispatching says that the dispatcher has set spec.suspension.dispatching as well. It is false if a policy had set
 	// it already.
 	Dispatching bool `json:"dispatching,omitempty"`
+	// Ends says that pods of the workload may still end, so that the change waits for them whether there is room or not.
+	Ends bool `json:"ends,omitempty"`
 	// KeepScheduling says that somebody else had suspended scheduling already, so that it stays suspended when the hold ends.
 	KeepScheduling bool `json:"keepScheduling,omitempty"`
 }

@@ -17,7 +17,9 @@ import (
 func PatchGrant(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant) []byte {
 	p := patchOf(rb)
 	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
-	p.forgetChange(rb)
+	if hold == nil || hold.Reason != Growing { // what has been held is on its way to the clusters only now
+		p.forgetChange(rb)
+	}
 	p.setFinalizers(withFinalizer(rb))
 	if hold != nil {
 		p.annotate(HoldAnnotation, nil)
@@ -44,6 +46,13 @@ func PatchAmounts(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
 	return p.text()
 }
 
+// PatchRecord replaces what a grant says, except that the workload may do with less: an update of it may not have been carried out.
+func PatchRecord(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
+	p := patchOf(rb)
+	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
+	return p.text()
+}
+
 // forgetChange removes the record of an update that has been stored or has failed.
 func (p *patch) forgetChange(rb *workv1alpha2.ResourceBinding) {
 	if _, changes := rb.Annotations[ChangeAnnotation]; changes {
@@ -61,7 +70,7 @@ func PatchChange(rb *workv1alpha2.ResourceBinding, change *Change) []byte {
 
 // PatchHoldGrowth is PatchChange for an update that needs more than was granted: member clusters must not see it. Hold is
 // the one that the binding has, nil if it has none. What waits or is being taken back is held already.
-func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, change *Change) []byte {
+func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, ends bool, change *Change) []byte {
 	if hold != nil && hold.Reason != Growing {
 		return PatchChange(rb, change)
 	}
@@ -74,6 +83,7 @@ func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string,
 		next.Dispatching = hold.Dispatching || !dispatching
 		next.KeepScheduling = hold.KeepScheduling && scheduling
 	}
+	next.Ends = next.Ends || ends
 	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))
 	p.suspend("scheduling", true)
 	p.suspend("dispatching", true)

@@ -8,11 +8,9 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
-
-// RootQueue is the name of the queue above all others, as in Volcano.
-const RootQueue = "root"
 
 // Snapshot is what a session decides on. Nothing in it may be changed.
 type Snapshot struct {
@@ -28,9 +26,36 @@ type Snapshot struct {
 	PriorityClasses map[string]*schedulingv1.PriorityClass
 	// Dimensions are those of all amounts.
 	Dimensions *ledger.Dimensions
+	// NotReady has the clusters that cannot be reached.
+	NotReady map[string]bool
+	// Left returns what a member cluster still has of a workload, as it was after a time. It is nil if members are not looked at.
+	Left func(w *Workload, cluster string, after time.Time) Left
 	// Fits says why no cluster can hold the largest part of a workload, nil if one can. It answers as if some others had left
 	// their clusters. It is nil itself if clusters are not looked at.
 	Fits func(w *Workload, without ...*Workload) *Refusal
+}
+
+// Left is what a member cluster has of a workload.
+type Left struct {
+	// Err says why nothing is known of that, nil if it is known.
+	Err error
+	// Generation is that of the object on the control plane which the object in the member was made from. It is empty if the member has
+	// no such object.
+	Generation string
+	// Pods is how many of its pods have not ended.
+	Pods int64
+	// Ending is how many of these are being deleted.
+	Ending int64
+	// Again is when the member may be asked again, zero if it is being asked. Then a new cycle begins when it has answered.
+	Again time.Time
+}
+
+// Lost is an object that a member cluster has, and that Karmada has lost: it has neither a ResourceBinding nor a Work any more.
+type Lost struct {
+	Cluster, APIVersion string
+	// Template is what the object says in the member, Err what is wrong in it.
+	Template *workload.Template
+	Err      error
 }
 
 // QueueLimits are the limits of a queue, without those of its ancestors.

@@ -3,6 +3,7 @@
 package framework
 
 import (
+	"slices"
 	"time"
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
@@ -16,12 +17,17 @@ import (
 // Workload is a ResourceBinding that belongs to a queue, and the workload that it propagates. It is granted room as a
 // whole. It stays the same during a session.
 type Workload struct {
-	// Binding must not be changed.
+	// Binding must not be changed. If Lost is set, the API server has none, and it only says what the object is.
 	Binding *workv1alpha2.ResourceBinding
+	// Lost is the cluster that has the workload although Karmada has lost it, empty in general.
+	Lost string
 	// State is where the binding stands.
 	State binding.State
 	// Works are what the member clusters are told to run.
 	Works []*workv1alpha1.Work
+	// Places are the clusters in which something of the workload may run, sorted: those that it goes to, and those that it has left
+	// since the grant was made or lowered last.
+	Places []string
 	// Template is what the object says, nil if TemplateErr is set.
 	Template *workload.Template
 	// Queue is the queue that is charged: the one in the grant, else the one that the workload names, else the default
@@ -41,6 +47,12 @@ type Workload struct {
 
 // Name returns namespace/name of the binding, which is unique.
 func (w *Workload) Name() string { return w.Binding.Namespace + "/" + w.Binding.Name }
+
+// Left returns the clusters that the workload has left, and in which something of it may run.
+func (w *Workload) Left() []string {
+	clusters := binding.Clusters(w.Binding)
+	return slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(clusters, cluster) })
+}
 
 // Waits reports whether the workload waits for a grant. What is said to grow, and has no grant, waits for all that it needs.
 func (w *Workload) Waits() bool {
@@ -87,6 +99,8 @@ type Needs struct {
 	// Unnamed are the capacities that some queue limits, and of which the devices that it asks for name no amount. Only a
 	// member cluster knows what its devices have. They are refused where a queue limits them.
 	Unnamed []ledger.Ordinal
+	// Claims identifies the claims and claim templates that the pods name. It is empty if they name none.
+	Claims string
 	// Notice is for people: what could not be read exactly, and what is counted instead. It is empty in general.
 	Notice string
 }

@@ -30,7 +30,7 @@ func OfBinding(rb *workv1alpha2.ResourceBinding) *Template {
 	if len(t.Pods) == 0 {
 		return nil
 	}
-	t.PriorityClass = t.commonPriorityClass()
+	t.PriorityClass, t.Grace = t.commonPriorityClass(), t.longestGrace()
 	return t
 }
 

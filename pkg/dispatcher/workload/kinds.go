@@ -31,6 +31,12 @@ var (
 // Kinds lists the kinds of objects that Of reads.
 var Kinds = []schema.GroupVersionKind{VolcanoJob, PodGroup, Deployment, StatefulSet, DaemonSet, Job, CronJob, Pod}
 
+// AddToScheme adds Kinds to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, batchv1alpha1.AddToScheme, schedulingv1beta1.AddToScheme)
+	return builder.AddToScheme(scheme)
+}
+
 // Of reads an object of one of Kinds. Pods that name one of the schedulers make their workload one for Volcano. The
 // template shares memory with the object. If a number in the object is wrong, or the object was unreadable, the error says so, and
 // the template has all but the pods.
@@ -51,9 +57,12 @@ func Of(object runtime.Object, schedulerNames []string) (*Template, error) {
 	case *schedulingv1beta1.PodGroup:
 		t, err = ofPodGroup(o)
 	case *appsv1.Deployment:
-		t, err = ofReplicas(Deployment, o, o.Spec.Replicas, &o.Spec.Template)
+		t, err = ofDeployment(o)
 	case *appsv1.StatefulSet:
 		t, err = ofReplicas(StatefulSet, o, o.Spec.Replicas, &o.Spec.Template)
+		if o.Spec.Ordinals != nil {
+			t.Overlaps, t.Start = true, o.Spec.Ordinals.Start // pods with other names take their place
+		}
 	case *batchv1.Job:
 		t, err = ofJob(Job, o, &o.Spec)
 	case *batchv1.CronJob:

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
@@ -39,6 +40,23 @@ func (t *Template) describe(object metav1.Object) {
 	if t.PriorityClass == "" {
 		t.PriorityClass = t.commonPriorityClass()
 	}
+	t.RetainsReplicas = object.GetLabels()[retainReplicas] == "true"
+	t.Grace = t.longestGrace()
+}
+
+// retainReplicas is the label by which Karmada leaves the number of replicas to the member clusters, for autoscalers there.
+const retainReplicas = "resourcetemplate.karmada.io/retain-replicas"
+
+// maxGrace bounds the grace period of pods in seconds: a hundred years.
+const maxGrace = 100 * 365 * 24 * 60 * 60
+
+// longestGrace returns the longest grace period of all pods in seconds.
+func (t *Template) longestGrace() int64 {
+	var longest int64
+	for i := range t.Pods {
+		longest = max(longest, ptr.Deref(t.Pods[i].Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds))
+	}
+	return min(longest, maxGrace)
 }
 
 // QueueOf returns the queue that the metadata of an object name, empty if they name none.

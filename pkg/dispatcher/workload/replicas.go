@@ -5,6 +5,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
@@ -25,6 +27,26 @@ func ofReplicas(kind schema.GroupVersionKind, object metav1.Object, replicas *in
 	return t, errors.Join(notNegative("spec.replicas", count), err)
 }
 
+// defaultSurge is the surge of an update that does not count: that of Deployments that name none.
+const defaultSurge = 25
+
+// ofDeployment counts the surge of an update beyond the default one, too.
+func ofDeployment(d *appsv1.Deployment) (*Template, error) {
+	t, err := ofReplicas(Deployment, d, d.Spec.Replicas, &d.Spec.Template)
+	t.Overlaps = true
+	update := d.Spec.Strategy.RollingUpdate
+	if update == nil || update.MaxSurge == nil || t.Pods[0].Count == 0 || err != nil {
+		return t, err
+	}
+	replicas := t.Pods[0].Count
+	surge, err := intstr.GetScaledValueFromIntOrPercent(update.MaxSurge, int(replicas), true)
+	if surge < 0 || surge > math.MaxInt32 { // a percentage of any length is valid, and overflows
+		surge = math.MaxInt32
+	}
+	t.Pods[0].Count += max(0, int64(surge)-(replicas*defaultSurge+99)/100)
+	return t, err
+}
+
 // ofJob reads a Kubernetes Job, or what a CronJob makes one from. Kubernetes runs no more pods at once than there are completions to do. A suspended Job
 // counts as if it ran, because whoever resumes it does not ask first.
 func ofJob(kind schema.GroupVersionKind, object metav1.Object, job *batchv1.JobSpec) (*Template, error) {
@@ -33,6 +55,7 @@ func ofJob(kind schema.GroupVersionKind, object metav1.Object, job *batchv1.JobS
 	t := ofAlike(kind, object, int64(min(parallelism, completions)), &job.Template)
 	minimum, err := minimumOf(object)
 	t.Pods[0].Minimum = min(minimum, t.Pods[0].Count)
+	t.Overlaps, t.Suspended = true, ptr.Deref(job.Suspend, false)
 	return t, errors.Join(notNegative("spec.parallelism", parallelism), notNegative("spec.completions", completions), err)
 }
 
@@ -40,7 +63,11 @@ func ofJob(kind schema.GroupVersionKind, object metav1.Object, job *batchv1.JobS
 // member cluster, and does not ask first.
 func ofCronJob(cron *batchv1.CronJob) (*Template, error) {
 	t, err := ofJob(CronJob, cron, &cron.Spec.JobTemplate.Spec)
-	if policy := cron.Spec.ConcurrencyPolicy; policy != batchv1.ForbidConcurrent && policy != batchv1.ReplaceConcurrent {
+	switch cron.Spec.ConcurrencyPolicy {
+	case batchv1.ForbidConcurrent:
+	case batchv1.ReplaceConcurrent: // the pods of jobs that were replaced end while others run
+		t.Pods[0].Count *= 1 + (t.Grace+59)/60
+	default:
 		err = errors.Join(err, errors.New("spec.concurrencyPolicy is Allow, so that nobody knows how many jobs run at the same time: set it to Forbid or Replace"))
 	}
 	return t, err
@@ -53,9 +80,11 @@ func ofDaemonSet(set *appsv1.DaemonSet) (*Template, error) {
 }
 
 func ofPod(pod *corev1.Pod) *Template {
-	return ofAlike(Pod, pod, 1, &corev1.PodTemplateSpec{
+	t := ofAlike(Pod, pod, 1, &corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: pod.Spec,
 	})
+	t.keepsTemplate = true
+	return t
 }
 
 func ofAlike(kind schema.GroupVersionKind, object metav1.Object, count int64, pods *corev1.PodTemplateSpec) *Template {

@@ -32,6 +32,20 @@ type Template struct {
 	CardRequest string
 	// Fallback says that the kind is unknown, so that Pods is what Karmada's interpreter found in the object.
 	Fallback bool
+	// RetainsReplicas says that Karmada leaves the number of replicas to the member clusters.
+	RetainsReplicas bool
+	// Grace is for how many seconds at most a pod may go on running after it was deleted.
+	Grace int64
+
+	// Suspended says that it makes no pods, and ends those that it has.
+	Suspended bool
+	// Overlaps says that new pods come while those that they take the place of still end. Those of other kinds have the same names.
+	Overlaps bool
+	// Start is the number in the name of the first pod of a StatefulSet.
+	Start int32
+
+	// keepsTemplate says that pods stay as they were made, whatever the template becomes.
+	keepsTemplate bool
 }
 
 // PodSet is a number of pods that are alike.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -59,6 +60,16 @@ func scheduledBy(name string) pods {
 
 func ofClass(name string) pods {
 	return func(p *corev1.PodTemplateSpec) { p.Spec.PriorityClassName = name }
+}
+
+func graceOf(seconds int64) pods {
+	return func(p *corev1.PodTemplateSpec) { p.Spec.TerminationGracePeriodSeconds = &seconds }
+}
+
+func surging(replicas int32, surge string) *appsv1.Deployment {
+	d := deployment(meta(), n(replicas))
+	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.Parse(surge))}
+	return d
 }
 
 func templateOf(changes ...pods) corev1.PodTemplateSpec {
@@ -125,6 +136,13 @@ func TestOfReadsPods(t *testing.T) {
 		{name: "an annotation that is no number", object: deployment(meta("annotation:scheduling.volcano.sh/group-min-member=-1", inQueue), n(4)), want: "Deployment queue=q",
 			wantErr: `its annotation scheduling.volcano.sh/group-min-member is "-1": it must be a whole number from 0 to 2147483647`},
 		{name: "negative replicas", object: deployment(meta(inQueue), n(-1), scheduledBy("volcano")), want: "Deployment queue=q volcano", wantErr: "spec.replicas is -1: it must not be negative"},
+		{name: "an update with the default surge, or none", object: surging(4, "25%"), want: "Deployment :1/4"},
+		{name: "or with one that is no more in numbers", object: surging(1, "1"), want: "Deployment :1/1"},
+		{name: "the surge beyond it counts", object: surging(4, "300%"), want: "Deployment :1/15"},
+		{name: "in numbers, too", object: surging(4, "6"), want: "Deployment :1/9"},
+		{name: "even one that overflows", object: surging(1000, "9223372036854775807%"), want: "Deployment :1/2147484397"},
+		{name: "or would overflow a number of pods", object: surging(1, "9223372036854775807%"), want: "Deployment :1/2147483647"},
+		{name: "but nothing surges where there is nothing", object: surging(0, "6"), want: "Deployment :0/0"},
 		{name: "a StatefulSet", object: &appsv1.StatefulSet{ObjectMeta: meta(), Spec: appsv1.StatefulSetSpec{Replicas: n(3), Template: templateOf()}}, want: "StatefulSet :1/3"},
 		{name: "a Job runs its parallelism", object: job(meta(), n(5), nil), want: "Job :1/5"},
 		{name: "but no more than its completions", object: job(meta(), n(5), n(2)), want: "Job :1/2"},
@@ -133,7 +151,8 @@ func TestOfReadsPods(t *testing.T) {
 		{name: "negative numbers of a Job", object: job(meta(), n(-5), n(-2)), want: "Job",
 			wantErr: "spec.parallelism is -5: it must not be negative\nspec.completions is -2: it must not be negative"},
 		{name: "a CronJob that runs one Job at a time", object: cronJob(meta(inQueue), batchv1.ForbidConcurrent), want: "CronJob queue=q :1/5"},
-		{name: "or replaces it", object: cronJob(meta(), batchv1.ReplaceConcurrent, scheduledBy("volcano")), want: "CronJob volcano :1/5"},
+		{name: "or replaces it, while the pods of one that was replaced end", object: cronJob(meta(), batchv1.ReplaceConcurrent, scheduledBy("volcano")), want: "CronJob volcano :1/10"},
+		{name: "which may be those of many", object: cronJob(meta(), batchv1.ReplaceConcurrent, graceOf(150)), want: "CronJob :1/20"},
 		{name: "a CronJob that runs any number of Jobs", object: cronJob(meta(inQueue), batchv1.AllowConcurrent), want: "CronJob queue=q",
 			wantErr: "spec.concurrencyPolicy is Allow, so that nobody knows how many jobs run at the same time: set it to Forbid or Replace"},
 		{name: "a DaemonSet", object: &appsv1.DaemonSet{ObjectMeta: meta(), Spec: appsv1.DaemonSetSpec{Template: templateOf(podsAnnotated(queueName, "pq"))}}, want: "DaemonSet queue=pq",
@@ -165,6 +184,7 @@ func TestOfReadsVolcanosKinds(t *testing.T) {
 			want: "Job volcano a:2/2 b:1/3"},
 		{name: "partitions have a minimum", object: volcanoJob(meta(), batchv1alpha1.JobSpec{MinAvailable: 4, Tasks: []batchv1alpha1.TaskSpec{task("a", 2, nil), partitioned}}),
 			want: "Job volcano a:2/2 b:2/8"},
+		{name: "and so has the Job", object: volcanoJob(meta(), batchv1alpha1.JobSpec{Tasks: []batchv1alpha1.TaskSpec{partitioned}}), want: "Job volcano b:2/8"},
 		{name: "a task without a name", object: volcanoJob(meta(), batchv1alpha1.JobSpec{Tasks: []batchv1alpha1.TaskSpec{task("", 2, nil)}}), want: "Job volcano default0:2/2"},
 		{name: "no tasks", object: volcanoJob(meta(), batchv1alpha1.JobSpec{Queue: "q"}), want: "Job queue=q volcano"},
 		{name: "a task below its minimum", object: volcanoJob(meta(), batchv1alpha1.JobSpec{Queue: "q", Tasks: []batchv1alpha1.TaskSpec{task("a", 2, n(3))}}), want: "Job queue=q volcano",

@@ -20,7 +20,7 @@ import (
 // order if not all of their minimums belong to the minimum of the job.
 func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 	t := identified(VolcanoJob, job)
-	t.Queue, t.PriorityClass = job.Spec.Queue, job.Spec.PriorityClassName
+	t.Queue, t.PriorityClass, t.keepsTemplate = job.Spec.Queue, job.Spec.PriorityClassName, true
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		name := cmp.Or(task.Name, fmt.Sprintf("%s%d", batchv1alpha1.DefaultTaskSpec, i))
@@ -50,7 +50,7 @@ func checkTasks(job *batchv1alpha1.Job) error {
 		field := fmt.Sprintf("spec.tasks[%d]", i)
 		errs = append(errs, notNegative(field+".replicas", task.Replicas))
 		total += int64(max(0, task.Replicas))
-		least := leastOf(task)
+		least := demand.LeastOf(task)
 		errs = append(errs, notNegative(field+".minAvailable", least))
 		if least > int64(max(0, task.Replicas)) {
 			errs = append(errs, fmt.Errorf("%s.minAvailable is %d, and replicas is %d: lower minAvailable, or raise replicas", field, least, task.Replicas))
@@ -66,32 +66,11 @@ func checkTasks(job *batchv1alpha1.Job) error {
 	return errors.Join(errs...)
 }
 
-// leastOf returns what Volcano's webhook makes the minimum of a task.
-func leastOf(task *batchv1alpha1.TaskSpec) int64 {
-	switch {
-	case task.MinAvailable != nil:
-		return int64(*task.MinAvailable)
-	case task.PartitionPolicy != nil:
-		return int64(task.PartitionPolicy.MinPartitions) * int64(task.PartitionPolicy.PartitionSize)
-	default:
-		return int64(task.Replicas)
-	}
-}
-
 // withDefaults returns a job with the minimums that Volcano's webhook sets in the member cluster. The job must have passed
 // checkTasks.
 func withDefaults(job *batchv1alpha1.Job) *batchv1alpha1.Job {
 	spec := batchv1alpha1.JobSpec{MinAvailable: job.Spec.MinAvailable, Tasks: slices.Clone(job.Spec.Tasks)}
-	for i := range spec.Tasks {
-		task := &spec.Tasks[i]
-		if job.Spec.MinAvailable == 0 && task.MinAvailable != nil {
-			spec.MinAvailable += *task.MinAvailable
-		} else if job.Spec.MinAvailable == 0 {
-			spec.MinAvailable += task.Replicas
-		}
-		least := int32(leastOf(task))
-		task.MinAvailable = &least
-	}
+	demand.SetTaskDefaults(&spec)
 	return &batchv1alpha1.Job{Spec: spec}
 }
 

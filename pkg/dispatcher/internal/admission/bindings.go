@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -42,6 +43,8 @@ type Bindings struct {
 	Now func() time.Time
 	// Exceeds returns by how much a workload needs more than its binding was granted. The error says why it cannot be counted.
 	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
+	// Spares reports whether a binding was granted more than a workload needs.
+	Spares func(*workload.Template, *workv1alpha2.ResourceBinding) bool
 }
 
 // Handle answers one request.
@@ -143,17 +146,35 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 		return nil // the binding goes with the object
 	case t == nil:
 		return unread(rb, err)
-	case growth(t, rb, err, b.Exceeds) != "":
-		hold(rb, binding.Hold{Reason: binding.Growing, Queue: t.Queue, KeepScheduling: rb.Spec.SchedulingSuspended()})
+	}
+	moves := !apiequality.Semantic.DeepEqual(old.Spec.Placement, rb.Spec.Placement)
+	ends := moves && b.ends(old, rb, t)
+	if moves { // the next change waits for the pods that this one leaves
+		change := binding.Change{}
+		if before := binding.Read(old, nil).Change; before != nil {
+			change = *before
+		}
+		change.Time.Time = b.Now()
+		rb.Annotations = withEntry(rb.Annotations, binding.ChangeAnnotation, change.Annotation())
+	}
+	if ends || growth(t, rb, err, b.Exceeds) != "" {
+		hold(rb, binding.Hold{Reason: binding.Growing, Queue: t.Queue, Ends: ends, KeepScheduling: rb.Spec.SchedulingSuspended()})
 	}
 	return nil
+}
+
+// ends reports whether pods of a workload that moves may still end that an earlier change took the place of.
+func (b *Bindings) ends(old, rb *workv1alpha2.ResourceBinding, t *workload.Template) bool {
+	state, clusters := binding.Read(old, nil), binding.Clusters(old)
+	left := func(cluster string) bool { return !slices.Contains(clusters, cluster) }
+	return state.Change != nil || state.Grant != nil && slices.ContainsFunc(state.Grant.Clusters, left) || b.Spares(t, rb)
 }
 
 // sameNeeds reports whether nothing has changed that a workload's needs depend on. The object's version is among it.
 func sameNeeds(a, b *workv1alpha2.ResourceBindingSpec) bool {
 	equal := apiequality.Semantic.DeepEqual
 	return a.Resource == b.Resource && a.Replicas == b.Replicas && equal(a.ReplicaRequirements, b.ReplicaRequirements) &&
-		equal(a.Components, b.Components) && equal(a.Placement, b.Placement)
+		equal(a.Components, b.Components) && equal(a.Placement, b.Placement) && equal(a.RequiredBy, b.RequiredBy)
 }
 
 // isGone reports whether an object, or its kind, does not exist.

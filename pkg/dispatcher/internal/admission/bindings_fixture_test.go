@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -31,7 +32,7 @@ const (
 	// growingKept holds what somebody else suspends, too.
 	growingKept = `{"reason":"Growing","queue":"research","dispatching":true,"keepScheduling":true}`
 	returning   = `{"reason":"Returning"}`
-	granted     = `{"queue":"research","time":"2026-01-01T00:00:00Z","amounts":[{"kind":"Resource","name":"cpu","amount":"2"}]}`
+	granted     = `{"queue":"research","time":"2026-01-01T00:00:00Z","grace":30,"amounts":[{"kind":"Resource","name":"cpu","amount":"2"}]}`
 )
 
 type option func(*workv1alpha2.ResourceBinding)
@@ -98,6 +99,15 @@ func on(cluster string, replicas int32) option {
 	}
 }
 
+// followingTo is that something else needs the object in a cluster.
+func followingTo(cluster string, replicas int32) option {
+	return func(rb *workv1alpha2.ResourceBinding) {
+		rb.Spec.RequiredBy = append(rb.Spec.RequiredBy, workv1alpha2.BindingSnapshot{
+			Namespace: "team", Name: "train-job", Clusters: []workv1alpha2.TargetCluster{{Name: cluster, Replicas: replicas}},
+		})
+	}
+}
+
 func finalizers(names ...string) option {
 	return func(rb *workv1alpha2.ResourceBinding) { rb.Finalizers = names }
 }
@@ -141,7 +151,7 @@ func failing(err error) func(context.Context, *workv1alpha2.ResourceBinding) (*w
 func newWebhook() *Bindings {
 	return &Bindings{
 		User: self, Template: inQueue("research"),
-		Exceeds: exceedsTwoPods,
+		Exceeds: exceedsTwoPods, Spares: sparesTwoPods, Now: func() time.Time { return noon },
 	}
 }
 
@@ -151,6 +161,11 @@ func exceedsTwoPods(t *workload.Template, _ *workv1alpha2.ResourceBinding) ([]bi
 		return []binding.Amount{{Dimension: ledger.Dimension{Name: "cpu"}, Amount: ledger.Units(t.Pods[0].Count - 2)}}, nil
 	}
 	return nil, nil
+}
+
+// sparesTwoPods is for what was granted two pods.
+func sparesTwoPods(t *workload.Template, _ *workv1alpha2.ResourceBinding) bool {
+	return t.Pods[0].Count < 2
 }
 
 // ask sends a request, and returns what would be stored. The old binding is nil for a creation.

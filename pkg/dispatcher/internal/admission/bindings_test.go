@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 var (
@@ -187,6 +189,12 @@ func TestClustersOfAHeldBinding(t *testing.T) {
 		{name: "and while it grows", old: newBinding(held(growing), dispatching, granting, on("m1", 2)), asked: newBinding(held(growing), dispatching, granting, on("m1", 4)),
 			message: "spec.clusters cannot get m1 (4 replicas)"},
 		{name: "even if the hold is removed by the way", old: newBinding(held(waiting)), asked: newBinding(on("m1", 2)), message: "spec.clusters cannot get m1"},
+		{name: "nor does it go where something else requires it", old: newBinding(held(waiting)), asked: newBinding(held(waiting), followingTo("m1", 2)),
+			message: "ResourceBinding team/web-deployment: spec.requiredBy cannot get m1 (2 replicas) now"},
+		{name: "and what is required there does not grow", old: newBinding(held(growing), dispatching, granting, followingTo("m1", 2)),
+			asked: newBinding(held(growing), dispatching, granting, followingTo("m1", 4)), message: "spec.requiredBy cannot get m1 (4 replicas)"},
+		{name: "what requires it may go where it runs", old: newBinding(held(growing), dispatching, granting, on("m1", 2)),
+			asked: newBinding(held(growing), dispatching, granting, on("m1", 2), followingTo("m1", 2)), want: newBinding(held(growing), dispatching, granting, on("m1", 2), followingTo("m1", 2))},
 		{name: "clusters may go", old: newBinding(held(growing), dispatching, granting, on("m1", 2), on("m2", 1)), asked: newBinding(held(growing), dispatching, granting, on("m1", 1)),
 			want: newBinding(held(growing), dispatching, granting, on("m1", 1))},
 		{name: "a granted workload gets clusters", old: newBinding(granting), asked: newBinding(granting, on("m1", 2)), want: newBinding(granting, on("m1", 2))},
@@ -220,12 +228,27 @@ func evicting(rb *workv1alpha2.ResourceBinding) {
 	rb.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: "m2", Reason: "Down", Producer: "taint-manager"}}
 }
 
+// leftM0 is of a workload that was granted room, and has left a cluster.
+func leftM0(rb *workv1alpha2.ResourceBinding) {
+	granting(rb)
+	rb.Annotations[binding.GrantAnnotation] = strings.Replace(granted, `"grace"`, `"clusters":["m0","m1"],"grace"`, 1)
+}
+
+func toZone2(rb *workv1alpha2.ResourceBinding) {
+	rb.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}}}
+}
+
 func TestGrowthSeenAtTheBinding(t *testing.T) {
 	runs := newBinding(granting, on("m1", 2))
 	grown := []option{granting, on("m1", 2), objectAt("2", 4)}
 	for _, c := range []bindingCase{
 		{name: "and what runs leaves nothing behind when its policy changes", old: runs, asked: newBinding(granting, on("m1", 2), preserving), want: runs},
 		{name: "is held", old: runs, asked: newBinding(grown...), want: newBinding(append(grown, held(growing), dispatching)...)},
+		{name: "is held if something else requires it where it does not run", old: runs, asked: newBinding(granting, on("m1", 2), followingTo("m2", 2)), webhook: func(b *Bindings) {
+			b.Exceeds = func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error) {
+				return []binding.Amount{{Dimension: ledger.Dimension{Name: "cpu"}, Amount: ledger.Units(2)}}, nil
+			}
+		}, want: newBinding(granting, on("m1", 2), followingTo("m2", 2), held(growing), dispatching)},
 		{name: "is held although dispatching is suspended by a policy", old: runs, asked: newBinding(append(grown, dispatching)...),
 			want: newBinding(append(grown, dispatching, held(`{"reason":"Growing","queue":"research"}`))...)},
 		{name: "is no growth if it fits the grant", old: runs, asked: newBinding(granting, on("m1", 2), objectAt("2", 1)), want: newBinding(granting, on("m1", 2), objectAt("2", 1))},
@@ -238,6 +261,11 @@ func TestGrowthSeenAtTheBinding(t *testing.T) {
 		{name: "does not matter if the object is gone", old: runs, asked: newBinding(grown...), webhook: func(b *Bindings) { b.Template = notFound }, want: newBinding(grown...)},
 		{name: "does not matter if it is no workload any more", old: runs, asked: newBinding(grown...), webhook: func(b *Bindings) { b.Template = failing(nil) }, want: newBinding(grown...)},
 		{name: "is refused if the object cannot be read", old: runs, asked: newBinding(grown...), webhook: func(b *Bindings) { b.Template = down }, message: "connection refused"},
+		{name: "is a move on that waits for what is left of the last one", old: newBinding(leftM0, on("m1", 2)), asked: newBinding(leftM0, on("m1", 2), toZone2),
+			want: newBinding(leftM0, on("m1", 2), toZone2, changing, held(`{"reason":"Growing","queue":"research","dispatching":true,"ends":true}`), dispatching)},
+		{name: "is no first move", old: runs, asked: newBinding(granting, on("m1", 2), toZone2), want: newBinding(granting, on("m1", 2), toZone2, changing)},
+		{name: "is a second move that waits", old: newBinding(granting, on("m1", 2), changing), asked: newBinding(granting, on("m1", 2), changing, toZone2),
+			want: newBinding(granting, on("m1", 2), changing, toZone2, held(`{"reason":"Growing","queue":"research","dispatching":true,"ends":true}`), dispatching)},
 		{name: "is not looked for when clusters are chosen", old: newBinding(granting), asked: runs, webhook: func(b *Bindings) { b.Template = down }, want: runs},
 		{name: "is held on top of somebody else's suspension", old: newBinding(granting, scheduling(true)), asked: newBinding(granting, scheduling(true), objectAt("2", 4)),
 			want: newBinding(granting, held(growingKept), dispatching, objectAt("2", 4))},

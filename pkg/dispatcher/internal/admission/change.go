@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
@@ -96,7 +97,7 @@ func withReplicas(kind schema.GroupVersionKind, object runtime.Object, replicas 
 // else that needs depend on is the same.
 func (c *change) needsNoMore() bool {
 	a, b := c.before, c.after
-	if c.unreadable != nil || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
+	if c.unreadable != nil || c.resumes() || a.Start != b.Start || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
 		!apiequality.Semantic.DeepEqual(a.Reserve, b.Reserve) {
 		return false
 	}
@@ -107,6 +108,21 @@ func (c *change) needsNoMore() bool {
 		}
 	}
 	return true
+}
+
+// resumes reports whether the workload makes pods again. Those that it had may still end.
+func (c *change) resumes() bool { return c.before.Suspended && !c.after.Suspended }
+
+// grace returns the longest grace period of pods of the workload, zero if its grant says so already.
+func (c *change) grace(state *binding.State) int64 {
+	grace := max(c.before.Grace, c.after.Grace)
+	if state.Change != nil {
+		grace = max(grace, state.Change.Grace)
+	}
+	if state.Grant == nil || grace <= state.Grant.Grace {
+		return 0
+	}
+	return grace
 }
 
 // isOf reports whether a binding is that of the workload. A batch Job and a Volcano Job of one name would have the same

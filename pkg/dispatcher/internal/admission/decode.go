@@ -6,15 +6,10 @@ import (
 	"fmt"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
@@ -23,10 +18,7 @@ import (
 // converts to it. It reads what it can of an unreadable workload, so that its owner can correct it.
 var deserializer = func() runtime.Decoder {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, autoscalingv1.AddToScheme,
-		batchv1alpha1.AddToScheme, schedulingv1beta1.AddToScheme, workv1alpha2.Install,
-	} {
+	for _, add := range []func(*runtime.Scheme) error{workload.AddToScheme, autoscalingv1.AddToScheme, workv1alpha2.Install} {
 		utilruntime.Must(add(scheme))
 	}
 	return workload.Tolerant(serializer.NewCodecFactory(scheme).UniversalDeserializer())

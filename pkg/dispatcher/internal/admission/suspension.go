@@ -4,6 +4,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"k8s.io/utils/ptr"
@@ -72,19 +73,33 @@ func holdOf(rb *workv1alpha2.ResourceBinding) *binding.Hold {
 }
 
 // refuseNewClusters refuses clusters and replicas that a held binding did not have. Karmada's scheduler goes on with
-// bindings that it had queued before they were suspended.
+// bindings that it had queued before they were suspended. Karmada makes Works for the clusters of what requires the binding,
+// too, and does not ask whether scheduling is suspended.
 func refuseNewClusters(old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	replicas := map[string]int32{}
-	for _, c := range old.Spec.Clusters {
-		replicas[c.Name] = c.Replicas
+	for _, c := range targets(&old.Spec) {
+		replicas[c.Name] = max(replicas[c.Name], c.Replicas)
 	}
-	for _, c := range rb.Spec.Clusters {
+	for i, c := range targets(&rb.Spec) {
 		if before, was := replicas[c.Name]; !was || c.Replicas > before {
-			response := ctrladmission.Denied(fmt.Sprintf("%s: spec.clusters cannot get %s (%d replicas) now, because vc-dispatcher holds %s until "+
+			field := "spec.clusters"
+			if i >= len(rb.Spec.Clusters) {
+				field = "spec.requiredBy"
+			}
+			response := ctrladmission.Denied(fmt.Sprintf("%s: %s cannot get %s (%d replicas) now, because vc-dispatcher holds %s until "+
 				"its queue has room: %s=%s. Nothing needs to be done: the scheduler is asked again then",
-				nameOf(rb), c.Name, c.Replicas, objectOf(rb), binding.HoldAnnotation, rb.Annotations[binding.HoldAnnotation]))
+				nameOf(rb), field, c.Name, c.Replicas, objectOf(rb), binding.HoldAnnotation, rb.Annotations[binding.HoldAnnotation]))
 			return &response
 		}
 	}
 	return nil
+}
+
+// targets returns the clusters that Karmada makes Works for, those of spec.clusters first.
+func targets(spec *workv1alpha2.ResourceBindingSpec) []workv1alpha2.TargetCluster {
+	all := slices.Clone(spec.Clusters)
+	for i := range spec.RequiredBy {
+		all = append(all, spec.RequiredBy[i].Clusters...)
+	}
+	return all
 }

@@ -35,7 +35,7 @@ func TestTheOwnerOfAnUnreadableWorkloadMayCorrectIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &controlPlane{binding: newBinding(ofJob, granting)}
-			w := &Workloads{Binding: p.Binding, Exceeds: exceedsTwoPods, Patch: p.Patch, Now: func() time.Time { return noon }}
+			w := &Workloads{Binding: p.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, Patch: p.Patch, Now: func() time.Time { return noon }}
 			response := w.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 				Operation: admissionv1.Update, OldObject: c.before, Object: c.after,
 			}})

@@ -41,6 +41,8 @@ type Workloads struct {
 	// Exceeds returns by how much a workload needs more than its binding was granted. The error says why it cannot be counted,
 	// or what it was granted cannot be read.
 	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
+	// Spares reports whether a binding was granted more than a workload needs.
+	Spares func(*workload.Template, *workv1alpha2.ResourceBinding) bool
 	// Patch sends a merge patch. It fails with a conflict if the binding has changed.
 	Patch func(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error
 	// Now returns the time.
@@ -83,22 +85,34 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 		return ctrladmission.Allowed(""), nil
 	}
 	response := ctrladmission.Allowed("")
-	change := &binding.Change{Replaces: c.before.ResourceVersion, Time: metav1.NewTime(w.Now())}
+	change := &binding.Change{Replaces: c.before.ResourceVersion, Time: metav1.NewTime(w.Now()), Grace: c.grace(&state)}
 	patch := binding.PatchChange(rb, change)
 	if granted && c.before.Queue != c.after.Queue && state.Grant != nil {
 		response = response.WithWarnings(fmt.Sprintf("%s stays charged to queue %s, which has granted it room. To move it to another queue, "+
 			"delete it and create it again", c.name(), state.Grant.Queue))
 	}
 	if granted {
-		if why := growth(c.after, rb, c.unreadable, w.Exceeds); why != "" {
-			patch = binding.PatchHoldGrowth(rb, state.Hold, c.after.Queue, change)
+		why, ends := growth(c.after, rb, c.unreadable, w.Exceeds), w.ends(c, rb, &state)
+		switch {
+		case why != "":
 			response = response.WithWarnings(fmt.Sprintf("%s: %s. What runs stays as it is until the queue has room for the change", c.name(), why))
+		case ends:
+			response = response.WithWarnings(fmt.Sprintf("%s: pods that it had before an earlier change may still end. What runs stays as it is until they have", c.name()))
+		}
+		if why != "" || ends {
+			patch = binding.PatchHoldGrowth(rb, state.Hold, c.after.Queue, ends, change)
 		}
 	}
 	if c.dryRun {
 		return response, nil
 	}
 	return response, w.Patch(ctx, rb, patch)
+}
+
+// ends reports whether pods may still end that an earlier change took the place of. New ones would run besides them: the change was
+// admitted since the last grant, or made the workload need less, or suspended it.
+func (w *Workloads) ends(c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) bool {
+	return c.resumes() || c.after.Overlaps && state.Change != nil || len(c.before.Pods) > 0 && w.Spares(c.before, rb)
 }
 
 func failed(c *change, err error) ctrladmission.Response {

@@ -15,9 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	admissionv1 "k8s.io/api/admission/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
@@ -82,70 +77,12 @@ func (p *controlPlane) Patch(_ context.Context, rb *workv1alpha2.ResourceBinding
 	return err
 }
 
-func deployment(replicas int32, options ...func(*appsv1.Deployment)) *appsv1.Deployment {
-	d := &appsv1.Deployment{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: "web", UID: "d", Annotations: map[string]string{schedulingv1beta1.QueueNameAnnotationKey: "research"},
-		},
-		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}},
-	}
-	for _, o := range options {
-		o(d)
-	}
-	return d
-}
-
-// noon is when updates are admitted.
-var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-
-func changing(rb *workv1alpha2.ResourceBinding) {
-	annotated(binding.ChangeAnnotation, `{"replaces":"","time":"2026-05-01T12:00:00Z"}`)(rb)
-}
-
-func withImage(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "v2" }
-func inTestQueue(d *appsv1.Deployment) {
-	d.Annotations[schedulingv1beta1.QueueNameAnnotationKey] = "test"
-}
-func withLabel(d *appsv1.Deployment)  { d.Labels = map[string]string{"a": "b"} }
-func withStatus(d *appsv1.Deployment) { d.Status.ReadyReplicas = 2 }
-func recreated(d *appsv1.Deployment)  { d.UID = "another" }
-func malformed(d *appsv1.Deployment) {
-	d.Annotations[schedulingv1beta1.VolcanoGroupMinMemberAnnotationKey] = "many"
-}
-
-func job(replicas int32) *batchv1alpha1.Job {
-	return &batchv1alpha1.Job{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "j"},
-		Spec:       batchv1alpha1.JobSpec{Queue: "research", Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: replicas}}},
-	}
-}
-
-func batchJob(parallelism int32) *batchv1.Job {
-	return &batchv1.Job{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "batch"},
-		Spec:       batchv1.JobSpec{Parallelism: &parallelism},
-	}
-}
-
-func ofJob(rb *workv1alpha2.ResourceBinding) {
-	rb.Name = "train-job"
-	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Namespace: "team", Name: "train", UID: "j"}
-}
-
-func scale(replicas int32) *autoscalingv1.Scale {
-	return &autoscalingv1.Scale{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
-	}
-}
-
 func TestUpdatesOfWorkloads(t *testing.T) {
 	runs := newBinding(granting, on("m1", 2))
 	heldForGrowth := newBinding(granting, on("m1", 2), held(growing), dispatching, changing)
 	runsAndChanges := newBinding(granting, on("m1", 2), changing)
+	waitsForEnds := newBinding(granting, on("m1", 2), held(`{"reason":"Growing","queue":"research","dispatching":true,"ends":true}`), dispatching, changing)
+	const ends = "Deployment team/web: pods that it had before an earlier change may still end. What runs stays as it is until they have"
 	const grows = "Deployment team/web: it needs more than it was granted: 2 of cpu more. What runs stays as it is until the queue has room for the change"
 	for _, c := range []struct {
 		name           string
@@ -170,8 +107,22 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 			request: func(r *ctrladmission.Request) { r.DryRun = ptr.To(true) }, reads: 1, warnings: []string{grows}},
 		{name: "further growth is held already", before: deployment(4), after: deployment(5), with: controlPlane{binding: newBinding(granting, on("m1", 2), held(growing), dispatching)},
 			want: heldForGrowth, reads: 1, patches: 1, warnings: []string{"it needs more than it was granted: 3 of cpu more"}},
-		{name: "growth within the grant is not held, and keeps the grant from shrinking", before: deployment(1), after: deployment(2), with: controlPlane{binding: runs},
-			want: runsAndChanges, reads: 1, patches: 1},
+		{name: "growth within the grant waits for the pods that the workload has lost", before: deployment(1), after: deployment(2), with: controlPlane{binding: runs},
+			want: waitsForEnds, reads: 1, patches: 1, warnings: []string{ends}},
+		{name: "so does growth beyond it", before: deployment(1), after: deployment(4), with: controlPlane{binding: runs}, want: waitsForEnds, reads: 1, patches: 1, warnings: []string{grows}},
+		{name: "new pods of a Volcano Job have the names of the old ones, and wait for them there", before: job(2), after: job(2, withPriority),
+			with: controlPlane{binding: newBinding(ofJob, granting, changing)}, want: newBinding(ofJob, granting, changing), reads: 1, patches: 1},
+		{name: "a second new image waits for the pods of the first", before: deployment(2), after: deployment(2, withImage), with: controlPlane{binding: runsAndChanges},
+			want: waitsForEnds, reads: 1, patches: 1, warnings: []string{ends}},
+		{name: "a Job that is resumed waits for the pods that it had", before: suspended(batchJob(2)), after: batchJob(2), with: controlPlane{binding: newBinding(ofBatchJob, granting)},
+			want:  newBinding(ofBatchJob, granting, held(`{"reason":"Growing","dispatching":true,"ends":true}`), dispatching, changing),
+			reads: 1, patches: 1, warnings: []string{"pods that it had before an earlier change may still end"}},
+		{name: "a longer grace period is noted at once", before: deployment(2), after: deployment(2, withGrace), with: controlPlane{binding: runs},
+			want: newBinding(granting, on("m1", 2), changingWith("60")), reads: 1, patches: 1},
+		{name: "and is not forgotten when it is as short as before", before: deployment(2), after: deployment(2, withImage), with: controlPlane{binding: newBinding(granting, on("m1", 2), changingWith("60"))},
+			want:  newBinding(granting, on("m1", 2), held(`{"reason":"Growing","queue":"research","dispatching":true,"ends":true}`), dispatching, changingWith("60")),
+			reads: 1, patches: 1, warnings: []string{ends}},
+		{name: "a Job that is suspended costs no request", before: batchJob(2), after: suspended(batchJob(2)), with: controlPlane{binding: newBinding(ofBatchJob, granting)}},
 		{name: "nothing is granted for what waits and changes", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(held(waiting))},
 			want: newBinding(held(waiting), changing), reads: 1, patches: 1},
 		{name: "what is being taken back may grow", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(granting, held(returning))},
@@ -207,7 +158,7 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plane := c.with
-			w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
+			w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
 			req := ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 				Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, c.before), Object: raw(t, c.after),
 			}}
@@ -250,7 +201,7 @@ func TestBothWebhooksHoldGrowthAlike(t *testing.T) {
 		objectAt("2", 4)(mutated)
 		got, _ := ask(t, newWebhook(), detector, runs, mutated)
 		plane := controlPlane{binding: mutated}
-		if err := plane.Patch(context.Background(), mutated, binding.PatchHoldGrowth(mutated, nil, "research", &binding.Change{})); err != nil {
+		if err := plane.Patch(context.Background(), mutated, binding.PatchHoldGrowth(mutated, nil, "research", false, &binding.Change{})); err != nil {
 			t.Fatal(err)
 		}
 		delete(plane.binding.Annotations, binding.ChangeAnnotation) // the change is stored already when Bindings sees it
@@ -265,7 +216,7 @@ func TestEveryKindIsDecoded(t *testing.T) {
 	for _, kind := range workload.Kinds {
 		object := map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{"namespace": "team", "name": "web"}}
 		plane := controlPlane{}
-		w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
+		w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
 		response := w.Handle(context.Background(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 			Operation: admissionv1.Update, OldObject: raw(t, object), Object: raw(t, object),
 		}})

@@ -57,6 +57,7 @@ type Cache struct {
 	templates       resourcelisters.ResourceClaimTemplateLister
 	claims          resourcelisters.ResourceClaimLister
 	assumed         *assumed
+	places          places
 	objects         *objects
 	// optional is what the API server need not serve.
 	optional []*optional
@@ -115,8 +116,10 @@ func New(clients *Clients, config *framework.Config) (*Cache, error) {
 		{queuesResource, queues.Scheduling().V1beta1().Queues().Informer(), anything},
 		{priorityClassesResource, core.Scheduling().V1().PriorityClasses().Informer(), anything},
 	}
-	if err := c.workInformer.AddIndexers(worksIndexers); err != nil {
-		return nil, err
+	for _, informer := range []cache.SharedIndexInformer{c.workInformer, c.bindingInformer} {
+		if err := informer.AddIndexers(permanentIDs); err != nil {
+			return nil, err
+		}
 	}
 	for _, s := range sources {
 		if err := c.watch(s); err != nil {
@@ -192,8 +195,8 @@ func (c *Cache) Ready() error {
 	return errors.Join(errs...)
 }
 
-// clusterHandler counts the changes that decide which clusters a placement may choose. Others, such as heartbeats, come
-// all the time.
+// clusterHandler counts the changes that decide which clusters a placement may choose, and notes those that decide which can be
+// reached. Others, such as heartbeats, come all the time.
 func (c *Cache) clusterHandler() cache.ResourceEventHandler {
 	count := func(any) {
 		c.clustersChanged.Add(1)
@@ -202,16 +205,27 @@ func (c *Cache) clusterHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: count, DeleteFunc: count,
 		UpdateFunc: func(before, after any) {
-			if !maps.Equal(before.(*clusterv1alpha1.Cluster).Labels, after.(*clusterv1alpha1.Cluster).Labels) {
+			was, is := before.(*clusterv1alpha1.Cluster), after.(*clusterv1alpha1.Cluster)
+			switch {
+			case !maps.Equal(was.Labels, is.Labels):
 				count(after)
+			case ready(was) != ready(is):
+				c.change()
 			}
 		},
 	}
 }
 
+// ready reports whether Karmada can reach a cluster.
+func ready(cluster *clusterv1alpha1.Cluster) bool {
+	return meta.IsStatusConditionTrue(cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
+}
+
 func (c *Cache) bindingHandler() cache.ResourceEventHandler {
 	shows := func(object any) {
-		c.assumed.shows(object.(*workv1alpha2.ResourceBinding))
+		rb := object.(*workv1alpha2.ResourceBinding)
+		c.assumed.shows(rb)
+		c.places.see(rb)
 		c.change()
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -222,6 +236,7 @@ func (c *Cache) bindingHandler() cache.ResourceEventHandler {
 			}
 			if rb, ok := object.(*workv1alpha2.ResourceBinding); ok {
 				c.assumed.forget(rb.UID)
+				c.places.forget(rb.UID)
 			}
 			c.change()
 		},

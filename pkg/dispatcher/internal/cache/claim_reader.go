@@ -5,6 +5,7 @@ package cache
 import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
 )
 
@@ -24,3 +25,6 @@ func (r claimReader) ClaimTemplate(namespace, name string) (*resourceapi.Resourc
 
 // ExtendedClaim returns nil: schedulers of members make claims for extended resources, and the templates of workloads have none.
 func (claimReader) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { return nil }
+
+// LostClaims returns nil: pods run in members.
+func (claimReader) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }

@@ -15,6 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/spread"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // requests counts for the admission webhook, whose requests come at any time and in any replica.
@@ -25,37 +27,60 @@ type requests struct {
 
 // Exceeds returns by how much a workload needs more than its binding was granted, by dimension. The error says why that
 // cannot be counted, or that its queue does not grant that to anybody.
-func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) ([]binding.Amount, error) {
+func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
+	err = c.compare(template, rb, func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, way []framework.QueueLimits) error {
+		more = needs.Exceeds(dimensions, needed, grant)
+		return needs.Forbidden(dimensions, needed, way, c.CardQuotaRequired)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return more, nil
+}
+
+// Spares reports whether a binding was granted more than a workload needs, or may have been.
+func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
+	err := c.compare(template, rb, func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, _ []framework.QueueLimits) error {
+		spares = grant != nil && len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.All, nil)) > 0
+		return nil
+	})
+	return spares || err != nil
+}
+
+// compare counts what a workload needs, and calls a function with that, with what its binding was granted, and with the limits of the
+// queues that it was granted by.
+func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBinding,
+	with func(*ledger.Dimensions, framework.Needs, *binding.Grant, []framework.QueueLimits) error,
+) error {
 	c.requests.mu.Lock()
 	defer c.requests.mu.Unlock()
 	counter := c.requests.counter
 	queues, limits, err := c.begin(counter)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	clusters, err := c.clusterInformer.Lister().List(labels.Everything())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	needed := counter.Of(template, spread.Of(rb, template.Replicas(), clusters), nil)
+	needed := counter.Of(template, spread.Retained(spread.Of(rb, template.Replicas(), clusters), template, c.worksOf(rb)), nil)
 	if needed.Err != nil {
-		return nil, needed.Err
+		return needed.Err
 	}
 	grant := binding.Read(rb, nil).Grant
+	var way []framework.QueueLimits
 	if grant != nil {
-		if err := needs.Forbidden(counter.Dimensions(), needed.Needs, onTheWay(queues, limits, grant.Queue), c.CardQuotaRequired); err != nil {
-			return nil, err
-		}
+		way = onTheWay(queues, limits, grant.Queue)
 	}
-	return needs.Exceeds(counter.Dimensions(), needed.Needs, grant), nil
+	return with(counter.Dimensions(), needed.Needs, grant, way)
 }
 
 // onTheWay returns the limits of a queue and of all queues above it.
 func onTheWay(queues []*schedulingv1beta1.Queue, limits map[string]framework.QueueLimits, name string) []framework.QueueLimits {
 	parents := map[string]string{}
 	for _, queue := range queues {
-		if queue.Name != framework.RootQueue {
-			parents[queue.Name] = cmp.Or(queue.Spec.Parent, framework.RootQueue)
+		if queue.Name != quota.Root {
+			parents[queue.Name] = cmp.Or(queue.Spec.Parent, quota.Root)
 		}
 	}
 	var way []framework.QueueLimits

@@ -85,13 +85,20 @@ func (c *Cache) HasWorks(ctx context.Context, rb *workv1alpha2.ResourceBinding) 
 	if id == "" {
 		return false, nil
 	}
-	works, err := c.clients.Karmada.WorkV1alpha1().Works(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
-		LabelSelector: workv1alpha2.ResourceBindingPermanentIDLabel + "=" + id, Limit: 1,
-	})
+	return c.hasWorks(ctx, id)
+}
+
+func (c *Cache) hasWorks(ctx context.Context, id string) (bool, error) {
+	works, err := c.clients.Karmada.WorkV1alpha1().Works(metav1.NamespaceAll).List(ctx, oneOf(id))
 	if err != nil {
 		return false, err
 	}
 	return len(works.Items) > 0, nil
+}
+
+// oneOf selects one object with a permanent ID.
+func oneOf(id string) metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: workv1alpha2.ResourceBindingPermanentIDLabel + "=" + id, Limit: 1}
 }
 
 // Patch sends a merge patch for a binding. The cache shows the result at once.

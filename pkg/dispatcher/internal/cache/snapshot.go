@@ -46,7 +46,7 @@ type known struct {
 func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	s := &framework.Snapshot{
 		Now: now, Queues: map[string]*schedulingv1beta1.Queue{},
-		PriorityClasses: map[string]*schedulingv1.PriorityClass{},
+		PriorityClasses: map[string]*schedulingv1.PriorityClass{}, NotReady: map[string]bool{},
 	}
 	if err := c.readShared(s); err != nil {
 		return nil, err
@@ -59,6 +59,11 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	clusters, err := c.clusterInformer.Lister().List(labels.Everything())
 	if err != nil {
 		return nil, err
+	}
+	for _, cluster := range clusters {
+		if !ready(cluster) {
+			s.NotReady[cluster.Name] = true
+		}
 	}
 	c.round++
 	changed := c.changes.take()
@@ -157,9 +162,10 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 		template = workload.WithoutPods(rb) // it had pods when it was held or granted something
 	}
 	w := &framework.Workload{Binding: rb, State: state, Works: works, Template: template, TemplateErr: err, Created: rb.CreationTimestamp.Time}
-	w.Queue = c.queueOf(&state, template)
+	w.Queue, w.Places = c.queueOf(&state, template), c.places.of(rb, state.Grant, works)
 	if template != nil {
-		w.Spread = spread.Of(rb, template.Replicas(), clusters)
+		w.Spread = spread.Retained(spread.Of(rb, template.Replicas(), clusters), template, works)
+		w.Spread = spread.Left(w.Spread, template, int64(len(w.Left())))
 	}
 	return w
 }

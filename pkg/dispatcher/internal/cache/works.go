@@ -9,18 +9,20 @@ import (
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
 var worksResource = workv1alpha1.SchemeGroupVersion.WithResource("works")
 
-// byBinding is the index of Works by the permanent ID that Karmada gives their binding.
+// byBinding is the index by the permanent ID that Karmada gives a binding.
 const byBinding = "binding"
 
-var worksIndexers = cache.Indexers{byBinding: func(object any) ([]string, error) {
-	if work, ok := object.(*workv1alpha1.Work); ok && idOf(work.Labels) != "" {
-		return []string{idOf(work.Labels)}, nil
+// permanentIDs is for Works, and for the bindings themselves.
+var permanentIDs = cache.Indexers{byBinding: func(object any) ([]string, error) {
+	if accessor, err := meta.Accessor(object); err == nil && idOf(accessor.GetLabels()) != "" {
+		return []string{idOf(accessor.GetLabels())}, nil
 	}
 	return nil, nil
 }}

@@ -145,11 +145,10 @@ func (m *Members) want(dimensions *ledger.Dimensions) {
 	var next wanted
 	classes := map[string]bool{}
 	for o := range ledger.Ordinal(dimensions.Len()) {
-		switch d := dimensions.Dimension(o); d.Kind {
-		case ledger.Card:
-			next.any = true
-		case ledger.DeviceCount, ledger.DeviceCapacity:
-			next.any, classes[d.Name] = true, true
+		d := dimensions.Dimension(o)
+		next.any = next.any || d.Kind == ledger.Card || d.Kind.OfClass()
+		if d.Kind.OfClass() {
+			classes[d.Name] = true
 		}
 	}
 	next.classes = slices.Sorted(maps.Keys(classes))

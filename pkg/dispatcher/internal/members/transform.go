@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/devicequota/devicequota/pkg/demand/requests"
 )
 
 // strip removes what nobody asks for from the objects of members, because the objects stay in memory. Objects of other types, such
@@ -21,8 +22,8 @@ func strip(object any) (any, error) {
 		pod := &corev1.Pod{ObjectMeta: named(o), Status: corev1.PodStatus{Phase: o.Status.Phase}}
 		pod.Labels = nil
 		pod.Spec.NodeName = o.Spec.NodeName
-		if requests := extended(resourcehelper.PodRequests(o, resourcehelper.PodResourcesOptions{})); len(requests) > 0 {
-			pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests}}}
+		if asked := extended(requests.OfPod(o)); len(asked) > 0 {
+			pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: asked}}}
 		}
 		return pod, nil
 	case *resourceapi.ResourceClaim:

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
+	podrequests "github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
@@ -38,6 +39,7 @@ type counting struct {
 func (c *Counter) count(template *workload.Template, spread framework.Spread) *Counted {
 	w := &counting{Counter: c, template: template, named: map[string]bool{}, unlisted: map[string]ledger.Amount{}}
 	needs, err := w.needs(spread)
+	needs.Claims = w.read.identity()
 	return &Counted{Needs: needs, Err: err, edition: c.edition, claims: w.read}
 }
 
@@ -117,10 +119,13 @@ func (w *counting) onePod(set *workload.PodSet) (ledger.Amounts, error) {
 	if set.Template == nil || set.Count <= 0 {
 		return nil, nil
 	}
+	if err := podrequests.CheckPod(&set.Template.Spec); err != nil {
+		return nil, err
+	}
 	spec := withDefaults(&set.Template.Spec)
-	requests := effectiveRequests(spec)
-	amounts := w.resources(requests)
-	cards, err := w.cardsOf(set, spec, requests)
+	effective := podrequests.OfPod(&corev1.Pod{Spec: *spec})
+	amounts := w.resources(effective)
+	cards, err := w.cardsOf(set, spec, effective)
 	if err == nil {
 		amounts, err = amounts.PlusAll(cards)
 	}
@@ -136,6 +141,9 @@ func (w *counting) onePod(set *workload.PodSet) (ledger.Amounts, error) {
 
 // addReserve adds what a PodGroup reserves.
 func (w *counting) addReserve() error {
+	if err := podrequests.Check(w.template.Reserve); err != nil {
+		return err
+	}
 	if len(w.template.Reserve) > 0 {
 		reserve, _ := w.counter.Resources.Minimum(w.template.Reserve, nil)
 		w.minimum, w.all = reserve, append(ledger.Amounts(nil), reserve...)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
@@ -58,6 +59,9 @@ func (w *world) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClai
 
 // ExtendedClaim implements dra.ClaimReader.
 func (*world) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { return nil }
+
+// LostClaims implements dra.ClaimReader.
+func (*world) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }
 
 func (w *world) inputs() needs.Inputs {
 	return needs.Inputs{Queues: w.queues, Classes: w.classes, Claims: w}

@@ -55,7 +55,10 @@ func TestWhatAWorkloadNeeds(t *testing.T) {
 		"shares by MIG":                            {[]option{shares}, job(pods(1, requests("nvidia.com/mig-1g.18gb=1"))), "NVIDIA-H20/mig-1g.18gb-mixed=1 pods=1"},
 		"no queue lists cards":                     {nil, job(pods(1, requests("nvidia.com/gpu=1"), naming("NVIDIA-H20"))), "pods=1"},
 		"a resource that only members know":        {[]option{both}, job(pods(1, requests("example.com/tpu=2"), naming("X100"))), "X100=2 pods=1"},
-		"more cards than can be counted":           {[]option{nvidia}, job(pods(5, requests("nvidia.com/gpu=8")), pods(20, requests("nvidia.com/gpu=9223372036854775807"), sidecar("nvidia.com/gpu=9223372036854775807"))), "error: a pod requests 18446744073709551614 of nvidia.com/gpu, which is more than can be counted"},
+		"more cards than can be counted":           {[]option{nvidia}, job(pods(5, requests("nvidia.com/gpu=8")), pods(20, requests("nvidia.com/gpu=9223372036854775807"), sidecar("nvidia.com/gpu=9223372036854775807"))), "error: it requests <9223372036854775807> of nvidia.com/gpu, which is more than can be counted: request less"},
+		"more cores than can be counted":           {nil, job(pods(1, requests("cpu=4Ei"))), "error: it requests <4Ei> of cpu, which is more than can be counted: request less"},
+		"more cores of pods than can be counted":   {nil, job(pods(1, ofPod("cpu=1e999999999", ""))), "error: it requests <1e999999999> of cpu, which is more than can be counted: request less"},
+		"a PodGroup reserves more than that":       {nil, &workload.Template{Kind: "PodGroup", Reserve: list("cpu=1e999999999")}, "error: it requests <1e999999999> of cpu, which is more than can be counted: request less"},
 		"a malformed name":                         {[]option{nvidia}, job(pods(1, naming("A||B"))), `error: its annotation volcano.sh/card.name is wrong at character 2: "" is not a card name`},
 
 		"a claim template counts for each pod": {[]option{class("h100"), claimTemplate("t", nil, exactly("h100", 2))}, job(pods(3, fromTemplate("t"))), "h100=6 pods=3"},

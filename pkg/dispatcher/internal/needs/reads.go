@@ -3,8 +3,15 @@
 package needs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/dra"
 )
@@ -36,6 +43,27 @@ func (r *claimsRead) current(reader dra.ClaimReader) bool {
 	return true
 }
 
+// identity identifies the objects that were read, and what they say of how many devices they get. Their specs never change.
+func (r *claimsRead) identity() string {
+	var all []string
+	for _, claim := range r.claims {
+		if o := claim.object; o != nil {
+			all = append(all, fmt.Sprintf("claim %s/%s %s %s", o.Namespace, o.Name, o.UID, o.Annotations[MaxDevicesAnnotation]))
+		}
+	}
+	for _, template := range r.templates {
+		if o := template.object; o != nil {
+			all = append(all, fmt.Sprintf("template %s/%s %s %s", o.Namespace, o.Name, o.UID, o.Annotations[MaxDevicesAnnotation]))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(all), "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
 // Claim implements dra.ClaimReader.
 func (w *counting) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
 	object, err := w.reader.Claim(namespace, name)
@@ -53,4 +81,9 @@ func (w *counting) ClaimTemplate(namespace, name string) (*resourceapi.ResourceC
 // ExtendedClaim implements dra.ClaimReader. Templates of workloads have no such claim, so that there is nothing to read again.
 func (w *counting) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	return w.reader.ExtendedClaim(pod)
+}
+
+// LostClaims implements dra.ClaimReader. Templates of workloads are no pods that run.
+func (w *counting) LostClaims(pod types.UID) []*resourceapi.ResourceClaim {
+	return w.reader.LostClaims(pod)
 }

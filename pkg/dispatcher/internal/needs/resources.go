@@ -52,23 +52,6 @@ func requestsOf(resources *corev1.ResourceRequirements, others corev1.ResourceLi
 	return requests
 }
 
-// effectiveRequests are what a scheduler counts for a pod: init and sidecar containers and the overhead are included. The
-// resources of the pod are never less than those of its containers, unless nobody has validated it. A member cluster that
-// does not know the field counts the containers.
-func effectiveRequests(spec *corev1.PodSpec) corev1.ResourceList {
-	pod := &corev1.Pod{Spec: *spec}
-	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
-	if spec.Resources == nil {
-		return requests
-	}
-	for name, ofContainers := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}) {
-		if ofPod := requests[name]; ofContainers.Cmp(ofPod) > 0 {
-			requests[name] = ofContainers
-		}
-	}
-	return requests
-}
-
 // resources returns the resources of a pod. Names that no quota lists do not count, because users may write any name.
 func (w *counting) resources(requests corev1.ResourceList) ledger.Amounts {
 	requests = w.withoutDevices(requests)

@@ -26,11 +26,19 @@ const (
 	KindTakenBack     Kind = "taken_back"
 	KindReclaimed     Kind = "reclaimed"
 	KindReturned      Kind = "returned"
+	KindStillCharged  Kind = "still_charged"
+	KindStillRuns     Kind = "still_runs"
 )
 
 // lasts reports whether decisions of the kind say how things stand. They are made anew in each cycle, and are news only
 // if they change. All others say what has just been done, and are always news.
-func (k Kind) lasts() bool { return k == KindHeld || k == KindGrowthHeld || k == KindFinished }
+func (k Kind) lasts() bool {
+	switch k {
+	case KindHeld, KindGrowthHeld, KindFinished, KindStillCharged, KindStillRuns:
+		return true
+	}
+	return false
+}
 
 // Reasons of events.
 const (
@@ -52,6 +60,11 @@ const (
 	ReclaimedReason     = "Reclaimed"
 	ReturnedReason      = "Returned"
 	FinishedReason      = "Finished"
+
+	// StillChargedReason says that something of a workload may run for some time that it no longer needs.
+	StillChargedReason = "StillCharged"
+	// StillRunsReason says that something of a workload runs that should have ended.
+	StillRunsReason = "StillRuns"
 
 	// NeedsEstimatedReason says that something is counted instead of what could not be read.
 	NeedsEstimatedReason = "NeedsEstimated"

@@ -40,6 +40,10 @@ func TestWhatEventsSay(t *testing.T) {
 	for range 7 {
 		many.Amounts = append(many.Amounts, units(h100, 1))
 	}
+	lost := job("train", "team")
+	lost.Lost = "east"
+	lostToo := job("train", "team")
+	lostToo.Lost, lostToo.Err = "east", unknown.Err
 	for _, c := range []struct {
 		decision Decision
 		want     string
@@ -66,6 +70,8 @@ func TestWhatEventsSay(t *testing.T) {
 		{TakenBack(two, requeue), "taken_back Warning TakenBack Queue <team> takes back <2> of cpu, because the grant was in vain: no cluster has room. The workload waits again, and is not tried before 2026-05-01T12:00:00Z"},
 		{Reclaimed(two, job("urgent", "other")), "reclaimed Normal Reclaimed Queue <team> loses <2> of cpu, because queue <other> takes back what it deserves for Job ns/urgent. The workload is removed from its clusters and waits again. To keep more, raise deserved of queue <team>"},
 		{Returned(two), "returned Normal Returned Queue <team> has <2> of cpu back, because nothing of the workload runs any more: it waits again"},
+		{Lost(lost), "still_runs Warning StillRuns Queue <team> is charged for Job ns/train in cluster east. Karmada has lost it: it has neither a ResourceBinding nor a Work. Delete it there"},
+		{Lost(lostToo), "still_runs Warning StillRuns Queue <team> should be charged for Job ns/train in cluster east, which cannot be counted: ResourceClaimTemplate ns/gpus does not exist: create it. Karmada has lost it: it has neither a ResourceBinding nor a Work. Delete it there"},
 		{Finished(ended), "finished Normal Finished Job ns/train has ended (Completed in member1): queue <team> is no longer charged for it"},
 	} {
 		d := c.decision

@@ -16,6 +16,8 @@ import (
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
 // component is who events come from.
@@ -125,11 +127,15 @@ func (e *Events) writeNext() {
 	}
 }
 
-// objectsOf returns the binding of a workload and the object that it propagates.
-func objectsOf(b *workv1alpha2.ResourceBinding) []*corev1.ObjectReference {
-	r := &b.Spec.Resource
+// objectsOf returns the binding of a workload, or the cluster that has it if there is none, and the object that it propagates.
+func objectsOf(w *framework.Workload) []*corev1.ObjectReference {
+	b, r := w.Binding, &w.Binding.Spec.Resource
+	object := &corev1.ObjectReference{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion}
+	if w.Lost != "" {
+		return []*corev1.ObjectReference{object, {APIVersion: clusterv1alpha1.GroupVersion.String(), Kind: clusterv1alpha1.ResourceKindCluster, Name: w.Lost}}
+	}
 	return []*corev1.ObjectReference{
-		{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion},
+		object,
 		{
 			APIVersion: workv1alpha2.GroupVersion.String(), Kind: workv1alpha2.ResourceKindResourceBinding,
 			Namespace: b.Namespace, Name: b.Name, UID: b.UID, ResourceVersion: b.ResourceVersion,

@@ -21,7 +21,7 @@ import (
 func TestMetricsFollowTheConventions(t *testing.T) {
 	metrics, registry := newMetrics(t)
 	l, snapshot := books(t)
-	metrics.cycle(snapshot, countWorkloads(snapshot), UsageOf(l, snapshot, nil), time.Second)
+	metrics.cycle(snapshot, countWorkloads(snapshot), nil, UsageOf(l, snapshot, nil), time.Second)
 	metrics.decided(KindHeld, "team")
 	metrics.Patched(PatchQueueStatus, nil)
 	families, err := registry.Gather()
@@ -50,7 +50,7 @@ func TestTheDispatcherExportsTheListOfMetrics(t *testing.T) {
 		limited.Dimensions = append(limited.Dimensions, DimensionUsage{Dimension: d, Deserved: limit, Nearest: limit, Limit: limit})
 	}
 	usage["limited"] = limited
-	metrics.cycle(snapshot, countWorkloads(snapshot), usage, time.Second)
+	metrics.cycle(snapshot, countWorkloads(snapshot), map[string]int{"team": 1}, usage, time.Second)
 	metrics.decided(KindGranted, "team")
 	metrics.Patched(PatchQueueStatus, errors.New("no route"))
 	// The manager of cmd/vc-dispatcher exports this one.

@@ -87,20 +87,19 @@ var (
 	allGauges = [][]gauge{cpuGauges, memoryGauges, scalarGauges, cardGauges, deviceGauges, deviceCapacityGauges}
 )
 
-// gaugesOf returns the metrics of a dimension, and the values of their labels besides the queue.
+// gaugesOfKinds are the metrics of each kind. Of resources, cpu and memory have their own.
+var gaugesOfKinds = map[ledger.Kind][]gauge{
+	ledger.Resource: scalarGauges, ledger.Card: cardGauges, ledger.DeviceCount: deviceGauges, ledger.DeviceCapacity: deviceCapacityGauges,
+}
+
+// gaugesOf returns the metrics of a dimension, and the values of their labels besides the queue. There are none for an unknown kind.
 func gaugesOf(d ledger.Dimension) ([]gauge, []string) {
-	switch {
-	case d.Kind == ledger.Card:
-		return cardGauges, []string{d.Name}
-	case d.Kind == ledger.DeviceCount:
-		return deviceGauges, []string{d.Name}
-	case d.Kind == ledger.DeviceCapacity:
-		return deviceCapacityGauges, []string{d.Name, d.Capacity}
-	case d.Name == string(corev1.ResourceCPU):
+	switch d {
+	case ledger.Dimension{Kind: ledger.Resource, Name: string(corev1.ResourceCPU)}:
 		return cpuGauges, nil
-	case d.Name == string(corev1.ResourceMemory):
+	case ledger.Dimension{Kind: ledger.Resource, Name: string(corev1.ResourceMemory)}:
 		return memoryGauges, nil
 	default:
-		return scalarGauges, []string{d.Name}
+		return gaugesOfKinds[d.Kind], d.LabelValues()
 	}
 }

@@ -90,6 +90,33 @@ func Finished(w *framework.Workload) Decision {
 	return normal(w, KindFinished, FinishedReason, fmt.Sprintf("%s has ended (%s): queue <%s> is no longer charged for it", object(w), w.State.Ended, w.Queue))
 }
 
+// StillCharged is a workload that was told to end or to shrink, and of which more may run for some time.
+func StillCharged(w *framework.Workload, why string) Decision {
+	d := normal(w, KindStillCharged, StillChargedReason, fmt.Sprintf("Queue <%s> is still charged %s for %s: %s", w.Queue, amounts(w.State.Grant), object(w), why))
+	d.about = ""
+	return d
+}
+
+// StillRuns is a workload that was told to end or to shrink, and of which more runs although its pods have had their time to end.
+func StillRuns(w *framework.Workload, why string) Decision {
+	d := warning(w, KindStillRuns, StillRunsReason, fmt.Sprintf(
+		"Queue <%s> is still charged %s for %s, although it should have ended by now: %s. If Karmada has lost it, delete it there",
+		w.Queue, amounts(w.State.Grant), object(w), why))
+	d.about = ""
+	return d
+}
+
+// Lost is a workload that a member cluster has although Karmada has lost it.
+func Lost(w *framework.Workload) Decision {
+	is, why := "is", ""
+	if w.Err != nil {
+		is, why = "should be", fmt.Sprintf(", which cannot be counted: %s", w.Err)
+	}
+	return warning(w, KindStillRuns, StillRunsReason, fmt.Sprintf(
+		"Queue <%s> %s charged for %s in cluster %s%s. Karmada has lost it: it has neither a ResourceBinding nor a Work. Delete it there",
+		w.Queue, is, object(w), w.Lost, why))
+}
+
 // object returns kind, namespace, and name of the object that a binding propagates, for messages.
 func object(w *framework.Workload) string {
 	resource := &w.Binding.Spec.Resource

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/metric"
@@ -16,6 +17,7 @@ import (
 var (
 	shareDesc     = metric.DispatcherShare.Desc()
 	workloadsDesc = metric.DispatcherWorkloads.Desc()
+	stillRunsDesc = metric.DispatcherStillRuns.Desc()
 )
 
 // Metrics are the metrics of the dispatcher. What is said of queues is made of the last cycle when somebody asks, so that it
@@ -28,6 +30,8 @@ type Metrics struct {
 	mu        sync.Mutex
 	usage     Usage
 	workloads map[string]*workloadCounts
+	// stillRun is how many workloads of each queue run although they should have ended.
+	stillRun map[string]int
 }
 
 // NewMetrics returns metrics, and registers them.
@@ -51,7 +55,7 @@ type Patch string
 
 // The other patches.
 const (
-	// PatchBookkeeping removes the finalizer of a binding, or forgets its grants in vain.
+	// PatchBookkeeping removes the finalizer of a binding, forgets its grants in vain, or notes where it runs.
 	PatchBookkeeping Patch = "bookkeeping"
 	// PatchHoldGrowth holds a workload that grows. The webhook sends it.
 	PatchHoldGrowth  Patch = "hold_growth"
@@ -77,11 +81,11 @@ func (m *Metrics) decided(kind Kind, queue string) {
 }
 
 // cycle takes the results of a cycle.
-func (m *Metrics) cycle(snapshot *framework.Snapshot, workloads map[string]*workloadCounts, usage Usage, duration time.Duration) {
+func (m *Metrics) cycle(snapshot *framework.Snapshot, workloads map[string]*workloadCounts, stillRun map[string]int, usage Usage, duration time.Duration) {
 	m.cycles.Observe(duration.Seconds())
 	m.mu.Lock()
 	before := m.workloads
-	m.usage, m.workloads = usage, workloads
+	m.usage, m.workloads, m.stillRun = usage, workloads, stillRun
 	m.mu.Unlock()
 	for queue := range before {
 		if queue != noQueue && snapshot.Queues[queue] == nil {
@@ -94,6 +98,7 @@ func (m *Metrics) cycle(snapshot *framework.Snapshot, workloads map[string]*work
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	out <- shareDesc
 	out <- workloadsDesc
+	out <- stillRunsDesc
 	for _, gauges := range allGauges {
 		for i := range gauges {
 			out <- gauges[i].desc
@@ -104,7 +109,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.mu.Lock()
-	usage, workloads := m.usage, m.workloads
+	usage, workloads, stillRun := m.usage, m.workloads, m.stillRun
 	m.mu.Unlock()
 	for name, queue := range usage {
 		send(out, shareDesc, queue.Share, name)
@@ -117,10 +122,16 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 			send(out, workloadsDesc, float64(n), name, workloadState(state).String())
 		}
 	}
+	for name, n := range stillRun {
+		send(out, stillRunsDesc, float64(n), name)
+	}
 }
 
 func collectDimension(out chan<- prometheus.Metric, queue string, d *DimensionUsage) {
 	gauges, values := gaugesOf(d.Dimension)
+	if gauges == nil {
+		klog.ErrorS(nil, "No metric of queues has such dimensions", "kind", d.Dimension.Kind, "dimension", d.Dimension)
+	}
 	values = append([]string{queue}, values...)
 	for i := range gauges {
 		if amount, there := gauges[i].value(d); there {

@@ -139,7 +139,7 @@ func TestMetricsOfAQueueGoWithIt(t *testing.T) {
 		}
 		return strings.Join(all, "\n")
 	}
-	metrics.cycle(snapshot, countWorkloads(snapshot), UsageOf(l, snapshot, nil), time.Second)
+	metrics.cycle(snapshot, countWorkloads(snapshot), nil, UsageOf(l, snapshot, nil), time.Second)
 	if got := ofTeam(); got != usageOfTeam {
 		t.Errorf("the series are\n%s, want\n%s", got, usageOfTeam)
 	}
@@ -147,7 +147,7 @@ func TestMetricsOfAQueueGoWithIt(t *testing.T) {
 	metrics.decided(KindGranted, "root")
 	delete(snapshot.Queues, "team")
 	snapshot.Workloads = nil
-	metrics.cycle(snapshot, countWorkloads(snapshot), UsageOf(l, snapshot, nil), time.Second)
+	metrics.cycle(snapshot, countWorkloads(snapshot), nil, UsageOf(l, snapshot, nil), time.Second)
 	if got := series(t, registry, prefix); strings.Contains(got, "team") || !strings.Contains(got, "decisions_total{decision=granted,queue=root} 1") {
 		t.Errorf("the queue is gone, but the series are\n%s", got)
 	}
@@ -180,7 +180,7 @@ func TestWorkloadsByState(t *testing.T) {
 	for i := range 9 {
 		add(1, waits, func(w *framework.Workload) { w.Queue = fmt.Sprint("no-such-queue-", i) })
 	}
-	metrics.cycle(snapshot, countWorkloads(snapshot), nil, time.Second)
+	metrics.cycle(snapshot, countWorkloads(snapshot), nil, nil, time.Second)
 	var got []string
 	for line := range strings.Lines(series(t, registry, prefix+"workloads")) {
 		if !strings.HasSuffix(strings.TrimSpace(line), " 0") {
@@ -223,7 +223,7 @@ func TestALabelThatIsNoTextSpoilsNothing(t *testing.T) {
 	usage := Usage{"team": {Dimensions: []DimensionUsage{
 		{Dimension: ledger.Dimension{Kind: ledger.Card, Name: "\xff"}, Allocated: ledger.Units(1)}, {Dimension: h200, Allocated: ledger.Units(2)},
 	}}}
-	metrics.cycle(snapshot, nil, usage, time.Second)
+	metrics.cycle(snapshot, nil, nil, usage, time.Second)
 	if got, want := series(t, registry, prefix+"queue_card"), "_allocated{card=NVIDIA-H200,queue=team} 2"; got != want {
 		t.Errorf("the series are\n%s, want\n%s", got, want)
 	}

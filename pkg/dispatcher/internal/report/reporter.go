@@ -47,11 +47,22 @@ func (r *Reporter) Cycle(c *Cycle) (due time.Time) {
 		klog.V(2).InfoS("Decided", "decision", d.Kind, "binding", klog.KObj(d.Workload.Binding), "queue", d.Workload.Queue, "reason", d.Reason, "message", d.Message)
 	}
 	workloads := countWorkloads(c.Snapshot)
-	r.metrics.cycle(c.Snapshot, workloads, c.Usage, c.Duration)
+	r.metrics.cycle(c.Snapshot, workloads, stillRun(c), c.Usage, c.Duration)
 	wanted := make(map[string]*queueReport, len(c.Snapshot.Queues))
 	for name, queue := range c.Snapshot.Queues {
 		wanted[name] = newQueueReport(queue, c.Usage[name], workloads[name])
 	}
 	r.queues.set(wanted)
 	return r.teller.due
+}
+
+// stillRun counts the workloads of each queue that run although they should have ended.
+func stillRun(c *Cycle) map[string]int {
+	counts := map[string]int{}
+	for i := range c.Decisions {
+		if d := &c.Decisions[i]; d.Kind == KindStillRuns {
+			counts[queueLabel(c.Snapshot, d.Workload.Queue)]++
+		}
+	}
+	return counts
 }

@@ -90,7 +90,7 @@ func (t *teller) tellNotice(w *framework.Workload, notice string, last *told) {
 	}
 	last.notice = notice
 	t.events.tell(note{
-		topic: topic{w.Binding.UID, true}, urgency: changed, objects: objectsOf(w.Binding),
+		topic: topic{w.Binding.UID, true}, urgency: changed, objects: objectsOf(w),
 		eventType: corev1.EventTypeWarning, reason: NeedsEstimatedReason, message: bounded(notice),
 	})
 }
@@ -119,7 +119,7 @@ func (t *teller) tell(d *Decision, now time.Time) bool {
 	}
 	last.news, last.message, last.time = d.news(), d.Message, now
 	b := d.Workload.Binding
-	t.events.tell(note{topic: topic{object: b.UID}, urgency: how, objects: objectsOf(b), eventType: d.Type, reason: d.Reason, message: d.Message})
+	t.events.tell(note{topic: topic{object: b.UID}, urgency: how, objects: objectsOf(d.Workload), eventType: d.Type, reason: d.Reason, message: d.Message})
 	return how != refreshed
 }
 

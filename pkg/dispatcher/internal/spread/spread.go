@@ -7,6 +7,7 @@ import (
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,34 @@ func Of(rb *workv1alpha2.ResourceBinding, replicas int64, clusters []*clusterv1a
 	if rb.Spec.Replicas > 0 {
 		s.Replicas = beyond(replicas, largest(rb))
 	}
+	return s
+}
+
+// Retained returns a spread with the replicas that clusters report, if Karmada leaves their number to them: they may be more than the
+// template says.
+func Retained(s framework.Spread, template *workload.Template, works []*workv1alpha1.Work) framework.Spread {
+	if !template.RetainsReplicas {
+		return s
+	}
+	var all, most int64
+	for _, work := range works {
+		reported := workload.Reported(binding.StatusIn(work))
+		all, most = all+reported, max(most, reported)
+	}
+	if s.Divided {
+		most = all
+	}
+	s.Replicas = max(s.Replicas, beyond(template.Replicas(), most))
+	return s
+}
+
+// Left adds clusters that a workload has left, and that may still run it: each all that it had, whatever that was.
+func Left(s framework.Spread, template *workload.Template, clusters int64) framework.Spread {
+	if s.Divided && clusters > 0 {
+		s.Replicas = max(s.Replicas, template.Replicas()) + clusters*template.Replicas()
+		return s
+	}
+	s.Copies += clusters
 	return s
 }
 

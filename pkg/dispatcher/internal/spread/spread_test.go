@@ -4,15 +4,19 @@ package spread
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // The clusters a, b, and c are in zone 1, d is in zone 2.
@@ -193,5 +197,53 @@ func TestSpreadOfDividedReplicas(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
+	}
+}
+
+// TestReplicasThatMembersRetainCountIfTheyAreMore than those of the template.
+func TestReplicasThatMembersRetainCountIfTheyAreMore(t *testing.T) {
+	in := func(replicas int) *workv1alpha1.Work {
+		work := &workv1alpha1.Work{}
+		work.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"replicas":%d}`, replicas)}}}
+		return work
+	}
+	for _, c := range []struct {
+		name    string
+		spread  framework.Spread
+		retains bool
+		works   []*workv1alpha1.Work
+		want    int64
+	}{
+		{"without the label", framework.Spread{Copies: 1}, false, []*workv1alpha1.Work{in(9)}, 0},
+		{"a cluster has more", framework.Spread{Copies: 2}, true, []*workv1alpha1.Work{in(9), in(5)}, 9},
+		{"clusters have more together", framework.Spread{Copies: 1, Divided: true}, true, []*workv1alpha1.Work{in(3), in(3)}, 6},
+		{"clusters have fewer", framework.Spread{Copies: 1, Divided: true}, true, []*workv1alpha1.Work{in(1), in(2)}, 0},
+		{"the binding says more", framework.Spread{Copies: 1, Replicas: 10}, true, []*workv1alpha1.Work{in(9)}, 10},
+		{"nothing is reported", framework.Spread{Copies: 1}, true, []*workv1alpha1.Work{{}}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			template := &workload.Template{RetainsReplicas: c.retains, Pods: []workload.PodSet{{Count: 4}}}
+			if got := Retained(c.spread, template, c.works); got.Replicas != c.want || got.Copies != c.spread.Copies {
+				t.Errorf("got %+v, want %d replicas", got, c.want)
+			}
+		})
+	}
+}
+
+func TestClustersThatAWorkloadHasLeftCount(t *testing.T) {
+	four := &workload.Template{Pods: []workload.PodSet{{Count: 4}}}
+	for _, c := range []struct {
+		name         string
+		before, want framework.Spread
+		left         int64
+	}{
+		{name: "none", before: framework.Spread{Copies: 1}, want: framework.Spread{Copies: 1}},
+		{name: "as copies of the workload", before: framework.Spread{Copies: 1}, left: 2, want: framework.Spread{Copies: 3}},
+		{name: "as all replicas that are divided", before: framework.Spread{Copies: 1, Divided: true}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 8}},
+		{name: "besides those that clusters have", before: framework.Spread{Copies: 1, Divided: true, Replicas: 6}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 10}},
+	} {
+		if got := Left(c.before, four, c.left); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
 	}
 }

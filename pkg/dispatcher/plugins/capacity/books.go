@@ -8,6 +8,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // books is the ledger of a session, and what each workload is charged.
@@ -40,14 +41,11 @@ type charge struct {
 // newBooks charges what has been granted, and what runs without a grant.
 func newBooks(s *framework.Snapshot, a arguments) *books {
 	b := &books{
-		snapshot: s, specs: queueSpecs(s, a), misplaced: map[string]string{},
-		charges: map[*framework.Workload]*charge{}, groups: map[groupKey]*group{},
+		snapshot: s,
+		charges:  map[*framework.Workload]*charge{}, groups: map[groupKey]*group{},
 	}
-	var aside []ledger.SetAside
-	b.Ledger, aside = ledger.New(s.Dimensions, nil, b.specs)
-	for _, queue := range aside {
-		b.misplaced[queue.Queue] = queue.Reason
-	}
+	b.specs, b.misplaced = queueSpecs(s, a)
+	b.Ledger, _ = ledger.New(s.Dimensions, nil, b.specs)
 	for _, w := range s.Workloads {
 		if amounts := b.due(w); len(amounts) > 0 {
 			b.set(w, amounts)
@@ -127,7 +125,7 @@ func (b *books) payer(w *framework.Workload) ledger.QueueID {
 	if id, found := b.Queue(w.Queue); found {
 		return id
 	}
-	id, _ := b.Queue(rootQueue)
+	id, _ := b.Queue(quota.Root)
 	return id
 }
 

@@ -13,38 +13,28 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// rootQueue is the queue above all others.
-const rootQueue = "root"
-
-// queueSpecs combines queues and their limits, sorted by name so that all sessions say the same.
-func queueSpecs(s *framework.Snapshot, a arguments) []ledger.QueueSpec {
+// queueSpecs combines queues and their limits, sorted by name so that all sessions say the same, and says which queues have no place in the
+// tree.
+func queueSpecs(s *framework.Snapshot, a arguments) ([]ledger.QueueSpec, map[string]string) {
 	specs := make([]ledger.QueueSpec, 0, len(s.Queues)+1)
 	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
 		limits := s.Limits[name]
 		specs = append(specs, ledger.QueueSpec{
-			Name: name, Parent: parentOf(s.Queues[name]), ListsCards: limits.ListsCards,
+			Name: name, Parent: quota.Parent(name, s.Queues[name].Spec.Parent), ListsCards: limits.ListsCards,
 			Capability: limits.Capability, Deserved: limits.Deserved, Guarantee: limits.Guarantee,
 		})
 	}
-	if s.Queues[rootQueue] == nil {
-		specs = append(specs, ledger.QueueSpec{Name: rootQueue})
-	}
+	specs, misplaced := quota.Arrange(specs, true, ledger.QueueSpec{})
 	for i := range specs {
-		if top := &specs[i]; top.Name == rootQueue {
+		if top := &specs[i]; top.Name == quota.Root {
 			top.ListsCards, top.DeviceQuotaRequired = top.ListsCards || a.cardQuotaRequired, a.deviceQuotaRequired
 		}
 	}
-	return specs
-}
-
-func parentOf(queue *schedulingv1beta1.Queue) string {
-	if queue.Name == rootQueue {
-		return ""
-	}
-	return cmp.Or(queue.Spec.Parent, rootQueue)
+	return specs, misplaced
 }
 
 // queueState is what the plugin knows of a queue.
@@ -81,20 +71,11 @@ func (p *plugin) queue(name string) *queueState {
 	return state
 }
 
-type refusal interface {
-	Reason() string
-	Message() string
-}
-
-func (p *plugin) readQueue(name string, queue *schedulingv1beta1.Queue) (ledger.QueueID, refusal) {
-	id, found := p.books.Queue(name)
-	switch state := queue.Status.State; {
-	case !found:
-		return 0, refusals.QueueMisplaced{Queue: name, Why: p.books.misplaced[name]}
-	case state != "" && state != volcanov1beta1.QueueStateOpen: // without Volcano's controllers, queues have no state
-		return id, refusals.QueueNotOpen{Queue: name, State: string(state)}
-	case !p.books.Leaf(id):
-		return id, refusals.QueueHasChildren{Queue: name}
+func (p *plugin) readQueue(name string, queue *schedulingv1beta1.Queue) (ledger.QueueID, refusals.Refusal) {
+	state := cmp.Or(queue.Status.State, volcanov1beta1.QueueStateOpen) // without Volcano's controllers, queues have no state
+	id, refusal := refusals.TakesPods(p.books.Ledger, p.books.misplaced, name, string(state))
+	if refusal != nil {
+		return id, refusal
 	}
 	for _, above := range p.books.Path(id) {
 		if err := p.session.Limits[above].Err; err != nil {

@@ -122,7 +122,9 @@ func (r *reclaim) promise(a *asker) {
 	r.promised, r.base = append(r.promised, promise{a.queue, a.asked}), nil
 }
 
-func isLeaving(w *framework.Workload) bool { return w.Returns() || w.State.Deleting }
+func isLeaving(w *framework.Workload) bool {
+	return w.Returns() || w.State.Deleting && w.Lost == "" // what is lost stays until somebody deletes it
+}
 
 // without returns the books when some workloads, and all that are leaving, are gone, and when those that asked before
 // have what was promised to them.

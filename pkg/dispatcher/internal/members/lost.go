@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package members
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+const (
+	// surveyTakes is how long a member may take to say what it has.
+	surveyTakes = 10 * time.Second
+	// surveyAgainLimit is how long it counts at most that a member has nothing that Karmada has lost. The time doubles with each
+	// survey after the member has come back: Karmada loses objects shortly afterwards.
+	surveyAgainLimit = 10 * time.Minute
+)
+
+// byKarmada selects what Karmada has created in a member.
+const byKarmada = "karmada.io/managed=true"
+
+// survey is what a member has that Karmada has lost.
+type survey struct {
+	found map[types.UID]lost
+	// ready says that the member could be reached in the last round, asks that it is being asked.
+	ready, asks bool
+	again       time.Time
+	wait        time.Duration
+	// told is the error that was logged last.
+	told string
+}
+
+// lost is an object of a member that Karmada has lost.
+type lost struct {
+	framework.Lost
+	// origin is what it was made from.
+	origin subject
+}
+
+// Await waits until the members that can be reached have said what they have, or have had their time. Nothing else may be asked
+// meanwhile.
+func (r *Remains) Await() {
+	r.surveyAll()
+	r.looking.Wait()
+}
+
+// Lost returns what members have that Karmada has lost. Of a member that does not answer, that is what it had last. It asks members
+// that have come back, and others from time to time, next at a time unless something changes. It does not wait.
+func (r *Remains) Lost() (all []framework.Lost, next time.Time) {
+	r.surveyAll()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.surveys {
+		if s.ready && !s.asks {
+			next = earlier(next, s.again)
+		}
+		for _, l := range s.found {
+			all = append(all, l.Lost)
+		}
+	}
+	return all, next
+}
+
+// surveyAll asks the members that are due. It forgets clusters that are no longer Karmada's.
+func (r *Remains) surveyAll() {
+	clusters, err := r.Clusters.List(labels.Everything())
+	if err != nil {
+		return // it reads from memory
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := map[string]*survey{}
+	for _, cluster := range clusters {
+		s := r.surveys[cluster.Name]
+		if s == nil {
+			s = &survey{}
+		}
+		is[cluster.Name] = s
+		ready := meta.IsStatusConditionTrue(cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
+		if ready && !s.ready {
+			s.again, s.wait = time.Time{}, 0
+		}
+		s.ready = ready
+		if ready && !s.asks && time.Now().After(s.again) {
+			s.asks = true
+			r.looking.Go(func() { r.survey(s, cluster) })
+		}
+	}
+	r.surveys = is
+}
+
+// survey asks a member what it has, and notes the answer.
+func (r *Remains) survey(s *survey, cluster *clusterv1alpha1.Cluster) {
+	ctx, cancel := context.WithTimeout(r.ctx, surveyTakes) // with the time until it is its turn, so that Await does not take longer
+	defer cancel()
+	var found map[types.UID]lost
+	var err error
+	select {
+	case r.slots <- struct{}{}:
+		found, err = r.find(ctx, s.found, cluster)
+		<-r.slots
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limit, told := surveyAgainLimit, ""
+	if err == nil {
+		s.found = found
+	} else {
+		told = err.Error()
+	}
+	if err != nil && told != s.told && r.ctx.Err() == nil {
+		klog.InfoS("What a member cluster runs and Karmada has lost is not known", "cluster", cluster.Name, "err", err)
+	}
+	if len(s.found) > 0 {
+		limit = lookAgainLimit
+	}
+	s.wait = min(max(lookAgain, 2*s.wait), limit)
+	s.asks, s.told, s.again = false, told, time.Now().Add(s.wait)
+	if r.ctx.Err() == nil {
+		r.Changed()
+	}
+}
+
+// find returns what a member has that Karmada has lost. What was found before counts until its pods have ended.
+func (r *Remains) find(ctx context.Context, before map[types.UID]lost, cluster *clusterv1alpha1.Cluster) (map[types.UID]lost, error) {
+	c, err := r.client(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	found := map[types.UID]lost{}
+	for _, kind := range workload.Kinds {
+		if err := r.findKind(ctx, c, cluster.Name, kind, found); err != nil {
+			return nil, err
+		}
+	}
+	for uid, l := range before {
+		if _, is := found[uid]; is {
+			continue
+		}
+		switch left, err := l.origin.in(ctx, c); {
+		case errors.Is(err, errAnother):
+		case err != nil:
+			return nil, err
+		case left.Generation == "" && left.Pods > 0:
+			found[uid] = l
+		}
+	}
+	return found, nil
+}
+
+// findKind finds the objects of a kind. Karmada labels those that it creates. What has a controller was made in the member.
+func (r *Remains) findKind(ctx context.Context, c Client, cluster string, kind schema.GroupVersionKind, found map[types.UID]lost) error {
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	made, err := c.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: byKarmada})
+	if apierrors.IsNotFound(err) {
+		return nil // the member does not serve the kind
+	}
+	if err != nil {
+		return err
+	}
+	for i := range made.Items {
+		object := &made.Items[i]
+		id := object.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
+		if id == "" || metav1.GetControllerOf(object) != nil {
+			continue
+		}
+		switch has, err := r.HasID(ctx, id); {
+		case err != nil:
+			return err
+		case has:
+			continue
+		}
+		l, err := r.read(ctx, c, resource, object)
+		if err != nil {
+			return err
+		}
+		if l != nil {
+			l.Cluster, l.APIVersion = cluster, kind.GroupVersion().String()
+			l.origin = subject{l.APIVersion, kind.Kind, object.Namespace, object.Name, object.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation]}
+			found[object.UID] = *l
+		}
+	}
+	return nil
+}
+
+// decoder knows the kinds that are read.
+var decoder = func() runtime.Decoder {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(workload.AddToScheme(scheme))
+	return workload.Tolerant(serializer.NewCodecFactory(scheme).UniversalDeserializer())
+}()
+
+// read reads an object as a whole. It returns nil if the object is gone, or has ended.
+func (r *Remains) read(ctx context.Context, c Client, resource schema.GroupVersionResource, object *metav1.PartialObjectMetadata) (*lost, error) {
+	whole, err := c.Objects.Resource(resource).Namespace(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && whole.GetUID() != object.UID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	status, err := json.Marshal(whole.Object["status"])
+	if err != nil {
+		return nil, err
+	}
+	if _, ended, _ := workload.Finished(whole.GroupVersionKind(), status); ended {
+		return nil, nil
+	}
+	raw, err := whole.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	typed, _, err := decoder.Decode(raw, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	l := &lost{}
+	l.Template, l.Err = workload.Of(typed, r.SchedulerNames)
+	return l, nil
+}

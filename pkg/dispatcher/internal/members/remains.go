@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package members
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	clusterlisters "github.com/karmada-io/karmada/pkg/generated/listers/cluster/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+)
+
+const (
+	// lookers is how many members are asked at the same time.
+	lookers = 8
+	// lookTakes is how long the answer of a member may take.
+	lookTakes = 5 * time.Second
+	// lookAgain and lookAgainLimit are how long an answer holds that lets somebody wait. The time doubles with each of them.
+	lookAgain, lookAgainLimit = time.Second, 30 * time.Second
+)
+
+// errLooks says that a member has been asked and has not answered yet.
+var errLooks = errors.New("it has been asked, and has not answered yet")
+
+// Remains says what members still have of workloads that were told to end, or to shrink, and what they have that Karmada has lost.
+type Remains struct {
+	// Secrets reads the Secrets that Cluster objects refer to, on the control plane.
+	Secrets kubernetes.Interface
+	// Clusters lists the clusters.
+	Clusters clusterlisters.ClusterLister
+	// Connect makes the client of a member. Nil means one that connects.
+	Connect func(*rest.Config) (Client, error)
+	// Changed is called after each answer. It must not block.
+	Changed func()
+	// HasID reports whether Karmada has a binding or a Work with a permanent ID.
+	HasID func(ctx context.Context, id string) (bool, error)
+	// SchedulerNames are those of Volcano.
+	SchedulerNames []string
+
+	slots   chan struct{}
+	looking sync.WaitGroup
+	ctx     context.Context
+	stop    context.CancelFunc
+
+	mu      sync.Mutex
+	askers  map[string]asker
+	answers map[question]*answer
+	surveys map[string]*survey
+	round   uint64
+}
+
+// Client reads what a member has.
+type Client struct {
+	metadata.Interface
+	// Objects reads whole objects, of which there are few.
+	Objects dynamic.Interface
+}
+
+func connect(config *rest.Config) (c Client, err error) {
+	if c.Interface, err = metadata.NewForConfig(config); err == nil {
+		c.Objects, err = dynamic.NewForConfig(config)
+	}
+	return c, err
+}
+
+// question is about a workload in a cluster.
+type question struct {
+	binding types.UID
+	cluster string
+}
+
+// answer is what a member has answered last. Asked is when it was asked that, and zero if it has not answered yet.
+type answer struct {
+	left  framework.Left
+	asked time.Time
+	// after is the time that somebody asked about last.
+	after time.Time
+	// looks says that it is being asked.
+	looks bool
+	// again is when it may be asked again, and wait the time between the last two.
+	again time.Time
+	wait  time.Duration
+	// round is the last one in which somebody asked.
+	round uint64
+}
+
+// asker is a client of a member, and the way that it takes.
+type asker struct {
+	Client
+	via connection
+}
+
+// Start lets Remains ask members until ctx ends or Shutdown is called.
+func (r *Remains) Start(ctx context.Context) {
+	r.ctx, r.stop = context.WithCancel(ctx)
+	r.slots = make(chan struct{}, lookers)
+	r.askers, r.answers, r.surveys = map[string]asker{}, map[question]*answer{}, map[string]*survey{}
+	if r.Connect == nil {
+		r.Connect = connect
+	}
+}
+
+// Shutdown stops to ask members, and waits for that.
+func (r *Remains) Shutdown() {
+	r.stop()
+	r.looking.Wait()
+}
+
+// Turn begins a round. It forgets what nobody has asked for in the last one.
+func (r *Remains) Turn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for q, a := range r.answers {
+		if a.round != r.round && !a.looks {
+			delete(r.answers, q)
+		}
+	}
+	r.round++
+}
+
+// Of returns what a cluster has of a workload, as it was after a time. If that is not known yet, it asks the member, and
+// calls Changed when it has answered. It does not wait.
+func (r *Remains) Of(w *framework.Workload, cluster string, after time.Time) framework.Left {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := question{w.Binding.UID, cluster}
+	a := r.answers[q]
+	if a == nil {
+		a = &answer{}
+		r.answers[q] = a
+	}
+	a.round, a.after = r.round, after
+	now := time.Now()
+	known := a.asked.After(after)
+	if !known {
+		a.wait = 0
+	}
+	if !a.looks && (!known || now.After(a.again)) {
+		a.looks = true
+		a.wait = min(max(lookAgain, 2*a.wait), lookAgainLimit)
+		ref := w.Binding.Spec.Resource
+		r.looking.Go(func() {
+			r.look(a, cluster, subject{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, string(ref.UID)})
+		})
+	}
+	if !known {
+		return framework.Left{Err: errLooks}
+	}
+	left := a.left
+	if !a.looks {
+		left.Again = a.again
+	}
+	return left
+}
+
+// look asks a member, and notes the answer. What was seen last counts while a member does not answer.
+func (r *Remains) look(a *answer, cluster string, s subject) {
+	r.slots <- struct{}{}
+	defer func() { <-r.slots }()
+	ctx, cancel := context.WithTimeout(r.ctx, lookTakes)
+	defer cancel()
+	asked := time.Now()
+	left, err := r.ask(ctx, cluster, s)
+	left.Err = err
+	r.mu.Lock()
+	if err == nil || a.after.After(a.asked) || a.left.Err != nil {
+		a.left, a.asked = left, asked
+	}
+	a.looks, a.again = false, time.Now().Add(a.wait)
+	r.mu.Unlock()
+	if r.ctx.Err() == nil {
+		r.Changed()
+	}
+}
+
+// ask asks a member. A cluster that is no longer one of Karmada's has nothing.
+func (r *Remains) ask(ctx context.Context, cluster string, s subject) (framework.Left, error) {
+	object, err := r.Clusters.Get(cluster)
+	if apierrors.IsNotFound(err) {
+		return framework.Left{}, nil
+	}
+	if err != nil {
+		return framework.Left{}, err
+	}
+	c, err := r.client(ctx, object)
+	if err != nil {
+		return framework.Left{}, err
+	}
+	return s.in(ctx, c)
+}
+
+// client returns the client of a member.
+func (r *Remains) client(ctx context.Context, cluster *clusterv1alpha1.Cluster) (Client, error) {
+	if err := hasSecret(&cluster.Spec); err != nil {
+		return Client{}, err
+	}
+	ref := cluster.Spec.SecretRef
+	secret, err := r.Secrets.CoreV1().Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if err != nil {
+		return Client{}, err
+	}
+	via, err := connectionTo(&cluster.Spec, secret)
+	if err != nil {
+		return Client{}, err
+	}
+	return r.asker(cluster.Name, via)
+}
+
+// asker returns the client of a member, which stays the same as long as the way to it does.
+func (r *Remains) asker(cluster string, via connection) (Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, is := r.askers[cluster]; is && known.via == via {
+		return known.Client, nil
+	}
+	config, err := via.config()
+	if err != nil {
+		return Client{}, err
+	}
+	made, err := r.Connect(config)
+	if err != nil {
+		return Client{}, err
+	}
+	r.askers[cluster] = asker{made, via}
+	return made, nil
+}

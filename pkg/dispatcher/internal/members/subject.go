@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package members
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// subject is an object of the control plane that was sent to a member.
+type subject struct {
+	apiVersion, kind, namespace, name string
+	// uid is that on the control plane.
+	uid string
+}
+
+// errAnother says that nothing can be said about the pods of an object.
+var errAnother = errors.New("it has another object of this name, so that nobody can tell whose pods there are")
+
+// livePhases selects the pods that have not ended, with and without a node.
+const livePhases = "status.phase!=Succeeded,status.phase!=Failed"
+
+// in returns what a member has of the object. The object is asked for first: nothing makes pods that come later.
+func (s *subject) in(ctx context.Context, member metadata.Interface) (framework.Left, error) {
+	gvk := schema.FromAPIVersionAndKind(s.apiVersion, s.kind)
+	if !slices.Contains(workload.Kinds, gvk) {
+		return framework.Left{}, fmt.Errorf("which pods belong to objects of kind %s is not known", s.kind)
+	}
+	left := framework.Left{}
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	object, err := member.Resource(resource).Namespace(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return left, err
+	case object.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] != s.uid:
+		return left, errAnother
+	default:
+		left.Generation = object.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
+		if left.Generation == "" {
+			left.Generation = "none"
+		}
+	}
+	options := metav1.ListOptions{FieldSelector: livePhases}
+	pods, err := member.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.namespace).List(ctx, options)
+	if err != nil {
+		return left, err
+	}
+	for i := range pods.Items {
+		if s.owns(gvk, &pods.Items[i]) {
+			left.Pods++
+			if pods.Items[i].DeletionTimestamp != nil {
+				left.Ending++
+			}
+		}
+	}
+	return left, nil
+}
+
+// owns reports whether a pod was made for the object. Between a Deployment and its pods there is a ReplicaSet, and between a CronJob
+// and its pods a Job, whose names end in a part of their own: they may be gone before the pods are.
+func (s *subject) owns(gvk schema.GroupVersionKind, pod *metav1.PartialObjectMetadata) bool {
+	if gvk == workload.Pod {
+		return pod.Name == s.name
+	}
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return false
+	}
+	want, name := gvk.GroupKind(), owner.Name
+	if middle, indirect := between[gvk]; indirect {
+		want, name = middle, withoutLastPart(name)
+	}
+	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == want && name == s.name
+}
+
+// between has what stands between an object and its pods.
+var between = map[schema.GroupVersionKind]schema.GroupKind{
+	workload.Deployment: {Group: "apps", Kind: "ReplicaSet"}, workload.CronJob: workload.Job.GroupKind(),
+}
+
+func withoutLastPart(name string) string { return name[:max(0, strings.LastIndex(name, "-"))] }

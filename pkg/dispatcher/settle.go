@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// errNotLooked says that members are not looked at.
+var errNotLooked = errors.New("members are not looked at")
+
+const (
+	// worksSettle is for how long Karmada must have told clusters nothing else before a grant ends or is lowered: it may still act on
+	// what it has read before.
+	worksSettle = 3 * time.Second
+	// endsWithin is what controllers and kubelets of a member may take to end a pod, besides its grace period.
+	endsWithin = 15 * time.Second
+	// tellAfter is when people are told that what was told to end is charged still.
+	tellAfter = 5 * time.Second
+)
+
+// remainder is what member clusters may still have when a grant ends or is lowered.
+type remainder struct {
+	// about says what they are told. When they are told something else, they need time again.
+	about string
+	// clusters are those that are asked.
+	clusters []string
+	// generation is that of the object that they may have. It is empty if they must have none.
+	generation string
+	// pods is how many pods each may have. A cluster without an entry may have nothing.
+	pods map[string]int64
+	// living says that clusters with an entry may have any pods but those that end.
+	living bool
+}
+
+// settled reports whether the member clusters have no more of a workload than a remainder. A cluster that cannot be reached has all
+// that it had. Where the members can be looked at, that decides, and elsewhere the time that pods have to end.
+func (c *cycle) settled(w *framework.Workload, may remainder) bool {
+	for _, cluster := range may.clusters {
+		if c.NotReady[cluster] {
+			c.memory.stirs(w)
+			c.tellRemains(w, fmt.Sprintf("cluster %s cannot be reached", cluster), false)
+			return false
+		}
+	}
+	since := c.memory.restsSince(w, may.about, c.Now)
+	if until := since.Add(worksSettle); until.After(c.Now) {
+		c.due(until)
+		return false
+	}
+	latest := since.Add(endsWithin + time.Duration(w.State.Grant.Grace)*time.Second)
+	why := ""
+	for _, cluster := range may.clusters {
+		if why = c.remains(w, cluster, may, since, latest); why != "" {
+			break
+		}
+	}
+	if why == "" || may.living && !latest.After(c.Now) {
+		return true
+	}
+	if told := since.Add(tellAfter); told.After(c.Now) {
+		c.due(told)
+	} else {
+		c.tellRemains(w, why, c.Now.After(latest))
+	}
+	return false
+}
+
+// tendLost tells of a workload that a member cluster has although Karmada has lost it, unless it ends in the time that it may take.
+func (c *cycle) tendLost(w *framework.Workload) {
+	until := c.memory.restsSince(w, "lost", c.Now).Add(endsWithin + time.Duration(w.Template.Grace)*time.Second)
+	if until.After(c.Now) {
+		c.due(until)
+		return
+	}
+	c.tell(report.Lost(w))
+}
+
+func (c *cycle) tellRemains(w *framework.Workload, why string, late bool) {
+	switch {
+	case w.Grows():
+		c.tell(report.GrowthHeld(w, &framework.Refusal{Message: "Pods that it had before may still end: " + why}))
+	case late:
+		c.tell(report.StillRuns(w, why))
+	default:
+		c.tell(report.StillCharged(w, why))
+	}
+}
+
+// remains says what a cluster has, or may have, of a workload besides a remainder. It is empty if there is nothing.
+func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, since, latest time.Time) string {
+	allowed, stays := may.pods[cluster]
+	generation := ""
+	if stays {
+		generation = may.generation
+	}
+	left := framework.Left{Err: errNotLooked}
+	if c.Left != nil {
+		left = c.Left(w, cluster, since)
+	}
+	if !left.Again.IsZero() {
+		c.due(left.Again)
+	}
+	every := !may.living || !stays // every pod counts, and not only those that end
+	switch {
+	case left.Err == nil && every && left.Generation != "" && left.Generation != generation:
+		return fmt.Sprintf("cluster %s has not done yet what it was told", cluster)
+	case left.Err == nil && every && left.Pods > allowed:
+		return fmt.Sprintf("cluster %s has %d of its pods, and is to have %d", cluster, left.Pods, allowed)
+	case left.Err == nil && left.Ending > 0: // they are what the workload had before, even if they are few enough
+		return fmt.Sprintf("cluster %s has %d of its pods that end", cluster, left.Ending)
+	case left.Err != nil && latest.After(c.Now):
+		c.due(latest)
+		return fmt.Sprintf("its pods in cluster %s may run until %s, and the dispatcher cannot look there: %s", cluster, latest.UTC().Format(time.RFC3339), left.Err)
+	}
+	return ""
+}
+
+// hasEnded reports whether no pods of a workload end that new ones would run besides. A change does not reach clusters that cannot be
+// reached, and pods that have had their time are on nodes that are gone: neither keeps a workload from changing.
+func (c *cycle) hasEnded(w *framework.Workload) bool {
+	may := remainder{about: "ended", living: true, pods: map[string]int64{}}
+	if change := w.State.Change; change != nil {
+		may.about += " before " + change.Annotation()
+	}
+	for _, cluster := range w.Places {
+		if !c.NotReady[cluster] {
+			may.clusters = append(may.clusters, cluster)
+		}
+	}
+	for _, cluster := range binding.Clusters(w.Binding) {
+		may.pods[cluster] = 0
+	}
+	return c.settled(w, may)
+}
+
+// hasShrunk reports whether the member clusters run no more of a workload than it needs now, which is less than it was granted.
+func (c *cycle) hasShrunk(w *framework.Workload) bool {
+	may, missing := lowered(w)
+	if missing == "" {
+		return c.settled(w, may)
+	}
+	if told := c.memory.restsSince(w, missing, c.Now).Add(tellAfter); told.After(c.Now) {
+		c.due(told)
+	} else {
+		c.tell(report.StillCharged(w, missing))
+	}
+	return false
+}
+
+// leftInReach returns the clusters that a workload has left and that can be reached.
+func (c *cycle) leftInReach(w *framework.Workload) []string {
+	if len(w.Places) == len(w.Binding.Spec.Clusters) {
+		return nil // they are the same
+	}
+	return slices.DeleteFunc(w.Left(), func(cluster string) bool { return c.NotReady[cluster] })
+}
+
+// forgetsLeft ends the charge for clusters that a workload has left, when they have nothing of it any more. It need not wait for
+// them when it ends. It reports whether it does.
+func (c *cycle) forgetsLeft(w *framework.Workload) bool {
+	left := c.leftInReach(w)
+	works := slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool { return slices.Contains(left, binding.ClusterOf(work)) })
+	if len(left) == 0 || works || !c.settled(w, remainder{about: fmt.Sprint("left ", left), clusters: left}) {
+		return false
+	}
+	grant := *w.State.Grant
+	grant.Clusters = slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(left, cluster) })
+	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+	return true
+}
+
+// replicasIn returns how many replicas a cluster is to have.
+func replicasIn(w *framework.Workload, cluster string) int64 {
+	if !w.Spread.Divided {
+		return w.Template.Replicas()
+	}
+	for _, target := range w.Binding.Spec.Clusters {
+		if target.Name == cluster {
+			return int64(target.Replicas)
+		}
+	}
+	return 0
+}
+
+// lowered returns what member clusters may have of a workload that needs less than it was granted, and what is missing before they
+// have no more.
+func lowered(w *framework.Workload) (may remainder, missing string) {
+	now := ""
+	if !w.Template.Fallback {
+		now = strconv.FormatInt(w.Template.Generation, 10)
+	}
+	switch {
+	case w.Template.Shape() != w.State.Grant.Shape:
+		return may, "its pods stay as they were made, whatever its template says now"
+	case w.Needs.Claims != w.State.Grant.Claims:
+		return may, "its pods keep the claims that they have, whatever its claim templates say now"
+	}
+	clusters := binding.Clusters(w.Binding)
+	may = remainder{clusters: w.Places, generation: now, pods: map[string]int64{}}
+	for _, cluster := range clusters {
+		may.pods[cluster] = replicasIn(w, cluster)
+	}
+	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	for _, work := range w.Works {
+		cluster := binding.ClusterOf(work)
+		told := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
+		switch {
+		case !slices.Contains(clusters, cluster):
+			return may, fmt.Sprintf("cluster %s, which it has left, may run it", cluster)
+		case ptr.Deref(work.Spec.SuspendDispatching, false):
+			return may, fmt.Sprintf("cluster %s is told nothing while the dispatching to it is suspended", cluster)
+		case told != "" && now != "" && told != now:
+			return may, fmt.Sprintf("cluster %s has not been told yet", cluster)
+		case !meta.IsStatusConditionTrue(work.Status.Conditions, workv1alpha1.WorkApplied):
+			return may, fmt.Sprintf("cluster %s has not applied it", cluster)
+		}
+		status := binding.StatusIn(work)
+		if w.Template.RetainsReplicas {
+			may.pods[cluster] = max(may.pods[cluster], workload.Reported(status))
+		}
+		if !w.Template.Done(kind, status, may.pods[cluster]) {
+			return may, fmt.Sprintf("cluster %s has not reported that its pods are as few, and as small, as they are to be", cluster)
+		}
+	}
+	may.about = fmt.Sprint("lowered ", now, may.pods)
+	return may, ""
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build multicluster
+
+package multicluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// settle waits until nothing waits that fits, and until the status of the queues is what runs. It deletes in the members what Karmada has lost
+// there, as the event says. It returns what is wrong in the end.
+func (c *churn) settle(ctx context.Context) (wrong []string) {
+	GinkgoHelper()
+	c.removeChangedJobs(ctx)
+	for until := time.Now().Add(churnSettles); time.Now().Before(until); pause(ctx, time.Second) {
+		c.deleteLost(ctx)
+		if wrong = c.unsettled(ctx); len(wrong) == 0 {
+			return nil
+		}
+	}
+	return wrong
+}
+
+// removeChangedJobs deletes the Volcano Jobs whose pods were changed. They stay charged for both, because the pods that run stay as they
+// were made, and new ones come from the new template.
+func (c *churn) removeChangedJobs(ctx context.Context) {
+	GinkgoHelper()
+	for name, w := range c.workloads {
+		if w.kind == "Volcano Job" && w.changed {
+			delete(c.workloads, name)
+			c.Eventually(func() error { return c.drop(ctx, w) }).WithContext(ctx).Should(Succeed())
+		}
+	}
+}
+
+// unsettled says what waits although it fits, and which queues report something else than what runs in the members.
+func (c *churn) unsettled(ctx context.Context) []string {
+	GinkgoHelper()
+	changes, err := record.ordered(c.namespace)
+	c.Expect(err).NotTo(HaveOccurred())
+	r, _ := replayed(changes) // what it finds fails the spec afterwards
+	pods := c.running(ctx)
+	runs := r.running(pods)
+	wrong := c.misreported(ctx, runs)
+	bindings, err := karmada.WorkV1alpha2().ResourceBindings(c.namespace).List(ctx, metav1.ListOptions{})
+	c.Expect(err).NotTo(HaveOccurred())
+	for i := range bindings.Items {
+		if b := &bindings.Items[i]; isHeld(b) && b.DeletionTimestamp == nil && r.fits(b, pods, runs) {
+			wrong = append(wrong, fmt.Sprintf("%s %s waits, although it fits", b.Spec.Resource.Kind, b.Spec.Resource.Name))
+		}
+	}
+	return wrong
+}
+
+// running returns the pods in all members that have not ended.
+func (c *churn) running(ctx context.Context) alive {
+	GinkgoHelper()
+	all := alive{}
+	for _, member := range members {
+		l, err := list(ctx, member.kube)
+		c.Expect(err).NotTo(HaveOccurred())
+		for uid, pod := range l.pods[c.namespace] {
+			all[uid] = pod
+		}
+	}
+	return all
+}
+
+// misreported says which queues have a status that is not what runs.
+func (c *churn) misreported(ctx context.Context, runs map[string]tally) []string {
+	GinkgoHelper()
+	var wrong []string
+	for _, name := range append([]string{c.parent}, c.queues...) {
+		queue, err := hub.queues.SchedulingV1beta1().Queues().Get(ctx, name, metav1.GetOptions{})
+		c.Expect(err).NotTo(HaveOccurred())
+		if got, want := queue.Status.Allocated.Cpu().MilliValue(), runs[name]["cpu"]; got != want {
+			wrong = append(wrong, fmt.Sprintf("queue %s reports cpu %d, and %d run", name, got, want))
+		}
+	}
+	return wrong
+}
+
+// fits reports whether a binding that is held would fit its queue and the queues above it, besides what runs.
+func (r *replay) fits(binding *workv1alpha2.ResourceBinding, pods alive, runs map[string]tally) bool {
+	object := r.templates[binding.Spec.Resource.UID].object
+	more := tally{}
+	more.add(r.asked(binding), 1)
+	for _, pod := range pods {
+		if pod.Labels[workloadLabel] == binding.Spec.Resource.Name {
+			more.add(r.running(alive{pod.UID: pod})[r.queueOfPod(pod)], -1)
+		}
+	}
+	path := map[string]tally{}
+	r.charge(path, queueOf(object), more)
+	for queue, amount := range path {
+		for dimension, n := range amount {
+			if limit, limited := r.limits[queue][dimension]; limited && n > 0 && runs[queue][dimension]+n > limit {
+				return false
+			}
+		}
+	}
+	return object != nil
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build multicluster
+
+package multicluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+var _ = Describe("Queues on Karmada's API server", func() {
+	It("may be used in guarded namespaces by those who have the verb use on them, whatever names the queue", func(ctx context.Context) {
+		f := newFixture(ctx)
+		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		letWrite(ctx, writer, karmadas)
+		f.letUse(ctx, writer, "team-a")
+		walk := &trustWalk{fixture: f}
+		Eventually(func() error { // the API server reads policies, labels, and roles after a while
+			return walk.try(ctx, writer, f.naming("Deployment", "{scheduling.volcano.sh/queue-name: team-b}", "", ""))
+		}).WithContext(ctx).Should(MatchError(ContainSubstring("user writer may not use queue team-b, which Deployment forged names")))
+		Eventually(func() error {
+			return walk.try(ctx, writer, f.naming("Deployment", "{scheduling.volcano.sh/queue-name: team-a}", "", ""))
+		}).WithContext(ctx).Should(Succeed())
+
+		for kind := range forgeable {
+			for _, in := range []int{0, 1, 2, 3} {
+				names := func(queue string) []string {
+					all := []string{"", "", "", ""}
+					all[in] = "{scheduling.volcano.sh/queue-name: " + queue + "}"
+					return all
+				}
+				what := fmt.Sprintf("%s, place %d", kind, in)
+				a, b := names("team-a"), names("team-b")
+				Expect(walk.try(ctx, writer, f.naming(kind, a...))).To(Succeed(), what)
+				Expect(walk.try(ctx, writer, f.naming(kind, b...))).To(MatchError(ContainSubstring("may not use queue team-b")), what)
+				Expect(walk.try(ctx, karmadas, f.naming(kind, b...))).To(Succeed(), what)
+				a[(in+1)%4] = b[in]
+				Expect(walk.try(ctx, writer, f.naming(kind, a...))).To(MatchError(ContainSubstring("names several queues")), what)
+			}
+			Expect(walk.try(ctx, writer, f.naming(kind))).To(MatchError(ContainSubstring("may not use queue default, which "+kind+" forged would go to")), kind)
+		}
+		for _, object := range []string{
+			`{apiVersion: v1, kind: Pod, metadata: {name: forged, annotations: {scheduling.volcano.sh/queue-name: team-b}}, spec: {containers: [{name: main, image: main}]}}`,
+			`{apiVersion: v1, kind: Pod, metadata: {name: forged, labels: {scheduling.volcano.sh/queue-name: team-b}}, spec: {containers: [{name: main, image: main}]}}`,
+			`{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: forged}, spec: {queue: team-b, tasks: [{name: a, replicas: 1}]}}`,
+			`{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: forged, labels: {scheduling.volcano.sh/queue-name: team-b}}, spec: {queue: default}}`,
+			`{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: forged}, spec: {tasks: [{template: {metadata: {annotations: {scheduling.volcano.sh/queue-name: team-b}}}}]}}`,
+			`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: forged}, spec: {queue: team-b}}`,
+			`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: forged, annotations: {scheduling.volcano.sh/queue-name: team-b}}, spec: {minMember: 1}}`,
+		} {
+			Expect(walk.try(ctx, writer, f.creating(object))).To(MatchError(ContainSubstring("may not use queue team-b")), object)
+			Expect(walk.try(ctx, writer, f.creating(strings.ReplaceAll(object, "team-b", "team-a")))).To(Succeed(), object)
+		}
+		other := `{apiVersion: v1, kind: Pod, metadata: {name: forged}, spec: {schedulerName: other, containers: [{name: main, image: main}]}}`
+		Expect(walk.try(ctx, writer, f.creating(other))).To(Succeed(), "what is not managed")
+	})
+
+	It("cannot be changed by those who may not use the new one, and those who may use none may scale", func(ctx context.Context) {
+		f := newFixture(ctx)
+		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		letWrite(ctx, writer)
+		team, other := f.queue(ctx, "team", "root", capable(cores("2"))), f.queue(ctx, "other", "root", capable(cores("2")))
+		f.deployment(ctx, workload{name: "web", queue: team, pods: 1})
+		f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 1})
+		walk := &trustWalk{fixture: f}
+		deployment := write{resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, namespace: f.namespace, name: "web"}
+		job := write{resource: schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"}, namespace: f.namespace, name: "train"}
+		change := func(w write, patch string) func() error {
+			w.patch = patch
+			return func() error { return walk.try(ctx, writer, w) }
+		}
+		no := MatchError(ContainSubstring("user writer may not use queue"))
+		for _, patch := range []string{
+			`{metadata: {annotations: {scheduling.volcano.sh/queue-name: ` + other + `}}, spec: {template: {metadata: {annotations: {scheduling.volcano.sh/queue-name: ` + other + `}}}}}`,
+			`{metadata: {annotations: {scheduling.volcano.sh/queue-name: null}}, spec: {template: {metadata: {annotations: null}}}}`,
+			`{spec: {template: {metadata: {annotations: {example.com/any: thing}}}}}`,
+		} {
+			Eventually(change(deployment, patch)).WithContext(ctx).Should(no, patch)
+		}
+		Expect(change(job, `{spec: {queue: `+other+`}}`)()).To(MatchError(ContainSubstring("names several queues")))
+		Expect(change(job, `{spec: {maxRetry: 7}}`)()).To(no)
+		Expect(change(deployment, `{spec: {replicas: 2}}`)()).To(Succeed())
+		Expect(change(deployment, `{metadata: {labels: {seen: once}}}`)()).To(Succeed())
+	})
+})
+
+// letUse lets a user use a queue in the namespace.
+func (f *fixture) letUse(ctx context.Context, user, queue string) {
+	GinkgoHelper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "uses-" + queue}}
+	role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"scheduling.volcano.sh"}, Resources: []string{"queues"}, ResourceNames: []string{queue}, Verbs: []string{"use"}}}
+	binding := &rbacv1.RoleBinding{ObjectMeta: role.ObjectMeta, Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}}
+	binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}
+	_, err := hub.kube.RbacV1().Roles(f.namespace).Create(ctx, role, metav1.CreateOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+	_, err = hub.kube.RbacV1().RoleBindings(f.namespace).Create(ctx, binding, metav1.CreateOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+}
+
+// forgeable are objects by their kind. They have annotations and labels of the object, and those of its pods.
+var forgeable = map[string]struct {
+	resource schema.GroupVersionResource
+	text     string
+}{
+	"Deployment":  {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, `{apiVersion: apps/v1, kind: Deployment, %[1]s, spec: {selector: {matchLabels: {a: b}}, template: %[2]s}}`},
+	"StatefulSet": {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, `{apiVersion: apps/v1, kind: StatefulSet, %[1]s, spec: {serviceName: s, selector: {matchLabels: {a: b}}, template: %[2]s}}`},
+	"DaemonSet":   {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}, `{apiVersion: apps/v1, kind: DaemonSet, %[1]s, spec: {selector: {matchLabels: {a: b}}, template: %[2]s}}`},
+	"CronJob":     {schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}, `{apiVersion: batch/v1, kind: CronJob, %[1]s, spec: {schedule: "@daily", jobTemplate: {spec: {template: %[2]s}}}}`},
+	"Job":         {schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, `{apiVersion: batch/v1, kind: Job, %[1]s, spec: {template: %[2]s}}`},
+}
+
+// naming returns the creation of an object with annotations, annotations of its pods, labels, and labels of its pods.
+func (f *fixture) naming(kind string, metadata ...string) write {
+	for len(metadata) < 4 {
+		metadata = append(metadata, "")
+	}
+	of := forgeable[kind]
+	restart := "Always"
+	if of.resource.Group == "batch" {
+		restart = "Never"
+	}
+	labels := "{a: b"
+	if metadata[3] != "" {
+		labels += ", " + metadata[3][1:len(metadata[3])-1]
+	}
+	object := fmt.Sprintf("metadata: {name: forged, annotations: %s, labels: %s}", orNone(metadata[0]), orNone(metadata[2]))
+	pods := fmt.Sprintf("{metadata: {annotations: %s, labels: %s}}, spec: {schedulerName: volcano, restartPolicy: %s, containers: [{name: main, image: main}]}}", orNone(metadata[1]), labels, restart)
+	return write{resource: of.resource, namespace: f.namespace, create: fmt.Sprintf(of.text, object, pods)}
+}
+
+// creating returns the creation of an object.
+func (f *fixture) creating(object string) write {
+	GinkgoHelper()
+	read := &unstructured.Unstructured{}
+	f.Expect(yaml.UnmarshalStrict([]byte(object), &read.Object)).To(Succeed(), object)
+	resource, _ := meta.UnsafeGuessKindToResource(read.GroupVersionKind())
+	return write{resource: resource, namespace: f.namespace, create: object}
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "null"
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build multicluster
+
+package multicluster
+
+import (
+	"context"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// settleScenarios are those of workloads that members still run although they were told to run less.
+var settleScenarios = []scenario{
+	{
+		name: "a deleted workload stays charged until its pods have ended",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.deployment(ctx, workload{name: "lasts", queue: team, pods: 2, change: endsSlowly})
+			f.expectRunning(ctx, "lasts", 2)
+			f.deployment(ctx, workload{name: "next", queue: team, pods: 2})
+			f.Expect(hub.kube.AppsV1().Deployments(f.namespace).Delete(ctx, "lasts", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
+			f.expectTold(ctx, deployments, "lasts", "StillCharged", "has 2 of its pods, and is to have 0")
+			f.expectRunning(ctx, "next", 2)
+			f.Expect(f.allPods(ctx, "lasts")).To(BeEmpty())
+		},
+	},
+	{
+		name: "a Deployment that shrinks stays charged until the pods that it loses have ended",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("4")))
+			f.deployment(ctx, workload{name: "web", queue: team, pods: 4, change: endsSlowly})
+			f.expectRunning(ctx, "web", 4)
+			f.scale(ctx, "web", 1)
+			f.deployment(ctx, workload{name: "next", queue: team, pods: 3})
+			f.expectTold(ctx, deployments, "web", "StillCharged", "has 4 of its pods, and is to have 1")
+			f.expectRunning(ctx, "next", 3)
+			f.Expect(f.allPods(ctx, "web")).To(HaveLen(1))
+		},
+	},
+	{
+		name: "a Deployment whose replicas a member retains is charged what it has there",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("4")))
+			f.deployment(ctx, workload{name: "retains", queue: team, pods: 4})
+			f.expectRunning(ctx, "retains", 4)
+			f.changeDeployment(ctx, "retains", func(d *appsv1.Deployment) {
+				metav1.SetMetaDataLabel(&d.ObjectMeta, "resourcetemplate.karmada.io/retain-replicas", "true")
+				d.Spec.Replicas = ptr.To[int32](1)
+			})
+			f.deployment(ctx, workload{name: "next", queue: team, pods: 3})
+			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 3, 7, 4))
+			f.changeDeployment(ctx, "retains", func(d *appsv1.Deployment) { delete(d.Labels, "resourcetemplate.karmada.io/retain-replicas") })
+			f.expectRunning(ctx, "next", 3)
+		},
+	},
+	{
+		name: "a paused Deployment is charged what its pods were made with",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.deployment(ctx, workload{name: "paused", queue: team, pods: 2})
+			f.expectRunning(ctx, "paused", 2)
+			f.changeDeployment(ctx, "paused", func(d *appsv1.Deployment) {
+				d.Spec.Paused = true
+				little := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m")}
+				d.Spec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: little, Limits: little}
+			})
+			f.deployment(ctx, workload{name: "next", queue: team, pods: 1})
+			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
+			f.changeDeployment(ctx, "paused", func(d *appsv1.Deployment) { d.Spec.Paused = false })
+			f.expectRunning(ctx, "next", 1)
+		},
+	},
+}
+
+// endsSlowly makes pods take their grace period to end.
+func endsSlowly(pods *corev1.PodTemplateSpec) {
+	metav1.SetMetaDataAnnotation(&pods.ObjectMeta, "devicequota.io/ignore-sigterm", "true")
+	pods.Spec.TerminationGracePeriodSeconds = ptr.To[int64](20)
+}
