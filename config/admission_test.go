@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"sigs.k8s.io/yaml"
@@ -78,7 +79,7 @@ func TestPoliciesAreBoundOnceAndRefuse(t *testing.T) {
 // CEL policies cannot share variables.
 func TestVariablesThatPoliciesHaveInCommonAreTheSame(t *testing.T) {
 	policies, _ := admission(t)
-	for _, name := range []string{"schedulerNames", "space", "name"} {
+	for _, name := range []string{"schedulerNames", "maxGracePeriod", "space", "name"} {
 		first := ""
 		for _, policy := range policies {
 			for _, variable := range policy.Spec.Variables {
@@ -96,29 +97,37 @@ func TestVariablesThatPoliciesHaveInCommonAreTheSame(t *testing.T) {
 	}
 }
 
-// admission returns the policies of the folder, and their bindings.
+// admission returns the policies of the folder and those for Karmada's API server, and their bindings.
 func admission(t testing.TB) (policies []admissionv1.ValidatingAdmissionPolicy, bindings []admissionv1.ValidatingAdmissionPolicyBinding) {
 	t.Helper()
 	files, err := fs.Glob(config.FS, "admission/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
+	for _, file := range append(files, "dispatcher/admission.yaml") {
 		data, err := config.FS.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, document := range strings.Split(string(data), "\n---\n") {
+			var kind metav1.TypeMeta
 			var policy admissionv1.ValidatingAdmissionPolicy
-			if err := yaml.UnmarshalStrict([]byte(document), &policy); err == nil && policy.Kind == "ValidatingAdmissionPolicy" {
-				policies = append(policies, policy)
-				continue
-			}
 			var binding admissionv1.ValidatingAdmissionPolicyBinding
-			if err := yaml.UnmarshalStrict([]byte(document), &binding); err != nil {
+			err := yaml.Unmarshal([]byte(document), &kind)
+			switch kind.Kind {
+			case "ValidatingAdmissionPolicy":
+				err = yaml.UnmarshalStrict([]byte(document), &policy)
+				policies = append(policies, policy)
+			case "ValidatingAdmissionPolicyBinding":
+				err = yaml.UnmarshalStrict([]byte(document), &binding)
+				bindings = append(bindings, binding)
+			case "ClusterRole", "ClusterRoleBinding":
+			default:
+				t.Errorf("%s has a %q", file, kind.Kind)
+			}
+			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			bindings = append(bindings, binding)
 		}
 	}
 	return policies, bindings
