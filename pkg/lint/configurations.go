@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -67,7 +68,7 @@ func (w *world) checkHierarchy(c *configured) {
 		return
 	}
 	for _, queue := range w.Queues {
-		if parent := queue.Spec.Parent; parent != "" && parent != rootQueue {
+		if parent := queue.Spec.Parent; parent != "" && parent != quota.Root {
 			w.add(HierarchyIgnored, c.Object, c.Field, fmt.Sprintf("Queue <%s> has the parent <%s>, but the plugin %s ignores the parents of queues, so that quotas hold for each queue alone: %s", queue.Name, parent, c.own.Name, c.hierarchyRemedy()))
 			return
 		}

@@ -63,7 +63,7 @@ func (w *world) hardware() map[ledger.Ordinal]ledger.Amount {
 	return there
 }
 
-// fieldOfLimit is where a queue lists a limit of devices or cards.
+// fieldOfLimit is where a queue lists a limit. It is empty for a kind that queues list nowhere.
 func fieldOfLimit(list string, d ledger.Dimension) Path {
 	switch d.Kind {
 	case ledger.Card:
@@ -72,7 +72,9 @@ func fieldOfLimit(list string, d ledger.Dimension) Path {
 		return Path{"spec", "dra", list, d.Name, "count"}
 	case ledger.DeviceCapacity:
 		return Path{"spec", "dra", list, d.Name, "capacity", d.Capacity}
-	default:
+	case ledger.Resource:
 		return Path{"spec", list, d.Name}
+	default:
+		return nil
 	}
 }

@@ -9,10 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/mistakes"
 	"github.com/devicequota/devicequota/pkg/refusals"
@@ -77,7 +77,7 @@ func (w *world) jobOf(work *work) (job *batchv1alpha1.Job, minimum corev1.Resour
 		least := int32(set.Minimum)
 		job.Spec.Tasks = append(job.Spec.Tasks, batchv1alpha1.TaskSpec{Name: set.Name, Replicas: least, MinAvailable: &least, Template: *set.Template})
 		job.Spec.MinAvailable += least
-		for name, quantity := range resourcehelper.PodRequests(&corev1.Pod{Spec: *demand.Defaulted(&set.Template.Spec)}, resourcehelper.PodResourcesOptions{}) {
+		for name, quantity := range requests.OfPod(&corev1.Pod{Spec: *demand.Defaulted(&set.Template.Spec)}) {
 			sum := minimum[name]
 			quantity.Mul(set.Minimum)
 			sum.Add(quantity)

@@ -11,11 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/refusals"
@@ -52,7 +52,7 @@ func (w *world) checkPods(work *work) {
 
 // asksByResource reports whether pods ask for devices of a DeviceClass by the name of a resource.
 func (w *world) asksByResource(spec *corev1.PodSpec) bool {
-	for name, quantity := range resourcehelper.PodRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{}) {
+	for name, quantity := range requests.OfPod(&corev1.Pod{Spec: *spec}) {
 		_, extended := w.catalog.Extended(name)
 		if quantity.Sign() > 0 && (extended || strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix)) {
 			return true

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // reader reads claims and templates for package demand.
@@ -33,3 +34,6 @@ func (r reader) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClai
 
 // ExtendedClaim implements dra.ClaimReader. Templates have no extended claims yet.
 func (r reader) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { return nil }
+
+// LostClaims implements dra.ClaimReader. No pod of the objects runs.
+func (r reader) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }

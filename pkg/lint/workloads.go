@@ -17,6 +17,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
@@ -99,25 +100,21 @@ func (w *world) checkQueueOf(work *work) {
 	case !work.template.ForVolcano:
 		w.add(NotForVolcano, work.ref, Path{"spec"}, fmt.Sprintf("It names queue <%s>, but its pods name scheduler %q, so that no quota holds for them: set spec.schedulerName of the pods to volcano", name, w.schedulerOf(work)))
 		return
-	case queue == nil && (name == rootQueue || name == defaultQueue):
+	case queue == nil && (name == quota.Root || name == defaultQueue):
 		return // Volcano creates these
 	case queue == nil:
 		w.add(refusals.QueueNotFoundReason, work.ref, field, refusals.QueueMissing{Queue: name}.Message())
 		return
 	}
-	if state := string(queue.Object.Status.State); state != "" && state != "Open" {
-		w.add(refusals.UnschedulableReason, work.ref, field, refusals.QueueNotOpen{Queue: name, State: state}.Message())
+	state := cmp.Or(string(queue.Object.Status.State), "Open") // files have no status
+	id, refusal := refusals.TakesPods(w.ledger, w.misplaced, name, state)
+	if refusal == nil {
+		w.checkNeeds(work, id)
 		return
 	}
-	id, placed := w.ledger.Queue(name)
-	switch {
-	case !placed:
-		w.add(refusals.UnschedulableReason, work.ref, field, refusals.QueueMisplaced{Queue: name, Why: w.misplaced[name]}.Message())
-	case !w.ledger.Leaf(id):
-		w.add(refusals.UnschedulableReason, work.ref, field, refusals.QueueHasChildren{Queue: name}.Message())
+	w.add(refusals.UnschedulableReason, work.ref, field, refusal.Message())
+	if _, parent := refusal.(refusals.QueueHasChildren); parent {
 		w.queueNotLeaf(queue.Object)
-	default:
-		w.checkNeeds(work, id)
 	}
 }
 

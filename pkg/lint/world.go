@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -21,9 +20,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
-
-// rootQueue is the queue above all others.
-const rootQueue = "root"
 
 // expressions is how many expressions of selectors are kept in memory.
 const expressions = 1000
@@ -54,7 +50,7 @@ type world struct {
 
 func newWorld(ctx context.Context, objects *Objects) *world {
 	w := &world{
-		Objects: objects, ctx: ctx, hierarchy: true, queues: map[string]*find.Queue{}, misplaced: map[string]string{},
+		Objects: objects, ctx: ctx, hierarchy: true, queues: map[string]*find.Queue{},
 		problems: mistakes.Problems{}, matcher: dra.NewMatcher(cel.NewCache(expressions, cel.Features{})),
 	}
 	w.settings, _ = settings.Read(settings.Name, nil)
@@ -101,22 +97,10 @@ func (w *world) byPlugins() map[corev1.ResourceName]bool {
 // buildTree builds the ledger. It charges nobody.
 func (w *world) buildTree() {
 	var specs []ledger.QueueSpec
-	root := false
 	for _, queue := range w.Queues {
 		specs = append(specs, w.specOf(queue))
-		root = root || queue.Name == rootQueue
 	}
-	if !root {
-		specs = append(specs, w.topSpec(ledger.QueueSpec{Name: rootQueue}))
-	}
-	for _, queue := range ledger.Misplaced(specs) {
-		w.misplaced[queue.Queue] = queue.Reason
-	}
-	if !w.hierarchy {
-		for i := range specs {
-			specs[i].Parent = ""
-		}
-	}
+	specs, w.misplaced = quota.Arrange(specs, w.hierarchy, w.topSpec(ledger.QueueSpec{}))
 	w.ledger, _ = ledger.New(w.counter.Dimensions, w.total(), specs)
 }
 
@@ -136,11 +120,8 @@ func (w *world) specOf(queue *schedulingv1beta1.Queue) ledger.QueueSpec {
 		*[]*ledger.Amounts{&known.Cards.Capability, &known.Cards.Deserved, &known.Cards.Guarantee}[i] = cards
 		known.ListsCards = known.ListsCards || i == 0 && (cards != nil || err != nil)
 	}
-	spec := ledger.QueueSpec{Name: queue.Name}
-	if queue.Name != rootQueue {
-		spec.Parent = cmp.Or(queue.Spec.Parent, rootQueue)
-	}
-	if !w.hierarchy || queue.Name == rootQueue {
+	spec := ledger.QueueSpec{Name: queue.Name, Parent: quota.Parent(queue.Name, queue.Spec.Parent)}
+	if !w.hierarchy || queue.Name == quota.Root {
 		spec = w.topSpec(spec)
 	}
 	spec.ListsCards = spec.ListsCards || known.ListsCards
@@ -172,7 +153,7 @@ func (w *world) total() ledger.Amounts {
 			total[name] = sum
 		}
 	}
-	if root := w.queues[rootQueue]; root != nil && w.hierarchy {
+	if root := w.queues[quota.Root]; root != nil && w.hierarchy {
 		maps.Copy(total, quota.Resources(root.Object.Spec.Capability))
 	}
 	if amounts := w.counter.Resources.List(total, nil); amounts != nil {

@@ -6,7 +6,33 @@ import (
 	"fmt"
 
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
+
+// Refusal says why something waits.
+type Refusal interface {
+	// Reason is the reason of an event, empty if it does not deserve one.
+	Reason() string
+	// Message is the sentence for people.
+	Message() string
+}
+
+// TakesPods returns a queue of the ledger, or why it takes no pods and no jobs. State is its status.state. Misplaced says why queues have no place
+// in the tree.
+func TakesPods(books *ledger.Ledger, misplaced map[string]string, queue, state string) (ledger.QueueID, Refusal) {
+	id, found := books.Queue(queue)
+	switch {
+	case state != string(schedulingv1beta1.QueueStateOpen):
+		return 0, QueueNotOpen{Queue: queue, State: state}
+	case !found:
+		return 0, QueueMisplaced{Queue: queue, Why: misplaced[queue]}
+	case !books.Leaf(id):
+		return 0, QueueHasChildren{Queue: queue}
+	default:
+		return id, nil
+	}
+}
 
 // QueueMissing refuses a job whose queue does not exist.
 type QueueMissing struct{ Queue string }

@@ -4,7 +4,6 @@ package simulation
 
 import (
 	"fmt"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -17,6 +16,7 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/clusterstate"
+	"github.com/devicequota/devicequota/pkg/demand"
 )
 
 const (
@@ -112,21 +112,5 @@ func defaultJob(job *batchv1alpha1.Job) {
 	if job.Spec.SchedulerName == "" {
 		job.Spec.SchedulerName = defaultScheduler
 	}
-	least := int32(0)
-	for i := range job.Spec.Tasks {
-		task := &job.Spec.Tasks[i]
-		if task.Name == "" {
-			task.Name = batchv1alpha1.DefaultTaskSpec + strconv.Itoa(i)
-		}
-		if task.MinAvailable == nil {
-			task.MinAvailable = ptr.To(task.Replicas)
-			if p := task.PartitionPolicy; p != nil {
-				task.MinAvailable = ptr.To(p.MinPartitions * p.PartitionSize)
-			}
-		}
-		least += *task.MinAvailable
-	}
-	if job.Spec.MinAvailable == 0 {
-		job.Spec.MinAvailable = least
-	}
+	demand.SetTaskDefaults(&job.Spec)
 }

@@ -95,7 +95,7 @@ func (k *Karmada) dispatcher(name string, o DispatcherOptions) component {
 	}
 }
 
-// installDispatcher applies the dispatcher's permissions and webhooks. The webhooks come before the dispatcher,
+// installDispatcher applies the dispatcher's permissions, admission policies, and webhooks. The webhooks come before the dispatcher,
 // so that no binding is created without them.
 func (k *Karmada) installDispatcher(ctx context.Context) error {
 	permissions, err := embedded("dispatcher/rbac.yaml")
@@ -103,6 +103,10 @@ func (k *Karmada) installDispatcher(ctx context.Context) error {
 		return err
 	}
 	readsMembers, err := embedded("dispatcher/rbac-members.yaml")
+	if err != nil {
+		return err
+	}
+	policies, err := embedded("dispatcher/admission.yaml")
 	if err != nil {
 		return err
 	}
@@ -115,7 +119,7 @@ func (k *Karmada) installDispatcher(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", m.source, err)
 		}
 	}
-	return k.applier.apply(ctx, slices.Concat(permissions, readsMembers, webhooks))
+	return k.applier.apply(ctx, slices.Concat(permissions, readsMembers, policies, webhooks))
 }
 
 // redirect makes a webhook configuration refer to the webhook on this machine instead of to a Service.

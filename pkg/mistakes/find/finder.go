@@ -17,9 +17,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// rootQueue is the queue above all others.
-const rootQueue = "root"
-
 // Queue is what a mistake in the quotas of a queue is found in, besides the ledger.
 type Queue struct {
 	Name string
@@ -90,7 +87,7 @@ func (f *Finder) findUnknown(found *Found, queue ledger.QueueID) {
 		_, isClass := f.Catalog.Class(d.Name)
 		switch {
 		case f.Catalog == nil && (d.Kind != ledger.Card || f.ServesClaims):
-		case (d.Kind == ledger.DeviceCount || d.Kind == ledger.DeviceCapacity) && !isClass:
+		case d.Kind.OfClass() && !isClass:
 			if !slices.Contains(classes, d.Name) {
 				classes = append(classes, d.Name)
 			}

@@ -5,13 +5,14 @@ package find
 import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // findReclaimFault finds a queue that deserves something, and that the scheduler's configuration keeps from getting it. What a queue
 // is guaranteed is kept free for it, so that it needs no reclaim.
 func (f *Finder) findReclaimFault(found *Found, queue ledger.QueueID) {
 	name := f.Ledger.Name(queue)
-	if name == rootQueue {
+	if name == quota.Root {
 		return
 	}
 	var concerned []mistakes.Deserved
