@@ -50,7 +50,7 @@ func TestACanaryDoesNotRecordUsage(t *testing.T) {
 func TestThePoliciesKnowTheNamesOfCanaries(t *testing.T) {
 	e := newEnvironment(t)
 	all := e.render("devicequota", "--set 'admissionPolicies.schedulerNames={canary,volcano}'")
-	for _, policy := range []string{"devicequota-queues", "devicequota-devices"} {
+	for _, policy := range []string{"devicequota-queues", "devicequota-devices", "devicequota-deletions"} {
 		e.Expect(at(all["ValidatingAdmissionPolicy "+policy], "spec", "variables")).To(
 			ContainElement(object{"name": "schedulerNames", "expression": "['volcano', 'canary']"}), policy)
 	}

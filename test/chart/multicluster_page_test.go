@@ -148,7 +148,7 @@ func TestTheMulticlusterPage(t *testing.T) {
 
 	b.run(blocks[6])
 	for _, context := range []string{"HOST", "KARMADA"} {
-		left := b.run("for kind in clusterroles clusterrolebindings mutatingwebhookconfigurations validatingwebhookconfigurations deployments poddisruptionbudgets " +
+		left := b.run("for kind in clusterroles clusterrolebindings validatingadmissionpolicies validatingadmissionpolicybindings mutatingwebhookconfigurations validatingwebhookconfigurations deployments poddisruptionbudgets " +
 			"services serviceaccounts roles rolebindings leases secrets configmaps; do\n" +
 			"kubectl --context " + context + " -n volcano-system get $kind -o name | { grep vc-dispatcher || true; }\ndone")
 		e.Expect(left).To(BeEmpty(), "what is left in %s", context)

@@ -124,7 +124,7 @@ var _ = Describe("A pod that runs", Serial, func() {
 		team := f.queue(ctx, "team", "root", limit(f.class, 1))
 		grouped(ctx, f, "old", team)
 		f.expectPodRuns(ctx, "old")
-		const denied = "only the scheduler writes the annotations volcano.sh/charged-queue and volcano.sh/charged-cards"
+		const denied = "only the scheduler writes the annotations volcano.sh/charged-queue, volcano.sh/charged-cards, and volcano.sh/charged-claims"
 		for _, value := range []*string{nil, ptr.To("root/other")} {
 			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{"volcano.sh/charged-queue": value}}})
 			Expect(err).NotTo(HaveOccurred())

@@ -32,7 +32,7 @@ var _ = Describe("A claim", func() {
 		Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 	}
 
-	It("that pods of several queues share is charged to one queue at a time, and to their ancestor once", func(ctx context.Context) {
+	It("that pods of several queues share is charged to the queue for which it got its devices, and to their ancestor once", func(ctx context.Context) {
 		parent := f.queue(ctx, "ml", "root", limit(class, 3))
 		left, right := f.queue(ctx, "left", parent, limit(class, 3)), f.queue(ctx, "right", parent, limit(class, 3))
 		f.claim(ctx, "shared", exactly(class, 3))
@@ -47,13 +47,12 @@ var _ = Describe("A claim", func() {
 		expectAllocated(ctx, parent, class+"/count", 3)
 
 		deletePod(ctx, "first")
-		expectAllocated(ctx, left)
-		expectAllocated(ctx, right, class+"/count", 3)
-		deletePod(ctx, "second")
+		deletePod(ctx, "third")
+		waitForCycles(ctx)
 		expectAllocated(ctx, left, class+"/count", 3)
 		expectAllocated(ctx, right)
 		expectAllocated(ctx, parent, class+"/count", 3)
-		deletePod(ctx, "third")
+		deletePod(ctx, "second")
 		expectAllocated(ctx, left)
 		expectAllocated(ctx, parent)
 	})

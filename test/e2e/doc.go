@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e tests the behaviour that users rely on through an API server, with the real scheduler,
+// Package e2e tests the behaviour that users rely on. It asks an API server, with the real scheduler,
 // Volcano's controllers, and kwok in place of kubelets. The suite starts its own control plane; `make test`
 // builds the binaries that it needs.
 //

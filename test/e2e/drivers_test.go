@@ -171,7 +171,7 @@ var _ = Describe("The devices of the example driver", func() {
 		Expect(err).NotTo(HaveOccurred())
 		config := claim.Status.Allocation.Devices.Config
 		Expect(config).To(HaveLen(2))
-		Expect(config[0]).To(And(HaveField("Source", BeEquivalentTo(resourcev1.AllocationConfigSourceClass)), HaveField("Requests", BeEmpty())))
+		Expect(config[0]).To(And(HaveField("Source", BeEquivalentTo(resourcev1.AllocationConfigSourceClass)), HaveField("Requests", []string{"r"})))
 		Expect(string(config[0].Opaque.Parameters.Raw)).To(ContainSubstring("TimeSlicing"))
 		Expect(config[1]).To(And(HaveField("Source", BeEquivalentTo(resourcev1.AllocationConfigSourceClaim)), HaveField("Requests", []string{"r"})))
 		Expect(string(config[1].Opaque.Parameters.Raw)).To(ContainSubstring("SpacePartitioning"))

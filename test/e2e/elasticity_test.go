@@ -24,10 +24,12 @@ var _ = Describe("Elasticity:", Ordered, ContinueOnFailure, func() {
 	})
 
 	Context("by default,", func() {
-		play(nil, slices.Concat(reclaimScenarios, hierarchyScenarios, preemptScenarios, gangScenarios, recreateScenarios, rightsScenarios, dimensionScenarios, extendedScenarios)...)
+		play(nil, slices.Concat(reclaimScenarios, hierarchyScenarios, preemptScenarios, gangScenarios, recreateScenarios, rightsScenarios, dimensionScenarios, extendedScenarios, graceScenarios)...)
 	})
 
 	It("in a soak, no queue waits for what it deserves, and nobody is evicted for nothing", soakElasticity)
+
+	It("spends a disruption budget of one once while its status lags behind", spendBudgetOnce)
 
 	Context("with reclaimGangs, and a scheduler that is killed while victims leave,", func() {
 		BeforeAll(func(ctx context.Context) {

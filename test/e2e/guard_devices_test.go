@@ -14,7 +14,9 @@ import (
 func guardOfDevices() {
 	const (
 		wrongScheduler = "asks for devices or cards, which only Volcano hands out within the quota of its queue: set schedulerName of its pods to volcano"
-		namesNode      = "asks for devices or cards, and names a node"
+		namesNode      = "names a node, so that no scheduler checks the quota of its queue: remove nodeName, or use nodeSelector"
+		critical       = "which protects its pods from those whose queues deserve what they use"
+		graceless      = "would have its pods deleted within"
 		claim          = "resourceClaims: [{name: gpu, resourceClaimName: gpu}], "
 		forVolcanos    = "schedulerName: volcano, "
 		mayNotBind     = "may not bind pod attempt"
@@ -31,6 +33,8 @@ func guardOfDevices() {
 	}
 	forVolcano := func(a attempt) judged { return nobodyBut(wrongScheduler, a) }
 	forScheduler := func(a attempt) judged { return nobodyBut(namesNode, a) }
+	ordinary := func(a attempt) judged { return nobodyBut(critical, a) }
+	withGrace := func(a attempt) judged { return nobodyBut(graceless, a) }
 
 	DescribeTable("lets only Volcano hand them out:", func(ctx context.Context, j judged) { j.check(ctx) },
 		func() (entries []TableEntry) {
@@ -39,7 +43,15 @@ func guardOfDevices() {
 				entries = append(entries,
 					Entry("a "+kind+" with a claim", forVolcano(attempt{create: make(template("", claim))})),
 					Entry("a "+kind+" with a claim that names a node", forScheduler(attempt{create: make(template("", claim+forVolcanos+"nodeName: node"))})),
-					Entry("a "+kind+" with a claim for Volcano", everybody(attempt{create: make(template("", claim+forVolcanos))})))
+					Entry("a "+kind+" with a claim for Volcano", everybody(attempt{create: make(template("", claim+forVolcanos))})),
+					Entry("a "+kind+" without devices that names a node", forScheduler(attempt{create: make(template("", forVolcanos+"nodeName: node"))})),
+					Entry("a "+kind+" for another scheduler that names a node", forScheduler(attempt{create: make(template("", "nodeName: node"))})),
+					Entry("a "+kind+" that is critical for the cluster", ordinary(attempt{create: make(template("", forVolcanos+"priorityClassName: system-cluster-critical"))})),
+					Entry("a "+kind+" that is critical for its node", ordinary(attempt{create: make(template("", "priorityClassName: system-node-critical"))})),
+					Entry("a "+kind+" whose pods are deleted at once", withGrace(attempt{create: make(template("", forVolcanos+"terminationGracePeriodSeconds: 0"))})),
+					Entry("a "+kind+" whose pods may take very long to end", withGrace(attempt{create: make(template("", forVolcanos+"terminationGracePeriodSeconds: 3601"))})),
+					Entry("a "+kind+" whose pods may take long to end", everybody(attempt{create: make(template("", forVolcanos+"terminationGracePeriodSeconds: 3600"))})),
+					Entry("a "+kind+" for another scheduler whose pods are deleted at once", everybody(attempt{create: make(template("", "terminationGracePeriodSeconds: 0"))})))
 			}
 			for _, kind := range slices.Sorted(maps.Keys(volcanoJobs)) {
 				make := volcanoJobs[kind]
@@ -51,6 +63,10 @@ func guardOfDevices() {
 					Entry("a "+kind+" with a claim and another scheduler in the template",
 						forVolcano(attempt{create: make(job("schedulerName: volcano", template("", claim+"schedulerName: default-scheduler")))})),
 					Entry("a "+kind+" with a claim that names a node", forScheduler(attempt{create: make(job("schedulerName: volcano", template("", claim+"nodeName: node")))})),
+					Entry("a "+kind+" without devices that names a node", forScheduler(attempt{create: make(job("schedulerName: volcano", template("", "nodeName: node")))})),
+					Entry("a "+kind+" that is critical for the cluster", ordinary(attempt{create: make(job("schedulerName: volcano\npriorityClassName: system-cluster-critical", template("", "")))})),
+					Entry("a "+kind+" with a task that is critical for its node", ordinary(attempt{create: make(job("schedulerName: volcano", template("", "priorityClassName: system-node-critical")))})),
+					Entry("a "+kind+" whose pods are deleted at once", withGrace(attempt{create: make(job("schedulerName: volcano", template("", "terminationGracePeriodSeconds: 0")))})),
 					Entry("a "+kind+" with a claim for Volcano", everybody(attempt{create: make(job("schedulerName: volcano", template("", claim)))})),
 					Entry("a "+kind+" with a claim for Volcano in the template", everybody(attempt{create: make(job("", template("", claim+forVolcanos)))})))
 			}
@@ -69,7 +85,7 @@ func guardOfDevices() {
 		Entry("a revision that gives the pods of a StatefulSet another scheduler", nobodyBut("write \"$patch\": \"replace\" into data.spec.template",
 			attempt{create: mergedRevision("spec: {schedulerName: default-scheduler}")})),
 		Entry("no cards", everybody(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 0, cpu: 1}}", ""))})),
-		Entry("other resources", everybody(attempt{create: asPod(only("{limits: {example.com/licence: 1, hugepages-2Mi: 2Mi, memory: 1Gi}}", "nodeName: node, "))})),
+		Entry("other resources", everybody(attempt{create: asPod(only("{limits: {example.com/licence: 1, hugepages-2Mi: 2Mi, memory: 1Gi}}", ""))})),
 		Entry("a namespace that is not guarded", everybody(attempt{namespace: "default", create: asPod(template("", claim))})),
 		Entry("a template that comes to ask for devices", forVolcano(attempt{existing: workloads["Deployment"](template("", "")),
 			patch: "spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimName: gpu}]}}}"})),

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -55,7 +56,10 @@ var _ = Describe("The guard", Ordered, ContinueOnFailure, func() {
 	Context("of PodGroups", guardOfPodGroups)
 	Context("of namespaces", guardOfNamespaces)
 	Context("of devices", guardOfDevices)
+	Context("of deletions", guardOfDeletions)
 	Context("of records", guardOfRecords)
+	Context("of claims", guardOfClaims)
+	Context("at the trust boundary", guardOfTrustBoundary)
 	Context("of numbers", guardOfNumbers)
 	Context("of annotations about cards", guardOfCards)
 	Context("", guardInDocs)
@@ -126,8 +130,11 @@ type attempt struct {
 	patch, subresource string
 	// apply is the existing object as it should be, for a server-side apply.
 	apply string
-	// remove deletes the existing object.
+	// remove deletes the existing object, and removeAll all objects of its kind, in this many seconds, if they are given.
 	remove, removeAll bool
+	grace             *int64
+	// evict is an Eviction of the existing pod.
+	evict string
 	// namespace is the guarded one if it is empty.
 	namespace string
 }
@@ -152,7 +159,20 @@ func (a attempt) try(ctx context.Context) error {
 	all := a.client(object, administrator)
 	_, err := all.Create(ctx, object, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
+	patchAll := func(patch string, subresources ...string) {
+		_, err := all.Patch(ctx, object.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	if status, found := object.Object["status"]; found && object.GetKind() == "ResourceClaim" { // its status is a subresource
+		text, err := json.Marshal(map[string]any{"status": status})
+		Expect(err).NotTo(HaveOccurred())
+		patchAll(string(text), "status")
+	}
 	defer func() {
+		if object.GetKind() == "ResourceClaim" {
+			patchAll(`{"status": null}`, "status")
+			patchAll(`{"metadata": {"finalizers": null}}`)
+		}
 		Expect(all.Delete(ctx, object.GetName(), *metav1.NewDeleteOptions(0))).To(Succeed())
 		Eventually(func() error {
 			_, err := all.Get(ctx, object.GetName(), metav1.GetOptions{})
@@ -162,7 +182,12 @@ func (a attempt) try(ctx context.Context) error {
 	client := a.client(object, a.as)
 	switch {
 	case a.remove:
-		return client.Delete(ctx, object.GetName(), metav1.DeleteOptions{DryRun: dry})
+		return client.Delete(ctx, object.GetName(), metav1.DeleteOptions{DryRun: dry, GracePeriodSeconds: a.grace})
+	case a.evict != "":
+		eviction := parseObject(a.evict)
+		eviction.SetName(object.GetName())
+		_, err := client.Create(ctx, eviction, metav1.CreateOptions{DryRun: dry}, "eviction")
+		return err
 	case a.removeAll:
 		// The garbage collector deletes what earlier attempts left, such as the PodGroups of their pods.
 		Eventually(func(g Gomega) {
@@ -170,7 +195,7 @@ func (a attempt) try(ctx context.Context) error {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(left.Items).To(HaveLen(1))
 		}).WithContext(ctx).Should(Succeed())
-		return client.DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dry}, metav1.ListOptions{})
+		return client.DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dry, GracePeriodSeconds: a.grace}, metav1.ListOptions{})
 	case a.apply != "":
 		desired := parseObject(a.apply)
 		desired.SetName(object.GetName())
