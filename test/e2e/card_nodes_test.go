@@ -174,6 +174,8 @@ var _ = Describe("A burst of jobs with cards", func() {
 		expectCards(ctx, org)
 		Expect(watch.mostOn(f.name("h100"))).To(And(BeNumerically("<=", 5), BeNumerically(">", 2)))
 		Expect(watch.mostOn(f.name("a100"))).To(And(BeNumerically("<=", 4), BeNumerically(">", 2)))
-		Expect(strings.Count(schedulerLog(), "Failed to count")).To(BeZero())
+		for line := range strings.Lines(schedulerLog()) { // has what other specs have caused, too
+			Expect(line).NotTo(SatisfyAll(ContainSubstring("Failed to count"), ContainSubstring(f.namespace)))
+		}
 	})
 })
