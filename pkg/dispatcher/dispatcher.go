@@ -51,12 +51,6 @@ func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool)
 	leader.remains.Start(ctx)
 	defer leader.remains.Shutdown()
 	leader.remains.Await() // what Karmada has lost is charged before anything is granted
-	if d.looksAtMembers() {
-		if err := leader.followMembers(ctx, events); err != nil {
-			return err
-		}
-		defer leader.members.Shutdown()
-	}
 	klog.InfoS("The dispatcher leads")
 	pace := time.NewTicker(d.period)
 	defer pace.Stop()

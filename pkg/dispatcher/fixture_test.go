@@ -94,7 +94,7 @@ func (f *fixture) held(name, queue string, cores int64, changes ...func(*framewo
 		State:    binding.State{Hold: &binding.Hold{Reason: binding.Waiting}},
 		Template: &workload.Template{Kind: "Job", Namespace: "ns", Name: name, ResourceVersion: "7"},
 		Spread:   framework.Spread{Copies: 1},
-		Needs:    framework.Needs{Minimum: f.cores(cores), All: f.cores(cores), Largest: f.cores(cores)},
+		Needs:    framework.Needs{Minimum: f.cores(cores), All: f.cores(cores)},
 	}
 	for _, change := range changes {
 		change(w)

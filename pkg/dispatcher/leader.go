@@ -4,17 +4,14 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/members"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
-	"github.com/devicequota/devicequota/pkg/dispatcher/plugins/capacity"
 )
 
 // leader is a dispatcher while it leads.
@@ -23,34 +20,9 @@ type leader struct {
 	// renewed reports whether the lease was renewed within a time.
 	renewed  func(time.Duration) bool
 	reporter *report.Reporter
-	// members is nil if the room in member clusters does not matter.
-	members *members.Members
 	// remains says what members still have of workloads that were told to end or to shrink.
 	remains *members.Remains
 	memory  *memory
-}
-
-// looksAtMembers reports whether the configuration asks for room in a member cluster.
-func (d *Dispatcher) looksAtMembers() bool {
-	arguments, _ := d.config.Plugin(capacity.Name)
-	fits, _ := arguments.Bool(capacity.FitPerCluster, false) // ParseConfig has checked it
-	return fits
-}
-
-// followMembers begins to look at member clusters, and returns when all are known.
-func (d *leader) followMembers(ctx context.Context, events *report.Events) error {
-	d.members = members.New(members.Options{
-		Secrets: d.clients.Kubernetes, Changed: d.cache.Change,
-		Notify: events.Cluster,
-	})
-	synced, err := d.members.Start(ctx, d.cache.Clusters())
-	if err != nil {
-		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced) {
-		return fmt.Errorf("clusters have not been read: %w", ctx.Err())
-	}
-	return nil
 }
 
 // open opens a session, and returns when the next one is due even if nothing changes, zero if none is.
@@ -63,17 +35,7 @@ func (d *leader) open(snapshot *framework.Snapshot) (*framework.Session, time.Ti
 		lost, due = d.remains.Lost()
 		snapshot.Workloads = append(snapshot.Workloads, d.cache.Lost(lost)...)
 	}
-	if d.members == nil {
-		return framework.Open(d.config, snapshot), due
-	}
-	room := d.members.Open(snapshot)
-	snapshot.Fits = room.Fits
-	session := framework.Open(d.config, snapshot)
-	session.AddEventHandler(framework.EventHandler{Allocate: room.Take})
-	if other := room.Due(); due.IsZero() || !other.IsZero() && other.Before(due) {
-		due = other
-	}
-	return session, due
+	return framework.Open(d.config, snapshot), due
 }
 
 // runCycle takes a snapshot, decides, and writes the decisions. It returns when the next cycle is due at the latest.

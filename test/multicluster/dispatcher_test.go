@@ -38,12 +38,12 @@ var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 		play(slices.Concat(fillScenarios, orderScenarios, hierarchyScenarios, deviceScenarios, growthScenarios, settleScenarios, overlapScenarios, othersScenarios, bypassScenarios, mistakeScenarios)...)
 	})
 
-	Context("with reclaim, fitPerCluster, and manageWorkloadsWithoutQueue,", func() {
+	Context("with reclaim and manageWorkloadsWithoutQueue,", func() {
 		BeforeAll(func(ctx context.Context) {
 			settings := "manageWorkloadsWithoutQueue: true\ndefaultQueue: " + commonQueue
-			useConfig(ctx, dispatcherConfig(settings, "reclaim: true, fitPerCluster: true"))
+			useConfig(ctx, dispatcherConfig(settings, "reclaim: true"))
 		})
-		play(slices.Concat(reclaimScenarios, fitScenarios, commonScenarios)...)
+		play(slices.Concat(reclaimScenarios, commonScenarios)...)
 	})
 
 	Context("with a short unschedulableTimeout,", func() {

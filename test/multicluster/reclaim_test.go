@@ -7,10 +7,8 @@ package multicluster
 import (
 	"context"
 
-	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // reclaimScenarios are those of queues that take back what they deserve, with argument reclaim.
@@ -75,43 +73,6 @@ var reclaimScenarios = []scenario{
 			f.volcanoJob(ctx, workload{name: "more", queue: ours, pods: 1})
 			f.expectHeld(ctx, volcanoJobs, "more", "InsufficientCPUQuota", insufficient(f.name("org"), "cpu", 1, 5, 4))
 			f.expectReleasedOnce(ctx, "theirs", "ours")
-		},
-	},
-}
-
-// fitScenarios are those of argument fitPerCluster.
-var fitScenarios = []scenario{
-	{
-		name: "a job that the quota has room for, but no cluster, waits and says so",
-		run: func(ctx context.Context, f *fixture) {
-			// Each member has 16 of these cards, and nobody else uses them.
-			const card = "NVIDIA-L40S"
-			team := f.queue(ctx, "team", "root", withCards(`{"NVIDIA-L40S": 32}`))
-			f.volcanoJob(ctx, workload{name: "twelve", queue: team, pods: 12, requests: cards(1), cards: card, in: east})
-			f.volcanoJob(ctx, workload{name: "twelve-more", queue: team, pods: 12, requests: cards(1), cards: card, in: west})
-			f.expectRunningIn(ctx, east, "twelve", 12)
-			f.expectRunningIn(ctx, west, "twelve-more", 12)
-			f.volcanoJob(ctx, workload{name: "six", queue: team, pods: 6, requests: cards(1), cards: card})
-			f.expectHeld(ctx, volcanoJobs, "six", "NoClusterFits", "cluster east has <4>", "cluster west has <4>", "requested <6>")
-			other := f.queue(ctx, "other", "root", withCards(`{"NVIDIA-L40S": 8}`))
-			f.volcanoJob(ctx, workload{name: "four", queue: other, pods: 4, requests: cards(1), cards: card})
-			f.expectRunning(ctx, "four", 4)
-			f.finish(ctx, "twelve")
-			f.Eventually(func() []string { return f.replay(ctx).order }).WithContext(ctx).Should(ContainElement("six"))
-			// Karmada does not know of card models, and may choose the other member.
-			f.finish(ctx, "twelve-more")
-			f.expectRunning(ctx, "six", 6)
-		},
-	},
-	{
-		name: "a cluster that has reported nothing yet harms nobody",
-		run: func(ctx context.Context, f *fixture) {
-			ghost := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: f.name("ghost")}}
-			ghost.Spec = clusterv1alpha1.ClusterSpec{SyncMode: clusterv1alpha1.Pull} // nobody reports its resources
-			_, err := karmada.ClusterV1alpha1().Clusters().Create(ctx, ghost, metav1.CreateOptions{})
-			f.Expect(err).NotTo(HaveOccurred())
-			f.expectOtherJobRuns(ctx, f.queue(ctx, "team", "root", capable(cores("1"))))
-			f.Expect(karmada.ClusterV1alpha1().Clusters().Delete(ctx, ghost.Name, metav1.DeleteOptions{})).To(Succeed())
 		},
 	},
 }

@@ -30,9 +30,6 @@ type Snapshot struct {
 	NotReady map[string]bool
 	// Left returns what a member cluster still has of a workload, as it was after a time. It is nil if members are not looked at.
 	Left func(w *Workload, cluster string, after time.Time) Left
-	// Fits says why no cluster can hold the largest part of a workload, nil if one can. It answers as if some others had left
-	// their clusters. It is nil itself if clusters are not looked at.
-	Fits func(w *Workload, without ...*Workload) *Refusal
 }
 
 // Left is what a member cluster has of a workload.

@@ -88,11 +88,6 @@ type Spread struct {
 type Needs struct {
 	// Minimum is what it needs to start. All is what it may come to hold. Each dimension occurs once.
 	Minimum, All ledger.Amounts
-	// Largest is what it needs in one place: all of it if a cluster gets it whole, and one replica if replicas are
-	// divided.
-	Largest ledger.Amounts
-	// Choices are the dimensions of alternatives, sorted. A cluster that has one of them may do without the others.
-	Choices []ledger.Ordinal
 	// Unlisted are cards that it asks for and that no queue lists. They are no amounts, because users may write any name.
 	// They are refused where a queue lists the cards that may be used.
 	Unlisted []binding.Amount

@@ -23,7 +23,7 @@ type connection struct {
 	proxy, proxyHeaders string
 }
 
-// The rate limits of the client of a member, which only lists and watches.
+// The rate limits of the client of a member, which only reads.
 const memberQPS, memberBurst = 20, 40
 
 // errPull says that the control plane cannot reach a member: an agent in the member pulls.
@@ -71,7 +71,7 @@ func joined(headers map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// config returns the configuration of a client. It has no timeout, which would end watches.
+// config returns the configuration of a client. It has no timeout: each request has one.
 func (c connection) config() (*rest.Config, error) {
 	config := &rest.Config{
 		Host: c.endpoint, BearerToken: c.token, QPS: memberQPS, Burst: memberBurst,

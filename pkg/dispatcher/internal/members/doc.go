@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package members says whether some member cluster can hold the largest part of a workload in one piece. The sum of
-// clusters, which quotas count by, does not tell that.
+// Package members asks member clusters what still runs there: of workloads that were told to end or to shrink, and of workloads
+// that Karmada has lost.
 //
-// Karmada's Cluster objects come in, with their resource summaries, and what members report themselves: nodes and pods for
-// cards, ResourceSlices, DeviceClasses, and ResourceClaims for devices. Figures of clusters are made from that when something
-// changes. A Session asks them in each cycle, and adds what has been granted and is not in the figures yet.
-//
-// An answer is an estimate to the good side. It knows clusters, not nodes, and Karmada's scheduler chooses the cluster.
+// It connects to a member as Karmada does, with the Secret that the Cluster object names, and reads only the metadata of pods and
+// of workloads, and the few workloads that Karmada has lost. A cycle of the dispatcher never waits for an answer: it takes the last one.
 package members

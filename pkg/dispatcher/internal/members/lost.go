@@ -78,6 +78,14 @@ func (r *Remains) Lost() (all []framework.Lost, next time.Time) {
 	return all, next
 }
 
+// earlier returns the earlier of two times. Zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // surveyAll asks the members that are due. It forgets clusters that are no longer Karmada's.
 func (r *Remains) surveyAll() {
 	clusters, err := r.Clusters.List(labels.Everything())

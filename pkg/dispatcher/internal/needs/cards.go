@@ -48,9 +48,6 @@ func (w *counting) cardsOf(set *workload.PodSet, spec *corev1.PodSpec, requests 
 		if amounts, err = w.plusCards(amounts, among, count); err != nil {
 			return nil, err
 		}
-		if len(among)+len(unlisted) > 1 {
-			w.choose(w.plusCards(nil, among, count))
-		}
 	}
 	return amounts, nil
 }
@@ -158,9 +155,6 @@ func (w *counting) cardRequest(text string) (ledger.Amounts, error) {
 		for _, name := range names {
 			if w.listsCard(name) {
 				amounts, err = w.plusCards(amounts, []string{name}, n.Count)
-				if len(names) > 1 {
-					w.choose(w.plusCards(nil, []string{name}, n.Count))
-				}
 			} else if n.Count > 0 {
 				err = w.refuse(name, n.Count, 1)
 			}

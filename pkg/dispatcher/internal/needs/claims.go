@@ -84,7 +84,6 @@ func (w *counting) most(object string, annotations map[string]string, spec resou
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object, err)
 	}
-	w.choose(w.counter.Claims.Most(dra.Usage{Choices: usage.Choices}))
 	return amounts, nil
 }
 

@@ -5,7 +5,6 @@ package needs
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +30,6 @@ type counting struct {
 	unlisted map[string]ledger.Amount
 	// unnamed are the limited capacities of which devices name no amount.
 	unnamed []ledger.Ordinal
-	choices map[ledger.Ordinal]bool
 	notices []string
 }
 
@@ -51,11 +49,8 @@ func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {
 		return framework.Needs{}, err
 	}
 	copies := max(1, spread.Copies)
-	needs := framework.Needs{Largest: w.all, Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Notice: strings.Join(w.notices, "; ")}
-	if spread.Divided && len(w.pod) > 0 {
-		needs.Largest = w.pod
-	}
-	for _, amounts := range []ledger.Amounts{w.all, w.minimum, w.pod} {
+	needs := framework.Needs{Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Notice: strings.Join(w.notices, "; ")}
+	for _, amounts := range []ledger.Amounts{w.all, w.minimum} {
 		// Another order would be another refusal, and another event.
 		slices.SortFunc(amounts, func(a, b ledger.Entry) int { return cmp.Compare(a.Dimension, b.Dimension) })
 	}
@@ -63,7 +58,6 @@ func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {
 	if needs.All, err = w.all.Times(copies); err != nil {
 		return framework.Needs{}, err
 	}
-	needs.Choices = slices.Sorted(maps.Keys(w.choices))
 	needs.Minimum, err = w.minimum.Times(copies)
 	return needs, err
 }

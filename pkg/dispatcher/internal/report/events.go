@@ -66,12 +66,6 @@ func newEvents(recorder record.EventRecorder) *Events {
 // Shutdown waits until nothing is written any more. The context that the writer was started with must have ended.
 func (e *Events) Shutdown() { e.workers.Wait() }
 
-// Cluster writes an event about a member cluster.
-func (e *Events) Cluster(cluster *clusterv1alpha1.Cluster, eventType, reason, message string) {
-	about := &corev1.ObjectReference{APIVersion: clusterv1alpha1.GroupVersion.String(), Kind: clusterv1alpha1.ResourceKindCluster, Name: cluster.Name, UID: cluster.UID}
-	e.recorder.Event(about, eventType, reason, message)
-}
-
 // tell writes an event some time.
 func (e *Events) tell(n note) {
 	e.mu.Lock()

@@ -20,19 +20,17 @@ const (
 	deviceQuotaRequired = "deviceQuotaRequired"
 	// cardUnlimitedCPUMemory exempts workloads that ask for a card or a device from the limits of cpu and memory.
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
-	// FitPerCluster grants room only to workloads of which some cluster can hold the largest part.
-	FitPerCluster = "fitPerCluster"
 )
 
 type arguments struct {
-	mayReclaim, strictOrder, cardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory, fitPerCluster bool
+	mayReclaim, strictOrder, cardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory bool
 }
 
 // byName has the fields by the names of the arguments.
 func (a *arguments) byName() map[string]*bool {
 	return map[string]*bool{
 		reclaimArgument: &a.mayReclaim, strictOrder: &a.strictOrder, CardQuotaRequired: &a.cardQuotaRequired,
-		deviceQuotaRequired: &a.deviceQuotaRequired, cardUnlimitedCPUMemory: &a.cardUnlimitedCPUMemory, FitPerCluster: &a.fitPerCluster,
+		deviceQuotaRequired: &a.deviceQuotaRequired, cardUnlimitedCPUMemory: &a.cardUnlimitedCPUMemory,
 	}
 }
 
@@ -55,5 +53,5 @@ func parse(given framework.Arguments) (arguments, error) {
 
 func check(given framework.Arguments) error {
 	_, err := parse(given)
-	return errors.Join(err, given.Known(reclaimArgument, strictOrder, CardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory, FitPerCluster))
+	return errors.Join(err, given.Known(reclaimArgument, strictOrder, CardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory))
 }

@@ -25,10 +25,7 @@ func (p *plugin) enqueueable(w *framework.Workload) *framework.Refusal {
 
 // allocatable refuses a workload that does not fit as a whole. Growth is all that it asks for if it has a grant.
 func (p *plugin) allocatable(w *framework.Workload) *framework.Refusal {
-	if refusal := p.refuse(w, w.Needs.All); refusal != nil {
-		return refusal
-	}
-	return p.refuseEverywhere(w)
+	return p.refuse(w, w.Needs.All)
 }
 
 // refuse says why amounts of a workload do not fit, nil if they do.
@@ -104,21 +101,6 @@ func (p *plugin) limited(w *framework.Workload, amounts ledger.Amounts) ledger.A
 
 func (p *plugin) isDevice(e ledger.Entry) bool {
 	return p.books.Dimension(e.Dimension).Kind != ledger.Resource && e.Amount.Sign() > 0
-}
-
-// refuseEverywhere refuses a workload that no cluster can hold. Clusters that hold what was granted before are not
-// asked for more. It answers as if some others had left their clusters.
-func (p *plugin) refuseEverywhere(w *framework.Workload, without ...*framework.Workload) *framework.Refusal {
-	if !p.fitPerCluster || p.session.Fits == nil || p.books.charges[w] != nil {
-		return nil
-	}
-	refusal := p.session.Fits(w, without...)
-	if refusal == nil || p.strictOrder {
-		return refusal
-	}
-	passable := *refusal
-	passable.Passable = true
-	return &passable
 }
 
 // refusalKey is what decides about the words of a refusal.

@@ -36,7 +36,6 @@ type scene struct {
 	classes   []*resourceapi.DeviceClass
 	workloads []*framework.Workload
 	arguments string
-	fits      func(*framework.Workload, ...*framework.Workload) *framework.Refusal
 	counter   *needs.Counter
 	counted   map[*workload.Template]*needs.Counted
 }
@@ -70,7 +69,7 @@ func (s *scene) snapshot(t testing.TB) *framework.Snapshot {
 	limits := s.counter.Begin(needs.Inputs{Queues: s.queues, Classes: s.classes})
 	snapshot := &framework.Snapshot{
 		Now: time.Unix(1000, 0), Queues: map[string]*schedulingv1beta1.Queue{}, Limits: limits, Workloads: s.workloads,
-		PriorityClasses: map[string]*schedulingv1.PriorityClass{"high": {Value: 10}}, Dimensions: s.counter.Dimensions(), Fits: s.fits,
+		PriorityClasses: map[string]*schedulingv1.PriorityClass{"high": {Value: 10}}, Dimensions: s.counter.Dimensions(),
 	}
 	for _, q := range s.queues {
 		snapshot.Queues[q.Name] = q

@@ -84,9 +84,6 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil {
 		return nil
 	}
-	if refusal := r.refuseEverywhere(w); refusal != nil && refusal.Never {
-		return nil
-	}
 	a := &asker{reclaim: r, workload: w, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}
 	q := question{a.asked, r.books.changes + len(r.promised)}
 	if r.effort[w.Queue] >= effortOfQueue || r.spent >= effortOfAll || r.isHopeless(w.Queue, q) {
@@ -94,9 +91,7 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	}
 	a.findShort()
 	if len(a.short) == 0 {
-		if a.hasPlace(nil) {
-			r.promise(a)
-		}
+		r.promise(a)
 		return nil
 	}
 	chosen := a.choose()
@@ -191,12 +186,7 @@ func (a *asker) choose() []*framework.Workload {
 // enough reports whether the asker fits when some workloads are gone.
 func (a *asker) enough(set []*framework.Workload) bool {
 	refused, err := a.without(set).FitsInqueue(a.queue, a.asked)
-	return refused == nil && err == nil && a.hasPlace(set)
-}
-
-// hasPlace reports whether some cluster holds the asker when some workloads, and all that are leaving, are gone.
-func (a *asker) hasPlace(set []*framework.Workload) bool {
-	return a.refuseEverywhere(a.workload, slices.Concat(a.leaving, set)...) == nil
+	return refused == nil && err == nil
 }
 
 // allowed reports whether the asker has a right to take each of some workloads.

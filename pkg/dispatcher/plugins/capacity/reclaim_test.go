@@ -40,9 +40,6 @@ func TestWhoMustGo(t *testing.T) {
 		"what leaves counts":                     {[]thing{ml, a, b, job("x", "b", 2, returns), job("y", "b", 3, granted), job("z", "b", 5, granted), job("w", "a", 5)}, "y"},
 		"what is deleted leaves":                 {[]thing{ml, a, b, job("x", "b", 5, deleting), job("y", "b", 5, granted), job("w", "a", 5)}, ""},
 		"never in vain":                          {[]thing{queue("ml", "cpu=10"), queue("a", "parent=ml", "deserved:cpu=5", "memory=1"), b, job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5, memory)}, ""},
-		"nor for what no cluster holds":          {[]thing{ml, a, b, with("reclaim: true, fitPerCluster: true"), noClusterFits, job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5)}, ""},
-		"for a cluster that others fill":         {[]thing{ml, a, b, with("reclaim: true, fitPerCluster: true"), fitsInPlaceOf("x"), job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5)}, "x"},
-		"what leaves the cluster is enough":      {[]thing{ml, a, b, with("reclaim: true, fitPerCluster: true"), fitsInPlaceOf("x"), job("x", "b", 5, returns), job("y", "b", 5, granted), job("w", "a", 5)}, ""},
 		"nor for a closed queue":                 {[]thing{ml, queue("a", "parent=ml", "deserved:cpu=5", "closed"), b, job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5)}, ""},
 		"for growth":                             {[]thing{ml, a, b, job("x", "b", 4, granted), job("y", "b", 5, granted), job("w", "a", 4, grows(1))}, "x"},
 		"across branches":                        {[]thing{ml, queue("l", "parent=ml", "deserved:cpu=5"), queue("a", "parent=l"), queue("r", "parent=ml", "deserved:cpu=5"), queue("b", "parent=r"), job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5)}, "y"},
@@ -61,18 +58,6 @@ func TestWhoMustGo(t *testing.T) {
 }
 
 func deleting(w *framework.Workload) { granted(w); w.State.Deleting = true }
-
-// fitsInPlaceOf is that clusters are full, and that what waits fits into that of a workload.
-func fitsInPlaceOf(name string) thing {
-	return func(s *scene) {
-		s.fits = func(_ *framework.Workload, without ...*framework.Workload) *framework.Refusal {
-			if slices.ContainsFunc(without, func(w *framework.Workload) bool { return w.Binding.Name == name }) {
-				return nil
-			}
-			return &framework.Refusal{Reason: "NoClusterFits", Message: "full"}
-		}
-	}
-}
 
 func memory(w *framework.Workload) {
 	requests := w.Template.Pods[0].Template.Spec.Containers[0].Resources.Requests

@@ -62,11 +62,6 @@ func TestWhoIsGrantedRoom(t *testing.T) {
 		"cpus of cards are limited": {[]thing{q, h20, job("w", "q", 5, gpus("NVIDIA-H20"))}, "InsufficientCPUQuota Queue <q> has insufficient <cpu> quota: requested <5>, total would be <5>, but capability is <4>" + never, framework.Scope{}},
 		"cpus of cards are free":    {[]thing{q, h20, with("cardUnlimitedCpuMemory: true"), job("w", "q", 5, gpus("NVIDIA-H20"))}, "", framework.Scope{}},
 		"cpus of others are not":    {[]thing{q, with("cardUnlimitedCpuMemory: true"), job("w", "q", 5)}, "InsufficientCPUQuota", framework.Scope{}},
-
-		"no cluster can hold it":   {[]thing{q, with("fitPerCluster: true"), noClusterFits, job("w", "q", 1)}, "NoClusterFits small", framework.Scope{}},
-		"the quota is asked first": {[]thing{q, with("fitPerCluster: true"), noClusterFits, job("w", "q", 5)}, "InsufficientCPUQuota", framework.Scope{}},
-		"clusters are not asked":   {[]thing{q, noClusterFits, job("w", "q", 1)}, "", framework.Scope{}},
-		"nor about growth":         {[]thing{q, with("fitPerCluster: true"), noClusterFits, job("w", "q", 2, grows(1))}, "", framework.Scope{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(c.things...)
@@ -98,12 +93,6 @@ func TestWhoIsGrantedRoom(t *testing.T) {
 
 func cpuOf(queue string) framework.Scope {
 	return framework.Scope{Queue: queue, Dimension: ledger.Dimension{Name: "cpu"}}
-}
-
-func noClusterFits(s *scene) {
-	s.fits = func(*framework.Workload, ...*framework.Workload) *framework.Refusal {
-		return &framework.Refusal{Reason: "NoClusterFits", Message: "small"}
-	}
 }
 
 func TestOnlyTheMinimumMustFitToEnqueue(t *testing.T) {
@@ -150,7 +139,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		want  string
 	}{
 		"none":                {nil, ""},
-		"all":                 {framework.Arguments{"reclaim": true, "strictOrder": false, "cardQuotaRequired": true, "deviceQuotaRequired": true, "cardUnlimitedCpuMemory": true, "fitPerCluster": true}, ""},
+		"all":                 {framework.Arguments{"reclaim": true, "strictOrder": false, "cardQuotaRequired": true, "deviceQuotaRequired": true, "cardUnlimitedCpuMemory": true}, ""},
 		"an unknown one":      {framework.Arguments{"reclame": true}, "there is no argument reclame"},
 		"one of a wrong type": {framework.Arguments{"reclaim": "yes"}, "argument reclaim is yes: it must be true or false"},
 	} {
