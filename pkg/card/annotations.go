@@ -29,6 +29,9 @@ const (
 	maxNames = 8 << 10
 	// maxNumbers is how many entries a quota or a request may have.
 	maxNumbers = 4096
+	// maxRequests is how many entries a request may have. The cards of a job are divided among its entries in every cycle in which
+	// the job waits.
+	maxRequests = 64
 )
 
 // alternativeSeparator separates the names of cards that are alternatives.
@@ -68,6 +71,33 @@ type Number struct {
 	Card string
 	// Count is a number of cards, zero or more.
 	Count int64
+}
+
+// Request is an entry of a RequestAnnotation: a number of cards, each of them any of several.
+type Request struct {
+	Number
+	// Among are the names of the cards, the preferred one first.
+	Among []string
+}
+
+// Requests parses a RequestAnnotation. The error names the annotation, and says where it is wrong.
+func Requests(text string) ([]Request, error) {
+	numbers, err := Numbers(text)
+	if err != nil {
+		return nil, fmt.Errorf("its annotation %s is wrong %w", RequestAnnotation, err)
+	}
+	if len(numbers) > maxRequests {
+		return nil, fmt.Errorf("its annotation %s has %d entries, but at most %d are allowed: ask for fewer kinds of cards in one job", RequestAnnotation, len(numbers), maxRequests)
+	}
+	requests := make([]Request, len(numbers))
+	for i, n := range numbers {
+		names, err := Names(n.Card)
+		if err != nil {
+			return nil, fmt.Errorf("its annotation %s is wrong in %q: %w", RequestAnnotation, n.Card, err)
+		}
+		requests[i] = Request{n, names}
+	}
+	return requests, nil
 }
 
 // Numbers parses a JSON object of card names and whole numbers from zero to the largest int64. It returns

@@ -83,10 +83,6 @@ func (l *Least) Without(charged ledger.Amounts) Least {
 	return rest
 }
 
-// maxRequests bounds how many entries a card request may have. The cards of a job are divided among its entries in every
-// cycle in which the job waits.
-const maxRequests = 64
-
 // OfCardRequest returns the cards that a job without pods needs, by the annotation volcano.sh/card.request of
 // its PodGroup. Without the annotation the result is empty. The error says where the annotation is wrong.
 func OfCardRequest(annotations map[string]string, fleet *card.Fleet, dimensions *ledger.Dimensions) (Least, error) {
@@ -94,37 +90,30 @@ func OfCardRequest(annotations map[string]string, fleet *card.Fleet, dimensions 
 	if !carries {
 		return Least{}, nil
 	}
-	numbers, err := card.Numbers(text)
+	requests, err := card.Requests(text)
 	if err != nil {
-		return Least{}, fmt.Errorf("its annotation %s is wrong %w", card.RequestAnnotation, err)
-	}
-	if len(numbers) > maxRequests {
-		return Least{}, fmt.Errorf("its annotation %s has %d entries, but at most %d are allowed: ask for fewer kinds of cards in one job", card.RequestAnnotation, len(numbers), maxRequests)
+		return Least{}, err
 	}
 	var least Least
-	for _, n := range numbers {
-		if err := least.addNumber(n, fleet, dimensions); err != nil {
-			return Least{}, fmt.Errorf("its annotation %s is wrong in %q: %w", card.RequestAnnotation, n.Card, err)
+	for i := range requests {
+		if err := least.addRequest(&requests[i], fleet, dimensions); err != nil {
+			return Least{}, fmt.Errorf("its annotation %s is wrong in %q: %w", card.RequestAnnotation, requests[i].Card, err)
 		}
 	}
 	return least, nil
 }
 
-func (l *Least) addNumber(n card.Number, fleet *card.Fleet, dimensions *ledger.Dimensions) error {
-	names, err := card.Names(n.Card)
-	if err == nil {
-		_, err = resourceOf(names, fleet)
-	}
-	if err != nil || n.Count == 0 {
+func (l *Least) addRequest(r *card.Request, fleet *card.Fleet, dimensions *ledger.Dimensions) error {
+	if _, err := resourceOf(r.Among, fleet); err != nil || r.Count == 0 {
 		return err
 	}
 	var among []Card
-	for _, name := range names {
+	for _, name := range r.Among {
 		d := ledger.Dimension{Kind: ledger.Card, Name: name}
 		// Other names would stay in memory for ever.
 		if _, listed := dimensions.Known(d); listed || fleet.Known(name) {
 			among = append(among, Card{name, dimensions.Ordinal(d)})
 		}
 	}
-	return l.add(among, n.Count, 1)
+	return l.add(among, r.Count, 1)
 }

@@ -2,6 +2,8 @@
 
 package ledger
 
+import "slices"
+
 // Target returns how much of one dimension a queue may take back from others, and may keep when others take back:
 // what it deserves, at least its guarantee. If the queue deserves nothing there, but one of its siblings does, the target
 // is zero. It is not set if neither the queue nor a sibling deserves anything: then nobody at that level takes anything
@@ -84,6 +86,37 @@ func (l *Ledger) KeepsGuarantees(q, other QueueID, freed Amounts) bool {
 			return true
 		}
 	}
+}
+
+// MayEvict reports whether queue q may evict a victim that frees some amounts, for what q is short of. The victim is charged to other
+// queues. Ask a view in which all victims are released. Of something that is short and that the victim frees, q has a right to as
+// much as it asks for, and the queues of the victim keep what they deserve and are guaranteed. That holds for all cards and devices among
+// it that a queue deserves: otherwise, these queues would take them back at once, and two queues would evict each other's pods for ever.
+// Only cpu and the like go along with devices and cards to which q has a right.
+func (l *Ledger) MayEvict(q QueueID, frees, short Amounts, from ...QueueID) bool {
+	helps, devices, keep := false, false, true
+	for _, e := range short {
+		if frees.Of(e.Dimension).Sign() <= 0 {
+			continue
+		}
+		keeps := !slices.ContainsFunc(from, func(v QueueID) bool { return !l.KeepsTarget(v, q, e.Dimension) })
+		keep = keep && keeps
+		switch {
+		case keeps && !slices.ContainsFunc(from, func(v QueueID) bool { return !l.MayTakeBack(q, v, e.Dimension, e.Amount) }):
+			helps, devices = true, devices || l.Dimension(e.Dimension).Kind != Resource
+		case l.IsDeserved(q, e.Dimension, from...):
+			return false
+		}
+	}
+	return helps && (devices || keep) && !slices.ContainsFunc(from, func(v QueueID) bool { return !l.KeepsGuarantees(v, q, frees) })
+}
+
+// IsDeserved reports whether it is settled who deserves how many of some cards or devices, as seen from queue q and any of some others.
+func (l *Ledger) IsDeserved(q QueueID, o Ordinal, others ...QueueID) bool {
+	return l.Dimension(o).Kind != Resource && slices.ContainsFunc(others, func(other QueueID) bool {
+		top, _ := l.Branches(q, other)
+		return l.Target(top, o).Set
+	})
 }
 
 // Excess returns by how much a queue has more than its target, as a fraction of the target, or of what the queue has if

@@ -98,3 +98,50 @@ func TestTakingBack(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoMayBeEvicted: two queues share cpu and a card. The victim frees 4 of what is short of each that it has.
+func TestWhoMayBeEvicted(t *testing.T) {
+	cpu, card := Dimension{Kind: Resource, Name: "cpu"}, Dimension{Kind: Card, Name: "A100"}
+	for _, c := range []struct {
+		name string
+		// a and b are what the two deserve, has is what b has without the victim, guarantee is what b is guaranteed of the card.
+		a, b, has map[Dimension]int64
+		guarantee int64
+		may       bool
+	}{
+		{name: "a card that the queue deserves", a: map[Dimension]int64{card: 4}, has: map[Dimension]int64{card: 2}, may: true},
+		{name: "not a card that nobody deserves", has: map[Dimension]int64{card: 2}},
+		{name: "not what the other one deserves", a: map[Dimension]int64{card: 4}, b: map[Dimension]int64{card: 3}, has: map[Dimension]int64{card: 2}},
+		{name: "not what the other one is guaranteed", a: map[Dimension]int64{card: 4}, has: map[Dimension]int64{card: 2}, guarantee: 3},
+		{name: "cpu goes along with a card", a: map[Dimension]int64{card: 4, cpu: 1}, has: map[Dimension]int64{card: 2, cpu: 2}, may: true},
+		{name: "a card does not go along with cpu", a: map[Dimension]int64{card: 1, cpu: 4}, has: map[Dimension]int64{card: 2, cpu: 2}},
+		{name: "a card that nobody deserves does", a: map[Dimension]int64{cpu: 4}, has: map[Dimension]int64{card: 2, cpu: 2}, may: true},
+		{name: "cpu alone, if the other one keeps what it deserves", a: map[Dimension]int64{cpu: 4}, b: map[Dimension]int64{cpu: 3}, has: map[Dimension]int64{cpu: 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dimensions := &Dimensions{}
+			amounts := func(units map[Dimension]int64) (as Amounts) {
+				for _, d := range []Dimension{cpu, card} {
+					if n, listed := units[d]; listed {
+						as = append(as, Entry{Dimension: dimensions.Ordinal(d), Amount: Units(n)})
+					}
+				}
+				return as
+			}
+			frees := map[Dimension]int64{}
+			for d := range c.has {
+				frees[d] = 4
+			}
+			books, _ := New(dimensions, nil, []QueueSpec{
+				{Name: "root"}, {Name: "a", Parent: "root", Deserved: amounts(c.a)},
+				{Name: "b", Parent: "root", Deserved: amounts(c.b), Guarantee: amounts(map[Dimension]int64{card: c.guarantee})},
+			})
+			if err := books.Charge(books.ids["b"], "others", Demand{NewPart(amounts(c.has))}); err != nil {
+				t.Fatal(err)
+			}
+			if may := books.MayEvict(books.ids["a"], amounts(frees), amounts(frees), books.ids["b"]); may != c.may {
+				t.Errorf("may evict: %t", may)
+			}
+		})
+	}
+}

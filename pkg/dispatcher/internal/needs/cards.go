@@ -131,37 +131,24 @@ func (w *counting) requested(requests corev1.ResourceList, is func(corev1.Resour
 	return names
 }
 
-// maxCardRequests bounds how many entries a card request may have, as the scheduler does.
-const maxCardRequests = 64
-
 // cardRequest returns the cards of annotation volcano.sh/card.request of a PodGroup.
 func (w *counting) cardRequest(text string) (ledger.Amounts, error) {
 	if text == "" {
 		return nil, nil
 	}
-	numbers, err := card.Numbers(text)
-	if err != nil {
-		return nil, fmt.Errorf("its annotation %s is wrong %w", card.RequestAnnotation, err)
-	}
-	if len(numbers) > maxCardRequests {
-		return nil, fmt.Errorf("its annotation %s has %d entries, but at most %d are allowed: ask for fewer kinds of cards in one job", card.RequestAnnotation, len(numbers), maxCardRequests)
-	}
+	requests, err := card.Requests(text)
 	var amounts ledger.Amounts
-	for _, n := range numbers {
-		names, err := card.Names(n.Card)
-		if err != nil {
-			return nil, fmt.Errorf("its annotation %s is wrong in %q: %w", card.RequestAnnotation, n.Card, err)
-		}
-		for _, name := range names {
+	for _, r := range requests {
+		for _, name := range r.Among {
 			if w.listsCard(name) {
-				amounts, err = w.plusCards(amounts, []string{name}, n.Count)
-			} else if n.Count > 0 {
-				err = w.refuse(name, n.Count, 1)
+				amounts, err = w.plusCards(amounts, []string{name}, r.Count)
+			} else if r.Count > 0 {
+				err = w.refuse(name, r.Count, 1)
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
 	}
-	return amounts, nil
+	return amounts, err
 }

@@ -192,5 +192,8 @@ func (a *asker) enough(set []*framework.Workload) bool {
 // allowed reports whether the asker has a right to take each of some workloads.
 func (a *asker) allowed(set []*framework.Workload) bool {
 	view := a.without(set)
-	return !slices.ContainsFunc(set, func(w *framework.Workload) bool { return !a.justified(view, a.books.charges[w]) })
+	return !slices.ContainsFunc(set, func(w *framework.Workload) bool {
+		c := a.books.charges[w]
+		return !view.MayEvict(a.queue, c.amounts, a.short, c.queue)
+	})
 }

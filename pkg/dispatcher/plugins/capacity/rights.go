@@ -65,35 +65,3 @@ func (a *asker) cost(books *ledger.Ledger, w *framework.Workload, c *charge) vic
 	}
 	return u
 }
-
-// justified reports whether the asker may take a workload, given the books without all victims: of something that is
-// short, and that the workload frees, the asker has a right to as much as it asks for, and the queue of the workload keeps
-// what it deserves. That must hold for all cards and devices among it that anybody deserves, as in the scheduler. Only
-// cpu and the like go along with devices and cards to which the asker has a right.
-func (a *asker) justified(books *ledger.Ledger, c *charge) bool {
-	helps, devices := false, false
-	for _, e := range a.short {
-		if c.amounts.Of(e.Dimension).Sign() <= 0 {
-			continue
-		}
-		right := books.MayTakeBack(a.queue, c.queue, e.Dimension, e.Amount) && books.KeepsTarget(c.queue, a.queue, e.Dimension)
-		switch isDevice := a.isDevice(e); {
-		case right:
-			helps, devices = true, devices || isDevice
-		case isDevice && a.isDeserved(books, c, e):
-			return false
-		}
-	}
-	if !helps || !books.KeepsGuarantees(c.queue, a.queue, c.amounts) {
-		return false
-	}
-	return devices || !slices.ContainsFunc(a.short, func(e ledger.Entry) bool {
-		return c.amounts.Of(e.Dimension).Sign() > 0 && !books.KeepsTarget(c.queue, a.queue, e.Dimension)
-	})
-}
-
-// isDeserved reports whether it is settled who deserves how many of some cards or devices.
-func (a *asker) isDeserved(books *ledger.Ledger, c *charge, e ledger.Entry) bool {
-	top, _ := books.Branches(a.queue, c.queue)
-	return books.Target(top, e.Dimension).Set
-}

@@ -190,7 +190,7 @@ func (q *question) mayTake(books *ledger.Ledger, set []int, picked ledger.Amount
 		}
 		for _, i := range set {
 			u := &q.all[i]
-			takes := u.freesSome(e) && q.isDeserved(books, u, e)
+			takes := u.freesSome(e) && books.IsDeserved(q.queue, e.Dimension, u.queues...)
 			if takes && slices.ContainsFunc(u.queues, func(from ledger.QueueID) bool { return !books.MayTakeBack(q.queue, from, e.Dimension, amount) }) {
 				return false
 			}
