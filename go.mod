@@ -169,3 +169,5 @@ replace (
 	k8s.io/sample-controller => k8s.io/sample-controller v0.34.1
 	volcano.sh/apis => volcano.sh/apis v1.14.0
 )
+
+tool github.com/onsi/ginkgo/v2/ginkgo

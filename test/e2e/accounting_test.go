@@ -32,7 +32,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-var _ = Describe("The record of usage", Serial, func() {
+var _ = Describe("The record of usage", func() {
 	It("has exactly the seconds for which pods held devices, whatever happens to the scheduler", func(ctx context.Context) {
 		Expect(controlPlane.UseScheduler(ctx, false, accountingConfig())).To(Succeed())
 		DeferCleanup(func(ctx context.Context) error { return controlPlane.UseScheduler(ctx, false, "") })

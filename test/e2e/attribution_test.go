@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-var _ = Describe("A pod that runs", Serial, func() {
+var _ = Describe("A pod that runs", func() {
 	// grouped creates a PodGroup in a queue, and a pod of it with a claim of the fixture's class. Only the PodGroup
 	// says which queue it is.
 	grouped := func(ctx context.Context, f *fixture, name, queue string) {

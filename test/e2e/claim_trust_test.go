@@ -15,7 +15,7 @@ import (
 )
 
 // What users with rights on pods and claims of their namespace try. No admission policy refuses it: the specs act as administrators.
-var _ = Describe("The charge of a claim", Serial, func() {
+var _ = Describe("The charge of a claim", func() {
 	var (
 		f           *fixture
 		class, team string

@@ -23,8 +23,8 @@ var (
 	stockCRD   = filepath.Join("..", "..", "bin", "crds", "scheduling.volcano.sh_queues.yaml")
 )
 
-// The cluster is the suite's own: no other case must run while queues have no spec.dra.
-var _ = Describe("A Queue CRD without dra", Serial, Ordered, func() {
+// It has a cluster of its own: no other case must run while queues have no spec.dra.
+var _ = Describe("A Queue CRD without dra", Ordered, func() {
 	BeforeAll(func() {
 		ownCluster(cluster.Options{Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
 	})
