@@ -3,15 +3,12 @@
 package dra
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 )
 
@@ -20,21 +17,8 @@ import (
 // so that several goroutines may use them. Nil offers nothing.
 type Offers struct {
 	// names are the extended resources that classes offer, sorted. Counts are in this order.
-	names []corev1.ResourceName
-	// onNode has the devices of single nodes, selected those that selectors bring to nodes, by the text of the selector, and
-	// everywhere those of all nodes.
-	onNode     map[string]counts
-	selected   map[string]*selectedOffers
-	everywhere counts
-}
-
-// counts has a number for each name of the offers. Nil has zeros.
-type counts []int64
-
-// selectedOffers are the devices that the nodes that match a selector can reach.
-type selectedOffers struct {
-	selector *nodeaffinity.NodeSelector
-	counts   counts
+	names   []corev1.ResourceName
+	devices reach
 }
 
 // NewOffers returns what the classes and devices of a catalog offer. It is nil if no class offers an extended resource. The implicit
@@ -48,10 +32,11 @@ func NewOffers(catalog *Catalog, matcher *Matcher, wanted []string) *Offers {
 	unique := slices.Clone(classes)
 	slices.Sort(unique)
 	matcher.Use(catalog, slices.Compact(unique))
-	o := &Offers{names: names, onNode: map[string]counts{}, selected: map[string]*selectedOffers{}}
-	counting := offerCount{offers: o, matcher: matcher, places: matcher.placesOf(classes)}
+	o, places := &Offers{names: names, devices: newReach(len(names))}, matcher.placesOf(classes)
 	for slice := range catalog.current() {
-		counting.add(&slice.Spec)
+		for i := range slice.Spec.Devices {
+			o.add(&slice.Spec, &slice.Spec.Devices[i], matcher, places)
+		}
 	}
 	return o
 }
@@ -137,7 +122,7 @@ func (o *Offers) on(node *corev1.Node, inUse func(corev1.ResourceName) int64) ma
 		return nil
 	}
 	var on map[corev1.ResourceName]int64
-	for i, count := range o.countsOn(node) {
+	for i, count := range o.devices.on(node) {
 		name := o.names[i]
 		if inUse != nil {
 			count = max(count, inUse(name))
@@ -151,25 +136,6 @@ func (o *Offers) on(node *corev1.Node, inUse func(corev1.ResourceName) int64) ma
 		on[name] = count
 	}
 	return on
-}
-
-// countsOn adds up the devices that a node can reach.
-func (o *Offers) countsOn(node *corev1.Node) counts {
-	sum := make(counts, len(o.names))
-	sum.add(o.onNode[node.Name])
-	sum.add(o.everywhere)
-	for _, s := range o.selected {
-		if s.selector.Match(node) {
-			sum.add(s.counts)
-		}
-	}
-	return sum
-}
-
-func (c counts) add(other counts) {
-	for i, n := range other {
-		c[i] += n
-	}
 }
 
 // Offered reports whether a class offers an extended resource to nodes.
@@ -186,9 +152,7 @@ func (o *Offers) Equal(other *Offers) bool {
 	if o == nil || other == nil {
 		return o == other
 	}
-	sameCounts := func(a, b counts) bool { return slices.Equal(a, b) }
-	return slices.Equal(o.names, other.names) && slices.Equal(o.everywhere, other.everywhere) && maps.EqualFunc(o.onNode, other.onNode, sameCounts) &&
-		maps.EqualFunc(o.selected, other.selected, func(a, b *selectedOffers) bool { return slices.Equal(a.counts, b.counts) })
+	return slices.Equal(o.names, other.names) && o.devices.equal(other.devices)
 }
 
 // pluginServes reports whether a device plugin serves an extended resource on a node, rather than DRA. Kubelets older than 1.35 reject pods
@@ -214,72 +178,21 @@ func ignoredBy(node *corev1.Node, name corev1.ResourceName) bool {
 	return err == nil && kubelet.LessThan(servesUnusedSince)
 }
 
-// offerCount counts devices for offers.
-type offerCount struct {
-	offers  *Offers
-	matcher *Matcher
-	// places has the place of the class of each name in the matcher.
-	places []int
-}
-
-// add counts the devices of a slice.
-func (c *offerCount) add(spec *resourceapi.ResourceSliceSpec) {
-	perDevice := ptr.Deref(spec.PerDeviceNodeSelection, false)
-	for i := range spec.Devices {
-		device := &spec.Devices[i]
-		matching := c.matcher.matchesOf(DeviceID{spec.Driver, spec.Pool.Name, device.Name}, device)
-		requests := int64(0)
-		var to counts
-		for name, place := range c.places {
-			if !matching.has(place) {
-				continue
-			}
-			if to == nil {
-				if requests = requestsOf(device); perDevice {
-					to = c.reach(device.NodeName, device.NodeSelector, device.AllNodes)
-				} else {
-					to = c.reach(spec.NodeName, spec.NodeSelector, spec.AllNodes)
-				}
-			}
-			if to == nil {
-				break
-			}
-			to[name] += requests
+// add counts a device for the extended resources whose classes it matches. These classes have places in the matcher.
+func (o *Offers) add(spec *resourceapi.ResourceSliceSpec, device *resourceapi.Device, matcher *Matcher, places []int) {
+	matching := matcher.matchesOf(DeviceID{spec.Driver, spec.Pool.Name, device.Name}, device)
+	requests := int64(0)
+	var to counts
+	for name, place := range places {
+		if !matching.has(place) {
+			continue
 		}
-	}
-}
-
-// reach returns the counts of those that can reach a device: one node, those that a selector matches, or all. It is nil if nobody can.
-func (c *offerCount) reach(name *string, selected *corev1.NodeSelector, all *bool) counts {
-	o := c.offers
-	switch {
-	case ptr.Deref(name, "") != "":
-		if o.onNode[*name] == nil {
-			o.onNode[*name] = make(counts, len(o.names))
+		if to == nil {
+			if to = o.devices.of(spec, device); to == nil {
+				return
+			}
+			requests = requestsOf(device)
 		}
-		return o.onNode[*name]
-	case ptr.Deref(all, false):
-		if o.everywhere == nil {
-			o.everywhere = make(counts, len(o.names))
-		}
-		return o.everywhere
-	case selected != nil:
-		return c.selectedBy(selected)
+		to[name] += requests
 	}
-	return nil
-}
-
-func (c *offerCount) selectedBy(selected *corev1.NodeSelector) counts {
-	text := selected.String()
-	if known := c.offers.selected[text]; known != nil {
-		return known.counts
-	}
-	selector, err := nodeaffinity.NewNodeSelector(selected)
-	if err != nil { // unexpected: the API server validates selectors
-		klog.ErrorS(err, "Failed to parse the node selector of a ResourceSlice, nobody is offered its devices", "selector", text)
-		return nil
-	}
-	of := &selectedOffers{selector: selector, counts: make(counts, len(c.offers.names))}
-	c.offers.selected[text] = of
-	return of.counts
 }

@@ -20,7 +20,7 @@ import (
 type cache struct {
 	args   framework.Arguments
 	config *config
-	// version increases when the configuration or the offers change.
+	// version increases when the configuration or the nodes with devices change.
 	version uint64
 	// session is the number of the current session.
 	session  uint64
@@ -84,7 +84,7 @@ func (c *cache) begin(ssn *framework.Session) {
 
 // offered reports whether a node can reach devices of a class that counts as GPU.
 func (c *cache) offered(node *corev1.Node) bool {
-	return len(c.config.gpuClasses) > 0 && c.devices.offers.on(node)
+	return len(c.config.gpuClasses) > 0 && c.devices.nodes.Has(node)
 }
 
 // classesOf returns the DeviceClasses that a pod's claims ask for. It must not be called if no class

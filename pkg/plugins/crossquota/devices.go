@@ -19,6 +19,8 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 // syncTimeout bounds how long the first session waits for ResourceSlices and DeviceClasses. An API
@@ -34,15 +36,11 @@ type devices struct {
 	classes   resourcelisters.DeviceClassLister
 	claims    resourcelisters.ResourceClaimLister
 	templates resourcelisters.ResourceClaimTemplateLister
-	celCache  *cel.Cache
-	// changed is set by informers when offers may be out of date.
+	// changed is set by informers when the nodes may be out of date.
 	changed atomic.Bool
-	// names are the names of the classes that offers was made for, found those classes that exist.
-	names  map[string]bool
-	found  []*resourceapi.DeviceClass
-	offers *offers
-	// reaches has the reach of every slice. A slice that changes is a new object.
-	reaches map[*resourceapi.ResourceSlice]*reach
+	// names are the names of the classes that the nodes have devices of.
+	names map[string]bool
+	nodes *dra.NodesWithDevices
 }
 
 // startDevices uses the informers of the scheduler's factory and starts those that do not run yet.
@@ -51,7 +49,7 @@ func startDevices(factory informers.SharedInformerFactory) *devices {
 	d := &devices{
 		slices: api.ResourceSlices().Lister(), classes: api.DeviceClasses().Lister(),
 		claims: api.ResourceClaims().Lister(), templates: api.ResourceClaimTemplates().Lister(),
-		celCache: cel.NewCache(celCacheSize, cel.Features{EnableConsumableCapacity: true}),
+		nodes: dra.NewNodesWithDevices(cel.NewCache(celCacheSize, cel.Features{EnableConsumableCapacity: true})),
 	}
 	d.changed.Store(true)
 	mark := func() { d.changed.Store(true) }
@@ -77,7 +75,7 @@ func startDevices(factory informers.SharedInformerFactory) *devices {
 	return d
 }
 
-// refresh updates offers if they may be out of date, and reports whether they have changed.
+// refresh updates the nodes if they may be out of date, and reports whether they have changed.
 func (d *devices) refresh(names map[string]bool) bool {
 	sameNames := maps.Equal(names, d.names)
 	if !d.changed.Swap(false) && sameNames {
@@ -88,27 +86,8 @@ func (d *devices) refresh(names map[string]bool) bool {
 		klog.ErrorS(err, "Failed to list ResourceSlices", "plugin", Name)
 		return false
 	}
-	matcher := classMatcher{classes: d.find(names), cache: d.celCache}
-	if !slices.Equal(matcher.classes, d.found) {
-		d.reaches = nil
-	}
-	d.names, d.found = names, matcher.classes
-	reaches := make(map[*resourceapi.ResourceSlice]*reach, len(all))
-	now := newOffers()
-	for _, slice := range all {
-		r := d.reaches[slice]
-		if r == nil {
-			r = newReach(&slice.Spec, matcher.matches)
-		}
-		reaches[slice] = r
-		now.add(r)
-	}
-	d.reaches = reaches
-	if now.same(d.offers) {
-		return false
-	}
-	d.offers = now
-	return true
+	d.names = names
+	return d.nodes.Update(d.find(names), all)
 }
 
 // find returns those of the named classes that exist, sorted by name.

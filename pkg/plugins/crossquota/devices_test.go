@@ -5,7 +5,6 @@ package crossquota
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -54,84 +52,6 @@ func onNode(name string) func(*resourceapi.ResourceSliceSpec) {
 func zone(name string) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
 		{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}}}}
-}
-
-func TestNodesWithDevices(t *testing.T) {
-	const driver = "gpu.example.com"
-	perDevice := func(spec *resourceapi.ResourceSliceSpec) {
-		spec.PerDeviceNodeSelection = ptr.To(true)
-		spec.Devices[0].NodeName = ptr.To("n2") // an A100
-		spec.Devices[1].NodeName = ptr.To("n1")
-		spec.Devices[2].NodeSelector = zone("b")
-	}
-	for name, c := range map[string]struct {
-		class *resourceapi.DeviceClass
-		slice *resourceapi.ResourceSlice
-		want  string // n1 is in zone a, n2 in zone b
-	}{
-		"one of its devices is in the class":         {class("h100", isH100), slice("s", driver, onNode("n1"), "A100", "H100"), "n1"},
-		"no device is in the class":                  {class("h100", isH100), slice("s", driver, onNode("n1"), "A100"), ""},
-		"a device of another driver":                 {class("h100", `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"all selectors must be true":                 {class("h100", isH100, `device.driver == "other"`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"a class without selectors has all devices":  {class("h100"), slice("s", driver, onNode("n2"), "A100"), "n2"},
-		"a selector whose evaluation fails":          {class("h100", `device.attributes["gpu.example.com"].size == "big"`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"a selector that does not compile":           {class("h100", `device.`), slice("s", driver, onNode("n1"), "H100"), ""},
-		"a slice without devices":                    {class("h100"), slice("s", driver, onNode("n1")), ""},
-		"nodes that a selector matches":              {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.NodeSelector = zone("a") }, "H100"), "n1"},
-		"all nodes":                                  {class("h100"), slice("s", driver, func(s *resourceapi.ResourceSliceSpec) { s.AllNodes = ptr.To(true) }, "H100"), "n1 n2"},
-		"each device on a node of its own":           {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "H100"), "n1 n2"},
-		"a node with a device of another class only": {class("h100", isH100), slice("s", driver, perDevice, "A100", "H100", "A100"), "n1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			matcher := classMatcher{classes: []*resourceapi.DeviceClass{c.class}, cache: cel.NewCache(10, cel.Features{})}
-			o := newOffers()
-			o.add(newReach(&c.slice.Spec, matcher.matches))
-			var got []string
-			for node, in := range map[string]string{"n1": "a", "n2": "b"} {
-				if o.on(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node, Labels: map[string]string{"zone": in}}}) {
-					got = append(got, node)
-				}
-			}
-			slices.Sort(got)
-			if strings.Join(got, " ") != c.want {
-				t.Errorf("nodes %q have such devices, want %q", got, c.want)
-			}
-		})
-	}
-}
-
-// Nodes are read again only if a changed slice changes which nodes have GPUs.
-func TestEqualOffers(t *testing.T) {
-	inZone := func(name string) func(*resourceapi.ResourceSliceSpec) {
-		return func(spec *resourceapi.ResourceSliceSpec) { spec.NodeSelector = zone(name) }
-	}
-	everywhere := func(spec *resourceapi.ResourceSliceSpec) { spec.AllNodes = ptr.To(true) }
-	of := func(reaches ...func(*resourceapi.ResourceSliceSpec)) *offers {
-		o := newOffers()
-		for _, change := range reaches {
-			o.add(newReach(&slice("s", "d", change, "H100").Spec, func(string, *resourceapi.Device) bool { return true }))
-		}
-		return o
-	}
-	for name, c := range map[string]struct {
-		one, other *offers
-		want       bool
-	}{
-		"the same node":                    {of(onNode("n1")), of(onNode("n1")), true},
-		"another node":                     {of(onNode("n1")), of(onNode("n2")), false},
-		"the same selector, parsed again":  {of(inZone("a"), onNode("n1")), of(onNode("n1"), inZone("a")), true},
-		"the same selector in two slices":  {of(inZone("a")), of(inZone("a"), inZone("a")), true},
-		"another selector":                 {of(inZone("a")), of(inZone("b")), false},
-		"one selector more":                {of(inZone("a")), of(inZone("a"), inZone("b")), false},
-		"a node besides the same selector": {of(inZone("a")), of(inZone("a"), onNode("n1")), false},
-		"all nodes":                        {of(onNode("n1")), of(onNode("n1"), everywhere), false},
-		"both empty":                       {of(), of(), true},
-		"no offers before":                 {of(), nil, false},
-	} {
-		if got := c.one.same(c.other); got != c.want {
-			t.Errorf("%s: equal: %t, want %t", name, got, c.want)
-		}
-	}
 }
 
 func claimSpec(classes ...string) resourceapi.ResourceClaimSpec {
