@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command benchreport reads the output of `go test -bench` for the capacity plugin and for upstream's,
-// and writes docs/performance.md and its plot. Its working directory is the root of the repository; its
-// argument is the folder of the benchstat binary.
+// and writes docs/performance.md. Its working directory is the root of the repository; its argument is the
+// folder of the benchstat binary.
 package main
 
 import (
@@ -16,10 +16,7 @@ import (
 	"strings"
 )
 
-const (
-	reportFile = "docs/performance.md"
-	plotFile   = "docs/performance.svg"
-)
+const reportFile = "docs/performance.md"
 
 // repeated is the suffix of the names of benchmarks that run more than once.
 var repeated = regexp.MustCompile(`(?m)#\d+(-\d+\s)`)
@@ -43,9 +40,6 @@ func run(tools string) error {
 	}
 	tables, err := benchstat(tools, printed)
 	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(plotFile, plot(results), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(reportFile, report(results, tables), 0o644)
@@ -97,7 +91,7 @@ memory it allocates on the heap:
 		fmt.Fprintf(&out, "| %s | %d | %d | %d | %s | %s | %s | %s |\n", row.op, row.queues, row.depth, row.pods,
 			duration(theirs.nanoseconds), duration(ours.nanoseconds), times(theirs.nanoseconds, ours.nanoseconds), times(theirs.bytes, ours.bytes))
 	}
-	fmt.Fprintf(&out, "\n![cost against size](performance.svg)\n\nThe same results, compared by benchstat:\n\n```\n%s```\n", tables)
+	fmt.Fprintf(&out, "\nThe same results, compared by benchstat:\n\n```\n%s```\n", tables)
 	r.writeEvictions(&out)
 	out.WriteString(cards)
 	for _, name := range r.names {

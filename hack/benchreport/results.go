@@ -63,10 +63,14 @@ func parse(in io.Reader) (results, error) {
 }
 
 func (r *results) add(result *benchfmt.Result) error {
-	name := string(result.Name.Full())
-	fields := map[string]string{}
-	for _, part := range strings.Split(strings.TrimSuffix(name, "-"+fmt.Sprint(procs(name))), "/") {
-		if key, value, found := strings.Cut(part, "="); found {
+	base, parts := result.Name.Parts()
+	name, fields := string(base), map[string]string{}
+	for _, part := range parts {
+		if part[0] == '-' { // the number of CPUs
+			continue
+		}
+		name += string(part)
+		if key, value, found := strings.Cut(string(part[1:]), "="); found {
 			fields[key] = value
 		}
 	}
@@ -77,11 +81,10 @@ func (r *results) add(result *benchfmt.Result) error {
 	}
 	measured := cost{seconds * 1e9, bytes}
 	if fields["plugin"] == "" {
-		plain := strings.TrimSuffix(name, "-"+fmt.Sprint(procs(name)))
-		if r.alone[plain] == nil {
-			r.names = append(r.names, plain)
+		if r.alone[name] == nil {
+			r.names = append(r.names, name)
 		}
-		r.alone[plain] = append(r.alone[plain], measured)
+		r.alone[name] = append(r.alone[name], measured)
 		return nil
 	}
 	if fields["devices"] != "" {
@@ -113,15 +116,6 @@ func (r *results) addEviction(fields map[string]string, measured cost) {
 	}
 	by := fields["devices"] + " " + fields["plugin"]
 	r.evictions[e][by] = append(r.evictions[e][by], measured)
-}
-
-// procs returns the number of CPUs that testing appends to names.
-func procs(name string) int {
-	n, err := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
-	if err != nil {
-		return 1
-	}
-	return n
 }
 
 // rows returns all rows in the order of the tables.
