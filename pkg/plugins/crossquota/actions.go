@@ -28,8 +28,8 @@ type actions struct {
 	// next is the action that is about to call PrePredicate for nextPod.
 	next    action
 	nextPod api.TaskID
-	// tight and easing say that there are GPU nodes whose quota refuses the pod until others are
-	// evicted, or until those are gone that leave anyway.
+	// full says that there are GPU nodes whose quota refuses the pod until others are evicted, and
+	// releasing that there are some where it waits only for pods that leave anyway.
 	full, releasing atomic.Bool
 	// voting is set while the plugin asks all plugins, itself included.
 	voting bool
@@ -71,7 +71,7 @@ func (p *plugin) preemptive(queue, candidate any) bool {
 	return true
 }
 
-// resolvable reports whether the current action can make room for a request by evictions. It looks
+// evictionsHelp reports whether the current action can make room for a request by evictions. It looks
 // at the pods that the action considers as candidates. Whether a candidate may be evicted is up to all
 // plugins together.
 //

@@ -3,8 +3,8 @@
 package crossquota
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,14 +191,9 @@ func (r *argumentReader) limit(name corev1.ResourceName, s source) *limit {
 // reportUnread reports arguments that were not read: they are misspelled, or belong to a resource that
 // is not controlled.
 func (r *argumentReader) reportUnread() {
-	var unread []string
-	for key := range r.args {
+	for _, key := range slices.Sorted(maps.Keys(r.args)) {
 		if !r.read[key] {
-			unread = append(unread, key)
+			r.report("%s is ignored: the plugin has no argument of that name, or %s does not list its resource", key, argQuotaResources)
 		}
-	}
-	slices.Sort(unread)
-	for _, key := range unread {
-		r.problems = append(r.problems, errors.New("argument "+key+" is ignored: the plugin has no argument of that name, or "+argQuotaResources+" does not list its resource"))
 	}
 }

@@ -3,9 +3,6 @@
 package crossquota
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -39,14 +36,14 @@ func (p *plugin) publish() {
 			usedMetric.WithLabelValues(name, string(r.name)).Set(now.used.base(r.name))
 		}
 	}
-	if len(p.cache.published) > len(p.accounts) {
-		gone := func(name string, _ []published) bool { return p.accounts[name] == nil }
-		for name := range p.cache.published {
-			if gone(name, nil) {
-				unpublish(name)
-			}
+	if len(p.cache.published) == len(p.accounts) {
+		return
+	}
+	for name := range p.cache.published {
+		if p.accounts[name] == nil {
+			unpublish(name)
+			delete(p.cache.published, name)
 		}
-		maps.DeleteFunc(p.cache.published, gone)
 	}
 }
 
@@ -57,7 +54,7 @@ func unpublish(node string) {
 
 // unpublishAll removes all metrics. The controlled resources may have changed.
 func (c *cache) unpublishAll() {
-	for _, name := range slices.Collect(maps.Keys(c.published)) {
+	for name := range c.published {
 		unpublish(name)
 	}
 	clear(c.published)

@@ -3,9 +3,11 @@
 package crossquota
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -16,75 +18,46 @@ var topologyAware = []conf.Configuration{{Name: "preempt", Arguments: map[string
 
 func TestPreemption(t *testing.T) {
 	for name, c := range map[string]struct {
-		build func(*fixture)
-		want  string
+		// low are the requests of pods on the node, of a job whose priority is 1 unless equal is set. The first one may be releasing.
+		low              []string
+		equal, releasing bool
+		// outside is what a pod of no job requests, and high what the pod of a job of priority 10 does.
+		outside, high string
+		want          string
 	}{
-		"evicts only what makes room in the quota, although the node has free resources": {
-			build: func(f *fixture) {
-				f.job("low", 1, newPod("low-0", "gpu", "cpu=4"))
-				f.job("high", 10, newPod("high-0", "", "cpu=2"))
-			},
-			want: "high-0:Pipelined@gpu low-0:Releasing@gpu",
-		},
-		"evicts no pod while there is room": {
-			build: func(f *fixture) {
-				f.job("low", 1, newPod("low-0", "gpu", "cpu=2"))
-				f.job("high", 10, newPod("high-0", "", "cpu=2"))
-			},
-			want: "high-0:Binding@gpu low-0:Running@gpu",
-		},
-		"evicts no further pod while one is releasing": {
-			build: func(f *fixture) {
-				releasing := newPod("low-0", "gpu", "cpu=2")
-				releasing.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
-				f.job("low", 1, releasing, newPod("low-1", "gpu", "cpu=2"))
-				f.job("high", 10, newPod("high-0", "", "cpu=2"))
-			},
-			want: "high-0:Pipelined@gpu low-0:Releasing@gpu low-1:Running@gpu",
-		},
-		"evicts no pod if the request exceeds the whole quota": {
-			build: func(f *fixture) {
-				f.job("low", 1, newPod("low-0", "gpu", "cpu=4"))
-				f.job("high", 10, newPod("high-0", "", "cpu=5"))
-			},
-			want: "high-0:Pending low-0:Running@gpu",
-		},
-		"evicts no pod if other pods use too much of the quota": {
-			build: func(f *fixture) {
-				f.outside(newPod("daemon", "gpu", "cpu=3"))
-				f.job("low", 1, newPod("low-0", "gpu", "cpu=1"))
-				f.job("high", 10, newPod("high-0", "", "cpu=2"))
-			},
-			want: "high-0:Pending low-0:Running@gpu",
-		},
-		"evicts no pod with the same priority": {
-			build: func(f *fixture) {
-				f.job("equal", 10, newPod("equal-0", "gpu", "cpu=4"))
-				f.job("high", 10, newPod("high-0", "", "cpu=2"))
-			},
-			want: "equal-0:Running@gpu high-0:Pending",
-		},
-		"ignores the quota for GPU pods": {
-			build: func(f *fixture) {
-				f.job("low", 1, newPod("low-0", "gpu", "cpu=8"))
-				f.job("high", 10, newPod("high-0", "", "cpu=8 nvidia.com/gpu=1"))
-			},
-			want: "high-0:Pipelined@gpu low-0:Releasing@gpu",
-		},
+		"evicts only what makes room in the quota, although the node has free resources": {low: []string{"cpu=4"}, high: "cpu=2", want: "high-0:Pipelined@gpu low-0:Releasing@gpu"},
+		"evicts no pod while there is room":                                              {low: []string{"cpu=2"}, high: "cpu=2", want: "high-0:Binding@gpu low-0:Running@gpu"},
+		"evicts no further pod while one is releasing":                                   {low: []string{"cpu=2", "cpu=2"}, releasing: true, high: "cpu=2", want: "high-0:Pipelined@gpu low-0:Releasing@gpu low-1:Running@gpu"},
+		"evicts no pod if the request exceeds the whole quota":                           {low: []string{"cpu=4"}, high: "cpu=5", want: "high-0:Pending low-0:Running@gpu"},
+		"evicts no pod if other pods use too much of the quota":                          {low: []string{"cpu=1"}, outside: "cpu=3", high: "cpu=2", want: "high-0:Pending low-0:Running@gpu"},
+		"evicts no pod with the same priority":                                           {low: []string{"cpu=4"}, equal: true, high: "cpu=2", want: "high-0:Pending low-0:Running@gpu"},
+		"ignores the quota for GPU pods":                                                 {low: []string{"cpu=8"}, high: "cpu=8 nvidia.com/gpu=1", want: "high-0:Pipelined@gpu low-0:Releasing@gpu"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for mode, actions := range map[string][]conf.Configuration{"by resources": nil, "with topology awareness": topologyAware} {
-				if actions != nil && name == "evicts no further pod while one is releasing" {
-					continue // this mode always evicts at least one pod
-				}
-				t.Run(mode, func(t *testing.T) {
-					f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-					f.actions = actions
-					c.build(f)
-					f.open(t).preempt().expectPlaces(t, c.want)
-				})
+		for mode, actions := range map[string][]conf.Configuration{"by resources": nil, "with topology awareness": topologyAware} {
+			if actions != nil && c.releasing {
+				continue // this mode always evicts at least one pod
 			}
-		})
+			t.Run(name+" "+mode, func(t *testing.T) {
+				f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
+				f.actions = actions
+				var pods []*corev1.Pod
+				for i, requests := range c.low {
+					pods = append(pods, newPod(fmt.Sprint("low-", i), "gpu", requests))
+				}
+				if c.releasing {
+					pods[0].DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
+				}
+				if c.outside != "" {
+					f.outside(newPod("daemon", "gpu", c.outside))
+				}
+				priority := int32(1)
+				if c.equal {
+					priority = 10
+				}
+				f.job("low", priority, pods...).job("high", 10, newPod("high-0", "", c.high))
+				f.open(t).preempt().expectPlaces(t, c.want)
+			})
+		}
 	}
 }
 

@@ -2,6 +2,12 @@
 
 package crossquota
 
+import (
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
 // strategy is how GPU nodes are scored for a pod.
 type strategy int
 
@@ -21,6 +27,26 @@ func parseStrategy(name string) (s strategy, unknown string) {
 		return mostAllocated, name
 	}
 	return s, ""
+}
+
+// nodeOrder is Volcano's NodeOrderFn. Several goroutines call it at the same time.
+func (p *plugin) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+	a := p.accounts[node.Name]
+	if a == nil && !p.config.preferPlain {
+		return 0, nil
+	}
+	facts := p.cache.facts(task.Pod)
+	if !facts.counted {
+		return 0, nil
+	}
+	score := p.config.weight
+	if a != nil {
+		score *= p.config.score(facts.strategy, a, facts.requests)
+	}
+	if logger := klog.V(5); logger.Enabled() {
+		logger.InfoS("Scored a node for a pod without GPU", "plugin", Name, "pod", klog.KObj(task.Pod), "node", node.Name, "score", score)
+	}
+	return score, nil
 }
 
 // score returns a number from 0 to 1: the weighted mean of the ranks of all requested resources.

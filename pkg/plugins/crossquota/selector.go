@@ -3,7 +3,6 @@
 package crossquota
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
 )
 
 // parseSelector converts a LabelSelector from the form that the scheduler's YAML parser returns.
@@ -30,10 +30,8 @@ func parseSelector(value any) (labels.Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
 	var selector metav1.LabelSelector
-	if err := decoder.Decode(&selector); err != nil {
+	if err := yaml.UnmarshalStrict(text, &selector); err != nil {
 		return nil, err
 	}
 	return metav1.LabelSelectorAsSelector(&selector)
@@ -95,15 +93,6 @@ func withStringKeys(value any) (any, error) {
 				return nil, fmt.Errorf("a key %w", err)
 			}
 			if converted[text], err = withStringKeys(nested); err != nil {
-				return nil, err
-			}
-		}
-		return converted, nil
-	case map[string]any:
-		converted := make(map[string]any, len(v))
-		for key, nested := range v {
-			var err error
-			if converted[key], err = withStringKeys(nested); err != nil {
 				return nil, err
 			}
 		}
