@@ -18,23 +18,15 @@ type published struct{ driver, name string }
 // checkCapacities finds quotas of a capacity that no device of the class has. A class without devices has a rule of its own.
 func (w *world) checkCapacities() {
 	classes := w.capacitiesOfClasses()
-	for _, name := range slices.Sorted(maps.Keys(w.queues)) {
-		devices := w.queues[name].Devices
-		for _, list := range []struct {
-			what    string
-			devices ledger.Amounts
-		}{{"guarantee", devices.Guarantee}, {"deserved", devices.Deserved}, {"capability", devices.Capability}} {
-			for _, e := range list.devices {
-				d := w.counter.Dimensions.Dimension(e.Dimension)
-				capacities, known := classes[d.Name]
-				has := func(p published) bool { return dra.SameCapacity(p.driver, p.name, d.Capacity) }
-				if d.Kind != ledger.DeviceCapacity || !known || slices.ContainsFunc(slices.Collect(maps.Keys(capacities)), has) {
-					continue
-				}
-				w.add(UnknownCapacity, Ref{Kind: Queues, Name: name}, fieldOfLimit(list.what, d),
-					fmt.Sprintf("The queue's %s of %s lists the capacity <%s>, which no device of the class has: correct the name, they have %s", list.what, d.Name, d.Capacity, listed(capacities)))
-			}
+	for limit := range w.limits {
+		d := w.counter.Dimensions.Dimension(limit.Dimension)
+		capacities, known := classes[d.Name]
+		has := func(p published) bool { return dra.SameCapacity(p.driver, p.name, d.Capacity) }
+		if d.Kind != ledger.DeviceCapacity || !known || slices.ContainsFunc(slices.Collect(maps.Keys(capacities)), has) {
+			continue
 		}
+		w.add(UnknownCapacity, Ref{Kind: Queues, Name: limit.queue}, fieldOfLimit(limit.list, d),
+			fmt.Sprintf("The queue's %s of %s lists the capacity <%s>, which no device of the class has: correct the name, they have %s", limit.list, d.Name, d.Capacity, listed(capacities)))
 	}
 }
 

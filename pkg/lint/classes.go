@@ -4,6 +4,7 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/devicequota/devicequota/pkg/mistakes"
@@ -25,11 +26,11 @@ func (w *world) checkClasses() {
 		w.add(InvalidClass, Ref{Kind: Classes, Name: class}, Path{"spec", "selectors"},
 			fmt.Sprintf("The scheduler cannot evaluate the selectors of DeviceClass %s, so that no device matches it: correct the DeviceClass: %v", class, err))
 	}
-	counts := w.devicesOfClasses()
+	counts, all := w.devicesOfClasses(), len(maps.Collect(w.catalog.Devices))
 	for _, class := range slices.Sorted(w.catalog.Classes) {
 		if counts != nil && counts[class] == 0 && !invalid[class] {
 			w.add(ClassWithoutDevices, Ref{Kind: Classes, Name: class}, Path{"spec", "selectors"},
-				fmt.Sprintf("DeviceClass %s matches none of the %d devices in ResourceSlices, so that pods which claim its devices wait: correct its selectors, or start a driver with such devices", class, w.deviceCount()))
+				fmt.Sprintf("DeviceClass %s matches none of the %d devices in ResourceSlices, so that pods which claim its devices wait: correct its selectors, or start a driver with such devices", class, all))
 		}
 	}
 }
@@ -46,12 +47,4 @@ func (w *world) devicesOfClasses() map[string]int64 {
 		}
 	}
 	return counts
-}
-
-func (w *world) deviceCount() int {
-	n := 0
-	for range w.catalog.Devices {
-		n++
-	}
-	return n
 }

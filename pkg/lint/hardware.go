@@ -8,29 +8,43 @@ import (
 	"slices"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // checkHardware finds quotas of devices and cards that are more than what there is. That of resources is compared by the ledger.
 func (w *world) checkHardware() {
 	there := w.hardware()
+	for limit := range w.limits {
+		exists, known := there[limit.Dimension]
+		if !known || limit.Amount.Cmp(exists) <= 0 {
+			continue
+		}
+		d := w.counter.Dimensions.Dimension(limit.Dimension)
+		w.add(QuotaAboveHardware, Ref{Kind: Queues, Name: limit.queue}, fieldOfLimit(limit.list, d),
+			fmt.Sprintf("The queue's %s of %s is <%s>, but the cluster has only <%s>: lower it, or add nodes", limit.list, d, d.Format(limit.Amount), d.Format(exists)))
+	}
+}
+
+// lists are the names of the limits of queues, in the order of quota.CardAnnotations.
+var lists = [...]string{"capability", "deserved", "guarantee"}
+
+// limit is what a list of a queue says of one dimension.
+type limit struct {
+	queue, list string
+	ledger.Entry
+}
+
+// limits calls yield for each limit of devices or cards that a queue lists, in the order of names.
+func (w *world) limits(yield func(limit) bool) {
 	for _, name := range slices.Sorted(maps.Keys(w.queues)) {
-		queue := w.queues[name]
-		for _, list := range []struct {
-			what           string
-			devices, cards ledger.Amounts
-		}{
-			{"guarantee", queue.Devices.Guarantee, queue.Cards.Guarantee},
-			{"deserved", queue.Devices.Deserved, queue.Cards.Deserved},
-			{"capability", queue.Devices.Capability, queue.Cards.Capability},
+		devices, cards := &w.queues[name].Devices, &w.queues[name].Cards
+		for i, list := range [][]ledger.Entry{
+			slices.Concat(devices.Capability, cards.Capability), slices.Concat(devices.Deserved, cards.Deserved), slices.Concat(devices.Guarantee, cards.Guarantee),
 		} {
-			for _, e := range slices.Concat(list.devices, list.cards) {
-				exists, known := there[e.Dimension]
-				if !known || e.Amount.Cmp(exists) <= 0 {
-					continue
+			for _, e := range list {
+				if !yield(limit{name, lists[i], e}) {
+					return
 				}
-				d := w.counter.Dimensions.Dimension(e.Dimension)
-				w.add(QuotaAboveHardware, Ref{Kind: Queues, Name: name}, fieldOfLimit(list.what, d),
-					fmt.Sprintf("The queue's %s of %s is <%s>, but the cluster has only <%s>: lower it, or add nodes", list.what, d, d.Format(e.Amount), d.Format(exists)))
 			}
 		}
 	}
@@ -67,7 +81,7 @@ func (w *world) hardware() map[ledger.Ordinal]ledger.Amount {
 func fieldOfLimit(list string, d ledger.Dimension) Path {
 	switch d.Kind {
 	case ledger.Card:
-		return Path{"metadata", "annotations", map[string]string{"guarantee": "volcano.sh/card.guarantee", "deserved": "volcano.sh/card.deserved", "capability": "volcano.sh/card.quota"}[list]}
+		return Path{"metadata", "annotations", quota.CardAnnotations[slices.Index(lists[:], list)]}
 	case ledger.DeviceCount:
 		return Path{"spec", "dra", list, d.Name, "count"}
 	case ledger.DeviceCapacity:

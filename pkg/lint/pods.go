@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -96,20 +97,12 @@ func (w *world) checkPriorityClasses(work *work) {
 		named[work.template.Pods[i].Template.Spec.PriorityClassName] = work.podPath(i).At("spec", "priorityClassName")
 	}
 	for _, class := range slices.Sorted(maps.Keys(named)) {
-		if class == "" || strings.HasPrefix(class, "system-") || w.hasPriorityClass(class) {
+		exists := func(known *schedulingv1.PriorityClass) bool { return known.Name == class }
+		if class == "" || strings.HasPrefix(class, "system-") || slices.ContainsFunc(w.PriorityClasses, exists) {
 			continue
 		}
 		w.add(PriorityClassMissing, work.ref, named[class], fmt.Sprintf("PriorityClass %s does not exist, so that the API server refuses the pods: create it, or correct the name", class))
 	}
-}
-
-func (w *world) hasPriorityClass(name string) bool {
-	for _, class := range w.PriorityClasses {
-		if class.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // At returns a deeper path.
