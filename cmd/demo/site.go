@@ -21,7 +21,7 @@ type site struct {
 
 // applier is a control plane to which manifests are applied.
 type applier interface {
-	ApplyYAML(ctx context.Context, source string, data []byte) error
+	ApplyConfig(ctx context.Context, samples ...string) error
 	Config() *rest.Config
 }
 

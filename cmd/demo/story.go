@@ -73,11 +73,11 @@ func (a *act) play(ctx context.Context, where *site, out *screen) error {
 	}
 	out.line(bold, "%s", a.title)
 	for _, m := range where.members {
-		if err := apply(ctx, m, a.memberSamples); err != nil {
+		if err := m.ApplyConfig(ctx, a.memberSamples...); err != nil {
 			return err
 		}
 	}
-	if err := apply(ctx, where.applier, a.samples); err != nil {
+	if err := where.applier.ApplyConfig(ctx, a.samples...); err != nil {
 		return err
 	}
 	w := &watcher{reader: reader, members: where.members, out: out, began: time.Now()}
@@ -85,7 +85,7 @@ func (a *act) play(ctx context.Context, where *site, out *screen) error {
 		if chapter.begin != "" {
 			out.line(bold, "%s", chapter.begin)
 		}
-		if err := apply(ctx, where.applier, chapter.samples); err != nil {
+		if err := where.applier.ApplyConfig(ctx, chapter.samples...); err != nil {
 			return err
 		}
 		if i == 0 {

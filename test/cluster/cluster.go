@@ -86,21 +86,15 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // SchedulerMetricsURL returns the URL of the scheduler's Prometheus metrics.
 func (c *Cluster) SchedulerMetricsURL() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return "http://" + local(c.ports[VolcanoScheduler][0]) + "/metrics"
+	return "http://" + c.addressOf(VolcanoScheduler, 0) + "/metrics"
 }
 
 // SchedulerReadyURL returns the URL that says whether the scheduler can read what it needs.
 func (c *Cluster) SchedulerReadyURL() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return "http://" + local(c.ports[VolcanoScheduler][1]) + "/readyz"
+	return "http://" + c.addressOf(VolcanoScheduler, 1) + "/readyz"
 }
 
 // VisibilityURL returns the URL at which the scheduler tells what its ledger says.
 func (c *Cluster) VisibilityURL() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return "https://" + local(c.ports[VolcanoScheduler][2])
+	return "https://" + c.addressOf(VolcanoScheduler, 2)
 }

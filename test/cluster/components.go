@@ -78,9 +78,7 @@ func (c *controlPlane) etcd() component {
 			return c.role(Etcd, "-data-dir", filepath.Join(c.state, "etcd"), "-listen", local(ports[0]), "-listen-peer", local(ports[1]),
 				"-cert-file", c.pki.certFile(Etcd), "-key-file", c.pki.keyFile(Etcd), "-trusted-ca-file", c.pki.caFile())
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return c.get(ctx, "https://"+local(ports[0])+"/health")
-		},
+		ready: c.serves("https", 0, "/health"),
 	}
 }
 
@@ -111,9 +109,7 @@ func (c *controlPlane) apiServer(further ...string) component {
 			}
 			return c.role(APIServer, append(args, further...)...)
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return c.get(ctx, "https://"+local(ports[0])+"/readyz")
-		},
+		ready: c.serves("https", 0, "/readyz"),
 	}
 }
 
@@ -203,9 +199,7 @@ func (c *Cluster) kwok() component {
 				"--manage-all-nodes=true", "--node-lease-duration-seconds=40", "--node-port=0", "--cidr=10.0.0.1/8",
 				"--server-address="+local(ports[0]))
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return c.get(ctx, "http://"+local(ports[0])+"/healthz")
-		},
+		ready: c.serves("http", 0, "/healthz"),
 	}
 }
 

@@ -180,6 +180,13 @@ func (c *controlPlane) fail(err error) {
 	}
 }
 
+// addressOf returns an address of a component that has been started.
+func (c *controlPlane) addressOf(component string, port int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return local(c.ports[component][port])
+}
+
 // Failed delivers at most one error, about the first component that ended unexpectedly, with the end of its
 // log.
 func (c *controlPlane) Failed() <-chan error {
@@ -204,6 +211,15 @@ func (c *controlPlane) State() string {
 // Apply applies manifests in files and folders.
 func (c *controlPlane) Apply(ctx context.Context, paths ...string) error {
 	manifests, err := readManifests(paths...)
+	if err != nil {
+		return err
+	}
+	return c.applier.apply(ctx, manifests)
+}
+
+// ApplyConfig applies manifests in files and folders of package config.
+func (c *controlPlane) ApplyConfig(ctx context.Context, paths ...string) error {
+	manifests, err := embedded(paths...)
 	if err != nil {
 		return err
 	}

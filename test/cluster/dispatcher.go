@@ -89,24 +89,14 @@ func (k *Karmada) dispatcher(name string, o DispatcherOptions) component {
 			}
 			return k.role("guard", append(append([]string{filepath.Join(k.bin, dispatcherProgram)}, args...), o.Args...)...)
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return k.get(ctx, "http://"+local(ports[2])+"/readyz")
-		},
+		ready: k.serves("http", 2, "/readyz"),
 	}
 }
 
 // installDispatcher applies the dispatcher's permissions, admission policies, and webhooks. The webhooks come before the dispatcher,
 // so that no binding is created without them.
 func (k *Karmada) installDispatcher(ctx context.Context) error {
-	permissions, err := embedded("dispatcher/rbac.yaml")
-	if err != nil {
-		return err
-	}
-	readsMembers, err := embedded("dispatcher/rbac-members.yaml")
-	if err != nil {
-		return err
-	}
-	policies, err := embedded("dispatcher/admission.yaml")
+	permissions, err := embedded("dispatcher/rbac.yaml", "dispatcher/rbac-members.yaml", "dispatcher/admission.yaml")
 	if err != nil {
 		return err
 	}
@@ -119,7 +109,7 @@ func (k *Karmada) installDispatcher(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", m.source, err)
 		}
 	}
-	return k.applier.apply(ctx, slices.Concat(permissions, readsMembers, policies, webhooks))
+	return k.applier.apply(ctx, slices.Concat(permissions, webhooks))
 }
 
 // redirect makes a webhook configuration refer to the webhook on this machine instead of to a Service.
@@ -196,7 +186,5 @@ func (d *Dispatcher) Log() string {
 
 // MetricsURL returns the URL of the dispatcher's Prometheus metrics.
 func (d *Dispatcher) MetricsURL() string {
-	d.karmada.mu.Lock()
-	defer d.karmada.mu.Unlock()
-	return "http://" + local(d.karmada.ports[d.component][1]) + "/metrics"
+	return "http://" + d.karmada.addressOf(d.component, 1) + "/metrics"
 }

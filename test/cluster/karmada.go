@@ -25,9 +25,9 @@ type KarmadaOptions struct {
 	Members []Member
 	// Manifests are files or folders that are applied to Karmada's API server before StartKarmada returns.
 	Manifests []string
-	// SchedulerArgs, ControllerManagerArgs and APIServerArgs are further flags of karmada-scheduler,
-	// karmada-controller-manager and Karmada's kube-apiserver, which override the defaults.
-	SchedulerArgs, ControllerManagerArgs, APIServerArgs []string
+	// SchedulerArgs and APIServerArgs are further flags of karmada-scheduler and Karmada's kube-apiserver, which
+	// override the defaults.
+	SchedulerArgs, APIServerArgs []string
 	// OnReady, if not nil, is called when a component is ready, with the time that it took. A component of a
 	// member is called MEMBER/COMPONENT. Several goroutines may call it, but not at the same time.
 	OnReady func(component string, took time.Duration)
@@ -132,7 +132,9 @@ func (k *Karmada) startHub(ctx context.Context) error {
 		return err
 	}
 	return k.inParallel(ctx,
-		func(ctx context.Context) error { return k.run(ctx, k.controllerManager(hubControllers, k.healthy)) },
+		func(ctx context.Context) error {
+			return k.run(ctx, k.controllerManager(hubControllers, k.serves("https", 0, "/healthz")))
+		},
 		func(ctx context.Context) error { return k.run(ctx, k.scheduler()) },
 		func(ctx context.Context) error { return k.run(ctx, k.karmadaControllers()) },
 		func(ctx context.Context) error {

@@ -56,9 +56,6 @@ func (k *Karmada) applyKarmadasWebhooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.mu.Lock()
-	address := local(k.ports[KarmadaWebhook][0])
-	k.mu.Unlock()
-	replace := strings.NewReplacer(karmadasWebhook, "https://"+address, "{{caBundle}}", base64.StdEncoding.EncodeToString(k.pki.caPEM()))
+	replace := strings.NewReplacer(karmadasWebhook, "https://"+k.addressOf(KarmadaWebhook, 0), "{{caBundle}}", base64.StdEncoding.EncodeToString(k.pki.caPEM()))
 	return k.ApplyYAML(ctx, file, []byte(replace.Replace(string(data))))
 }

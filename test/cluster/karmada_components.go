@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 )
@@ -56,9 +55,7 @@ func (k *Karmada) scheduler() component {
 				"--leader-elect=false", "--kube-api-qps=2000", "--kube-api-burst=4000",
 			}, retries, k.options.SchedulerArgs)...)
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return k.get(ctx, "http://"+local(ports[0])+"/healthz")
-		},
+		ready: k.serves("http", 0, "/healthz"),
 	}
 }
 
@@ -78,11 +75,9 @@ func (k *Karmada) karmadaControllers() component {
 				// A member that comes or goes is noticed within seconds. One that a busy machine lets wait is not gone.
 				"--cluster-status-update-frequency=1s", "--cluster-success-threshold=1s",
 				"--cluster-failure-threshold=10s", "--cluster-monitor-period=1s",
-			}, retries, k.options.ControllerManagerArgs)...)
+			}, retries)...)
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return k.get(ctx, "http://"+local(ports[0])+"/healthz")
-		},
+		ready: k.serves("http", 0, "/healthz"),
 	}
 }
 
@@ -95,9 +90,7 @@ func (k *Karmada) karmadaWebhook() component {
 				"--health-probe-bind-address="+local(ports[1]), "--bind-address=127.0.0.1", "--secure-port="+ports[0],
 				"--cert-dir="+k.pki.dir, "--tls-cert-file-name="+KarmadaWebhook+".crt", "--tls-private-key-file-name="+KarmadaWebhook+".key")
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return k.get(ctx, "https://"+local(ports[0])+"/readyz/")
-		},
+		ready: k.serves("https", 0, "/readyz/"),
 	}
 }
 
@@ -108,9 +101,4 @@ func (k *Karmada) karmadaRole(name string, args ...string) []string {
 		// Volcano Jobs have components, which quotas and schedulers can read.
 		"--feature-gates=MultiplePodTemplatesScheduling=true",
 	}, args...)
-}
-
-// healthy returns nil once the kube-controller-manager serves.
-func (k *Karmada) healthy(ctx context.Context, ports []string) error {
-	return k.get(ctx, "https://"+local(ports[0])+"/healthz")
 }

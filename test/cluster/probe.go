@@ -25,6 +25,13 @@ func (p *pki) newProbeClient() (*http.Client, error) {
 	return &http.Client{Transport: transport, Timeout: 5 * time.Second}, nil
 }
 
+// serves returns a function that returns nil once a component serves a path on one of its ports.
+func (c *controlPlane) serves(scheme string, port int, path string) func(ctx context.Context, ports []string) error {
+	return func(ctx context.Context, ports []string) error {
+		return c.get(ctx, scheme+"://"+local(ports[port])+path)
+	}
+}
+
 // get returns an error unless a URL responds with status 200.
 func (c *controlPlane) get(ctx context.Context, url string) error {
 	return c.getContaining(ctx, url, "")

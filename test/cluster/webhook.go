@@ -48,9 +48,7 @@ func (c *Cluster) StopWebhook(ctx context.Context) error {
 
 // WebhookMetricsURL returns the URL of the Prometheus metrics of vc-webhook.
 func (c *Cluster) WebhookMetricsURL() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return "http://" + local(c.ports[Webhook][1]) + "/metrics"
+	return "http://" + c.addressOf(Webhook, 1) + "/metrics"
 }
 
 func (c *Cluster) webhook() component {
@@ -61,9 +59,7 @@ func (c *Cluster) webhook() component {
 			return c.role("guard", filepath.Join(c.bin, Webhook), "--kubeconfig="+c.kubeconfig(Webhook), "--webhook-bind-address=127.0.0.1", "--webhook-port="+ports[0],
 				"--metrics-bind-address="+local(ports[1]), "--health-probe-bind-address="+local(ports[2]))
 		},
-		ready: func(ctx context.Context, ports []string) error {
-			return c.get(ctx, "http://"+local(ports[2])+"/readyz")
-		},
+		ready: c.serves("http", 2, "/readyz"),
 	}
 }
 
