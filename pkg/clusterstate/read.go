@@ -5,6 +5,7 @@ package clusterstate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,43 +18,28 @@ import (
 // page is how many objects are read at once.
 const page = 500
 
-// source is a resource that the scheduler reads.
-type source struct {
-	schema.GroupVersionResource
-	// optional says that a cluster may not serve it.
-	optional bool
-}
+// resources are what the scheduler reads.
+var resources = slices.Concat(
+	from("", "v1", "nodes", "namespaces", "pods", "persistentvolumes", "persistentvolumeclaims", "resourcequotas", "services"),
+	from("apps", "v1", "replicasets", "statefulsets"),
+	from("policy", "v1", "poddisruptionbudgets"),
+	from("storage.k8s.io", "v1", "storageclasses", "csinodes"),
+	from("scheduling.k8s.io", "v1", "priorityclasses"),
+	from("resource.k8s.io", "v1", "deviceclasses", "resourceslices", "resourceclaims", "resourceclaimtemplates"),
+	from("scheduling.volcano.sh", "v1beta1", "queues", "podgroups"),
+	from("batch.volcano.sh", "v1alpha1", "jobs"),
+	from("resource.k8s.io", "v1alpha3", "devicetaintrules"),
+	from("topology.volcano.sh", "v1alpha1", "hypernodes"),
+	from("nodeinfo.volcano.sh", "v1alpha1", "numatopologies"),
+)
 
-func from(group, version string, resources ...string) []source {
-	var all []source
-	for _, name := range resources {
-		all = append(all, source{GroupVersionResource: schema.GroupVersionResource{Group: group, Version: version, Resource: name}})
-	}
-	return all
-}
+// optional are the resources that a cluster may not serve.
+var optional = []string{"devicetaintrules", "hypernodes", "numatopologies"}
 
-// sources returns what a state has.
-func sources() []source {
-	var all []source
-	for _, some := range [][]source{
-		from("", "v1", "nodes", "namespaces", "pods", "persistentvolumes", "persistentvolumeclaims", "resourcequotas", "services"),
-		from("apps", "v1", "replicasets", "statefulsets"),
-		from("policy", "v1", "poddisruptionbudgets"),
-		from("storage.k8s.io", "v1", "storageclasses", "csinodes"),
-		from("scheduling.k8s.io", "v1", "priorityclasses"),
-		from("resource.k8s.io", "v1", "deviceclasses", "resourceslices", "resourceclaims", "resourceclaimtemplates"),
-		from("scheduling.volcano.sh", "v1beta1", "queues", "podgroups"),
-		from("batch.volcano.sh", "v1alpha1", "jobs"),
-	} {
-		all = append(all, some...)
-	}
-	for _, some := range [][]source{
-		from("resource.k8s.io", "v1alpha3", "devicetaintrules"),
-		from("topology.volcano.sh", "v1alpha1", "hypernodes"),
-		from("nodeinfo.volcano.sh", "v1alpha1", "numatopologies"),
-	} {
-		some[0].optional = true
-		all = append(all, some...)
+func from(group, version string, names ...string) []schema.GroupVersionResource {
+	all := make([]schema.GroupVersionResource, len(names))
+	for i, name := range names {
+		all[i] = schema.GroupVersionResource{Group: group, Version: version, Resource: name}
 	}
 	return all
 }
@@ -77,14 +63,14 @@ func Read(ctx context.Context, config *rest.Config) (*State, error) {
 	}
 	s := &State{APIVersion: APIVersion, Kind: Kind, Time: metav1.Now(), Kubernetes: version.GitVersion}
 	objects := &reader{client: client}
-	for _, r := range sources() {
-		items, err := objects.list(ctx, r.GroupVersionResource)
+	for _, r := range resources {
+		items, err := objects.list(ctx, r)
 		switch {
-		case apierrors.IsNotFound(err) && r.optional:
+		case apierrors.IsNotFound(err) && slices.Contains(optional, r.Resource):
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			s.Unread = append(s.Unread, fmt.Sprintf("%s: %v", r.GroupVersionResource.GroupResource(), err))
+			s.Unread = append(s.Unread, fmt.Sprintf("%s: %v", r.GroupResource(), err))
 		}
 		s.Items = append(s.Items, items...)
 	}

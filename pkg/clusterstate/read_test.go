@@ -73,8 +73,8 @@ func TestAllObjectsAreThoseOfOneTime(t *testing.T) {
 			}
 		}
 	}
-	if len(state.Items) != len(sources()) {
-		t.Errorf("%d objects, want one of each of %d resources: each page counts once", len(state.Items), len(sources()))
+	if len(state.Items) != len(resources) {
+		t.Errorf("%d objects, want one of each of %d resources: each page counts once", len(state.Items), len(resources))
 	}
 	if len(state.Unread) > 0 {
 		t.Errorf("not read: %q", state.Unread)

@@ -15,56 +15,63 @@ var keptAnnotations = []string{"volcano.sh", "devicequota.io", "scheduling.k8s.i
 // keptOfContainers are the fields of containers that decide where a pod can go.
 var keptOfContainers = []string{"name", "resources", "ports", "restartPolicy"}
 
+// droppedOfPods are the fields in the specs of pods that no scheduler reads.
+var droppedOfPods = []string{"ephemeralContainers", "imagePullSecrets", "serviceAccountName", "serviceAccount", "hostAliases", "dnsConfig", "securityContext"}
+
+// dropped are the fields that no scheduler reads, by kind.
+var dropped = map[string][]string{
+	"Job": {
+		"spec.plugins", "status.conditions", "status.taskStatusCount", "status.controlledResources", "status.state.message", "status.state.reason",
+	},
+	"PersistentVolume":      {"status.message"},
+	"PersistentVolumeClaim": {"status.conditions"},
+	"StorageClass":          {"parameters", "mountOptions"},
+	"Service":               {"status"},
+	"ReplicaSet":            {"spec.template"},
+	"StatefulSet":           {"spec.template", "spec.volumeClaimTemplates"},
+	"Node": {
+		"status.images", "status.nodeInfo", "status.addresses", "status.daemonEndpoints", "status.volumesInUse", "status.volumesAttached", "status.config",
+		"status.runtimeHandlers",
+	},
+	"ResourceClaim":         {"spec.devices.config", "status.allocation.devices.config", "status.devices"},
+	"ResourceClaimTemplate": {"spec.spec.devices.config"},
+	"DeviceClass":           {"spec.config"},
+}
+
+// keptWithin are the only fields of a part that a scheduler reads, by kind and part.
+var keptWithin = map[string]map[string][]string{
+	"Pod": {"status": {"phase", "conditions", "startTime", "nominatedNodeName", "resourceClaimStatuses", "extendedResourceClaimStatus", "resize"}},
+	"PersistentVolume": {
+		"spec":     {"accessModes", "capacity", "claimRef", "csi", "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName", "volumeMode"},
+		"spec.csi": {"driver", "volumeHandle"},
+	},
+	"PersistentVolumeClaim": {"spec": {"accessModes", "dataSource", "resources", "selector", "storageClassName", "volumeMode", "volumeName"}},
+	"Service":               {"spec": {"selector"}},
+	"Node":                  {"spec": {"taints", "unschedulable"}},
+}
+
 // strip removes what no scheduler reads, above all what may be secret: environments, images, commands, configuration of devices.
 func strip(object *Object) {
 	object.SetManagedFields(nil)
 	object.SetSelfLink("")
 	stripAnnotations(object.Object)
-	switch object.GetKind() {
+	kind := object.GetKind()
+	for _, field := range dropped[kind] {
+		unstructured.RemoveNestedField(object.Object, strings.Split(field, ".")...)
+	}
+	for part, fields := range keptWithin[kind] {
+		content, _, _ := unstructured.NestedFieldNoCopy(object.Object, strings.Split(part, ".")...)
+		keepOnly(content, fields...)
+	}
+	switch kind {
 	case "Pod":
 		stripPodSpec(object.Object, "spec")
-		stripPodStatus(object.Object)
 		nameEphemeral(object)
+		stripConditions(object.Object)
+	case "PodGroup", "Node":
+		stripConditions(object.Object)
 	case "Job":
 		stripTasks(object.Object)
-		unstructured.RemoveNestedField(object.Object, "status", "conditions")
-		unstructured.RemoveNestedField(object.Object, "status", "taskStatusCount")
-		unstructured.RemoveNestedField(object.Object, "status", "controlledResources")
-		unstructured.RemoveNestedField(object.Object, "status", "state", "message")
-		unstructured.RemoveNestedField(object.Object, "status", "state", "reason")
-	case "PodGroup":
-		stripConditions(object.Object)
-	case "PersistentVolume":
-		keepOnly(object.Object["spec"], "accessModes", "capacity", "claimRef", "csi", "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName", "volumeMode")
-		csi, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "csi")
-		keepOnly(csi, "driver", "volumeHandle")
-		unstructured.RemoveNestedField(object.Object, "status", "message")
-	case "PersistentVolumeClaim":
-		keepOnly(object.Object["spec"], "accessModes", "dataSource", "resources", "selector", "storageClassName", "volumeMode", "volumeName")
-		unstructured.RemoveNestedField(object.Object, "status", "conditions")
-	case "StorageClass":
-		delete(object.Object, "parameters")
-		delete(object.Object, "mountOptions")
-	case "Service":
-		keepOnly(object.Object["spec"], "selector")
-		delete(object.Object, "status")
-	case "ReplicaSet", "StatefulSet":
-		unstructured.RemoveNestedField(object.Object, "spec", "template")
-		unstructured.RemoveNestedField(object.Object, "spec", "volumeClaimTemplates")
-	case "Node":
-		for _, field := range []string{"images", "nodeInfo", "addresses", "daemonEndpoints", "volumesInUse", "volumesAttached", "config", "runtimeHandlers"} {
-			unstructured.RemoveNestedField(object.Object, "status", field)
-		}
-		keepOnly(object.Object["spec"], "taints", "unschedulable")
-		stripConditions(object.Object)
-	case "ResourceClaim":
-		unstructured.RemoveNestedField(object.Object, "spec", "devices", "config")
-		unstructured.RemoveNestedField(object.Object, "status", "allocation", "devices", "config")
-		unstructured.RemoveNestedField(object.Object, "status", "devices")
-	case "ResourceClaimTemplate":
-		unstructured.RemoveNestedField(object.Object, "spec", "spec", "devices", "config")
-	case "DeviceClass":
-		unstructured.RemoveNestedField(object.Object, "spec", "config")
 	}
 }
 
@@ -86,13 +93,9 @@ func stripPodSpec(content map[string]any, fields ...string) {
 	if !has || !is {
 		return
 	}
-	delete(pod, "ephemeralContainers")
-	delete(pod, "imagePullSecrets")
-	delete(pod, "serviceAccountName")
-	delete(pod, "serviceAccount")
-	delete(pod, "hostAliases")
-	delete(pod, "dnsConfig")
-	delete(pod, "securityContext")
+	for _, field := range droppedOfPods {
+		delete(pod, field)
+	}
 	for _, list := range []string{"containers", "initContainers"} {
 		containers, _ := pod[list].([]any)
 		for i := range containers {
@@ -108,12 +111,6 @@ func stripPodSpec(content map[string]any, fields ...string) {
 			volumes[i] = map[string]any{"name": volume["name"], "emptyDir": map[string]any{}}
 		}
 	}
-}
-
-func stripPodStatus(content map[string]any) {
-	status, _ := content["status"].(map[string]any)
-	keepOnly(status, "phase", "conditions", "startTime", "nominatedNodeName", "resourceClaimStatuses", "extendedResourceClaimStatus", "resize")
-	stripConditions(content)
 }
 
 // stripConditions drops the messages of conditions, which name others.
@@ -149,7 +146,6 @@ func stripTasks(content map[string]any) {
 			stripAnnotations(template)
 		}
 	}
-	unstructured.RemoveNestedField(content, "spec", "plugins")
 }
 
 func keepOnly(object any, fields ...string) {

@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -164,9 +165,7 @@ func (r *replay) makeClaim(pod *corev1.Pod, ref string, template *resourceapi.Re
 		},
 		Spec: *template.Spec.Spec.DeepCopy(),
 	}
-	for key, value := range template.Spec.Annotations {
-		claim.Annotations[key] = value
-	}
+	maps.Copy(claim.Annotations, template.Spec.Annotations)
 	claim.Annotations["resource.kubernetes.io/pod-claim-name"] = ref
 	if err := r.put("resource.k8s.io/v1", "ResourceClaim", claim); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,11 +31,9 @@ func defaulted(object *unstructured.Unstructured, state *clusterstate.State) (*u
 	case "Job.batch.volcano.sh":
 		return change(object, defaultJob)
 	case "ResourceClaim.resource.k8s.io":
-		return change(object, resourcedefaultsOfClaim)
+		return change(object, resourcedefaults.SetObjectDefaults_ResourceClaim)
 	case "ResourceClaimTemplate.resource.k8s.io":
-		return change(object, func(t *resourceapi.ResourceClaimTemplate) {
-			resourcedefaults.SetObjectDefaults_ResourceClaimTemplate(t)
-		})
+		return change(object, resourcedefaults.SetObjectDefaults_ResourceClaimTemplate)
 	case "PodGroup.scheduling.volcano.sh":
 		out := object.DeepCopy()
 		if queue, _, _ := unstructured.NestedString(out.Object, "spec", "queue"); queue == "" {
@@ -51,10 +48,6 @@ func defaulted(object *unstructured.Unstructured, state *clusterstate.State) (*u
 		return out, nil
 	}
 	return object.DeepCopy(), nil
-}
-
-func resourcedefaultsOfClaim(claim *resourceapi.ResourceClaim) {
-	resourcedefaults.SetObjectDefaults_ResourceClaim(claim)
 }
 
 // change changes an object in its Go type.

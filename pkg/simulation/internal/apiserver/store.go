@@ -36,8 +36,6 @@ type Server struct {
 type kind struct {
 	Resource
 	objects map[string]*unstructured.Unstructured
-	// changed is the revision of the last write to one of them.
-	changed uint64
 }
 
 // New returns a server without objects that says that it is a version of Kubernetes.
@@ -110,7 +108,6 @@ func (s *Server) complete(object, before *unstructured.Unstructured) {
 // write stores an object, nil to delete the one before, and tells the watchers. The caller holds the lock.
 func (s *Server) write(k *kind, before, after *unstructured.Unstructured) {
 	s.revision++
-	k.changed = s.revision
 	event, object := watch.Modified, after
 	switch {
 	case after == nil:
@@ -169,17 +166,11 @@ func (s *Server) DeletedPods() []*unstructured.Unstructured {
 	return slices.Clone(s.deleted)
 }
 
-// Revision grows with each write to one of the resources, of any group.
-func (s *Server) Revision(resources ...string) uint64 {
+// Revision grows with each write.
+func (s *Server) Revision() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last := uint64(0)
-	for _, k := range s.kinds {
-		if slices.Contains(resources, k.Resource.Resource) {
-			last = max(last, k.changed)
-		}
-	}
-	return last
+	return s.revision
 }
 
 func sameJSON(a, b any) bool {
