@@ -3,6 +3,7 @@
 package visibility
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,7 +52,7 @@ func (p *Publisher) Record(values map[SeriesKey]float64) {
 	h.times = append(h.times, p.clock.Now())
 	for key := range values {
 		if h.series[key] == nil {
-			h.series[key] = unknowns(before)
+			h.series[key] = slices.Repeat([]float64{unknown}, before)
 		}
 	}
 	for key, series := range h.series {
@@ -71,7 +72,7 @@ func (h *history) dropFirst() {
 	h.times = h.times[1:]
 	for key, series := range h.series {
 		h.series[key] = series[1:]
-		if !anyKnown(series[1:]) {
+		if !slices.ContainsFunc(series[1:], func(value float64) bool { return value != unknown }) {
 			delete(h.series, key)
 		}
 	}
@@ -86,24 +87,7 @@ func (p *Publisher) History() *v1alpha1.History {
 		told.Times[i] = metav1.NewTime(at)
 	}
 	for key, series := range p.history.series {
-		told.Items = append(told.Items, v1alpha1.Series{Queue: key.Queue, Dimension: key.Dimension, Values: append([]float64(nil), series...)})
+		told.Items = append(told.Items, v1alpha1.Series{Queue: key.Queue, Dimension: key.Dimension, Values: slices.Clone(series)})
 	}
 	return told
-}
-
-func unknowns(n int) []float64 {
-	values := make([]float64, n, n+1)
-	for i := range values {
-		values[i] = unknown
-	}
-	return values
-}
-
-func anyKnown(values []float64) bool {
-	for _, value := range values {
-		if value != unknown {
-			return true
-		}
-	}
-	return false
 }

@@ -35,6 +35,9 @@ func (d Dimension) String() string {
 	return d.Name
 }
 
+// Named reports whether people mean the dimension by a name. That of a DeviceClass stands for its capacities, too.
+func (d Dimension) Named(name string) bool { return d.Name == name || d.String() == name }
+
 // Amount is how much of a dimension. It is never negative.
 type Amount struct {
 	Dimension `json:",inline"`

@@ -36,16 +36,13 @@ func order(holders []v1alpha1.Holder, by, dimension string) {
 func first(holder *v1alpha1.Holder, dimension string) resource.Quantity {
 	for _, amounts := range [][]v1alpha1.Amount{holder.Charged, holder.Shares} {
 		for i := range amounts {
-			if dimension == "" || named(amounts[i].Dimension, dimension) {
+			if dimension == "" || amounts[i].Named(dimension) {
 				return amounts[i].Amount
 			}
 		}
 	}
 	return resource.Quantity{}
 }
-
-// named reports whether a dimension is the one of that name, or a capacity of the DeviceClass of that name.
-func named(d v1alpha1.Dimension, name string) bool { return d.Name == name || d.String() == name }
 
 // View is how holders are shown.
 type View struct {
@@ -84,7 +81,7 @@ func (v View) dimensions(holders []v1alpha1.Holder) []v1alpha1.Dimension {
 	for i := range holders {
 		for _, amounts := range [][]v1alpha1.Amount{holders[i].Charged, holders[i].Shares} {
 			for _, amount := range amounts {
-				if named(amount.Dimension, v.Dimension) && !slices.Contains(found, amount.Dimension) {
+				if amount.Named(v.Dimension) && !slices.Contains(found, amount.Dimension) {
 					found = append(found, amount.Dimension)
 				}
 			}
@@ -141,7 +138,7 @@ func (v View) cells(h *v1alpha1.Holder, dimensions []v1alpha1.Dimension) []term.
 // asked returns the amounts that were asked for.
 func (v View) asked(amounts []v1alpha1.Amount) []v1alpha1.Amount {
 	return slices.DeleteFunc(slices.Clone(amounts), func(a v1alpha1.Amount) bool {
-		return v.Dimension != "" && !named(a.Dimension, v.Dimension)
+		return v.Dimension != "" && !a.Named(v.Dimension)
 	})
 }
 

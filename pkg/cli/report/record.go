@@ -16,6 +16,7 @@ import (
 
 	"github.com/devicequota/devicequota/apis/accounting/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/accounting/store"
+	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // attempts is how often the record is read if it is written meanwhile.
@@ -91,16 +92,12 @@ func readParents(ctx context.Context, client dynamic.Interface) (map[string]stri
 	if err != nil {
 		return nil, fmt.Errorf("read queues: %w", err)
 	}
-	const root = "root"
 	parents := map[string]string{}
 	for i := range list.Items {
 		name := list.Items[i].GetName()
-		if name == root {
-			continue
-		}
 		parent, _, _ := unstructured.NestedString(list.Items[i].Object, "spec", "parent")
-		if parents[name] = parent; parent == "" {
-			parents[name] = root
+		if name != quota.Root {
+			parents[name] = quota.Parent(name, parent)
 		}
 	}
 	return parents, nil

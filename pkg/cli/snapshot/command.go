@@ -5,8 +5,8 @@ package snapshot
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -79,13 +79,5 @@ func (c *command) write(state *clusterstate.State) error {
 	if err != nil {
 		return err
 	}
-	return closed(state, file, c.file)
-}
-
-func closed(state *clusterstate.State, w io.WriteCloser, name string) error {
-	err := state.Write(w, name)
-	if closing := w.Close(); err == nil {
-		err = closing
-	}
-	return err
+	return errors.Join(state.Write(file, c.file), file.Close())
 }

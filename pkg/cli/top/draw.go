@@ -38,7 +38,7 @@ func (s selection) of(series []v1alpha1.Series) []v1alpha1.Series {
 }
 
 func (s selection) wants(d v1alpha1.Dimension) bool {
-	return len(s.dimensions) == 0 || slices.Contains(s.dimensions, d.Name) || slices.Contains(s.dimensions, d.String())
+	return len(s.dimensions) == 0 || slices.ContainsFunc(s.dimensions, d.Named)
 }
 
 // use is what a series comes to.

@@ -67,5 +67,5 @@ func (s selection) limited(queues []v1alpha1.Queue) map[place]bool {
 }
 
 func (s selection) wants(d v1alpha1.Dimension) bool {
-	return len(s.dimensions) == 0 || slices.Contains(s.dimensions, d.Name) || slices.Contains(s.dimensions, d.String())
+	return len(s.dimensions) == 0 || slices.ContainsFunc(s.dimensions, d.Named)
 }

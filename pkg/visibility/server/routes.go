@@ -3,11 +3,11 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -136,9 +136,9 @@ func (s *Server) holders(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, v1alpha1.HolderList{TypeMeta: typeOf("HolderList"), Snapshot: s.signed(published.Snapshot), Items: list(items)})
 }
 
-// holds reports whether a holder is charged for a dimension, or shares it. The name of a DeviceClass stands for its capacities, too.
+// holds reports whether a holder is charged for a dimension, or shares it.
 func holds(h *v1alpha1.Holder, dimension string) bool {
-	same := func(a v1alpha1.Amount) bool { return a.Name == dimension || a.Dimension.String() == dimension }
+	same := func(a v1alpha1.Amount) bool { return a.Named(dimension) }
 	return slices.ContainsFunc(h.Charged, same) || slices.ContainsFunc(h.Shares, same)
 }
 
@@ -208,10 +208,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	history := s.publisher.History()
 	history.TypeMeta = typeOf("History")
 	slices.SortFunc(history.Items, func(a, b v1alpha1.Series) int {
-		if order := strings.Compare(a.Queue, b.Queue); order != 0 {
-			return order
-		}
-		return strings.Compare(a.Dimension.String(), b.Dimension.String())
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Dimension.String(), b.Dimension.String()))
 	})
 	answer(w, r, history)
 }

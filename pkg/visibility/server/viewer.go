@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -118,9 +119,9 @@ func (v *viewer) queues(items []v1alpha1.Queue) []v1alpha1.Queue {
 	if v.all {
 		return items
 	}
-	shown := append([]v1alpha1.Queue(nil), items...)
+	shown := slices.Clone(items)
 	for i := range shown {
-		shown[i].Problems = append([]v1alpha1.Problem(nil), shown[i].Problems...)
+		shown[i].Problems = slices.Clone(shown[i].Problems)
 		for j := range shown[i].Problems {
 			shown[i].Problems[j].Message = v.text(shown[i].Problems[j].Message)
 		}
@@ -132,7 +133,7 @@ func (v *viewer) workloads(items []v1alpha1.Workload) []v1alpha1.Workload {
 	if v.all {
 		return items
 	}
-	shown := append([]v1alpha1.Workload(nil), items...)
+	shown := slices.Clone(items)
 	for i := range shown {
 		shown[i].Waits = v.refusal(shown[i].Waits)
 	}
