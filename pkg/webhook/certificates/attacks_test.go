@@ -8,7 +8,6 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,28 +42,6 @@ func (w *world) ahead(d time.Duration) *Keeper {
 	return k
 }
 
-func TestASecretThatIsEmptiedReplacesTheCertificateAtOnce(t *testing.T) {
-	for name, data := range map[string]map[string][]byte{
-		"emptied": nil, "garbage": {corev1.TLSCertKey: []byte("x"), corev1.TLSPrivateKeyKey: []byte("y"), previousCertKey: {0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			a, b := w.keeper(), w.keeper()
-			w.sync(a, b)
-			first := w.serving(a)
-			w.put(data)
-			for _, k := range []*Keeper{a, b} {
-				w.sync(k)
-				w.trusts(w.bundle(), k)
-				if w.serving(k).Leaf.Equal(first.Leaf) {
-					t.Error("the certificate that somebody has removed is still served")
-				}
-			}
-			w.trusts(w.bundle(), a)
-		})
-	}
-}
-
 func TestReplicasServeWithoutTheSecretUntilItIsBack(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.keeper(), w.keeper()
@@ -86,33 +63,6 @@ func TestReplicasServeWithoutTheSecretUntilItIsBack(t *testing.T) {
 	w.sync(a, b)
 	w.trusts(w.bundle(), a)
 	w.trusts(w.bundle(), b)
-}
-
-func TestReplicasThatRenewAtOnceAgree(t *testing.T) {
-	w := newWorld(t)
-	replicas := []*Keeper{w.keeper(), w.keeper(), w.keeper()}
-	w.sync(replicas...)
-	behind := w.bundle()
-	w.clock.SetTime(w.clock.Now().Add(lifetime - renewBefore + time.Hour))
-	var all sync.WaitGroup
-	for _, k := range replicas {
-		all.Go(func() {
-			for range 3 {
-				if err := k.Sync(t.Context()); err != nil {
-					t.Error(err)
-				}
-				w.trusts(behind, k)
-			}
-		})
-	}
-	all.Wait()
-	w.pass(overlap+time.Minute, replicas...)
-	for _, k := range replicas {
-		w.trusts(w.bundle(), k)
-		if !w.serving(k).Leaf.Equal(w.serving(replicas[0]).Leaf) {
-			t.Error("replicas serve different certificates")
-		}
-	}
 }
 
 func TestTheClockOfAReplicaMayBeWrong(t *testing.T) {

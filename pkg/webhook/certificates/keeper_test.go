@@ -121,24 +121,44 @@ func TestAReplicaMakesACertificateThatAPIServersTrust(t *testing.T) {
 	w.trusts(w.bundle(), k)
 }
 
-func TestReplicasThatStartAtOnceAgree(t *testing.T) {
+// TestReplicasAgree, also if all of them make the first certificate at once, or renew it at once.
+func TestReplicasAgree(t *testing.T) {
 	w := newWorld(t)
 	replicas := []*Keeper{w.keeper(), w.keeper(), w.keeper()}
-	var all sync.WaitGroup
-	for _, k := range replicas {
-		all.Go(func() {
-			if err := k.Sync(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
+	var behind []byte // what a slow API server knows
+	atOnce := func() {
+		t.Helper()
+		var all sync.WaitGroup
+		for _, k := range replicas {
+			all.Go(func() {
+				for range 3 {
+					if err := k.Sync(t.Context()); err != nil {
+						t.Error(err)
+					}
+					if behind != nil {
+						w.trusts(behind, k)
+					}
+				}
+			})
+		}
+		all.Wait()
 	}
-	all.Wait()
-	for _, k := range replicas {
-		w.trusts(w.bundle(), k)
-		if w.serving(k).Leaf.SerialNumber.Cmp(w.serving(replicas[0]).Leaf.SerialNumber) != 0 {
-			t.Error("replicas serve different certificates")
+	agree := func() {
+		t.Helper()
+		for _, k := range replicas {
+			w.trusts(w.bundle(), k)
+			if !w.serving(k).Leaf.Equal(w.serving(replicas[0]).Leaf) {
+				t.Error("replicas serve different certificates")
+			}
 		}
 	}
+	atOnce()
+	agree()
+	behind = w.bundle()
+	w.clock.SetTime(w.clock.Now().Add(lifetime - renewBefore + time.Hour))
+	atOnce()
+	w.pass(overlap+time.Minute, replicas...)
+	agree()
 }
 
 func TestCertificatesAreRenewedSoThatEveryAPIServerTrustsEveryReplica(t *testing.T) {
@@ -176,29 +196,34 @@ func TestCertificatesAreRenewedSoThatEveryAPIServerTrustsEveryReplica(t *testing
 	}
 }
 
-func TestASecretThatCannotBeUsedIsReplaced(t *testing.T) {
-	for what, change := range map[string]func(*corev1.Secret){
-		"text":             func(s *corev1.Secret) { s.Data[corev1.TLSCertKey] = []byte("x") },
-		"no key":           func(s *corev1.Secret) { delete(s.Data, corev1.TLSPrivateKeyKey) },
-		"nothing":          func(s *corev1.Secret) { s.Data = nil },
-		"no authority":     func(s *corev1.Secret) { s.Data[corev1.TLSCertKey] = firstBlock(s.Data[corev1.TLSCertKey]) },
-		"nothing previous": func(s *corev1.Secret) { s.Data[previousCertKey] = []byte("x") },
+func TestACertificateThatCannotBeUsedIsReplacedAtOnce(t *testing.T) {
+	for what, change := range map[string]func(data map[string][]byte) map[string][]byte{
+		"text": func(data map[string][]byte) map[string][]byte { data[corev1.TLSCertKey] = []byte("x"); return data },
+		"garbage": func(map[string][]byte) map[string][]byte {
+			return map[string][]byte{corev1.TLSCertKey: []byte("x"), corev1.TLSPrivateKeyKey: []byte("y"), previousCertKey: {0}}
+		},
+		"no key":  func(data map[string][]byte) map[string][]byte { delete(data, corev1.TLSPrivateKeyKey); return data },
+		"nothing": func(map[string][]byte) map[string][]byte { return nil },
+		"no authority": func(data map[string][]byte) map[string][]byte {
+			data[corev1.TLSCertKey] = firstBlock(data[corev1.TLSCertKey])
+			return data
+		},
+		"nothing previous": func(data map[string][]byte) map[string][]byte { data[previousCertKey] = []byte("x"); return data },
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t)
-			w.sync(w.keeper())
-			secrets := w.client.CoreV1().Secrets(namespace)
-			secret, err := secrets.Get(t.Context(), "certificates", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
+			a, b := w.keeper(), w.keeper()
+			w.sync(a, b)
+			first := w.serving(a)
+			w.put(change(w.secret().Data))
+			for _, k := range []*Keeper{a, b, w.keeper()} {
+				w.sync(k)
+				w.trusts(w.bundle(), k)
+				if replaced := !w.serving(k).Leaf.Equal(first.Leaf); replaced != (what != "nothing previous") {
+					t.Errorf("another certificate is served: %t", replaced)
+				}
 			}
-			change(secret)
-			if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			k := w.keeper()
-			w.sync(k)
-			w.trusts(w.bundle(), k)
+			w.trusts(w.bundle(), a)
 		})
 	}
 }
