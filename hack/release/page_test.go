@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/spdx/tools-golang/spdx"
 )
 
 // pageRepositories are those that the page names.
@@ -76,11 +77,11 @@ func TestReleasePage(t *testing.T) {
 	})
 	t.Run("the SBOM in the image lists Volcano", func(t *testing.T) {
 		export := "go -C hack/release tool crane export --platform linux/amd64 ghcr.io/devicequota/vc-scheduler:v0.1.0 - | tar -xO vc-scheduler.spdx.json"
-		var d document
+		var d spdx.Document
 		if err := json.Unmarshal([]byte(output[export]), &d); err != nil {
 			t.Fatalf("%v in %q", err, output[export])
 		}
-		if !slices.ContainsFunc(d.Packages, func(c component) bool { return c.Name == "volcano.sh/volcano" }) {
+		if !slices.ContainsFunc(d.Packages, func(p *spdx.Package) bool { return p.PackageName == "volcano.sh/volcano" }) {
 			t.Error("volcano.sh/volcano is not in it")
 		}
 	})

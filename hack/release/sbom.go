@@ -3,10 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,58 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spdx/tools-golang/json"
+	"github.com/spdx/tools-golang/spdx"
 	"golang.org/x/mod/module"
 )
-
-// document is what of SPDX 2.3 is needed to list the modules of a Go program.
-type document struct {
-	SPDXVersion       string         `json:"spdxVersion"`
-	DataLicense       string         `json:"dataLicense"`
-	SPDXID            string         `json:"SPDXID"`
-	Name              string         `json:"name"`
-	DocumentNamespace string         `json:"documentNamespace"`
-	CreationInfo      creation       `json:"creationInfo"`
-	Packages          []component    `json:"packages"`
-	Relationships     []relationship `json:"relationships"`
-}
-
-type creation struct {
-	Created  string   `json:"created"`
-	Creators []string `json:"creators"`
-}
-
-type component struct {
-	SPDXID           string      `json:"SPDXID"`
-	Name             string      `json:"name"`
-	Version          string      `json:"versionInfo"`
-	FileName         string      `json:"packageFileName,omitempty"`
-	DownloadLocation string      `json:"downloadLocation"`
-	FilesAnalyzed    bool        `json:"filesAnalyzed"`
-	Checksums        []checksum  `json:"checksums,omitempty"`
-	SourceInfo       string      `json:"sourceInfo,omitempty"`
-	LicenseConcluded string      `json:"licenseConcluded"`
-	LicenseDeclared  string      `json:"licenseDeclared"`
-	CopyrightText    string      `json:"copyrightText"`
-	ExternalRefs     []reference `json:"externalRefs"`
-	PrimaryPurpose   string      `json:"primaryPackagePurpose"`
-}
-
-type checksum struct {
-	Algorithm string `json:"algorithm"`
-	Value     string `json:"checksumValue"`
-}
-
-type reference struct {
-	Category string `json:"referenceCategory"`
-	Type     string `json:"referenceType"`
-	Locator  string `json:"referenceLocator"`
-}
-
-type relationship struct {
-	Element string `json:"spdxElementId"`
-	Type    string `json:"relationshipType"`
-	Related string `json:"relatedSpdxElement"`
-}
 
 const noAssertion = "NOASSERTION"
 
@@ -81,33 +33,40 @@ func sbom(path string, built source) ([]byte, error) {
 	}
 	sum := sha256.Sum256(program)
 	name := filepath.Base(path)
-	own := goModule("SPDXRef-Program", info.Main.Path, built.version, "")
-	own.FileName, own.PrimaryPurpose = name, "APPLICATION"
-	own.DownloadLocation = "git+" + repositoryURL + "@" + strings.TrimSuffix(built.commit, "-dirty")
-	own.Checksums = []checksum{{"SHA256", hex.EncodeToString(sum[:])}}
-	own.LicenseConcluded, own.LicenseDeclared = "Apache-2.0", "Apache-2.0"
-	d := document{
-		SPDXVersion: "SPDX-2.3", DataLicense: "CC0-1.0", SPDXID: "SPDXRef-DOCUMENT", Name: name + " " + built.version,
+	own := goModule("Program", info.Main.Path, built.version, "")
+	own.PackageFileName, own.PrimaryPackagePurpose = name, "APPLICATION"
+	own.PackageDownloadLocation = "git+" + repositoryURL + "@" + strings.TrimSuffix(built.commit, "-dirty")
+	own.PackageChecksums = []spdx.Checksum{{Algorithm: spdx.SHA256, Value: hex.EncodeToString(sum[:])}}
+	own.PackageLicenseConcluded, own.PackageLicenseDeclared = "Apache-2.0", "Apache-2.0"
+	d := &spdx.Document{
+		SPDXVersion: spdx.Version, DataLicense: spdx.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: name + " " + built.version,
 		DocumentNamespace: repositoryURL + "/spdx/" + name + "-" + hex.EncodeToString(sum[:]),
-		CreationInfo:      creation{built.date.Format(time.RFC3339), []string{"Organization: devicequota", "Tool: hack/release-" + built.version}},
-		Packages:          []component{own},
-		Relationships:     []relationship{{"SPDXRef-DOCUMENT", "DESCRIBES", own.SPDXID}},
+		CreationInfo: &spdx.CreationInfo{Created: built.date.Format(time.RFC3339), Creators: []spdx.Creator{
+			{CreatorType: "Organization", Creator: "devicequota"}, {CreatorType: "Tool", Creator: "hack/release-" + built.version},
+		}},
+		Packages:      []*spdx.Package{own},
+		Relationships: []*spdx.Relationship{relation("DOCUMENT", "DESCRIBES", own.PackageSPDXIdentifier)},
 	}
 	for i, dependency := range components(info) {
-		dependency.SPDXID = fmt.Sprintf("SPDXRef-Module-%d", i+1)
+		dependency.PackageSPDXIdentifier = spdx.ElementID(fmt.Sprintf("Module-%d", i+1))
 		d.Packages = append(d.Packages, dependency)
-		d.Relationships = append(d.Relationships, relationship{own.SPDXID, "CONTAINS", dependency.SPDXID})
+		d.Relationships = append(d.Relationships, relation(own.PackageSPDXIdentifier, "CONTAINS", dependency.PackageSPDXIdentifier))
 	}
-	text, err := json.MarshalIndent(d, "", "  ")
-	return append(text, '\n'), err
+	var text bytes.Buffer
+	err = json.Write(d, &text, json.Indent("  "))
+	return text.Bytes(), err
+}
+
+func relation(of spdx.ElementID, kind string, to spdx.ElementID) *spdx.Relationship {
+	return &spdx.Relationship{RefA: spdx.DocElementID{ElementRefID: of}, Relationship: kind, RefB: spdx.DocElementID{ElementRefID: to}}
 }
 
 // components returns Go's standard library and the modules that the program contains packages of.
-func components(info *debug.BuildInfo) []component {
+func components(info *debug.BuildInfo) []*spdx.Package {
 	standard := goModule("", "stdlib", strings.TrimPrefix(info.GoVersion, "go"), "")
-	standard.DownloadLocation = "https://go.dev/dl/"
-	standard.ExternalRefs[0].Locator = "pkg:golang/stdlib@" + standard.Version
-	all := []component{standard}
+	standard.PackageDownloadLocation = "https://go.dev/dl/"
+	standard.PackageExternalReferences[0].Locator = "pkg:golang/stdlib@" + standard.PackageVersion
+	all := []*spdx.Package{standard}
 	for _, dependency := range info.Deps {
 		if dependency.Replace != nil {
 			dependency = dependency.Replace
@@ -131,14 +90,16 @@ func download(path, version string) string {
 }
 
 // goModule describes a module. The sum is the one of go.sum, which is not the checksum of a file.
-func goModule(id, path, version, sum string) component {
-	c := component{
-		SPDXID: id, Name: path, Version: version, DownloadLocation: download(path, version),
-		LicenseConcluded: noAssertion, LicenseDeclared: noAssertion, CopyrightText: noAssertion, PrimaryPurpose: "LIBRARY",
-		ExternalRefs: []reference{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")}},
+func goModule(id spdx.ElementID, path, version, sum string) *spdx.Package {
+	p := &spdx.Package{
+		PackageSPDXIdentifier: id, PackageName: path, PackageVersion: version, PackageDownloadLocation: download(path, version),
+		PackageLicenseConcluded: noAssertion, PackageLicenseDeclared: noAssertion, PackageCopyrightText: noAssertion, PrimaryPackagePurpose: "LIBRARY",
+		PackageExternalReferences: []*spdx.PackageExternalReference{
+			{Category: "PACKAGE-MANAGER", RefType: "purl", Locator: "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")},
+		},
 	}
 	if sum != "" {
-		c.SourceInfo = "go.sum " + sum
+		p.PackageSourceInfo = "go.sum " + sum
 	}
-	return c
+	return p
 }

@@ -51,7 +51,7 @@ func TestThereIsNoSBOMOfWhatIsNoGoProgram(t *testing.T) {
 }
 
 func TestModulesAreDownloadedFromWhereTheProxyHasThem(t *testing.T) {
-	got := goModule("", "github.com/NYTimes/gziphandler", "v1.1.1-RC1", "").DownloadLocation
+	got := goModule("", "github.com/NYTimes/gziphandler", "v1.1.1-RC1", "").PackageDownloadLocation
 	if want := "https://proxy.golang.org/github.com/!n!y!times/gziphandler/@v/v1.1.1-!r!c1.zip"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
