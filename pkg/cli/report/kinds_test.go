@@ -5,18 +5,20 @@ package report
 import (
 	"testing"
 
+	"github.com/prometheus/common/model"
+
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/ledger/kindtest"
 )
 
 func TestReportsReadAllKinds(t *testing.T) {
-	labels := map[string]map[string]string{}
+	labels := map[string]model.Metric{}
 	kindtest.Run(t, kindtest.Form[string]{
 		Write: func(d ledger.Dimension) (string, error) {
 			key := d.Kind.String() + " " + d.String()
-			labels[key] = map[string]string{"queue": "q", "namespace": "monitoring", "exported_namespace": "ns", "job": "scheduler"}
+			labels[key] = model.Metric{"queue": "q", "namespace": "monitoring", "exported_namespace": "ns", "job": "scheduler"}
 			for label, value := range d.Labels {
-				labels[key][label] = value
+				labels[key][model.LabelName(label)] = model.LabelValue(value)
 			}
 			return key, nil
 		},

@@ -4,15 +4,16 @@ package report
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
-	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/api"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
 
 	"github.com/devicequota/devicequota/pkg/accounting"
 	"github.com/devicequota/devicequota/pkg/accounting/metrics"
@@ -25,11 +26,11 @@ const lookback = "1d"
 // fromPrometheus returns by how much the counters have grown. They never decrease, and say the same whichever scheduler exports them, so
 // that the difference is exact. Days says that each day is apart. The note says what cannot be told apart.
 func fromPrometheus(ctx context.Context, address string, asked span, days bool) (all []usage, note string, err error) {
-	base, err := url.Parse(address)
-	if err != nil || base.Host == "" {
-		return nil, "", fmt.Errorf("--prometheus-url=%s is not a URL such as http://localhost:9090", address)
+	prometheus, err := connect(address)
+	if err != nil {
+		return nil, "", err
 	}
-	before, err := readCounters(ctx, base, asked.from)
+	before, err := readCounters(ctx, prometheus, asked.from)
 	if err != nil {
 		return nil, "", err
 	}
@@ -39,7 +40,7 @@ func fromPrometheus(ctx context.Context, address string, asked span, days bool) 
 		if midnight := begin.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour); days && midnight.Before(end) {
 			end = midnight
 		}
-		after, err := readCounters(ctx, base, end)
+		after, err := readCounters(ctx, prometheus, end)
 		if err != nil {
 			return nil, "", err
 		}
@@ -62,14 +63,22 @@ func fromPrometheus(ctx context.Context, address string, asked span, days bool) 
 	return all, note, nil
 }
 
+func connect(address string) (promv1.API, error) {
+	if base, err := url.Parse(address); err != nil || base.Host == "" {
+		return nil, fmt.Errorf("--prometheus-url=%s is not a URL such as http://localhost:9090", address)
+	}
+	client, err := api.NewClient(api.Config{Address: address})
+	return promv1.NewAPI(client), err
+}
+
 // readCounters returns the values of all counters at a time.
-func readCounters(ctx context.Context, base *url.URL, at time.Time) (accounting.Sums, error) {
+func readCounters(ctx context.Context, prometheus promv1.API, at time.Time) (accounting.Sums, error) {
 	all := accounting.Sums{}
 	for measure, list := range metrics.Counters {
 		for i := range list {
-			values, err := query(ctx, base, list[i].Name, at)
+			values, err := query(ctx, prometheus, list[i].Name, at)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("ask Prometheus for %s: %w", list[i].Name, err)
 			}
 			for series, amount := range values {
 				series.Measure = measure
@@ -80,48 +89,25 @@ func readCounters(ctx context.Context, base *url.URL, at time.Time) (accounting.
 	return all, nil
 }
 
-// response is what Prometheus answers to an instant query.
-type response struct {
-	Status string `json:"status"`
-	Error  string `json:"error"`
-	Data   struct {
-		Result []struct {
-			Metric map[string]string  `json:"metric"`
-			Value  [2]json.RawMessage `json:"value"`
-		} `json:"result"`
-	} `json:"data"`
-}
-
 // query returns the values of a counter at a time.
-func query(ctx context.Context, base *url.URL, name string, at time.Time) (map[accounting.Series]ledger.Amount, error) {
-	values := url.Values{"query": {"last_over_time(" + name + "[" + lookback + "])"}, "time": {strconv.FormatInt(at.Unix(), 10)}}
-	address := base.JoinPath("api/v1/query")
-	address.RawQuery = values.Encode()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+func query(ctx context.Context, prometheus promv1.API, name string, at time.Time) (accounting.Sums, error) {
+	answer, _, err := prometheus.Query(ctx, "last_over_time("+name+"["+lookback+"])", at.Truncate(time.Second))
 	if err != nil {
 		return nil, err
 	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("ask Prometheus: %w", err)
-	}
-	defer answer.Body.Close()
-	var result response
-	if err := json.NewDecoder(answer.Body).Decode(&result); err != nil {
-		return nil, fmt.Errorf("ask Prometheus at %s: status %s, and no JSON: %w", base, answer.Status, err)
-	}
-	if result.Status != "success" {
-		return nil, fmt.Errorf("ask Prometheus for %s: %s", name, result.Error)
+	samples, is := answer.(model.Vector)
+	if !is {
+		return nil, fmt.Errorf("the answer is a %s", answer.Type())
 	}
 	sums := accounting.Sums{}
-	for i := range result.Data.Result {
-		amount, err := parseValue(result.Data.Result[i].Value[1])
+	for _, sample := range samples {
+		amount, err := amountOf(sample.Value)
 		if err != nil {
-			return nil, fmt.Errorf("ask Prometheus for %s: %w", name, err)
+			return nil, err
 		}
-		series, err := seriesOf(result.Data.Result[i].Metric)
+		series, err := seriesOf(sample.Metric)
 		if err != nil {
-			return nil, fmt.Errorf("read %s of Prometheus: %w", name, err)
+			return nil, err
 		}
 		// Several replicas or addresses of a scheduler export the same record.
 		if amount.Cmp(sums[series]) > 0 {
@@ -131,32 +117,29 @@ func query(ctx context.Context, base *url.URL, name string, at time.Time) (map[a
 	return sums, nil
 }
 
-func parseValue(encoded json.RawMessage) (ledger.Amount, error) {
-	var text string
-	if err := json.Unmarshal(encoded, &text); err != nil {
-		return ledger.Amount{}, err
-	}
-	value, valid := new(big.Rat).SetString(text)
+// amountOf returns what the text of a value says: it has the digits that were exported, and the binary number may have more.
+func amountOf(value model.SampleValue) (ledger.Amount, error) {
+	exact, valid := new(big.Rat).SetString(value.String())
 	if !valid {
-		return ledger.Amount{}, errors.New(text + " is not a number")
+		return ledger.Amount{}, errors.New(value.String() + " is not a number")
 	}
-	const nano = 1_000_000_000
-	value.Mul(value, big.NewRat(nano, 1))
-	return ledger.FromNano(new(big.Int).Quo(value.Num(), value.Denom()))
+	exact.Mul(exact, new(big.Rat).SetInt64(ledger.Whole))
+	return ledger.FromNano(new(big.Int).Quo(exact.Num(), exact.Denom()))
 }
 
 // seriesOf returns what the labels of a counter stand for.
-func seriesOf(labels map[string]string) (accounting.Series, error) {
-	series := accounting.Series{Queue: labels["queue"], Namespace: labels["namespace"]}
-	if exported := labels["exported_namespace"]; exported != "" { // Prometheus has a label namespace of its own for the scheduler
+func seriesOf(labels model.Metric) (accounting.Series, error) {
+	value := func(label string) string { return string(labels[model.LabelName(label)]) }
+	series := accounting.Series{Queue: value("queue"), Namespace: value("namespace")}
+	if exported := value("exported_namespace"); exported != "" { // Prometheus has a label namespace of its own for the scheduler
 		series.Namespace = exported
 	}
-	for name, value := range labels {
-		if strings.HasPrefix(name, "label_") {
-			series.Label = value
+	for name, of := range labels {
+		if strings.HasPrefix(string(name), "label_") {
+			series.Label = string(of)
 		}
 	}
 	var err error
-	series.Dimension, err = ledger.ParseLabels(func(label string) string { return labels[label] })
+	series.Dimension, err = ledger.ParseLabels(value)
 	return series, err
 }
