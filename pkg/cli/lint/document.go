@@ -12,9 +12,11 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	resourcedefaults "k8s.io/kubernetes/pkg/apis/resource/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/devicequota/devicequota/pkg/lint"
@@ -112,9 +114,13 @@ func (d *document) settle(read *kind, namespace string) {
 		accessor.SetNamespace(namespace)
 		d.ref.Namespace = namespace
 	}
-	setDefaults(d.object)
-	if configMap, is := d.object.(*corev1.ConfigMap); is {
-		d.configuration = configurationIn(configMap)
+	switch object := d.object.(type) {
+	case *resourceapi.ResourceClaim:
+		resourcedefaults.SetObjectDefaults_ResourceClaim(object)
+	case *resourceapi.ResourceClaimTemplate:
+		resourcedefaults.SetObjectDefaults_ResourceClaimTemplate(object)
+	case *corev1.ConfigMap:
+		d.configuration = configurationIn(object)
 	}
 }
 
