@@ -14,21 +14,22 @@ import (
 
 // tested names the test that runs the commands of a page, for each page under docs/ that has commands.
 var tested = map[string]string{
-	"accounting.md":   "test/e2e/accounting_test.go",
-	"alerts.md":       "test/monitoring/metrics_test.go",
-	"devcluster.md":   "test/e2e/docs_devcluster_test.go",
-	"guard.md":        "test/e2e/docs_guard_test.go",
-	"install.md":      "test/chart/docs_test.go",
-	"kubectl.md":      "test/e2e/docs_kubectl_test.go",
-	"lint.md":         "pkg/cli/lint/docs_test.go",
-	"migration.md":    "test/e2e/docs_migration_test.go",
-	"monitoring.md":   "test/monitoring/metrics_test.go",
-	"multicluster.md": "test/chart/multicluster_page_test.go",
-	"release.md":      "hack/release/page_test.go",
-	"simulate.md":     "test/e2e/docs_simulate_test.go",
-	"tour.md":         "test/e2e/docs_tour_test.go",
-	"visibility.md":   "test/e2e/docs_visibility_test.go",
-	"volcano-1.15.md": "test/e2e/volcano_1_15_test.go",
+	"accounting.md":      "test/e2e/accounting_test.go",
+	"alerts.md":          "test/monitoring/metrics_test.go",
+	"devcluster.md":      "test/e2e/docs_devcluster_test.go",
+	"guard.md":           "test/e2e/docs_guard_test.go",
+	"install.md":         "test/chart/docs_test.go",
+	"kubectl.md":         "test/e2e/docs_kubectl_test.go",
+	"lint.md":            "pkg/cli/lint/docs_test.go",
+	"migration.md":       "test/e2e/docs_migration_test.go",
+	"monitoring.md":      "test/monitoring/metrics_test.go",
+	"multicluster.md":    "test/chart/multicluster_page_test.go",
+	"release.md":         "hack/release/page_test.go",
+	"simulate.md":        "test/e2e/docs_simulate_test.go",
+	"tour.md":            "test/e2e/docs_tour_test.go",
+	"troubleshooting.md": "test/e2e/docs_kubectl_test.go",
+	"visibility.md":      "test/e2e/docs_visibility_test.go",
+	"volcano-1.15.md":    "test/e2e/volcano_1_15_test.go",
 }
 
 // command is a line of a page that a reader would paste into a shell.

@@ -30,7 +30,7 @@ var (
 	QueueProblems = Metric{
 		Name: volcano + "queue_problems", Type: Gauge, Labels: []string{"reason"}, Unit: "queues",
 		Help: "Number of queues that have a problem, by the reason of the event on them",
-		Note: "See [what people see](quota.md#what-people-see)",
+		Note: "See [troubleshooting.md](troubleshooting.md)",
 	}
 	QuotaFieldServed = Metric{
 		Name: volcano + "queue_quota_field_served", Type: Gauge, Unit: "1 or 0",

@@ -42,5 +42,16 @@ var _ = Describe("kubectl devicequota", func() {
 				return page.Lines(output), err
 			}).WithContext(ctx).Should(Equal(page.Lines(example[2])), "kubectl devicequota %s", example[1])
 		}
+
+		By("running what troubleshooting.md says about the same job")
+		text, err = os.ReadFile(filepath.Join("../../docs", "troubleshooting.md"))
+		Expect(err).NotTo(HaveOccurred())
+		shell, printed := newShell(), []string(nil)
+		for _, block := range page.Block.FindAllStringSubmatch(string(text), -1) {
+			out, err := shell.run(ctx, block[2])
+			Expect(err).NotTo(HaveOccurred(), block[2])
+			printed = append(printed, out...)
+		}
+		Expect(strings.Join(printed, "\n")).To(And(ContainSubstring("job/tuner in namespace default waits"), ContainSubstring("Waiting"), ContainSubstring("WAITS FOR")))
 	})
 })
