@@ -144,16 +144,17 @@ build-helm: ## Build helm into bin/
 chart: build-helm ## Package the Helm chart into bin/
 	bin/helm package charts/devicequota --destination bin
 
-generate: ## Generate clients, deepcopy functions and the CRD from apis/, alerts, dashboard, and docs/metrics.md from pkg/metric, the table of layers in docs/architecture.md, and the copies of manifests in the chart
+generate: ## Generate clients, deepcopy functions and the CRD from apis/, alerts, dashboard, and docs/metrics.md from pkg/metric, docs/reference.md, the table of layers in docs/architecture.md, and the copies of manifests in the chart
 	hack/update-codegen.sh
 	go run ./hack/importrules -write
 	go run ./hack/monitoring
+	go run ./hack/reference
 	hack/update-chart.sh
 
 verify: ## Fail if generated files or go.mod are not up to date
 	hack/verify-codegen.sh
 	go run ./hack/importrules
-	go test ./hack/monitoring
+	go test ./hack/monitoring ./hack/reference
 	go mod tidy -diff
 	go -C test/cluster/controlplane mod tidy -diff
 	go -C test/cluster/karmada mod tidy -diff

@@ -4,11 +4,42 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/devicequota/devicequota/test/page"
 )
+
+func TestEachFlagIsInThePage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reference.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, all, _ := strings.Cut(string(text), "### Flags of kubectl devicequota\n")
+	all, each, _ := strings.Cut(all, "### Flags of the commands")
+	for _, command := range newCommand(genericiooptions.IOStreams{}).Commands() {
+		command.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			rows := all
+			if f.Name != "output" && f.Name != "ascii" {
+				rows = ""
+				for line := range strings.Lines(each) {
+					if strings.HasPrefix(line, "| ["+command.Name()+"](") {
+						rows += line
+					}
+				}
+			}
+			row := page.Row(rows, "`--"+f.Name+"`")
+			want := strings.ReplaceAll(strings.Trim(f.DefValue, "[]"), ",", ", ")
+			if row == nil || f.Name != "output" && strings.Trim(row[len(row)-2], "`") != want {
+				t.Errorf("flag --%s of %s with the default %q is %q in docs/reference.md: run `make generate`", f.Name, command.Name(), want, row)
+			}
+		})
+	}
+}
 
 func TestTheFlagsOfAllCommandsAreListedOnce(t *testing.T) {
 	run := func(args ...string) string {

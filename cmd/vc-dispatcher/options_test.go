@@ -8,18 +8,22 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/devicequota/devicequota/test/page"
 )
 
 func TestEachFlagIsInThePage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/multicluster.md")
+	text, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	flags := pflag.NewFlagSet("vc-dispatcher", pflag.ContinueOnError)
 	defaultOptions().addFlags(flags)
+	_, section, _ := strings.Cut(string(text), "### Flags of vc-dispatcher\n")
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !strings.Contains(string(text), "`--"+f.Name+"`") {
-			t.Errorf("flag --%s is not in docs/multicluster.md", f.Name)
+		row := page.Row(section, "`--"+f.Name+"`")
+		if len(row) != 3 || strings.Trim(row[1], "`") != f.DefValue || row[2] != f.Usage {
+			t.Errorf("flag --%s with the default %q is %q in docs/reference.md: run `make generate`", f.Name, f.DefValue, row)
 		}
 	})
 }

@@ -51,7 +51,7 @@ var layers = []layer{
 
 	{"tests", "test/cluster test/page"},
 	{"programs and tests", "cmd/demo cmd/devcluster cmd/kubectl-devicequota cmd/vc-dispatcher cmd/vc-scheduler cmd/vc-webhook hack/boilerplate " +
-		"hack/importrules hack/linkcheck hack/monitoring test/benchmark test/chart test/e2e test/monitoring test/multicluster test/upstream"},
+		"hack/importrules hack/linkcheck hack/monitoring hack/reference test/benchmark test/chart test/e2e test/monitoring test/multicluster test/upstream"},
 }
 
 // wall keeps packages of other modules, with all below them, out of rooms: these must not depend on them, directly or not,

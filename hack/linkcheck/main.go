@@ -10,19 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
-	"unicode"
+
+	"github.com/devicequota/devicequota/test/page"
 )
 
-var (
-	// link matches the target of a link, and its anchor. Targets on other sites contain a colon.
-	link    = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]*))?\)`)
-	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
-	// fence is a block of code, in which a line may begin with a number sign.
-	fence = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
-	// inHeading is what a heading shows of a link.
-	inHeading = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-)
+// link matches the target of a link, and its anchor. Targets on other sites contain a colon.
+var link = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]*))?\)`)
 
 func main() {
 	if err := check("."); err != nil {
@@ -50,10 +43,10 @@ func check(root string) error {
 }
 
 // follow returns an error if a link of a page leads nowhere. Without a file, it leads to a heading of the page itself.
-func follow(page, file, anchor string) error {
-	target := page
+func follow(from, file, anchor string) error {
+	target := from
 	if file != "" {
-		target = filepath.Join(filepath.Dir(page), file)
+		target = filepath.Join(filepath.Dir(from), file)
 	}
 	if _, err := os.Stat(target); err != nil {
 		return err
@@ -65,25 +58,10 @@ func follow(page, file, anchor string) error {
 	if err != nil {
 		return err
 	}
-	for _, match := range heading.FindAllSubmatch(fence.ReplaceAll(text, nil), -1) {
-		if anchorOf(string(match[1])) == anchor {
+	for _, section := range page.Sections(string(text)) {
+		if section.Anchor() == anchor {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s has no heading #%s", target, anchor)
-}
-
-// anchorOf returns the anchor that GitHub gives to a heading.
-func anchorOf(heading string) string {
-	shown := strings.ToLower(strings.TrimSpace(inHeading.ReplaceAllString(heading, "$1")))
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
-			return r
-		default:
-			return -1
-		}
-	}, shown)
 }

@@ -9,16 +9,6 @@ import (
 	"testing"
 )
 
-func TestAnchorsAreThoseOfGitHub(t *testing.T) {
-	for heading, want := range map[string]string{
-		"`kubectl devicequota`: see": "kubectl-devicequota-see", "A [link](b.md) & more": "a-link--more", "1. Volcano's chart": "1-volcanos-chart", "snake_case": "snake_case",
-	} {
-		if got := anchorOf(heading); got != want {
-			t.Errorf("%q: %s, want %s", heading, got, want)
-		}
-	}
-}
-
 func TestCheck(t *testing.T) {
 	for text, broken := range map[string]string{
 		"a file beside the page [a](a.md)":                            "",

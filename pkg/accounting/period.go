@@ -13,6 +13,9 @@ func (p Period) Valid() bool {
 	return d >= time.Hour && d%time.Hour == 0 && (24*time.Hour)%d == 0
 }
 
+// String is a duration such as 24h0m0s.
+func (p Period) String() string { return time.Duration(p).String() }
+
 // Start returns when the period that has a time began.
 func (p Period) Start(t time.Time) time.Time { return t.UTC().Truncate(time.Duration(p)) }
 

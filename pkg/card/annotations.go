@@ -11,6 +11,7 @@ import (
 	"strings"
 )
 
+// Annotations about cards that users write.
 const (
 	// NameAnnotation on a pod lists the cards that the pod may get, the preferred one first: A|B|C. On a
 	// DeviceClass it is the card name of the class's devices.

@@ -9,11 +9,15 @@ import (
 	"strings"
 )
 
-// Suffixes of the labels that describe a node's cards.
+// Labels of nodes that describe their cards: what follows the resource.
 const (
-	productLabel  = ".product"
-	countLabel    = ".count"
-	memoryLabel   = ".memory"
+	// productLabel is the model of the cards.
+	productLabel = ".product"
+	// countLabel is how many cards the node has.
+	countLabel = ".count"
+	// memoryLabel is the memory of a card in MiB.
+	memoryLabel = ".memory"
+	// replicasLabel is into how many shares a card is divided.
 	replicasLabel = ".replicas"
 )
 

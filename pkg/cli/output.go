@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// formats are those of all commands. The first one is the default.
+var formats = []string{"table", "wide", "json", "yaml"}
+
 // Output is the flag --output of a command: table, wide, json, yaml, and what else the command offers.
 type Output struct {
 	Format string
@@ -22,8 +25,8 @@ type Output struct {
 
 // AddFlags adds the flag. The default is table. Others are formats that only this command has.
 func (o *Output) AddFlags(flags *pflag.FlagSet, others ...string) {
-	o.Format, o.formats = "table", append([]string{"table", "wide", "json", "yaml"}, others...)
-	flags.VarP(o, "output", "o", "one of "+strings.Join(o.formats, ", "))
+	o.Format, o.formats = formats[0], slices.Concat(formats, others)
+	flags.VarP(o, "output", "o", "one of "+strings.Join(slices.Concat(formats, others), ", "))
 }
 
 // Set implements pflag.Value. It refuses other formats.

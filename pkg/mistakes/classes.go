@@ -9,10 +9,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Reasons of the events on queues that are about device classes.
+// Reasons of events on queues.
 const (
-	// ClassesOverlapReason is also the reason of an event that reports no problem.
-	ClassesOverlapReason     = "ClassesOverlap"
+	// ClassesOverlapReason says that devices of a limited class belong to other classes, too. With matching, that is no problem.
+	ClassesOverlapReason = "ClassesOverlap"
+	// InvalidDeviceClassReason says that the scheduler cannot evaluate the selectors of a limited class.
 	InvalidDeviceClassReason = "InvalidDeviceClass"
 )
 

@@ -9,15 +9,22 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Reasons of the events on queues.
+// Reasons of events on queues.
 const (
-	QueueMisplacedReason          = "QueueMisplaced"
-	QueueNotLeafReason            = "QueueNotLeaf"
-	GuaranteeNotCoveredReason     = "GuaranteeNotCovered"
-	QuotaNotReadReason            = "QuotaNotRead"
-	QuotaFieldMissingReason       = "QuotaFieldMissing"
+	// QueueMisplacedReason says that a queue has no place in the tree, so that it takes no pods.
+	QueueMisplacedReason = "QueueMisplaced"
+	// QueueNotLeafReason says that a queue has jobs and is the parent of other queues.
+	QueueNotLeafReason = "QueueNotLeaf"
+	// GuaranteeNotCoveredReason says that siblings are guaranteed more than there is.
+	GuaranteeNotCoveredReason = "GuaranteeNotCovered"
+	// QuotaNotReadReason says that a quota of devices or cards cannot be read.
+	QuotaNotReadReason = "QuotaNotRead"
+	// QuotaFieldMissingReason says that the Queue CRD lost the field dra, so that the last valid quota holds.
+	QuotaFieldMissingReason = "QuotaFieldMissing"
+	// QuotaRemovalUnconfirmedReason says that spec.dra may have been removed by mistake, so that the last valid quota holds.
 	QuotaRemovalUnconfirmedReason = "QuotaRemovalUnconfirmed"
-	QuotaNotSavedReason           = "QuotaNotSaved"
+	// QuotaNotSavedReason says that the scheduler cannot write the last valid quota to the queue.
+	QuotaNotSavedReason = "QuotaNotSaved"
 	// CannotReclaimReason says that a queue holds less than it deserves, and cannot take back the rest.
 	CannotReclaimReason = "CannotReclaim"
 )

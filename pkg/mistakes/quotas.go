@@ -11,16 +11,23 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Reasons of the events on queues whose quota is valid, and surely not what somebody meant.
+// Reasons of events on queues with a valid quota that is surely not meant.
 const (
-	ClassInCapabilityReason  = "ClassInCapability"
+	// ClassInCapabilityReason says that a queue lists a DeviceClass among its resources, where it limits nothing.
+	ClassInCapabilityReason = "ClassInCapability"
+	// UnknownDeviceClassReason says that a quota lists a DeviceClass that does not exist.
 	UnknownDeviceClassReason = "UnknownDeviceClass"
-	UnknownCardReason        = "UnknownCard"
-	UnknownAnnotationReason  = "UnknownAnnotation"
-	LimitAboveParentReason   = "LimitAboveParent"
-	CardNotListedReason      = "CardNotListed"
+	// UnknownCardReason says that a quota lists a card that no node has.
+	UnknownCardReason = "UnknownCard"
+	// UnknownAnnotationReason says that an annotation has nearly the name of one that the scheduler reads.
+	UnknownAnnotationReason = "UnknownAnnotation"
+	// LimitAboveParentReason says that a capability is above that of a queue further up, which holds.
+	LimitAboveParentReason = "LimitAboveParent"
+	// CardNotListedReason says that a queue is owed a card that its pods must not use.
+	CardNotListedReason = "CardNotListed"
+	// ContradictoryCardsReason says that the annotations for cards contradict each other.
 	ContradictoryCardsReason = "ContradictoryCards"
-
+	// ContradictoryDevicesReason says that numbers of devices contradict each other.
 	ContradictoryDevicesReason = "ContradictoryDevices"
 )
 

@@ -4,9 +4,9 @@ package mistakes
 
 // Reasons of events on other objects than queues.
 const (
-	// ExtendedResourceContestedReason is the reason of the event on a DeviceClass whose extended resource another class offers.
+	// ExtendedResourceContestedReason says that another class offers the extended resource of a DeviceClass.
 	ExtendedResourceContestedReason = "ExtendedResourceContested"
-	// CardsNotReadReason is the reason of events on nodes whose card labels are invalid.
+	// CardsNotReadReason says that labels of a node that describe its cards are invalid.
 	CardsNotReadReason = "CardsNotRead"
 )
 

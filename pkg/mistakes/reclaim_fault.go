@@ -10,9 +10,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Reasons of the events on queues that deserve something, and cannot rely on the action reclaim to get it.
+// Reasons of events on queues with a valid quota that is surely not meant.
 const (
-	// ReclaimNotConfiguredReason says that nothing is ever taken back.
+	// ReclaimNotConfiguredReason says that nothing is ever taken back for a queue that deserves something.
 	ReclaimNotConfiguredReason = "ReclaimNotConfigured"
 	// ReclaimIgnoresDeservedReason says that pods are evicted without regard to what queues deserve.
 	ReclaimIgnoresDeservedReason = "ReclaimIgnoresDeserved"

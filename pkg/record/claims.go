@@ -11,9 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ClaimsAnnotation, on a pod that has a node, is a JSON list of the ResourceClaims that the pod uses: of each its name, its UID, the
-// queue that is charged, what it requests of which class, and its devices. It outlives claims that users delete.
-const ClaimsAnnotation = "volcano.sh/charged-claims"
+// Annotations that the scheduler writes to pods and claims, and that users must not write.
+const (
+	// ClaimsAnnotation, on a pod that has a node, is a JSON list of the ResourceClaims that the pod uses: of each its name, its UID, the
+	// queue that is charged, what it requests of which class, and its devices. It outlives claims that users delete.
+	ClaimsAnnotation = "volcano.sh/charged-claims"
+)
 
 // SetClaims sets the ClaimsAnnotation of a pod that is about to be bound. The pod must have a record of its queue, and nobody else
 // must use it yet. Each claim must have an allocation.

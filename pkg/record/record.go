@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Annotations that the scheduler writes to pods and claims, and that users must not write.
 const (
 	// QueueAnnotation, on a pod that has a node or on an allocated claim, has the names of the queue that is charged
 	// and of its ancestors, the highest first: root/org/team-a.

@@ -17,6 +17,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
+// Reasons of events on pods that run.
+const (
+	// evictReason says that Volcano evicts the pod, and why. It is upstream's.
+	evictReason = "Evict"
+)
+
 // evictor evicts pods with the event and the conditions that Volcano's evictor writes. Volcano's deletes whichever pod has the name by then,
 // deletes no pod that has the conditions already, because the deletion failed before, and leaves it to the pod how long it takes to end.
 type evictor struct {
@@ -29,10 +35,10 @@ type evictor struct {
 // Evict implements cache.Evictor. The status is not written if the pod has changed since the scheduler decided: the pod stays then.
 func (e *evictor) Evict(pod *corev1.Pod, reason string) error {
 	message := fmt.Sprintf("Pod is evicted, because of %v", reason)
-	e.recorder.Event(pod, corev1.EventTypeWarning, "Evict", message)
+	e.recorder.Event(pod, corev1.EventTypeWarning, evictReason, message)
 	pod = pod.DeepCopy()
 	notReady := podutil.UpdatePodCondition(&pod.Status, &corev1.PodCondition{
-		Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "Evict", Message: message,
+		Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: evictReason, Message: message,
 	})
 	target := podutil.UpdatePodCondition(&pod.Status, &corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,

@@ -16,7 +16,7 @@ const (
 	CardName = "capacity-card"
 )
 
-// Names of the plugin's arguments.
+// Arguments of the plugin capacity.
 const (
 	// CardUnlimitedCPUMemory exempts pods and jobs that ask for a card or a device from the limits of cpu and
 	// memory.
@@ -50,12 +50,6 @@ const (
 	// AccountingRetention is how long a record is kept after its period.
 	AccountingRetention = "accountingRetention"
 )
-
-// Names lists the arguments.
-var Names = []string{
-	CardUnlimitedCPUMemory, CardQuotaRequired, DeviceAccounting, DeviceQuotaRequired, ReclaimGangs, ReservationTimeout, BindingTimeout,
-	NodeOrderWeight, CardResourceNames, AccountingEnabled, AccountingLabel, AccountingResources, AccountingInterval, AccountingPeriod, AccountingRetention,
-}
 
 // Values of DeviceAccounting.
 const (
@@ -99,31 +93,9 @@ type Invalid struct {
 
 // Read takes the default for an argument that is invalid. Name is that of the plugin.
 func Read(name string, given map[string]any) (Settings, []Invalid) {
-	s := Settings{
-		Name: name, CapacityCardMode: name == CardName, CardQuotaRequired: name == CardName, NodeOrderWeight: 1,
-		DeviceAccounting: AccountRequested, ReservationTimeout: DefaultReservationTimeout, BindingTimeout: DefaultBindingTimeout, Accounting: defaultAccounting,
-	}
+	s := defaults(name)
 	var invalid []Invalid
-	for _, argument := range []struct {
-		name string
-		read func(any) error
-	}{
-		{CardUnlimitedCPUMemory, into(&s.CardUnlimitedCPUMemory, readBool)},
-		{CardQuotaRequired, into(&s.CardQuotaRequired, readBool)},
-		{DeviceAccounting, into(&s.DeviceAccounting, readAccounting)},
-		{DeviceQuotaRequired, into(&s.DeviceQuotaRequired, readBool)},
-		{ReclaimGangs, into(&s.ReclaimGangs, readBool)},
-		{ReservationTimeout, into(&s.ReservationTimeout, readTimeout)},
-		{BindingTimeout, into(&s.BindingTimeout, readTimeout)},
-		{NodeOrderWeight, into(&s.NodeOrderWeight, readNumber)},
-		{CardResourceNames, into(&s.CardResources, readResourceNames)},
-		{AccountingEnabled, into(&s.Accounting.Enabled, readBool)},
-		{AccountingLabel, into(&s.Accounting.Label, readLabel)},
-		{AccountingResources, into(&s.Accounting.Resources, readNames)},
-		{AccountingInterval, into(&s.Accounting.Interval, readTimeout)},
-		{AccountingPeriod, into(&s.Accounting.Period, readPeriod)},
-		{AccountingRetention, into(&s.Accounting.Retention, readTimeout)},
-	} {
+	for _, argument := range s.arguments() {
 		value, is := given[argument.name]
 		if !is || value == nil {
 			continue
@@ -135,13 +107,67 @@ func Read(name string, given map[string]any) (Settings, []Invalid) {
 	return s, invalid
 }
 
-// into returns a function that reads a value into a field, which stays as it is if the value is invalid.
-func into[T any](field *T, read func(any) (T, error)) func(any) error {
-	return func(value any) error {
+func defaults(name string) Settings {
+	return Settings{
+		Name: name, CapacityCardMode: name == CardName, CardQuotaRequired: name == CardName, NodeOrderWeight: 1,
+		DeviceAccounting: AccountRequested, ReservationTimeout: DefaultReservationTimeout, BindingTimeout: DefaultBindingTimeout, Accounting: defaultAccounting,
+	}
+}
+
+// argument is one argument of the plugin: its value, and what reads another one.
+type argument struct {
+	name  string
+	value any
+	read  func(any) error
+}
+
+// arguments are all arguments, with their places in the settings.
+func (s *Settings) arguments() []argument {
+	return []argument{
+		into(CardUnlimitedCPUMemory, &s.CardUnlimitedCPUMemory, readBool),
+		into(CardQuotaRequired, &s.CardQuotaRequired, readBool),
+		into(DeviceAccounting, &s.DeviceAccounting, readAccounting),
+		into(DeviceQuotaRequired, &s.DeviceQuotaRequired, readBool),
+		into(ReclaimGangs, &s.ReclaimGangs, readBool),
+		into(ReservationTimeout, &s.ReservationTimeout, readTimeout),
+		into(BindingTimeout, &s.BindingTimeout, readTimeout),
+		into(NodeOrderWeight, &s.NodeOrderWeight, readNumber),
+		into(CardResourceNames, &s.CardResources, readResourceNames),
+		into(AccountingEnabled, &s.Accounting.Enabled, readBool),
+		into(AccountingLabel, &s.Accounting.Label, readLabel),
+		into(AccountingResources, &s.Accounting.Resources, readNames),
+		into(AccountingInterval, &s.Accounting.Interval, readTimeout),
+		into(AccountingPeriod, &s.Accounting.Period, readPeriod),
+		into(AccountingRetention, &s.Accounting.Retention, readTimeout),
+	}
+}
+
+// Names lists the arguments.
+var Names = func() (names []string) {
+	for _, argument := range new(Settings).arguments() {
+		names = append(names, argument.name)
+	}
+	return names
+}()
+
+// Default returns the default of an argument.
+func Default(name string) any {
+	s := defaults(Name)
+	for _, argument := range s.arguments() {
+		if argument.name == name {
+			return argument.value
+		}
+	}
+	return nil
+}
+
+// into returns an argument that is read into a field, which stays as it is if the value is invalid.
+func into[T any](name string, field *T, read func(any) (T, error)) argument {
+	return argument{name, *field, func(value any) error {
 		v, err := read(value)
 		if err == nil {
 			*field = v
 		}
 		return err
-	}
+	}}
 }

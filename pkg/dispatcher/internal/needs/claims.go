@@ -15,9 +15,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// MaxDevicesAnnotation on a ResourceClaimTemplate or ResourceClaim is how many devices a request with allocation mode All
-// gets at most. Only a member cluster knows how many there are.
-const MaxDevicesAnnotation = "volcano.sh/max-devices"
+// Annotations that users write for the dispatcher.
+const (
+	// MaxDevicesAnnotation on a ResourceClaimTemplate or ResourceClaim is how many devices a request with allocation mode All
+	// gets at most. Only a member cluster knows how many there are.
+	MaxDevicesAnnotation = "volcano.sh/max-devices"
+)
 
 // devicesOf returns the devices that a pod gets. Claims that the pod names are added to the sums of the workload instead,
 // because its pods share them.

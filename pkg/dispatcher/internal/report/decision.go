@@ -40,26 +40,39 @@ func (k Kind) lasts() bool {
 	return false
 }
 
-// Reasons of events.
+// Reasons of events on workloads of the dispatcher.
 const (
 	// HeldReason says that a workload is not granted room, for a reason that is neither a quota nor a mistake.
-	HeldReason        = "Held"
+	HeldReason = "Held"
+	// WaitsBehindReason says that workloads that come first wait for the same.
 	WaitsBehindReason = "WaitsBehind"
-	NeverFitsReason   = "NeverFits"
-	NoPolicyReason    = "NoPolicy"
+	// NeverFitsReason says that the quota is too small even if no other workload has anything.
+	NeverFitsReason = "NeverFits"
+	// NoPolicyReason says that no policy of Karmada selects the workload.
+	NoPolicyReason = "NoPolicy"
+	// CannotCountReason says that the needs of the workload cannot be counted.
 	CannotCountReason = "CannotCount"
-	GrowthHeldReason  = "GrowthHeld"
+	// GrowthHeldReason says that the workload goes on as it was, and waits for room for what it needs more.
+	GrowthHeldReason = "GrowthHeld"
 
-	GrantedReason       = "Granted"
+	// GrantedReason says that the workload may start.
+	GrantedReason = "Granted"
+	// GrowthGrantedReason says that the workload may grow.
 	GrowthGrantedReason = "GrowthGranted"
-	ShrunkReason        = "Shrunk"
-	AdoptedReason       = "Adopted"
+	// ShrunkReason says that the workload needs less, and its queue is charged less.
+	ShrunkReason = "Shrunk"
+	// AdoptedReason says that the workload ran already, and is charged from now on.
+	AdoptedReason = "Adopted"
 	// GrantExceededReason says that a workload runs more than it was granted, and is charged for it.
 	GrantExceededReason = "GrantExceeded"
-	TakenBackReason     = "TakenBack"
-	ReclaimedReason     = "Reclaimed"
-	ReturnedReason      = "Returned"
-	FinishedReason      = "Finished"
+	// TakenBackReason says that the workload did not start in any cluster in time, and waits for its turn again.
+	TakenBackReason = "TakenBack"
+	// ReclaimedReason says that another queue takes back what it deserves, so that the workload is suspended.
+	ReclaimedReason = "Reclaimed"
+	// ReturnedReason says that a workload that was suspended has left all clusters.
+	ReturnedReason = "Returned"
+	// FinishedReason says that the workload has ended.
+	FinishedReason = "Finished"
 
 	// StillChargedReason says that something of a workload may run for some time that it no longer needs.
 	StillChargedReason = "StillCharged"
@@ -68,8 +81,11 @@ const (
 
 	// NeedsEstimatedReason says that something is counted instead of what could not be read.
 	NeedsEstimatedReason = "NeedsEstimated"
+)
 
-	// QuotaNotReadReason is that of the event on a queue with a quota that is invalid, as in the scheduler.
+// Reasons of events on queues of the dispatcher.
+const (
+	// QuotaNotReadReason says that a quota is invalid, as in the scheduler.
 	QuotaNotReadReason = "QuotaNotRead"
 )
 

@@ -8,17 +8,17 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// Names of the arguments.
+// Arguments of the dispatcher's plugin capacity.
 const (
-	// reclaimArgument lets queues take back what they deserve: workloads of others are suspended again.
+	// reclaimArgument lets queues take back what they deserve: workloads of others are suspended again. The default is false.
 	reclaimArgument = "reclaim"
-	// strictOrder keeps workloads behind those that wait for the same and come first.
+	// strictOrder keeps workloads behind those that wait for the same and come first. The default is true.
 	strictOrder = "strictOrder"
-	// CardQuotaRequired says that no card may be used where no queue has a card quota.
+	// CardQuotaRequired says that no card may be used where no queue has a card quota. The default is false.
 	CardQuotaRequired = "cardQuotaRequired"
-	// deviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
+	// deviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class. The default is false.
 	deviceQuotaRequired = "deviceQuotaRequired"
-	// cardUnlimitedCPUMemory exempts workloads that ask for a card or a device from the limits of cpu and memory.
+	// cardUnlimitedCPUMemory exempts workloads that ask for a card or a device from the limits of cpu and memory. The default is false.
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 )
 

@@ -7,12 +7,10 @@ import (
 	"slices"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
-
-// cannotCountReason is the reason of events on workloads whose needs are not known.
-const cannotCountReason = "CannotCount"
 
 // enqueueable refuses a workload whose minimum does not fit. What it needs in all, which does not fit either, tells people
 // more.
@@ -31,7 +29,7 @@ func (p *plugin) allocatable(w *framework.Workload) *framework.Refusal {
 // refuse says why amounts of a workload do not fit, nil if they do.
 func (p *plugin) refuse(w *framework.Workload, amounts ledger.Amounts) *framework.Refusal {
 	if w.Err != nil {
-		return &framework.Refusal{Reason: cannotCountReason, Message: w.Err.Error()}
+		return &framework.Refusal{Reason: report.CannotCountReason, Message: w.Err.Error()}
 	}
 	queue := p.queue(w.Queue)
 	if queue.refusal != nil {
@@ -65,7 +63,7 @@ func (p *plugin) refuseUnnamed(w *framework.Workload, queue ledger.QueueID) *fra
 			continue
 		}
 		d := p.books.Dimension(o)
-		return &framework.Refusal{Reason: "CannotCount", Message: fmt.Sprintf(
+		return &framework.Refusal{Reason: report.CannotCountReason, Message: fmt.Sprintf(
 			"Queue <%s> limits capacity %s of DeviceClass %s, and a claim of the workload asks for devices of the class without saying how much of it: write capacity.requests[%s] into its request",
 			p.books.Name(lister), d.Capacity, d.Name, d.Capacity)}
 	}
@@ -84,7 +82,7 @@ func (p *plugin) refuseQuota(w *framework.Workload, queue ledger.QueueID, amount
 	case refused != nil:
 		return p.explain(queue, refused, false)
 	default:
-		return &framework.Refusal{Reason: cannotCountReason, Message: err.Error(), Never: errAlone != nil}
+		return &framework.Refusal{Reason: report.CannotCountReason, Message: err.Error(), Never: errAlone != nil}
 	}
 }
 

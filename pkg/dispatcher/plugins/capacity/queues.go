@@ -12,6 +12,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/refusals"
@@ -92,7 +93,7 @@ type quotaNotRead struct {
 }
 
 // Reason is the reason of the event.
-func (quotaNotRead) Reason() string { return "QuotaNotRead" }
+func (quotaNotRead) Reason() string { return report.QuotaNotReadReason }
 
 // Message is the sentence for people.
 func (q quotaNotRead) Message() string {

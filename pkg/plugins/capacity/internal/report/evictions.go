@@ -15,9 +15,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-// Reasons of the events on pods that are evicted.
+// Reasons of events on pods that run.
 const (
+	// ReclaimedReason says that a pod is evicted, because another queue takes back what it deserves.
 	ReclaimedReason = "Reclaimed"
+	// PreemptedReason says that a pod is evicted, because a pod of the same queue has a higher priority.
 	PreemptedReason = "Preempted"
 )
 

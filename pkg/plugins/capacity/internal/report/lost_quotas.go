@@ -10,8 +10,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-// QuotaRestoredReason is the reason of the event on a queue whose spec.dra the scheduler has restored.
-const QuotaRestoredReason = "QuotaRestored"
+// Reasons of events on queues.
+const (
+	// QuotaRestoredReason says that the scheduler has restored spec.dra.
+	QuotaRestoredReason = "QuotaRestored"
+)
 
 // quotaFieldServed has no value until the first answer of the API server.
 var quotaFieldServed = gaugeVector(metric.QuotaFieldServed)

@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// WaitingCondition is the type of the condition that says why a PodGroup, or some of its pods, wait. A PodGroup that does
+// WaitingCondition says why a PodGroup, or some of its pods, wait. A PodGroup that does
 // not wait, or waits for something else, has no such condition. The type is not Volcano's Unschedulable, because the plugin
 // gang writes that one in each session.
 const WaitingCondition scheduling.PodGroupConditionType = "Waiting"

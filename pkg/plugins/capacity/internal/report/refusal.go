@@ -20,14 +20,17 @@ type NodeRefusal struct {
 	Unresolvable bool
 }
 
-// Reasons of the events on pods and PodGroups that wait, besides those of package refusals.
+// Reasons of events on what waits.
 const (
+	// DeviceAllocatedTwiceReason says that a claim of the pod has a device that another claim has, too.
 	DeviceAllocatedTwiceReason = "DeviceAllocatedTwice"
-	DevicesNotReadyReason      = "DevicesNotReady"
-	InsufficientDevicesReason  = "InsufficientDevices"
-	TaskRequestFailedReason    = refusals.TaskRequestFailedReason
-)
+	// DevicesNotReadyReason says that a device of the pod failed before the pod was bound, or did not get ready in time.
+	DevicesNotReadyReason = "DevicesNotReady"
+	// InsufficientDevicesReason says that the quota allows the devices, but no node has them free.
+	InsufficientDevicesReason = "InsufficientDevices"
+	// BindingConditionsPendingReason says that the pod has a node, and waits for its devices to get ready. Kube-scheduler has the same.
+	BindingConditionsPendingReason = "BindingConditionsPending"
 
-// BindingConditionsPendingReason is the reason of the event on a pod that waits for its devices before it is bound. Kube-scheduler
-// has the same.
-const BindingConditionsPendingReason = "BindingConditionsPending"
+	// TaskRequestFailedReason is that of package refusals.
+	TaskRequestFailedReason = refusals.TaskRequestFailedReason
+)

@@ -11,9 +11,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-// ChargedToRootReason is the reason of the event on a pod that is charged to root, because nobody knows which queue it
-// came from.
-const ChargedToRootReason = "ChargedToRoot"
+// Reasons of events on pods that run.
+const (
+	// ChargedToRootReason says that a pod is charged to root, because the queue that it came from is not known.
+	ChargedToRootReason = "ChargedToRoot"
+)
 
 var unattributedPods = promauto.NewGauge(metric.UnattributedPods.GaugeOpts())
 
