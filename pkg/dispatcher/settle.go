@@ -220,12 +220,13 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	for _, work := range w.Works {
 		cluster := binding.ClusterOf(work)
 		told := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
+		object := work.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] // its generations begin anew when it is created again
 		switch {
 		case !slices.Contains(clusters, cluster):
 			return may, fmt.Sprintf("cluster %s, which it has left, may run it", cluster)
 		case ptr.Deref(work.Spec.SuspendDispatching, false):
 			return may, fmt.Sprintf("cluster %s is told nothing while the dispatching to it is suspended", cluster)
-		case told != "" && now != "" && told != now:
+		case object != "" && object != string(w.Template.UID), told != "" && now != "" && told != now:
 			return may, fmt.Sprintf("cluster %s has not been told yet", cluster)
 		case !meta.IsStatusConditionTrue(work.Status.Conditions, workv1alpha1.WorkApplied):
 			return may, fmt.Sprintf("cluster %s has not applied it", cluster)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -60,6 +61,10 @@ func TestAGrantEndsOrShrinksWhenMembersHaveDoneIt(t *testing.T) {
 		{"the member has not reported", shrunk(`{"resourceTemplateGeneration":1,"generation":1,"observedGeneration":1}`), framework.Left{Generation: "2"}, map[int]string{4: "", 100: "runs StillCharged"}},
 		{"its pods keep their template", func(w *framework.Workload) { shrunk(done)(w); w.State.Grant.Shape = severalShapes }, framework.Left{Generation: "2"}, map[int]string{4: "", 100: "runs StillCharged"}},
 		{"its pods keep their claims", func(w *framework.Workload) { shrunk(done)(w); w.State.Grant.Claims = "others" }, framework.Left{Generation: "2"}, map[int]string{4: "", 100: "runs StillCharged"}},
+		{"the member was told of another object", func(w *framework.Workload) {
+			shrunk(done)(w)
+			w.Template.UID, w.Works[0].Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] = "new", "old"
+		}, framework.Left{Generation: "2"}, map[int]string{4: "", 100: "runs StillCharged"}},
 		{"the member has not applied it", func(w *framework.Workload) {
 			shrunk(done)(w)
 			w.Works[0].Status.Conditions[0].Status = metav1.ConditionFalse

@@ -77,6 +77,8 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 		leaveNothing(rb)
 	}
 	switch {
+	case getsAnother(old, rb):
+		return b.replace(old, rb)
 	case has(rb, binding.HoldAnnotation):
 		keepSuspended(rb)
 		return refuseNewClusters(old, rb)
@@ -149,18 +151,23 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 	}
 	moves := !apiequality.Semantic.DeepEqual(old.Spec.Placement, rb.Spec.Placement)
 	ends := moves && b.ends(old, rb, t)
-	if moves { // the next change waits for the pods that this one leaves
-		change := binding.Change{}
-		if before := binding.Read(old, nil).Change; before != nil {
-			change = *before
-		}
-		change.Time.Time = b.Now()
-		rb.Annotations = withEntry(rb.Annotations, binding.ChangeAnnotation, change.Annotation())
+	if moves {
+		b.noteChange(old, rb)
 	}
 	if ends || growth(t, rb, err, b.Exceeds) != "" {
 		hold(rb, binding.Hold{Reason: binding.Growing, Queue: t.Queue, Ends: ends, KeepScheduling: rb.Spec.SchedulingSuspended()})
 	}
 	return nil
+}
+
+// noteChange notes a change of a workload: the next one waits for the pods that this one leaves.
+func (b *Bindings) noteChange(old, rb *workv1alpha2.ResourceBinding) {
+	change := binding.Change{}
+	if before := binding.Read(old, nil).Change; before != nil {
+		change = *before
+	}
+	change.Time.Time = b.Now()
+	rb.Annotations = withEntry(rb.Annotations, binding.ChangeAnnotation, change.Annotation())
 }
 
 // ends reports whether pods of a workload that moves may still end that an earlier change took the place of.

@@ -26,7 +26,11 @@ func runsAgain(old, rb *workv1alpha2.ResourceBinding) bool {
 // endGrant takes back the grant of a workload that has ended. The workload waits when it has left its clusters. Evictions are
 // dropped, because there is nothing left to wait for.
 func endGrant(old, rb *workv1alpha2.ResourceBinding) {
-	h := binding.Hold{Reason: binding.Returning, KeepScheduling: rb.Spec.SchedulingSuspended()}
+	h := binding.Hold{KeepScheduling: rb.Spec.SchedulingSuspended()}
+	if held := holdOf(rb); held != nil { // what it has suspended is resumed some day
+		h = binding.Hold{KeepScheduling: held.KeepScheduling, Dispatching: held.Dispatching}
+	}
+	h.Reason = binding.Returning
 	if grant := binding.Read(old, nil).Grant; grant != nil {
 		h.Queue = grant.Queue
 	}

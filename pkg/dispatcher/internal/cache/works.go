@@ -31,30 +31,35 @@ func idOf(labels map[string]string) string {
 	return labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 }
 
-// withoutManifests drops what a Work contains, except for the generation of the workload that its cluster is told to run,
-// which it makes an annotation of the Work.
+// toldBy are the annotations of what a Work contains that tell which workload its cluster is told to run, and which generation of it.
+var toldBy = []string{workv1alpha2.ResourceTemplateUIDAnnotation, workv1alpha2.ResourceTemplateGenerationAnnotationKey}
+
+// withoutManifests drops what a Work contains, except for what its cluster is told to run, which it makes annotations of the Work.
 func withoutManifests(object any) (any, error) {
 	if work, ok := object.(*workv1alpha1.Work); ok {
-		if told := generationOf(work); told != "" {
-			metav1.SetMetaDataAnnotation(&work.ObjectMeta, workv1alpha2.ResourceTemplateGenerationAnnotationKey, told)
+		if told := annotationsOf(work); told[workv1alpha2.ResourceTemplateGenerationAnnotationKey] != "" {
+			for _, name := range toldBy {
+				metav1.SetMetaDataAnnotation(&work.ObjectMeta, name, told[name])
+			}
 		}
 		work.Spec.Workload = workv1alpha1.WorkloadTemplate{}
 	}
 	return withoutManagedFields(object)
 }
 
-// generationOf returns the generation that Karmada writes to what a Work contains. It is empty if there is none.
-func generationOf(work *workv1alpha1.Work) string {
+// annotationsOf returns the annotations of what a Work contains, those of the first object that Karmada gave a generation. There are none if
+// no object has one.
+func annotationsOf(work *workv1alpha1.Work) map[string]string {
 	for i := range work.Spec.Workload.Manifests {
 		manifest := metav1.PartialObjectMetadata{}
 		if err := json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, &manifest); err != nil {
 			continue // a Work that others wrote
 		}
-		if told := manifest.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]; told != "" {
-			return told
+		if manifest.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] != "" {
+			return manifest.Annotations
 		}
 	}
-	return ""
+	return nil
 }
 
 // worksOf returns the Works of a binding, sorted by cluster, nil if there are none.

@@ -16,12 +16,12 @@ func workWith(manifest string) *workv1alpha1.Work {
 	return work
 }
 
-func TestOfAWorkTheGenerationOfItsWorkloadIsKept(t *testing.T) {
-	for _, tc := range []struct{ name, manifest, want string }{
-		{"a workload", `{"kind":"Job","metadata":{"annotations":{"resourcetemplate.karmada.io/generation":"7"}},"spec":{"replicas":3}}`, "7"},
-		{"a workload without a generation", `{"kind":"Job","metadata":{}}`, ""},
-		{"no JSON", `{`, ""},
-		{"metadata of another type", `{"metadata":[]}`, ""},
+func TestOfAWorkItIsKeptWhichWorkloadItIsAbout(t *testing.T) {
+	for _, tc := range []struct{ name, manifest, want, uid string }{
+		{"a workload", `{"kind":"Job","metadata":{"annotations":{"resourcetemplate.karmada.io/generation":"7","resourcetemplate.karmada.io/uid":"u"}},"spec":{"replicas":3}}`, "7", "u"},
+		{"a workload without a generation", `{"kind":"Job","metadata":{}}`, "", ""},
+		{"no JSON", `{`, "", ""},
+		{"metadata of another type", `{"metadata":[]}`, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			work := workWith(tc.manifest)
@@ -33,6 +33,9 @@ func TestOfAWorkTheGenerationOfItsWorkloadIsKept(t *testing.T) {
 				work = object.(*workv1alpha1.Work)
 				if got := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]; got != tc.want {
 					t.Errorf("the generation is %q, want %q", got, tc.want)
+				}
+				if got := work.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation]; got != tc.uid {
+					t.Errorf("the UID is %q, want %q", got, tc.uid)
 				}
 				if len(work.Spec.Workload.Manifests) != 0 {
 					t.Error("the manifests are kept")

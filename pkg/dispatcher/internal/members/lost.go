@@ -203,7 +203,7 @@ func (r *Remains) findKind(ctx context.Context, c Client, cluster string, kind s
 		}
 		if l != nil {
 			l.Cluster, l.APIVersion = cluster, kind.GroupVersion().String()
-			l.origin = subject{l.APIVersion, kind.Kind, object.Namespace, object.Name, object.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation]}
+			l.origin = subject{l.APIVersion, kind.Kind, object.Namespace, object.Name, object.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation], id}
 			found[object.UID] = *l
 		}
 	}

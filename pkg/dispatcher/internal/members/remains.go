@@ -9,6 +9,7 @@ import (
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	clusterlisters "github.com/karmada-io/karmada/pkg/generated/listers/cluster/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,9 +150,9 @@ func (r *Remains) Of(w *framework.Workload, cluster string, after time.Time) fra
 	if !a.looks && (!known || now.After(a.again)) {
 		a.looks = true
 		a.wait = min(max(lookAgain, 2*a.wait), lookAgainLimit)
-		ref := w.Binding.Spec.Resource
+		ref, id := w.Binding.Spec.Resource, w.Binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 		r.looking.Go(func() {
-			r.look(a, cluster, subject{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, string(ref.UID)})
+			r.look(a, cluster, subject{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, string(ref.UID), id})
 		})
 	}
 	if !known {

@@ -83,6 +83,11 @@ func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 		{name: "a CronJob", apiVersion: "batch/v1", kind: "CronJob", objects: []runtime.Object{podFor("batch/v1", "Job", "web-29"), podFor("batch/v1", "Job", "web")}, pods: 1},
 		{name: "a Pod", apiVersion: "v1", kind: "Pod", objects: []runtime.Object{there("v1", "Pod", "web", sent("uid"))}, generation: "7", pods: 1},
 		{name: "somebody else's", apiVersion: "apps/v1", kind: "StatefulSet", objects: []runtime.Object{there("apps/v1", "StatefulSet", "web", sent("other"))}, problem: "another object of this name"},
+		{name: "an object before the one of the binding", apiVersion: "apps/v1", kind: "Deployment", objects: []runtime.Object{
+			there("apps/v1", "Deployment", "web", sent("other"), func(o *metav1.PartialObjectMetadata) {
+				o.Labels = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "id"}
+			}), podFor("apps/v1", "ReplicaSet", "web-abc"),
+		}, generation: "of the object before", pods: 1},
 		{name: "pods must not be read", apiVersion: "apps/v1", kind: "StatefulSet", react: forbidden, problem: "forbidden"},
 		{name: "a kind that is not read", apiVersion: "example.com/v1", kind: "Train", problem: "is not known"},
 	} {
@@ -95,7 +100,7 @@ func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 			if tc.react != nil {
 				member.PrependReactor("list", "pods", tc.react)
 			}
-			s := subject{tc.apiVersion, tc.kind, "ns", "web", "uid"}
+			s := subject{tc.apiVersion, tc.kind, "ns", "web", "uid", "id"}
 			left, err := s.in(t.Context(), member)
 			switch {
 			case tc.problem != "":
@@ -139,7 +144,7 @@ func TestRemainsOfAWorkload(t *testing.T) {
 		t.Errorf("got %+v", left)
 	}
 	kube.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no answer") })
-	r.look(r.answers[question{"b", "member1"}], "member1", subject{"apps/v1", "Deployment", "ns", "web", "uid"})
+	r.look(r.answers[question{"b", "member1"}], "member1", subject{"apps/v1", "Deployment", "ns", "web", "uid", "id"})
 	<-answered
 	if left := r.Of(w, "member1", began); left.Err != nil || left.Pods != 1 {
 		t.Errorf("the member does not answer: got %+v", left)

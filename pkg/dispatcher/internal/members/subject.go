@@ -3,6 +3,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type subject struct {
 	apiVersion, kind, namespace, name string
 	// uid is that on the control plane.
 	uid string
+	// id is the permanent ID of its binding.
+	id string
 }
 
 // errAnother says that nothing can be said about the pods of an object.
@@ -47,13 +50,12 @@ func (s *subject) in(ctx context.Context, member metadata.Interface) (framework.
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return left, err
-	case object.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] != s.uid:
-		return left, errAnother
+	case object.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] == s.uid:
+		left.Generation = cmp.Or(object.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey], "none")
+	case s.id != "" && object.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == s.id:
+		left.Generation = "of the object before" // it was deleted without its binding, and created again
 	default:
-		left.Generation = object.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
-		if left.Generation == "" {
-			left.Generation = "none"
-		}
+		return left, errAnother
 	}
 	options := metav1.ListOptions{FieldSelector: livePhases}
 	pods, err := member.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.namespace).List(ctx, options)

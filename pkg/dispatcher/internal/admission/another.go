@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+)
+
+// getsAnother reports whether a binding that was granted room gets another object than the one that clusters run. Whoever deletes an
+// object may leave its binding behind, and create an object of the same name, which Karmada then takes for the one of the binding.
+func getsAnother(old, rb *workv1alpha2.ResourceBinding) bool {
+	return old != nil && rb.DeletionTimestamp == nil && has(rb, binding.GrantAnnotation) &&
+		old.Spec.Resource.UID != "" && old.Spec.Resource.UID != rb.Spec.Resource.UID
+}
+
+// replace admits that a binding gets another object. No update of an object tells what has changed, so that it waits for all pods that may
+// end. If the one before has ended, its queue may have granted its room to others. Clusters would keep one of another kind beside the new
+// one, and nobody would look for its pods.
+func (b *Bindings) replace(old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
+	state, held := binding.Read(old, nil), holdOf(rb)
+	was, is := &old.Spec.Resource, &rb.Spec.Resource
+	switch {
+	case state.Finished && (!has(rb, binding.HoldAnnotation) || held != nil && held.Reason == binding.Growing):
+		endGrant(old, rb)
+		return nil
+	case was.APIVersion != is.APIVersion || was.Kind != is.Kind:
+		response := ctrladmission.Denied(fmt.Sprintf("%s is still that of a %s in %s, which runs in clusters: delete the binding first, or give %s another name",
+			nameOf(rb), was.Kind, was.APIVersion, objectOf(rb)))
+		return &response
+	}
+	b.noteChange(old, rb)
+	switch {
+	case !has(rb, binding.HoldAnnotation):
+		h := binding.Hold{Reason: binding.Growing, Ends: true, KeepScheduling: rb.Spec.SchedulingSuspended()}
+		if state.Grant != nil {
+			h.Queue = state.Grant.Queue
+		}
+		hold(rb, h)
+	case held != nil && held.Reason == binding.Growing:
+		keepSuspended(rb)
+		held = holdOf(rb)
+		held.Ends = true
+		hold(rb, *held)
+	default:
+		keepSuspended(rb)
+	}
+	return refuseNewClusters(old, rb)
+}
