@@ -46,7 +46,7 @@ func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool)
 	defer queues.Shutdown()
 	leader := &leader{Dispatcher: d, memory: newMemory(), renewed: renewed, reporter: report.New(events, queues, d.metrics)}
 	leader.remains = &members.Remains{
-		Secrets: d.clients.Kubernetes, Clusters: d.cache.Clusters().Lister(), Changed: d.cache.Change, HasID: d.cache.HasID, SchedulerNames: d.config.SchedulerNames,
+		Secrets: d.clients.Kubernetes, Clusters: d.cache.Clusters().Lister(), Changed: d.cache.Change, Sends: d.cache.Sends, SchedulerNames: d.config.SchedulerNames,
 	}
 	leader.remains.Start(ctx)
 	defer leader.remains.Shutdown()

@@ -85,11 +85,11 @@ func (c *Cache) HasWorks(ctx context.Context, rb *workv1alpha2.ResourceBinding) 
 	if id == "" {
 		return false, nil
 	}
-	return c.hasWorks(ctx, id)
+	return c.hasWorks(ctx, metav1.NamespaceAll, id)
 }
 
-func (c *Cache) hasWorks(ctx context.Context, id string) (bool, error) {
-	works, err := c.clients.Karmada.WorkV1alpha1().Works(metav1.NamespaceAll).List(ctx, oneOf(id))
+func (c *Cache) hasWorks(ctx context.Context, namespace, id string) (bool, error) {
+	works, err := c.clients.Karmada.WorkV1alpha1().Works(namespace).List(ctx, oneOf(id))
 	if err != nil {
 		return false, err
 	}

@@ -5,30 +5,47 @@ package cache
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/karmada-io/karmada/pkg/util/names"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// HasID reports whether Karmada has a binding or a Work with a permanent ID. It asks the API server about those that the cache does
-// not show: it may lag behind.
-func (c *Cache) HasID(ctx context.Context, id string) (bool, error) {
-	for _, informer := range []cache.SharedIndexInformer{c.bindingInformer, c.workInformer} {
-		if keys, err := informer.GetIndexer().IndexKeys(byBinding, id); err != nil || len(keys) > 0 {
-			return true, err
-		}
+// Sends reports whether Karmada has a Work for a cluster of a binding with a permanent ID, or such a binding that goes there, or whose grant
+// says that something of it may be left there. It asks the API server about those that the cache does not show: it may lag behind.
+func (c *Cache) Sends(ctx context.Context, id, cluster string) (bool, error) {
+	works, err := c.workInformer.GetIndexer().ByIndex(byBinding, id)
+	if err != nil || slices.ContainsFunc(works, func(o any) bool { return binding.ClusterOf(o.(*workv1alpha1.Work)) == cluster }) {
+		return err == nil, err
 	}
-	bindings, err := c.clients.Karmada.WorkV1alpha2().ResourceBindings(metav1.NamespaceAll).List(ctx, oneOf(id))
-	if err != nil || len(bindings.Items) > 0 {
-		return true, err
+	shown, err := c.bindingInformer.GetIndexer().ByIndex(byBinding, id)
+	if err != nil || slices.ContainsFunc(shown, func(o any) bool { return mayBeIn(o.(*workv1alpha2.ResourceBinding), cluster) }) {
+		return err == nil, err
 	}
-	return c.hasWorks(ctx, id)
+	stored, err := c.clients.Karmada.WorkV1alpha2().ResourceBindings(metav1.NamespaceAll).List(ctx, oneOf(id))
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(stored.Items, func(rb workv1alpha2.ResourceBinding) bool { return mayBeIn(&rb, cluster) }) {
+		return true, nil
+	}
+	return c.hasWorks(ctx, names.GenerateExecutionSpaceName(cluster), id)
+}
+
+// mayBeIn reports whether something of a binding may be in a cluster, as far as the binding says.
+func mayBeIn(rb *workv1alpha2.ResourceBinding, cluster string) bool {
+	clusters := binding.Clusters(rb)
+	if grant := binding.Read(rb, nil).Grant; grant != nil {
+		clusters = append(clusters, grant.Clusters...)
+	}
+	return slices.Contains(clusters, cluster)
 }
 
 // Lost returns what members have and Karmada has lost as workloads without bindings, with what they need. The last snapshot must

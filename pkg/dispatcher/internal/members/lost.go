@@ -191,10 +191,10 @@ func (r *Remains) findKind(ctx context.Context, c Client, cluster string, kind s
 		if id == "" || metav1.GetControllerOf(object) != nil {
 			continue
 		}
-		switch has, err := r.HasID(ctx, id); {
+		switch sends, err := r.Sends(ctx, id, cluster); {
 		case err != nil:
 			return err
-		case has:
+		case sends:
 			continue
 		}
 		l, err := r.read(ctx, c, resource, object)

@@ -53,7 +53,9 @@ func newMemberWithLost(t *testing.T) *memberWithLost {
 	m.Remains = &Remains{
 		Secrets: fake.NewClientset(tokenOf("member1", "t")), Clusters: clusterlisters.NewClusterLister(m.clusters), Changed: func() {},
 		Connect: func(*rest.Config) (Client, error) { return Client{m.metadata, m.objects}, nil },
-		HasID:   func(_ context.Context, id string) (bool, error) { return slices.Contains(m.known, id), nil },
+		Sends: func(_ context.Context, id, cluster string) (bool, error) {
+			return cluster == "member1" && slices.Contains(m.known, id), nil
+		},
 	}
 	m.Start(t.Context())
 	t.Cleanup(m.Shutdown)

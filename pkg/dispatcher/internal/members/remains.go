@@ -44,8 +44,8 @@ type Remains struct {
 	Connect func(*rest.Config) (Client, error)
 	// Changed is called after each answer. It must not block.
 	Changed func()
-	// HasID reports whether Karmada has a binding or a Work with a permanent ID.
-	HasID func(ctx context.Context, id string) (bool, error)
+	// Sends reports whether Karmada has a binding or a Work with a permanent ID for a cluster.
+	Sends func(ctx context.Context, id, cluster string) (bool, error)
 	// SchedulerNames are those of Volcano.
 	SchedulerNames []string
 
