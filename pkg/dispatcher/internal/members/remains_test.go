@@ -14,8 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	"k8s.io/client-go/rest"
@@ -56,6 +58,14 @@ func podFor(apiVersion, kind, name string) runtime.Object {
 	})
 }
 
+// setSeen is a StatefulSet of which its controller has seen a generation.
+func setSeen(generation, seen int64) runtime.Object {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"namespace": "ns", "name": "web", "generation": generation},
+		"status": map[string]any{"observedGeneration": seen},
+	}}
+}
+
 func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 	sent := func(uid string) func(*metav1.PartialObjectMetadata) {
 		return func(o *metav1.PartialObjectMetadata) {
@@ -72,6 +82,8 @@ func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 		kind       string
 		objects    []runtime.Object
 		react      clienttesting.ReactionFunc
+		// whole are objects with their status.
+		whole      []runtime.Object
 		generation string
 		pods       int64
 		problem    string
@@ -88,6 +100,11 @@ func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 				o.Labels = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "id"}
 			}), podFor("apps/v1", "ReplicaSet", "web-abc"),
 		}, generation: "of the object before", pods: 1},
+		{name: "a StatefulSet that its controller has seen", apiVersion: "apps/v1", kind: "StatefulSet", objects: []runtime.Object{there("apps/v1", "StatefulSet", "web", sent("uid"))},
+			whole: []runtime.Object{setSeen(4, 4)}, generation: "7"},
+		{name: "a StatefulSet that its controller has not seen", apiVersion: "apps/v1", kind: "StatefulSet", objects: []runtime.Object{there("apps/v1", "StatefulSet", "web", sent("uid"))},
+			whole: []runtime.Object{setSeen(4, 3)}, generation: "that its controller has not seen"},
+		{name: "a StatefulSet that has just gone", apiVersion: "apps/v1", kind: "StatefulSet", objects: []runtime.Object{there("apps/v1", "StatefulSet", "web", sent("uid"))}, generation: "7"},
 		{name: "pods must not be read", apiVersion: "apps/v1", kind: "StatefulSet", react: forbidden, problem: "forbidden"},
 		{name: "a kind that is not read", apiVersion: "example.com/v1", kind: "Train", problem: "is not known"},
 	} {
@@ -101,7 +118,7 @@ func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 				member.PrependReactor("list", "pods", tc.react)
 			}
 			s := subject{tc.apiVersion, tc.kind, "ns", "web", "uid", "id"}
-			left, err := s.in(t.Context(), member)
+			left, err := s.in(t.Context(), Client{member, dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), tc.whole...)})
 			switch {
 			case tc.problem != "":
 				if err == nil || !strings.Contains(err.Error(), tc.problem) {

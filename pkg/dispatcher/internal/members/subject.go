@@ -15,8 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
@@ -38,7 +39,7 @@ var errAnother = errors.New("it has another object of this name, so that nobody 
 const livePhases = "status.phase!=Succeeded,status.phase!=Failed"
 
 // in returns what a member has of the object. The object is asked for first: nothing makes pods that come later.
-func (s *subject) in(ctx context.Context, member metadata.Interface) (framework.Left, error) {
+func (s *subject) in(ctx context.Context, member Client) (framework.Left, error) {
 	gvk := schema.FromAPIVersionAndKind(s.apiVersion, s.kind)
 	if !slices.Contains(workload.Kinds, gvk) {
 		return framework.Left{}, fmt.Errorf("which pods belong to objects of kind %s is not known", s.kind)
@@ -57,6 +58,14 @@ func (s *subject) in(ctx context.Context, member metadata.Interface) (framework.
 	default:
 		return left, errAnother
 	}
+	if gvk == workload.StatefulSet && left.Generation != "" {
+		switch seen, err := s.isSeen(ctx, member.Objects.Resource(resource)); {
+		case err != nil:
+			return left, err
+		case !seen:
+			left.Generation = "that its controller has not seen"
+		}
+	}
 	options := metav1.ListOptions{FieldSelector: livePhases}
 	pods, err := member.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.namespace).List(ctx, options)
 	if err != nil {
@@ -71,6 +80,20 @@ func (s *subject) in(ctx context.Context, member metadata.Interface) (framework.
 		}
 	}
 	return left, nil
+}
+
+// isSeen reports whether the controller of an object has seen what it is now. Karmada leaves that out of the status of StatefulSets, which says
+// of an older template that all pods are made from it.
+func (s *subject) isSeen(ctx context.Context, objects dynamic.NamespaceableResourceInterface) (bool, error) {
+	object, err := objects.Namespace(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	seen, _, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	return seen >= object.GetGeneration(), err
 }
 
 // owns reports whether a pod was made for the object. Between a Deployment and its pods there is a ReplicaSet, and between a CronJob
