@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -95,6 +96,39 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		Expect(change(job, `{spec: {maxRetry: 7}}`)()).To(no)
 		Expect(change(deployment, `{spec: {replicas: 2}}`)()).To(Succeed())
 		Expect(change(deployment, `{metadata: {labels: {seen: once}}}`)()).To(Succeed())
+	})
+
+	It("are charged for all that users may propagate from guarded namespaces", func(ctx context.Context) {
+		f := newFixture(ctx)
+		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		letWrite(ctx, writer, karmadas)
+		walk := &trustWalk{fixture: f}
+		selecting := func(kinds ...string) write {
+			selectors := make([]string, len(kinds))
+			for i, kind := range kinds {
+				version, name, _ := strings.Cut(kind, " ")
+				selectors[i] = fmt.Sprintf("{apiVersion: %s, kind: %s}", version, name)
+			}
+			policy := fmt.Sprintf(`{apiVersion: policy.karmada.io/v1alpha1, kind: PropagationPolicy, metadata: {name: forged}, spec: {resourceSelectors: [%s]}}`, strings.Join(selectors, ", "))
+			w := f.creating(policy)
+			w.resource.Resource = "propagationpolicies"
+			return w
+		}
+		for _, kind := range []string{"apps/v1 ReplicaSet", "apps/v1 DaemonSet", "v1 ReplicationController", "autoscaling/v2 HorizontalPodAutoscaler", "bus.volcano.sh/v1alpha1 Command",
+			"rbac.authorization.k8s.io/v1 Role", "v1 LimitRange", "flow.volcano.sh/v1alpha1 JobFlow", "batch/v1beta1 CronJob"} {
+			w := selecting("apps/v1 Deployment", kind)
+			Eventually(func() error { return walk.try(ctx, writer, w) }).WithContext(ctx).Should(MatchError(ContainSubstring("user writer may not propagate "+kind)), kind)
+			Expect(walk.try(ctx, karmadas, w)).To(Succeed(), kind)
+		}
+		Expect(walk.try(ctx, writer, selecting("apps/v1 Deployment", "apps/v1 StatefulSet", "batch/v1 CronJob", "batch/v1 Job", "batch.volcano.sh/v1alpha1 Job",
+			"scheduling.volcano.sh/v1beta1 PodGroup", "v1 Pod", "v1 ConfigMap", "resource.k8s.io/v1 ResourceClaimTemplate"))).To(Succeed())
+		f.propagate(ctx, "older", policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: "ReplicaSet"})
+		older := selecting("apps/v1 ReplicaSet")
+		older.create, older.name, older.patch = "", "older", `{spec: {preserveResourcesOnDeletion: false}}`
+		Expect(walk.try(ctx, writer, older)).To(Succeed(), "another change of what was there before")
+		older.patch = `{spec: {resourceSelectors: [{apiVersion: apps/v1, kind: ReplicaSet, name: more}]}}`
+		Expect(walk.try(ctx, writer, older)).To(MatchError(ContainSubstring("may not propagate apps/v1 ReplicaSet")))
 	})
 })
 

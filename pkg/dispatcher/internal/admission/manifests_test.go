@@ -186,6 +186,20 @@ func TestTheManifestsNameEveryKindOfWorkload(t *testing.T) {
 	}
 }
 
+// TestUsersPropagateTheKindsThatCanBeCounted: nobody can count a DaemonSet.
+func TestUsersPropagateTheKindsThatCanBeCounted(t *testing.T) {
+	text, err := config.FS.ReadFile("dispatcher/admission.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range workload.Kinds {
+		listed := bytes.Contains(text, fmt.Appendf(nil, "'%s %s'", kind.GroupVersion(), kind.Kind))
+		if want := kind != workload.DaemonSet; listed != want {
+			t.Errorf("the policy vc-dispatcher-kinds lists %s: %t, want %t", kind, listed, want)
+		}
+	}
+}
+
 // TestTheDispatcherMayNotDoMore lists what the dispatcher may change.
 func TestTheDispatcherMayNotDoMore(t *testing.T) {
 	var got []string
