@@ -39,7 +39,8 @@ func Finished(kind schema.GroupVersionKind, rawStatus []byte) (ended string, fin
 	return ended, ended != "", nil
 }
 
-// endOfVolcanoJob: a job may be Completed, because enough pods have succeeded, while others still run.
+// endOfVolcanoJob: a job may be Completed, because enough pods have succeeded, while others still run. An Aborted one goes on if somebody resumes
+// it. It must not do so by itself: see checkPolicies.
 func endOfVolcanoJob(raw []byte) (string, error) {
 	var status batchv1alpha1.JobStatus
 	if err := json.Unmarshal(raw, &status); err != nil {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	busv1alpha1 "volcano.sh/apis/pkg/apis/bus/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
@@ -166,7 +167,8 @@ func TestOfReadsPods(t *testing.T) {
 }
 
 func TestOfReadsVolcanosKinds(t *testing.T) {
-	partitioned := task("b", 8, nil)
+	partitioned, resuming := task("b", 8, nil), task("a", 1, nil)
+	resuming.Policies = []batchv1alpha1.LifecyclePolicy{{Event: busv1alpha1.TaskFailedEvent, Action: busv1alpha1.ResumeJobAction}}
 	partitioned.PartitionPolicy = &batchv1alpha1.PartitionPolicySpec{TotalPartitions: 4, PartitionSize: 2, MinPartitions: 1}
 	for _, c := range []struct {
 		name    string
@@ -195,6 +197,10 @@ func TestOfReadsVolcanosKinds(t *testing.T) {
 			wantErr: "spec.tasks[0].replicas is -2: it must not be negative\nspec.tasks[0].minAvailable is -3: it must not be negative\nspec.minAvailable is -1: it must not be negative"},
 		{name: "more pods than any number in Volcano holds", object: volcanoJob(meta(), batchv1alpha1.JobSpec{Tasks: []batchv1alpha1.TaskSpec{task("a", math.MaxInt32, nil), task("b", math.MaxInt32, nil)}}),
 			want: "Job volcano", wantErr: "spec.tasks have 4294967294 replicas in all: a job has at most 2147483647"},
+		{name: "a Job that resumes itself after it has ended", object: volcanoJob(meta(), batchv1alpha1.JobSpec{Policies: []batchv1alpha1.LifecyclePolicy{
+			{Event: busv1alpha1.PodFailedEvent, Action: busv1alpha1.AbortJobAction}, {Event: busv1alpha1.PodEvictedEvent, Action: busv1alpha1.ResumeJobAction}}, Tasks: []batchv1alpha1.TaskSpec{resuming}}),
+			want: "Job volcano", wantErr: "spec.policies[1].action is ResumeJob, so that the job may go on without room after it was aborted: use RestartJob\n" +
+				"spec.tasks[0].policies[0].action is ResumeJob, so that the job may go on without room after it was aborted: use RestartJob"},
 		{name: "a PodGroup has a reserve", object: &schedulingv1beta1.PodGroup{ObjectMeta: meta(`annotation:volcano.sh/card.request={"A":1}`), Spec: schedulingv1beta1.PodGroupSpec{
 			Queue: "q", PriorityClassName: "high", MinMember: 3, MinResources: &corev1.ResourceList{"cpu": resource.MustParse("4")}}}, want: `PodGroup queue=q class=high cards={"A":1} volcano reserve=cpu:4`},
 		{name: "a negative reserve", object: &schedulingv1beta1.PodGroup{ObjectMeta: meta(), Spec: schedulingv1beta1.PodGroupSpec{MinMember: -1, MinResources: &corev1.ResourceList{"cpu": resource.MustParse("-4")}}},

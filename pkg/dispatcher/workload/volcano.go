@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	busv1alpha1 "volcano.sh/apis/pkg/apis/bus/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -32,7 +33,7 @@ func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 		t.Pods = append(t.Pods, PodSet{Name: name, Count: int64(task.Replicas), Template: pods})
 	}
 	t.describe(job)
-	if err := checkTasks(job); err != nil {
+	if err := errors.Join(checkTasks(job), checkPolicies(job)); err != nil {
 		return t, err
 	}
 	for i, minimum := range demand.MinimumPods(withDefaults(job), func(string) int32 { return 0 }) {
@@ -62,6 +63,23 @@ func checkTasks(job *batchv1alpha1.Job) error {
 	errs = append(errs, notNegative("spec.minAvailable", job.Spec.MinAvailable))
 	if int64(job.Spec.MinAvailable) > total {
 		errs = append(errs, fmt.Errorf("spec.minAvailable is %d, and the tasks have %d replicas in all: lower minAvailable, or raise replicas", job.Spec.MinAvailable, total))
+	}
+	return errors.Join(errs...)
+}
+
+// checkPolicies returns an error if a job may go on by itself after it was aborted: its queue has given its room to others by then.
+func checkPolicies(job *batchv1alpha1.Job) error {
+	fields, policies := []string{"spec.policies"}, [][]batchv1alpha1.LifecyclePolicy{job.Spec.Policies}
+	for i := range job.Spec.Tasks {
+		fields, policies = append(fields, fmt.Sprintf("spec.tasks[%d].policies", i)), append(policies, job.Spec.Tasks[i].Policies)
+	}
+	var errs []error
+	for i, field := range fields {
+		for j := range policies[i] {
+			if policies[i][j].Action == busv1alpha1.ResumeJobAction {
+				errs = append(errs, fmt.Errorf("%s[%d].action is ResumeJob, so that the job may go on without room after it was aborted: use RestartJob", field, j))
+			}
+		}
 	}
 	return errors.Join(errs...)
 }
