@@ -35,7 +35,7 @@ import (
 // The scenarios of a context run side by side, see play. To run few of them, focus on their names.
 var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 	Context("by default,", func() {
-		play(slices.Concat(fillScenarios, orderScenarios, hierarchyScenarios, deviceScenarios, growthScenarios, settleScenarios, overlapScenarios, othersScenarios, bypassScenarios, mistakeScenarios)...)
+		play(slices.Concat(fillScenarios, orderScenarios, hierarchyScenarios, deviceScenarios, growthScenarios, settleScenarios, overlapScenarios, orphanScenarios, othersScenarios, bypassScenarios, mistakeScenarios)...)
 	})
 
 	Context("with reclaim and manageWorkloadsWithoutQueue,", func() {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -73,6 +74,43 @@ var settleScenarios = []scenario{
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 1})
 			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
 			f.changeDeployment(ctx, "paused", func(d *appsv1.Deployment) { d.Spec.Paused = false })
+			f.expectRunning(ctx, "next", 1)
+		},
+	},
+	{
+		name: "a StatefulSet whose pods stay until somebody deletes them is charged what they were made with",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			set := statefulSetOf(workload{name: "set", queue: team, pods: 2})
+			set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+			_, err := hub.kube.AppsV1().StatefulSets(f.namespace).Create(ctx, set, metav1.CreateOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.expectRunning(ctx, "set", 2)
+			patch := `{"spec":{"template":{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1m"},"limits":{"cpu":"1m"}}}]}}}}`
+			_, err = hub.kube.AppsV1().StatefulSets(f.namespace).Patch(ctx, "set", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.deployment(ctx, workload{name: "next", queue: team, pods: 1})
+			f.expectTold(ctx, statefulSets, "set", "StillCharged", "has not reported that its pods are as few, and as small")
+			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
+			for _, member := range members {
+				f.Expect(member.kube.CoreV1().Pods(f.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: workloadLabel + "=set"})).To(Succeed())
+			}
+			f.expectRunning(ctx, "next", 1)
+		},
+	},
+	{
+		name: "a Volcano Job is charged what its pods were made with, whatever its template says later",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 2})
+			f.expectRunning(ctx, "train", 2)
+			patch := `[{"op":"replace","path":"/spec/tasks/0/template/spec/containers/0/resources","value":{"requests":{"cpu":"1m"},"limits":{"cpu":"1m"}}}]`
+			_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Patch(ctx, "train", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.deployment(ctx, workload{name: "next", queue: team, pods: 1})
+			f.expectTold(ctx, volcanoJobs, "train", "StillCharged", "its pods stay as they were made")
+			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
+			f.Expect(hub.vc.BatchV1alpha1().Jobs(f.namespace).Delete(ctx, "train", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
 			f.expectRunning(ctx, "next", 1)
 		},
 	},

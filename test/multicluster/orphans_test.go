@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build multicluster
+
+package multicluster
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
+)
+
+// orphanScenarios are those of users who delete an object with --cascade=orphan, which leaves its binding and its pods behind, and create
+// another one of the same name.
+var orphanScenarios = []scenario{
+	{
+		name: "a Deployment that is deleted without its binding and created again waits for the pods that it had",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("3")))
+			f.deployment(ctx, workload{name: "web", queue: team, pods: 3, change: endsSlowly})
+			f.expectRunning(ctx, "web", 3)
+			for range 2 {
+				f.orphan(ctx, "deployments", "web")
+				f.deployment(ctx, workload{name: "web", queue: team, pods: 1, change: endsSlowly})
+				f.expectRunning(ctx, "web", 1)
+				f.orphan(ctx, "deployments", "web")
+				f.deployment(ctx, workload{name: "web", queue: team, pods: 3, change: endsSlowly})
+				f.expectTold(ctx, deployments, "web", "GrowthHeld", "has 2 of its pods that end")
+				f.expectRunning(ctx, "web", 3)
+			}
+		},
+	},
+	{
+		name: "a Job does not run beside a Volcano Job of its name that was deleted without its binding",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 2})
+			f.expectRunning(ctx, "train", 2)
+			f.orphan(ctx, "volcano jobs", "train")
+			f.batchJob(ctx, workload{name: "train", queue: team, pods: 2})
+			f.expectEvent(ctx, "Job", "train", "ApplyPolicyFailed", "is still that of a Job in batch.volcano.sh/v1alpha1")
+			f.Expect(f.allPods(ctx, "train")).To(HaveLen(2))
+			f.Expect(karmada.WorkV1alpha2().ResourceBindings(f.namespace).Delete(ctx, "train-job", metav1.DeleteOptions{})).To(Succeed())
+		},
+	},
+	{
+		name: "a Job that has ended, and is deleted without its binding and created again, waits for room",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("2")))
+			f.batchJob(ctx, workload{name: "train", queue: team, pods: 2, runFor: briefly})
+			f.expectTold(ctx, batchJobs, "train", "Finished")
+			f.deployment(ctx, workload{name: "other", queue: team, pods: 2})
+			f.expectRunning(ctx, "other", 2)
+			f.orphan(ctx, "jobs", "train")
+			f.batchJob(ctx, workload{name: "train", queue: team, pods: 2})
+			f.expectHeld(ctx, batchJobs, "train", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 4, 2))
+			f.scale(ctx, "other", 0)
+			f.expectRunning(ctx, "train", 2)
+		},
+	},
+}
+
+// leavable are the resources that orphan deletes objects of.
+var leavable = map[string]schema.GroupVersionResource{
+	"deployments":  {Group: "apps", Version: "v1", Resource: "deployments"},
+	"jobs":         {Group: "batch", Version: "v1", Resource: "jobs"},
+	"volcano jobs": {Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"},
+}
+
+// orphan deletes an object without its binding, and waits until it is gone. With the label, Karmada's detector does not make the object the
+// owner of the binding again.
+func (f *fixture) orphan(ctx context.Context, resource, name string) {
+	GinkgoHelper()
+	client := dynamic.NewForConfigOrDie(multicluster.Config()).Resource(leavable[resource]).Namespace(f.namespace)
+	_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"labels":{"resourcetemplate.karmada.io/claimed-by":"nobody"}}}`), metav1.PatchOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+	f.Expect(client.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationOrphan)})).To(Succeed())
+	f.Eventually(func() bool {
+		_, err := client.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	}).WithContext(ctx).Should(BeTrue(), "%s %s is gone", resource, name)
+}
