@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/devicequota/devicequota/test/page"
@@ -13,6 +14,9 @@ import (
 
 // unread are pages that users do not read to learn what something means.
 const unread = "architecture.md performance.md reference.md"
+
+// names match the first cell of a row if it has names only.
+var names = regexp.MustCompile("^(`[^`]+`(, )?)+( \\([^|]*\\))? \\| ")
 
 // manual has the sections of each page.
 type manual map[string][]page.Section
@@ -41,7 +45,7 @@ func (m manual) explains(name, preferred string) (string, error) {
 		for _, s := range sections {
 			score := strings.Count(s.Text, name)
 			for line := range strings.Lines(s.Text) {
-				if cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | "); len(cell) < len(line)-2 && strings.Contains(cell, name) {
+				if cell, is := strings.CutPrefix(line, "| "); is && names.MatchString(cell) && strings.Contains(names.FindString(cell), name) {
 					score += 100
 				}
 			}

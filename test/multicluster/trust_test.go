@@ -118,8 +118,8 @@ func documented(by string) []string {
 	GinkgoHelper()
 	page, err := os.ReadFile("../../docs/multicluster.md")
 	Expect(err).NotTo(HaveOccurred())
-	_, section, _ := strings.Cut(string(page), "\n## What decisions rest on\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	_, section, _ := strings.Cut(string(page), "\n### What decisions rest on\n")
+	section, _, _ = strings.Cut(section, "\n### ")
 	var all []string
 	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]*?): ([^|]*) \|[^|]*\| `+by+` \|$`).FindAllStringSubmatch(section, -1) {
 		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
