@@ -188,10 +188,6 @@ func TestWhatAPodRequests(t *testing.T) {
 		want amount
 		gpu  bool
 	}{
-		"containers add up":                                        {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=1"), container("cpu=2")}}, want: 3000},
-		"an init container counts once":                            {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("cpu=2"), container("cpu=4")}, Containers: []corev1.Container{container("cpu=3")}}, want: 4000},
-		"a sidecar counts all the time":                            {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu=2")}, Containers: []corev1.Container{container("cpu=3")}}, want: 5000},
-		"overhead counts":                                          {spec: corev1.PodSpec{Overhead: list("cpu=250m"), Containers: []corev1.Container{container("cpu=3")}}, want: 3250},
 		"a fraction of a thousandth is rounded up":                 {spec: corev1.PodSpec{Containers: []corev1.Container{container("cpu=100u")}}, want: 1},
 		"a GPU in an init container makes it a GPU pod":            {spec: corev1.PodSpec{InitContainers: []corev1.Container{container("nvidia.com/gpu=1")}}, gpu: true},
 		"a GPU in a sidecar makes it a GPU pod":                    {spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("nvidia.com/gpu=1")}, Containers: []corev1.Container{container("cpu=1")}}, gpu: true},
