@@ -12,6 +12,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // editor has the role edit in the guarded namespace, and nothing else.
@@ -78,6 +79,11 @@ func trustBoundary() map[string]attempt {
 		"`resource.kubernetes.io/extended-resource-claim` of a ResourceClaim": {existing: claimWith("", "gpu-0"), patch: "metadata: {" + isExtended + "}"},
 		"`spec.queue` of a PodGroup":                                          {existing: strings.Replace(group, "default", "foreign", 1), patch: "spec: {queue: default}"}, // which the user may use
 		"`status` of a PodGroup":                                              {existing: group, patch: "status: {phase: Inqueue}"},
+		"`priorityClassName` of a Pod, a job, or a PodGroup":                  {existing: group, patch: "spec: {priorityClassName: system-cluster-critical}"},
+		"`volcano.sh/queue-name` of a Pod":                                    {existing: running, patch: "metadata: {annotations: {volcano.sh/queue-name: foreign}}"},
+		"`metadata.ownerReferences` of a Pod": {existing: running,
+			patch: "metadata: {ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: foreign, uid: foreign, controller: true}]}"},
+		"`metadata.deletionTimestamp` of a Pod": {existing: asPod(template("", "schedulerName: volcano, nodeName: nobody")), remove: true, grace: ptr.To[int64](0)},
 	}
 }
 

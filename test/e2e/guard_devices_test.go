@@ -65,6 +65,8 @@ func guardOfDevices() {
 					Entry("a "+kind+" with a claim that names a node", forScheduler(attempt{create: make(job("schedulerName: volcano", template("", claim+"nodeName: node")))})),
 					Entry("a "+kind+" without devices that names a node", forScheduler(attempt{create: make(job("schedulerName: volcano", template("", "nodeName: node")))})),
 					Entry("a "+kind+" that is critical for the cluster", ordinary(attempt{create: make(job("schedulerName: volcano\npriorityClassName: system-cluster-critical", template("", "")))})),
+					Entry("a "+kind+" that is critical, with a task that is not", ordinary(attempt{create: make(job("schedulerName: volcano\npriorityClassName: system-cluster-critical",
+						template("", "priorityClassName: ordinary")))})),
 					Entry("a "+kind+" with a task that is critical for its node", ordinary(attempt{create: make(job("schedulerName: volcano", template("", "priorityClassName: system-node-critical")))})),
 					Entry("a "+kind+" whose pods are deleted at once", withGrace(attempt{create: make(job("schedulerName: volcano", template("", "terminationGracePeriodSeconds: 0")))})),
 					Entry("a "+kind+" with a claim for Volcano", everybody(attempt{create: make(job("schedulerName: volcano", template("", claim)))})),
@@ -72,6 +74,9 @@ func guardOfDevices() {
 			}
 			return entries
 		}(),
+		Entry("a PodGroup that is critical for the cluster", ordinary(attempt{create: podGroup("default, priorityClassName: system-cluster-critical", "")})),
+		Entry("a PodGroup that becomes critical for its nodes", ordinary(attempt{existing: podGroup("default", ""), patch: "spec: {priorityClassName: system-node-critical}"})),
+		Entry("a PodGroup that is not critical", everybody(attempt{create: podGroup("default, priorityClassName: ''", "")})),
 		Entry("a card of a device plugin", forVolcano(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 1}}", ""))})),
 		Entry("a share of a card", forVolcano(attempt{create: asPod(only("{limits: {nvidia.com/mig-1g.18gb: 1}}", ""))})),
 		Entry("a card of any vendor", forVolcano(attempt{create: asPod(only("{limits: {example.com/gpu: 1}}", ""))})),
