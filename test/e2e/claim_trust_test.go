@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -12,6 +13,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // What users with rights on pods and claims of their namespace try. No admission policy refuses it: the specs act as administrators.
@@ -85,6 +88,29 @@ var _ = Describe("The charge of a claim", func() {
 		f.deleteJob(ctx, "joiners")
 		f.expectPodRuns(ctx, "more")
 		expectAllocated(ctx, team, class+"/count", 1)
+	})
+
+	It("is recorded as it is, whichever of the gangs of two queues that share a claim comes first", func(ctx context.Context) {
+		other := f.queue(ctx, "other", "root", limit(class, 1))
+		f.claim(ctx, "shared", exactly(class, 1))
+		f.submit(ctx, gang("here", team, 4).usingClaim("shared"))
+		f.submit(ctx, gang("there", other, 4).usingClaim("shared"))
+		f.expectRunning(ctx, "here", 4)
+		f.expectRunning(ctx, "there", 4)
+		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		payer, free := team, other
+		if strings.HasSuffix(claim.Annotations[record.QueueAnnotation], "/"+other) {
+			payer, free = other, team
+		}
+		expectAllocated(ctx, payer, class+"/count", 1)
+		expectAllocated(ctx, free)
+		killScheduler(ctx)
+		f.claim(ctx, "more", exactly(class, 1))
+		f.pod(ctx, "more", payer, using("more"))
+		f.expectPodExplained(ctx, "more", ContainSubstring(insufficient(payer, class, 1, 2, 1)))
+		expectAllocated(ctx, payer, class+"/count", 1)
+		expectAllocated(ctx, free)
 	})
 
 	It("does not go to a pod that never starts and that a user makes the owner", func(ctx context.Context) {

@@ -109,7 +109,7 @@ func (c *fuzzCluster) change() {
 		c.note("the scheduler restarts")
 		c.restart()
 	case n >= 40:
-		c.editClaim()
+		c.edits()
 	default:
 		c.clock.SetTime(c.clock.Now().Add(choose(in, time.Second, 40*time.Second)))
 	}

@@ -82,6 +82,8 @@ type fuzzCluster struct {
 	cards map[types.UID]string
 	// charged has the queue that each pod with a node, or that is being bound, has been charged to.
 	charged map[types.UID]string
+	// payers has the queue that was charged for each claim with a record when the last session opened.
+	payers map[types.UID]string
 	// lastCards and lastDRA have the last valid quotas of each queue.
 	lastCards map[types.UID]map[string]int64
 	lastDRA   map[types.UID]*schedulingv1beta1.DRAQuota
@@ -118,7 +120,7 @@ func newFuzzCluster(t testing.TB, in *fuzzInput, extended bool) *fuzzCluster {
 		TB: t, fuzzInput: in, extended: extended, kube: fake.NewSimpleClientset(), volcano: vcfake.NewSimpleClientset(),
 		queueList: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}),
 		clock:     testclock.NewFakeClock(time.Unix(10_000, 0)),
-		cards:     map[types.UID]string{}, charged: map[types.UID]string{}, lastCards: map[types.UID]map[string]int64{}, lastDRA: map[types.UID]*schedulingv1beta1.DRAQuota{},
+		cards:     map[types.UID]string{}, charged: map[types.UID]string{}, payers: map[types.UID]string{}, lastCards: map[types.UID]map[string]int64{}, lastDRA: map[types.UID]*schedulingv1beta1.DRAQuota{},
 	}
 	c.options = c.chooseOptions()
 	c.likeAPIServer()

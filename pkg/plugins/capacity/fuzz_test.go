@@ -82,6 +82,7 @@ func (c *fuzzCluster) session() {
 	c.readQuotas()
 	c.noteRunning()
 	c.checkLedger()
+	c.checkPayers()
 	c.checkHolders("when the session opens")
 	before := c.holdings(decisionOf(c.late))
 	c.act(ssn)

@@ -9,13 +9,50 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // What follows is what a user with the role edit does where no admission policy refuses it: all but the status of objects, and the
 // records of the scheduler.
+
+// edits is one such change.
+func (c *fuzzCluster) edits() {
+	if c.oneIn(3) {
+		c.editPod()
+		return
+	}
+	c.editClaim()
+}
+
+// editPod changes what users can write of a pod besides what changePod does.
+func (c *fuzzCluster) editPod() {
+	if len(c.pods) == 0 {
+		return
+	}
+	pod := c.pods[c.under(len(c.pods))].DeepCopy()
+	switch c.under(4) {
+	case 0:
+		if pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" {
+			pod.Finalizers, pod.DeletionTimestamp = []string{"example.com/kept"}, &metav1.Time{Time: c.clock.Now()}
+			c.note("Pod %s is terminating without a node", pod.Name)
+		}
+	case 1:
+		pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey] = choose(c.fuzzInput, "a", "b", "root", "gone")
+		c.note("Pod %s: names queue %q", pod.Name, pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey])
+	case 2:
+		pod.Labels[upstreamv1beta1.PodPreemptable] = choose(c.fuzzInput, "true", "false")
+		pod.Labels[upstreamv1beta1.QueueNameAnnotationKey] = "a"
+		c.note("Pod %s: labels %v", pod.Name, pod.Labels)
+	default:
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Name: "other", UID: "other", Controller: ptr.To(true)}}
+		c.note("Pod %s is owned by a job", pod.Name)
+	}
+	c.putPod(pod)
+}
 
 // editClaim changes what users can write of a claim, also while pods use it.
 func (c *fuzzCluster) editClaim() {
@@ -24,7 +61,7 @@ func (c *fuzzCluster) editClaim() {
 		return
 	}
 	claim := all[c.under(len(all))]
-	switch c.under(5) {
+	switch c.under(6) {
 	case 0:
 		c.own(claim)
 	case 1:
@@ -35,6 +72,10 @@ func (c *fuzzCluster) editClaim() {
 	case 3:
 		c.deleteClaim(claim)
 		return
+	case 4:
+		claim.Labels = map[string]string{upstreamv1beta1.QueueNameAnnotationKey: "a", upstreamv1beta1.KubeGroupNameAnnotationKey: "g1"}
+		claim.Finalizers = nil
+		c.note("ResourceClaim %s: labels %v, no finalizers", claim.Name, claim.Labels)
 	default:
 		c.deleteClaim(claim)
 		claim.ObjectMeta = c.meta(claim.Name, "ns")
@@ -105,4 +146,37 @@ func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 // payersOf returns the queue for which a claim got its devices, by its record, and those above it.
 func (c *fuzzCluster) payersOf(claim *resourcev1.ResourceClaim) []string {
 	return slices.DeleteFunc(record.Path(claim), func(queue string) bool { return c.path(queue) == nil })
+}
+
+// elsewhere is the payer of a claim whose queue was missing in some session: an ancestor, which a scheduler without a memory does not know.
+const elsewhere = "-"
+
+// checkPayers fails if the charge of a claim has moved since the last session to another queue than the one for which the claim got its devices, also
+// when the scheduler has been restarted.
+func (c *fuzzCluster) checkPayers() {
+	if !c.options.Devices {
+		return
+	}
+	read := maps.Equal(c.versions, c.claimVersions())
+	books, before := opened.snapshot.Held(), c.payers
+	c.payers = map[types.UID]string{}
+	for _, claim := range c.claims() {
+		path, known := record.Path(claim), opened.snapshot.Counter.Claims.Known(claim.UID)
+		if path == nil || known == nil || claim.Status.Allocation == nil {
+			continue
+		}
+		c.payers[claim.UID] = before[claim.UID]
+		if _, exists := books.Queue(path[0]); !exists {
+			c.payers[claim.UID] = elsewhere
+		}
+		queue, _, charged := books.Payer(known.Part)
+		if !read || !charged || c.payers[claim.UID] == elsewhere {
+			continue
+		}
+		payer := books.Name(queue)
+		if was := before[claim.UID]; was != "" && was != payer {
+			c.fail("the charge of claim %s has moved from queue %s to queue %s, and its record says %v", claim.Name, was, payer, path)
+		}
+		c.payers[claim.UID] = payer
+	}
 }
