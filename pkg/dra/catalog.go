@@ -51,6 +51,8 @@ type Catalog struct {
 	anywhere []*resourceapi.ResourceSlice
 	// members has whether devices match classes. It is filled when this is asked.
 	members sync.Map
+	// selectors is what is remembered of the selectors of claims. What has been compiled lately is compiled again if it is asked for after a change.
+	selectors knownSelectors
 }
 
 // NewCatalog returns a catalog of classes and slices. The caller must not change them afterwards.
@@ -60,6 +62,7 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 		devices: map[DeviceID]*resourceapi.Device{}, drivers: map[string]bool{}, pools: map[PoolID]bool{},
 		capacities: map[resourceapi.QualifiedName][]string{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
 	}
+	c.selectors = newKnownSelectors()
 	c.addClasses(classes)
 	known := make([]*resourceapi.ResourceSlice, len(all))
 	for i, slice := range all {

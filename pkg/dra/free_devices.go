@@ -126,8 +126,8 @@ func (s *freeDevices) chargesFor(key chargeKey, request string, claim int, charg
 }
 
 // matches returns which devices match a class and selectors. A selector that cannot be evaluated matches, because
-// Kubernetes' algorithm reports it.
-func (s *freeDevices) matches(ctx context.Context, class string, selectors []resourceapi.DeviceSelector) []bool {
+// Kubernetes' algorithm reports it. The error is errTooMuch if that takes too long.
+func (s *freeDevices) matches(ctx context.Context, class string, selectors []resourceapi.DeviceSelector, watch *stopwatch) ([]bool, error) {
 	var expressions []string
 	if object, found := s.allocator.catalog.Class(class); found {
 		expressions = append(expressions, expressionsOf(object.Spec.Selectors)...)
@@ -135,7 +135,7 @@ func (s *freeDevices) matches(ctx context.Context, class string, selectors []res
 	expressions = append(expressions, expressionsOf(selectors)...)
 	key := strings.Join(expressions, "\x00")
 	if matching, known := s.matching[key]; known {
-		return matching
+		return matching, nil
 	}
 	matching := make([]bool, len(s.devices))
 	for i, device := range s.devices {
@@ -149,9 +149,12 @@ func (s *freeDevices) matches(ctx context.Context, class string, selectors []res
 			})
 			return err == nil && !ok
 		})
+		if err := watch.lap(); err != nil {
+			return nil, err
+		}
 	}
 	s.matching[key] = matching
-	return matching
+	return matching, nil
 }
 
 // policyOf tells devices apart that can be shared: what is consumed of them depends on their capacities and policies. It

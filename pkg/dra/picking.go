@@ -54,30 +54,32 @@ func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resou
 	reachable := a.catalog.slicesFor(node.Name)
 	effort.begin(countDevices(reachable))
 	defer effort.end()
-	if isSlow(claims) {
-		if effort.reserve() != nil {
-			return nil, effort.unfinished(claims)
+	cost := a.catalog.selectors.costOf(claims)
+	if cost.slow && effort.reserve() != nil || a.catalog.selectors.pay(&cost, effort) != nil {
+		return nil, effort.unfinished(claims)
+	}
+	if !cost.slow {
+		if short, err := a.short(ctx, reachable, claims, effort, cost.timed); err != nil || short {
+			return nil, err
 		}
-	} else if short, err := a.short(ctx, reachable, claims, effort); err != nil || short {
-		return nil, err
 	}
 	if sparing := a.sparing(reachable); sparing != nil {
-		if results, err := sparing.pick(ctx, node, reachable, claims, quota, effort); err == nil && results != nil {
+		if results, err := sparing.pick(ctx, node, reachable, claims, quota, effort, cost.timed); err == nil && results != nil {
 			return results, nil
 		}
 	}
-	return a.pick(ctx, node, reachable, claims, quota, effort)
+	return a.pick(ctx, node, reachable, claims, quota, effort, cost.timed)
 }
 
 // pick is Pick with the devices that a node can reach.
 func (a *Allocator) pick(ctx context.Context, node *corev1.Node, reachable []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim,
-	quota Quota, effort *NodeEffort,
+	quota Quota, effort *NodeEffort, timed bool,
 ) ([]resourceapi.AllocationResult, error) {
 	solver, err := a.open(ctx, reachable)
 	if err != nil {
 		return nil, err
 	}
-	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort, devices: countDevices(reachable)}
+	p := picking{ctx: ctx, allocator: a, slices: reachable, solver: solver, node: node, quota: quota, effort: effort, timed: timed, devices: countDevices(reachable)}
 	results, err := p.from(claims)
 	if errors.Is(err, errTooMuch) {
 		return nil, effort.unfinished(claims)
@@ -102,6 +104,8 @@ type picking struct {
 	node      *corev1.Node
 	quota     Quota
 	effort    *NodeEffort
+	// timed says that the time counts that selectors take.
+	timed bool
 	// devices is how many the node can reach.
 	devices int
 	// free is nil until other devices must be tried.
@@ -123,13 +127,17 @@ func (p *picking) ask(solver structured.Allocator, claims []*resourceapi.Resourc
 // allocate keeps a panic of the algorithm to these claims. In v0.34.10 with consumable capacity, it panics for a request that
 // gets devices of several slices, if the last of these has fewer devices than the request.
 func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.ResourceClaim) (results []resourceapi.AllocationResult, err error) {
+	counted, done := newSteps(p.ctx, p.effort, claims, p.devices, p.timed)
 	defer func() {
-		if failure := recover(); failure != nil {
+		switch failure := recover(); {
+		case failure == errTooMuch:
+			counted.end()
+			results, err = nil, errTooMuch
+		case failure != nil:
 			results, err = nil, fmt.Errorf("the allocator of Kubernetes cannot allocate devices on node %s: %v", p.node.Name, failure)
 		}
+		done()
 	}()
-	counted, done := newSteps(p.ctx, p.effort, claims, p.devices)
-	defer done()
 	results, err = solver.Allocate(counted, p.node, claims)
 	if counted.end() {
 		return nil, errTooMuch

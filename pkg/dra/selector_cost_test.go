@@ -3,11 +3,14 @@
 package dra
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 )
 
@@ -39,5 +42,99 @@ func TestSlowSelectorsWaitForTheirTurn(t *testing.T) {
 		if begun != BudgetOfSession/leastForSlow {
 			t.Errorf("%d searches begin at the same time", begun)
 		}
+	}
+}
+
+// TestCompilingIsCharged: it takes longer than most searches, and the cache holds few selectors, so that each node may cost it anew.
+func TestCompilingIsCharged(t *testing.T) {
+	long := func(i int) string { return strings.Repeat("1 == 2 || ", 380) + fmt.Sprint(i, " < 0") }
+	selecting := func(expressions ...string) []*resourceapi.ResourceClaim {
+		c := claim(exactly("r", "gpu", 1))
+		for _, expression := range expressions {
+			c.Spec.Devices.Requests[0].Exactly.Selectors = append(c.Spec.Devices.Requests[0].Exactly.Selectors,
+				resourceapi.DeviceSelector{CEL: &resourceapi.CELDeviceSelector{Expression: expression}})
+		}
+		return []*resourceapi.ResourceClaim{c}
+	}
+	var many []string
+	for i := range 2 * compiledLately {
+		many = append(many, fmt.Sprint(i, " >= 0"))
+	}
+	for _, c := range []struct {
+		name   string
+		claims func(i int) []*resourceapi.ResourceClaim
+		// most is how many of a hundred searches end before the budget is spent.
+		most int
+	}{
+		{"one short selector", func(int) []*resourceapi.ResourceClaim { return selecting("device.driver == 'nobody'") }, 100},
+		{"short selectors", func(i int) []*resourceapi.ResourceClaim {
+			return selecting(fmt.Sprintf("device.driver == 'nobody-%d'", i))
+		}, 100},
+		{"the same long selector", func(int) []*resourceapi.ResourceClaim { return selecting(long(1)) }, 100},
+		{"long selectors", func(i int) []*resourceapi.ResourceClaim { return selecting(long(i)) }, BudgetOfSession / (effortOfLetter*3800 - effortOfCompiling)},
+		{"as many selectors as are forgotten", func(int) []*resourceapi.ResourceClaim { return selecting(many...) }, BudgetOfSession / (effortOfSelector * compiledLately)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			allocator, _ := sizes("80 80").allocator(nil)
+			budget, ended := NewBudget(BudgetOfSession), 0
+			for i := range 100 {
+				_, err := allocator.Pick(t.Context(), onNode("n1"), c.claims(i), Quota{Accepts: atMost(nil)}, budget.Of("q", fmt.Sprint("j", i)).Node())
+				if unfinished := new(UnfinishedError); err == nil {
+					ended++
+				} else if !errors.As(err, &unfinished) || !unfinished.Later {
+					t.Fatal(err)
+				}
+			}
+			if ended > c.most || c.most == 100 && ended < 100 {
+				t.Errorf("%d searches have ended, want %d at most", ended, c.most)
+			}
+			if _, spent := budget.Used(); c.most == 100 && spent > 100*effortOfCompiling {
+				t.Errorf("%d units are spent", spent)
+			}
+		})
+	}
+}
+
+// asking is an algorithm that evaluates selectors without end.
+type asking struct{}
+
+func (asking) Allocate(ctx context.Context, _ *corev1.Node, _ []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
+	for {
+		<-time.After(time.Millisecond)
+		_ = ctx.Done()
+	}
+}
+
+// TestSelectorsEndWhenTheTimeIsUp: there may be thousands between two steps.
+func TestSelectorsEndWhenTheTimeIsUp(t *testing.T) {
+	effort := NewBudget(1000).Of("q", "j").Node()
+	effort.begin(1)
+	p := picking{ctx: t.Context(), effort: effort, timed: true, node: onNode("n1")}
+	if _, err := p.allocate(asking{}, nil); !errors.Is(err, errTooMuch) {
+		t.Error(err)
+	}
+	if effort.Had() == 0 {
+		t.Error("it is not noted that the search has not ended")
+	}
+}
+
+// TestTimeCountsBesideTheAlgorithm: selectors are also evaluated before it is asked, and when the quota refuses what it has picked.
+func TestTimeCountsBesideTheAlgorithm(t *testing.T) {
+	selectors := []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: "[1].all(x, x > 0)"}}}
+	a, _ := sizes("80 80").allocator(nil)
+	late := func() *stopwatch {
+		effort := NewBudget(1000).Of("q", "j").Node()
+		effort.begin(1)
+		watch := newStopwatch(effort, true)
+		watch.begun = watch.begun.Add(-time.Second)
+		return &watch
+	}
+	slices := a.catalog.slicesFor("n1")
+	if _, err := newFreeDevices(a, slices).matches(t.Context(), "gpu", selectors, late()); !errors.Is(err, errTooMuch) {
+		t.Errorf("other devices: %v", err)
+	}
+	free, known := a.free(slices)
+	if _, _, err := a.suitable(t.Context(), free, &want{1, []alternative{{"gpu", selectors}}}, late()); !known || len(free) == 0 || !errors.Is(err, errTooMuch) {
+		t.Errorf("a shortage: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ package dra
 import (
 	"context"
 	"errors"
-	"time"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
@@ -20,7 +19,7 @@ const countedFrom = 4
 
 // short reports whether too few devices are free for claims, whichever are picked. It may miss that. It leaves to
 // Kubernetes' algorithm all claims and devices for which that may return an error.
-func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim, effort *NodeEffort) (bool, error) {
+func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim, effort *NodeEffort, timed bool) (bool, error) {
 	wants, total := a.countable(claims)
 	if total == 0 {
 		return false, nil
@@ -38,9 +37,12 @@ func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSli
 	for i := range m.owners {
 		m.owners[i] = nobody
 	}
-	short, begun := false, time.Now()
+	short, watch := false, newStopwatch(effort, timed)
 	for i := range wants {
-		suits, certain := a.suitable(ctx, free, &wants[i])
+		suits, certain, err := a.suitable(ctx, free, &wants[i], &watch)
+		if err != nil {
+			return false, effort.unfinished(claims)
+		}
 		if !certain {
 			break
 		}
@@ -51,11 +53,7 @@ func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSli
 			break
 		}
 	}
-	work := m.steps / 100
-	if took := time.Since(begun); took > untimed && iterates(claims) {
-		work = max(work, int(took/timeOfUnit))
-	}
-	if err := effort.exhaust(work); errors.Is(err, errTooMuch) && !short {
+	if err := effort.exhaust(m.steps / 100); errors.Is(err, errTooMuch) && !short {
 		return false, effort.unfinished(claims)
 	}
 	return short, nil
@@ -150,25 +148,29 @@ func (a *Allocator) free(slices []*resourceapi.ResourceSlice) ([]unused, bool) {
 }
 
 // suitable lists the devices that a request may get. It is nil if one of them can be shared, and not certain if a selector fails.
-func (a *Allocator) suitable(ctx context.Context, free []unused, w *want) (suits []int, certain bool) {
+// The error is errTooMuch if that takes too long.
+func (a *Allocator) suitable(ctx context.Context, free []unused, w *want, watch *stopwatch) (suits []int, certain bool, err error) {
 	suits = []int{}
 	for i, device := range free {
 		for _, one := range w.alternatives {
-			matches, err := a.matches(ctx, device, one)
-			if err != nil {
-				return nil, false
+			matches, fault := a.matches(ctx, device, one)
+			if err := watch.lap(); err != nil {
+				return nil, false, err
+			}
+			if fault != nil {
+				return nil, false, nil
 			}
 			if !matches {
 				continue
 			}
 			if ptr.Deref(device.AllowMultipleAllocations, false) {
-				return nil, true
+				return nil, true, nil
 			}
 			suits = append(suits, i)
 			break
 		}
 	}
-	return suits, true
+	return suits, true, nil
 }
 
 // matches reports whether a device matches a class and selectors.

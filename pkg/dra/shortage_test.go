@@ -53,7 +53,7 @@ func TestAMissingDeviceEndsTheSearchBeforeItBegins(t *testing.T) {
 
 func (a *Allocator) isShort(t *testing.T, claims ...*resourceapi.ResourceClaim) bool {
 	t.Helper()
-	short, err := a.short(t.Context(), a.catalog.slicesFor("n1"), claims, Alone().Node())
+	short, err := a.short(t.Context(), a.catalog.slicesFor("n1"), claims, Alone().Node(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

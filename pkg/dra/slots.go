@@ -96,7 +96,7 @@ func askedBy(request *resourceapi.DeviceRequest) asked {
 
 // match finds out which devices match each slot, and of which kind they are. It makes the claims leave out excluded devices.
 func (s *deviceSearch) match() error {
-	next := 0
+	next, watch := 0, newStopwatch(s.effort, s.timed)
 	for _, claim := range s.claims {
 		for r := range claim.Spec.Devices.Requests {
 			a := askedBy(&claim.Spec.Devices.Requests[r])
@@ -106,7 +106,11 @@ func (s *deviceSearch) match() error {
 			if err := s.effort.spend(len(s.free.devices) / 4); err != nil {
 				return err
 			}
-			s.slots[next].matches = s.free.matches(s.ctx, a.class, *a.selectors)
+			matches, err := s.free.matches(s.ctx, a.class, *a.selectors, &watch)
+			if err != nil {
+				return err
+			}
+			s.slots[next].matches = matches
 			*a.selectors = append([]resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: notExcluded}}}, *a.selectors...)
 			next++
 		}

@@ -29,22 +29,18 @@ type steps struct {
 	// price is that of each other step: the algorithm looks at all devices in each.
 	price int
 
-	// timed says that the time counts since begun.
-	timed bool
-	begun time.Time
+	// watch says what the time since the beginning costs, nothing if it does not count.
+	watch stopwatch
 	// evaluated is how many selectors have been evaluated since the last step.
 	evaluated int
-	// paid is what the steps have cost so far.
-	paid int
-	err  error
+	err       error
 }
 
 // newSteps returns a context that also ends when the time is up that the rest of the effort is worth. The caller calls done.
-func newSteps(ctx context.Context, effort *NodeEffort, claims []*resourceapi.ResourceClaim, devices int) (s *steps, done func()) {
-	s, done = &steps{Context: ctx, effort: effort, straight: straight(claims), price: 1 + devices/devicesOfUnit, timed: iterates(claims) || isSlow(claims)}, func() {}
-	if s.timed {
-		s.begun = time.Now()
-		s.Context, done = context.WithDeadline(ctx, s.begun.Add(untimed+time.Duration(effort.own+effort.job.Available())*timeOfUnit))
+func newSteps(ctx context.Context, effort *NodeEffort, claims []*resourceapi.ResourceClaim, devices int, timed bool) (s *steps, done func()) {
+	s, done = &steps{Context: ctx, effort: effort, straight: straight(claims), price: 1 + devices/devicesOfUnit, watch: newStopwatch(effort, timed)}, func() {}
+	if timed {
+		s.Context, done = context.WithDeadline(ctx, s.watch.begun.Add(untimed+time.Duration(effort.own+effort.job.Available())*timeOfUnit))
 	}
 	return s, done
 }
@@ -68,9 +64,13 @@ func straight(claims []*resourceapi.ResourceClaim) int {
 	return n
 }
 
-// Done implements context.Context. It is called once for each selector that is evaluated for a device, which takes about as long as a step.
+// Done implements context.Context. It is called once for each selector that is evaluated for a device, which takes about as long as a step. It
+// panics with errTooMuch if the time is up: nothing else ends a search between two selectors, of which there may be thousands in one step.
 func (s *steps) Done() <-chan struct{} {
 	s.evaluated++
+	if s.watch.timed && s.Context.Err() != nil {
+		panic(errTooMuch)
+	}
 	return s.Context.Done()
 }
 
@@ -92,25 +92,13 @@ func (s *steps) step() error {
 	}
 	cost += s.evaluated
 	s.evaluated = 0
-	cost = max(cost, s.late())
-	s.paid += cost
+	cost = max(cost, s.watch.due())
+	s.watch.paid += cost
 	return s.effort.spend(cost)
-}
-
-// late is what the time has cost so far in addition to the steps.
-func (s *steps) late() int {
-	if !s.timed {
-		return 0
-	}
-	took := time.Since(s.begun)
-	if took < untimed {
-		return 0
-	}
-	return int(took/timeOfUnit) - s.paid
 }
 
 // end charges the time since the last step. It reports whether the search ended because too little was left.
 func (s *steps) end() bool {
-	_ = s.effort.exhaust(max(s.evaluated, s.late()))
+	_ = s.effort.exhaust(max(s.evaluated, s.watch.due()))
 	return s.err != nil || s.Context.Err() != nil
 }

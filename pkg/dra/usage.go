@@ -3,6 +3,7 @@
 package dra
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,6 +97,9 @@ func (u *Usage) add(request *resourceapi.DeviceRequest) error {
 	case exactly != nil && exactly.AdminAccess != nil && *exactly.AdminAccess:
 		return nil
 	case exactly != nil:
+		if err := checkSelectors(exactly.Selectors); err != nil {
+			return err
+		}
 		devices, err := u.ofClass(exactly.DeviceClassName, exactly.AllocationMode, exactly.Count, exactly.Capacity)
 		u.Devices = append(u.Devices, devices)
 		return err
@@ -105,7 +109,7 @@ func (u *Usage) add(request *resourceapi.DeviceRequest) error {
 	var alternatives []Devices
 	for _, alternative := range request.FirstAvailable {
 		devices, err := u.ofClass(alternative.DeviceClassName, alternative.AllocationMode, alternative.Count, alternative.Capacity)
-		if err != nil {
+		if err = cmp.Or(err, checkSelectors(alternative.Selectors)); err != nil {
 			return fmt.Errorf("alternative %s: %w", alternative.Name, err)
 		}
 		alternatives = append(alternatives, devices)

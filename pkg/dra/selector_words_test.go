@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dra
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/cel"
+)
+
+// TestSelectorsThatMayTakeLongAreRefused, although the API server admits each of them.
+func TestSelectorsThatMayTakeLongAreRefused(t *testing.T) {
+	hundred := strings.Repeat("a", 100)
+	for expression, want := range map[string]string{
+		// Quantities: each of these takes minutes, or would.
+		`quantity("1e999999999").isGreaterThan(quantity("1"))`:                                           "it may take minutes",
+		`isQuantity('1e-999999999')`:                                                                     "it may take minutes",
+		`device.capacity["d"].memory.compareTo(quantity(r'1e999999999')) > 0`:                            "it may take minutes",
+		`quantity("1e9" + "99999999").isGreaterThan(quantity("1"))`:                                      "it may take minutes",
+		`quantity(device.driver).isGreaterThan(quantity("1"))`:                                           "it may take minutes",
+		"quantity // (\"1\")\n(\"1e999999999\").isGreaterThan(quantity(\"1\"))":                          "it may take minutes",
+		`r'\' == '\'' || quantity("1e999999999").isGreaterThan(quantity("1")) || 'x' == 'quantity("1")'`: "it may take minutes",
+		// Patterns: one device takes up to seconds.
+		`'` + hundred + `'.matches('(a?){999}b')`:                                 "a pattern may take long",
+		`'` + hundred + `'.matches(device.driver)`:                                "a pattern may take long",
+		`'` + hundred + `'.find('` + strings.Repeat("a?", 150) + `b') == ''`:      "a pattern may take long",
+		`'` + hundred + `'.matches('a' + 'b')`:                                    "a pattern may take long",
+		`'a'.replace('', '` + hundred + `').matches('b')`:                         "it makes long texts",
+		`'a'.replace('', '` + hundred + `').replace('', '` + hundred + `') == ''`: "it makes long texts",
+		`cel.bind(x, '` + hundred + `', x + x + x + x).matches('(a|aa)+b')`:       "it makes long texts",
+		`lists.range(1000).exists(x, x > 7)`:                                      "it makes long texts",
+	} {
+		compiled := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true}).CompileCELExpression(expression, cel.Options{})
+		if compiled.Error != nil || compiled.MaxCost > resourceapi.CELSelectorExpressionMaxCost {
+			t.Errorf("the API server does not admit %s: it costs %d, %v", expression, compiled.MaxCost, compiled.Error)
+		}
+		for _, request := range []resourceapi.DeviceRequest{exactly("r", "gpu", 1), firstAvailable("r", exactly("s", "gpu", 1))} {
+			selectors := []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}}
+			if request.Exactly != nil {
+				request.Exactly.Selectors = selectors
+			} else {
+				request.FirstAvailable[0].Selectors = selectors
+			}
+			_, err := Requested(&claim(request).Spec)
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "selector #0") {
+				t.Errorf("%s: %v, want %s", expression, err, want)
+			}
+		}
+	}
+}
+
+func TestWhatASelectorCalls(t *testing.T) {
+	const quickly, timed, slowly = "quickly", "timed", "slowly"
+	for expression, want := range map[string]string{
+		`device.driver == "gpu.nvidia.com"`: quickly,
+		`device.attributes["gpu.nvidia.com"].model.lowerAscii().contains("a100") && !(device.driver in ["a", "b"])`:                     quickly,
+		`device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0 && quantity('1.5e3').isGreaterThan(quantity("-1m"))`: quickly,
+		`device.attributes["d"].version.isGreaterThan(semver("1.2.3"))`:                                                                 quickly,
+		`"map(replace(quantity('1e999999999')))" == '''all("'exists(''' // filter(`:                                                     quickly,
+		`device.attributes["gpu.nvidia.com"].productName.lowerAscii().matches('^.*a100.*$')`:                                            timed,
+		`cel.bind(dra, device.attributes["d"], dra.one && dra.model.matches("^h[12]00"))`:                                               timed,
+		`["a", "b"].exists(x, device.driver == x)`:                                                                                      timed,
+		`["a"].exists(x, ["b"].exists(y, x + y == device.driver))`:                                                                      slowly,
+		`sets.contains([1, 2], [1])`:                  slowly,
+		`device.driver.replace(".", "") == "x"`:       slowly,
+		"[1, 2].distinct// a comment\n().size() == 2": slowly,
+	} {
+		w := wordsOf(expression)
+		got := quickly
+		if w.slow() {
+			got = slowly
+		} else if w.timed() {
+			got = timed
+		}
+		if err := w.check(); err != nil || got != want {
+			t.Errorf("%s: evaluated %s, want %s; %v", expression, got, want, err)
+		}
+		if compiled := cel.GetCompiler(cel.Features{}).CompileCELExpression(expression, cel.Options{}); compiled.Error != nil {
+			t.Errorf("%s: %v", expression, compiled.Error)
+		}
+	}
+}
+
+// TestTheWordsAreThoseOfKubernetes: a function that this scheduler does not know is taken for a slow one. A macro must not.
+func TestTheWordsAreThoseOfKubernetes(t *testing.T) {
+	compiled := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true}).CompileCELExpression("true", cel.Options{})
+	called := map[string]bool{"has": true, "in": true}
+	for name := range compiled.Environment.Functions() {
+		called[name[strings.LastIndex(name, ".")+1:]] = true
+	}
+	for _, macro := range compiled.Environment.Macros() {
+		if called[macro.Function()] = true; macro.Function() != "has" && !repeating[macro.Function()] {
+			t.Errorf("%s may repeat something", macro.Function())
+		}
+	}
+	for _, words := range []map[string]bool{quick, repeating, growing} {
+		for word := range maps.Keys(words) {
+			if !called[word] {
+				t.Errorf("there is no %s", word)
+			}
+		}
+	}
+}
