@@ -15,8 +15,9 @@ var ErrTooManyAlternatives = errors.New("too many combinations of alternatives: 
 var ErrOpen = errors.New("a part with alternatives can only be checked: choose an alternative first")
 
 // maxTries bounds the search for alternatives that fit together. A request has at most eight
-// alternatives. Two requests with eight alternatives each need at most 72 tries, four need 4,680.
-const maxTries = 10_000
+// alternatives. Two requests with eight alternatives each need at most 72 tries, four need 4,680. A try looks for each part among those before it, so that
+// one with many parts counts as one more for each 1024 of these looks. A pod may ask for thousands.
+const maxTries, looksOfTry = 10_000, 1024
 
 // Choose returns, for each part of a demand, the index of the alternative with which the whole demand
 // fits the queue and its ancestors, and -1 for a part without alternatives. If several choices fit,
@@ -76,7 +77,7 @@ func (s *search) from(i int) (bool, error) {
 // with tries a decision and continues with the next part. The decision stays in place only if all
 // parts after it fit, too.
 func (s *search) with(part *Part, alternative int) (bool, error) {
-	if s.tries++; s.tries > maxTries {
+	if s.tries += 1 + len(s.chosen)*len(s.chosen)/looksOfTry; s.tries > maxTries {
 		return false, ErrTooManyAlternatives
 	}
 	s.chosen, s.choice = append(s.chosen, part), append(s.choice, alternative)

@@ -61,6 +61,16 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestChooseEndsForAPodWithThousandsOfAlternatives: each try looks at all parts so far, so that a few tries take long.
+func TestChooseEndsForAPodWithThousandsOfAlternatives(t *testing.T) {
+	for parts, want := range map[int]error{256: nil, 2048: ErrTooManyAlternatives} {
+		d := unsatisfiable(parts)[:parts] // all fit
+		if _, refusal, err := twoDimensions(t, pair{8, 0}).Choose(0, d); refusal != nil || !errors.Is(err, want) {
+			t.Errorf("%d parts: %v, %v, want the error %v", parts, refusal, err, want)
+		}
+	}
+}
+
 // unsatisfiable returns a demand in which every choice of the first parts fits and the last part does not.
 func unsatisfiable(parts int) Demand {
 	var d Demand
