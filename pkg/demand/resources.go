@@ -170,6 +170,7 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 		return nil
 	}
 	var errs []error
+	var unknown []UnknownResourceError
 	if values.MilliCPU > 0 {
 		errs = append(errs, add(r.of(corev1.ResourceCPU), values.MilliCPU))
 	}
@@ -183,7 +184,7 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 		switch known := r.asked(name); {
 		case known == nil && value > 0:
 			amount, err := ledger.FromFloat(value, thousandth)
-			errs = append(errs, cmp.Or(err, error(UnknownResourceError{name, amount})))
+			errs, unknown = append(errs, err), append(unknown, UnknownResourceError{name, amount})
 		case known != nil && !known.isDevices():
 			errs = append(errs, add(known, value))
 		}
@@ -192,7 +193,23 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	// Another order would be another message, and another event in each session.
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return amounts, errors.Join(errs...)
+	return amounts, errors.Join(append(errs, firstOf(unknown)...)...)
+}
+
+// maxUnknown is for how many resources that nobody knows an error is made. A pod may request thousands.
+const maxUnknown = 8
+
+// firstOf returns the errors for the first of some resources, by name.
+func firstOf(unknown []UnknownResourceError) []error {
+	slices.SortFunc(unknown, func(a, b UnknownResourceError) int { return cmp.Compare(a.Resource, b.Resource) })
+	var errs []error
+	for _, err := range unknown[:min(len(unknown), maxUnknown)] {
+		errs = append(errs, err)
+	}
+	if more := len(unknown) - maxUnknown; more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more resources that no node offers", more))
+	}
+	return errs
 }
 
 // List appends to amounts, which may be nil, what a resource list of an administrator says. The implicit name of a DeviceClass

@@ -87,3 +87,21 @@ func TestAQuotaThatCannotBeCountedIsNoLimit(t *testing.T) {
 		t.Error("the pod waits")
 	}
 }
+
+// TestNobodyIsEvictedForWhatCannotBeCounted: no queue takes such a pod. Volcano would also spell out its requests for each node, which takes a square
+// of their number.
+func TestNobodyIsEvictedForWhatCannotBeCounted(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
+	unknown := cpu(1)
+	unknown["example.com/made-up"] = resource.MustParse("1")
+	s.job("unknown", "q", inqueue, nil, newPod("unknown", "", unknown))
+	s.job("known", "q", inqueue, nil, newPod("known", "", cpu(100)))
+	p := pluginOf(s.open(t))
+	p.evicting = true
+	if err := p.prePredicate(taskOf(p.session, "unknown")); err == nil {
+		t.Error("victims may be looked for")
+	}
+	if err := p.prePredicate(taskOf(p.session, "known")); err != nil {
+		t.Errorf("no victims may be looked for: %v", err)
+	}
+}

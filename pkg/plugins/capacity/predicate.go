@@ -27,7 +27,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return elastic.ErrElsewhere
 	}
 	if !task.BestEffort && !filters {
-		return nil
+		return p.refuseUncountable(task) // nobody is evicted for it
 	}
 	queue, found := p.session.Queues[job.Queue]
 	if !found {
@@ -46,6 +46,14 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	}
 	if refusal := p.placements.PreFilter(task); refusal != nil {
 		return p.refuseNodes(task, refusal)
+	}
+	return nil
+}
+
+// refuseUncountable returns an error if it is not known what a pod comes to. Then no queue takes it.
+func (p *plugin) refuseUncountable(task *api.TaskInfo) error {
+	if pod := p.snapshot.Known(task.Pod); pod != nil && pod.Err != nil {
+		return pod.Err
 	}
 	return nil
 }
