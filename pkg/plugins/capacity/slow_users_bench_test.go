@@ -5,11 +5,13 @@ package capacity
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -77,6 +79,20 @@ func alternatives(requests, each int) []resourcev1.DeviceRequest {
 	return all
 }
 
+// selecting are so many requests with so many selectors each, which are all different.
+func selecting(requests, each int, format string) []resourcev1.DeviceRequest {
+	var all []resourcev1.DeviceRequest
+	for i := range requests {
+		exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}
+		for j := range each {
+			expression := fmt.Sprintf(format, i*each+j)
+			exactly.Selectors = append(exactly.Selectors, resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
+		}
+		all = append(all, resourcev1.DeviceRequest{Name: fmt.Sprint("r", i), Exactly: exactly})
+	}
+	return all
+}
+
 // slowCluster has nodes with devices d0 to d7, and queues q and r below root.
 func slowCluster(nodes int) *fixture {
 	s := newFixture().queue("root", "", nil).queue("q", "root", nil)
@@ -134,6 +150,35 @@ func BenchmarkSlowUsers(b *testing.B) {
 			for i := range 300 {
 				s.alone(fmt.Sprint("j", i), s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), alternatives(8, 8)...))
 			}
+		}},
+		{"pod=1xselectors=600", func(s *fixture) {
+			s.alone("j", s.withRequests(newPod("p", "", cpu(1)), selecting(20, 30, "%d < 1000")...))
+		}},
+		{"pods=300/selectors=long", func(s *fixture) {
+			for i := range 300 {
+				requests := selecting(1, 1, strings.Repeat("1 == 2 || ", 385)+fmt.Sprint(i)+" < %d")
+				s.alone(fmt.Sprint("j", i), s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), requests...))
+			}
+		}},
+		{"pods=100/resources=500", func(s *fixture) {
+			for i := range 100 {
+				requests := cpu(1)
+				for name := range 500 {
+					requests[corev1.ResourceName(fmt.Sprintf("example.com/made-up-%d-%d", i, name))] = *resource.NewQuantity(1, resource.DecimalSI)
+				}
+				s.alone(fmt.Sprint("j", i), newPod(fmt.Sprint("p", i), "", requests))
+			}
+		}},
+		{"pod=1xclaims=64/requests=32x8", func(s *fixture) {
+			var references []corev1.PodResourceClaim
+			p := newPod("p", "", cpu(1))
+			for i := range 64 {
+				reference := s.withRequests(newPod(fmt.Sprint("p", i), "", nil), alternatives(32, 8)...).Spec.ResourceClaims[0]
+				reference.Name = fmt.Sprint("c", i)
+				references = append(references, reference)
+			}
+			p.Spec.ResourceClaims = references
+			s.alone("j", p)
 		}},
 		{"gangs=300", func(s *fixture) {
 			s.busy(4, 8)
