@@ -95,6 +95,30 @@ func TestCompilingIsCharged(t *testing.T) {
 	}
 }
 
+// TestLongSelectorsCostMoreForEachDevice: one that calls nothing takes as long as it is.
+func TestLongSelectorsCostMoreForEachDevice(t *testing.T) {
+	used := func(expression string) int {
+		allocator, _ := sizes(strings.Repeat("80 ", 10)).allocator(nil)
+		c := claim(exactly("r", "gpu", 1))
+		c.Spec.Devices.Requests[0].Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}}
+		claims := []*resourceapi.ResourceClaim{c}
+		cost := allocator.catalog.selectors.costOf(claims)
+		node := Alone().Node()
+		if err := allocator.catalog.selectors.pay(&cost, node); err != nil { // it is compiled already
+			t.Fatal(err)
+		}
+		node.used = 0
+		if _, err := allocator.Pick(t.Context(), onNode("n1"), claims, Quota{Accepts: atMost(nil)}, node); err != nil {
+			t.Fatal(err)
+		}
+		return node.Used()
+	}
+	short, long := used("1 == 2"), used(strings.Repeat("1 == 2 || ", 299)+"1 == 2")
+	if long < short+10*2900/lengthOfUnit {
+		t.Errorf("a search costs %d with a long selector, and %d with a short one", long, short)
+	}
+}
+
 // asking is an algorithm that evaluates selectors without end.
 type asking struct{}
 

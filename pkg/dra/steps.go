@@ -31,14 +31,18 @@ type steps struct {
 
 	// watch says what the time since the beginning costs, nothing if it does not count.
 	watch stopwatch
-	// evaluated is how many selectors have been evaluated since the last step.
-	evaluated int
-	err       error
+	// evaluated is what it has cost to evaluate selectors since the last step, and selector what one costs at most.
+	evaluated, selector int
+	err                 error
 }
 
 // newSteps returns a context that also ends when the time is up that the rest of the effort is worth. The caller calls done.
 func newSteps(ctx context.Context, effort *NodeEffort, claims []*resourceapi.ResourceClaim, devices int, timed bool) (s *steps, done func()) {
 	s, done = &steps{Context: ctx, effort: effort, straight: straight(claims), price: 1 + devices/devicesOfUnit, watch: newStopwatch(effort, timed)}, func() {}
+	s.selector = 1
+	for _, expression := range selectorsOf(claims) {
+		s.selector = max(s.selector, 1+len(expression)/lengthOfUnit)
+	}
 	if timed {
 		s.Context, done = context.WithDeadline(ctx, s.watch.begun.Add(untimed+time.Duration(effort.own+effort.job.Available())*timeOfUnit))
 	}
@@ -64,10 +68,10 @@ func straight(claims []*resourceapi.ResourceClaim) int {
 	return n
 }
 
-// Done implements context.Context. It is called once for each selector that is evaluated for a device, which takes about as long as a step. It
+// Done implements context.Context. It is called once for each selector that is evaluated for a device, which takes about as long as a step for each lengthOfUnit. It
 // panics with errTooMuch if the time is up: nothing else ends a search between two selectors, of which there may be thousands in one step.
 func (s *steps) Done() <-chan struct{} {
-	s.evaluated++
+	s.evaluated += s.selector
 	if s.watch.timed && s.Context.Err() != nil {
 		panic(errTooMuch)
 	}
