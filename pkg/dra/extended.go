@@ -165,11 +165,11 @@ func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.Resourc
 }
 
 // belongsTo reports whether an extended claim that a [ClaimReader] returns is that of the pod. Of a pod that is bound, what users can
-// write does not say so.
+// write does not say so, and the reader has made sure that the pod uses it.
 func belongsTo(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	if Bound(pod) && !InMemory(claim) {
 		status := pod.Status.ExtendedResourceClaimStatus
-		return (status == nil || status.ResourceClaimName == claim.Name) && resourceclaim.IsReservedForPod(pod, claim)
+		return status == nil || status.ResourceClaimName == claim.Name
 	}
 	return IsExtended(claim) && resourceclaim.IsForPod(pod, claim) == nil
 }

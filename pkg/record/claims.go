@@ -4,6 +4,7 @@ package record
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +81,11 @@ func ClaimsOf(pod *corev1.Pod) []*resourceapi.ResourceClaim {
 		kept = append(kept, claim)
 	}
 	return kept
+}
+
+// Lists reports whether the record of a pod has a claim among those that the pod uses.
+func Lists(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
+	return slices.ContainsFunc(ClaimsOf(pod), func(used *resourceapi.ResourceClaim) bool { return used.UID == claim.UID })
 }
 
 // ExtendedClaimOf returns the name of the claim for the extended resources of a pod by its record, empty if it has none.

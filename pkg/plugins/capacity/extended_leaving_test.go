@@ -12,6 +12,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // holdingExtended makes a pod that runs hold the first devices of its node for nvidia.com/gpu.
@@ -43,5 +44,22 @@ func TestAPodThatIsDeletedKeepsItsExtendedResources(t *testing.T) {
 		leaving.DeletionTimestamp = &metav1.Time{Time: leaving.CreationTimestamp.Time}
 		s.job("i", "q", running, nil, leaving).job("j", "q", inqueue, nil, newPod("next", "", gpu(2)))
 		expectStatuses(t, s.act(t), want)
+	}
+}
+
+// TestAPodWithARecordOfItsExtendedClaimHasNoCardsBesides: another controller has taken the reservation away, and the node has got a device
+// plugin since.
+func TestAPodWithARecordOfItsExtendedClaimHasNoCardsBesides(t *testing.T) {
+	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
+	s.withCards(map[string]string{"q": `{"H100": 4}`}).model(1, "H100")
+	s.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: h100, Annotations: map[string]string{"volcano.sh/card.name": "H100"}}}}
+	s.offered(4, "n2")
+	runs := s.holdingExtended(t, 2, record.OnPod(newPod("runs", "n1", gpu(2)), "root/q", ""))
+	claim := s.ResourceClaims[0]
+	record.SetClaims(runs, s.ResourceClaims)
+	claim.Status.ReservedFor = nil
+	s.job("j", "q", running, nil, runs)
+	if got, want := used(pluginOf(s.open(t)), "q"), "nvidia.com/gpu=2 h100=2 H100=2"; got != want {
+		t.Errorf("the queue has %s, want %s", got, want)
 	}
 }

@@ -89,8 +89,8 @@ func (r ClaimReader) extendedOfUnbound(pod *corev1.Pod) *resourceapi.ResourceCla
 	return claim
 }
 
-// extendedOfBound returns the claim that the status of a pod names or, without that, its record, also if the claim was deleted while the
-// pod uses it.
+// extendedOfBound returns the claim that the status of a pod names or, without that, its record, also if the claim was deleted, or its
+// reservation taken away, while the pod uses it.
 func (r ClaimReader) extendedOfBound(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	var name string
 	if status := pod.Status.ExtendedResourceClaimStatus; status != nil {
@@ -98,7 +98,7 @@ func (r ClaimReader) extendedOfBound(pod *corev1.Pod) *resourceapi.ResourceClaim
 	} else if name = record.ExtendedClaimOf(pod); name == "" {
 		return r.pending.ExtendedOf(pod.UID)
 	}
-	if claim, err := r.Reader.Claim(pod.Namespace, name); err == nil && dra.HeldBy(pod, claim) {
+	if claim, err := r.Reader.Claim(pod.Namespace, name); err == nil && (dra.HeldBy(pod, claim) || record.Lists(pod, claim)) {
 		return claim
 	}
 	for _, claim := range r.LostClaims(pod.UID) {

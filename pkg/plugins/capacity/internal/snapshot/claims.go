@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -35,18 +34,13 @@ type consumer struct {
 }
 
 // holds reports whether the consumer holds a claim for good: the claim is reserved for it, it is being bound, or its record has the
-// claim. Otherwise, a pod that is bound names another claim than it got: users can delete a claim, and create another one of the same name.
+// claim, because pods and claims are watched apart. Otherwise, a pod that is bound names another claim than it got: users can delete a
+// claim, and create another one of the same name.
 func (c *consumer) holds(claim *demand.Claim) bool {
 	if isLeaving(c.task) || dra.HeldBy(c.task.Pod, claim.Object) {
 		return !isLeaving(c.task)
 	}
-	return api.AllocatedStatus(c.task.Status) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || recorded(c.task.Pod, claim.Object))
-}
-
-// recorded reports whether a pod uses a claim by its record. Pods and claims are watched apart: what another process of the scheduler
-// has allocated for a pod may come after the binding.
-func recorded(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
-	return slices.ContainsFunc(record.ClaimsOf(pod), func(used *resourceapi.ResourceClaim) bool { return used.UID == claim.UID })
+	return api.AllocatedStatus(c.task.Status) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || record.Lists(c.task.Pod, claim.Object))
 }
 
 // chargeClaims charges the claims that pods hold. The charge of a claim stands at the queue for which the claim got its devices, until
