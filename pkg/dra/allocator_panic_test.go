@@ -13,9 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestPanicOfTheAllocatorRefusesTheClaims: with consumable capacity, the allocator of v0.34.10 looks up a device of a slice
-// by the device's place among those of the request.
-func TestPanicOfTheAllocatorRefusesTheClaims(t *testing.T) {
+// TestPanicOfTheAllocator: a request gets devices of two pools with a device each.
+func TestPanicOfTheAllocator(t *testing.T) {
 	var slices []*resourceapi.ResourceSlice
 	for _, pool := range []string{"first", "second"} {
 		slices = append(slices, &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool}, Spec: resourceapi.ResourceSliceSpec{
@@ -24,9 +23,19 @@ func TestPanicOfTheAllocatorRefusesTheClaims(t *testing.T) {
 	}
 	catalog := NewCatalog([]*resourceapi.DeviceClass{class("gpu")}, slices)
 	allocator := NewAllocator(structured.Features{ConsumableCapacity: true}, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
-	two := claim(exactly("r", "gpu", 2))
-	_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{two}, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, Alone().Node())
-	if err == nil || !strings.Contains(err.Error(), "the allocator of Kubernetes cannot allocate devices on node n1: ") {
-		t.Errorf("the error is %v", err)
+	pick := func(request resourceapi.DeviceRequest) ([]resourceapi.AllocationResult, error) {
+		quota := Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}
+		return allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(request)}, quota, Alone().Node())
+	}
+
+	got, err := pick(exactly("r", "gpu", 2))
+	if err != nil || len(got) != 1 || len(got[0].Devices.Results) != 2 || got[0].Devices.Results[0].Device+got[0].Devices.Results[1].Device != "gpugpu" {
+		t.Errorf("two devices: %v, error %v", got, err)
+	}
+	if got, err := pick(exactly("r", "gpu", 3)); err != nil || got != nil {
+		t.Errorf("three devices: %v, error %v", got, err)
+	}
+	if _, err := pick(all("r", "gpu")); err == nil || !strings.Contains(err.Error(), "the allocator of Kubernetes cannot allocate devices on node n1: ") {
+		t.Errorf("all devices: the error is %v", err)
 	}
 }

@@ -38,7 +38,7 @@ type freeDevices struct {
 	// matching has which devices match a class and selectors.
 	matching map[string][]bool
 	// solver allocates devices that are not excluded. It is nil until it is needed.
-	solver structured.Allocator
+	solver *solver
 }
 
 // chargeKey is what decides, besides the device, what it comes to.
@@ -80,7 +80,7 @@ func newFreeDevices(a *Allocator, slices []*resourceapi.ResourceSlice) *freeDevi
 
 // open returns an allocator for which the devices have the attribute excludedAttribute. Claims must have the
 // selector notExcluded.
-func (s *freeDevices) open(ctx context.Context) (structured.Allocator, error) {
+func (s *freeDevices) open(ctx context.Context) (*solver, error) {
 	if s.solver != nil {
 		return s.solver, nil
 	}

@@ -100,7 +100,7 @@ type picking struct {
 	ctx       context.Context
 	allocator *Allocator
 	slices    []*resourceapi.ResourceSlice
-	solver    structured.Allocator
+	solver    *solver
 	node      *corev1.Node
 	quota     Quota
 	effort    *NodeEffort
@@ -113,19 +113,27 @@ type picking struct {
 }
 
 // ask asks Kubernetes' algorithm for devices. The result is nil if there are none.
-func (p *picking) ask(solver structured.Allocator, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
+func (p *picking) ask(solver *solver, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
 	if err := p.effort.spend(effortOf(claims, p.devices)); err != nil {
 		return nil, err
 	}
 	results, err := p.allocate(solver, claims)
+	if errors.Is(err, errPanic) {
+		filled, failure := solver.filled(p.ctx, claims)
+		if failure != nil {
+			return nil, failure
+		}
+		if filled != nil {
+			results, err = p.allocate(filled, claims)
+		}
+	}
 	if err != nil || len(results) != len(claims) {
 		return nil, err
 	}
 	return results, nil
 }
 
-// allocate keeps a panic of the algorithm to these claims. In v0.34.10 with consumable capacity, it panics for a request that
-// gets devices of several slices, if the last of these has fewer devices than the request.
+// allocate keeps a panic of the algorithm to these claims.
 func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.ResourceClaim) (results []resourceapi.AllocationResult, err error) {
 	counted, done := newSteps(p.ctx, p.effort, claims, p.devices, p.timed)
 	defer func() {
@@ -134,7 +142,7 @@ func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.Re
 			counted.end()
 			results, err = nil, errTooMuch
 		case failure != nil:
-			results, err = nil, fmt.Errorf("the allocator of Kubernetes cannot allocate devices on node %s: %v", p.node.Name, failure)
+			results, err = nil, fmt.Errorf("%w on node %s: %v", errPanic, p.node.Name, failure)
 		}
 		done()
 	}()

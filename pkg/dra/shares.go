@@ -3,17 +3,11 @@
 package dra
 
 import (
-	"context"
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/structured"
 )
-
-// open returns Kubernetes' algorithm for the devices of these slices.
-func (a *Allocator) open(ctx context.Context, all []*resourceapi.ResourceSlice) (structured.Allocator, error) {
-	return structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, a.withoutShared(all), a.celCache)
-}
 
 // withoutShared returns the slices with the counters that shared devices leave, and these devices as if they consumed none. Kubernetes'
 // algorithm of v1.34 takes the counters of devices that are in use as a whole only: it would hand out a GPU of which users share a partition.
