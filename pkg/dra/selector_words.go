@@ -12,13 +12,14 @@ import (
 // that neither hides what is called, and what they say is not taken for a call.
 var (
 	// literalOrComment matches what is not code. Nothing is escaped in a raw literal.
-	literalOrComment = regexp.MustCompile(`(?s)//[^\n\r]*` +
+	literalOrComment = regexp.MustCompile(`(?s)//[^\n]*` +
 		`|[rR][bB]?(?:""".*?"""|'''.*?'''|"[^"\n\r]*"|'[^'\n\r]*')|[bB][rR](?:""".*?"""|'''.*?'''|"[^"\n\r]*"|'[^'\n\r]*')` +
 		`|"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n\r])*"|'(?:\\.|[^'\\\n\r])*'`)
 	// plainQuantity is a literal of a quantity with which arithmetic is quick: that with 1e999999999 takes minutes.
 	plainQuantity = regexp.MustCompile(`^['"][-+]?[0-9.]{1,32}(?:[eE][-+]?[0-9]{1,2}|[a-zA-Z]{0,2})['"]$`)
-	// shortPattern is a literal of a regular expression for which Go makes a short program: repetitions with a number make it long.
-	shortPattern = regexp.MustCompile(`^[rR]?['"][^{]{0,256}['"]$`)
+	// shortPattern is a literal of a regular expression for which Go makes a short program: repetitions with a number make it long. An escape may
+	// stand for their bracket.
+	shortPattern = regexp.MustCompile(`^(?:[rR]['"][^{]{0,256}|['"](?:[^{\\]|\\[^xXuU0-9]){0,256})['"]$`)
 
 	called          = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)\s*\(`)
 	quantityCall    = regexp.MustCompile(`\b(?:quantity|isQuantity)\s*\(`)
@@ -27,6 +28,9 @@ var (
 	patternOfShort  = regexp.MustCompile(`\.\s*(?:matches|find|findAll)\s*\(\s*"[QP]"\s*[,)]`)
 	// ofSets matches the functions of sets, which compare each with each, and of which one has the name of a quick one.
 	ofSets = regexp.MustCompile(`\bsets\s*\.`)
+	// constantList matches a list, or an index, in which nothing has a name, and addedList what may be a list that is added to another.
+	constantList = regexp.MustCompile(`\[(?:[\s,]|"[QPL]"|-?[0-9][0-9A-Za-z.]*|\b(?:true|false|null)\b)*\]`)
+	addedList    = regexp.MustCompile(`\]\s*\+|\+\s*\[`)
 )
 
 // codeOf returns a selector without comments, and with a letter in place of each literal: Q for a quantity that is plain, P for another one that
@@ -60,6 +64,20 @@ var repeating = map[string]bool{
 	"transformList": true, "transformMap": true, "transformMapEntry": true, "sortBy": true,
 }
 
+// naming are those of them that give a name to what was made, making those that make lists or maps, and optional those for which what is before
+// them is compiled several times.
+var (
+	naming   = map[string]bool{"bind": true, "optMap": true, "optFlatMap": true}
+	making   = map[string]bool{"map": true, "filter": true, "transformList": true, "transformMap": true, "transformMapEntry": true, "sortBy": true}
+	optional = map[string]bool{"optMap": true, "optFlatMap": true}
+)
+
+// searching are the functions that look for patterns, and comparing those that compare each element of a list with each.
+var (
+	searching = map[string]bool{"matches": true, "find": true, "findAll": true}
+	comparing = map[string]bool{"distinct": true, "sort": true, "flatten": true}
+)
+
 // growing are the functions whose result may be much longer than all that they are called with.
 var growing = map[string]bool{"replace": true, "join": true, "format": true, "range": true}
 
@@ -72,32 +90,36 @@ type words struct {
 	unbounded, long bool
 	// builds says that it may make a text long by adding it to itself.
 	builds bool
+	// multiplies says that it may make something many times as large again and again, or compare each with each again and again.
+	multiplies bool
 }
 
 func wordsOf(expression string) words {
-	if !strings.Contains(expression, "(") {
+	if !strings.ContainsAny(expression, "(+") {
 		return words{} // for speed alone: it calls nothing
 	}
 	code := codeOf(expression)
+	calls := called.FindAllStringSubmatch(code, -1)
+	count := func(functions map[string]bool) (n int) {
+		for _, call := range calls {
+			if functions[call[1]] {
+				n++
+			}
+		}
+		return n
+	}
+	ofSets := len(ofSets.FindAllStringIndex(code, -1))
 	w := words{
 		unbounded: len(quantityCall.FindAllStringIndex(code, -1)) != len(quantityOfPlain.FindAllStringIndex(code, -1)),
-		others:    len(ofSets.FindAllStringIndex(code, -1)),
 		long:      len(patternCall.FindAllStringIndex(code, -1)) != len(patternOfShort.FindAllStringIndex(code, -1)),
+		repeats:   count(repeating), grows: count(growing), patterns: count(searching),
 	}
-	for _, call := range called.FindAllStringSubmatch(code, -1) {
-		switch name := call[1]; {
-		case quick[name]:
-		case repeating[name]:
-			w.repeats++
-		case growing[name]:
-			w.grows++
-		case name == "matches" || name == "find" || name == "findAll":
-			w.patterns++
-		default:
-			w.others++
-		}
-	}
-	w.builds = w.repeats > 0 && strings.Contains(code, "+")
+	w.others = ofSets + len(calls) - count(quick) - w.repeats - w.grows - w.patterns
+	names, lists, adds := count(naming), count(making), strings.Contains(code, "+")
+	w.builds = w.repeats > 0 && adds
+	w.multiplies = count(optional) > 2 || addedList.MatchString(code) || adds && names+lists > 0 || lists > 0 && w.repeats > 1 ||
+		ofSets+count(comparing) > 0 && w.repeats > 0 ||
+		(names > 0 || w.repeats > 1) && strings.ContainsAny(constantList.ReplaceAllString(code, " "), "[{")
 	return w
 }
 
@@ -118,6 +140,8 @@ func (w words) check() error {
 		return errors.New("a pattern may take long if it is: write each pattern as a text of at most 256 characters that has no {")
 	case w.grows > 1, w.grows > 0 && w.patterns+w.others+w.repeats > 0, w.builds && w.patterns+w.others > 0:
 		return errors.New("it makes long texts or lists, and evaluates them: leave out replace, join, format, and range, or all other functions that take longer for those")
+	case w.multiplies:
+		return errors.New("it may make lists that are longer each time: leave out lists and maps of what has a name, +, and functions that make or sort lists, or all macros but one")
 	default:
 		return nil
 	}

@@ -3,6 +3,7 @@
 package dra
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -24,14 +25,31 @@ func TestSelectorsThatMayTakeLongAreRefused(t *testing.T) {
 		"quantity // (\"1\")\n(\"1e999999999\").isGreaterThan(quantity(\"1\"))":                          "it may take minutes",
 		`r'\' == '\'' || quantity("1e999999999").isGreaterThan(quantity("1")) || 'x' == 'quantity("1")'`: "it may take minutes",
 		// Patterns: one device takes up to seconds.
-		`'` + hundred + `'.matches('(a?){999}b')`:                                 "a pattern may take long",
-		`'` + hundred + `'.matches(device.driver)`:                                "a pattern may take long",
-		`'` + hundred + `'.find('` + strings.Repeat("a?", 150) + `b') == ''`:      "a pattern may take long",
-		`'` + hundred + `'.matches('a' + 'b')`:                                    "a pattern may take long",
-		`'a'.replace('', '` + hundred + `').matches('b')`:                         "it makes long texts",
-		`'a'.replace('', '` + hundred + `').replace('', '` + hundred + `') == ''`: "it makes long texts",
-		`cel.bind(x, '` + hundred + `', x + x + x + x).matches('(a|aa)+b')`:       "it makes long texts",
-		`lists.range(1000).exists(x, x > 7)`:                                      "it makes long texts",
+		`'` + hundred + `'.matches('(a?){999}b')`:                                            "a pattern may take long",
+		`'` + hundred + `'.matches(device.driver)`:                                           "a pattern may take long",
+		`'` + hundred + `'.find('` + strings.Repeat("a?", 150) + `b') == ''`:                 "a pattern may take long",
+		`'` + hundred + `'.matches('a' + 'b')`:                                               "a pattern may take long",
+		`'a'.replace('', '` + hundred + `').matches('b')`:                                    "it makes long texts",
+		`'a'.replace('', '` + hundred + `').replace('', '` + hundred + `') == ''`:            "it makes long texts",
+		`cel.bind(x, '` + hundred + `', x + x + x + x).matches('(a|aa)+b')`:                  "it makes long texts",
+		`lists.range(1000).exists(x, x > 7)`:                                                 "it makes long texts",
+		"// \r \"\"\" \nquantity(\"1e9999999\").isGreaterThan(quantity(\"1\")) // \r \"\"\"": "it may take minutes",
+		`'` + hundred + `'.matches('(a?)\x7b999\x7db')`:                                      "a pattern may take long",
+		`'` + hundred + `'.matches('(a?)\173999\175b')`:                                      "a pattern may take long",
+		// Lists, maps, and texts that are twice as long each time, and what compiles as slowly.
+		`optional.of(1)` + strings.Repeat(`.optMap(x, x)`, 8) + `.hasValue()`: "it may make lists",
+		doubled(10, `[1]`, `[X, X]`, `X == X`):                                "it may make lists",
+		doubled(10, `dyn([1])`, `dyn([X, X])`, `X == X`):                      "it may make lists",
+		doubled(10, `[1]`, `X + X`, `size(X) > 0`):                            "it may make lists",
+		doubled(10, `"a"`, `X + X`, `X == X`):                                 "it may make lists",
+		doubled(8, `{1: 1}`, `{1: X, 2: X}`, `X == X`):                        "it may make lists",
+		doubled(8, `{1: 1}`, `{X: X}`, `size(X) > 0`):                         "it may make lists",
+		doubled(8, `[1]`, `[1, 1].map(x, X)`, `X == X`):                       "it may make lists",
+		`[1]` + strings.Repeat(`.map(x, [x, x])`, 6) + `.all(y, y == y)`:      "it may make lists",
+		`["a"].exists(x, [[x, x]].exists(y, [[y, y]].exists(z, z == z)))`:     "it may make lists",
+		`[1].all(x, [1, 2, 3].distinct().size() == 3)`:                        "it may make lists",
+		`[1].all(x, sets.contains([1, 2, 3], [1]))`:                           "it may make lists",
+		strings.TrimSuffix(strings.Repeat(`[1]+`, 40), "+") + ` == [1] + [2]`: "it may make lists",
 	} {
 		compiled := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true}).CompileCELExpression(expression, cel.Options{})
 		if compiled.Error != nil || compiled.MaxCost > resourceapi.CELSelectorExpressionMaxCost {
@@ -52,6 +70,16 @@ func TestSelectorsThatMayTakeLongAreRefused(t *testing.T) {
 	}
 }
 
+// doubled gives a name to what is made of an earlier name, X, again and again.
+func doubled(times int, first, double, last string) string {
+	text, name := "cel.bind(a0, "+first+", ", "a0"
+	for i := range times {
+		text += fmt.Sprintf("cel.bind(b%d, %s, ", i, strings.ReplaceAll(double, "X", name))
+		name = fmt.Sprint("b", i)
+	}
+	return text + strings.ReplaceAll(last, "X", name) + strings.Repeat(")", times+1)
+}
+
 func TestWhatASelectorCalls(t *testing.T) {
 	const quickly, timed, slowly = "quickly", "timed", "slowly"
 	for expression, want := range map[string]string{
@@ -63,6 +91,8 @@ func TestWhatASelectorCalls(t *testing.T) {
 		`device.attributes["gpu.nvidia.com"].productName.lowerAscii().matches('^.*a100.*$')`:                                            timed,
 		`cel.bind(dra, device.attributes["d"], dra.one && dra.model.matches("^h[12]00"))`:                                               timed,
 		`["a", "b"].exists(x, device.driver == x)`:                                                                                      timed,
+		`cel.bind(d, device.attributes["d"], d.one in ["a", "b"] && d["two"] == "c")`:                                                   timed,
+		`device.attributes["d"].name.matches('^a\\.b$')`:                                                                                timed,
 		`["a"].exists(x, ["b"].exists(y, x + y == device.driver))`:                                                                      slowly,
 		`sets.contains([1, 2], [1])`:                  slowly,
 		`device.driver.replace(".", "") == "x"`:       slowly,
@@ -96,7 +126,7 @@ func TestTheWordsAreThoseOfKubernetes(t *testing.T) {
 			t.Errorf("%s may repeat something", macro.Function())
 		}
 	}
-	for _, words := range []map[string]bool{quick, repeating, growing} {
+	for _, words := range []map[string]bool{quick, repeating, growing, naming, making, optional, searching, comparing} {
 		for word := range maps.Keys(words) {
 			if !called[word] {
 				t.Errorf("there is no %s", word)
