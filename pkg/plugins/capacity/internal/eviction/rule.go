@@ -44,7 +44,3 @@ func (r Rule) justified(a *asker, books *ledger.Ledger, u *unit, short ledger.Am
 
 // freesSome reports whether the unit frees something of a dimension.
 func (u *unit) freesSome(e ledger.Entry) bool { return u.frees.Of(e.Dimension).Sign() > 0 }
-
-func (a *asker) isResource(e ledger.Entry) bool {
-	return a.Snapshot.Ledger.Dimension(e.Dimension).Kind == ledger.Resource
-}
