@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
@@ -22,6 +23,9 @@ type pods struct {
 	delivered atomic.Bool
 	// beside has what the pods of the last snapshot request besides their containers.
 	beside map[*corev1.Pod]besides
+	// bindings has the pods that are being bound, and lister all pods.
+	bindings bindings
+	lister   corelisters.PodLister
 }
 
 // besides is in Volcano's units.
@@ -29,10 +33,12 @@ type besides map[corev1.ResourceName]float64
 
 // newPods must be called before the cache runs.
 func newPods(cache *schedulercache.SchedulerCache) (*pods, error) {
-	p := &pods{SchedulerCache: cache}
-	if err := cache.SharedInformerFactory().Core().V1().Pods().Informer().SetTransform(p.notice); err != nil {
+	informer := cache.SharedInformerFactory().Core().V1().Pods()
+	p := &pods{SchedulerCache: cache, lister: informer.Lister()}
+	if err := informer.Informer().SetTransform(p.notice); err != nil {
 		return nil, fmt.Errorf("notice what pods request as a whole: %w", err)
 	}
+	cache.RegisterBinder(preparedBy, &p.bindings)
 	return p, nil
 }
 
@@ -46,6 +52,7 @@ func (p *pods) notice(object any) (any, error) {
 // Snapshot must not be called concurrently.
 func (p *pods) Snapshot() *api.ClusterInfo {
 	snapshot := p.SchedulerCache.Snapshot()
+	p.bindings.restore(snapshot, p.exists)
 	if !p.delivered.Load() {
 		return snapshot
 	}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
+
+	"github.com/devicequota/devicequota/pkg/allocation"
+)
+
+// bindings has the pods that are being bound, from the decision until Volcano's cache knows that they are bound. Volcano's cache may forget
+// them meanwhile, and take them for pods that wait: if a user makes a pod name another PodGroup, because the cache looks for a pod that
+// changes in the job that it names now; and if a pod was created before its volume claims, because the cache reads such a pod again
+// after some time, whatever has become of it. Sessions would give the room of the pod to others, and bind it once more.
+type bindings struct {
+	mu sync.Mutex
+	// tasks has them with their nodes.
+	tasks map[types.UID]*api.TaskInfo
+	// preBinders are what plugins do before a pod is bound, by name.
+	preBinders map[string]schedulercache.PreBinder
+}
+
+// preparedBy is, among the extensions of a binding, who has prepared it. It is also the name of the one PreBinder that Volcano has.
+const preparedBy = "bindings"
+
+// AddBindTask implements schedulercache.Cache.
+func (p *pods) AddBindTask(bind *schedulercache.BindContext) error {
+	uid := bind.TaskInfo.Pod.UID
+	p.bindings.begin(uid, bind.TaskInfo)
+	err := p.SchedulerCache.AddBindTask(bind)
+	if err != nil {
+		p.bindings.end(uid)
+	}
+	return err
+}
+
+// RegisterBinder implements schedulercache.Cache. Volcano does not tell of a binding that a plugin cannot prepare, so that all
+// plugins are asked here.
+func (p *pods) RegisterBinder(name string, binder any) {
+	preBinder, is := binder.(schedulercache.PreBinder)
+	if !is {
+		p.SchedulerCache.RegisterBinder(name, binder)
+		return
+	}
+	p.bindings.register(name, preBinder)
+}
+
+func (b *bindings) register(name string, preBinder schedulercache.PreBinder) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.preBinders == nil {
+		b.preBinders = map[string]schedulercache.PreBinder{}
+	}
+	b.preBinders[name] = preBinder
+}
+
+func (b *bindings) registered() []schedulercache.PreBinder {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []schedulercache.PreBinder
+	for _, preBinder := range b.preBinders {
+		all = append(all, preBinder)
+	}
+	return all
+}
+
+func (b *bindings) begin(pod types.UID, task *api.TaskInfo) {
+	kept := task.Clone() // the session goes on with the other
+	kept.Status = api.Binding
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tasks == nil {
+		b.tasks = map[types.UID]*api.TaskInfo{}
+	}
+	b.tasks[pod] = kept
+}
+
+func (b *bindings) end(pod types.UID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.tasks, pod)
+}
+
+// PreBind implements schedulercache.PreBinder.
+func (b *bindings) PreBind(ctx context.Context, bind *schedulercache.BindContext) error {
+	var prepared []schedulercache.PreBinder
+	for _, preBinder := range b.registered() {
+		if err := preBinder.PreBind(ctx, bind); err != nil {
+			b.undo(ctx, bind, prepared)
+			return err
+		}
+		prepared = append(prepared, preBinder)
+	}
+	bind.Extensions[preparedBy] = prepared
+	return nil
+}
+
+// PreBindRollBack implements schedulercache.PreBinder. Those that prepared the binding undo it, also if later sessions have registered others.
+func (b *bindings) PreBindRollBack(ctx context.Context, bind *schedulercache.BindContext) {
+	prepared, _ := bind.Extensions[preparedBy].([]schedulercache.PreBinder)
+	b.undo(ctx, bind, prepared)
+}
+
+func (b *bindings) undo(ctx context.Context, bind *schedulercache.BindContext, prepared []schedulercache.PreBinder) {
+	for i := len(prepared) - 1; i >= 0; i-- {
+		prepared[i].PreBindRollBack(ctx, bind)
+	}
+	b.end(bind.TaskInfo.Pod.UID)
+}
+
+// restore corrects a snapshot: pods that are being bound are on their nodes, and do not wait. Exists reports whether a pod is still there.
+func (b *bindings) restore(snapshot *api.ClusterInfo, exists func(*corev1.Pod) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.tasks) == 0 {
+		return
+	}
+	inJobs := map[types.UID]*api.TaskInfo{}
+	for _, job := range snapshot.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			if kept := b.tasks[task.Pod.UID]; kept != nil && exists(task.Pod) {
+				bindAgain(job, task, kept.NodeName)
+				inJobs[task.Pod.UID] = task
+			}
+		}
+	}
+	for uid, kept := range b.tasks {
+		if !exists(kept.Pod) || !place(snapshot.Nodes[kept.NodeName], cmp.Or(inJobs[uid], kept)) {
+			delete(b.tasks, uid)
+		}
+	}
+}
+
+// bindAgain notes in a job of a snapshot that a pod is being bound.
+func bindAgain(job *api.JobInfo, task *api.TaskInfo, node string) {
+	task.NodeName = node
+	if err := job.UpdateTaskStatus(task, api.Binding); err != nil {
+		klog.ErrorS(err, "Failed to note that a pod is being bound", "pod", klog.KObj(task.Pod))
+	}
+}
+
+// place puts a pod on its node of a snapshot. It returns false if Volcano's cache knows by now that the pod is bound.
+func place(node *api.NodeInfo, task *api.TaskInfo) (binding bool) {
+	if node == nil {
+		return true
+	}
+	if known := node.Tasks[api.PodKey(task.Pod)]; known != nil && known.UID == task.UID {
+		return known.Status == api.Binding
+	}
+	placed := task.Clone()
+	if err := node.AddTask(placed); err != nil {
+		klog.V(3).InfoS("A pod is being bound to a node that has no room", "pod", klog.KObj(task.Pod), "reason", err.Error())
+	}
+	return true
+}
+
+// exists reports whether the API server has a pod that has not ended.
+func (p *pods) exists(pod *corev1.Pod) bool {
+	found, err := p.lister.Pods(pod.Namespace).Get(pod.Name)
+	return err == nil && found.UID == pod.UID && !allocation.Finished(found)
+}
