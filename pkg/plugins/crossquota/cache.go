@@ -87,9 +87,9 @@ func (c *cache) offered(node *corev1.Node) bool {
 	return len(c.config.gpuClasses) > 0 && c.devices.nodes.Has(node)
 }
 
-// classesOf returns the DeviceClasses that a pod's claims ask for. It must not be called if no class
+// classesOf returns the DeviceClasses that a pod's claims ask for, by request. It must not be called if no class
 // counts as GPU.
-func (c *cache) classesOf(pod *corev1.Pod) []string { return c.devices.classesOf(pod) }
+func (c *cache) classesOf(pod *corev1.Pod) [][]string { return c.devices.classesOf(pod) }
 
 // nodeAt returns the facts of the i-th node of the session.
 func (c *cache) nodeAt(i int, object *corev1.Node) *nodeFacts {

@@ -9,16 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/cel"
-	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dra"
 )
@@ -102,41 +99,4 @@ func (d *devices) find(names map[string]bool) []*resourceapi.DeviceClass {
 		found = append(found, class)
 	}
 	return found
-}
-
-// classesOf returns the DeviceClasses that a pod's claims ask for. If a claim does not exist yet, its
-// template is used.
-func (d *devices) classesOf(pod *corev1.Pod) []string {
-	var classes []string
-	for i := range pod.Spec.ResourceClaims {
-		reference := &pod.Spec.ResourceClaims[i]
-		if name, _, err := resourceclaim.Name(pod, reference); err == nil && name != nil {
-			if claim, err := d.claims.ResourceClaims(pod.Namespace).Get(*name); err == nil {
-				classes = append(classes, classesIn(&claim.Spec)...)
-				continue
-			}
-		}
-		template := ptr.Deref(reference.ResourceClaimTemplateName, "")
-		if template == "" {
-			continue
-		}
-		if found, err := d.templates.ResourceClaimTemplates(pod.Namespace).Get(template); err == nil {
-			classes = append(classes, classesIn(&found.Spec.Spec)...)
-		}
-	}
-	return classes
-}
-
-// classesIn returns the classes of all requests, alternatives included.
-func classesIn(spec *resourceapi.ResourceClaimSpec) []string {
-	var classes []string
-	for _, request := range spec.Devices.Requests {
-		if request.Exactly != nil {
-			classes = append(classes, request.Exactly.DeviceClassName)
-		}
-		for _, alternative := range request.FirstAvailable {
-			classes = append(classes, alternative.DeviceClassName)
-		}
-	}
-	return classes
 }

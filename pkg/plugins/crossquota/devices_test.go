@@ -18,6 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/devicequota/devicequota/pkg/record"
 )
 
 var draArgs = framework.Arguments{argGPUDeviceClasses: "h100,gone", "quota.cpu": 4}
@@ -70,12 +72,41 @@ func template(name string, spec resourceapi.ResourceClaimSpec) *resourceapi.Reso
 	return &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: resourceapi.ResourceClaimTemplateSpec{Spec: spec}}
 }
 
+// alternatives is one request for a device of any of some classes.
+func alternatives(classes ...string) resourceapi.ResourceClaimSpec {
+	request := resourceapi.DeviceRequest{Name: "r"}
+	for _, name := range classes {
+		request.FirstAvailable = append(request.FirstAvailable, resourceapi.DeviceSubRequest{Name: name, DeviceClassName: name})
+	}
+	return resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{request}}}
+}
+
+// given returns a claim that has got a device for a request.
+func given(claim *resourceapi.ResourceClaim, request string) *resourceapi.ResourceClaim {
+	claim.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{{Request: request}}}}
+	return claim
+}
+
+// TestAClaimThatIsReplacedDoesNotMatter: whoever may change the claim of a pod that runs can delete it, and create one for a GPU of the same name.
+func TestAClaimThatIsReplacedDoesNotMatter(t *testing.T) {
+	d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec("h100"))), 0))
+	config, _ := newConfig(draArgs)
+	pod := newPod("p", "n1", "cpu=1")
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("c")}}
+	used := given(claim("c", claimSpec("nic")), "nic")
+	used.UID = "used"
+	pod = record.OnPod(pod, "root/q", "")
+	record.SetClaims(pod, []*resourceapi.ResourceClaim{used})
+	if !config.newPodFacts(pod, d.classesOf).counted {
+		t.Error("the pod counts as a pod with a GPU")
+	}
+}
+
 func TestPodsWithClaims(t *testing.T) {
-	alternatives := resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{Name: "r", FirstAvailable: []resourceapi.DeviceSubRequest{
-		{Name: "first", DeviceClassName: "nic"}, {Name: "second", DeviceClassName: "h100"}}}}}}
 	client := fake.NewClientset(
-		claim("gpu", claimSpec("nic", "h100")), claim("nic", claimSpec("nic")), claim("either", alternatives), claim("made-7x", claimSpec("h100")),
-		template("gpu", claimSpec("h100")), template("nic", claimSpec("nic")), template("either", alternatives))
+		claim("gpu", claimSpec("nic", "h100")), claim("nic", claimSpec("nic")), claim("either", alternatives("nic", "h100")), claim("made-7x", claimSpec("h100")),
+		claim("any-gpu", alternatives("h100", "gone")), given(claim("got-nic", alternatives("h100", "nic")), "r/nic"), given(claim("got-gpu", alternatives("h100", "nic")), "r/h100"),
+		template("gpu", claimSpec("h100")), template("nic", claimSpec("nic")), template("either", alternatives("h100", "nic")))
 	d := startDevices(informers.NewSharedInformerFactory(client, 0))
 	config, _ := newConfig(draArgs)
 	named := func(name string) corev1.PodResourceClaim {
@@ -93,10 +124,13 @@ func TestPodsWithClaims(t *testing.T) {
 		"a claim with a GPU":                         {claims: []corev1.PodResourceClaim{named("gpu")}, gpu: true},
 		"a claim without a GPU":                      {claims: []corev1.PodResourceClaim{named("nic")}},
 		"a second claim with a GPU":                  {claims: []corev1.PodResourceClaim{named("nic"), named("gpu")}, gpu: true},
-		"a GPU as an alternative":                    {claims: []corev1.PodResourceClaim{named("either")}, gpu: true},
+		"a GPU as an alternative":                    {claims: []corev1.PodResourceClaim{named("either")}},
+		"a GPU in any case":                          {claims: []corev1.PodResourceClaim{named("any-gpu")}, gpu: true},
+		"an alternative that is a GPU":               {claims: []corev1.PodResourceClaim{named("got-gpu")}, gpu: true},
+		"an alternative that is none":                {claims: []corev1.PodResourceClaim{named("got-nic")}},
 		"a template with a GPU":                      {claims: []corev1.PodResourceClaim{from("gpu")}, gpu: true},
 		"a template without a GPU":                   {claims: []corev1.PodResourceClaim{from("nic")}},
-		"a template with a GPU as an alternative":    {claims: []corev1.PodResourceClaim{from("either")}, gpu: true},
+		"a template with a GPU as an alternative":    {claims: []corev1.PodResourceClaim{from("either")}},
 		"a claim whose template was deleted":         {claims: []corev1.PodResourceClaim{from("lost")}, made: []corev1.PodResourceClaimStatus{{Name: "lost", ResourceClaimName: ptr.To("made-7x")}}, gpu: true},
 		"a template from which no claim was created": {claims: []corev1.PodResourceClaim{from("gpu")}, made: []corev1.PodResourceClaimStatus{{Name: "gpu"}}, gpu: true},
 		"a claim that does not exist":                {claims: []corev1.PodResourceClaim{named("lost")}},

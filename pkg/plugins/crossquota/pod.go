@@ -3,6 +3,8 @@
 package crossquota
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -24,8 +26,9 @@ type podFacts struct {
 	session uint64
 }
 
-// newPodFacts reads a pod. Classes returns the DeviceClasses that the pod's claims ask for.
-func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) []string) *podFacts {
+// newPodFacts reads a pod. Classes returns the DeviceClasses that the pod's claims ask for, by request. A GPU that a pod gets only if there is nothing
+// else is none: anybody could write such an alternative.
+func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) [][]string) *podFacts {
 	facts := &podFacts{lasting: len(c.gpuClasses) == 0 || len(pod.Spec.ResourceClaims) == 0}
 	if !c.selector.Matches(labels.Set(pod.Labels)) {
 		return facts
@@ -35,8 +38,9 @@ func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) []string
 		return facts
 	}
 	if !facts.lasting {
-		for _, class := range classes(pod) {
-			if c.gpuClasses[class] {
+		isOther := func(class string) bool { return !c.gpuClasses[class] }
+		for _, request := range classes(pod) {
+			if len(request) > 0 && !slices.ContainsFunc(request, isOther) {
 				return facts
 			}
 		}

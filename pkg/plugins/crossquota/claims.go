@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package crossquota
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/record"
+)
+
+// classesOf returns, for each request of a pod's claims, the DeviceClasses of which the pod gets devices: one of them, or the one that it has got. If
+// a claim does not exist yet, its template is used.
+func (d *devices) classesOf(pod *corev1.Pod) [][]string {
+	recorded := record.ClaimsOf(pod)
+	var requests [][]string
+	for i := range pod.Spec.ResourceClaims {
+		reference := &pod.Spec.ResourceClaims[i]
+		if name, _, err := resourceclaim.Name(pod, reference); err == nil && name != nil {
+			if claim := d.claimOf(pod, *name, recorded); claim != nil {
+				requests = append(requests, classesIn(&claim.Spec, claim.Status.Allocation)...)
+				continue
+			}
+		}
+		template := ptr.Deref(reference.ResourceClaimTemplateName, "")
+		if template == "" {
+			continue
+		}
+		if found, err := d.templates.ResourceClaimTemplates(pod.Namespace).Get(template); err == nil {
+			requests = append(requests, classesIn(&found.Spec.Spec, nil)...)
+		}
+	}
+	return requests
+}
+
+// claimOf returns a claim that a pod uses by its record or, without one, by its name; nil if there is none. Users can delete a claim, and create
+// another one of the same name.
+func (d *devices) claimOf(pod *corev1.Pod, name string, recorded []*resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
+	if i := slices.IndexFunc(recorded, func(claim *resourceapi.ResourceClaim) bool { return claim.Name == name }); i >= 0 {
+		return recorded[i]
+	}
+	claim, err := d.claims.ResourceClaims(pod.Namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return claim
+}
+
+// classesIn returns the classes of each request: its own, or those of its alternatives. Of the alternatives of a claim that has its devices,
+// it is the one that the claim has got.
+func classesIn(spec *resourceapi.ResourceClaimSpec, has *resourceapi.AllocationResult) [][]string {
+	var requests [][]string
+	for _, request := range spec.Devices.Requests {
+		var classes []string
+		if request.Exactly != nil {
+			classes = append(classes, request.Exactly.DeviceClassName)
+		}
+		for _, alternative := range request.FirstAvailable {
+			if has == nil || slices.ContainsFunc(has.Devices.Results, func(result resourceapi.DeviceRequestAllocationResult) bool {
+				return result.Request == request.Name+"/"+alternative.Name
+			}) {
+				classes = append(classes, alternative.DeviceClassName)
+			}
+		}
+		requests = append(requests, classes)
+	}
+	return requests
+}
