@@ -177,8 +177,8 @@ func (w *Writer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim, 
 
 // Release removes the reservations of a pod that is not bound after all. A claim that was created for the
 // pod is also deallocated, so that the pod can get devices of another node. Its extended claim is deleted; Release knows it also by the claim
-// in memory that it was created from. Other claims stay allocated.
-// Errors are logged.
+// in memory that it was created from. Other claims stay allocated. A pod that was bound in the meantime keeps its claims: the answer
+// to a binding may be lost. Errors are logged.
 func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
 	for _, reserved := range claims {
 		if dra.InMemory(reserved) {
@@ -195,6 +195,9 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			if err != nil || claim.UID != reserved.UID || !resourceclaim.IsReservedForPod(pod, claim) {
 				return err
 			}
+			if bound, err := w.bound(ctx, pod); err != nil || bound {
+				return err
+			}
 			before := claim.DeepCopy()
 			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
 			_, err = w.updateStatus(ctx, before, claim)
@@ -204,6 +207,15 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			klog.ErrorS(err, "Failed to remove the reservation of a claim", "claim", klog.KObj(reserved), "pod", klog.KObj(pod))
 		}
 	}
+}
+
+// bound reports whether the API server has a pod with a node.
+func (w *Writer) bound(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	now, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && now.UID == pod.UID && now.Spec.NodeName != "", err
 }
 
 // Deallocate deallocates a claim of a pod that is not bound. It deletes the pod's extended claim: the pod may need another one on another

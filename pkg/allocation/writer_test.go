@@ -143,3 +143,22 @@ func TestDeallocate(t *testing.T) {
 		})
 	}
 }
+
+// TestReleaseLeavesAPodThatWasBound: the API server may bind a pod, and its answer be lost. Without its reservation, the device of the pod
+// could be given to others.
+func TestReleaseLeavesAPodThatWasBound(t *testing.T) {
+	for node, want := range map[string]string{"": "", "n1": "a"} {
+		used := given(claim("c"), "gpu-0")
+		used.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "a", UID: "a"}}
+		f := newFixture(t, used)
+		now := pod("a")
+		now.Spec.NodeName = node
+		if _, err := f.kube.CoreV1().Pods("ns").Create(t.Context(), now, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		f.writer.Release(t.Context(), pod("a"), []*resourceapi.ResourceClaim{used})
+		if got := consumers(f.claim("c")); got != want {
+			t.Errorf("on node %q, the claim is used by %q, want %q", node, got, want)
+		}
+	}
+}
