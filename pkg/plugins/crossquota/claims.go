@@ -10,13 +10,17 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/utils/ptr"
 
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // classesOf returns, for each request of a pod's claims, the DeviceClasses of which the pod gets devices: one of them, or the one that it has got. If
 // a claim does not exist yet, its template is used.
 func (d *devices) classesOf(pod *corev1.Pod) [][]string {
-	recorded := record.ClaimsOf(pod)
+	var recorded []*resourceapi.ResourceClaim
+	if dra.Bound(pod) { // its user may have written one before
+		recorded = record.ClaimsOf(pod)
+	}
 	var requests [][]string
 	for i := range pod.Spec.ResourceClaims {
 		reference := &pod.Spec.ResourceClaims[i]

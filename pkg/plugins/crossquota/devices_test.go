@@ -102,6 +102,20 @@ func TestAClaimThatIsReplacedDoesNotMatter(t *testing.T) {
 	}
 }
 
+// TestARecordThatAUserWritesOnAPodThatWaitsIsNone: it would make any pod one with a GPU.
+func TestARecordThatAUserWritesOnAPodThatWaitsIsNone(t *testing.T) {
+	d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec("nic"))), 0))
+	config, _ := newConfig(draArgs)
+	pod := record.OnPod(newPod("p", "", "cpu=1"), "root/q", "")
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("c")}}
+	forged := given(claim("c", claimSpec("h100")), "h100")
+	forged.UID = "forged"
+	record.SetClaims(pod, []*resourceapi.ResourceClaim{forged})
+	if !config.newPodFacts(pod, d.classesOf).counted {
+		t.Error("the pod counts as a pod with a GPU")
+	}
+}
+
 func TestPodsWithClaims(t *testing.T) {
 	client := fake.NewClientset(
 		claim("gpu", claimSpec("nic", "h100")), claim("nic", claimSpec("nic")), claim("either", alternatives("nic", "h100")), claim("made-7x", claimSpec("h100")),
