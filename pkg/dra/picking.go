@@ -118,14 +118,11 @@ func (p *picking) ask(solver *solver, claims []*resourceapi.ResourceClaim) ([]re
 		return nil, err
 	}
 	results, err := p.allocate(solver, claims)
-	if errors.Is(err, errPanic) {
-		filled, failure := solver.filled(p.ctx, claims)
-		if failure != nil {
-			return nil, failure
+	if errors.Is(err, errPanic) && !slices.ContainsFunc(claims, asksForAll) {
+		if solver, err = solver.filled(p.ctx); err != nil {
+			return nil, err
 		}
-		if filled != nil {
-			results, err = p.allocate(filled, claims)
-		}
+		results, err = p.allocate(solver, claims)
 	}
 	if err != nil || len(results) != len(claims) {
 		return nil, err

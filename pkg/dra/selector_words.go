@@ -117,9 +117,10 @@ func wordsOf(expression string) words {
 	w.others = ofSets + len(calls) - count(quick) - w.repeats - w.grows - w.patterns
 	names, lists, adds := count(naming), count(making), strings.Contains(code, "+")
 	w.builds = w.repeats > 0 && adds
-	w.multiplies = count(optional) > 2 || addedList.MatchString(code) || adds && names+lists > 0 || lists > 0 && w.repeats > 1 ||
-		ofSets+count(comparing) > 0 && w.repeats > 0 ||
-		(names > 0 || w.repeats > 1) && strings.ContainsAny(constantList.ReplaceAllString(code, " "), "[{")
+	w.multiplies = count(optional) > 2 || // each compiles what is before it several times
+		addedList.MatchString(code) || adds && names+lists > 0 || lists > 0 && w.repeats > 1 || // what was made is added to itself, or repeated
+		(names > 0 || w.repeats > 1) && strings.ContainsAny(constantList.ReplaceAllString(code, " "), "[{") || // it is several times in a list or map
+		ofSets+count(comparing) > 0 && w.repeats > 0 // each with each, again and again
 	return w
 }
 
@@ -141,7 +142,7 @@ func (w words) check() error {
 	case w.grows > 1, w.grows > 0 && w.patterns+w.others+w.repeats > 0, w.builds && w.patterns+w.others > 0:
 		return errors.New("it makes long texts or lists, and evaluates them: leave out replace, join, format, and range, or all other functions that take longer for those")
 	case w.multiplies:
-		return errors.New("it may make lists that are longer each time: leave out lists and maps of what has a name, +, and functions that make or sort lists, or all macros but one")
+		return errors.New("it may make lists, maps, or texts many times as long: leave out all macros but one, +, functions that make or sort lists, and lists and maps of anything but constants")
 	default:
 		return nil
 	}

@@ -22,7 +22,10 @@ type solver struct {
 // open returns the algorithm for the devices of these slices.
 func (a *Allocator) open(ctx context.Context, all []*resourceapi.ResourceSlice) (*solver, error) {
 	algorithm, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, a.withoutShared(all), a.celCache)
-	return &solver{algorithm, a, all}, err
+	if err != nil {
+		return nil, err
+	}
+	return &solver{algorithm, a, all}, nil
 }
 
 // errPanic says that the algorithm has panicked. In v0.34.10 with consumable capacity, it looks up a device of a slice by the device's place
@@ -30,11 +33,8 @@ func (a *Allocator) open(ctx context.Context, all []*resourceapi.ResourceSlice) 
 var errPanic = errors.New("the allocator of Kubernetes cannot allocate devices")
 
 // filled returns the algorithm with slices that have as many devices as a claim may get, so that it does not panic. The devices that it adds are
-// in use. It returns nil if a request asks for all devices, which would not get them.
-func (s *solver) filled(ctx context.Context, claims []*resourceapi.ResourceClaim) (*solver, error) {
-	if slices.ContainsFunc(claims, asksForAll) {
-		return nil, nil
-	}
+// in use, so that a request for all devices would not get them.
+func (s *solver) filled(ctx context.Context) (*solver, error) {
 	allocator, all := *s.allocator, slices.Clone(s.slices)
 	allocator.taken.AllocatedDevices = s.allocator.taken.AllocatedDevices.Clone()
 	for i, slice := range all {
