@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -214,9 +213,10 @@ func expectAllocated(ctx context.Context, queue string, want ...any) {
 		}
 	}
 	_, listed := wanted[sampleClass+"/count"]
-	classOf := func(name string) string { class, _, _ := strings.Cut(name, "/"); return class }
-	others := func(name string, _ float64) bool {
-		return !slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), func(own string) bool { return classOf(own) == classOf(name) })
+	classes := map[string]bool{}
+	for name := range wanted {
+		class, _, _ := strings.Cut(name, "/")
+		classes[class] = true
 	}
 	Eventually(func() map[string]float64 {
 		charged := account(ctx, queue, "allocated")
@@ -224,7 +224,10 @@ func expectAllocated(ctx context.Context, queue string, want ...any) {
 			delete(charged, sampleClass+"/count")
 		}
 		if queue == "root" {
-			maps.DeleteFunc(charged, others) // what pods of other specs hold whose queues are gone before them
+			maps.DeleteFunc(charged, func(name string, _ float64) bool { // pods of other specs may outlive their queues
+				class, _, _ := strings.Cut(name, "/")
+				return !classes[class]
+			})
 		}
 		return charged
 	}).WithContext(ctx).Should(Equal(wanted), "charge of queue %s", queue)
