@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
@@ -170,7 +171,7 @@ func (c *fuzzCluster) catchUp() {
 		})
 	}
 	if c.marked {
-		c.await("all claims have been read", func() bool { return c.claimsRead(cache.Claims) })
+		c.await("all claims have been read", func() bool { return c.claimsRead(cache) })
 		return
 	}
 	last := c.mark()
@@ -179,18 +180,33 @@ func (c *fuzzCluster) catchUp() {
 		class, classRead := catalog.Class(markName)
 		_, sliceRead := catalog.Device(dra.DeviceID{Driver: markName, Pool: markName, Device: "v" + last})
 		template, err := cache.ClaimTemplate("ns", markName)
-		return classRead && class.Labels["last"] == last && sliceRead && err == nil && template.Labels["last"] == last && c.claimsRead(cache.Claims)
+		return classRead && class.Labels["last"] == last && sliceRead && err == nil && template.Labels["last"] == last && c.claimsRead(cache)
 	})
 	c.marked = true
 }
 
 // claimsRead reports whether the plugin has read all claims as they are, and notes their versions.
-func (c *fuzzCluster) claimsRead(read func() ([]*resourcev1.ResourceClaim, error)) bool {
+func (c *fuzzCluster) claimsRead(cache *devices.Cache) bool {
 	c.versions = c.claimVersions()
-	known, err := read()
+	known, err := cache.Claims()
 	return err == nil && len(known) == len(c.versions) && !slices.ContainsFunc(known, func(claim *resourcev1.ResourceClaim) bool {
 		return c.versions[claim.Name] != claim.ResourceVersion
-	})
+	}) && c.releasesRead(cache)
+}
+
+// releasesRead reports whether the plugin knows of all claims that have given their devices back. It hears of that after it has read the claims.
+func (c *fuzzCluster) releasesRead(cache *devices.Cache) bool {
+	have := map[types.UID]bool{}
+	for _, claim := range c.claims() {
+		have[claim.UID] = claim.Status.Allocation != nil
+	}
+	for _, pod := range c.pods {
+		for _, lost := range cache.LostClaims(pod.UID) {
+			have[lost.UID] = true
+		}
+	}
+	allocated, err := cache.Allocated()
+	return err == nil && !slices.ContainsFunc(allocated, func(claim *resourcev1.ResourceClaim) bool { return !have[claim.UID] })
 }
 
 func (c *fuzzCluster) claimVersions() map[string]string {
