@@ -21,7 +21,7 @@ type Workload struct {
 	Binding *workv1alpha2.ResourceBinding
 	// Lost is the cluster that has the workload although Karmada has lost it, empty in general.
 	Lost string
-	// State is where the binding stands.
+	// State is where the binding stands. It has not finished while something of it may run in clusters that it has left.
 	State binding.State
 	// Works are what the member clusters are told to run.
 	Works []*workv1alpha1.Work

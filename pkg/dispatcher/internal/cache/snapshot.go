@@ -163,6 +163,9 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 	}
 	w := &framework.Workload{Binding: rb, State: state, Works: works, Template: template, TemplateErr: err, Created: rb.CreationTimestamp.Time}
 	w.Queue, w.Places = c.queueOf(&state, template), c.places.of(rb, state.Grant, works)
+	if len(w.Left()) > 0 {
+		w.State.Finished = false // only those that it goes to have reported that
+	}
 	if template != nil {
 		w.Spread = spread.Retained(spread.Of(rb, template.Replicas(), clusters), template, works)
 		w.Spread = spread.Left(w.Spread, template, int64(len(w.Left())))

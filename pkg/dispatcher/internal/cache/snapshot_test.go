@@ -60,3 +60,41 @@ func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestAWorkloadHasNotEndedWhileItsPodsMayRunInAClusterThatItHasLeft: it may move to a cluster in which it ends at once.
+func TestAWorkloadHasNotEndedWhileItsPodsMayRunInAClusterThatItHasLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		noted, seen string
+		finished    bool
+	}{
+		"it was nowhere else":               {noted: `"new"`, finished: true},
+		"the grant notes where else it was": {noted: `"new","old"`},
+		"a version of the binding did":      {noted: `"new"`, seen: "old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newFake(t)
+			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train-job", UID: "1", ResourceVersion: "5"}}
+			rb.Annotations = map[string]string{binding.GrantAnnotation: `{"queue":"team","time":"2026-05-01T12:00:00Z","clusters":[` + tc.noted + `],"amounts":[]}`}
+			rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "train"}
+			if tc.seen != "" {
+				before := rb.DeepCopy()
+				before.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: tc.seen}}
+				c.places.see(before)
+			}
+			rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "new"}}
+			rb.Status.AggregatedStatus = []workv1alpha2.AggregatedStatusItem{{
+				ClusterName: "new", Applied: true, Status: &runtime.RawExtension{Raw: []byte(`{"conditions":[{"type":"Complete","status":"True"}]}`)},
+			}}
+			if err := c.bindingInformer.GetStore().Add(rb); err != nil {
+				t.Fatal(err)
+			}
+			snapshot, err := c.Snapshot(time.Now())
+			if err != nil || len(snapshot.Workloads) != 1 {
+				t.Fatalf("%d workloads, %v", len(snapshot.Workloads), err)
+			}
+			if got := snapshot.Workloads[0].State.Finished; got != tc.finished {
+				t.Errorf("ended: %t, want %t", got, tc.finished)
+			}
+		})
+	}
+}
