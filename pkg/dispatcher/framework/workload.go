@@ -80,8 +80,9 @@ type Spread struct {
 	// Replicas is how many replicas a copy has if that is more than what the template says; else zero. All clusters together
 	// are one copy if the replicas are divided.
 	Replicas int64
-	// Divided says that the replicas are divided among clusters.
-	Divided bool
+	// Divided says that the replicas are divided among clusters, and Clusters among how many at most.
+	Divided  bool
+	Clusters int64
 }
 
 // Needs is what a workload needs. Of alternatives, each counts, because the member cluster chooses.

@@ -43,8 +43,17 @@ func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 	if surge < 0 || surge > math.MaxInt32 { // a percentage of any length is valid, and overflows
 		surge = math.MaxInt32
 	}
-	t.Pods[0].Count += max(0, int64(surge)-(replicas*defaultSurge+99)/100)
+	t.Surged = countedSurge(replicas, int64(surge))
+	t.Pods[0].Count += t.Surged
+	if update.MaxSurge.Type == intstr.Int {
+		t.Surge = int64(surge)
+	}
 	return t, err
+}
+
+// countedSurge returns how many pods of a surge count.
+func countedSurge(replicas, surge int64) int64 {
+	return max(0, surge-(replicas*defaultSurge+99)/100)
 }
 
 // ofJob reads a Kubernetes Job, or what a CronJob makes one from. Kubernetes runs no more pods at once than there are completions to do. A suspended Job

@@ -41,6 +41,9 @@ type Template struct {
 	Suspended bool
 	// Overlaps says that new pods come while those that they take the place of still end. Those of other kinds have the same names.
 	Overlaps bool
+	// Surge is how many pods each cluster may run besides its replicas during an update, if the object says that as a number. Surged is
+	// how many of them the pods have.
+	Surge, Surged int64
 	// Start is the number in the name of the first pod of a StatefulSet.
 	Start int32
 
@@ -56,6 +59,11 @@ type PodSet struct {
 	Count, Minimum int64
 	// Template must not be changed.
 	Template *corev1.PodTemplateSpec
+}
+
+// SurgeBeyond returns how many pods may run besides Pods during an update if replicas are divided among clusters: each of them adds as many.
+func (t *Template) SurgeBeyond(clusters int64) int64 {
+	return countedSurge(t.Replicas()-t.Surged, clusters*t.Surge) - countedSurge(t.Replicas()-t.Surged, t.Surge)
 }
 
 // Replicas returns how many pods one cluster runs if it gets the whole object.

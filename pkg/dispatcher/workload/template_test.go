@@ -259,3 +259,18 @@ func check(t *testing.T, object runtime.Object, want, wantErr string) {
 		t.Error("the object has changed")
 	}
 }
+
+func TestEachClusterSurges(t *testing.T) {
+	for _, c := range []struct {
+		surge               string
+		surged, three, many int64
+	}{
+		{"25%", 0, 0, 0}, {"100%", 3, 0, 0}, // a percentage of all replicas, however many clusters there are
+		{"1", 0, 2, 9}, {"4", 3, 8, 36},
+	} {
+		d, err := Of(surging(4, c.surge), nil)
+		if err != nil || d.Surged != c.surged || d.SurgeBeyond(1) != 0 || d.SurgeBeyond(3) != c.three || d.SurgeBeyond(10) != c.many {
+			t.Errorf("surge %s: %d counted, and %d in three, %d in ten clusters, %v", c.surge, d.Surged, d.SurgeBeyond(3), d.SurgeBeyond(10), err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -47,6 +48,9 @@ func withGrace(d *appsv1.Deployment) {
 	d.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](60)
 }
 func withImage(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "v2" }
+func surging(d *appsv1.Deployment) { // by no more than what does not count
+	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1))}
+}
 func inTestQueue(d *appsv1.Deployment) {
 	d.Annotations[schedulingv1beta1.QueueNameAnnotationKey] = "test"
 }

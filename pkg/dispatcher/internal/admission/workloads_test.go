@@ -133,6 +133,8 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 		{name: "fewer pods cost no request", before: deployment(4), after: deployment(2), with: controlPlane{binding: runs}},
 		{name: "a label costs no request", before: deployment(2), after: deployment(2, withLabel), with: controlPlane{binding: runs}},
 		{name: "a status costs no request", before: deployment(2), after: deployment(2, withStatus), with: controlPlane{binding: runs}},
+		{name: "a larger surge is looked at: each cluster may have it", before: deployment(2), after: deployment(2, surging), with: controlPlane{binding: runs},
+			want: runsAndChanges, reads: 1, patches: 1},
 		{name: "a new image is looked at, and needs no more", before: deployment(2), after: deployment(2, withImage), with: controlPlane{binding: runs},
 			want: runsAndChanges, reads: 1, patches: 1},
 		{name: "a new queue is stored, and the old one stays charged", before: deployment(2), after: deployment(2, inTestQueue), with: controlPlane{binding: runs},

@@ -63,7 +63,7 @@ func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBi
 	if err != nil {
 		return err
 	}
-	needed := counter.Of(template, spread.Retained(spread.Of(rb, template.Replicas(), clusters), template, c.worksOf(rb)), nil)
+	needed := counter.Of(template, spread.Retained(spread.Of(rb, template, clusters), template, c.worksOf(rb)), nil)
 	if needed.Err != nil {
 		return needed.Err
 	}

@@ -167,7 +167,7 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 		w.State.Finished = false // only those that it goes to have reported that
 	}
 	if template != nil {
-		w.Spread = spread.Retained(spread.Of(rb, template.Replicas(), clusters), template, works)
+		w.Spread = spread.Retained(spread.Of(rb, template, clusters), template, works)
 		w.Spread = spread.Left(w.Spread, template, int64(len(w.Left())))
 	}
 	return w

@@ -54,7 +54,7 @@ func (w *counting) fromTemplate(name string) (ledger.Amounts, error) {
 	return w.most(fmt.Sprintf("ResourceClaimTemplate %s/%s", template.Namespace, template.Name), template.Annotations, template.Spec.Spec)
 }
 
-// addNamed adds a claim that pods name, once for the workload.
+// addNamed adds a claim that pods name, once for each cluster, which has a claim of its own.
 func (w *counting) addNamed(name string, minimum int64) error {
 	if w.named[name] {
 		return nil
@@ -66,7 +66,7 @@ func (w *counting) addNamed(name string, minimum int64) error {
 	}
 	amounts, err := w.most(fmt.Sprintf("ResourceClaim %s/%s", claim.Namespace, claim.Name), claim.Annotations, claim.Spec)
 	if err == nil {
-		err = w.add(amounts, min(minimum, 1), 1)
+		err = w.add(amounts, min(minimum, w.clusters), w.clusters)
 	}
 	return err
 }

@@ -25,8 +25,9 @@ type counting struct {
 	read     claimsRead
 	// minimum and all are the sums for one copy, pod is the largest pod.
 	minimum, all, pod ledger.Amounts
-	// named has the claims that pods name, which count once for each copy.
+	// named has the claims that pods name, which count once for each copy, or in each of the clusters among which a copy is divided.
 	named    map[string]bool
+	clusters int64
 	unlisted map[string]ledger.Amount
 	// unnamed are the limited capacities of which devices name no amount.
 	unnamed []ledger.Ordinal
@@ -67,6 +68,10 @@ func (w *counting) addAll(spread framework.Spread) error {
 	if err := w.addReserve(); err != nil {
 		return err
 	}
+	w.clusters = 1
+	if spread.Divided {
+		w.clusters = max(1, spread.Clusters)
+	}
 	more := spread.Replicas
 	for i := range w.template.Pods {
 		set := &w.template.Pods[i]
@@ -82,9 +87,7 @@ func (w *counting) addAll(spread framework.Spread) error {
 		}
 		w.pod, more = w.pod.Max(pod), more-set.Count
 	}
-	if more <= 0 {
-		return nil
-	}
+	more = max(0, more) + w.template.SurgeBeyond(w.clusters)
 	return w.add(w.pod, 0, more) // nobody knows which pods they are
 }
 

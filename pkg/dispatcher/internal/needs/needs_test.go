@@ -125,6 +125,18 @@ func TestNeedsFollowTheSpread(t *testing.T) {
 	if got := text(counter, n.All); err != nil || got != "h100=4 pods=6" {
 		t.Errorf("a named claim counts once for each copy: %s, %v", got, err)
 	}
+	counter, n, err = w.counted(t, job(pods(3, sharing("c"))), framework.Spread{Copies: 1, Divided: true, Clusters: 3})
+	if got := text(counter, n.All); err != nil || got != "h100=6 pods=3" {
+		t.Errorf("a named claim counts in each cluster among which replicas are divided: %s, %v", got, err)
+	}
+	surging := job(pods(10, requests("cpu=1"))) // 8 replicas, of whose surge of 4 each cluster has all, and 2 do not count
+	surging.Surge, surging.Surged = 4, 2
+	for clusters, want := range map[int64]string{1: "cpu=10 pods=10", 3: "cpu=18 pods=18"} {
+		counter, n, err := w.counted(t, surging, framework.Spread{Copies: 1, Divided: true, Clusters: clusters})
+		if got := text(counter, n.All); err != nil || got != want {
+			t.Errorf("a surge in each of %d clusters: %s, %v, want %s", clusters, got, err, want)
+		}
+	}
 }
 
 func TestCardsThatNoQueueListsAreNoAmounts(t *testing.T) {

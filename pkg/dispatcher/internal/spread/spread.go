@@ -18,12 +18,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// Of returns to how many of the clusters a workload goes. Replicas is how many replicas its template has. Karmada gives
-// each cluster as many replicas as the binding says there, whatever the template says by now, so that the larger number
-// counts. A cluster that the workload is being evicted from keeps its replicas until others run elsewhere.
-func Of(rb *workv1alpha2.ResourceBinding, replicas int64, clusters []*clusterv1alpha1.Cluster) framework.Spread {
+// Of returns to how many of the clusters a workload goes. Karmada gives each cluster as many replicas as the binding says
+// there, whatever the template says by now, so that the larger number counts. A cluster that the workload is being evicted
+// from keeps its replicas until others run elsewhere.
+func Of(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) framework.Spread {
+	replicas := template.Replicas()
 	if divided(rb) {
-		return framework.Spread{Copies: 1, Divided: true, Replicas: beyond(replicas, dividedReplicas(rb, replicas))}
+		all := dividedReplicas(rb, replicas)
+		return framework.Spread{Copies: 1, Divided: true, Replicas: beyond(replicas, all), Clusters: min(all, dividedAmong(rb, template, clusters))}
 	}
 	s := framework.Spread{Copies: copies(rb, clusters)}
 	if rb.Spec.Replicas > 0 {
@@ -54,6 +56,7 @@ func Retained(s framework.Spread, template *workload.Template, works []*workv1al
 func Left(s framework.Spread, template *workload.Template, clusters int64) framework.Spread {
 	if s.Divided && clusters > 0 {
 		s.Replicas = max(s.Replicas, template.Replicas()) + clusters*template.Replicas()
+		s.Clusters += clusters
 		return s
 	}
 	s.Copies += clusters
@@ -70,14 +73,30 @@ func divided(rb *workv1alpha2.ResourceBinding) bool {
 
 // dividedReplicas returns how many replicas all clusters have, or may come to have.
 func dividedReplicas(rb *workv1alpha2.ResourceBinding, replicas int64) int64 {
-	var assigned, evicted int64
-	for _, target := range targets(rb) {
-		assigned += int64(max(0, target))
-	}
+	var evicted int64
 	for i := range rb.Spec.GracefulEvictionTasks {
 		evicted += int64(max(0, ptr.Deref(rb.Spec.GracefulEvictionTasks[i].Replicas, 0)))
 	}
-	return max(replicas, int64(rb.Spec.Replicas), assigned) + evicted
+	return max(replicas, int64(rb.Spec.Replicas), assigned(rb)) + evicted
+}
+
+// assigned returns how many replicas clusters have together.
+func assigned(rb *workv1alpha2.ResourceBinding) int64 {
+	var all int64
+	for _, target := range targets(rb) {
+		all += int64(max(0, target))
+	}
+	return all
+}
+
+// dividedAmong returns among how many clusters replicas are divided at most. For those that no cluster has yet, Karmada may choose any.
+func dividedAmong(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) int64 {
+	among := copies(rb, clusters)
+	if assigned(rb) < max(int64(rb.Spec.Replicas), template.Replicas()-template.Surged) {
+		known := binding.Clusters(rb)
+		among = max(among, int64(len(known)+widest(rb.Spec.Placement, clusters, known)))
+	}
+	return among
 }
 
 // largest returns the most replicas that a cluster has.

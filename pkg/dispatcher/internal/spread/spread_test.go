@@ -166,37 +166,57 @@ func TestSpreadOfWholeWorkloads(t *testing.T) {
 		{"several components are not divided", rb(of("flink", "Flink"), aggregated, components("a", "b"), replicas(3)), framework.Spread{Copies: 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Of(c.rb, 4, fleet()); got != c.want {
+			if got := Of(c.rb, replicated(4), fleet()); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
 	}
 }
 
+// replicated returns the template of a workload with a number of replicas.
+func replicated(n int64) *workload.Template {
+	return &workload.Template{Pods: []workload.PodSet{{Count: n}}}
+}
+
 func TestSpreadOfDividedReplicas(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		rb   *workv1alpha2.ResourceBinding
-		more int64
+		name  string
+		rb    *workv1alpha2.ResourceBinding
+		more  int64
+		among int64
 	}{
-		{"nothing is chosen", rb(aggregated, replicas(4)), 0},
-		{"all are assigned", rb(aggregated, replicas(4), on("a", 1), on("b", 3)), 0},
-		{"clusters still have more than the template", rb(aggregated, replicas(4), on("a", 3), on("b", 3)), 6},
-		{"the binding still has more than the template", rb(aggregated, replicas(6)), 6},
-		{"the template has more than clusters", rb(aggregated, replicas(4), on("a", 1)), 0},
-		{"an eviction comes on top", rb(aggregated, replicas(4), on("a", 4), evicted("b", ptr.To[int32](4))), 8},
-		{"even before others are chosen", rb(aggregated, replicas(4), evicted("b", ptr.To[int32](3))), 7},
-		{"an eviction of nothing", rb(aggregated, replicas(4), on("a", 4), evicted("b", nil)), 0},
-		{"what depends on it brings replicas", rb(aggregated, replicas(4), on("a", 4), requiredOn("a", 9), requiredOn("b", 2)), 6},
-		{"negative numbers do not hide others", rb(aggregated, replicas(4), on("a", 6), on("b", -6), evicted("c", ptr.To[int32](-1))), 6},
-		{"one component", rb(aggregated, replicas(4), components("a")), 0},
-		{"static weights", rb(divide(policyv1alpha1.ReplicaDivisionPreferenceWeighted, nil), replicas(4)), 0},
+		{"nothing is chosen", rb(aggregated, replicas(4)), 0, 4},
+		{"all are assigned", rb(aggregated, replicas(4), on("a", 1), on("b", 3)), 0, 2},
+		{"clusters still have more than the template", rb(aggregated, replicas(4), on("a", 3), on("b", 3)), 6, 2},
+		{"the binding still has more than the template", rb(aggregated, replicas(6)), 6, 4},
+		{"the template has more than clusters", rb(aggregated, replicas(4), on("a", 1)), 0, 4},
+		{"an eviction comes on top", rb(aggregated, replicas(4), on("a", 4), evicted("b", ptr.To[int32](4))), 8, 2},
+		{"even before others are chosen", rb(aggregated, replicas(4), evicted("b", ptr.To[int32](3))), 7, 4},
+		{"an eviction of nothing", rb(aggregated, replicas(4), on("a", 4), evicted("b", nil)), 0, 2},
+		{"what depends on it brings replicas", rb(aggregated, replicas(4), on("a", 4), requiredOn("a", 9), requiredOn("b", 2)), 6, 2},
+		{"negative numbers do not hide others", rb(aggregated, replicas(4), on("a", 6), on("b", -6), evicted("c", ptr.To[int32](-1))), 6, 3},
+		{"one component", rb(aggregated, replicas(4), components("a")), 0, 4},
+		{"static weights", rb(divide(policyv1alpha1.ReplicaDivisionPreferenceWeighted, nil), replicas(4)), 0, 4},
+		{"the placement admits fewer clusters", rb(aggregated, replicas(4), constrain("cluster", "", 2)), 0, 2},
+		{"a new placement may bring other clusters", rb(aggregated, replicas(4), only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a"}}), on("a", 4), followed, only(policyv1alpha1.ClusterAffinity{})), 0, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, want := Of(c.rb, 4, fleet()), (framework.Spread{Copies: 1, Divided: true, Replicas: c.more}); got != want {
+			if got, want := Of(c.rb, replicated(4), fleet()), (framework.Spread{Copies: 1, Divided: true, Replicas: c.more, Clusters: c.among}); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
+	}
+}
+
+func TestReplicasAreDividedAmongNoMoreClustersThanThereAreReplicas(t *testing.T) {
+	if got := Of(rb(aggregated, replicas(2)), replicated(2), fleet()).Clusters; got != 2 {
+		t.Errorf("among %d clusters, want 2", got)
+	}
+	// What a surge adds is no replica that waits for a cluster.
+	surging := replicated(6)
+	surging.Surged = 2
+	if got := Of(rb(aggregated, replicas(4), on("a", 4)), surging, fleet()).Clusters; got != 1 {
+		t.Errorf("with a surge, among %d clusters, want 1", got)
 	}
 }
 
@@ -239,8 +259,8 @@ func TestClustersThatAWorkloadHasLeftCount(t *testing.T) {
 	}{
 		{name: "none", before: framework.Spread{Copies: 1}, want: framework.Spread{Copies: 1}},
 		{name: "as copies of the workload", before: framework.Spread{Copies: 1}, left: 2, want: framework.Spread{Copies: 3}},
-		{name: "as all replicas that are divided", before: framework.Spread{Copies: 1, Divided: true}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 8}},
-		{name: "besides those that clusters have", before: framework.Spread{Copies: 1, Divided: true, Replicas: 6}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 10}},
+		{name: "as all replicas that are divided", before: framework.Spread{Copies: 1, Divided: true}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 8, Clusters: 1}},
+		{name: "besides those that clusters have", before: framework.Spread{Copies: 1, Divided: true, Replicas: 6, Clusters: 2}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 10, Clusters: 3}},
 	} {
 		if got := Left(c.before, four, c.left); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
