@@ -20,7 +20,7 @@ const (
 type Hold struct {
 	Reason Reason `json:"reason"`
 	// Queue is the queue that the workload named when it was held, empty if it named none. It counts only for kinds of
-	// workloads that the dispatcher cannot read.
+	// workloads that the dispatcher cannot read, and for what would not be managed any more as it is now.
 	Queue string `json:"queue,omitempty"`
 	// Dispatching says that the dispatcher has set spec.suspension.dispatching as well. It is false if a policy had set
 	// it already.

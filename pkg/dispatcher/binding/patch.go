@@ -3,6 +3,7 @@
 package binding
 
 import (
+	"cmp"
 	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -96,7 +97,7 @@ func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, r
 	next := Hold{Reason: Returning, Queue: queue, KeepScheduling: hold == nil && rb.Spec.SchedulingSuspended()}
 	if hold != nil {
 		next = *hold
-		next.Reason = Returning
+		next.Reason, next.Queue = Returning, cmp.Or(hold.Queue, queue)
 	}
 	p := patchOf(rb)
 	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))

@@ -103,6 +103,8 @@ func TestPatchesChangeNothingElse(t *testing.T) {
 			want: []option{granted, finalized, requeued, hold(Hold{Reason: Returning, Queue: "q"}), scheduling(true), clustersCleared}},
 		{name: "taking back what grows", before: []option{granted, hold(Hold{Reason: Growing, Queue: "p", Dispatching: true}), scheduling(true), dispatching(true)}, patch: takeBack,
 			want: []option{granted, requeued, hold(Hold{Reason: Returning, Queue: "p", Dispatching: true}), scheduling(true), dispatching(true), clustersCleared}},
+		{name: "taking back what grows and names no queue any more", before: []option{granted, hold(Hold{Reason: Growing, Dispatching: true}), scheduling(true), dispatching(true)}, patch: takeBack,
+			want: []option{granted, requeued, hold(Hold{Reason: Returning, Queue: "q", Dispatching: true}), scheduling(true), dispatching(true), clustersCleared}},
 		{name: "taking back what somebody else suspends", before: []option{granted, scheduling(true)}, patch: takeBack,
 			want: []option{granted, requeued, hold(Hold{Reason: Returning, Queue: "q", KeepScheduling: true}), scheduling(true), clustersCleared}},
 		{name: "the end of a grant", before: []option{granted, finalized, requeued, hold(Hold{Reason: Returning, Queue: "q", Dispatching: true}), scheduling(true)},

@@ -180,8 +180,8 @@ func (c *Cache) queueOf(state *binding.State, template *workload.Template) strin
 		return state.Grant.Queue
 	case template != nil && !template.Fallback && template.Queue != "":
 		return template.Queue
-	case state.Hold != nil && state.Hold.Queue != "" && (template == nil || template.Fallback):
-		return state.Hold.Queue
+	case state.Hold != nil && state.Hold.Queue != "" && (template == nil || template.Fallback || !template.Managed(c.config.ManageWorkloadsWithoutQueue)):
+		return state.Hold.Queue // also if it names none any more: nobody has asked whether its user may use the default queue
 	default:
 		return c.config.DefaultQueue
 	}

@@ -8,6 +8,7 @@ import (
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	karmadafake "github.com/karmada-io/karmada/pkg/generated/clientset/versioned/fake"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubefake "k8s.io/client-go/kubernetes/fake"
@@ -17,6 +18,7 @@ import (
 	queuefake "github.com/devicequota/devicequota/pkg/client/clientset/versioned/fake"
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // newFake returns a cache that shows what tests put into its stores.
@@ -94,6 +96,42 @@ func TestAWorkloadHasNotEndedWhileItsPodsMayRunInAClusterThatItHasLeft(t *testin
 			}
 			if got := snapshot.Workloads[0].State.Finished; got != tc.finished {
 				t.Errorf("ended: %t, want %t", got, tc.finished)
+			}
+		})
+	}
+}
+
+// TestAWorkloadThatNamesNoQueueAnyMoreStaysInItsOwn: nobody has asked whether its user may use the default queue.
+func TestAWorkloadThatNamesNoQueueAnyMoreStaysInItsOwn(t *testing.T) {
+	const waiting = `{"reason":"Waiting","queue":"team"}`
+	for name, tc := range map[string]struct {
+		hold, named, scheduler string
+		all                    bool
+		want                   string
+	}{
+		"it names its queue":                          {hold: waiting, named: "team", want: "team"},
+		"it names another queue":                      {hold: waiting, named: "other", want: "other"},
+		"it names none":                               {hold: waiting, want: "team"},
+		"it names none and is for Volcano":            {hold: waiting, scheduler: "volcano", want: "default"},
+		"it names none and all workloads are managed": {hold: waiting, all: true, want: "default"},
+		"it was held without a name":                  {hold: `{"reason":"Waiting"}`, want: "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newFake(t)
+			c.config = &framework.Config{DefaultQueue: "default", SchedulerNames: []string{"volcano"}, ManageWorkloadsWithoutQueue: tc.all}
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "2"}}
+			d.Spec.Template.Spec.SchedulerName = tc.scheduler
+			if tc.named != "" {
+				d.Labels = map[string]string{"scheduling.volcano.sh/queue-name": tc.named}
+			}
+			template, err := workload.Of(d, c.config.SchedulerNames)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-deployment", UID: "1"}}
+			rb.Annotations = map[string]string{binding.HoldAnnotation: tc.hold}
+			if got := c.workloadOf(rb, template, nil, nil, nil).Queue; got != tc.want {
+				t.Errorf("it waits in queue %s, want %s", got, tc.want)
 			}
 		})
 	}
