@@ -46,12 +46,42 @@ func (w *counting) devicesOf(set *workload.PodSet, spec *corev1.PodSpec) (ledger
 	return amounts, nil
 }
 
+// fromTemplate returns the devices of a claim that is made from a template. A pod may name a template twenty thousand times.
 func (w *counting) fromTemplate(name string) (ledger.Amounts, error) {
+	if amounts, counted := w.templates[name]; counted {
+		return amounts, nil
+	}
 	template, err := dra.TemplateNamed(w.template.Namespace, name, w)
 	if err != nil {
 		return nil, err
 	}
-	return w.most(fmt.Sprintf("ResourceClaimTemplate %s/%s", template.Namespace, template.Name), template.Annotations, template.Spec.Spec)
+	amounts, err := w.mostOf(template)
+	if err == nil {
+		w.templates[name] = amounts
+	}
+	return amounts, err
+}
+
+// mostOf returns the most that a claim from a template may come to. It remembers that, because many workloads may name the template.
+func (w *counting) mostOf(template *resourceapi.ResourceClaimTemplate) (ledger.Amounts, error) {
+	known, counted := w.most[template]
+	if !counted {
+		of := &counting{Counter: w.Counter}
+		var err error
+		known.amounts, err = of.mostOfClaim(fmt.Sprintf("ResourceClaimTemplate %s/%s", template.Namespace, template.Name), template.Annotations, template.Spec.Spec)
+		if err != nil {
+			return nil, err
+		}
+		known.unnamed = of.unnamed
+		if len(w.most) >= maxMost {
+			clear(w.most)
+		}
+		w.most[template] = known
+	}
+	for _, o := range known.unnamed {
+		w.addUnnamed(o)
+	}
+	return known.amounts, nil
 }
 
 // addNamed adds a claim that pods name, once for each cluster, which has a claim of its own.
@@ -64,15 +94,15 @@ func (w *counting) addNamed(name string, minimum int64) error {
 	if err != nil {
 		return err
 	}
-	amounts, err := w.most(fmt.Sprintf("ResourceClaim %s/%s", claim.Namespace, claim.Name), claim.Annotations, claim.Spec)
+	amounts, err := w.mostOfClaim(fmt.Sprintf("ResourceClaim %s/%s", claim.Namespace, claim.Name), claim.Annotations, claim.Spec)
 	if err == nil {
 		err = w.add(amounts, min(minimum, w.clusters), w.clusters)
 	}
 	return err
 }
 
-// most returns the most that a claim may come to.
-func (w *counting) most(object string, annotations map[string]string, spec resourceapi.ResourceClaimSpec) (ledger.Amounts, error) {
+// mostOfClaim returns the most that a claim may come to.
+func (w *counting) mostOfClaim(object string, annotations map[string]string, spec resourceapi.ResourceClaimSpec) (ledger.Amounts, error) {
 	usage, err := w.usage(annotations, &spec)
 	if err == nil {
 		if err := dra.CheckClasses(object, &usage, w.catalog); err != nil {
@@ -138,11 +168,17 @@ func (w *counting) noteUnnamed(usage *dra.Usage) {
 					continue
 				}
 				name := w.counter.Dimensions.Dimension(o).Capacity
-				if _, named := d.CapacityNamed(name, w.catalog); !named && !slices.Contains(w.unnamed, o) {
-					w.unnamed = append(w.unnamed, o)
+				if _, named := d.CapacityNamed(name, w.catalog); !named {
+					w.addUnnamed(o)
 				}
 			}
 		}
+	}
+}
+
+func (w *counting) addUnnamed(o ledger.Ordinal) {
+	if !slices.Contains(w.unnamed, o) {
+		w.unnamed = append(w.unnamed, o)
 	}
 }
 

@@ -28,7 +28,9 @@ type counting struct {
 	// named has the claims that pods name, which count once for each copy, or in each of the clusters among which a copy is divided.
 	named    map[string]bool
 	clusters int64
-	unlisted map[string]ledger.Amount
+	// templates has what a claim from a template comes to, by the name of the template.
+	templates map[string]ledger.Amounts
+	unlisted  map[string]ledger.Amount
 	// unnamed are the limited capacities of which devices name no amount.
 	unnamed []ledger.Ordinal
 	notices []string
@@ -36,7 +38,7 @@ type counting struct {
 
 // count counts a workload anew.
 func (c *Counter) count(template *workload.Template, spread framework.Spread) *Counted {
-	w := &counting{Counter: c, template: template, named: map[string]bool{}, unlisted: map[string]ledger.Amount{}}
+	w := &counting{Counter: c, template: template, named: map[string]bool{}, templates: map[string]ledger.Amounts{}, unlisted: map[string]ledger.Amount{}}
 	needs, err := w.needs(spread)
 	needs.Claims = w.read.identity()
 	return &Counted{Needs: needs, Err: err, edition: c.edition, claims: w.read}

@@ -43,6 +43,8 @@ type Counter struct {
 	// may has the listed cards that a resource may stand for. It is filled when this is asked.
 	may map[corev1.ResourceName][]string
 
+	// most has what a claim from a template comes to. It holds as long as the edition.
+	most map[*resourceapi.ResourceClaimTemplate]fromOne
 	// edition is a number that changes with everything that workloads are counted by, except claims.
 	edition uint64
 }
@@ -55,6 +57,15 @@ type Counted struct {
 
 	edition uint64
 	claims  claimsRead
+}
+
+// maxMost bounds the templates that are remembered, also deleted ones: users may create one after the other.
+const maxMost = 1000
+
+// fromOne is what a claim comes to, with the limited capacities of which its devices name no amount.
+type fromOne struct {
+	amounts ledger.Amounts
+	unnamed []ledger.Ordinal
 }
 
 // New returns a counter that remembers nothing.
@@ -82,7 +93,7 @@ func (c *Counter) Begin(in Inputs) map[string]framework.QueueLimits {
 	c.counter.Begin(in.Claims, c.catalog)
 	if c.relist() || reclassified {
 		c.edition++
-		c.may = map[corev1.ResourceName][]string{}
+		c.may, c.most = map[corev1.ResourceName][]string{}, map[*resourceapi.ResourceClaimTemplate]fromOne{}
 	}
 	return limits
 }

@@ -4,7 +4,11 @@ package needs_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
@@ -123,5 +127,32 @@ func BenchmarkRound(b *testing.B) {
 	round()
 	for b.Loop() {
 		round()
+	}
+}
+
+// TestAClaimTemplateIsCountedOnce: a pod may name a template twenty thousand times, and users make the dispatcher count as often as they want.
+func TestAClaimTemplateIsCountedOnce(t *testing.T) {
+	long := claimTemplate("t", nil, slices.Repeat([]resourceapi.DeviceRequest{firstAvailable(slices.Repeat([]resourceapi.DeviceRequest{exactly("a", 1)}, 8)...)}, 32)...)
+	w := newWorld(class("a"), capacity("a", "memory", "1Gi"), long)
+	counter := needs.New()
+	counter.Begin(w.inputs())
+	once := testing.AllocsPerRun(1, func() { counter.Of(job(pods(1, fromTemplate("t"))), alone, nil) })
+	often := job(pods(1, func(p *corev1.PodTemplateSpec) {
+		for range 1000 {
+			fromTemplate("t")(p)
+		}
+	}), pods(1, fromTemplate("t")))
+	var n *needs.Counted
+	if allocs := testing.AllocsPerRun(1, func() { n = counter.Of(often, alone, nil) }); allocs > 3*once+1000 {
+		t.Errorf("there are %.0f allocations, and %.0f for one claim", allocs, once)
+	}
+	if got := textOf(counter, n.Needs); got != "a=32032 pods=2 without a/memory" {
+		t.Errorf("got %s", got)
+	}
+	long(w) // another template of this name, which is not the one that is remembered
+	w.templates["ns/t"].Spec.Spec.Devices.Requests = w.templates["ns/t"].Spec.Spec.Devices.Requests[:1]
+	counter.Begin(w.inputs())
+	if got := textOf(counter, counter.Of(often, alone, n).Needs); got != "a=1001 pods=2 without a/memory" {
+		t.Errorf("after the template was replaced, got %s", got)
 	}
 }
