@@ -92,11 +92,16 @@ func Reported(rawStatus []byte) int64 {
 }
 
 // Shape identifies what pods of a workload keep of the template that they were made from, whatever the template becomes later: those
-// of a Volcano Job, and a Pod. Of kinds that are not read, it also has how many there are. It is empty for other kinds.
+// of a Volcano Job, and a Pod. Of kinds that are not read, it also has how many there are. It is empty for other kinds. The template
+// remembers it, because each cycle asks, and objects may have a megabyte. Only one goroutine may ask.
 func (t *Template) Shape() string {
-	if !t.Fallback && !t.keepsTemplate {
-		return ""
+	if t.shape == "" && (t.Fallback || t.keepsTemplate) {
+		t.shape = t.makeShape()
 	}
+	return t.shape
+}
+
+func (t *Template) makeShape() string {
 	pods := t.Pods
 	if !t.Fallback {
 		pods = make([]PodSet, len(t.Pods))
@@ -109,5 +114,5 @@ func (t *Template) Shape() string {
 		return "unknown" // the types have nothing that JSON lacks
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:16]) // of 8 bytes, users could find two templates with the same
 }

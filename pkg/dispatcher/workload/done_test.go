@@ -54,6 +54,16 @@ func TestAMemberHasDoneWhatItWasTold(t *testing.T) {
 	}
 }
 
+func TestNobodyFindsTwoTemplatesOfOneShape(t *testing.T) {
+	pod, err := Of(&corev1.Pod{}, nil)
+	if err != nil || len(pod.Shape()) < 32 { // 128 bits
+		t.Errorf("the shape is %q, %v", pod.Shape(), err)
+	}
+	if allocs := testing.AllocsPerRun(10, func() { pod.Shape() }); allocs > 0 {
+		t.Errorf("each cycle makes it anew, with %.0f allocations", allocs)
+	}
+}
+
 func TestTheShapeIsWhatPodsKeep(t *testing.T) {
 	job := func(replicas int32, cpu string) *Template {
 		o := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: replicas}}}}

@@ -49,6 +49,8 @@ type Template struct {
 
 	// keepsTemplate says that pods stay as they were made, whatever the template becomes.
 	keepsTemplate bool
+	// shape is what Shape has returned.
+	shape string
 }
 
 // PodSet is a number of pods that are alike.

@@ -61,7 +61,7 @@ func (r *claimsRead) identity() string {
 	}
 	slices.Sort(all)
 	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(all), "\n")))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:16])
 }
 
 // Claim implements dra.ClaimReader.
