@@ -63,7 +63,11 @@ func (b *Bindings) Handle(ctx context.Context, req ctrladmission.Request) ctrlad
 		}
 	}
 	asked := rb.DeepCopy()
-	if refused := b.review(ctx, old, rb); refused != nil {
+	refused := b.review(ctx, old, rb)
+	if refused == nil && rb.DeletionTimestamp == nil {
+		refused = leavesNoRoom(old, rb)
+	}
+	if refused != nil {
 		return *refused
 	}
 	return patched(asked, rb).WithWarnings(protected(old, asked, rb)...)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+)
+
+// TestAnnotationsOfOthersLeaveRoom: otherwise the API server would refuse to take back what was granted, for annotations that are too long.
+func TestAnnotationsOfOthersLeaveRoom(t *testing.T) {
+	placed := func(bytes int) option {
+		return annotated("policy.karmada.io/applied-placement", strings.Repeat("x", bytes))
+	}
+	const long, user = 200 << 10, "system:karmada:scheduler"
+	const refused = "ResourceBinding team/web-deployment: its annotations have 204871 bytes, and may have 131072 besides those of vc-dispatcher"
+	for _, c := range []bindingCase{
+		{name: "what was granted room", old: newBinding(granting), asked: newBinding(granting, placed(long)), message: refused},
+		{name: "what waits", old: newBinding(held(waiting)), asked: newBinding(held(waiting), placed(long)), message: refused},
+		{name: "a short placement", old: newBinding(granting), asked: newBinding(granting, placed(1000)), want: newBinding(granting, placed(1000))},
+		{name: "what was as long before", old: newBinding(granting, placed(long)), asked: newBinding(granting, placed(long), on("m1", 2)), want: newBinding(granting, placed(long), on("m1", 2))},
+	} {
+		c.user = user
+		t.Run(c.name, c.run)
+	}
+	if got := sizeOfOthers(newBinding(annotated(binding.RequeueAnnotation, strings.Repeat("x", long)))); got > 1000 {
+		t.Errorf("the dispatcher's own annotations count: %d bytes", got)
+	}
+}
