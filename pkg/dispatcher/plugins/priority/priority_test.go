@@ -21,7 +21,7 @@ func TestWorkloadsOfHigherPriorityComeFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	classes := map[string]*schedulingv1.PriorityClass{"high": {Value: 10}, "low": {Value: -10}}
+	classes := map[string]*schedulingv1.PriorityClass{"high": {Value: 10}, "low": {Value: -10}, "highest": {Value: 1e9}, "system-cluster-critical": {Value: 2e9}}
 	byDefault := map[string]*schedulingv1.PriorityClass{"high": {Value: 10}, "low": {Value: -10}, "default": {Value: 20, GlobalDefault: true}, "other": {Value: 30, GlobalDefault: true}}
 	for name, c := range map[string]struct {
 		classes map[string]*schedulingv1.PriorityClass
@@ -35,6 +35,8 @@ func TestWorkloadsOfHigherPriorityComeFirst(t *testing.T) {
 		"and for a class that is missing":   {byDefault, "high", "gone", "b"},
 		"the lowest default holds":          {byDefault, "", "default", "a"},
 		"the older comes first":             {classes, "high", "high", "a"},
+		"no user is critical for a cluster": {classes, "high", "system-cluster-critical", "a"},
+		"the highest class of users":        {classes, "high", "highest", "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := framework.Open(config, &framework.Snapshot{PriorityClasses: c.classes})
