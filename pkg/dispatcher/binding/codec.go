@@ -76,13 +76,27 @@ func NormalAmounts(amounts []Amount) []Amount {
 	return normal
 }
 
-// Annotation returns the text of a HoldAnnotation.
-func (h *Hold) Annotation() string { return encode(h) }
+// longestName is how many bytes the name of an object has at most. Users may write a quarter of a megabyte in its place, which would leave
+// no room for the other annotations.
+const longestName = 253
+
+// Annotation returns the text of a HoldAnnotation. Of a queue that cannot exist, it has no more than what no queue is called.
+func (h *Hold) Annotation() string {
+	const more = "..."
+	bounded := *h
+	if len(h.Queue) > longestName+len(more) { // what has been bounded stays as it is
+		bounded.Queue = strings.ToValidUTF8(h.Queue[:longestName], "") + more
+	}
+	return encode(bounded)
+}
 
 // Annotation returns the text of a GrantAnnotation.
 func (g *Grant) Annotation() string {
 	normal := *g
 	normal.Amounts = NormalAmounts(g.Amounts)
+	if len(g.Group) > longestName {
+		normal.Group = "" // no PodGroup is called that
+	}
 	return encode(normal)
 }
 

@@ -140,3 +140,20 @@ func TestHoldsAndRequeuesAreReadAsTheyWereWritten(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// TestNamesThatUsersWriteLeaveRoom: the API server refuses to take back what was granted if that makes the annotations too long.
+func TestNamesThatUsersWriteLeaveRoom(t *testing.T) {
+	long := strings.Repeat("\u00e9", 50_000)
+	hold := &Hold{Reason: Growing, Queue: long}
+	read, err := ParseHold(hold.Annotation())
+	if err != nil || len(hold.Annotation()) > 1000 || len(read.Queue) <= 253 {
+		t.Errorf("a hold has %d bytes, and a queue of %d, which must not exist: %v", len(hold.Annotation()), len(read.Queue), err)
+	}
+	if again := read.Annotation(); again != hold.Annotation() {
+		t.Errorf("a hold becomes %s when it is written again", again)
+	}
+	grant := &Grant{Queue: "team", Group: long}
+	if text := grant.Annotation(); len(text) > 1000 || strings.Contains(text, `"group"`) {
+		t.Errorf("a grant has %d bytes", len(text))
+	}
+}
