@@ -91,6 +91,9 @@ func (c *Counter) listsCard(name string) bool {
 	return listed
 }
 
+// maxMay bounds the resources that are remembered: users may write any names.
+const maxMay = 1000
+
 // mayBe returns the listed cards that a resource may stand for.
 func (c *Counter) mayBe(resource corev1.ResourceName) []string {
 	cards, known := c.may[resource]
@@ -99,6 +102,9 @@ func (c *Counter) mayBe(resource corev1.ResourceName) []string {
 			if card.MayBe(resource, name) {
 				cards = append(cards, name)
 			}
+		}
+		if len(c.may) >= maxMay {
+			clear(c.may)
 		}
 		c.may[resource] = cards
 	}

@@ -154,7 +154,13 @@ func (w *counting) addReserve() error {
 	return err
 }
 
+// maxNotices bounds what people are told of one workload, which may request thousands of resources.
+const maxNotices = 8
+
 func (w *counting) note(format string, args ...any) {
+	if len(w.notices) == maxNotices {
+		return
+	}
 	notice := fmt.Sprintf(format, args...)
 	for _, other := range w.notices {
 		if other == notice {
