@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"maps"
 	"sync"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -34,14 +35,19 @@ func (a *assumed) add(written *workv1alpha2.ResourceBinding) {
 	}
 }
 
-// latest returns the later of what the informer shows and what has been written.
-func (a *assumed) latest(shown *workv1alpha2.ResourceBinding) *workv1alpha2.ResourceBinding {
+// latest returns the bindings of a list, or what has been written if that is later. It reads the writes before the list: what the informer
+// shows meanwhile is dropped here, and the list need not have it.
+func (a *assumed) latest(list func() ([]*workv1alpha2.ResourceBinding, error)) ([]*workv1alpha2.ResourceBinding, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if written := a.bindings[shown.UID]; written != nil && workload.Newer(written.ResourceVersion, shown.ResourceVersion) {
-		return written
+	written := maps.Clone(a.bindings)
+	a.mu.Unlock()
+	bindings, err := list()
+	for i, shown := range bindings {
+		if w := written[shown.UID]; w != nil && workload.Newer(w.ResourceVersion, shown.ResourceVersion) {
+			bindings[i] = w
+		}
 	}
-	return shown
+	return bindings, err
 }
 
 // shows drops what the informer shows by now.

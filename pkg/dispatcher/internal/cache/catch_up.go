@@ -41,11 +41,12 @@ func (c *Cache) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// shows reports whether the informer shows a version of a binding, or a later one, or that the binding is gone.
+// shows reports whether the informer shows a version of a binding, or a later one, or that the binding is gone. A binding that was created in
+// place of the listed one is later.
 func (c *Cache) shows(ctx context.Context, listed *metav1.PartialObjectMetadata) bool {
 	shown, err := c.bindings.ResourceBindings(listed.Namespace).Get(listed.Name)
 	if err == nil {
-		return shown.UID != listed.UID || !workload.Newer(listed.ResourceVersion, shown.ResourceVersion)
+		return !workload.Newer(listed.ResourceVersion, shown.ResourceVersion)
 	}
 	read, err := c.clients.Metadata.Resource(bindingsResource).Namespace(listed.Namespace).Get(ctx, listed.Name, metav1.GetOptions{})
 	return apierrors.IsNotFound(err) || err == nil && read.UID != listed.UID

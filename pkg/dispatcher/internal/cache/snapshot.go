@@ -51,7 +51,7 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	if err := c.readShared(s); err != nil {
 		return nil, err
 	}
-	bindings, err := c.bindings.List(labels.Everything())
+	bindings, err := c.assumed.latest(func() ([]*workv1alpha2.ResourceBinding, error) { return c.bindings.List(labels.Everything()) })
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	}
 	c.round++
 	changed := c.changes.take()
-	for _, shown := range bindings {
-		c.renew(c.assumed.latest(shown), clusters, edition, changed)
+	for _, rb := range bindings {
+		c.renew(rb, clusters, edition, changed)
 	}
 	s.Workloads = c.inOrder()
 	return s, nil
