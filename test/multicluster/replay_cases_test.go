@@ -52,6 +52,9 @@ func TestReplay(t *testing.T) {
 		{"growth that reaches a member exceeds the queue", story(job("a", 2), binding("a", inEast[2:], ""), binding("a", held+inEast, ""), job("a", 4), work("a", 4)),
 			"queue ns-team has 4000 of cpu released", ""},
 		{"a capability may be lowered below what is in use", story(job("a", 2), binding("a", free, ""), queue("team", 1, "org")), "", "a"},
+		{"a capability may be lowered while something is granted", append(seenAt(11, queue("team", 1, "org")), seenAt(12, job("a", 2), decided(binding("a", free, ""), 2, 10))...), "", "a"},
+		{"what is granted later must fit it", append(seenAt(11, queue("team", 1, "org")), seenAt(15, job("a", 2), decided(binding("a", free, ""), 2, 14))...),
+			"queue ns-team has 2000 of cpu released, and may hold 1000", ""},
 		{"what shrinks and grows again within its grant takes nothing more", story(job("a", 2), granted(binding("a", inEast[2:], ""), 2), job("a", 1), work("a", 1), queue("team", 1, "org"),
 			job("a", 2)), "", "a"},
 		{"what shrinks, gives back, and grows again exceeds the queue", story(job("a", 2), granted(binding("a", inEast[2:], ""), 2), job("a", 1), granted(binding("a", inEast[2:], ""), 1), work("a", 1),
@@ -85,6 +88,13 @@ func gone(c change) change {
 // granted adds a grant of cores to a binding.
 func granted(c change, cores int) change {
 	c.object.SetAnnotations(map[string]string{grantAnnotation: fmt.Sprintf(`{"queue":"ns-team","amounts":[{"kind":"Resource","name":"cpu","amount":"%d"}]}`, cores)})
+	return c
+}
+
+// decided adds a grant of cores that was decided in a second.
+func decided(c change, cores, at int) change {
+	grant := `{"queue":"ns-team","decided":%q,"amounts":[{"kind":"Resource","name":"cpu","amount":"%d"}]}`
+	c.object.SetAnnotations(map[string]string{grantAnnotation: fmt.Sprintf(grant, second(at).UTC().Format(time.RFC3339), cores)})
 	return c
 }
 

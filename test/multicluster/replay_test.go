@@ -25,8 +25,10 @@ import (
 // looks at specs, statuses, and Works only: none of the dispatcher's annotations.
 type replay struct {
 	sizer
-	queues    map[string]*schedulingv1beta1.Queue
-	limits    map[string]tally
+	queues map[string]*schedulingv1beta1.Queue
+	limits map[string]tally
+	// former are the limits that queues had before, the oldest first.
+	former    map[string][]former
 	templates map[types.UID]template
 	// releases is what has been on its way to members, by the permanent id of the binding.
 	releases map[string]*release
@@ -39,6 +41,12 @@ type replay struct {
 	// raises are the changes that released more than before, by queue and dimension.
 	raises map[string]map[string][]raise
 	log    []entry
+}
+
+// former are limits that were in force until a time.
+type former struct {
+	until  time.Time
+	limits tally
 }
 
 // template is a workload, and what its pods may use.
@@ -71,13 +79,15 @@ type release struct {
 	granted tally
 	// charged is what the dispatcher says that it has granted. A workload that shrinks and grows again within it takes nothing more.
 	charged tally
+	// decided is when the dispatcher took the snapshot on which it granted that, to the second. It is zero without a grant.
+	decided time.Time
 }
 
 // replayed returns the replay of the changes of a namespace. The error has the history of the first moment at which a queue had more
 // released than it may hold.
 func replayed(changes []change) (*replay, error) {
 	r := &replay{
-		sizer: sizer{map[string]tally{}}, queues: map[string]*schedulingv1beta1.Queue{}, limits: map[string]tally{},
+		sizer: sizer{map[string]tally{}}, queues: map[string]*schedulingv1beta1.Queue{}, limits: map[string]tally{}, former: map[string][]former{},
 		templates: map[types.UID]template{}, releases: map[string]*release{}, releasedBy: map[string][]string{}, peaks: map[string]tally{}, raises: map[string]map[string][]raise{},
 	}
 	var first error
@@ -89,7 +99,7 @@ func replayed(changes []change) (*replay, error) {
 			r.log = append(r.log, entry{c, what, after})
 		}
 		if err == nil && c.resource != queueResource { // an administrator may lower a capability below what is in use
-			err = r.check(c.seen, before, after)
+			err = r.check(c, before, after)
 		}
 		if err != nil && first == nil {
 			first = fmt.Errorf("revision %d, %s %s: %w; what happened before:\n%s", c.revision, c.resource.Resource, c.object.GetName(), err, r.story())
@@ -108,28 +118,58 @@ func (r *replay) story() string {
 	return story.String()
 }
 
-// check returns an error if a sum has grown beyond a limit.
-func (r *replay) check(seen time.Time, before, after map[string]tally) error {
+// check returns an error if a change has made a sum grow beyond a limit.
+func (r *replay) check(c change, before, after map[string]tally) error {
+	since := r.decided(c)
 	for queue, sum := range after {
 		r.peaks[queue] = most(r.peaks[queue], sum)
 		for dimension, n := range sum {
-			limit, limited := r.limits[queue][dimension]
 			if n <= before[queue][dimension] {
 				continue
 			}
-			if !limited {
-				limit = math.MaxInt64
-			}
+			limit := r.limit(queue, dimension, since)
 			if r.raises[queue] == nil {
 				r.raises[queue] = map[string][]raise{}
 			}
-			r.raises[queue][dimension] = append(r.raises[queue][dimension], raise{seen, limit})
+			r.raises[queue][dimension] = append(r.raises[queue][dimension], raise{c.seen, limit})
 			if n > limit {
 				return fmt.Errorf("queue %s has %d of %s released, and may hold %d", queue, n, dimension, limit)
 			}
 		}
 	}
 	return nil
+}
+
+// queueLag is how much later than the API server a dispatcher may know of a queue, and the second to which a decision is dated.
+const queueLag = 2 * time.Second
+
+// decided returns when the queues were read on which a change was decided.
+func (r *replay) decided(c change) time.Time {
+	if c.resource == bindingResource {
+		if at := r.release(c.object.GetLabels()[workv1alpha2.ResourceBindingPermanentIDLabel]).decided; !at.IsZero() && at.Before(c.seen) {
+			return at.Add(-queueLag)
+		}
+	}
+	return c.seen
+}
+
+// limit returns the highest limit that a queue has had since a time: an administrator may lower it while something is being granted.
+func (r *replay) limit(queue, dimension string, since time.Time) int64 {
+	all := []tally{r.limits[queue]}
+	for _, f := range r.former[queue] {
+		if f.until.After(since) {
+			all = append(all, f.limits)
+		}
+	}
+	highest := int64(0)
+	for _, limits := range all {
+		limit, limited := limits[dimension]
+		if !limited {
+			return math.MaxInt64
+		}
+		highest = max(highest, limit)
+	}
+	return highest
 }
 
 // inUse returns what is released in each queue and in the queues below it.
@@ -223,6 +263,9 @@ func (r *replay) applyQueue(c change) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.object.Object, queue); err != nil {
 		return err
 	}
+	if before, known := r.limits[name]; known {
+		r.former[name] = append(r.former[name], former{c.seen, before})
+	}
 	r.queues[name], r.limits[name] = queue, capability(queue)
 	return nil
 }
@@ -262,13 +305,12 @@ func (r *replay) applyBinding(c change) (string, error) {
 	}
 	b := r.release(id)
 	b.finished = finished(binding, b.finished)
-	b.charged = nil
+	b.charged, b.decided = nil, time.Time{}
 	if grant := binding.Annotations[grantAnnotation]; grant != "" && !c.gone {
-		charged, err := grantedBy(grant)
-		if err != nil {
+		var err error
+		if b.charged, b.decided, err = grantedBy(grant); err != nil {
 			return "", err
 		}
-		b.charged = charged
 	}
 	if c.gone || binding.DeletionTimestamp != nil { // Karmada makes no more Works of it
 		b.binding, b.released = nil, false

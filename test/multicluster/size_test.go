@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -139,16 +141,17 @@ func claim(spec *resourcev1.ResourceClaimSpec) tally {
 // grantAnnotation is what the dispatcher says that a binding was granted.
 const grantAnnotation = "volcano.sh/granted"
 
-// grantedBy reads a grant.
-func grantedBy(annotation string) (tally, error) {
+// grantedBy returns what a grant says was granted, and when that was decided.
+func grantedBy(annotation string) (tally, time.Time, error) {
 	var grant struct {
+		Decided metav1.Time
 		Amounts []struct {
 			Kind, Name, Capacity string
 			Amount               resource.Quantity
 		}
 	}
 	if err := json.Unmarshal([]byte(annotation), &grant); err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	t := tally{}
 	for _, a := range grant.Amounts {
@@ -162,10 +165,10 @@ func grantedBy(annotation string) (tally, error) {
 		case "DeviceCapacity":
 			t["class/"+a.Name+"/"+a.Capacity] = a.Amount.Value()
 		default:
-			return nil, fmt.Errorf("a grant has the kind %q", a.Kind)
+			return nil, time.Time{}, fmt.Errorf("a grant has the kind %q", a.Kind)
 		}
 	}
-	return t, nil
+	return t, grant.Decided.Time, nil
 }
 
 // capability returns what a queue may hold at most. Dimensions that are not listed are not limited.
