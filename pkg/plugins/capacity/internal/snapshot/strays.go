@@ -83,6 +83,10 @@ func (ss *strays) list(pods corelisters.PodLister) {
 func (ss *strays) add(pod *corev1.Pod, last []string) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	return ss.addLocked(pod, last)
+}
+
+func (ss *strays) addLocked(pod *corev1.Pod, last []string) bool {
 	if !runs(pod) && ss.binding[pod.UID] == "" || foreign(pod) && !mayHoldDevices(pod) {
 		return false
 	}
@@ -102,15 +106,15 @@ func (ss *strays) add(pod *corev1.Pod, last []string) bool {
 // update follows a pod. A pod that has had a node for long, and is not among the strays, belongs to a job: the session
 // adds it when that changes.
 func (ss *strays) update(before, after *corev1.Pod) {
+	ss.mu.Lock() // for all of it: no session may find a pod that is neither being bound nor bound
+	defer ss.mu.Unlock()
 	switch {
 	case isOver(after):
-		ss.remove(after.UID)
+		ss.removeLocked(after.UID)
 	case runs(after) && (!runs(before) || before.UID != after.UID):
-		ss.unsetBinding(after.UID)
-		ss.add(after, nil)
+		delete(ss.binding, after.UID)
+		ss.addLocked(after, nil)
 	}
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
 	if known := ss.pods[after.UID]; known != nil {
 		ss.pods[after.UID] = &stray{pod: after, last: known.last, charged: known.charged}
 	}
@@ -125,6 +129,10 @@ func (ss *strays) deleted(object any) {
 func (ss *strays) remove(pod types.UID) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	ss.removeLocked(pod)
+}
+
+func (ss *strays) removeLocked(pod types.UID) {
 	delete(ss.pods, pod)
 	delete(ss.binding, pod)
 }
