@@ -6,6 +6,7 @@ package multicluster
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -45,7 +46,11 @@ var orphanScenarios = []scenario{
 			f.expectRunning(ctx, "train", 2)
 			f.orphan(ctx, "volcano jobs", "train")
 			f.batchJob(ctx, workload{name: "train", queue: team, pods: 2})
-			f.expectEvent(ctx, "Job", "train", "ApplyPolicyFailed", "is still that of a Job in batch.volcano.sh/v1alpha1")
+			job, err := hub.kube.BatchV1().Jobs(f.namespace).Get(ctx, "train", metav1.GetOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			becomesIt := fmt.Sprintf(`{"spec":{"resource":{"apiVersion":"batch/v1","kind":"Job","uid":%q}}}`, job.UID) // as Karmada tries
+			_, err = karmada.WorkV1alpha2().ResourceBindings(f.namespace).Patch(ctx, "train-job", types.MergePatchType, []byte(becomesIt), metav1.PatchOptions{})
+			f.Expect(err).To(MatchError(ContainSubstring("is still that of a Job in batch.volcano.sh/v1alpha1")))
 			f.Expect(f.allPods(ctx, "train")).To(HaveLen(2))
 			f.Expect(karmada.WorkV1alpha2().ResourceBindings(f.namespace).Delete(ctx, "train-job", metav1.DeleteOptions{})).To(Succeed())
 		},

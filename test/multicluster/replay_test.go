@@ -320,7 +320,10 @@ func (r *replay) applyBinding(c change) (string, error) {
 	b.binding = binding
 	b.released = binding.Spec.Suspension == nil || !ptr.Deref(binding.Spec.Suspension.Scheduling, false)
 	if b.released && !was {
-		b.queue, b.finished = queueOf(r.templates[binding.Spec.Resource.UID].object), false
+		b.finished = false
+		if b.queue == "" || len(binding.Spec.Clusters) == 0 { // what goes on while its growth is held stays where it was
+			b.queue = queueOf(r.templates[binding.Spec.Resource.UID].object)
+		}
 		r.order = append(r.order, binding.Spec.Resource.Name)
 		r.releasedBy[binding.Spec.Resource.Name] = append(r.releasedBy[binding.Spec.Resource.Name], b.queue)
 	}
