@@ -25,6 +25,8 @@ type counting struct {
 	read     claimsRead
 	// minimum and all are the sums for one copy, pod is the largest pod.
 	minimum, all, pod ledger.Amounts
+	// more says that there may be more pods than the template says. They may be of a set that has none by now.
+	more bool
 	// named has the claims that pods name, which count once for each copy, or in each of the clusters among which a copy is divided.
 	named    map[string]bool
 	clusters int64
@@ -75,6 +77,7 @@ func (w *counting) addAll(spread framework.Spread) error {
 		w.clusters = max(1, spread.Clusters)
 	}
 	more := spread.Replicas
+	w.more = more > 0
 	for i := range w.template.Pods {
 		set := &w.template.Pods[i]
 		pod, err := w.onePod(set)
@@ -115,7 +118,7 @@ func (w *counting) add(pod ledger.Amounts, minimum, count int64) error {
 
 // onePod returns what one pod needs. It adds the claims that the pod names to the sums, if they are new.
 func (w *counting) onePod(set *workload.PodSet) (ledger.Amounts, error) {
-	if set.Template == nil || set.Count <= 0 {
+	if set.Template == nil || set.Count <= 0 && !w.more {
 		return nil, nil
 	}
 	if err := podrequests.CheckPod(&set.Template.Spec); err != nil {

@@ -129,6 +129,14 @@ func TestNeedsFollowTheSpread(t *testing.T) {
 	if got := text(counter, n.All); err != nil || got != "h100=6 pods=3" {
 		t.Errorf("a named claim counts in each cluster among which replicas are divided: %s, %v", got, err)
 	}
+	counter, n, err = w.counted(t, job(pods(0, requests("cpu=1"))), framework.Spread{Copies: 1, Replicas: 3})
+	if got := text(counter, n.All); err != nil || got != "cpu=3 pods=3" {
+		t.Errorf("what was scaled to zero, and clusters have or may get, counts: %s, %v", got, err)
+	}
+	counter, n, err = w.counted(t, job(pods(0, requests("cpu=1"))), framework.Spread{Copies: 1})
+	if got := text(counter, n.All); err != nil || got != "" {
+		t.Errorf("what was scaled to zero counts: %s, %v", got, err)
+	}
 	surging := job(pods(10, requests("cpu=1"))) // 8 replicas, of whose surge of 4 each cluster has all, and 2 do not count
 	surging.Surge, surging.Surged = 4, 2
 	for clusters, want := range map[int64]string{1: "cpu=10 pods=10", 3: "cpu=18 pods=18"} {
