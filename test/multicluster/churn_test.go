@@ -66,6 +66,7 @@ func churnSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		AddReportEntry("churn", fmt.Sprintf("CHURN=%s -ginkgo.seed=%d", duration, GinkgoRandomSeed()))
 		c := newChurn(ctx)
+		c.fill(ctx)
 		standBy(ctx, dispatcherConfig("", "strictOrder: false"))
 		until := time.Now().Add(duration)
 		outages := make(chan struct{})
@@ -85,7 +86,6 @@ func churnSpecs() {
 		r := c.replay(ctx)
 		Expect(wrong).To(BeEmpty(), "what is wrong %s after the churn", churnSettles)
 		AddReportEntry("churn", fmt.Sprintf("%d workloads, peak %v", c.created, r.peaks[c.parent]))
-		Expect(r.peaks[c.parent]["cpu"]).To(BeNumerically(">", 8_000), "the churn did not fill the quota, so it proves nothing")
 	})
 }
 
@@ -95,6 +95,18 @@ func newChurn(ctx context.Context) *churn {
 	c.parent = c.queue(ctx, "org", "root", capable(cores("10")))
 	c.queues = []string{c.queue(ctx, "left", c.parent, capable(cores("6"))), c.queue(ctx, "right", c.parent)}
 	return c
+}
+
+// fill creates more workloads than the queues may hold, so that the churn begins with full queues.
+func (c *churn) fill(ctx context.Context) {
+	GinkgoHelper()
+	for i := range 14 {
+		c.created++
+		w := workload{name: fmt.Sprint("w", c.created), queue: c.queues[i%len(c.queues)], pods: 1}
+		c.workloads[w.name] = &churned{workload: w, kind: "Deployment"}
+		c.deployment(ctx, w)
+	}
+	c.Eventually(func() int { return len(c.running(ctx)) }).WithContext(ctx).Should(Equal(10), "pods of a core each run in a queue of 10 cores")
 }
 
 // act makes one change. The API server refuses some changes while no dispatcher answers it.
