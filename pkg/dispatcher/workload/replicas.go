@@ -35,19 +35,20 @@ func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 	t, err := ofReplicas(Deployment, d, d.Spec.Replicas, &d.Spec.Template)
 	t.Overlaps = true
 	update := d.Spec.Strategy.RollingUpdate
-	if update == nil || update.MaxSurge == nil || t.Pods[0].Count == 0 || err != nil {
+	if update == nil || update.MaxSurge == nil || err != nil {
 		return t, err
 	}
-	replicas := t.Pods[0].Count
-	surge, err := intstr.GetScaledValueFromIntOrPercent(update.MaxSurge, int(replicas), true)
+	surge, err := intstr.GetScaledValueFromIntOrPercent(update.MaxSurge, 100, true)
 	if surge < 0 || surge > math.MaxInt32 { // a percentage of any length is valid, and overflows
 		surge = math.MaxInt32
 	}
-	t.Surged = countedSurge(replicas, int64(surge))
-	t.Pods[0].Count += t.Surged
 	if update.MaxSurge.Type == intstr.Int {
 		t.Surge = int64(surge)
+	} else {
+		t.SurgePercent = int64(surge)
 	}
+	t.Surged = t.SurgeBeyond(0, 1)
+	t.Pods[0].Count += t.Surged
 	return t, err
 }
 

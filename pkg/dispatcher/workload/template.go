@@ -3,6 +3,8 @@
 package workload
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -41,9 +43,9 @@ type Template struct {
 	Suspended bool
 	// Overlaps says that new pods come while those that they take the place of still end. Those of other kinds have the same names.
 	Overlaps bool
-	// Surge is how many pods each cluster may run besides its replicas during an update, if the object says that as a number. Surged is
-	// how many of them the pods have.
-	Surge, Surged int64
+	// Surge is how many pods each cluster may run besides its replicas during an update, if the object says that as a number, and
+	// SurgePercent how many for a hundred replicas, otherwise. Surged is how many of them the pods have.
+	Surge, SurgePercent, Surged int64
 	// Start is the number in the name of the first pod of a StatefulSet.
 	Start int32
 
@@ -63,10 +65,18 @@ type PodSet struct {
 	Template *corev1.PodTemplateSpec
 }
 
-// SurgeBeyond returns how many pods may run besides Pods during an update if replicas are divided among clusters: each of them adds as many.
-func (t *Template) SurgeBeyond(clusters int64) int64 {
-	return countedSurge(t.Replicas()-t.Surged, clusters*t.Surge) - countedSurge(t.Replicas()-t.Surged, t.Surge)
+// SurgeBeyond returns how many pods of a surge count besides those that Pods has, if there are some replicas or, if that is more, as many as the
+// template says. If they are divided among clusters, each adds a surge that is a number.
+func (t *Template) SurgeBeyond(replicas, clusters int64) int64 {
+	if replicas = max(replicas, t.Unsurged()); replicas <= 0 {
+		return 0
+	}
+	surge := clusters*t.Surge + min((replicas*t.SurgePercent+99)/100, math.MaxInt32) // no Deployment has more replicas
+	return max(0, countedSurge(replicas, surge)-t.Surged)
 }
+
+// Unsurged returns how many replicas the template says, without those of a surge.
+func (t *Template) Unsurged() int64 { return t.Replicas() - t.Surged }
 
 // Replicas returns how many pods one cluster runs if it gets the whole object.
 func (t *Template) Replicas() int64 {

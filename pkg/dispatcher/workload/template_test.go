@@ -142,7 +142,7 @@ func TestOfReadsPods(t *testing.T) {
 		{name: "the surge beyond it counts", object: surging(4, "300%"), want: "Deployment :1/15"},
 		{name: "in numbers, too", object: surging(4, "6"), want: "Deployment :1/9"},
 		{name: "even one that overflows", object: surging(1000, "9223372036854775807%"), want: "Deployment :1/2147484397"},
-		{name: "or would overflow a number of pods", object: surging(1, "9223372036854775807%"), want: "Deployment :1/2147483647"},
+		{name: "or would overflow a number of pods", object: surging(1, "9223372036854775807%"), want: "Deployment :1/21474837"},
 		{name: "but nothing surges where there is nothing", object: surging(0, "6"), want: "Deployment :0/0"},
 		{name: "a StatefulSet", object: &appsv1.StatefulSet{ObjectMeta: meta(), Spec: appsv1.StatefulSetSpec{Replicas: n(3), Template: templateOf()}}, want: "StatefulSet :1/3"},
 		{name: "a Job runs its parallelism", object: job(meta(), n(5), nil), want: "Job :1/5"},
@@ -262,15 +262,20 @@ func check(t *testing.T, object runtime.Object, want, wantErr string) {
 
 func TestEachClusterSurges(t *testing.T) {
 	for _, c := range []struct {
+		replicas            int32
 		surge               string
 		surged, three, many int64
+		// more is what counts besides if clusters have forty replicas.
+		more int64
 	}{
-		{"25%", 0, 0, 0}, {"100%", 3, 0, 0}, // a percentage of all replicas, however many clusters there are
-		{"1", 0, 2, 9}, {"4", 3, 8, 36},
+		{4, "25%", 0, 0, 0, 0}, {4, "100%", 3, 0, 0, 27}, // a percentage of all replicas, however many clusters there are
+		{4, "1", 0, 2, 9, 0}, {4, "4", 3, 8, 36, 0}, {4, "50", 49, 100, 450, 0},
+		{0, "100%", 0, 0, 0, 30}, {0, "50", 0, 0, 0, 40},
 	} {
-		d, err := Of(surging(4, c.surge), nil)
-		if err != nil || d.Surged != c.surged || d.SurgeBeyond(1) != 0 || d.SurgeBeyond(3) != c.three || d.SurgeBeyond(10) != c.many {
-			t.Errorf("surge %s: %d counted, and %d in three, %d in ten clusters, %v", c.surge, d.Surged, d.SurgeBeyond(3), d.SurgeBeyond(10), err)
+		d, err := Of(surging(c.replicas, c.surge), nil)
+		if err != nil || d.Surged != c.surged || d.SurgeBeyond(0, 1) != 0 || d.SurgeBeyond(0, 3) != c.three || d.SurgeBeyond(0, 10) != c.many || d.SurgeBeyond(40, 1) != c.more {
+			t.Errorf("surge %s of %d: %d counted, and %d in three, %d in ten clusters, %d with forty replicas, %v",
+				c.surge, c.replicas, d.Surged, d.SurgeBeyond(0, 3), d.SurgeBeyond(0, 10), d.SurgeBeyond(40, 1), err)
 		}
 	}
 }

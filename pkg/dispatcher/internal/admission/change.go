@@ -97,7 +97,7 @@ func withReplicas(kind schema.GroupVersionKind, object runtime.Object, replicas 
 // else that needs depend on is the same.
 func (c *change) needsNoMore() bool {
 	a, b := c.before, c.after
-	if c.unreadable != nil || c.resumes() || a.Start != b.Start || b.Surge > a.Surge || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
+	if c.unreadable != nil || c.resumes() || a.Start != b.Start || b.Surge > a.Surge || b.SurgePercent > a.SurgePercent || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
 		!apiequality.Semantic.DeepEqual(a.Reserve, b.Reserve) {
 		return false
 	}

@@ -76,8 +76,7 @@ func (w *counting) addAll(spread framework.Spread) error {
 	if spread.Divided {
 		w.clusters = max(1, spread.Clusters)
 	}
-	more := spread.Replicas
-	w.more = more > 0
+	w.more = spread.Replicas > 0
 	for i := range w.template.Pods {
 		set := &w.template.Pods[i]
 		pod, err := w.onePod(set)
@@ -90,9 +89,9 @@ func (w *counting) addAll(spread framework.Spread) error {
 		if err != nil {
 			return err
 		}
-		w.pod, more = w.pod.Max(pod), more-set.Count
+		w.pod = w.pod.Max(pod)
 	}
-	more = max(0, more) + w.template.SurgeBeyond(w.clusters)
+	more := max(0, spread.Replicas-w.template.Unsurged()) + w.template.SurgeBeyond(spread.Replicas, w.clusters)
 	return w.add(w.pod, 0, more) // nobody knows which pods they are
 }
 

@@ -22,7 +22,7 @@ import (
 // there, whatever the template says by now, so that the larger number counts. A cluster that the workload is being evicted
 // from keeps its replicas until others run elsewhere.
 func Of(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) framework.Spread {
-	replicas := template.Replicas()
+	replicas := template.Unsurged()
 	if divided(rb) {
 		all := dividedReplicas(rb, replicas)
 		return framework.Spread{Copies: 1, Divided: true, Replicas: beyond(replicas, all), Clusters: min(all, dividedAmong(rb, template, clusters))}
@@ -48,14 +48,14 @@ func Retained(s framework.Spread, template *workload.Template, works []*workv1al
 	if s.Divided {
 		most = all
 	}
-	s.Replicas = max(s.Replicas, beyond(template.Replicas(), most))
+	s.Replicas = max(s.Replicas, beyond(template.Unsurged(), most))
 	return s
 }
 
 // Left adds clusters that a workload has left, and that may still run it: each all that it had, whatever that was.
 func Left(s framework.Spread, template *workload.Template, clusters int64) framework.Spread {
 	if s.Divided && clusters > 0 {
-		s.Replicas = max(s.Replicas, template.Replicas()) + clusters*template.Replicas()
+		s.Replicas = max(s.Replicas, template.Unsurged()) + clusters*template.Replicas()
 		s.Clusters += clusters
 		return s
 	}
@@ -92,7 +92,7 @@ func assigned(rb *workv1alpha2.ResourceBinding) int64 {
 // dividedAmong returns among how many clusters replicas are divided at most. For those that no cluster has yet, Karmada may choose any.
 func dividedAmong(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) int64 {
 	among := copies(rb, clusters)
-	if assigned(rb) < max(int64(rb.Spec.Replicas), template.Replicas()-template.Surged) {
+	if assigned(rb) < max(int64(rb.Spec.Replicas), template.Unsurged()) {
 		known := binding.Clusters(rb)
 		among = max(among, int64(len(known)+widest(rb.Spec.Placement, clusters, known)))
 	}
