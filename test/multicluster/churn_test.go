@@ -25,7 +25,7 @@ import (
 
 const (
 	// churnDuration is how long the churn lasts, unless the environment variable CHURN says something else.
-	churnDuration = "3m"
+	churnDuration = "6m"
 	// churnStep is the time between two changes of workloads or queues.
 	churnStep = 300 * time.Millisecond
 	// churnWorkloads is how many workloads there are at the same time, at most.
