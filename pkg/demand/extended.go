@@ -40,8 +40,6 @@ type variantOf struct {
 	// claim is the claim for served as long as the scheduler has made none. It is nil if served is empty.
 	claim *resourceapi.ResourceClaim
 	err   error
-	// resources is what the pod requests of served. The pod is charged for it with its other resources; only what leaves is counted apart.
-	resources ledger.Part
 }
 
 func keyOf(names []corev1.ResourceName) string {
@@ -106,15 +104,6 @@ func (p *Pod) Served() []corev1.ResourceName {
 		return nil
 	}
 	return p.variantOf.served
-}
-
-// HeldWith returns what the pod holds as long as it has the devices of a claim: the claim and, if that is for its extended resources, these.
-func (p *Pod) HeldWith(claim *Claim) ledger.Demand {
-	held := ledger.Demand{claim.Part}
-	if claim.extended != nil && p.variantOf != nil {
-		held = append(held, &p.variantOf.resources)
-	}
-	return held
 }
 
 // MayGetDevices reports whether the pod has claims, or may get a claim for its extended resources.
@@ -225,7 +214,6 @@ func (c *Counter) variant(base *Pod, served []corev1.ResourceName) *Pod {
 		}
 		v.own[0] = &v.Resources
 		if len(served) > 0 {
-			v.variantOf.resources = ledger.MakePart(c.Resources.only(base.Resources.Amounts(), served))
 			v.variantOf.claim, v.variantOf.err = dra.ExtendedClaim(base.Object, served, c.serving.class)
 		}
 		if base.extended.variants == nil {

@@ -286,10 +286,3 @@ func (r *Resources) WithoutCPUMemory(amounts ledger.Amounts) ledger.Amounts {
 		return e.Dimension == r.CPU || e.Dimension == r.Memory
 	})
 }
-
-// only returns a copy of the amounts that has only some resources.
-func (r *Resources) only(amounts ledger.Amounts, names []corev1.ResourceName) ledger.Amounts {
-	return slices.DeleteFunc(slices.Clone(amounts), func(e ledger.Entry) bool {
-		return !slices.ContainsFunc(names, func(name corev1.ResourceName) bool { return r.Ordinal(name) == e.Dimension })
-	})
-}

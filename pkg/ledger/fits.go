@@ -72,7 +72,7 @@ func (l *Ledger) lacks(q QueueID, asked Amounts, s scope) (*Entry, error) {
 		if !limit.Set {
 			continue
 		}
-		total, err := l.used(q, e.Dimension).Add(e.Amount)
+		total, err := l.usedOf(limit, q, e.Dimension).Add(e.Amount)
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,10 @@ func newMirror(s *script) *mirror {
 		_, spec.Guarantee = numbers(s, 5, 0)
 		specs = append(specs, spec)
 	}
-	total := Amounts{{0, Units(int64(s.below(40)))}}
+	var total Amounts
+	if s.below(3) == 0 {
+		total = Amounts{{0, Units(int64(s.below(40)))}}
+	}
 	m := &mirror{releasing: map[int]hold{}, holds: map[int][]hold{}}
 	m.ledger, _ = New(&dimensions, total, specs)
 	m.plain, _ = New(&dimensions, total, specs)
@@ -114,7 +117,9 @@ func (m *mirror) check(t *testing.T, held *Ledger) {
 	t.Helper()
 	m.compare(t, m.ledger, m.plain)
 	plainHeld := m.plainHeld(t)
-	m.compare(t, held, plainHeld)
+	if m.ledger.total == nil { // what the cluster has does not limit releasing holders, see TestWhatIsReleasedOnNodesIsNotCountedTwice
+		m.compare(t, held, plainHeld)
+	}
 	for q := range m.ledger.queues {
 		for o := range Ordinal(2) {
 			id := QueueID(q)

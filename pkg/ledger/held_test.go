@@ -4,6 +4,8 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -67,5 +69,47 @@ func TestAPartThatIsPromisedIsNotAllocated(t *testing.T) {
 	}
 	if got := l.Balance(0, Allocated, device); got != Units(3) || l.Balance(0, Pipelined, device).Sign() != 0 {
 		t.Errorf("%s are allocated after the part went to a pod that holds it, want 3", got)
+	}
+}
+
+// TestWhatIsReleasedOnNodesIsNotCountedTwice: a queue that is limited by what the cluster has, and by no capability, need not wait for releasing
+// holders. Nodes do not give away what these have.
+func TestWhatIsReleasedOnNodesIsNotCountedTwice(t *testing.T) {
+	const none = 0
+	for name, c := range map[string]struct {
+		capability, guaranteed int64
+		asked                  int64
+		want                   string
+	}{
+		"the cluster limits":                            {none, none, 6, ""},
+		"the cluster limits what is charged":            {none, none, 7, "capability is <10>"},
+		"a capability limits":                           {9, none, 6, "total would be <13>, but capability is <9>"},
+		"a capability beyond what the cluster has":      {20, none, 6, ""},
+		"a guarantee of others limits":                  {none, 1, 6, "total would be <13>, but capability is <10>, of which <1> is guaranteed to others"},
+		"a guarantee of others leaves enough beside it": {none, 1, 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var dimensions Dimensions
+			cpu := dimensions.Ordinal(Dimension{Kind: Resource, Name: "cpu"})
+			amounts := func(n int64) (as Amounts) {
+				if n > 0 {
+					as = Amounts{{cpu, Units(n)}}
+				}
+				return as
+			}
+			l, _ := New(&dimensions, amounts(10), []QueueSpec{
+				{Name: "root"}, {Name: "q", Parent: "root", Capability: amounts(c.capability)}, {Name: "other", Parent: "root", Guarantee: amounts(c.guaranteed)},
+			})
+			if err := errors.Join(l.Charge(1, "runs", Demand{NewPart(amounts(4))}), l.Retain(1, "leaves", NewPart(amounts(3)))); err != nil {
+				t.Fatal(err)
+			}
+			refusal, err := l.Held().Fits(1, Demand{NewPart(amounts(c.asked))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(refusal); c.want == "" && refusal != nil || !strings.Contains(got, c.want) {
+				t.Errorf("%s, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -67,7 +67,8 @@ func (r Refusal) committed() string {
 // refuse returns the refusal of a queue that has no room for an entry. The check itself does not look
 // for the numbers, which takes longer than the comparison.
 func (l *Ledger) refuse(q QueueID, short *Entry) *Refusal {
-	total, _ := l.used(q, short.Dimension).Add(short.Amount)
+	limit := l.limitAt(q, short.Dimension, withAncestors)
+	total, _ := l.usedOf(limit, q, short.Dimension).Add(short.Amount)
 	return l.refusal(q, *short, total)
 }
 

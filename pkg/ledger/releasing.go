@@ -5,12 +5,21 @@ package ledger
 import "fmt"
 
 // Held returns this ledger with what releasing holders still hold, see [Ledger.Retain]: all checks count
-// it, and a part that only a releasing holder holds is charged. Held copies nothing. What it
+// it where a capability is the limit, and a part that only a releasing holder holds is charged. Held copies nothing. What it
 // returns shows every later change of this ledger, and is read-only (ErrHeld).
 func (l *Ledger) Held() *Ledger {
 	held := *l
 	held.held = true
 	return &held
+}
+
+// usedOf returns what a queue and its descendants have used of a limit. What releasing holders still have does not count if the limit
+// is what the cluster has: it is on their nodes, which have no room for others. Somebody who takes back what he deserves would wait otherwise.
+func (l *Ledger) usedOf(limit *Limit, q QueueID, o Ordinal) Amount {
+	if l.held && l.total != nil && l.dimensions.names[o].Kind == Resource && limit.Amount == l.total.Of(o) {
+		return l.balance(q, charged, o)
+	}
+	return l.used(q, o)
 }
 
 // Retain records that a releasing holder, which belongs to queue q, still holds a part that nobody is

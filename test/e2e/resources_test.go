@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -57,7 +58,7 @@ func amount(name corev1.ResourceName, quantity string) corev1.ResourceList {
 }
 
 // plain submits a job without claims for the fixture's own node. Requests are those of one pod.
-func (f *fixture) plain(ctx context.Context, name, queue string, pods, available int32, requests corev1.ResourceList, priorityClass string) {
+func (f *fixture) plain(ctx context.Context, name, queue string, pods, available int32, requests corev1.ResourceList, priorityClass string, options ...podOption) {
 	limits := requests.DeepCopy() // required for scalar resources
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
@@ -66,6 +67,9 @@ func (f *fixture) plain(ctx context.Context, name, queue string, pods, available
 			Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}},
 	}}
 	template.Annotations = map[string]string{upstreamv1beta1.PodPreemptable: "true"}
+	for _, option := range options {
+		option(&template)
+	}
 	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, &batchv1alpha1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: batchv1alpha1.JobSpec{
@@ -152,6 +156,31 @@ var _ = DescribeTable("A pod of higher priority preempts another one in a queue 
 	Entry("cpu", corev1.ResourceCPU, "4", "2", "InsufficientCPUQuota"),
 	Entry("memory", corev1.ResourceMemory, "8Gi", "4Gi", "InsufficientMemoryQuota"),
 	Entry("a scalar resource", corev1.ResourceName("example.com/npu"), "4", "2", "InsufficientScalarQuota"),
+)
+
+var _ = DescribeTable("A pod that is being deleted counts until it has ended, in a queue that is full of", func(ctx context.Context, name corev1.ResourceName, all, half, reason, message string) {
+	f := newFixture(ctx)
+	f.plainNode(ctx)
+	queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(name, all) })
+	f.plain(ctx, "leaving", queue, 2, 2, amount(name, half), "", ending(3600))
+	f.expectRunning(ctx, "leaving", 2)
+	f.deleteJob(ctx, "leaving")
+	Eventually(func() bool {
+		return !slices.ContainsFunc(f.pods(ctx, "leaving"), func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
+	}).WithContext(ctx).Should(BeTrue())
+	f.plain(ctx, "next", queue, 1, 1, amount(name, half), "")
+	f.expectRefused(ctx, "next", reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: %s", queue, name, message))
+	waitForCycles(ctx)
+	Expect(f.phase(ctx, "leaving", corev1.PodRunning)).To(Equal(2))
+	Expect(f.phase(ctx, "next", corev1.PodRunning)).To(BeZero())
+
+	for _, pod := range f.pods(ctx, "leaving") { // as their node does when they have ended
+		Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))).To(Succeed())
+	}
+	f.expectRunning(ctx, "next", 1)
+},
+	Entry("cpu", corev1.ResourceCPU, "4", "2", "InsufficientCPUQuota", "requested <2>, total would be <6>, but capability is <4>"),
+	Entry("a scalar resource", corev1.ResourceName("example.com/npu"), "4", "2", "InsufficientScalarQuota", "requested <2>, total would be <6>, but capability is <4>"),
 )
 
 var _ = Describe("A Deployment", func() {

@@ -57,7 +57,7 @@ func decisionOf(decided []*schedulercache.BindContext) fuzzDecision {
 	return d
 }
 
-// holdings returns what all pods and claims hold. Resources of terminating pods are left out, as in Volcano.
+// holdings returns what all pods and claims hold.
 func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 	var all []fuzzHolding
 	for _, pod := range c.pods {
@@ -68,10 +68,8 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 		queue := c.queueOf(pod)
 		runs := pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending
 		known := runs && queue != ""
-		if pod.DeletionTimestamp == nil {
-			ours := pod.Spec.SchedulerName == "volcano" || record.Path(pod) != nil
-			all = append(all, fuzzHolding{"pod " + pod.Name, requestsOfPod(pod), []string{queue}, known, runs && ours})
-		}
+		ours := pod.Spec.SchedulerName == "volcano" || record.Path(pod) != nil
+		all = append(all, fuzzHolding{"pod " + pod.Name, requestsOfPod(pod), []string{queue}, known, runs && ours})
 		if claim := d.extended(pod); claim != nil {
 			object := c.claim(*claim)
 			lost := (object == nil || object.Status.Allocation == nil) && d.inMemory[pod.UID] == nil

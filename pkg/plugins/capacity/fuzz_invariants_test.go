@@ -228,7 +228,7 @@ func (c *fuzzCluster) heldByPodsThatStay(queue string, all []fuzzHolding) (least
 		if pod.DeletionTimestamp == nil {
 			continue
 		}
-		terminating["cards of pod "+pod.Name] = true
+		terminating["pod "+pod.Name], terminating["cards of pod "+pod.Name] = true, true
 		for _, claim := range claimsOf(pod) {
 			terminating["claim "+claim], terminating["resource of claim "+claim] = true, true
 		}

@@ -3,6 +3,7 @@
 package capacity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -13,11 +14,12 @@ import (
 )
 
 // prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It
-// also checks pods that request no resources: the backfill action places them without asking an AllocatableFn.
+// also checks pods that request no resources: the backfill action places them without asking an AllocatableFn. A pod without devices and
+// cards waits for the room that pods which are being deleted still have.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	filters := p.placements.Begin(task)
 	if !task.BestEffort && !filters && !p.evicting {
-		return nil
+		return p.awaitReleasing(task)
 	}
 	job := p.jobOf(task)
 	if job == nil {
@@ -27,7 +29,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return elastic.ErrElsewhere
 	}
 	if !task.BestEffort && !filters {
-		return p.refuseUncountable(task) // nobody is evicted for it
+		return cmp.Or(p.refuseUncountable(task), p.awaitReleasing(task)) // nobody is evicted for it
 	}
 	queue, found := p.session.Queues[job.Queue]
 	if !found {
@@ -39,7 +41,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		}
 	}
 	if !filters {
-		return nil
+		return p.awaitReleasing(task)
 	}
 	if !p.snapshot.Known(task.Pod).InLedger {
 		return errors.New("the queue of the pod takes no pods")
@@ -48,6 +50,22 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return p.refuseNodes(task, refusal)
 	}
 	return nil
+}
+
+// awaitReleasing returns an error if a pod has room only when pods that are being deleted have ended. It does not while it is found out whom to
+// evict for a job as a whole.
+func (p *plugin) awaitReleasing(task *api.TaskInfo) error {
+	var refusal report.Refusal
+	switch {
+	case p.evicting:
+		refusal = p.checks.OnlyReleasing(task)
+	case p.allocating:
+		refusal = p.checks.Releasing(task)
+	}
+	if refusal == nil {
+		return nil
+	}
+	return p.refuseNodes(task, refusal)
 }
 
 // refuseUncountable returns an error if it is not known what a pod comes to. Then no queue takes it.

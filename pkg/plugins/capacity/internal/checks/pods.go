@@ -123,7 +123,8 @@ func (s *Session) ForGood(variant *demand.Pod) report.Refusal {
 	return nil
 }
 
-// EachOfPod makes all checks of a pod. A pod that may get its extended resources in different ways passes a check if one way does.
+// EachOfPod makes all checks of a pod, beside what releasing pods still hold. A pod that may get its extended resources in different ways
+// passes a check if one way does.
 func (s *Session) EachOfPod(queue ledger.QueueID, pod *demand.Pod) []Result {
 	variants := pod.Alternatives()
 	if variants == nil {
@@ -137,7 +138,7 @@ func (s *Session) EachOfPod(queue ledger.QueueID, pod *demand.Pod) []Result {
 			if check.on&kindOf(variant) != check.on {
 				continue
 			}
-			if refusal := check.refuse(s, podAsk{pod: variant, queue: queue, books: s.Snapshot.Ledger}); refusal != nil {
+			if refusal := check.refuse(s, podAsk{pod: variant, queue: queue, books: s.Snapshot.Held()}); refusal != nil {
 				refused = append(refused, refusal)
 			}
 		}

@@ -31,6 +31,8 @@ type Session struct {
 
 	// held has what the jobs of each priority hold that may be preempted, by queue. It is nil until it is needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts
+	// awaiting says of the jobs that were asked about whether they wait for nothing but pods that are being deleted.
+	awaiting map[api.JobID]bool
 }
 
 // NotReady is why the scheduler decides nothing about devices or cards, nil if it does.

@@ -76,12 +76,11 @@ func (s *Snapshot) UnassignClaim(claim *demand.Claim) error {
 // Allocate charges a pod that has been given a node, or whose eviction has been undone.
 func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
 	s.charge(pod.Queue, task, pod.Demand)
+	s.forget(&pod.Resources)
 	s.chargedCards(pod)
 	for _, claim := range pod.Claims {
 		if dra.HeldBy(task.Pod, claim.Object) {
-			for _, part := range pod.HeldWith(claim) {
-				s.forget(part)
-			}
+			s.forget(claim.Part)
 		}
 	}
 }
@@ -111,14 +110,17 @@ func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	return pipelined
 }
 
-// Deallocate refunds what a pod holds, the pipelined charge included. Devices that are allocated in the API
-// server are not free before their claims say so: a pod that is being evicted still runs.
+// Deallocate refunds what a pod holds, the pipelined charge included. A pod that is being evicted still runs, so that it is noted that it
+// still holds that. Devices that are allocated in the API server are not free before their claims say so.
 func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined ledger.Demand) {
 	holder := HolderOf(task)
 	for _, part := range pod.Own() {
 		if err := s.Ledger.Release(part, holder); err != nil {
 			klog.ErrorS(err, "Failed to refund a pod", "pod", klog.KObj(task.Pod))
 		}
+	}
+	if task.Status == api.Releasing {
+		s.retain(pod.Queue, task, &pod.Resources)
 	}
 	s.releaseCards(pod, task)
 	if err := s.Ledger.ReleaseHeld(holder, pipelined); err != nil {
@@ -133,7 +135,7 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
 		if dra.HeldBy(task.Pod, claim.Object) {
-			s.retainClaim(queue, pod, task, claim)
+			s.retain(queue, task, claim.Part)
 		}
 	}
 }

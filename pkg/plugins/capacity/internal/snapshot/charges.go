@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/record"
 )
@@ -129,6 +130,8 @@ func (s *Snapshot) chargePod(u *usage, pod *demand.Pod, task *api.TaskInfo) {
 		if pod.Cards != nil {
 			u.request = plusPart(u.request, &pod.Cards.Part)
 		}
+	case task.Status == api.Releasing && dra.Bound(task.Pod):
+		s.retain(u.queue, task, &pod.Resources)
 	case task.Status == api.Pending:
 		if s.binding {
 			s.strays.unsetBinding(task.Pod.UID) // Volcano has given up

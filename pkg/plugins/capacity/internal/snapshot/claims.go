@@ -75,7 +75,7 @@ func (s *Snapshot) chargeClaims() {
 				if !known {
 					queue = c.pod.Queue
 				}
-				s.retainClaim(queue, c.pod, c.task, claim)
+				s.retain(queue, c.task, claim.Part)
 			}
 		}
 	}

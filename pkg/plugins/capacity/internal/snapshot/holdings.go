@@ -100,9 +100,6 @@ func (w *holdingWalk) pod(job *api.JobInfo, task *api.TaskInfo) {
 	}
 	for _, claim := range pod.Claims {
 		w.add(claim.Part, claim)
-		for _, part := range pod.HeldWith(claim)[1:] {
-			w.add(part, nil) // the extended resources that a releasing pod still holds
-		}
 	}
 	if task.Status == api.Pipelined {
 		for _, part := range w.promised(task) {

@@ -98,6 +98,8 @@ type Snapshot struct {
 	records map[ledger.QueueID]string
 	// held is Ledger with what releasing pods still hold.
 	held *ledger.Ledger
+	// retains says that releasing pods still hold something.
+	retains bool
 	// unknownCapacity has for a DeviceClass a claim whose devices have a capacity that nobody knows. It is nil if there is
 	// none.
 	unknownCapacity map[string]*demand.Claim

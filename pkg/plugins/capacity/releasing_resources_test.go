@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// deleted makes a pod one that is being deleted.
+func deleted(pod *corev1.Pod) *corev1.Pod {
+	pod.DeletionTimestamp = ptr.To(metav1.Now())
+	return pod
+}
+
+func limited(list corev1.ResourceList) func(*schedulingv1beta1.QueueSpec) {
+	return func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = list }
+}
+
+// TestAPodThatIsDeletedKeepsItsResources: it runs for as long as its terminationGracePeriodSeconds, which its owner chooses.
+func TestAPodThatIsDeletedKeepsItsResources(t *testing.T) {
+	for name, requests := range map[string]func(int) corev1.ResourceList{"cpu": cpu, "nvidia.com/gpu": gpu} {
+		for limit, want := range map[int]string{3: "leaving:Releasing next:Pending", 4: "leaving:Releasing next:Binding"} {
+			s := newFixture(8).queue("root", "", nil).queue("parent", "root", limited(requests(limit))).queue("a", "parent", nil).queue("b", "parent", nil)
+			s.job("i", "a", running, nil, deleted(newPod("leaving", "n1", requests(2)))).job("j", "b", inqueue, nil, newPod("next", "", requests(2)))
+			ssn := s.act(t)
+			expectStatuses(t, ssn, want)
+			if kept := pluginOf(ssn).snapshot.Retains(); !kept {
+				t.Errorf("what the pod holds of %s does not count", name)
+			}
+		}
+	}
+}
+
+// TestNobodyIsEvictedForAPodThatAwaitsADeletedOne: its queue has room when that has ended, and so it must be before it takes back anything.
+func TestNobodyIsEvictedForAPodThatAwaitsADeletedOne(t *testing.T) {
+	for limit, want := range map[int]string{4: "leaving:Releasing low:Running next:Pending", 5: "leaving:Releasing low:Releasing next:Pipelined"} {
+		s := newFixture(8, 2).queue("root", "", nil).queue("lender", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Reclaimable = ptr.To(true) })
+		s.queue("q", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Capability, spec.Deserved = cpu(limit), cpu(4) })
+		s.job("i", "q", running, nil, deleted(newPod("leaving", "n1", cpu(2)))).job("low", "lender", running, nil, newPod("low", "n1", cpu(6)))
+		s.job("j", "q", inqueue, nil, newPod("next", "", cpu(3)))
+		expectStatuses(t, s.act(t), want)
+	}
+}
+
+// TestAPodWithoutANodeHoldsNothingWhenItIsDeleted: a finalizer may keep it.
+func TestAPodWithoutANodeHoldsNothingWhenItIsDeleted(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", limited(cpu(2)))
+	s.job("i", "q", running, nil, deleted(newPod("kept", "", cpu(2)))).job("j", "q", inqueue, nil, newPod("next", "", cpu(2)))
+	expectStatuses(t, s.act(t), "kept:Releasing next:Binding")
+}
