@@ -3,11 +3,15 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // The ports of components are below those that Linux gives to outgoing connections (ip_local_port_range). Otherwise, such a
@@ -61,6 +65,23 @@ func reservePort() (net.PacketConn, string, error) {
 		errs = append(errs, err, held.Close())
 	}
 	return nil, "", fmt.Errorf("no port is free: %w", errors.Join(errs...))
+}
+
+// awaitPorts waits until nobody listens on ports. The kernel closes what a killed process had one after the other, and tells of its end before
+// the last.
+func awaitPorts(ctx context.Context, ports []string) error {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	return wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
+		for _, port := range ports {
+			listener, err := net.Listen("tcp", local(port))
+			if err != nil {
+				return false, nil
+			}
+			_ = listener.Close()
+		}
+		return true, nil
+	})
 }
 
 func (r reservation) release() {

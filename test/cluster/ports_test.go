@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestAReservedPortIsGivenToNobodyElseWhileNothingListensOnIt(t *testing.T) {
@@ -34,4 +35,27 @@ func TestAReservedPortIsGivenToNobodyElseWhileNothingListensOnIt(t *testing.T) {
 		t.Fatalf("a port that was released is held: %v", err)
 	}
 	_ = held.Close()
+}
+
+func TestWhatIsRestartedAwaitsItsPorts(t *testing.T) {
+	reserved, numbers, err := reservePorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reserved.release()
+	listener, err := net.Listen("tcp", local(numbers[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := make(chan error)
+	go func() { free <- awaitPorts(t.Context(), numbers) }()
+	select {
+	case err := <-free:
+		t.Errorf("somebody listens, and it is not awaited: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	_ = listener.Close()
+	if err := <-free; err != nil {
+		t.Error(err)
+	}
 }

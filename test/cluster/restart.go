@@ -45,7 +45,7 @@ func (c *controlPlane) release(name string) (*process, error) {
 func (c *controlPlane) Restart(ctx context.Context, name string) error {
 	c.mu.Lock()
 	comp, found := c.components[name]
-	running := c.processes[name] != nil
+	running, ports := c.processes[name] != nil, c.ports[name]
 	c.mu.Unlock()
 	if !found {
 		return fmt.Errorf("component %s does not exist", name)
@@ -54,6 +54,9 @@ func (c *controlPlane) Restart(ctx context.Context, name string) error {
 		if err := c.Kill(name); err != nil {
 			return err
 		}
+	}
+	if err := awaitPorts(ctx, ports); err != nil {
+		return fmt.Errorf("restart %s: %w", name, err)
 	}
 	_, err := c.launch(ctx, comp)
 	return err
