@@ -102,6 +102,9 @@ func quotaOf(cards string, devices int64) func(*scheduling.Queue, *schedulingv1b
 // job adds a job with a pod of the same name, which waits if it has no node.
 func (f *fixture) job(name, queue, node, requests string) *api.TaskInfo {
 	pod := podObject(name, node, requests)
+	if err := f.pods.Add(pod); err != nil {
+		f.Fatal(err)
+	}
 	task := api.NewTaskInfo(pod)
 	job := api.NewJobInfo(task.Job, task)
 	job.SetPodGroup(&api.PodGroup{PodGroup: scheduling.PodGroup{

@@ -160,8 +160,9 @@ func (ss *strays) anyBinding() bool {
 	return len(ss.binding) > 0
 }
 
-// of returns the strays that a ledger must be charged with, and has not been yet. It drops the pods that belong to a job.
-func (ss *strays) of(books *ledger.Ledger, belongs func(*corev1.Pod) bool) []*stray {
+// of returns the strays that a ledger must be charged with, and has not been yet. It drops the pods that belong to a job, and those that do
+// not remain: a session reads a pod before it adds it, and the handlers may have been told meanwhile that it is gone.
+func (ss *strays) of(books *ledger.Ledger, belongs, remains func(*corev1.Pod) bool) []*stray {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	var left []*stray
@@ -172,6 +173,10 @@ func (ss *strays) of(books *ledger.Ledger, belongs func(*corev1.Pod) bool) []*st
 		node := ss.binding[uid]
 		if belongs(known.pod) || !runs(known.pod) && node == "" {
 			delete(ss.pods, uid)
+			continue
+		}
+		if !remains(known.pod) {
+			ss.removeLocked(uid)
 			continue
 		}
 		known.charged = books
@@ -196,13 +201,13 @@ func isOver(pod *corev1.Pod) bool {
 // chargeStrays charges what strays hold to the queues that they came from.
 func (s *Snapshot) chargeStrays() {
 	s.strays.list(s.Pods)
-	for _, stray := range s.strays.of(s.Ledger, s.belongs) {
+	for _, stray := range s.strays.of(s.Ledger, s.belongs, s.remains) {
 		s.chargeStray(stray)
 	}
 	if !s.findNewStrays() {
 		return
 	}
-	for _, stray := range s.strays.of(s.Ledger, s.belongs) {
+	for _, stray := range s.strays.of(s.Ledger, s.belongs, s.remains) {
 		s.chargeStray(stray)
 	}
 }

@@ -284,3 +284,41 @@ func TestAPodThatWaitsAgainIsNotBeingBound(t *testing.T) {
 	f.drop(task)
 	f.take().expectCharges(t, "its binding failed", map[string]string{"team": "0 0 0"})
 }
+
+// TestAPodThatEndsWhileASessionFindsItIsNotCharged: the handler was told that the pod is gone before the session added what it had read.
+func TestAPodThatEndsWhileASessionFindsItIsNotCharged(t *testing.T) {
+	for _, end := range []struct {
+		name string
+		do   func(*fixture, *corev1.Pod)
+	}{
+		{"deleted", func(f *fixture, pod *corev1.Pod) {
+			if err := f.pods.Delete(pod); err != nil {
+				f.Fatal(err)
+			}
+			f.cache.strays.deleted(pod)
+		}},
+		{"succeeded", func(f *fixture, pod *corev1.Pod) {
+			ended := pod.DeepCopy()
+			ended.Status.Phase = corev1.PodSucceeded
+			if err := f.pods.Update(ended); err != nil {
+				f.Fatal(err)
+			}
+			f.cache.strays.update(pod, ended)
+		}},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			f := newFixture(t).queue("team", "root")
+			task := f.job("p", "team", "n1", requests)
+			f.take()
+			f.drop(task)
+			end.do(f, task.Pod)
+			f.cache.strays.add(task.Pod, []string{"team", "root"})
+			for _, when := range []string{"at once", "later"} {
+				f.take().expectCharges(t, when, map[string]string{"team": "0 0 0", "root": "0 0 0"})
+			}
+			if len(f.cache.strays.pods) != 0 {
+				t.Error("the pod is remembered")
+			}
+		})
+	}
+}
