@@ -84,13 +84,25 @@ func (s *Snapshot) chargeClaims() {
 // payingQueue returns the queue for which a claim got its devices or, if that is gone, its lowest ancestor that still exists; false if
 // neither this process nor the record of the claim says which that is, or if the claim has no devices.
 func (s *Snapshot) payingQueue(claim *resourceapi.ResourceClaim) (ledger.QueueID, bool) {
+	queue, path := s.payingPath(claim)
+	return queue, path != nil
+}
+
+// payingPath is payingQueue with the queue for which the claim got its devices, and its ancestors. The path is nil if it is not known.
+func (s *Snapshot) payingPath(claim *resourceapi.ResourceClaim) (ledger.QueueID, []string) {
 	if claim.Status.Allocation == nil {
-		return 0, false
+		return 0, nil
 	}
-	if queue, found := s.lowest(s.payers[claim.UID]); found {
-		return queue, true
+	if path := s.payers[claim.UID]; path != nil {
+		if queue, found := s.lowest(path); found {
+			return queue, path
+		}
 	}
-	return s.lowest(record.Path(claim))
+	path := record.Path(claim)
+	if queue, found := s.lowest(path); found {
+		return queue, path
+	}
+	return 0, nil
 }
 
 // findUnknownCapacity looks for claims whose capacity nobody knows, because their devices are no longer published.

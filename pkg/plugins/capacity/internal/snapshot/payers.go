@@ -80,9 +80,10 @@ func (s *Snapshot) Attributed(uid types.UID) bool {
 	return charged && !s.unattributed[holder]
 }
 
-// RememberPayers keeps, for the next session, who pays for which claim.
+// RememberPayers keeps, for the next session, who pays for which claim. A queue that the ledger lacks, and for which a queue above it pays,
+// is kept, too: it pays again when it is back.
 func (s *Snapshot) RememberPayers() {
-	clear(s.payers)
+	payers := make(map[types.UID][]string, len(s.payers))
 	paths := map[ledger.QueueID][]string{}
 	books := s.Held()
 	for claim := range s.Counter.Claims.All {
@@ -90,9 +91,14 @@ func (s *Snapshot) RememberPayers() {
 		if !charged || s.unattributed[holder] {
 			continue
 		}
+		if before, path := s.payingPath(claim.Object); path != nil && before == queue && path[0] != s.Ledger.Name(queue) {
+			payers[claim.Object.UID] = path
+			continue
+		}
 		if paths[queue] == nil {
 			paths[queue] = s.Ledger.Path(queue)
 		}
-		s.payers[claim.Object.UID] = paths[queue]
+		payers[claim.Object.UID] = paths[queue]
 	}
+	s.payers = payers
 }
