@@ -60,6 +60,7 @@ func TestNobodyGetsDevicesWithAClaimThatLooksLikeTheSchedulers(t *testing.T) {
 			f.reader.claims["claim"] = changed
 			f.requesting(p, false)
 			other := pod("claim")
+			other.UID = "other"
 			other.Spec.Containers = cardPod("").Containers
 			if got := f.ways(f.requesting(other, false)); got != "H100:2 h100:2 nvidia.com/gpu:2" {
 				t.Errorf("the other pod comes to %s", got)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
@@ -101,12 +102,20 @@ func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims Cla
 	return &NotCreatedError{PodClaim: podClaim.Name, Namespace: pod.Namespace, Template: template}
 }
 
-// checkUsable returns an error if the claim is being deleted, unless the pod uses its devices already.
+// checkUsable returns an error if the claim is being deleted, or is for the extended resources of another pod, unless the pod uses its devices
+// already. That other pod is charged for the resources as such, and its queue would be charged for the devices besides.
 func checkUsable(pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
-	if claim.DeletionTimestamp == nil || HeldBy(pod, claim) {
+	owner := metav1.GetControllerOf(claim)
+	switch {
+	case HeldBy(pod, claim):
+		return nil
+	case claim.DeletionTimestamp != nil:
+		return fmt.Errorf("ResourceClaim %s/%s is being deleted: wait until it is gone and create it again, or use another one", claim.Namespace, claim.Name)
+	case IsExtended(claim) && claim.Status.Allocation != nil && owner != nil && owner.Kind == "Pod" && owner.UID != pod.UID:
+		return fmt.Errorf("ResourceClaim %s/%s is for the extended resources of pod %s: use another one", claim.Namespace, claim.Name, owner.Name)
+	default:
 		return nil
 	}
-	return fmt.Errorf("ResourceClaim %s/%s is being deleted: wait until it is gone and create it again, or use another one", claim.Namespace, claim.Name)
 }
 
 // Check returns an error if an object that the claim depends on does not exist: a class that it requests

@@ -74,6 +74,11 @@ func ownedBy(uid types.UID, c *resourceapi.ResourceClaim) *resourceapi.ResourceC
 	return c
 }
 
+func extended(c *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, resourceapi.ExtendedResourceClaimAnnotation, "true")
+	return c
+}
+
 func reservedFor(uid types.UID, c *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	c.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "pod", UID: uid}}
 	return c
@@ -117,6 +122,25 @@ func TestClaimOf(t *testing.T) {
 			claims: objects{claims: map[string]*resourceapi.ResourceClaim{
 				"claim": deleted(reservedFor("pod-uid", allocatedTo(claim(exactly("r", "h100", 1)), "r"))),
 			}}, want: 1,
+		},
+		{
+			name: "a claim for the extended resources of another pod", pod: pod(nil, "=claim"),
+			claims: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("stranger", extended(allocatedTo(claim(exactly("r", "h100", 1)), "r")))}}, want: 1,
+			wantErr: "ResourceClaim ns/claim is for the extended resources of pod pod: use another one",
+		},
+		{
+			name: "such a claim that the pod uses already", pod: pod(nil, "=claim"),
+			claims: objects{claims: map[string]*resourceapi.ResourceClaim{
+				"claim": ownedBy("stranger", extended(reservedFor("pod-uid", allocatedTo(claim(exactly("r", "h100", 1)), "r")))),
+			}}, want: 1,
+		},
+		{
+			name: "a claim of which its own pod says that it is for extended resources", pod: pod(nil, "=claim"),
+			claims: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("pod-uid", extended(allocatedTo(claim(exactly("r", "h100", 1)), "r")))}}, want: 1,
+		},
+		{
+			name: "a claim without devices of which somebody says that it is for another pod", pod: pod(nil, "=claim"),
+			claims: objects{claims: map[string]*resourceapi.ResourceClaim{"claim": ownedBy("stranger", extended(claim()))}}, want: 1,
 		},
 		{
 			name: "a claim that has not been created yet", pod: pod(nil, "tmpl"), claims: objects{templates: []string{"tmpl"}},

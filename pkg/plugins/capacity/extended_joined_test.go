@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/record"
+)
+
+// TestNobodyJoinsAnExtendedClaim: whoever may create pods in a namespace can name the claim for the extended resources of another pod there.
+// The queue of that pod would be charged for the resources and for the devices.
+func TestNobodyJoinsAnExtendedClaim(t *testing.T) {
+	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("other", "root", nil)
+	s.withDevices(nil).offered(4, "n1")
+	runs := s.holdingExtended(t, 2, record.OnPod(newPod("runs", "n1", gpu(2)), "root/q", ""))
+	claim := s.ResourceClaims[0]
+	record.SetClaims(runs, s.ResourceClaims)
+	joins := newPod("joins", "", nil)
+	joins.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimName: ptr.To(claim.Name)}}
+	s.job("j", "q", running, nil, runs).job("k", "other", inqueue, nil, joins)
+	expectStatuses(t, s.act(t), "joins:Pending runs:Running")
+}
