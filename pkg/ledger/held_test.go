@@ -77,16 +77,20 @@ func TestAPartThatIsPromisedIsNotAllocated(t *testing.T) {
 func TestWhatIsReleasedOnNodesIsNotCountedTwice(t *testing.T) {
 	const none = 0
 	for name, c := range map[string]struct {
-		capability, guaranteed int64
-		asked                  int64
-		want                   string
+		capability, guaranteed, promised int64
+		asked                            int64
+		want                             string
 	}{
-		"the cluster limits":                            {none, none, 6, ""},
-		"the cluster limits what is charged":            {none, none, 7, "capability is <10>"},
-		"a capability limits":                           {9, none, 6, "total would be <13>, but capability is <9>"},
-		"a capability beyond what the cluster has":      {20, none, 6, ""},
-		"a guarantee of others limits":                  {none, 1, 6, "total would be <13>, but capability is <10>, of which <1> is guaranteed to others"},
-		"a guarantee of others leaves enough beside it": {none, 1, 2, ""},
+		"the cluster limits":                                {none, none, none, 6, ""},
+		"the cluster limits what is charged":                {none, none, none, 7, "capability is <10>"},
+		"a capability limits":                               {9, none, none, 6, "total would be <13>, but capability is <9>"},
+		"a capability limits, and what leaves is promised":  {9, none, 3, 2, ""},
+		"a capability limits, and less is promised":         {9, none, 1, 3, "total would be <10>, but capability is <9>"},
+		"a capability limits, and more is promised":         {9, none, 4, 2, "total would be <10>, but capability is <9>"},
+		"a capability limits, and just as much is promised": {9, none, 4, 1, ""},
+		"a capability beyond what the cluster has":          {20, none, none, 6, ""},
+		"a guarantee of others limits":                      {none, 1, none, 6, "total would be <13>, but capability is <10>, of which <1> is guaranteed to others"},
+		"a guarantee of others leaves enough beside it":     {none, 1, none, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var dimensions Dimensions
@@ -100,7 +104,8 @@ func TestWhatIsReleasedOnNodesIsNotCountedTwice(t *testing.T) {
 			l, _ := New(&dimensions, amounts(10), []QueueSpec{
 				{Name: "root"}, {Name: "q", Parent: "root", Capability: amounts(c.capability)}, {Name: "other", Parent: "root", Guarantee: amounts(c.guaranteed)},
 			})
-			if err := errors.Join(l.Charge(1, "runs", Demand{NewPart(amounts(4))}), l.Retain(1, "leaves", NewPart(amounts(3)))); err != nil {
+			if err := errors.Join(l.Charge(1, "runs", Demand{NewPart(amounts(4))}), l.Retain(1, "leaves", NewPart(amounts(3))),
+				l.Pipeline(1, "is promised", Demand{NewPart(amounts(c.promised))})); err != nil {
 				t.Fatal(err)
 			}
 			refusal, err := l.Held().Fits(1, Demand{NewPart(amounts(c.asked))})

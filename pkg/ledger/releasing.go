@@ -13,13 +13,22 @@ func (l *Ledger) Held() *Ledger {
 	return &held
 }
 
-// usedOf returns what a queue and its descendants have used of a limit. What releasing holders still have does not count if the limit
-// is what the cluster has: it is on their nodes, which have no room for others. Somebody who takes back what he deserves would wait otherwise.
+// usedOf returns what a queue and its descendants have used of a limit. Of a resource, what releasing holders still have does not count beside what
+// others are promised, who get it from them. It does not count at all if the limit is what the cluster has: it is on their nodes, which have no
+// room for others, and somebody who takes back what he deserves would wait otherwise.
 func (l *Ledger) usedOf(limit *Limit, q QueueID, o Ordinal) Amount {
-	if l.held && l.total != nil && l.dimensions.names[o].Kind == Resource && limit.Amount == l.total.Of(o) {
-		return l.balance(q, charged, o)
+	if !l.held || l.dimensions.names[o].Kind != Resource {
+		return l.used(q, o)
 	}
-	return l.used(q, o)
+	all := l.balance(q, charged, o)
+	if l.total != nil && limit.Amount == l.total.Of(o) {
+		return all
+	}
+	beyond, _ := l.balance(q, Releasing, o).Sub(l.balance(q, Pipelined, o)) // charges have checked both sums
+	if beyond.Sign() > 0 {
+		all, _ = all.Add(beyond)
+	}
+	return all
 }
 
 // Retain records that a releasing holder, which belongs to queue q, still holds a part that nobody is

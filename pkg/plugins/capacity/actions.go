@@ -42,8 +42,6 @@ func (a *action) Execute(ssn *framework.Session) {
 	}
 	p.nominations.Keep()
 	if a.rule == "" {
-		p.allocating = true
-		defer func() { p.allocating = false }()
 		a.Action.Execute(ssn)
 		return
 	}

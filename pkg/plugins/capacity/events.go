@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -23,13 +24,37 @@ func (p *plugin) allocate(event *framework.Event) {
 	}
 	pod = p.snapshot.PlaceOn(pod, p.session.Nodes[task.NodeName])
 	switch {
-	case pod.HasClaims || pod.Cards != nil:
+	case !isPlain(pod):
 		event.Err = p.placements.Place(pod, task)
 	case task.Status == api.Pipelined:
 		p.snapshot.Pipeline(pod, task)
+	case task.Status == api.Allocated && p.checks.Releasing(task) != nil:
+		event.Err = p.awaitReleasing(pod, task)
 	default:
 		p.snapshot.Allocate(pod, task)
 	}
+}
+
+// isPlain reports whether a pod asks for no devices and cards.
+func isPlain(pod *demand.Pod) bool { return !pod.HasClaims && pod.Cards == nil }
+
+// awaitReleasing promises a pod, and the others without which its job cannot start, the room that pods which are being deleted still have in its
+// queue: until the session closes, nobody who comes later gets it. The error says why Volcano must not bind the pod yet.
+func (p *plugin) awaitReleasing(pod *demand.Pod, task *api.TaskInfo) error {
+	refusal := p.checks.Await(task)
+	p.snapshot.Pipeline(pod, task)
+	job := p.jobOf(task)
+	missing := job.MinAvailable - job.ReadyTaskNum()
+	for _, other := range job.TaskStatusIndex[api.Pending] {
+		if missing--; missing < 0 {
+			break
+		}
+		if pod := p.snapshot.Known(other.Pod); pod != nil && isPlain(pod) && p.checks.Releasing(other) != nil && p.checks.Fits(pod) {
+			p.checks.Await(other)
+			p.snapshot.Pipeline(pod, other)
+		}
+	}
+	return p.refuseNodes(task, refusal)
 }
 
 // deallocate is Volcano's DeallocateFunc. It refunds a pod that is evicted, or whose allocation is undone.
@@ -42,6 +67,9 @@ func (p *plugin) deallocate(event *framework.Event) {
 	if err != nil {
 		klog.V(3).InfoS("Pod is not refunded", "reason", err.Error())
 		return
+	}
+	if p.checks.Awaits(task) {
+		return // it keeps what it was promised
 	}
 	var pipelined ledger.Demand
 	if placement := p.placements.Of(task); placement != nil {
@@ -57,6 +85,10 @@ func (p *plugin) deallocate(event *framework.Event) {
 	}
 	if task.Status == api.Pending {
 		p.snapshot.Unplace(pod)
+	}
+	if task.Status == api.Pending && p.checks.JobAwaits(task.Job) && isPlain(pod) {
+		p.checks.Await(task)
+		p.snapshot.Pipeline(pod, task)
 	}
 }
 

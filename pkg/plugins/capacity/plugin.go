@@ -102,8 +102,6 @@ type plugin struct {
 	elastic *elastic.Session
 	// evicting says that upstream evicts for jobs without devices and limited cards.
 	evicting bool
-	// allocating says that pods are placed for good: the actions allocate and backfill.
-	allocating bool
 	// usage is the session of the recorder of usage.
 	usage usage.Session
 }

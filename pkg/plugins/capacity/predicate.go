@@ -14,12 +14,11 @@ import (
 )
 
 // prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It
-// also checks pods that request no resources: the backfill action places them without asking an AllocatableFn. A pod without devices and
-// cards waits for the room that pods which are being deleted still have.
+// also checks pods that request no resources: the backfill action places them without asking an AllocatableFn.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	filters := p.placements.Begin(task)
 	if !task.BestEffort && !filters && !p.evicting {
-		return p.awaitReleasing(task)
+		return p.refuseAwaiting(task)
 	}
 	job := p.jobOf(task)
 	if job == nil {
@@ -29,7 +28,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return elastic.ErrElsewhere
 	}
 	if !task.BestEffort && !filters {
-		return cmp.Or(p.refuseUncountable(task), p.awaitReleasing(task)) // nobody is evicted for it
+		return cmp.Or(p.refuseUncountable(task), p.refuseReleasing(task)) // nobody is evicted for it
 	}
 	queue, found := p.session.Queues[job.Queue]
 	if !found {
@@ -41,7 +40,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		}
 	}
 	if !filters {
-		return p.awaitReleasing(task)
+		return nil
 	}
 	if !p.snapshot.Known(task.Pod).InLedger {
 		return errors.New("the queue of the pod takes no pods")
@@ -52,26 +51,30 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	return nil
 }
 
-// awaitReleasing returns an error if a pod has room only when pods that are being deleted have ended. It does not while it is found out whom to
-// evict for a job as a whole.
-func (p *plugin) awaitReleasing(task *api.TaskInfo) error {
-	var refusal report.Refusal
-	switch {
-	case p.evicting:
-		refusal = p.checks.OnlyReleasing(task)
-	case p.allocating:
-		refusal = p.checks.Releasing(task)
-	}
-	if refusal == nil {
-		return nil
-	}
-	return p.refuseNodes(task, refusal)
-}
-
 // refuseUncountable returns an error if it is not known what a pod comes to. Then no queue takes it.
 func (p *plugin) refuseUncountable(task *api.TaskInfo) error {
 	if pod := p.snapshot.Known(task.Pod); pod != nil && pod.Err != nil {
 		return pod.Err
+	}
+	return nil
+}
+
+// refuseAwaiting returns an error if a job has been promised what pods that are being deleted still have, and this pod gets room only when they have
+// ended, too.
+func (p *plugin) refuseAwaiting(task *api.TaskInfo) error {
+	if !p.checks.JobAwaits(task.Job) {
+		return nil
+	}
+	if refusal := p.checks.Releasing(task); refusal != nil {
+		return p.refuseNodes(task, refusal)
+	}
+	return nil
+}
+
+// refuseReleasing returns an error if a job waits for nothing but the end of pods that are being deleted.
+func (p *plugin) refuseReleasing(task *api.TaskInfo) error {
+	if refusal := p.checks.OnlyReleasing(task); refusal != nil {
+		return p.refuseNodes(task, refusal)
 	}
 	return nil
 }

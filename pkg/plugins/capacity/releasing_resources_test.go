@@ -54,3 +54,37 @@ func TestAPodWithoutANodeHoldsNothingWhenItIsDeleted(t *testing.T) {
 	s.job("i", "q", running, nil, deleted(newPod("kept", "", cpu(2)))).job("j", "q", inqueue, nil, newPod("next", "", cpu(2)))
 	expectStatuses(t, s.act(t), "kept:Releasing next:Binding")
 }
+
+// TestWhatADeletedPodLeavesGoesToTheFirstInLine: otherwise the queue that was made to give it back would get it again, bit by bit, and would have
+// to give it back for ever.
+func TestWhatADeletedPodLeavesGoesToTheFirstInLine(t *testing.T) {
+	for limit, want := range map[int]string{
+		8:  "again:Pending big:Pending leaving:Releasing one:Pending stays:Running",
+		9:  "again:Pending big:Pending leaving:Releasing one:Binding stays:Running", // beside what is promised, and beside what still runs
+		10: "again:Pending big:Binding leaving:Releasing one:Pending stays:Running",
+	} {
+		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
+		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(4) }).queue("theirs", "org", nil)
+		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(4)), deleted(newPod("leaving", "n1", cpu(2))))
+		s.job("j", "ours", inqueue, nil, newPod("big", "", cpu(4)))
+		s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(2))).job("l", "theirs", inqueue, nil, newPod("one", "", cpu(1)))
+		expectStatuses(t, s.act(t), want)
+	}
+}
+
+// TestAGangIsPromisedItsMinimum of what a deleted pod leaves.
+func TestAGangIsPromisedItsMinimum(t *testing.T) {
+	for limit, want := range map[int]string{
+		8: "again:Pending big1:Pending big2:Pending leaving:Releasing stays:Running",
+		9: "again:Binding big1:Pending big2:Pending leaving:Releasing stays:Running",
+		// For pods beyond the minimum, nothing is kept.
+		10: "again:Pending big1:Binding big2:Binding leaving:Releasing stays:Running",
+	} {
+		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
+		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(4) }).queue("theirs", "org", nil)
+		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(4)), deleted(newPod("leaving", "n1", cpu(2))))
+		s.job("j", "ours", inqueue, nil, newPod("big1", "", cpu(2)), newPod("big2", "", cpu(2)))
+		s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(1)))
+		expectStatuses(t, s.act(t), want)
+	}
+}

@@ -3,8 +3,11 @@
 package checks
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
@@ -13,6 +16,9 @@ import (
 func (s *Session) Releasing(task *api.TaskInfo) report.Refusal {
 	if !s.Snapshot.Retains() {
 		return nil
+	}
+	if refusal := s.awaiting[task.Pod.UID]; refusal != nil {
+		return refusal
 	}
 	pod := s.Snapshot.Known(task.Pod)
 	if pod == nil || !pod.InLedger {
@@ -28,23 +34,46 @@ func (s *Session) Releasing(task *api.TaskInfo) report.Refusal {
 	return nil
 }
 
+// Await notes that a pod has been promised its room because Releasing refuses it, or refuses another one without which its job cannot start. It is
+// refused until the session closes, for the reason that is returned.
+func (s *Session) Await(task *api.TaskInfo) report.Refusal {
+	refusal := s.Releasing(task)
+	if refusal == nil {
+		refusal = s.jobsAwaiting[task.Job]
+	}
+	if s.awaiting == nil {
+		s.awaiting, s.jobsAwaiting = map[types.UID]report.Refusal{}, map[api.JobID]report.Refusal{}
+	}
+	s.awaiting[task.Pod.UID], s.jobsAwaiting[task.Job] = refusal, refusal
+	return refusal
+}
+
+// Awaits reports whether Await has been called for a pod.
+func (s *Session) Awaits(task *api.TaskInfo) bool { return s.awaiting[task.Pod.UID] != nil }
+
+// JobAwaits reports whether Await has been called for a pod of a job.
+func (s *Session) JobAwaits(job api.JobID) bool { return s.jobsAwaiting[job] != nil }
+
+// Fits reports whether the queue of a pod has room for it when pods that are being deleted have ended.
+func (s *Session) Fits(pod *demand.Pod) bool {
+	refused, err := s.Snapshot.Ledger.Fits(pod.Queue, s.Snapshot.Asked(pod))
+	return err == nil && refused == nil
+}
+
 // OnlyReleasing refuses the pods of a job that waits for nothing but the end of pods that are being deleted: nobody is evicted for it. The
 // first pod decides for its job, because what is freed by evictions for the others has not ended yet either.
 func (s *Session) OnlyReleasing(task *api.TaskInfo) report.Refusal {
-	awaits, known := s.awaiting[task.Job]
+	awaits, known := s.onlyAwaits[task.Job]
 	if known && !awaits {
 		return nil
 	}
 	refusal := s.Releasing(task)
-	if refusal != nil && !known {
-		pod := s.Snapshot.Known(task.Pod)
-		if refused, err := s.Snapshot.Ledger.Fits(pod.Queue, s.Snapshot.Asked(pod)); err != nil || refused != nil {
-			refusal = nil // it waits for more than that
-		}
+	if refusal != nil && !known && !s.Fits(s.Snapshot.Known(task.Pod)) {
+		refusal = nil // it waits for more than that
 	}
-	if s.awaiting == nil {
-		s.awaiting = map[api.JobID]bool{}
+	if s.onlyAwaits == nil {
+		s.onlyAwaits = map[api.JobID]bool{}
 	}
-	s.awaiting[task.Job] = refusal != nil
+	s.onlyAwaits[task.Job] = refusal != nil
 	return refusal
 }

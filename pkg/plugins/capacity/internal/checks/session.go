@@ -5,6 +5,8 @@
 package checks
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
@@ -31,8 +33,12 @@ type Session struct {
 
 	// held has what the jobs of each priority hold that may be preempted, by queue. It is nil until it is needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts
-	// awaiting says of the jobs that were asked about whether they wait for nothing but pods that are being deleted.
-	awaiting map[api.JobID]bool
+	// awaiting has why the pods wait that have been promised what pods which are being deleted still have.
+	awaiting map[types.UID]report.Refusal
+	// jobsAwaiting is the same for their jobs.
+	jobsAwaiting map[api.JobID]report.Refusal
+	// onlyAwaits says of the jobs that were asked about whether they wait for nothing else.
+	onlyAwaits map[api.JobID]bool
 }
 
 // NotReady is why the scheduler decides nothing about devices or cards, nil if it does.
