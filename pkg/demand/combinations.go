@@ -2,13 +2,18 @@
 
 package demand
 
-import "github.com/devicequota/devicequota/pkg/ledger"
+import (
+	"slices"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
 
 // maxCombinations bounds how many combinations of alternatives are tried for a job.
 const maxCombinations = 64
 
 // AnyCombination reports whether what a job needs is accepted with some combination of its alternatives. All pods that choose among the
-// same alternatives take the same one. Combinations that cannot be counted are left out.
+// same alternatives take the same one. Combinations that cannot be counted are left out, but count as tried: users write the numbers, so that
+// there may be any number of such combinations before the first that can be counted.
 func (n *Needs) AnyCombination(accepts func(ledger.Amounts) bool) bool {
 	tries := maxCombinations
 	return anyCombination(n.Amounts, n.options(), &tries, accepts)
@@ -44,9 +49,19 @@ func anyCombination(amounts ledger.Amounts, choices [][]ledger.Amounts, tries *i
 		*tries--
 		return accepts(amounts)
 	}
+	if len(choices[0]) == 0 {
+		*tries--
+	}
 	for _, option := range choices[0] {
-		total, err := amounts.PlusAll(option)
-		if err == nil && *tries > 0 && anyCombination(total, choices[1:], tries, accepts) {
+		if *tries <= 0 {
+			return false
+		}
+		total, err := slices.Clone(amounts).PlusAll(option) // the other options are added to the same amounts
+		if err != nil {
+			*tries--
+			continue
+		}
+		if anyCombination(total, choices[1:], tries, accepts) {
 			return true
 		}
 	}

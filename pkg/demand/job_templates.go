@@ -37,9 +37,10 @@ func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
 	var rest []Choice
 	for _, choice := range choices {
 		for _, alternative := range choice.Alternatives {
-			for choice.Pods > 0 && len(alternative) > 0 && len(alternative.Beyond(spare, nil)) == 0 {
-				spare = spare.Beyond(alternative, nil)
-				choice.Pods--
+			chosen := spare.Contains(alternative, choice.Pods)
+			if taken, err := alternative.Times(chosen); err == nil && chosen > 0 {
+				spare = spare.Beyond(taken, nil)
+				choice.Pods -= chosen
 			}
 		}
 		if choice.Pods > 0 {

@@ -98,6 +98,19 @@ func (as Amounts) Beyond(others, list Amounts) Amounts {
 	return list
 }
 
+// Contains returns how many times the list contains all entries of another list, between 0 and most. It is 0 for an empty list.
+func (as Amounts) Contains(each Amounts, most int64) int64 {
+	if len(each) == 0 {
+		return 0
+	}
+	for _, e := range each {
+		if e.Amount.Sign() > 0 {
+			most = as.Of(e.Dimension).dividedBy(e.Amount, most)
+		}
+	}
+	return most
+}
+
 // copied returns a list that shares no memory with this one, nil if this one is empty. Unlike
 // slices.Clone, it does not make the list escape to the heap.
 func (as Amounts) copied() Amounts {

@@ -37,3 +37,18 @@ func TestTimesMultipliesACopy(t *testing.T) {
 		t.Errorf("got %v, want an overflow", err)
 	}
 }
+
+func TestContainsSaysHowOftenAllEntriesAreThere(t *testing.T) {
+	has := ledger.Amounts{{Dimension: 0, Amount: ledger.Units(7)}, {Dimension: 1, Amount: ledger.Units(3)}}
+	for _, c := range []struct {
+		each       ledger.Amounts
+		most, want int64
+	}{
+		{nil, 9, 0}, {ledger.Amounts{{Dimension: 0, Amount: ledger.Units(2)}}, 9, 3}, {ledger.Amounts{{Dimension: 0, Amount: ledger.Units(2)}}, 2, 2}, {ledger.Amounts{{Dimension: 0, Amount: ledger.Units(2)}, {Dimension: 1, Amount: ledger.Units(2)}}, 9, 1},
+		{ledger.Amounts{{Dimension: 0, Amount: ledger.Units(1)}, {Dimension: 2, Amount: ledger.Units(1)}}, 9, 0}, {ledger.Amounts{{Dimension: 0, Amount: ledger.Units(8)}}, 9, 0},
+	} {
+		if got := has.Contains(c.each, c.most); got != c.want {
+			t.Errorf("%v contains %v %d times, want %d", has, c.each, got, c.want)
+		}
+	}
+}
