@@ -30,9 +30,9 @@ const (
 	maxNames = 8 << 10
 	// maxNumbers is how many entries a quota or a request may have.
 	maxNumbers = 4096
-	// maxRequests is how many entries a request may have. The cards of a job are divided among its entries in every cycle in which
+	// MaxRequests is how many entries a request may have. The cards of a job are divided among its entries in every cycle in which
 	// the job waits.
-	maxRequests = 64
+	MaxRequests = 64
 )
 
 // alternativeSeparator separates the names of cards that are alternatives.
@@ -87,8 +87,8 @@ func Requests(text string) ([]Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its annotation %s is wrong %w", RequestAnnotation, err)
 	}
-	if len(numbers) > maxRequests {
-		return nil, fmt.Errorf("its annotation %s has %d entries, but at most %d are allowed: ask for fewer kinds of cards in one job", RequestAnnotation, len(numbers), maxRequests)
+	if len(numbers) > MaxRequests {
+		return nil, fmt.Errorf("its annotation %s has %d entries, but at most %d are allowed: ask for fewer kinds of cards in one job", RequestAnnotation, len(numbers), MaxRequests)
 	}
 	requests := make([]Request, len(numbers))
 	for i, n := range numbers {

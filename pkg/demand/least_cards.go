@@ -18,7 +18,11 @@ type Least struct {
 	Splits  []ledger.Split
 }
 
-// Add adds what a number of pods ask for, each of them these cards. The error is ledger.ErrOverflow.
+// ErrTooManySplits says that pods choose among cards in too many different ways. The cards are divided among these ways in every cycle in which
+// a job waits, and a job may have a thousand tasks.
+var ErrTooManySplits = fmt.Errorf("its pods choose among cards in more than %d different ways, by their numbers and the cards that they name: ask for fewer kinds of cards in one job", card.MaxRequests)
+
+// Add adds what a number of pods ask for, each of them these cards. The error is ledger.ErrOverflow or ErrTooManySplits.
 func (l *Least) Add(c *Cards, pods int64) error {
 	for _, r := range c.Requests {
 		if err := l.add(r.Among, pods, r.Count); err != nil {
@@ -51,6 +55,9 @@ func (l *Least) add(among []Card, shares, each int64) error {
 			s.Shares += shares
 			return nil
 		}
+	}
+	if len(l.Splits) >= card.MaxRequests {
+		return ErrTooManySplits
 	}
 	l.Splits = append(l.Splits, split)
 	return nil
