@@ -25,15 +25,25 @@ type budgets struct {
 	lister policylisters.PodDisruptionBudgetLister
 	pods   corelisters.PodLister
 	read   bool
-	// all has the budgets of each namespace.
-	all map[string][]*budget
+	// all has the budgets of each namespace, and covering those that select a pod.
+	all      map[string][]*budget
+	covering map[types.UID][]*budget
+	// excessive has the namespaces whose budgets select by more than maxRequirements.
+	excessive map[string]bool
 	// releasing has the pods that the session takes to be leaving. It is nil until something is counted.
 	releasing map[types.UID]bool
 }
 
+// maxRequirements bounds by how many labels, and values of labels, the budgets of a namespace select together. If there are more, nobody is
+// evicted there: each pod would be compared with all of them.
+const maxRequirements = 1024
+
 type budget struct {
 	*policyv1.PodDisruptionBudget
 	selector labels.Selector
+	// pods are those that the budget selects, listed says that they have been looked for. What changes meanwhile counts in the next session.
+	pods   []*corev1.Pod
+	listed bool
 	// counted says that allowed and kept are up to date.
 	counted bool
 	// allowed is how many more pods may go.
@@ -46,7 +56,11 @@ type budget struct {
 func (b *budgets) hold(victims []*api.TaskInfo) bool {
 	counts := map[*budget]int32{}
 	for _, victim := range victims {
-		for _, budget := range b.of(victim.Namespace) {
+		all := b.of(victim.Pod)
+		if b.excessive[victim.Namespace] {
+			return false
+		}
+		for _, budget := range all {
 			if !b.spends(budget, victim.Pod) {
 				continue
 			}
@@ -66,7 +80,7 @@ func (b *budgets) refund(victims []Victim) { b.allow(victims, 1) }
 
 func (b *budgets) allow(victims []Victim, more int32) {
 	for _, victim := range victims {
-		for _, budget := range b.of(victim.Namespace) {
+		for _, budget := range b.of(victim.Pod) {
 			if b.spends(budget, victim.Pod) {
 				budget.allowed += more
 			}
@@ -84,11 +98,11 @@ func (b *budgets) recount() {
 	}
 }
 
-// spends reports whether the eviction of a pod uses up something of a budget. As with the Eviction API, pods that have not started do not,
+// spends reports whether the eviction of a pod uses up something of a budget that selects it. As with the Eviction API, pods that have not started do not,
 // nor do those that are not ready, if the budget is kept or its policy does not protect them. A pod that is gone for the budget does not count
 // twice.
 func (b *budgets) spends(budget *budget, pod *corev1.Pod) bool {
-	if !budget.selector.Matches(labels.Set(pod.Labels)) || pod.Status.Phase == corev1.PodPending {
+	if pod.Status.Phase == corev1.PodPending {
 		return false
 	}
 	if !budget.counted {
@@ -114,14 +128,17 @@ func (b *budgets) count(budget *budget) {
 	if status.ObservedGeneration < budget.Generation {
 		return // it is about another spec
 	}
-	pods, err := b.pods.Pods(budget.Namespace).List(budget.selector)
-	if err != nil {
-		klog.ErrorS(err, "Failed to list the pods of a PodDisruptionBudget", "budget", klog.KObj(budget))
-		return
+	if !budget.listed {
+		pods, err := b.pods.Pods(budget.Namespace).List(budget.selector)
+		if err != nil {
+			klog.ErrorS(err, "Failed to list the pods of a PodDisruptionBudget", "budget", klog.KObj(budget))
+			return
+		}
+		budget.pods, budget.listed = pods, true
 	}
 	b.findReleasing()
 	var healthy int32
-	for _, pod := range pods {
+	for _, pod := range budget.pods {
 		if isReady(pod) && !budget.lost(pod) && !b.releasing[pod.UID] {
 			healthy++
 		}
@@ -159,26 +176,55 @@ func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType) bool {
 	return false
 }
 
-// of returns the budgets of a namespace.
-func (b *budgets) of(namespace string) []*budget {
+// of returns the budgets that select a pod.
+func (b *budgets) of(pod *corev1.Pod) []*budget {
 	if !b.read && b.lister != nil {
 		b.list()
 	}
-	return b.all[namespace]
+	all, known := b.covering[pod.UID]
+	if known || len(b.all[pod.Namespace]) == 0 {
+		return all
+	}
+	for _, budget := range b.all[pod.Namespace] {
+		if budget.selector.Matches(labels.Set(pod.Labels)) {
+			all = append(all, budget)
+		}
+	}
+	b.covering[pod.UID] = all
+	return all
 }
 
 func (b *budgets) list() {
-	b.read, b.all = true, map[string][]*budget{}
+	b.read, b.all, b.covering, b.excessive = true, map[string][]*budget{}, map[types.UID][]*budget{}, map[string]bool{}
 	objects, err := b.lister.List(labels.Everything())
 	if err != nil {
 		klog.ErrorS(err, "Failed to list PodDisruptionBudgets")
 		return
 	}
+	requirements := map[string]int{}
 	for _, object := range objects {
+		requirements[object.Namespace] += requirementsOf(object.Spec.Selector)
+		if requirements[object.Namespace] > maxRequirements {
+			b.excessive[object.Namespace] = true
+			delete(b.all, object.Namespace)
+			continue
+		}
 		selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
 		if err != nil || selector.Empty() && object.Spec.Selector == nil {
 			continue // it selects nothing
 		}
 		b.all[object.Namespace] = append(b.all[object.Namespace], &budget{PodDisruptionBudget: object, selector: selector})
 	}
+}
+
+// requirementsOf is by how many labels, and values of labels, a selector selects. One that selects everything counts, too.
+func requirementsOf(selector *metav1.LabelSelector) int {
+	if selector == nil {
+		return 0
+	}
+	all := 1 + len(selector.MatchLabels)
+	for i := range selector.MatchExpressions {
+		all += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	return all
 }

@@ -3,6 +3,7 @@
 package eviction
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -152,4 +153,29 @@ func TestBudgetsOfAPlan(t *testing.T) {
 	holds(false)
 	b.refund([]Victim{{TaskInfo: tasks[0]}})
 	holds(true)
+}
+
+// TestBudgetsThatSelectByTooMuch: nobody is evicted where it would take long to find out whom the budgets select.
+func TestBudgetsThatSelectByTooMuch(t *testing.T) {
+	for requirements, want := range map[int]bool{maxRequirements: true, maxRequirements + 1: false} {
+		store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+		for i := range 2 {
+			values := make([]string, requirements/2-2+i*(requirements%2))
+			for j := range values {
+				values[j] = fmt.Sprint("v", j)
+			}
+			_ = store.Add(budgetOf(0, 0, func(b *policyv1.PodDisruptionBudget) {
+				b.Name = fmt.Sprint("budget", i)
+				b.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: values}}}
+			}))
+		}
+		b := &budgets{session: &framework.Session{}, lister: policylisters.NewPodDisruptionBudgetLister(store)}
+		if got := b.hold([]*api.TaskInfo{api.NewTaskInfo(running("a", nil))}); got != want {
+			t.Errorf("with %d requirements, the budgets hold: %t, want %t", requirements, got, want)
+		}
+	}
+	b := &budgets{session: &framework.Session{}}
+	if !b.hold([]*api.TaskInfo{api.NewTaskInfo(running("a", nil))}) {
+		t.Error("no budget allows nothing")
+	}
 }
