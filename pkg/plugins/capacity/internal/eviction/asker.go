@@ -24,16 +24,46 @@ type asker struct {
 	units
 	// roles has where the pods of each role may go.
 	roles map[string]*places
-	// effort bounds the sets of victims that are tried.
+	// effort is how many more pods are looked at: each time that one is left out to see what is free then, and each place that is thought about.
 	effort int
+	// granted is for how many pods with places there has been more of it.
+	granted int
+	// version counts the changes of the plan, so that quotes are asked for again when something has changed.
+	version int
+	rights  rights
 }
 
-// maxEffort is how many sets of victims are tried for one job in a session, and effortOfPod how many more for each of its pods. A
-// set takes some tens of microseconds.
+// maxEffort is how much effort there is for one job in a session, effortOfOther how much more for each pod that runs, and effortOfStep for each pod
+// of the job that gets a place: pods for which there is none are not to take long, however many there are. A unit of it takes some microseconds.
 const (
-	maxEffort   = 20_000
-	effortOfPod = 32
+	maxEffort     = 200_000
+	effortOfOther = 4
+	effortOfStep  = 1000
 )
+
+// maxEffort returns how much effort there is for a job before any of its pods has a place.
+func (s *Solver) maxEffort() int {
+	if s.others == 0 {
+		for _, job := range s.Session.Jobs {
+			s.others += len(job.Tasks) - len(job.TaskStatusIndex[api.Pending])
+		}
+	}
+	return maxEffort + effortOfOther*s.others
+}
+
+// spend notes effort.
+func (a *asker) spend(effort int) {
+	a.effort -= effort
+	a.spent += effort
+}
+
+// grant gives more effort for a pod that has got a place. That is done once for each pod, in however many orders they are placed.
+func (a *asker) grant() {
+	if a.granted < len(a.job.Tasks) {
+		a.granted++
+		a.effort += effortOfStep
+	}
+}
 
 // MayAsk reports whether a pod may take the place of others.
 func MayAsk(task *api.TaskInfo) bool {

@@ -52,6 +52,7 @@ func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	}
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
 	suits := make([]bool, len(all))
+	a.spend(len(all))
 	a.filtering = true // devices are looked for by the questions
 	workqueue.ParallelizeUntil(context.Background(), filterWorkers, len(all), func(i int) {
 		suits[i] = InShard(a.Session, all[i]) && !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil

@@ -30,8 +30,6 @@ type Plan struct {
 type planning struct {
 	*asker
 	steps []step
-	// version counts the steps, so that quotes are asked for again when something has changed.
-	version int
 	// changed has the pods whose PrePredicate ran while there were steps, which it takes into account.
 	changed map[*api.TaskInfo]bool
 }
@@ -75,7 +73,7 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		if !found {
 			return nil
 		}
-		a = &asker{Solver: s, rule: rule, job: job, queue: queue, effort: maxEffort + effortOfPod*len(job.TaskStatusIndex[api.Pending])}
+		a = &asker{Solver: s, rule: rule, job: job, queue: queue, effort: s.maxEffort()}
 		s.jobs[rule][job.UID] = a
 	}
 	for _, whole := range []bool{false, true} {
@@ -108,6 +106,10 @@ func (a *asker) plan() *Plan {
 
 // place gives a pod the cheapest place that there is. It reports whether there is one.
 func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
+	if p.effort <= 0 {
+		return false
+	}
+	p.spend(1)
 	if err := p.prepare(task); err != nil {
 		klog.V(3).InfoS("Pod cannot ask for room", "pod", klog.KObj(task.Pod), "reason", err.Error())
 		return false
@@ -145,7 +147,11 @@ func (p *planning) prepareAgain() {
 // cheapest returns the place with the cheapest quote that holds; -1 if there is none.
 func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod) int {
 	for i := range places.quotes {
-		if quote := &places.quotes[i]; !quote.asked {
+		switch quote := &places.quotes[i]; {
+		case quote.asked:
+		case p.effort <= 0:
+			*quote = quoteOf(p.costs, nil, false, p.version) // another place has to do
+		default:
 			*quote = p.estimate(task, pod, places.nodes[i])
 		}
 	}
@@ -213,6 +219,7 @@ func (p *planning) take(s step) bool {
 			p.forgetHopeless()
 		}
 	}
+	p.grant()
 	p.budgets.spend(s.victims)
 	p.steps = append(p.steps, s)
 	p.version++

@@ -31,9 +31,6 @@ type question struct {
 	quotaShort ledger.Amounts
 }
 
-// maxRemote bounds how many units elsewhere are candidates because they free quota.
-const maxRemote = 64
-
 // answer returns the cheapest right set of units, as sorted indexes, and what the pod lacks while they are there; false if
 // there is none.
 func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) ([]int, ledger.Amounts, bool) {
@@ -102,39 +99,6 @@ func (q *question) lacksResource(name string, free *api.Resource) bool {
 	return q.task.InitResreq.Get(corev1.ResourceName(name)) > free.Get(corev1.ResourceName(name))
 }
 
-// justified returns the units among these that the asker may evict, each by itself, for something of what is short.
-func (q *question) justified(among []int, short ledger.Amounts) []int {
-	var found []int
-	for _, i := range among {
-		u := &q.all[i]
-		if u.evicted || u.vetoes(q) {
-			continue
-		}
-		if q.rule.justified(q.asker, q.without([]int{i}), u, short) {
-			found = append(found, i)
-		}
-	}
-	return found
-}
-
-// withRemote adds the cheapest units elsewhere that free quota.
-func (q *question) withRemote(local []int) []int {
-	known := map[int]bool{}
-	for _, i := range local {
-		known[i] = true
-	}
-	candidates := append([]int(nil), local...)
-	for _, i := range q.sorted() {
-		if len(candidates)-len(local) >= maxRemote {
-			break
-		}
-		if !known[i] {
-			candidates = append(candidates, q.justified([]int{i}, q.quotaShort)...)
-		}
-	}
-	return candidates
-}
-
 // choose chooses among candidates.
 func (q *question) choose(candidates []int) ([]int, bool) {
 	if len(candidates) == 0 || q.effort <= 0 {
@@ -162,7 +126,7 @@ const maxTries = 64
 
 // enough reports whether the pod can have the node when these units, and all that is leaving, are gone.
 func (q *question) enough(set []int) bool {
-	q.effort--
+	q.spend(1)
 	if !q.hasResources(set) {
 		return false
 	}
@@ -233,6 +197,7 @@ func (a *asker) without(set []int) *ledger.Ledger {
 	books := a.Snapshot.Ledger.View()
 	for _, i := range set {
 		u := &a.all[i]
+		a.spend(len(u.tasks))
 		for j, task := range u.tasks {
 			if err := books.ReleaseHeld(snapshot.HolderOf(task), u.pods[j].Demand); err != nil {
 				return a.Snapshot.Ledger // nothing is free then
@@ -244,7 +209,7 @@ func (a *asker) without(set []int) *ledger.Ledger {
 
 // allowed reports whether nobody's right is broken when these units go.
 func (q *question) allowed(set []int) bool {
-	if !q.spares(set) {
+	if q.effort <= 0 || !q.spares(set) {
 		return false
 	}
 	books := q.without(set)

@@ -39,6 +39,10 @@ type Solver struct {
 	Config
 	agreement agreement
 	budgets   budgets
+	// others is how many pods run, zero if it is not known.
+	others int
+	// spent is the effort of all jobs.
+	spent int
 	// filtering says that nodes are filtered.
 	filtering bool
 	// checking says that other plugins are asked about a node.
@@ -54,6 +58,9 @@ func New(config Config) *Solver {
 	s.budgets = budgets{session: config.Session, lister: config.Budgets, pods: config.Snapshot.Pods}
 	return s
 }
+
+// Spent returns the effort of the session so far: how often pods, and places for them, were looked at.
+func (s *Solver) Spent() int { return s.spent }
 
 // Asked reports whether the plugin that owns this solver is asked about victims by the solver itself. It must agree then:
 // the solver knows the rights of queues.

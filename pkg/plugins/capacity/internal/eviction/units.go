@@ -47,8 +47,8 @@ func isGang(job *api.JobInfo) bool { return job.MinAvailable > 1 }
 
 // findUnits finds the candidates among all pods.
 func (a *asker) findUnits() {
-	a.units = units{on: map[string][]int{}}
-	shared := map[types.UID]int{}
+	a.units, a.rights = units{on: map[string][]int{}}, rights{}
+	shared := sharing{claims: map[types.UID]int{}}
 	for _, job := range a.Session.Jobs {
 		if !a.rule.applies(a, job) {
 			continue
@@ -65,10 +65,11 @@ func (a *asker) findUnits() {
 				continue
 			}
 			for _, task := range tasks {
-				a.addPod(job, task, shared)
+				a.addPod(job, task, &shared)
 			}
 		}
 	}
+	a.unite(&shared)
 	a.finish()
 }
 
@@ -110,7 +111,7 @@ func (a *asker) chargedFor(pod *demand.Pod) []ledger.QueueID {
 }
 
 // addPod adds a pod. Pods that share a claim are one unit, because the claim is free when the last of them goes.
-func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared map[types.UID]int) {
+func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared *sharing) {
 	pod := a.candidate(task)
 	if pod == nil {
 		return
@@ -119,27 +120,20 @@ func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared map[types.UI
 	a.all, a.costs = append(a.all, unit{}), append(a.costs, victims.Unit{})
 	a.join(i, job, task, pod)
 	for _, claim := range pod.Claims {
-		if len(claim.Object.Status.ReservedFor) < 2 {
-			continue
+		if len(claim.Object.Status.ReservedFor) > 1 {
+			shared.add(i, claim.Object.UID)
 		}
-		if other, found := shared[claim.Object.UID]; found && other != i {
-			a.unite(i, other)
-			for uid, of := range shared {
-				if of == other {
-					shared[uid] = i
-				}
-			}
-		}
-		shared[claim.Object.UID] = i
 	}
 }
 
-// unite moves the pods of another unit to a unit.
-func (a *asker) unite(i, other int) {
-	moved := a.all[other]
-	a.all[other] = unit{}
-	for j, task := range moved.tasks {
-		a.join(i, a.Session.Jobs[task.Job], task, moved.pods[j])
+// unite makes one unit of the pods that share claims.
+func (a *asker) unite(shared *sharing) {
+	for i := range shared.with {
+		if to := shared.first(i); to != i {
+			task, pod := a.all[i].tasks[0], a.all[i].pods[0]
+			a.all[i] = unit{}
+			a.join(to, a.Session.Jobs[task.Job], task, pod)
+		}
 	}
 }
 
