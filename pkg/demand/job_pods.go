@@ -115,6 +115,10 @@ func beyond(alternatives []ledger.Amounts, common ledger.Amounts) []ledger.Amoun
 	return rest
 }
 
+// maxChoices is how many different choices of a job count. If its pods choose in more ways, it may enter its queue although some of them have to
+// wait there. Each choice is compared with all others, and with what the queue has room for, in every cycle in which the job waits.
+const maxChoices = 64
+
 // addChoice adds a choice, to an equal one if there is one. A choice without alternatives is none.
 func addChoice(choices []Choice, added Choice) []Choice {
 	if len(added.Alternatives) == 0 {
@@ -125,6 +129,9 @@ func addChoice(choices []Choice, added Choice) []Choice {
 			choices[i].Pods += added.Pods
 			return choices
 		}
+	}
+	if len(choices) >= maxChoices {
+		return choices
 	}
 	return append(choices, added)
 }

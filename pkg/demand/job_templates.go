@@ -58,9 +58,8 @@ func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority
 		if pods == 0 {
 			continue
 		}
-		spec := &job.Spec.Tasks[i].Template.Spec
-		for j := range spec.ResourceClaims {
-			if err := minimum.add(job.Namespace, &spec.ResourceClaims[j], int64(pods), reader, cs); err != nil {
+		for _, claims := range claimsOfSpec(&job.Spec.Tasks[i].Template.Spec) {
+			if err := minimum.add(job.Namespace, claims, int64(pods), reader, cs); err != nil {
 				return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
 			}
 		}
@@ -102,20 +101,52 @@ func (m *Minimum) hasCards(dimensions *ledger.Dimensions) bool {
 		slices.ContainsFunc(m.Named, func(claim *Claim) bool { return someAre(claim.Part.Amounts()) })
 }
 
-func (m *Minimum) add(namespace string, ref *corev1.PodResourceClaim, pods int64, reader dra.ClaimReader, claims *Claims) error {
-	if ref.ResourceClaimName != nil {
-		claim, err := claims.named(namespace, *ref.ResourceClaimName, reader)
+// templateClaims is that pods from a template refer to a claim, or so many times to a claim template.
+type templateClaims struct {
+	name  string
+	named bool
+	times int64
+}
+
+// claimsOfSpec returns to what pods with a spec refer, each once: they may refer to one claim template thousands of times.
+func claimsOfSpec(spec *corev1.PodSpec) []*templateClaims {
+	type key struct {
+		name  string
+		named bool
+	}
+	var all []*templateClaims
+	known := map[key]*templateClaims{}
+	for i := range spec.ResourceClaims {
+		var to key
+		switch ref := &spec.ResourceClaims[i]; {
+		case ref.ResourceClaimName != nil:
+			to = key{*ref.ResourceClaimName, true}
+		case ref.ResourceClaimTemplateName != nil:
+			to = key{*ref.ResourceClaimTemplateName, false}
+		default:
+			continue
+		}
+		if known[to] == nil {
+			known[to] = &templateClaims{name: to.name, named: to.named}
+			all = append(all, known[to])
+		}
+		known[to].times++
+	}
+	return all
+}
+
+func (m *Minimum) add(namespace string, refs *templateClaims, pods int64, reader dra.ClaimReader, claims *Claims) error {
+	if refs.named {
+		claim, err := claims.named(namespace, refs.name, reader)
 		if err == nil && !slices.Contains(m.Named, claim) {
 			m.Named = append(m.Named, claim)
 		}
 		return err
 	}
-	if ref.ResourceClaimTemplateName == nil {
-		return nil
-	}
-	each, choices, err := claims.ofTemplate(namespace, *ref.ResourceClaimTemplateName, reader)
+	each, choices, err := claims.ofTemplate(namespace, refs.name, reader)
+	pods *= refs.times
 	for _, alternatives := range choices {
-		m.Choices = append(m.Choices, Choice{Pods: pods, Alternatives: alternatives})
+		m.Choices = addChoice(m.Choices, Choice{Pods: pods, Alternatives: alternatives})
 	}
 	for _, e := range each {
 		var all ledger.Amount

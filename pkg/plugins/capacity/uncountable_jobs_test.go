@@ -24,14 +24,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// choosingTemplate is a template of a claim with 32 requests, each for so many devices of either of two classes.
-func choosingTemplate(name string, each int64) *resourcev1.ResourceClaimTemplate {
+// choosingTemplate is a template of a claim with 32 requests, each for devices of either of two classes. No two ask for as many.
+func choosingTemplate(name string, least int64) *resourcev1.ResourceClaimTemplate {
 	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	for i := range 32 {
 		request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
 		for _, class := range []string{h100, "a100"} {
 			request.FirstAvailable = append(request.FirstAvailable, resourcev1.DeviceSubRequest{
-				Name: class, DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: each,
+				Name: class, DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: least + int64(i),
 			})
 		}
 		template.Spec.Spec.Devices.Requests = append(template.Spec.Spec.Devices.Requests, request)
@@ -58,7 +58,7 @@ func TestAJobWhoseAlternativesCannotBeAddedUpIsRefused(t *testing.T) {
 	}
 	t.Cleanup(framework.CleanupPluginBuilders)
 	scheduler := s.filled(t)
-	for _, template := range []*resourcev1.ResourceClaimTemplate{choosingTemplate("few", 1), choosingTemplate("many", math.MaxInt64)} {
+	for _, template := range []*resourcev1.ResourceClaimTemplate{choosingTemplate("few", 1), choosingTemplate("many", math.MaxInt64-32)} {
 		if _, err := scheduler.Client().ResourceV1().ResourceClaimTemplates("ns").Create(t.Context(), template, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demand
+
+import (
+	"slices"
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// countedLibrary counts how often a template is read, and what it asks for is counted.
+type countedLibrary struct {
+	library
+	reads *int
+}
+
+func (l countedLibrary) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	*l.reads++
+	return l.library.ClaimTemplate(namespace, name)
+}
+
+// TestATemplateThatPodsNameOftenIsCountedOnce: a Volcano Job of one megabyte has room for 20,000 references.
+func TestATemplateThatPodsNameOftenIsCountedOnce(t *testing.T) {
+	reads := 0
+	source := countedLibrary{library{templates: map[string][]resourceapi.DeviceRequest{
+		"any": {firstAvailable(exactly("h100", 1), exactly("a100", 1)), {Name: "r", Exactly: ptr.To(exactly("h100", 2))}},
+	}}, &reads}
+	_, claims := scale()
+	minimum, err := claims.OfJob(job(3, task("", 3, -1, slices.Repeat([]string{"any"}, 1000)...)), source, priority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reads != 1 {
+		t.Errorf("the template is read %d times, want once", reads)
+	}
+	if len(minimum.Choices) != 1 || minimum.Choices[0].Pods != 3000 || minimum.Amounts[0].Amount != ledger.Units(6000) {
+		t.Errorf("the job needs %v, and its pods make %d choices", minimum.Amounts, len(minimum.Choices))
+	}
+}
+
+// TestOnlySomeChoicesOfAJobCount: each is compared with all others.
+func TestOnlySomeChoicesOfAJobCount(t *testing.T) {
+	var choices []Choice
+	for range 2 {
+		for each := range int64(2 * maxChoices) {
+			choices = addChoice(choices, choosing(1, each+1))
+		}
+	}
+	if len(choices) != maxChoices || choices[0].Pods != 2 {
+		t.Errorf("%d choices count, the first for %d pods, want %d for 2", len(choices), choices[0].Pods, maxChoices)
+	}
+}
