@@ -50,8 +50,9 @@ func CheckSharersOfPods(pods []JobPod, minMember int) error {
 		}
 	}
 	var first *TooManySharersError
+	uids := uidsOf(pods)
 	for claim, all := range users {
-		err := checkSharers(claim.Object, minMember-(len(pods)-all), reservations(pods, claim.Object))
+		err := checkSharers(claim.Object, minMember-(len(pods)-all), reservations(uids, claim.Object))
 		if err != nil && (first == nil || err.Claim < first.Claim) {
 			first = err
 		}
@@ -70,6 +71,7 @@ func CheckSharersOfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, pods []Jo
 			users[name] += int(task.Replicas)
 		}
 	}
+	uids := uidsOf(pods)
 	for _, name := range slices.Sorted(maps.Keys(users)) {
 		least := int(job.Spec.MinAvailable) - (total - users[name])
 		if least <= 0 {
@@ -79,7 +81,7 @@ func CheckSharersOfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, pods []Jo
 		if err != nil {
 			continue
 		}
-		if err := checkSharers(claim, least, reservations(pods, claim)); err != nil {
+		if err := checkSharers(claim, least, reservations(uids, claim)); err != nil {
 			return err
 		}
 	}
@@ -96,18 +98,20 @@ func checkSharers(claim *resourceapi.ResourceClaim, least, reserved int) *TooMan
 	return &TooManySharersError{Namespace: claim.Namespace, Claim: claim.Name, Pods: least, Others: others}
 }
 
-// reservations counts the pods that have reserved a claim.
-func reservations(pods []JobPod, claim *resourceapi.ResourceClaim) int {
-	if len(claim.Status.ReservedFor) == 0 {
-		return 0
-	}
+// uidsOf has the UIDs of pods.
+func uidsOf(pods []JobPod) map[types.UID]bool {
 	uids := make(map[types.UID]bool, len(pods))
 	for i := range pods {
 		uids[pods[i].Object.UID] = true
 	}
+	return uids
+}
+
+// reservations counts the pods, given by their UIDs, that have reserved a claim.
+func reservations(pods map[types.UID]bool, claim *resourceapi.ResourceClaim) int {
 	n := 0
 	for _, consumer := range claim.Status.ReservedFor {
-		if uids[consumer.UID] {
+		if pods[consumer.UID] {
 			n++
 		}
 	}

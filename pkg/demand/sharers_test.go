@@ -128,3 +128,18 @@ func expectError(t *testing.T, err error, want string) {
 		t.Errorf("the error is %q, want %q", got, want)
 	}
 }
+
+// TestPodsAreListedOnceForAllClaims: a user makes thousands of both.
+func TestPodsAreListedOnceForAllClaims(t *testing.T) {
+	const size = 200
+	pods := make([]JobPod, size)
+	for i := range pods {
+		pods[i].Pod = &Pod{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}}
+		object := claim(fmt.Sprint(i), exactly("h100", 1))
+		object.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{UID: "other"}}
+		pods[i].Claims = []*Claim{{Object: object}}
+	}
+	if work := testing.AllocsPerRun(1, func() { _ = CheckSharersOfPods(pods, size) }); work > size {
+		t.Errorf("%.0f allocations for %d claims", work, size)
+	}
+}
