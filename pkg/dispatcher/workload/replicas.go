@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -76,7 +77,12 @@ func ofCronJob(cron *batchv1.CronJob) (*Template, error) {
 	switch cron.Spec.ConcurrencyPolicy {
 	case batchv1.ForbidConcurrent:
 	case batchv1.ReplaceConcurrent: // the pods of jobs that were replaced end while others run
-		t.Pods[0].Count *= 1 + (t.Grace+59)/60
+		sets := 1 + (t.Grace+59)/60
+		if strings.HasPrefix(cron.Spec.Schedule, "@every") {
+			sets++ // one job starts in each minute, at any second of it
+		}
+		t.Pods[0].Count *= sets
+		t.Starts = fmt.Sprintf("%q %q %t %d", cron.Spec.Schedule, ptr.Deref(cron.Spec.TimeZone, ""), ptr.Deref(cron.Spec.Suspend, false), ptr.Deref(cron.Spec.StartingDeadlineSeconds, -1))
 	default:
 		err = errors.Join(err, errors.New("spec.concurrencyPolicy is Allow, so that nobody knows how many jobs run at the same time: set it to Forbid or Replace"))
 	}

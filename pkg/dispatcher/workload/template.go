@@ -48,6 +48,8 @@ type Template struct {
 	Surge, SurgePercent, Surged int64
 	// Start is the number in the name of the first pod of a StatefulSet.
 	Start int32
+	// Starts is what decides when a CronJob that replaces its Jobs starts the next one. Each change of it may start one at once.
+	Starts string
 
 	// keepsTemplate says that pods stay as they were made, whatever the template becomes.
 	keepsTemplate bool

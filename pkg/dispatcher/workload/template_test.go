@@ -111,6 +111,11 @@ func cronJob(m metav1.ObjectMeta, policy batchv1.ConcurrencyPolicy, changes ...p
 	return &batchv1.CronJob{ObjectMeta: m, Spec: batchv1.CronJobSpec{ConcurrencyPolicy: policy, JobTemplate: batchv1.JobTemplateSpec{Spec: spec}}}
 }
 
+func every(cron *batchv1.CronJob) *batchv1.CronJob {
+	cron.Spec.Schedule = "@every 45s"
+	return cron
+}
+
 func volcanoJob(m metav1.ObjectMeta, spec batchv1alpha1.JobSpec) *batchv1alpha1.Job {
 	return &batchv1alpha1.Job{ObjectMeta: m, Spec: spec}
 }
@@ -154,6 +159,7 @@ func TestOfReadsPods(t *testing.T) {
 		{name: "a CronJob that runs one Job at a time", object: cronJob(meta(inQueue), batchv1.ForbidConcurrent), want: "CronJob queue=q :1/5"},
 		{name: "or replaces it, while the pods of one that was replaced end", object: cronJob(meta(), batchv1.ReplaceConcurrent, scheduledBy("volcano")), want: "CronJob volcano :1/10"},
 		{name: "which may be those of many", object: cronJob(meta(), batchv1.ReplaceConcurrent, graceOf(150)), want: "CronJob :1/20"},
+		{name: "or of one more, if jobs begin at any second", object: every(cronJob(meta(), batchv1.ReplaceConcurrent)), want: "CronJob :1/15"},
 		{name: "a CronJob that runs any number of Jobs", object: cronJob(meta(inQueue), batchv1.AllowConcurrent), want: "CronJob queue=q",
 			wantErr: "spec.concurrencyPolicy is Allow, so that nobody knows how many jobs run at the same time: set it to Forbid or Replace"},
 		{name: "a DaemonSet", object: &appsv1.DaemonSet{ObjectMeta: meta(), Spec: appsv1.DaemonSetSpec{Template: templateOf(podsAnnotated(queueName, "pq"))}}, want: "DaemonSet queue=pq",

@@ -97,7 +97,7 @@ func withReplicas(kind schema.GroupVersionKind, object runtime.Object, replicas 
 // else that needs depend on is the same.
 func (c *change) needsNoMore() bool {
 	a, b := c.before, c.after
-	if c.unreadable != nil || c.resumes() || a.Start != b.Start || b.Surge > a.Surge || b.SurgePercent > a.SurgePercent || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
+	if c.unreadable != nil || c.resumes() || c.restarts() || a.Start != b.Start || b.Surge > a.Surge || b.SurgePercent > a.SurgePercent || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
 		!apiequality.Semantic.DeepEqual(a.Reserve, b.Reserve) {
 		return false
 	}
@@ -112,6 +112,9 @@ func (c *change) needsNoMore() bool {
 
 // resumes reports whether the workload makes pods again. Those that it had may still end.
 func (c *change) resumes() bool { return c.before.Suspended && !c.after.Suspended }
+
+// restarts reports whether a CronJob may replace its Job by another one at once. The pods of the one before may still end.
+func (c *change) restarts() bool { return c.before.Starts != c.after.Starts }
 
 // grace returns the longest grace period of pods of the workload, zero if its grant says so already.
 func (c *change) grace(state *binding.State) int64 {

@@ -112,7 +112,7 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 // ends reports whether pods may still end that an earlier change took the place of. New ones would run besides them: the change was
 // admitted since the last grant, or made the workload need less, or suspended it.
 func (w *Workloads) ends(c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) bool {
-	return c.resumes() || c.after.Overlaps && state.Change != nil || len(c.before.Pods) > 0 && w.Spares(c.before, rb)
+	return c.resumes() || c.restarts() || c.after.Overlaps && state.Change != nil || len(c.before.Pods) > 0 && w.Spares(c.before, rb)
 }
 
 func failed(c *change, err error) ctrladmission.Response {

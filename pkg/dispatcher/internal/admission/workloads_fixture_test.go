@@ -85,6 +85,20 @@ func batchJob(parallelism int32) *batchv1.Job {
 	}
 }
 
+// replacing returns a CronJob that replaces its Jobs.
+func replacing(schedule string) *batchv1.CronJob {
+	return &batchv1.CronJob{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "cron"},
+		Spec:       batchv1.CronJobSpec{Schedule: schedule, ConcurrencyPolicy: batchv1.ReplaceConcurrent, JobTemplate: batchv1.JobTemplateSpec{Spec: batchJob(1).Spec}},
+	}
+}
+
+func ofReplacing(rb *workv1alpha2.ResourceBinding) {
+	rb.Name = "train-cronjob"
+	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "team", Name: "train", UID: "cron"}
+}
+
 func suspended(job *batchv1.Job) *batchv1.Job {
 	job.Spec.Suspend = ptr.To(true)
 	return job
