@@ -217,7 +217,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks when the member clusters know that.
 		grant := *state.Grant
-		grant.Shape = shapeOf(w)
+		grant.Shape, grant.Pod = shapeOf(w), c.largestPod(w)
 		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, &grant))
 	default:
 		return true
@@ -254,7 +254,7 @@ func (c *cycle) review(w *framework.Workload) {
 			grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
 			c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
 		}
-	default:
+	case !c.forgetsFormer(w):
 		c.forgetsLeft(w)
 	}
 }

@@ -25,7 +25,40 @@ func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 	if before := w.State.Grant; before != nil {
 		grant.Time, grant.Group = before.Time, before.Group
 	}
+	grant.Pod = c.largestPod(w)
 	return grant
+}
+
+// largestPod returns the most that a pod of a workload may have, also of templates that it had before.
+func (c *cycle) largestPod(w *framework.Workload) []binding.Amount {
+	var before ledger.Amounts
+	if w.State.Grant != nil {
+		before = needs.FromGrant(c.Dimensions, w.State.Grant.Pod)
+	}
+	return needs.ToGrant(c.Dimensions, before.Max(w.Needs.Pod))
+}
+
+// formerPods reports whether clusters may make pods that are larger than the template says now.
+func (c *cycle) formerPods(w *framework.Workload) bool {
+	return len(w.Needs.Pod) > 0 && len(needs.FromGrant(c.Dimensions, w.State.Grant.Pod).Beyond(w.Needs.Pod, nil)) > 0
+}
+
+// forgetsFormer ends the charge for former templates when all pods have been replaced. The amounts are lowered after that. It reports
+// whether it decides about that.
+func (c *cycle) forgetsFormer(w *framework.Workload) bool {
+	if w.Err != nil || !c.formerPods(w) || c.changes(w) {
+		return false
+	}
+	may, missing := lowered(w)
+	if missing == "" {
+		missing = unreplaced(w, may)
+	}
+	if c.hasDone(w, may, missing) {
+		grant := *w.State.Grant
+		grant.Pod = needs.ToGrant(c.Dimensions, w.Needs.Pod)
+		c.regrant(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+	}
+	return true
 }
 
 // raised returns a grant of all that a workload needs, which keeps what it needs no more: it may still run that.
@@ -100,7 +133,7 @@ func (c *cycle) differs(w *framework.Workload) bool {
 }
 
 // recorded returns the grant of a workload with where, how long, and as what its pods may run by now, nil if it says that already.
-func recorded(w *framework.Workload) *binding.Grant {
+func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	before, grace := w.State.Grant, w.State.Grant.Grace
 	if w.Template != nil {
 		grace = max(grace, w.Template.Grace)
@@ -108,15 +141,18 @@ func recorded(w *framework.Workload) *binding.Grant {
 	if w.State.Change != nil {
 		grace = max(grace, w.State.Change.Grace)
 	}
-	shape := before.Shape
-	if w.State.Hold == nil {
-		shape = shapeOf(w) // clusters see nothing of what a held workload has become
+	shape, pod := before.Shape, before.Pod
+	if w.State.Hold == nil { // clusters see nothing of what a held workload has become
+		shape = shapeOf(w)
+		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, pod), nil)) > 0 {
+			pod = c.largestPod(w)
+		}
 	}
-	if grace == before.Grace && shape == before.Shape && slices.Equal(w.Places, before.Clusters) {
+	if grace == before.Grace && shape == before.Shape && slices.Equal(pod, before.Pod) && slices.Equal(w.Places, before.Clusters) {
 		return nil
 	}
 	grant := *before
-	grant.Clusters, grant.Grace, grant.Shape = w.Places, grace, shape
+	grant.Clusters, grant.Grace, grant.Shape, grant.Pod = w.Places, grace, shape, pod
 	return &grant
 }
 
@@ -126,7 +162,7 @@ func (c *cycle) records(w *framework.Workload) bool {
 	if w.State.Grant == nil || w.State.Finished {
 		return false
 	}
-	grant := recorded(w)
+	grant := c.recorded(w)
 	if grant == nil {
 		return false
 	}

@@ -152,6 +152,11 @@ func (c *cycle) hasEnded(w *framework.Workload) bool {
 // hasShrunk reports whether the member clusters run no more of a workload than it needs now, which is less than it was granted.
 func (c *cycle) hasShrunk(w *framework.Workload) bool {
 	may, missing := lowered(w)
+	return c.hasDone(w, may, missing)
+}
+
+// hasDone reports whether the member clusters have no more than a remainder, and nothing is missing.
+func (c *cycle) hasDone(w *framework.Workload, may remainder, missing string) bool {
 	if missing == "" {
 		return c.settled(w, may)
 	}
@@ -241,4 +246,15 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	}
 	may.about = fmt.Sprint("lowered ", now, may.pods)
 	return may, ""
+}
+
+// unreplaced says which member cluster may still make pods of a former template, although it has no more of a workload than a remainder.
+func unreplaced(w *framework.Workload, has remainder) string {
+	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	for _, work := range w.Works {
+		if cluster := binding.ClusterOf(work); !w.Template.Replaced(kind, binding.StatusIn(work), has.pods[cluster]) {
+			return fmt.Sprintf("cluster %s has not replaced all of its pods by smaller ones", cluster)
+		}
+	}
+	return ""
 }

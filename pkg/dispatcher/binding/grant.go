@@ -27,6 +27,9 @@ type Grant struct {
 	Claims string `json:"claims,omitempty"`
 	// Shape is what its pods keep of their template, whatever that becomes: see workload.Template.
 	Shape string `json:"shape,omitempty"`
+	// Pod is the most that one of its pods has, of all templates that clusters may make pods of. It is empty for kinds that do not replace
+	// their pods when the template changes.
+	Pod []Amount `json:"pod,omitempty"`
 	// Amounts has no entry that is zero, and each dimension once, in the order of their names.
 	Amounts []Amount `json:"amounts"`
 }

@@ -83,6 +83,8 @@ type Spread struct {
 	// Divided says that the replicas are divided among clusters, and Clusters among how many at most.
 	Divided  bool
 	Clusters int64
+	// Granted is the grant of a workload whose pods clusters may make of several templates, nil if there is none.
+	Granted *binding.Grant
 }
 
 // Needs is what a workload needs. Of alternatives, each counts, because the member cluster chooses.
@@ -95,6 +97,8 @@ type Needs struct {
 	// Unnamed are the capacities that some queue limits, and of which the devices that it asks for name no amount. Only a
 	// member cluster knows what its devices have. They are refused where a queue limits them.
 	Unnamed []ledger.Ordinal
+	// Pod is what one pod needs, as the template says now, if clusters replace pods when that changes. It is empty if there are no pods.
+	Pod ledger.Amounts
 	// Claims identifies the claims and claim templates that the pods name. It is empty if they name none.
 	Claims string
 	// Notice is for people: what could not be read exactly, and what is counted instead. It is empty in general.

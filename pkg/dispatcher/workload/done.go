@@ -19,7 +19,8 @@ type report struct {
 	ResourceTemplateGeneration     int64
 	Generation, ObservedGeneration int64
 
-	Replicas, UpdatedReplicas int64
+	replicas
+	UpdatedReplicas, ReadyReplicas int64
 
 	// Active is a number of pods of a Job, and the Jobs of a CronJob.
 	Active json.RawMessage
@@ -27,6 +28,13 @@ type report struct {
 	State           batchv1alpha1.JobState
 	TaskStatusCount map[string]batchv1alpha1.TaskState
 	Terminating     int64
+}
+
+// replicas are what any kind may report.
+type replicas struct {
+	Replicas int64
+	// AvailableReplicas and UnavailableReplicas are together how many pods a Deployment wants, although it may not have made them yet.
+	AvailableReplicas, UnavailableReplicas int64
 }
 
 // Done reports whether a member cluster has done what the object says now: it runs no more than so many replicas, and none of an
@@ -58,7 +66,23 @@ func (t *Template) Done(kind schema.GroupVersionKind, rawStatus []byte, replicas
 }
 
 func (t *Template) rolledOut(r *report, replicas int64) bool {
-	return r.ResourceTemplateGeneration == t.Generation && r.Replicas <= replicas && r.UpdatedReplicas == r.Replicas
+	return r.ResourceTemplateGeneration == t.Generation && r.wanted() <= replicas && r.UpdatedReplicas == r.Replicas
+}
+
+// wanted returns how many pods a Deployment has, or is about to make.
+func (r *replicas) wanted() int64 { return max(r.Replicas, r.AvailableReplicas+r.UnavailableReplicas) }
+
+// Replaced reports whether a member cluster that has done what the object says makes no pods of a former template any more. A StatefulSet
+// may until all of them are ready.
+func (t *Template) Replaced(kind schema.GroupVersionKind, rawStatus []byte, replicas int64) bool {
+	var r report
+	if t.Halts || json.Unmarshal(rawStatus, &r) != nil {
+		return false
+	}
+	if kind.GroupKind() == StatefulSet.GroupKind() {
+		return r.UpdatedReplicas == replicas && r.ReadyReplicas == replicas
+	}
+	return r.UpdatedReplicas == r.wanted()
 }
 
 // tasksFit reports whether no task has more pods than the template says.
@@ -82,13 +106,13 @@ func (t *Template) tasksFit(counts map[string]batchv1alpha1.TaskState) bool {
 	return true
 }
 
-// Reported returns how many replicas a member cluster reports, zero if it reports none.
+// Reported returns how many replicas a member cluster reports, zero if it reports none. Those that it cannot make yet count, too.
 func Reported(rawStatus []byte) int64 {
-	var r struct{ Replicas int64 }
+	var r replicas
 	if json.Unmarshal(rawStatus, &r) != nil {
 		return 0
 	}
-	return max(0, r.Replicas)
+	return max(0, r.wanted())
 }
 
 // Shape identifies what pods of a workload keep of the template that they were made from, whatever the template becomes later: those

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -27,6 +28,7 @@ func TestAMemberHasDoneWhatItWasTold(t *testing.T) {
 		{"it has shrunk", Deployment, `{` + known + `"replicas":3,"updatedReplicas":3}`, true},
 		{"it has fewer", Deployment, `{` + known + `"replicas":1,"updatedReplicas":1}`, true},
 		{"it was scaled to zero", Deployment, `{"resourceTemplateGeneration":3,"generation":5,"observedGeneration":5}`, true},
+		{"it cannot make its pods yet, and may at any time", Deployment, `{` + known + `"unavailableReplicas":4}`, false},
 		{"it has more", Deployment, `{` + known + `"replicas":4,"updatedReplicas":4}`, false},
 		{"available replicas say nothing", Deployment, `{` + known + `"replicas":4,"updatedReplicas":4,"availableReplicas":3}`, false},
 		{"it is paused, or rolls out", Deployment, `{` + known + `"replicas":3,"updatedReplicas":0}`, false},
@@ -51,6 +53,36 @@ func TestAMemberHasDoneWhatItWasTold(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+// TestAllPodsHaveBeenReplaced: until then, clusters may make pods of a former template.
+func TestAllPodsHaveBeenReplaced(t *testing.T) {
+	paused, partitioned := &appsv1.Deployment{}, &appsv1.StatefulSet{}
+	paused.Spec.Paused = true
+	partitioned.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](1)}
+	const all = `{"replicas":3,"updatedReplicas":3,"readyReplicas":3}`
+	for _, tc := range []struct {
+		name   string
+		object runtime.Object
+		kind   schema.GroupVersionKind
+		status string
+		want   bool
+	}{
+		{"a Deployment", &appsv1.Deployment{}, Deployment, `{"replicas":3,"updatedReplicas":3}`, true},
+		{"not all", &appsv1.Deployment{}, Deployment, `{"replicas":3,"updatedReplicas":2}`, false},
+		{"it cannot make the former ones yet", &appsv1.Deployment{}, Deployment, `{"replicas":2,"updatedReplicas":2,"availableReplicas":2,"unavailableReplicas":1}`, false},
+		{"it is paused", paused, Deployment, all, false},
+		{"a StatefulSet", &appsv1.StatefulSet{}, StatefulSet, all, true},
+		{"not all are ready", &appsv1.StatefulSet{}, StatefulSet, `{"replicas":3,"updatedReplicas":3,"readyReplicas":2}`, false},
+		{"it has a partition", partitioned, StatefulSet, all, false},
+		{"OnDelete, and nobody has deleted them", &appsv1.StatefulSet{}, StatefulSet, `{"replicas":3,"readyReplicas":3}`, false},
+		{"nothing is reported", &appsv1.Deployment{}, Deployment, ``, false},
+	} {
+		template, err := Of(tc.object, nil)
+		if err != nil || !template.Replaces || template.Replaced(tc.kind, []byte(tc.status), 3) != tc.want {
+			t.Errorf("%s: replaced is not %v, %v", tc.name, tc.want, err)
+		}
 	}
 }
 

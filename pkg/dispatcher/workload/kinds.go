@@ -59,10 +59,7 @@ func Of(object runtime.Object, schedulerNames []string) (*Template, error) {
 	case *appsv1.Deployment:
 		t, err = ofDeployment(o)
 	case *appsv1.StatefulSet:
-		t, err = ofReplicas(StatefulSet, o, o.Spec.Replicas, &o.Spec.Template)
-		if o.Spec.Ordinals != nil {
-			t.Overlaps, t.Start = true, o.Spec.Ordinals.Start // pods with other names take their place
-		}
+		t, err = ofStatefulSet(o)
 	case *batchv1.Job:
 		t, err = ofJob(Job, o, &o.Spec)
 	case *batchv1.CronJob:

@@ -23,6 +23,7 @@ import (
 func ofReplicas(kind schema.GroupVersionKind, object metav1.Object, replicas *int32, pods *corev1.PodTemplateSpec) (*Template, error) {
 	count := ptr.Deref(replicas, 1)
 	t := ofAlike(kind, object, int64(count), pods)
+	t.Replaces = true
 	minimum, err := minimumOf(object)
 	t.Pods[0].Minimum = min(minimum, t.Pods[0].Count)
 	return t, errors.Join(notNegative("spec.replicas", count), err)
@@ -34,7 +35,7 @@ const defaultSurge = 25
 // ofDeployment counts the surge of an update beyond the default one, too.
 func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 	t, err := ofReplicas(Deployment, d, d.Spec.Replicas, &d.Spec.Template)
-	t.Overlaps = true
+	t.Overlaps, t.Halts = true, d.Spec.Paused
 	update := d.Spec.Strategy.RollingUpdate
 	if update == nil || update.MaxSurge == nil || err != nil {
 		return t, err
@@ -50,6 +51,17 @@ func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 	}
 	t.Surged = t.SurgeBeyond(0, 1)
 	t.Pods[0].Count += t.Surged
+	return t, err
+}
+
+// ofStatefulSet reads a StatefulSet. What is below its partition is made from a former template.
+func ofStatefulSet(set *appsv1.StatefulSet) (*Template, error) {
+	t, err := ofReplicas(StatefulSet, set, set.Spec.Replicas, &set.Spec.Template)
+	if set.Spec.Ordinals != nil {
+		t.Overlaps, t.Start = true, set.Spec.Ordinals.Start // pods with other names take their place
+	}
+	update := set.Spec.UpdateStrategy.RollingUpdate
+	t.Halts = update != nil && ptr.Deref(update.Partition, 0) > 0
 	return t, err
 }
 

@@ -51,6 +51,12 @@ type Template struct {
 	// Starts is what decides when a CronJob that replaces its Jobs starts the next one. Each change of it may start one at once.
 	Starts string
 
+	// Replaces says that pods are replaced when their template changes, and that clusters may meanwhile make more of the former one:
+	// Kubernetes scales what it has before it replaces it.
+	Replaces bool
+	// Halts says that clusters make pods of a former template until somebody changes the object.
+	Halts bool
+
 	// keepsTemplate says that pods stay as they were made, whatever the template becomes.
 	keepsTemplate bool
 	// shape is what Shape has returned.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -115,6 +116,22 @@ func (c *change) resumes() bool { return c.before.Suspended && !c.after.Suspende
 
 // restarts reports whether a CronJob may replace its Job by another one at once. The pods of the one before may still end.
 func (c *change) restarts() bool { return c.before.Starts != c.after.Starts }
+
+// makesFormerPods reports whether a workload gets pods that clusters would make of a template that it had before, and nobody knows which: more
+// pods of a StatefulSet with a partition, or the first ones of a paused Deployment.
+func (c *change) makesFormerPods(rb *workv1alpha2.ResourceBinding) bool {
+	if c.after == nil || !c.after.Halts || len(rb.Spec.Clusters) == 0 {
+		return false
+	}
+	var all, most int64
+	for _, target := range rb.Spec.Clusters {
+		all, most = all+int64(target.Replicas), max(most, int64(target.Replicas))
+	}
+	if rb.Spec.Placement != nil && rb.Spec.Placement.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided {
+		most = all
+	}
+	return c.after.Unsurged() > most && (most == 0 || c.after.Kind == workload.StatefulSet.Kind)
+}
 
 // grace returns the longest grace period of pods of the workload, zero if its grant says so already.
 func (c *change) grace(state *binding.State) int64 {

@@ -91,6 +91,10 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 		response = response.WithWarnings(fmt.Sprintf("%s stays charged to queue %s, which has granted it room. To move it to another queue, "+
 			"delete it and create it again", c.name(), state.Grant.Queue))
 	}
+	if granted && c.makesFormerPods(rb) {
+		return ctrladmission.Denied(c.name() + " would get pods of a template that it had before: set spec.paused to false, " +
+			"and the partition of a StatefulSet to 0, and let it roll out first"), nil
+	}
 	if granted {
 		why, ends := growth(c.after, rb, c.unreadable, w.Exceeds), w.ends(c, rb, &state)
 		switch {

@@ -47,6 +47,7 @@ func changingWith(grace string) option {
 func withGrace(d *appsv1.Deployment) {
 	d.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](60)
 }
+func paused(d *appsv1.Deployment)    { d.Spec.Paused = true }
 func withImage(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "v2" }
 func surging(d *appsv1.Deployment) { // by no more than what does not count
 	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1))}

@@ -120,6 +120,8 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 		{name: "a CronJob whose schedule changes may replace its Job at once, and waits for the pods that end", before: replacing("* * * * *"), after: replacing("1 * * * *"), with: controlPlane{binding: newBinding(ofReplacing, granting)},
 			want:  newBinding(ofReplacing, granting, held(`{"reason":"Growing","dispatching":true,"ends":true}`), dispatching, changing),
 			reads: 1, patches: 1, warnings: []string{"pods that it had before an earlier change may still end"}},
+		{name: "what is paused and has no pods would get those of a former template", before: deployment(0), after: deployment(4, paused), with: controlPlane{binding: newBinding(granting, on("m1", 0))},
+			reads: 1, denied: "Deployment team/web would get pods of a template that it had before", code: 403},
 		{name: "a longer grace period is noted at once", before: deployment(2), after: deployment(2, withGrace), with: controlPlane{binding: runs},
 			want: newBinding(granting, on("m1", 2), changingWith("60")), reads: 1, patches: 1},
 		{name: "and is not forgotten when it is as short as before", before: deployment(2), after: deployment(2, withImage), with: controlPlane{binding: newBinding(granting, on("m1", 2), changingWith("60"))},

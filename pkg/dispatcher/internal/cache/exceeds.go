@@ -63,11 +63,13 @@ func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBi
 	if err != nil {
 		return err
 	}
-	needed := counter.Of(template, spread.Retained(spread.Of(rb, template, clusters), template, c.worksOf(rb)), nil)
+	grant := binding.Read(rb, nil).Grant
+	to := spread.Retained(spread.Of(rb, template, clusters), template, c.worksOf(rb))
+	to.Granted = grant
+	needed := counter.Of(template, to, nil)
 	if needed.Err != nil {
 		return needed.Err
 	}
-	grant := binding.Read(rb, nil).Grant
 	var way []framework.QueueLimits
 	if grant != nil {
 		way = onTheWay(queues, limits, grant.Queue)

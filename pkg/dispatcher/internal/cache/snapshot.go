@@ -169,6 +169,7 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 	if template != nil {
 		w.Spread = spread.Retained(spread.Of(rb, template, clusters), template, works)
 		w.Spread = spread.Left(w.Spread, template, int64(len(w.Left())))
+		w.Spread.Granted = state.Grant
 	}
 	return w
 }

@@ -27,6 +27,8 @@ type counting struct {
 	minimum, all, pod ledger.Amounts
 	// more says that there may be more pods than the template says. They may be of a set that has none by now.
 	more bool
+	// own is what one pod needs as the template says now.
+	own ledger.Amounts
 	// named has the claims that pods name, which count once for each copy, or in each of the clusters among which a copy is divided.
 	named    map[string]bool
 	clusters int64
@@ -54,7 +56,7 @@ func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {
 		return framework.Needs{}, err
 	}
 	copies := max(1, spread.Copies)
-	needs := framework.Needs{Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Notice: strings.Join(w.notices, "; ")}
+	needs := framework.Needs{Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Pod: w.own, Notice: strings.Join(w.notices, "; ")}
 	for _, amounts := range []ledger.Amounts{w.all, w.minimum} {
 		// Another order would be another refusal, and another event.
 		slices.SortFunc(amounts, func(a, b ledger.Entry) int { return cmp.Compare(a.Dimension, b.Dimension) })
@@ -81,6 +83,7 @@ func (w *counting) addAll(spread framework.Spread) error {
 		set := &w.template.Pods[i]
 		pod, err := w.onePod(set)
 		if err == nil {
+			pod = w.orFormer(pod, spread.Granted)
 			err = w.add(pod, set.Minimum, set.Count)
 		}
 		if err != nil && set.Name != "" {
@@ -93,6 +96,18 @@ func (w *counting) addAll(spread framework.Spread) error {
 	}
 	more := max(0, spread.Replicas-w.template.Unsurged()) + w.template.SurgeBeyond(spread.Replicas, w.clusters)
 	return w.add(w.pod, 0, more) // nobody knows which pods they are
+}
+
+// orFormer returns the most of what a pod needs, and of what pods may have that clusters make of a former template. What they have of claims
+// that all of them name is in no pod.
+func (w *counting) orFormer(pod ledger.Amounts, granted *binding.Grant) ledger.Amounts {
+	if !w.template.Replaces || len(pod) == 0 {
+		return pod
+	}
+	if w.own = pod; granted == nil {
+		return pod
+	}
+	return append(ledger.Amounts(nil), pod...).Max(FromGrant(w.counter.Dimensions, granted.Pod))
 }
 
 // add adds a number of pods that are alike.

@@ -60,12 +60,16 @@ func Forbidden(dimensions *ledger.Dimensions, needs framework.Needs, way []frame
 	return nil
 }
 
-// Exceeds returns by how much a workload needs more than it was granted, sorted by name. It is empty if the grant is
-// enough.
+// Exceeds returns by how much a workload needs more than it was granted, sorted by name, or else by how much one of its pods does: clusters may
+// make more of those later. It is empty if the grant is enough.
 func Exceeds(dimensions *ledger.Dimensions, needs framework.Needs, grant *binding.Grant) []binding.Amount {
 	var granted ledger.Amounts
 	if grant != nil {
 		granted = FromGrant(dimensions, grant.Amounts)
 	}
-	return ToGrant(dimensions, needs.All.Beyond(granted, nil))
+	more := ToGrant(dimensions, needs.All.Beyond(granted, nil))
+	if len(more) == 0 && grant != nil && len(grant.Pod) > 0 {
+		more = ToGrant(dimensions, needs.Pod.Beyond(FromGrant(dimensions, grant.Pod), nil))
+	}
+	return more
 }

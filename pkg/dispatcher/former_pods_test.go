@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"testing"
+	"time"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
+)
+
+// TestMorePodsCountAsThoseOfTheFormerTemplate: whoever asks for more and smaller pods gets more of the large ones first, because Kubernetes
+// scales a Deployment before it replaces pods, and for ever if it is paused.
+func TestMorePodsCountAsThoseOfTheFormerTemplate(t *testing.T) {
+	w := newWorld(t, 1, newFixture(t, "").config)
+	w.looks = true
+	w.cluster("m1")
+	w.queue("root", "", 0)
+	w.queue("team", "root", 8)
+	w.replicas = append(w.replicas, w.newReplica())
+	defer w.replicas[0].stop()
+	w.succeed()
+	w.policies["ns/web-deployment"] = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1"}}}
+	become := func(replicas int32, each, granted int64, grows bool) {
+		t.Helper()
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+		d.APIVersion, d.Kind = "apps/v1", "Deployment"
+		d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf("team", each)}
+		if before := w.store[deployments]["ns/web"]; before != nil {
+			d.UID, d.ResourceVersion = before.GetUID(), before.GetResourceVersion()
+			if response := w.admit(admission.WorkloadsPath, "UPDATE", before, d); !response.Allowed {
+				t.Fatal(response.Result)
+			}
+		}
+		w.put(deployments, d)
+		w.settled()
+		w.sleep(2 * grace * time.Second) // pods end
+		w.settled()
+		state := w.stateOf(w.binding("ns/web-deployment"))
+		if got := coresGranted(state.Grant); got != granted || (state.Hold != nil) != grows {
+			t.Errorf("with %d pods of %d cores, %d cores are granted, and the hold is %+v; want %d, held %v", replicas, each, got, state.Hold, granted, grows)
+		}
+		if state.Hold != nil && state.Hold.Reason != binding.Growing {
+			t.Errorf("the hold is %+v", state.Hold)
+		}
+	}
+	become(1, 4, 4, false)
+	become(4, 1, 4, true) // 16 cores would run
+	become(4, 2, 4, true) // also not in several steps
+	become(1, 4, 4, false)
+	become(1, 1, 1, false)
+	become(4, 1, 4, false) // of the large ones, there are none any more
+	become(2, 2, 4, false)
+	become(5, 1, 4, true)
+	become(2, 2, 4, false)
+}
