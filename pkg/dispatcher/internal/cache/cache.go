@@ -225,7 +225,9 @@ func (c *Cache) bindingHandler() cache.ResourceEventHandler {
 	shows := func(object any) {
 		rb := object.(*workv1alpha2.ResourceBinding)
 		c.assumed.shows(rb)
-		c.places.see(rb)
+		if c.places.see(rb) {
+			c.changes.add(string(rb.UID)) // a snapshot may have a later version already, which does not name the clusters
+		}
 		c.change()
 	}
 	return cache.ResourceEventHandlerFuncs{

@@ -20,10 +20,10 @@ type places struct {
 	seen map[types.UID][]string
 }
 
-// see notes the clusters of a version of a binding. What has no grant is not charged for any.
-func (p *places) see(rb *workv1alpha2.ResourceBinding) {
+// see notes the clusters of a version of a binding, and reports whether some of them are new. What has no grant is not charged for any.
+func (p *places) see(rb *workv1alpha2.ResourceBinding) (noted bool) {
 	if rb.Annotations[binding.GrantAnnotation] == "" {
-		return
+		return false
 	}
 	clusters := binding.Clusters(rb)
 	p.mu.Lock()
@@ -34,8 +34,10 @@ func (p *places) see(rb *workv1alpha2.ResourceBinding) {
 				p.seen = map[types.UID][]string{}
 			}
 			p.seen[rb.UID] = append(p.seen[rb.UID], cluster)
+			noted = true
 		}
 	}
+	return noted
 }
 
 func (p *places) forget(uid types.UID) {

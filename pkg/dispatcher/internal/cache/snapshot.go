@@ -119,7 +119,7 @@ func (c *Cache) readShared(s *framework.Snapshot) error {
 }
 
 // renew computes anew what has changed. Changed has the UIDs and the permanent IDs of which an object or a Work has
-// changed. What has no object is looked for again, because objects of its kind may not have been read before.
+// changed, and the UIDs of bindings of which more clusters are known. What has no object is looked for again, because objects of its kind may not have been read before.
 func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluster, edition int64, changed ids) {
 	k := c.known[rb.UID]
 	if k == nil {
@@ -127,7 +127,8 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 		c.known[rb.UID], c.order = k, append(c.order, k)
 	}
 	k.round = c.round
-	if k.rb == rb && k.object != nil && k.clusters == edition && !changed[k.uid] && !changed[k.id] {
+	moved := changed[string(rb.UID)]
+	if k.rb == rb && k.object != nil && k.clusters == edition && !changed[k.uid] && !changed[k.id] && !moved {
 		return
 	}
 	object, understood, err := c.objects.shown(&rb.Spec.Resource)
@@ -136,7 +137,7 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 		missing = err.Error()
 	}
 	works := c.worksOf(rb)
-	if k.rb == rb && k.object == object && slices.Equal(k.works, works) && k.clusters == edition && k.missing == missing {
+	if k.rb == rb && k.object == object && slices.Equal(k.works, works) && k.clusters == edition && k.missing == missing && !moved {
 		return
 	}
 	var template *workload.Template

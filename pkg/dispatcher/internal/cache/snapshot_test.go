@@ -136,3 +136,28 @@ func TestAWorkloadThatNamesNoQueueAnyMoreStaysInItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// TestAClusterThatIsKnownLaterCounts: an informer shows a binding before its handler sees the versions before.
+func TestAClusterThatIsKnownLaterCounts(t *testing.T) {
+	c := newFake(t)
+	rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", UID: "b", ResourceVersion: "2"}}
+	rb.Annotations = map[string]string{binding.GrantAnnotation: `{"queue":"team","time":"2026-05-01T12:00:00Z","amounts":[]}`}
+	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "ns", Name: "w"}
+	before := rb.DeepCopy()
+	before.ResourceVersion, before.Spec.Clusters = "1", []workv1alpha2.TargetCluster{{Name: "m1"}}
+	add(t, c, "Deployment", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", UID: "d"}})
+	if err := c.bindingInformer.GetStore().Add(rb); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{0, 1} {
+		snapshot, err := c.Snapshot(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := snapshot.Workloads[0].Places; len(got) != want {
+			t.Errorf("it may run in %v, want %d clusters", got, want)
+		}
+		c.bindingHandler().OnAdd(before, false)
+		c.bindingHandler().OnUpdate(before, rb)
+	}
+}
