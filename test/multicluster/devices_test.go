@@ -36,6 +36,25 @@ var deviceScenarios = []scenario{
 		},
 	},
 	{
+		name: "a claim template that takes the place of another one gives nobody more devices than were granted",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", withDevices(deviceClass, 1, nil))
+			f.template(ctx, "one", 1)
+			f.deployment(ctx, workload{name: "web", queue: team, pods: 1, claimTemplate: "one", in: east})
+			f.expectRunningIn(ctx, east, "web", 1)
+			templates := hub.kube.ResourceV1().ResourceClaimTemplates(f.namespace)
+			first, err := templates.Get(ctx, "one", metav1.GetOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
+			f.Expect(templates.Delete(ctx, "one", metav1.DeleteOptions{})).To(Succeed())
+			more := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "one", Labels: first.Labels}, Spec: *first.Spec.DeepCopy()}
+			more.Spec.Spec.Devices.Requests[0].Exactly.Count = 2
+			_, err = templates.Create(ctx, more, metav1.CreateOptions{})
+			f.Expect(err).To(MatchError(ContainSubstring("is named by Deployment web, which would need more than its queue has granted: 1 of " + deviceClass + " more")))
+			f.template(ctx, "one", 1)
+			f.template(ctx, "other", 2)
+		},
+	},
+	{
 		name: "the capacity that claims ask for counts, too",
 		run: func(ctx context.Context, f *fixture) {
 			class := f.deviceClass(ctx, "h100", "gpu.example.com")

@@ -7,6 +7,7 @@ import (
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -18,7 +19,7 @@ import (
 // converts to it. It reads what it can of an unreadable workload, so that its owner can correct it.
 var deserializer = func() runtime.Decoder {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{workload.AddToScheme, autoscalingv1.AddToScheme, workv1alpha2.Install} {
+	for _, add := range []func(*runtime.Scheme) error{workload.AddToScheme, autoscalingv1.AddToScheme, resourceapi.AddToScheme, workv1alpha2.Install} {
 		utilruntime.Must(add(scheme))
 	}
 	return workload.Tolerant(serializer.NewCodecFactory(scheme).UniversalDeserializer())

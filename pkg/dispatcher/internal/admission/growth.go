@@ -27,9 +27,14 @@ func growth(t *workload.Template, rb *workv1alpha2.ResourceBinding, unreadable e
 	if len(amounts) == 0 {
 		return ""
 	}
-	more := make([]string, len(amounts))
+	return "it needs more than it was granted: " + listed(amounts) + " more"
+}
+
+// listed names amounts for people.
+func listed(amounts []binding.Amount) string {
+	texts := make([]string, len(amounts))
 	for i, a := range amounts {
-		more[i] = fmt.Sprintf("%s of %s", a.Amount, a.Dimension)
+		texts[i] = fmt.Sprintf("%s of %s", a.Amount, a.Dimension)
 	}
-	return "it needs more than it was granted: " + strings.Join(more, ", ") + " more"
+	return strings.Join(texts, ", ")
 }

@@ -116,7 +116,7 @@ func TestManifestsAreValidAndFitTogether(t *testing.T) {
 			t.Errorf("the webhook %s is at %v, and not at the Service", path, client.Service)
 		}
 	}
-	if got, want := slices.Sorted(maps.Keys(clientsOf(webhooks))), []string{BindingsPath, WorkloadsPath}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(clientsOf(webhooks))), []string{BindingsPath, ClaimsPath, WorkloadsPath}; !slices.Equal(got, want) {
 		t.Errorf("the paths are %q, want %q", got, want)
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
@@ -133,6 +133,7 @@ func clientsOf(webhooks []runtime.Object) map[string]admissionregistrationv1.Web
 	return map[string]admissionregistrationv1.WebhookClientConfig{
 		*mutating(webhooks).ClientConfig.Service.Path:   mutating(webhooks).ClientConfig,
 		*validating(webhooks).ClientConfig.Service.Path: validating(webhooks).ClientConfig,
+		*ofClaims(webhooks).ClientConfig.Service.Path:   ofClaims(webhooks).ClientConfig,
 	}
 }
 
@@ -142,6 +143,10 @@ func mutating(webhooks []runtime.Object) *admissionregistrationv1.MutatingWebhoo
 
 func validating(webhooks []runtime.Object) *admissionregistrationv1.ValidatingWebhook {
 	return &of[*admissionregistrationv1.ValidatingWebhookConfiguration](webhooks)[0].Webhooks[0]
+}
+
+func ofClaims(webhooks []runtime.Object) *admissionregistrationv1.ValidatingWebhook {
+	return &of[*admissionregistrationv1.ValidatingWebhookConfiguration](webhooks)[0].Webhooks[1]
 }
 
 // resources has the resource of each kind of workload.
@@ -223,7 +228,10 @@ func TestTheDispatcherMayNotDoMore(t *testing.T) {
 
 func TestWebhooksFailClosed(t *testing.T) {
 	webhooks := manifests(t, "webhook.yaml")
-	m, v := mutating(webhooks), validating(webhooks)
+	m, v, c := mutating(webhooks), validating(webhooks), ofClaims(webhooks)
+	if *c.FailurePolicy != admissionregistrationv1.Fail || *c.MatchPolicy != admissionregistrationv1.Equivalent || *c.SideEffects != admissionregistrationv1.SideEffectClassNone {
+		t.Error("the webhook for claims fails open, does not see other versions of the API, or refuses dry runs")
+	}
 	if *m.FailurePolicy != admissionregistrationv1.Fail || *v.FailurePolicy != admissionregistrationv1.Fail {
 		t.Error("a webhook fails open, so that workloads run that were not granted anything")
 	}

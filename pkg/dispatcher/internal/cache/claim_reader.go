@@ -15,6 +15,8 @@ type claimReader struct {
 	templates resourcelisters.ResourceClaimTemplateLister
 }
 
+func (c *Cache) claimReader() claimReader { return claimReader{c.claims, c.templates} }
+
 func (r claimReader) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
 	return r.claims.ResourceClaims(namespace).Get(name)
 }

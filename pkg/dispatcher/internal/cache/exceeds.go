@@ -15,6 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/spread"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
@@ -28,7 +29,12 @@ type requests struct {
 // Exceeds returns by how much a workload needs more than its binding was granted, by dimension. The error says why that
 // cannot be counted, or that its queue does not grant that to anybody.
 func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
-	err = c.compare(template, rb, func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, way []framework.QueueLimits) error {
+	return c.exceedsWith(template, rb, c.claimReader())
+}
+
+// exceedsWith is Exceeds with the claims and claim templates of a reader.
+func (c *Cache) exceedsWith(template *workload.Template, rb *workv1alpha2.ResourceBinding, claims dra.ClaimReader) (more []binding.Amount, err error) {
+	err = c.compare(template, rb, claims, func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, way []framework.QueueLimits) error {
 		more = needs.Exceeds(dimensions, needed, grant)
 		return needs.Forbidden(dimensions, needed, way, c.CardQuotaRequired)
 	})
@@ -40,22 +46,22 @@ func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBi
 
 // Spares reports whether a binding was granted more than a workload needs, or may have been.
 func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
-	err := c.compare(template, rb, func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, _ []framework.QueueLimits) error {
+	err := c.compare(template, rb, c.claimReader(), func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, _ []framework.QueueLimits) error {
 		spares = grant != nil && len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.All, nil)) > 0
 		return nil
 	})
 	return spares || err != nil
 }
 
-// compare counts what a workload needs, and calls a function with that, with what its binding was granted, and with the limits of the
-// queues that it was granted by.
-func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBinding,
+// compare counts what a workload needs with the claims and claim templates of a reader, and calls a function with that, with what its binding was
+// granted, and with the limits of the queues that it was granted by.
+func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBinding, claims dra.ClaimReader,
 	with func(*ledger.Dimensions, framework.Needs, *binding.Grant, []framework.QueueLimits) error,
 ) error {
 	c.requests.mu.Lock()
 	defer c.requests.mu.Unlock()
 	counter := c.requests.counter
-	queues, limits, err := c.begin(counter)
+	queues, limits, err := c.begin(counter, claims)
 	if err != nil {
 		return err
 	}
@@ -95,8 +101,8 @@ func onTheWay(queues []*schedulingv1beta1.Queue, limits map[string]framework.Que
 	return way
 }
 
-// begin begins a round of a counter.
-func (c *Cache) begin(counter *needs.Counter) ([]*schedulingv1beta1.Queue, map[string]framework.QueueLimits, error) {
+// begin begins a round of a counter that reads claims and claim templates.
+func (c *Cache) begin(counter *needs.Counter, claims dra.ClaimReader) ([]*schedulingv1beta1.Queue, map[string]framework.QueueLimits, error) {
 	queues, err := c.queues.List(labels.Everything())
 	if err != nil {
 		return nil, nil, err
@@ -105,5 +111,5 @@ func (c *Cache) begin(counter *needs.Counter) ([]*schedulingv1beta1.Queue, map[s
 	if err != nil {
 		return nil, nil, err
 	}
-	return queues, counter.Begin(needs.Inputs{Queues: queues, Classes: classes, Claims: claimReader{c.claims, c.templates}}), nil
+	return queues, counter.Begin(needs.Inputs{Queues: queues, Classes: classes, Claims: claims}), nil
 }

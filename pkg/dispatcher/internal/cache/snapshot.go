@@ -100,7 +100,7 @@ func (c *Cache) inOrder() []*framework.Workload {
 
 // readShared reads what does not belong to one workload, and begins a round of the counter.
 func (c *Cache) readShared(s *framework.Snapshot) error {
-	queues, limits, err := c.begin(c.counter)
+	queues, limits, err := c.begin(c.counter, c.claimReader())
 	if err != nil {
 		return err
 	}

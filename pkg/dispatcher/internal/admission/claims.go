@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// ClaimsPath is where the webhook configuration finds Claims.
+const ClaimsPath = "/validate-claim"
+
+// Claims is the validating webhook for claims and claim templates: one that is created in place of another one must not give a workload more
+// devices than it was granted.
+type Claims struct {
+	// GrowsWith returns a workload that would need more than it was granted with a *resourceapi.ResourceClaim or a
+	// *resourceapi.ResourceClaimTemplate, or that could not be counted; nil if there is none.
+	GrowsWith func(metav1.Object) (*workload.Template, []binding.Amount, error)
+}
+
+// Handle answers one request.
+func (c *Claims) Handle(_ context.Context, req ctrladmission.Request) ctrladmission.Response {
+	decoded, err := decode[runtime.Object](req.Object.Raw)
+	if err != nil {
+		return ctrladmission.Errored(http.StatusBadRequest, err)
+	}
+	var given metav1.Object
+	switch o := decoded.(type) {
+	case *resourceapi.ResourceClaim:
+		given = o
+	case *resourceapi.ResourceClaimTemplate:
+		given = o
+	default:
+		return ctrladmission.Errored(http.StatusBadRequest, fmt.Errorf("a %T is neither a claim nor a claim template", decoded))
+	}
+	given.SetNamespace(req.Namespace)
+	t, more, err := c.GrowsWith(given)
+	switch {
+	case t == nil && err != nil:
+		return ctrladmission.Errored(http.StatusInternalServerError, err)
+	case t == nil:
+		return ctrladmission.Allowed("")
+	}
+	why := listed(more) + " more"
+	if err != nil {
+		why = "it could not be counted: " + err.Error()
+	}
+	return ctrladmission.Denied(fmt.Sprintf("%s %s/%s is named by %s %s, which would need more than its queue has granted: %s. Delete that first, or use another name",
+		req.Kind.Kind, given.GetNamespace(), given.GetName(), t.Kind, t.Name, why))
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
+)
+
+// GrowsWith returns a workload that was granted room, names a claim or a claim template, and would need more than it was granted if that were what
+// is given: *resourceapi.ResourceClaim or *resourceapi.ResourceClaimTemplate. New pods would get more devices than the queue has
+// granted. It is nil if there is none. The error says why it cannot be counted. What waits is counted when it is granted room.
+func (c *Cache) GrowsWith(given metav1.Object) (*workload.Template, []binding.Amount, error) {
+	bindings, err := c.bindings.ResourceBindings(given.GetNamespace()).List(labels.Everything())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, rb := range bindings {
+		if rb.Annotations[binding.GrantAnnotation] == "" {
+			continue
+		}
+		object, _, err := c.objects.shown(&rb.Spec.Resource)
+		if err != nil || object == nil {
+			continue // nobody knows what its pods name
+		}
+		template, err := workload.Of(object, c.config.SchedulerNames)
+		if err != nil || template == nil || !usesClaim(template, given) {
+			continue
+		}
+		if more, err := c.exceedsWith(template, rb, with{c.claimReader(), given}); err != nil || len(more) > 0 {
+			return template, more, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// usesClaim reports whether pods of a workload name a claim or a claim template.
+func usesClaim(template *workload.Template, given metav1.Object) bool {
+	_, isTemplate := given.(*resourceapi.ResourceClaimTemplate)
+	return slices.ContainsFunc(template.Pods, func(set workload.PodSet) bool {
+		return set.Template != nil && slices.ContainsFunc(set.Template.Spec.ResourceClaims, func(claim corev1.PodResourceClaim) bool {
+			if isTemplate {
+				return ptr.Deref(claim.ResourceClaimTemplateName, "") == given.GetName()
+			}
+			return ptr.Deref(claim.ResourceClaimName, "") == given.GetName()
+		})
+	})
+}
+
+// with is a claimReader with one object in place of what the informers show.
+type with struct {
+	claimReader
+	given metav1.Object
+}
+
+func (w with) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
+	if claim, is := w.given.(*resourceapi.ResourceClaim); is && claim.Namespace == namespace && claim.Name == name {
+		return claim, nil
+	}
+	return w.claimReader.Claim(namespace, name)
+}
+
+func (w with) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	if template, is := w.given.(*resourceapi.ResourceClaimTemplate); is && template.Namespace == namespace && template.Name == name {
+		return template, nil
+	}
+	return w.claimReader.ClaimTemplate(namespace, name)
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	queuelisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+)
+
+// TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore than was granted.
+func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing.T) {
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+	web.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main"}}
+	web.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{
+		{Name: "own", ResourceClaimTemplateName: ptr.To("template")}, {Name: "shared", ResourceClaimName: ptr.To("claim")},
+	}
+	const grant = `{"queue":"team","amounts":[{"kind":"Resource","name":"pods","amount":"1"},{"kind":"DeviceCount","name":"h100","amount":"3"}]}`
+	for name, c := range map[string]struct {
+		given       metav1.Object
+		annotations map[string]string
+		want        string
+	}{
+		"a template of as many devices":        {template("ns", "template", 1), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of more":                   {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, "web 7 h100"},
+		"a template that nobody names":         {template("ns", "claim", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of another namespace":      {template("other", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of what waits for a grant": {template("ns", "template", 8), map[string]string{binding.HoldAnnotation: `{"reason":"Waiting","queue":"team"}`}, ""},
+		"a claim of as many":                   {claim("claim", 2), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a claim of more":                      {claim("claim", 4), map[string]string{binding.GrantAnnotation: grant}, "web 2 h100"},
+		"a claim that nobody names":            {claim("template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c1 := newFake(t)
+			c1.queues = queuelisters.NewQueueLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil))
+			if _, err := c1.clients.Kubernetes.AppsV1().Deployments("ns").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range c1.optional {
+				if o.gvk.Kind == "Deployment" {
+					go o.informer.RunWithContext(t.Context())
+					if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return o.informer.HasSynced(), nil }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			add(t, c1, "DeviceClass", &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "h100"}})
+			add(t, c1, "ResourceClaimTemplate", template("ns", "template", 1))
+			add(t, c1, "ResourceClaim", claim("claim", 2))
+			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-deployment", Annotations: c.annotations}}
+			rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "ns", Name: "web"}
+			if err := c1.bindingInformer.GetStore().Add(rb); err != nil {
+				t.Fatal(err)
+			}
+			grows, more, err := c1.GrowsWith(c.given)
+			got := ""
+			if grows != nil {
+				got = grows.Name
+			}
+			for _, a := range more {
+				got += fmt.Sprintf(" %s %s", a.Amount, a.Dimension)
+			}
+			if err != nil || got != c.want {
+				t.Errorf("got %q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+func devices(count int64) (d resourceapi.DeviceClaim) {
+	d.Requests = []resourceapi.DeviceRequest{{Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{
+		DeviceClassName: "h100", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count,
+	}}}
+	return d
+}
+
+func template(namespace, name string, count int64) *resourceapi.ResourceClaimTemplate {
+	t := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	t.Spec.Spec.Devices = devices(count)
+	return t
+}
+
+func claim(name string, count int64) *resourceapi.ResourceClaim {
+	c := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	c.Spec.Devices = devices(count)
+	return c
+}
