@@ -214,6 +214,7 @@ func (w *world) succeed() {
 	caughtUp := make(chan error)
 	go func() { caughtUp <- r.dispatcher.cache.CatchUp(w.t.Context()) }()
 	r.show(bindings, len(r.late[bindings]))
+	r.show(queues, len(r.late[queues]))
 	if err := <-caughtUp; err != nil {
 		w.t.Fatal(err)
 	}
