@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	volcano "volcano.sh/apis/pkg/client/clientset/versioned"
 )
 
@@ -32,6 +33,34 @@ func guardOfPodGroups() {
 		Entry("the deletion of a PodGroup without pods", everybody(attempt{existing: podGroup("default", ""), remove: true})),
 		Entry("the deletion of all PodGroups, none of which has pods", everybody(attempt{existing: podGroup("default", ""), removeAll: true})),
 	)
+
+	It("keeps a PodGroup in the queue of its namespace, whoever writes it", func(ctx context.Context) {
+		namespaces := kubernetes.NewForConfigOrDie(as(administrator)).CoreV1().Namespaces()
+		sendTo := func(ctx context.Context, queue string) {
+			patch := []byte(`{"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": ` + queue + `}}}`)
+			_, err := namespaces.Patch(ctx, guarded, types.MergePatchType, patch, metav1.PatchOptions{})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		groups := volcano.NewForConfigOrDie(as(administrator)).SchedulingV1beta1().PodGroups(guarded)
+		group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "kept"}, Spec: upstreamv1beta1.PodGroupSpec{Queue: "team-a", MinMember: 1}}
+		_, err := groups.Create(ctx, group, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx context.Context) error { return groups.Delete(ctx, "kept", metav1.DeleteOptions{}) })
+		moved := func(user, queue string) error {
+			own := volcano.NewForConfigOrDie(as(user)).SchedulingV1beta1().PodGroups(guarded)
+			_, err := own.Patch(ctx, "kept", types.MergePatchType, []byte(`{"spec": {"queue": `+queue+`}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+			return err
+		}
+		Expect(moved(volcanos, `"default"`)).To(Succeed())
+		sendTo(ctx, `"team-a"`)
+		DeferCleanup(sendTo, "null")
+		refusal := ContainSubstring("PodGroup kept would go from queue team-a to the default queue, in whose place namespace " + guarded + " names queue team-a")
+		for _, user := range []string{volcanos, administrator} {
+			Eventually(moved).WithArguments(user, `"default"`).WithContext(ctx).Should(MatchError(refusal))
+			Expect(moved(user, "null")).To(MatchError(refusal), "the CRD has a default")
+			Expect(moved(user, `"other"`)).To(Succeed())
+		}
+	})
 
 	It("does not let users delete the PodGroup of pods that run", func(ctx context.Context) {
 		pod := parseObject(podIn("team-a"))
