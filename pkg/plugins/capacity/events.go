@@ -43,18 +43,24 @@ func isPlain(pod *demand.Pod) bool { return !pod.HasClaims && pod.Cards == nil }
 func (p *plugin) awaitReleasing(pod *demand.Pod, task *api.TaskInfo) error {
 	refusal := p.checks.Await(task)
 	p.snapshot.Pipeline(pod, task)
-	job := p.jobOf(task)
-	missing := job.MinAvailable - job.ReadyTaskNum()
-	for _, other := range job.TaskStatusIndex[api.Pending] {
-		if missing--; missing < 0 {
-			break
-		}
-		if pod := p.snapshot.Known(other.Pod); pod != nil && isPlain(pod) && p.checks.Releasing(other) != nil && p.checks.Fits(pod) {
-			p.checks.Await(other)
-			p.snapshot.Pipeline(pod, other)
-		}
+	if job := p.jobOf(task); job != nil {
+		p.promiseRest(job)
 	}
 	return p.refuseNodes(task, refusal)
+}
+
+// promiseRest promises the pods that a job lacks to start the room that pods which are being deleted still have.
+func (p *plugin) promiseRest(job *api.JobInfo) {
+	missing := job.MinAvailable - job.ReadyTaskNum()
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if missing--; missing < 0 {
+			return
+		}
+		if pod := p.snapshot.Known(task.Pod); pod != nil && isPlain(pod) && p.checks.Releasing(task) != nil && p.checks.Fits(pod) {
+			p.checks.Await(task)
+			p.snapshot.Pipeline(pod, task)
+		}
+	}
 }
 
 // deallocate is Volcano's DeallocateFunc. It refunds a pod that is evicted, or whose allocation is undone.
