@@ -35,7 +35,11 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return fmt.Errorf("queue %s does not exist", job.Queue)
 	}
 	if task.BestEffort {
-		if refusal := p.checks.Pod(p.snapshot.Ledger, queue, task); refusal != nil {
+		refusal := p.checks.Pod(p.snapshot.Ledger, queue, task)
+		if refusal == nil && !filters {
+			refusal = p.checks.Releasing(task) // the backfill action binds a pod that allocate refuses, see placement.Binding
+		}
+		if refusal != nil {
 			return p.refuseNodes(task, refusal)
 		}
 	}

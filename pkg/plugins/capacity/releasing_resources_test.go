@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -34,6 +35,16 @@ func TestAPodThatIsDeletedKeepsItsResources(t *testing.T) {
 				t.Errorf("what the pod holds of %s does not count", name)
 			}
 		}
+	}
+}
+
+// TestAPodWithoutRequestsAwaitsADeletedOne: the action backfill binds it, which does not look whether it was allocated without an error.
+func TestAPodWithoutRequestsAwaitsADeletedOne(t *testing.T) {
+	for limit, want := range map[int64]string{1: "leaving:Releasing next:Pending", 2: "leaving:Releasing next:Binding"} {
+		pods := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(limit, resource.DecimalSI)}
+		s := newFixture(8).queue("root", "", nil).queue("q", "root", limited(pods))
+		s.job("i", "q", running, nil, deleted(newPod("leaving", "n1", nil))).job("j", "q", inqueue, nil, newPod("next", "", nil))
+		expectStatuses(t, s.act(t), want)
 	}
 }
 
