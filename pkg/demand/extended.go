@@ -106,6 +106,9 @@ func (p *Pod) Served() []corev1.ResourceName {
 	return p.variantOf.served
 }
 
+// Plain reports whether the pod asks for no devices and cards.
+func (p *Pod) Plain() bool { return !p.HasClaims && p.Cards == nil }
+
 // MayGetDevices reports whether the pod has claims, or may get a claim for its extended resources.
 func (p *Pod) MayGetDevices() bool { return p.HasClaims || p.extended != nil }
 

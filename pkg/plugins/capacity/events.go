@@ -24,7 +24,7 @@ func (p *plugin) allocate(event *framework.Event) {
 	}
 	pod = p.snapshot.PlaceOn(pod, p.session.Nodes[task.NodeName])
 	switch {
-	case !isPlain(pod):
+	case !pod.Plain():
 		event.Err = p.placements.Place(pod, task)
 	case task.Status == api.Pipelined:
 		p.snapshot.Pipeline(pod, task)
@@ -35,15 +35,13 @@ func (p *plugin) allocate(event *framework.Event) {
 	}
 }
 
-// isPlain reports whether a pod asks for no devices and cards.
-func isPlain(pod *demand.Pod) bool { return !pod.HasClaims && pod.Cards == nil }
-
 // awaitReleasing promises a pod, and the others without which its job cannot start, the room that pods which are being deleted still have in its
 // queue: until the session closes, nobody who comes later gets it. The error says why Volcano must not bind the pod yet.
 func (p *plugin) awaitReleasing(pod *demand.Pod, task *api.TaskInfo) error {
-	refusal := p.checks.Await(task)
-	p.snapshot.Pipeline(pod, task)
-	if job := p.jobOf(task); job != nil {
+	refusal, job := p.checks.Releasing(task), p.jobOf(task)
+	p.snapshot.Pipeline(pod, task) // if it is not to await anything, Volcano undoes the allocation, and deallocate this
+	if job != nil && !p.checks.Awaits(task) && p.checks.MinimumFits(job, job.MinAvailable-job.ReadyTaskNum()) {
+		p.checks.Await(task, refusal)
 		p.promiseRest(job)
 	}
 	return p.refuseNodes(task, refusal)
@@ -56,8 +54,9 @@ func (p *plugin) promiseRest(job *api.JobInfo) {
 		if missing--; missing < 0 {
 			return
 		}
-		if pod := p.snapshot.Known(task.Pod); pod != nil && isPlain(pod) && p.checks.Releasing(task) != nil && p.checks.Fits(pod) {
-			p.checks.Await(task)
+		refusal := p.checks.Releasing(task)
+		if pod := p.snapshot.Known(task.Pod); pod != nil && pod.Plain() && refusal != nil && p.checks.Fits(pod) {
+			p.checks.Await(task, refusal)
 			p.snapshot.Pipeline(pod, task)
 		}
 	}
@@ -92,8 +91,8 @@ func (p *plugin) deallocate(event *framework.Event) {
 	if task.Status == api.Pending {
 		p.snapshot.Unplace(pod)
 	}
-	if task.Status == api.Pending && p.checks.JobAwaits(task.Job) && isPlain(pod) {
-		p.checks.Await(task)
+	if task.Status == api.Pending && p.checks.JobAwaits(task.Job) && pod.Plain() && !p.evicting {
+		p.checks.Await(task, p.checks.Releasing(task))
 		p.snapshot.Pipeline(pod, task)
 	}
 }

@@ -99,3 +99,18 @@ func TestAGangIsPromisedItsMinimum(t *testing.T) {
 		expectStatuses(t, s.act(t), want)
 	}
 }
+
+// TestAGangIsPromisedNothingIfItsMinimumHasNoRoom: it cannot start when the deleted pod has ended either.
+func TestAGangIsPromisedNothingIfItsMinimumHasNoRoom(t *testing.T) {
+	for limit, want := range map[int]string{
+		8: "big1:Pending big2:Pending big3:Pending leaving:Releasing small:Binding stays:Running",
+		9: "big1:Pending big2:Pending big3:Pending leaving:Releasing small:Pending stays:Running",
+	} {
+		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
+		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(4) }).queue("theirs", "org", nil)
+		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(3)), deleted(newPod("leaving", "n1", cpu(2))))
+		s.job("j", "ours", inqueue, nil, newPod("big1", "", cpu(2)), newPod("big2", "", cpu(2)), newPod("big3", "", cpu(2)))
+		s.job("k", "theirs", inqueue, nil, newPod("small", "", cpu(3)))
+		expectStatuses(t, s.act(t), want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
 // Releasing refuses a pod for which its queue has room only when pods that are being deleted have ended.
@@ -34,10 +35,9 @@ func (s *Session) Releasing(task *api.TaskInfo) report.Refusal {
 	return nil
 }
 
-// Await notes that a pod has been promised its room because Releasing refuses it, or refuses another one without which its job cannot start. It is
-// refused until the session closes, for the reason that is returned.
-func (s *Session) Await(task *api.TaskInfo) report.Refusal {
-	refusal := s.Releasing(task)
+// Await notes that a pod is promised its room because Releasing refuses it, or refuses another one without which its job cannot start: then the
+// refusal is nil. It is refused until the session closes.
+func (s *Session) Await(task *api.TaskInfo, refusal report.Refusal) {
 	if refusal == nil {
 		refusal = s.jobsAwaiting[task.Job]
 	}
@@ -45,7 +45,6 @@ func (s *Session) Await(task *api.TaskInfo) report.Refusal {
 		s.awaiting, s.jobsAwaiting = map[types.UID]report.Refusal{}, map[api.JobID]report.Refusal{}
 	}
 	s.awaiting[task.Pod.UID], s.jobsAwaiting[task.Job] = refusal, refusal
-	return refusal
 }
 
 // Awaits reports whether Await has been called for a pod.
@@ -76,4 +75,35 @@ func (s *Session) OnlyReleasing(task *api.TaskInfo) report.Refusal {
 	}
 	s.onlyAwaits[task.Job] = refusal != nil
 	return refusal
+}
+
+// MinimumFits reports whether enough pods of a job that are pending have room when pods that are being deleted have ended, beside those that have been
+// given nodes already. Otherwise, the job cannot start then either, and must keep the room from nobody. The answer holds until the session closes. Pods
+// with devices or cards count as if they had room.
+func (s *Session) MinimumFits(job *api.JobInfo, missing int32) bool {
+	if fits, known := s.minimumFits[job.UID]; known {
+		return fits
+	}
+	books := s.Snapshot.Ledger.View()
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		pod := s.Snapshot.Known(task.Pod)
+		if missing <= 0 {
+			break
+		}
+		if pod == nil || !pod.InLedger || task.SchGated {
+			continue
+		}
+		if pod.Plain() {
+			refused, err := books.Fits(pod.Queue, s.Snapshot.Asked(pod))
+			if err != nil || refused != nil || books.Charge(pod.Queue, snapshot.HolderOf(task), pod.Own()) != nil {
+				continue
+			}
+		}
+		missing--
+	}
+	if s.minimumFits == nil {
+		s.minimumFits = map[api.JobID]bool{}
+	}
+	s.minimumFits[job.UID] = missing <= 0
+	return missing <= 0
 }

@@ -39,6 +39,8 @@ type Session struct {
 	jobsAwaiting map[api.JobID]report.Refusal
 	// onlyAwaits says of the jobs that were asked about whether they wait for nothing else.
 	onlyAwaits map[api.JobID]bool
+	// minimumFits has the answers of MinimumFits.
+	minimumFits map[api.JobID]bool
 }
 
 // NotReady is why the scheduler decides nothing about devices or cards, nil if it does.
