@@ -8,7 +8,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -28,37 +27,12 @@ func (p *plugin) allocate(event *framework.Event) {
 		event.Err = p.placements.Place(pod, task)
 	case task.Status == api.Pipelined:
 		p.snapshot.Pipeline(pod, task)
-	case task.Status == api.Allocated && p.checks.Releasing(task) != nil:
-		event.Err = p.awaitReleasing(pod, task)
+	case task.Status == api.Allocated:
+		if event.Err = p.refuseNodes(task, p.checks.Promise(p.jobOf(task), pod, task)); event.Err == nil {
+			p.snapshot.Allocate(pod, task)
+		}
 	default:
 		p.snapshot.Allocate(pod, task)
-	}
-}
-
-// awaitReleasing promises a pod, and the others without which its job cannot start, the room that pods which are being deleted still have in its
-// queue: until the session closes, nobody who comes later gets it. The error says why Volcano must not bind the pod yet.
-func (p *plugin) awaitReleasing(pod *demand.Pod, task *api.TaskInfo) error {
-	refusal, job := p.checks.Releasing(task), p.jobOf(task)
-	p.snapshot.Pipeline(pod, task) // if it is not to await anything, Volcano undoes the allocation, and deallocate this
-	if job != nil && !p.checks.Awaits(task) && p.checks.MinimumFits(job, job.MinAvailable-job.ReadyTaskNum()) {
-		p.checks.Await(task, refusal)
-		p.promiseRest(job)
-	}
-	return p.refuseNodes(task, refusal)
-}
-
-// promiseRest promises the pods that a job lacks to start the room that pods which are being deleted still have.
-func (p *plugin) promiseRest(job *api.JobInfo) {
-	missing := job.MinAvailable - job.ReadyTaskNum()
-	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if missing--; missing < 0 {
-			return
-		}
-		refusal := p.checks.Releasing(task)
-		if pod := p.snapshot.Known(task.Pod); pod != nil && pod.Plain() && refusal != nil && p.checks.Fits(pod) {
-			p.checks.Await(task, refusal)
-			p.snapshot.Pipeline(pod, task)
-		}
 	}
 }
 
@@ -91,9 +65,8 @@ func (p *plugin) deallocate(event *framework.Event) {
 	if task.Status == api.Pending {
 		p.snapshot.Unplace(pod)
 	}
-	if task.Status == api.Pending && p.checks.JobAwaits(task.Job) && pod.Plain() && !p.evicting {
-		p.checks.Await(task, p.checks.Releasing(task))
-		p.snapshot.Pipeline(pod, task)
+	if task.Status == api.Pending && !p.evicting {
+		p.checks.PromiseUndone(pod, task)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	filters := p.placements.Begin(task)
 	if !task.BestEffort && !filters && !p.evicting {
-		return p.refuseAwaiting(task)
+		return p.refuseNodes(task, p.checks.AlsoReleasing(task))
 	}
 	job := p.jobOf(task)
 	if job == nil {
@@ -28,7 +28,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return elastic.ErrElsewhere
 	}
 	if !task.BestEffort && !filters {
-		return cmp.Or(p.refuseUncountable(task), p.refuseReleasing(task)) // nobody is evicted for it
+		return cmp.Or(p.refuseUncountable(task), p.refuseNodes(task, p.checks.OnlyReleasing(task))) // nobody is evicted for it
 	}
 	queue, found := p.session.Queues[job.Queue]
 	if !found {
@@ -63,28 +63,11 @@ func (p *plugin) refuseUncountable(task *api.TaskInfo) error {
 	return nil
 }
 
-// refuseAwaiting returns an error if a job has been promised what pods that are being deleted still have, and this pod gets room only when they have
-// ended, too.
-func (p *plugin) refuseAwaiting(task *api.TaskInfo) error {
-	if !p.checks.JobAwaits(task.Job) {
+// refuseNodes reports why no node is suitable for a pod, and returns it as an error. It is nil without a refusal.
+func (p *plugin) refuseNodes(task *api.TaskInfo, refusal report.Refusal) error {
+	if refusal == nil {
 		return nil
 	}
-	if refusal := p.checks.Releasing(task); refusal != nil {
-		return p.refuseNodes(task, refusal)
-	}
-	return nil
-}
-
-// refuseReleasing returns an error if a job waits for nothing but the end of pods that are being deleted.
-func (p *plugin) refuseReleasing(task *api.TaskInfo) error {
-	if refusal := p.checks.OnlyReleasing(task); refusal != nil {
-		return p.refuseNodes(task, refusal)
-	}
-	return nil
-}
-
-// refuseNodes reports why no node is suitable for a pod, and returns it as an error.
-func (p *plugin) refuseNodes(task *api.TaskInfo, refusal report.Refusal) error {
 	p.cache.report.RefusePod(p.jobOf(task), task, refusal)
 	return errors.New(refusal.Message())
 }

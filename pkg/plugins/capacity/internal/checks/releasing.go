@@ -35,9 +35,50 @@ func (s *Session) Releasing(task *api.TaskInfo) report.Refusal {
 	return nil
 }
 
-// Await notes that a pod is promised its room because Releasing refuses it, or refuses another one without which its job cannot start: then the
-// refusal is nil. It is refused until the session closes.
-func (s *Session) Await(task *api.TaskInfo, refusal report.Refusal) {
+// Promise refuses a pod as Releasing does. It promises the pod, and the others without which its job cannot start, the room that they wait for:
+// until the session closes, they are refused, and nobody who comes later gets it. If the job cannot start then either, Volcano's
+// undoing of the allocation ends what the pod is charged. The job is nil if the session lacks it.
+func (s *Session) Promise(job *api.JobInfo, pod *demand.Pod, task *api.TaskInfo) report.Refusal {
+	refusal := s.Releasing(task)
+	if refusal == nil {
+		return nil
+	}
+	s.Snapshot.Pipeline(pod, task)
+	if job == nil || s.Awaits(task) {
+		return refusal
+	}
+	missing := job.MinAvailable - job.ReadyTaskNum()
+	if s.canStart(job, missing) {
+		s.await(task, refusal)
+		s.promiseRest(job, missing)
+	}
+	return refusal
+}
+
+// promiseRest promises room to the pods that a job lacks to start.
+func (s *Session) promiseRest(job *api.JobInfo, missing int32) {
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if missing--; missing < 0 {
+			return
+		}
+		refusal := s.Releasing(task)
+		if pod := s.Snapshot.Known(task.Pod); pod != nil && pod.Plain() && refusal != nil && s.fits(pod) {
+			s.await(task, refusal)
+			s.Snapshot.Pipeline(pod, task)
+		}
+	}
+}
+
+// PromiseUndone promises a pod whose allocation is undone, because its job awaits the room of another one, the room that it would have had.
+func (s *Session) PromiseUndone(pod *demand.Pod, task *api.TaskInfo) {
+	if s.jobsAwaiting[task.Job] != nil && pod.Plain() {
+		s.await(task, s.Releasing(task))
+		s.Snapshot.Pipeline(pod, task)
+	}
+}
+
+// await notes that a pod is promised its room because Releasing refuses it, or refuses another one of its job: then the refusal is nil.
+func (s *Session) await(task *api.TaskInfo, refusal report.Refusal) {
 	if refusal == nil {
 		refusal = s.jobsAwaiting[task.Job]
 	}
@@ -47,27 +88,33 @@ func (s *Session) Await(task *api.TaskInfo, refusal report.Refusal) {
 	s.awaiting[task.Pod.UID], s.jobsAwaiting[task.Job] = refusal, refusal
 }
 
-// Awaits reports whether Await has been called for a pod.
+// Awaits reports whether a pod has been promised room.
 func (s *Session) Awaits(task *api.TaskInfo) bool { return s.awaiting[task.Pod.UID] != nil }
 
-// JobAwaits reports whether Await has been called for a pod of a job.
-func (s *Session) JobAwaits(job api.JobID) bool { return s.jobsAwaiting[job] != nil }
+// AlsoReleasing refuses as Releasing does, if a pod of the same job has been promised room.
+func (s *Session) AlsoReleasing(task *api.TaskInfo) report.Refusal {
+	if s.jobsAwaiting[task.Job] == nil {
+		return nil
+	}
+	return s.Releasing(task)
+}
 
-// Fits reports whether the queue of a pod has room for it when pods that are being deleted have ended.
-func (s *Session) Fits(pod *demand.Pod) bool {
+// fits reports whether the queue of a pod has room for it when pods that are being deleted have ended.
+func (s *Session) fits(pod *demand.Pod) bool {
 	refused, err := s.Snapshot.Ledger.Fits(pod.Queue, s.Snapshot.Asked(pod))
 	return err == nil && refused == nil
 }
 
 // OnlyReleasing refuses the pods of a job that waits for nothing but the end of pods that are being deleted: nobody is evicted for it. The
-// first pod decides for its job, because what is freed by evictions for the others has not ended yet either.
+// first pod decides for its job, because what is freed by evictions for the others has not ended yet either. Once a pod has room, no other one is
+// refused.
 func (s *Session) OnlyReleasing(task *api.TaskInfo) report.Refusal {
 	awaits, known := s.onlyAwaits[task.Job]
 	if known && !awaits {
 		return nil
 	}
 	refusal := s.Releasing(task)
-	if refusal != nil && !known && !s.Fits(s.Snapshot.Known(task.Pod)) {
+	if refusal != nil && !known && !s.fits(s.Snapshot.Known(task.Pod)) {
 		refusal = nil // it waits for more than that
 	}
 	if s.onlyAwaits == nil {
@@ -77,10 +124,10 @@ func (s *Session) OnlyReleasing(task *api.TaskInfo) report.Refusal {
 	return refusal
 }
 
-// MinimumFits reports whether enough pods of a job that are pending have room when pods that are being deleted have ended, beside those that have been
+// canStart reports whether enough pods of a job that are pending have room when pods that are being deleted have ended, beside those that have been
 // given nodes already. Otherwise, the job cannot start then either, and must keep the room from nobody. The answer holds until the session closes. Pods
 // with devices or cards count as if they had room.
-func (s *Session) MinimumFits(job *api.JobInfo, missing int32) bool {
+func (s *Session) canStart(job *api.JobInfo, missing int32) bool {
 	if fits, known := s.minimumFits[job.UID]; known {
 		return fits
 	}

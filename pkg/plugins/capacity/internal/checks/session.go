@@ -39,7 +39,7 @@ type Session struct {
 	jobsAwaiting map[api.JobID]report.Refusal
 	// onlyAwaits says of the jobs that were asked about whether they wait for nothing else.
 	onlyAwaits map[api.JobID]bool
-	// minimumFits has the answers of MinimumFits.
+	// minimumFits has the answers of canStart.
 	minimumFits map[api.JobID]bool
 }
 
