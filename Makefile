@@ -5,7 +5,7 @@ SHELL := bash
 .PHONY: help check demo demo-migration demo-multicluster up test test-unit test-race test-multicluster test-monitoring test-image test-chart test-ui bench bench-multicluster build build-multicluster build-helm chart image release generate verify lint print-release-ldflags
 
 version := k8s.io/component-base/version
-controlplane_flags := -s -w -X $(version).gitVersion=v1.34.10 -X $(version).gitMajor=1 -X $(version).gitMinor=34
+controlplane_flags := -s -w -X $(version).gitVersion=v1.34.12 -X $(version).gitMajor=1 -X $(version).gitMinor=34
 # What helm assumes of a cluster that it does not ask.
 helm := helm.sh/helm/v3
 helm_flags := -s -w $(foreach package,$(helm)/pkg/chartutil $(helm)/pkg/lint/rules,-X $(package).k8sVersionMajor=1 -X $(package).k8sVersionMinor=34)

@@ -19,21 +19,21 @@ require (
 	github.com/spf13/cobra v1.9.1
 	github.com/spf13/pflag v1.0.6
 	go.yaml.in/yaml/v3 v3.0.4
-	golang.org/x/sync v0.16.0
-	golang.org/x/term v0.34.0
-	golang.org/x/text v0.28.0
+	golang.org/x/sync v0.21.0
+	golang.org/x/term v0.44.0
+	golang.org/x/text v0.39.0
 	gopkg.in/inf.v0 v0.9.1
-	k8s.io/api v0.34.10
-	k8s.io/apimachinery v0.34.10
-	k8s.io/apiserver v0.34.10
-	k8s.io/cli-runtime v0.34.10
-	k8s.io/client-go v0.34.10
-	k8s.io/component-base v0.34.10
-	k8s.io/component-helpers v0.34.10
+	k8s.io/api v0.34.12
+	k8s.io/apimachinery v0.34.12
+	k8s.io/apiserver v0.34.12
+	k8s.io/cli-runtime v0.34.12
+	k8s.io/client-go v0.34.12
+	k8s.io/component-base v0.34.12
+	k8s.io/component-helpers v0.34.12
 	k8s.io/dynamic-resource-allocation v0.0.0
 	k8s.io/klog/v2 v2.130.1
 	k8s.io/kube-scheduler v0.0.0
-	k8s.io/kubernetes v1.34.10
+	k8s.io/kubernetes v1.34.12
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397
 	sigs.k8s.io/controller-runtime v0.22.4
 	sigs.k8s.io/json v0.0.0-20241014173422-cfa47c3a1cc8
@@ -107,11 +107,11 @@ require (
 	go.uber.org/automaxprocs v1.6.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
 	golang.org/x/exp v0.0.0-20250106191152-7588d65b2ba8 // indirect
-	golang.org/x/net v0.43.0
+	golang.org/x/net v0.56.0
 	golang.org/x/oauth2 v0.30.0 // indirect
-	golang.org/x/sys v0.35.0 // indirect
+	golang.org/x/sys v0.46.0 // indirect
 	golang.org/x/time v0.11.0 // indirect
-	golang.org/x/tools v0.36.0 // indirect
+	golang.org/x/tools v0.47.0 // indirect
 	gomodules.xyz/jsonpatch/v2 v2.4.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20250303144028-a0af3efb3deb // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20250414145226-207652e42e2e // indirect
@@ -120,13 +120,13 @@ require (
 	gopkg.in/evanphx/json-patch.v4 v4.12.0 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/apiextensions-apiserver v0.34.10 // indirect
+	k8s.io/apiextensions-apiserver v0.34.12 // indirect
 	k8s.io/cloud-provider v0.0.0 // indirect
-	k8s.io/controller-manager v0.34.10 // indirect
-	k8s.io/csi-translation-lib v0.34.10 // indirect
+	k8s.io/controller-manager v0.34.12 // indirect
+	k8s.io/csi-translation-lib v0.34.12 // indirect
 	k8s.io/kube-openapi v0.0.0-20250710124328-f3f2b991d03b // indirect
-	k8s.io/kubelet v0.34.10 // indirect
-	k8s.io/metrics v0.34.10 // indirect
+	k8s.io/kubelet v0.34.12 // indirect
+	k8s.io/metrics v0.34.12 // indirect
 	k8s.io/mount-utils v0.0.0 // indirect
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.31.2 // indirect
 	sigs.k8s.io/kustomize/api v0.20.1 // indirect
@@ -136,34 +136,34 @@ require (
 )
 
 replace (
-	k8s.io/api => k8s.io/api v0.34.10
-	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.10
-	k8s.io/apimachinery => k8s.io/apimachinery v0.34.10
-	k8s.io/apiserver => k8s.io/apiserver v0.34.10
-	k8s.io/cli-runtime => k8s.io/cli-runtime v0.34.10
-	k8s.io/client-go => k8s.io/client-go v0.34.10
-	k8s.io/cloud-provider => k8s.io/cloud-provider v0.34.10
-	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.34.10
-	k8s.io/code-generator => k8s.io/code-generator v0.34.10
-	k8s.io/component-base => k8s.io/component-base v0.34.10
-	k8s.io/component-helpers => k8s.io/component-helpers v0.34.10
-	k8s.io/controller-manager => k8s.io/controller-manager v0.34.10
-	k8s.io/cri-api => k8s.io/cri-api v0.34.10
-	k8s.io/cri-client => k8s.io/cri-client v0.34.10
-	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.34.10
-	k8s.io/dynamic-resource-allocation => k8s.io/dynamic-resource-allocation v0.34.10
-	k8s.io/endpointslice => k8s.io/endpointslice v0.34.10
-	k8s.io/externaljwt => k8s.io/externaljwt v0.34.10
-	k8s.io/kms => k8s.io/kms v0.34.10
-	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.34.10
-	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.34.10
-	k8s.io/kube-proxy => k8s.io/kube-proxy v0.34.10
-	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.34.10
-	k8s.io/kubectl => k8s.io/kubectl v0.34.10
-	k8s.io/kubelet => k8s.io/kubelet v0.34.10
-	k8s.io/metrics => k8s.io/metrics v0.34.10
-	k8s.io/mount-utils => k8s.io/mount-utils v0.34.10
-	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.34.10
+	k8s.io/api => k8s.io/api v0.34.12
+	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.12
+	k8s.io/apimachinery => k8s.io/apimachinery v0.34.12
+	k8s.io/apiserver => k8s.io/apiserver v0.34.12
+	k8s.io/cli-runtime => k8s.io/cli-runtime v0.34.12
+	k8s.io/client-go => k8s.io/client-go v0.34.12
+	k8s.io/cloud-provider => k8s.io/cloud-provider v0.34.12
+	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.34.12
+	k8s.io/code-generator => k8s.io/code-generator v0.34.12
+	k8s.io/component-base => k8s.io/component-base v0.34.12
+	k8s.io/component-helpers => k8s.io/component-helpers v0.34.12
+	k8s.io/controller-manager => k8s.io/controller-manager v0.34.12
+	k8s.io/cri-api => k8s.io/cri-api v0.34.12
+	k8s.io/cri-client => k8s.io/cri-client v0.34.12
+	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.34.12
+	k8s.io/dynamic-resource-allocation => k8s.io/dynamic-resource-allocation v0.34.12
+	k8s.io/endpointslice => k8s.io/endpointslice v0.34.12
+	k8s.io/externaljwt => k8s.io/externaljwt v0.34.12
+	k8s.io/kms => k8s.io/kms v0.34.12
+	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.34.12
+	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.34.12
+	k8s.io/kube-proxy => k8s.io/kube-proxy v0.34.12
+	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.34.12
+	k8s.io/kubectl => k8s.io/kubectl v0.34.12
+	k8s.io/kubelet => k8s.io/kubelet v0.34.12
+	k8s.io/metrics => k8s.io/metrics v0.34.12
+	k8s.io/mount-utils => k8s.io/mount-utils v0.34.12
+	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.34.12
 	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.1
 	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.34.1
 	k8s.io/sample-controller => k8s.io/sample-controller v0.34.1

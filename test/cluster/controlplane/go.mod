@@ -7,11 +7,11 @@ require (
 	github.com/spf13/pflag v1.0.6
 	go.etcd.io/etcd/client/pkg/v3 v3.6.4
 	go.etcd.io/etcd/server/v3 v3.6.4
-	k8s.io/apiserver v0.34.10
-	k8s.io/component-base v0.34.10
+	k8s.io/apiserver v0.34.12
+	k8s.io/component-base v0.34.12
 	k8s.io/klog/v2 v2.130.1
 	k8s.io/kubectl v0.0.0
-	k8s.io/kubernetes v1.34.10
+	k8s.io/kubernetes v1.34.12
 	volcano.sh/volcano v1.14.1
 )
 
@@ -140,16 +140,16 @@ require (
 	go.uber.org/zap v1.27.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
-	golang.org/x/crypto v0.39.0 // indirect
+	golang.org/x/crypto v0.53.0 // indirect
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
-	golang.org/x/net v0.41.0 // indirect
+	golang.org/x/net v0.56.0 // indirect
 	golang.org/x/oauth2 v0.30.0 // indirect
-	golang.org/x/sync v0.15.0 // indirect
-	golang.org/x/sys v0.33.0 // indirect
-	golang.org/x/term v0.32.0 // indirect
-	golang.org/x/text v0.26.0 // indirect
+	golang.org/x/sync v0.21.0 // indirect
+	golang.org/x/sys v0.46.0 // indirect
+	golang.org/x/term v0.44.0 // indirect
+	golang.org/x/text v0.39.0 // indirect
 	golang.org/x/time v0.11.0 // indirect
-	golang.org/x/tools v0.33.0 // indirect
+	golang.org/x/tools v0.47.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20250303144028-a0af3efb3deb // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20250303144028-a0af3efb3deb // indirect
 	google.golang.org/grpc v1.72.1 // indirect
@@ -160,28 +160,28 @@ require (
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/api v0.34.10 // indirect
+	k8s.io/api v0.34.12 // indirect
 	k8s.io/apiextensions-apiserver v0.25.0 // indirect
-	k8s.io/apimachinery v0.34.10 // indirect
-	k8s.io/cli-runtime v0.34.10 // indirect
-	k8s.io/client-go v0.34.10 // indirect
-	k8s.io/cloud-provider v0.34.10 // indirect
+	k8s.io/apimachinery v0.34.12 // indirect
+	k8s.io/cli-runtime v0.34.12 // indirect
+	k8s.io/client-go v0.34.12 // indirect
+	k8s.io/cloud-provider v0.34.12 // indirect
 	k8s.io/cluster-bootstrap v0.0.0 // indirect
-	k8s.io/component-helpers v0.34.10 // indirect
-	k8s.io/controller-manager v0.34.10 // indirect
-	k8s.io/cri-api v0.34.10 // indirect
+	k8s.io/component-helpers v0.34.12 // indirect
+	k8s.io/controller-manager v0.34.12 // indirect
+	k8s.io/cri-api v0.34.12 // indirect
 	k8s.io/cri-client v0.0.0 // indirect
-	k8s.io/csi-translation-lib v0.34.10 // indirect
+	k8s.io/csi-translation-lib v0.34.12 // indirect
 	k8s.io/dynamic-resource-allocation v0.0.0 // indirect
 	k8s.io/endpointslice v0.0.0 // indirect
 	k8s.io/externaljwt v0.0.0 // indirect
-	k8s.io/kms v0.34.10 // indirect
+	k8s.io/kms v0.34.12 // indirect
 	k8s.io/kube-aggregator v0.0.0 // indirect
 	k8s.io/kube-controller-manager v0.0.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20250710124328-f3f2b991d03b // indirect
 	k8s.io/kube-scheduler v0.0.0 // indirect
-	k8s.io/kubelet v0.34.10 // indirect
-	k8s.io/metrics v0.34.10 // indirect
+	k8s.io/kubelet v0.34.12 // indirect
+	k8s.io/metrics v0.34.12 // indirect
 	k8s.io/mount-utils v0.0.0 // indirect
 	k8s.io/pod-security-admission v0.0.0 // indirect
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397 // indirect
@@ -199,34 +199,34 @@ require (
 )
 
 replace (
-	k8s.io/api => k8s.io/api v0.34.10
-	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.10
-	k8s.io/apimachinery => k8s.io/apimachinery v0.34.10
-	k8s.io/apiserver => k8s.io/apiserver v0.34.10
-	k8s.io/cli-runtime => k8s.io/cli-runtime v0.34.10
-	k8s.io/client-go => k8s.io/client-go v0.34.10
-	k8s.io/cloud-provider => k8s.io/cloud-provider v0.34.10
-	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.34.10
-	k8s.io/code-generator => k8s.io/code-generator v0.34.10
-	k8s.io/component-base => k8s.io/component-base v0.34.10
-	k8s.io/component-helpers => k8s.io/component-helpers v0.34.10
-	k8s.io/controller-manager => k8s.io/controller-manager v0.34.10
-	k8s.io/cri-api => k8s.io/cri-api v0.34.10
-	k8s.io/cri-client => k8s.io/cri-client v0.34.10
-	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.34.10
-	k8s.io/dynamic-resource-allocation => k8s.io/dynamic-resource-allocation v0.34.10
-	k8s.io/endpointslice => k8s.io/endpointslice v0.34.10
-	k8s.io/externaljwt => k8s.io/externaljwt v0.34.10
-	k8s.io/kms => k8s.io/kms v0.34.10
-	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.34.10
-	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.34.10
-	k8s.io/kube-proxy => k8s.io/kube-proxy v0.34.10
-	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.34.10
-	k8s.io/kubectl => k8s.io/kubectl v0.34.10
-	k8s.io/kubelet => k8s.io/kubelet v0.34.10
-	k8s.io/metrics => k8s.io/metrics v0.34.10
-	k8s.io/mount-utils => k8s.io/mount-utils v0.34.10
-	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.34.10
+	k8s.io/api => k8s.io/api v0.34.12
+	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.12
+	k8s.io/apimachinery => k8s.io/apimachinery v0.34.12
+	k8s.io/apiserver => k8s.io/apiserver v0.34.12
+	k8s.io/cli-runtime => k8s.io/cli-runtime v0.34.12
+	k8s.io/client-go => k8s.io/client-go v0.34.12
+	k8s.io/cloud-provider => k8s.io/cloud-provider v0.34.12
+	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.34.12
+	k8s.io/code-generator => k8s.io/code-generator v0.34.12
+	k8s.io/component-base => k8s.io/component-base v0.34.12
+	k8s.io/component-helpers => k8s.io/component-helpers v0.34.12
+	k8s.io/controller-manager => k8s.io/controller-manager v0.34.12
+	k8s.io/cri-api => k8s.io/cri-api v0.34.12
+	k8s.io/cri-client => k8s.io/cri-client v0.34.12
+	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.34.12
+	k8s.io/dynamic-resource-allocation => k8s.io/dynamic-resource-allocation v0.34.12
+	k8s.io/endpointslice => k8s.io/endpointslice v0.34.12
+	k8s.io/externaljwt => k8s.io/externaljwt v0.34.12
+	k8s.io/kms => k8s.io/kms v0.34.12
+	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.34.12
+	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.34.12
+	k8s.io/kube-proxy => k8s.io/kube-proxy v0.34.12
+	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.34.12
+	k8s.io/kubectl => k8s.io/kubectl v0.34.12
+	k8s.io/kubelet => k8s.io/kubelet v0.34.12
+	k8s.io/metrics => k8s.io/metrics v0.34.12
+	k8s.io/mount-utils => k8s.io/mount-utils v0.34.12
+	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.34.12
 	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.1
 	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.34.1
 	k8s.io/sample-controller => k8s.io/sample-controller v0.34.1

@@ -5,7 +5,7 @@ go 1.25.0
 require (
 	github.com/karmada-io/karmada v1.16.0
 	github.com/spf13/cobra v1.9.1
-	k8s.io/component-base v0.34.10
+	k8s.io/component-base v0.34.12
 )
 
 require (
@@ -90,12 +90,12 @@ require (
 	go.uber.org/atomic v1.11.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
-	golang.org/x/net v0.43.0 // indirect
+	golang.org/x/net v0.56.0 // indirect
 	golang.org/x/oauth2 v0.30.0 // indirect
-	golang.org/x/sync v0.16.0 // indirect
-	golang.org/x/sys v0.35.0 // indirect
-	golang.org/x/term v0.34.0 // indirect
-	golang.org/x/text v0.28.0 // indirect
+	golang.org/x/sync v0.21.0 // indirect
+	golang.org/x/sys v0.46.0 // indirect
+	golang.org/x/term v0.44.0 // indirect
+	golang.org/x/text v0.39.0 // indirect
 	golang.org/x/time v0.11.0 // indirect
 	gomodules.xyz/jsonpatch/v2 v2.4.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20250303144028-a0af3efb3deb // indirect
@@ -105,19 +105,19 @@ require (
 	gopkg.in/evanphx/json-patch.v4 v4.12.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/api v0.34.10 // indirect
-	k8s.io/apiextensions-apiserver v0.34.10 // indirect
-	k8s.io/apimachinery v0.34.10 // indirect
-	k8s.io/apiserver v0.34.10 // indirect
-	k8s.io/cli-runtime v0.34.10 // indirect
-	k8s.io/client-go v0.34.10 // indirect
-	k8s.io/cluster-bootstrap v0.34.10 // indirect
-	k8s.io/component-helpers v0.34.10 // indirect
+	k8s.io/api v0.34.12 // indirect
+	k8s.io/apiextensions-apiserver v0.34.12 // indirect
+	k8s.io/apimachinery v0.34.12 // indirect
+	k8s.io/apiserver v0.34.12 // indirect
+	k8s.io/cli-runtime v0.34.12 // indirect
+	k8s.io/client-go v0.34.12 // indirect
+	k8s.io/cluster-bootstrap v0.34.12 // indirect
+	k8s.io/component-helpers v0.34.12 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
-	k8s.io/kube-aggregator v0.34.10 // indirect
+	k8s.io/kube-aggregator v0.34.12 // indirect
 	k8s.io/kube-openapi v0.0.0-20250710124328-f3f2b991d03b // indirect
-	k8s.io/kubectl v0.34.10 // indirect
-	k8s.io/metrics v0.34.10 // indirect
+	k8s.io/kubectl v0.34.12 // indirect
+	k8s.io/metrics v0.34.12 // indirect
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397 // indirect
 	layeh.com/gopher-json v0.0.0-20201124131017-552bb3c4c3bf // indirect
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.31.2 // indirect
