@@ -100,6 +100,22 @@ func TestAGangIsPromisedItsMinimum(t *testing.T) {
 	}
 }
 
+// TestAGangIsPromisedItsPodsOfHighestPriority: what is promised leaves room for another job, which the third pod would take.
+func TestAGangIsPromisedItsPodsOfHighestPriority(t *testing.T) {
+	for range 5 { // pods are in a map
+		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(8)))
+		s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(8) }).queue("theirs", "org", nil)
+		s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(2)), deleted(newPod("leaving", "n1", cpu(5))))
+		gang := []*corev1.Pod{newPod("first", "", cpu(2)), newPod("second", "", cpu(2)), newPod("third", "", cpu(4))}
+		for i, pod := range gang {
+			pod.Spec.Priority = ptr.To(int32(10 - i))
+		}
+		s.job("j", "ours", inqueue, nil, gang...).PodGroups[1].Spec.MinMember = 2
+		s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(1)))
+		expectStatuses(t, s.act(t), "again:Binding first:Pending leaving:Releasing second:Pending stays:Running third:Pending")
+	}
+}
+
 // TestAGangIsPromisedNothingIfItsMinimumHasNoRoom: it cannot start when the deleted pod has ended either.
 func TestAGangIsPromisedNothingIfItsMinimumHasNoRoom(t *testing.T) {
 	for limit, want := range map[int]string{

@@ -3,6 +3,10 @@
 package checks
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -57,7 +61,7 @@ func (s *Session) Promise(job *api.JobInfo, pod *demand.Pod, task *api.TaskInfo)
 
 // promiseRest promises room to the pods that a job lacks to start.
 func (s *Session) promiseRest(job *api.JobInfo, missing int32) {
-	for _, task := range job.TaskStatusIndex[api.Pending] {
+	for _, task := range pending(job) {
 		if missing--; missing < 0 {
 			return
 		}
@@ -132,7 +136,7 @@ func (s *Session) canStart(job *api.JobInfo, missing int32) bool {
 		return fits
 	}
 	books := s.Snapshot.Ledger.View()
-	for _, task := range job.TaskStatusIndex[api.Pending] {
+	for _, task := range pending(job) {
 		pod := s.Snapshot.Known(task.Pod)
 		if missing <= 0 {
 			break
@@ -153,4 +157,11 @@ func (s *Session) canStart(job *api.JobInfo, missing int32) bool {
 	}
 	s.minimumFits[job.UID] = missing <= 0
 	return missing <= 0
+}
+
+// pending returns the pending pods of a job, those of higher priority first.
+func pending(job *api.JobInfo) []*api.TaskInfo {
+	return slices.SortedFunc(maps.Values(job.TaskStatusIndex[api.Pending]), func(a, b *api.TaskInfo) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Name, b.Name))
+	})
 }
