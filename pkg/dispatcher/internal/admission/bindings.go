@@ -63,18 +63,22 @@ func (b *Bindings) Handle(ctx context.Context, req ctrladmission.Request) ctrlad
 		}
 	}
 	asked := rb.DeepCopy()
-	refused := b.review(ctx, old, rb)
-	if refused == nil && rb.DeletionTimestamp == nil {
-		refused = leavesNoRoom(old, rb)
+	answer := b.review(ctx, old, rb)
+	if answer == nil && rb.DeletionTimestamp == nil {
+		answer = leavesNoRoom(old, rb)
 	}
-	if refused != nil {
-		return *refused
+	warnings := protected(old, asked, rb)
+	if answer != nil {
+		if !answer.Allowed {
+			return *answer
+		}
+		warnings = append(warnings, answer.Warnings...)
 	}
-	return patched(asked, rb).WithWarnings(protected(old, asked, rb)...)
+	return patched(asked, rb).WithWarnings(warnings...)
 }
 
-// review changes a binding to what may be stored. It returns a response only if nothing may be stored. The old binding is
-// nil if the binding is being created.
+// review changes a binding to what may be stored. It returns a response if nothing may be stored, or if there is something to warn of. The old binding
+// is nil if the binding is being created.
 func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	released := restore(old, rb)
 	if has(rb, binding.HoldAnnotation) || has(rb, binding.GrantAnnotation) {

@@ -120,6 +120,8 @@ func TestCreation(t *testing.T) {
 		{name: "a Deployment that may not be read is refused", asked: newBinding(), webhook: template(forbidden), message: "forbidden"},
 		{name: "an object of another kind that may not be read is left alone", asked: newBinding(flink), webhook: template(forbidden), want: newBinding(flink),
 			warnings: []string{"let ClusterRole vc-dispatcher-workloads get objects of this kind"}},
+		{name: "an object of another kind that may not be read is granted nothing by its user", asked: newBinding(flink, granting), webhook: template(forbidden), want: newBinding(flink),
+			warnings: []string{"volcano.sh/granted", "finalizer volcano.sh/charged", "let ClusterRole vc-dispatcher-workloads get objects of this kind"}},
 		{
 			name: "an object of another kind that may not be read waits if all are managed", asked: newBinding(flink),
 			webhook: func(b *Bindings) { template(forbidden)(b); all(b) }, want: newBinding(flink, held(`{"reason":"Waiting"}`)),
