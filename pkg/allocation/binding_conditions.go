@@ -22,14 +22,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// waitsForConditions reports whether the scheduler picks devices with binding conditions, and waits for them (KEP-5007).
+// waitsForConditions reports whether the scheduler may pick devices with binding conditions, and waits for them (KEP-5007).
 func waitsForConditions() bool {
 	enabled := utilfeature.DefaultFeatureGate.Enabled
 	return enabled(features.DRADeviceBindingConditions) && enabled(features.DRAResourceClaimDeviceStatus)
 }
 
-// BindingConditions waits until the devices of a pod are ready, before the pod is bound. It knows which devices did not become
-// ready. Several goroutines may use it.
+// BindingConditions waits until the devices of a pod are ready, before the pod is bound. It remembers devices that did not
+// become ready. It is safe for concurrent use.
 type BindingConditions struct {
 	reader *Reader
 	pods   corelisters.PodLister
@@ -37,7 +37,7 @@ type BindingConditions struct {
 	failed *failedDevices
 }
 
-// NewBindingConditions returns what waits for the claims of a reader. The pods tell when a pod that waits is deleted.
+// NewBindingConditions returns a BindingConditions for the claims of a reader. pods reports deletions of waiting pods.
 func NewBindingConditions(reader *Reader, pods coreinformers.PodInformer, clock clock.Clock) (*BindingConditions, error) {
 	if _, err := pods.Informer().AddEventHandler(reader.waiters.handler()); err != nil {
 		return nil, fmt.Errorf("start to wait for pods: %w", err)
@@ -48,7 +48,7 @@ func NewBindingConditions(reader *Reader, pods coreinformers.PodInformer, clock 
 // NotReadyError says that the devices of a claim do not become ready.
 type NotReadyError struct {
 	Claim *resourceapi.ResourceClaim
-	// Conditions are those that failed. If none did, they are those that are still not true after Timeout.
+	// Conditions lists the failed conditions. If none failed, it lists the conditions that are still not true after Timeout.
 	Conditions []dra.DeviceCondition
 	Timeout    time.Duration
 }
@@ -62,7 +62,7 @@ func (e *NotReadyError) Error() string {
 	return fmt.Sprintf("ResourceClaim %s: %s says that the device cannot be used%s: see the log of its driver", name, first, andMore(e.Conditions))
 }
 
-// andMore says how many conditions there are besides the first.
+// andMore returns text with the number of conditions after the first.
 func andMore(conditions []dra.DeviceCondition) string {
 	if len(conditions) == 1 {
 		return ""
@@ -72,8 +72,8 @@ func andMore(conditions []dra.DeviceCondition) string {
 
 func nameOf(claim *resourceapi.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }
 
-// Failure says why a pod that is not bound cannot use the devices of a claim: the driver says that one cannot be used, or one
-// is not ready in time. It is nil if neither is so. Callers then give up the devices.
+// Failure says why an unbound pod cannot use the devices of a claim. The driver reports that a device cannot be used, or a
+// device is not ready in time. Callers then give up the devices. Failure returns nil if neither is the case.
 func (b *BindingConditions) Failure(claim *resourceapi.ResourceClaim, timeout time.Duration) *NotReadyError {
 	if !waitsForConditions() || claim.Status.Allocation == nil {
 		return nil
@@ -91,15 +91,15 @@ func (b *BindingConditions) Failure(claim *resourceapi.ResourceClaim, timeout ti
 	return nil
 }
 
-// GiveUp notes, for a while, that devices did not become ready. Call it before they become free.
+// GiveUp remembers for a while that devices did not become ready. Call it before the devices become free.
 func (b *BindingConditions) GiveUp(failure *NotReadyError) { b.failed.add(failure.Conditions) }
 
-// Failed returns the devices that did not become ready lately. It is nil if there are none.
+// Failed returns the devices that did not become ready recently, or nil.
 func (b *BindingConditions) Failed() map[dra.DeviceID]bool { return b.failed.now() }
 
-// Wait blocks until all devices of the claims of a pod are ready. If it has to wait, it calls tell once with what is missing. The
-// error is a NotReadyError, or says that the pod or a claim is gone, or that ctx has ended. The claims must be reserved for the
-// pod. A claim whose allocation has no time of its own has the timeout from now on.
+// Wait blocks until all devices of a pod's claims are ready. If it has to wait, it calls tell once with the missing conditions.
+// The error is a NotReadyError, or says that the pod or a claim is gone, or that ctx has ended. The claims must be reserved for
+// the pod. For an allocation without a timestamp, the timeout starts now.
 func (b *BindingConditions) Wait(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, timeout time.Duration, tell func(missing string)) error {
 	if !waitsForConditions() {
 		return nil
@@ -131,7 +131,7 @@ func (b *BindingConditions) Wait(ctx context.Context, pod *corev1.Pod, claims []
 	}
 }
 
-// missing returns the conditions that are not true yet, and until when they may be so.
+// missing returns the conditions that are not true yet, and the earliest deadline.
 func (b *BindingConditions) missing(pod *corev1.Pod, claims []*resourceapi.ResourceClaim, begin time.Time, timeout time.Duration,
 ) (missing []dra.DeviceCondition, until time.Time, err error) {
 	for _, reserved := range claims {
@@ -166,13 +166,14 @@ func (b *BindingConditions) missing(pod *corev1.Pod, claims []*resourceapi.Resou
 	return missing, until, nil
 }
 
-// Knows reports whether the scheduler has read a pod that is not being deleted.
+// Knows reports whether the scheduler has read the pod and the pod is not being deleted.
 func (b *BindingConditions) Knows(pod *corev1.Pod) bool {
 	now, err := b.pods.Pods(pod.Namespace).Get(pod.Name)
 	return err == nil && now.UID == pod.UID && now.DeletionTimestamp == nil
 }
 
-// stamped returns an allocation with the time from which its devices have the time to get ready. The original may be in use.
+// stamped returns an allocation with a timestamp, at which the time for its devices to become ready starts. It copies the
+// original, which may be in use.
 func stamped(allocation *resourceapi.AllocationResult, now time.Time) *resourceapi.AllocationResult {
 	if !waitsForConditions() {
 		return allocation

@@ -37,7 +37,7 @@ type waiting struct {
 
 const timeout = time.Minute
 
-// newWaiting begins to wait, unless change makes that unnecessary.
+// newWaiting starts to wait, unless change makes waiting unnecessary.
 func newWaiting(t *testing.T, change ...func(*resourceapi.ResourceClaim)) *waiting {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRADeviceBindingConditions, true)
 	w := &waiting{clock: clocktesting.NewFakeClock(time.Unix(1000, 0)), pod: pod("p"), done: make(chan error, 1)}
@@ -72,7 +72,7 @@ func newWaiting(t *testing.T, change ...func(*resourceapi.ResourceClaim)) *waiti
 	return w
 }
 
-// countVersions gives every change of a claim a version of its own, as an API server does.
+// countVersions gives every change of a claim a new version, like an API server.
 func (f *fixture) countVersions() {
 	version := 1
 	f.kube.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -89,7 +89,7 @@ func (w *waiting) waits() {
 	w.eventually("Wait waits", w.clock.HasWaiters)
 }
 
-// change changes the claim as its driver does.
+// change changes the claim like its driver.
 func (w *waiting) change(change func(*resourceapi.ResourceClaim)) {
 	w.Helper()
 	now := w.claim("c")
@@ -99,7 +99,7 @@ func (w *waiting) change(change func(*resourceapi.ResourceClaim)) {
 	}
 }
 
-// says makes the status of the claim's device have a condition.
+// says adds a condition to the status of the claim's device.
 func says(name string, status metav1.ConditionStatus) func(*resourceapi.ResourceClaim) {
 	return func(c *resourceapi.ResourceClaim) {
 		c.Status.Devices = []resourceapi.AllocatedDeviceStatus{{Driver: "driver", Pool: "pool", Device: "fabric", Conditions: []metav1.Condition{
@@ -108,7 +108,7 @@ func says(name string, status metav1.ConditionStatus) func(*resourceapi.Resource
 	}
 }
 
-// expect waits for the end of Wait. An empty text stands for no error.
+// expect waits for the end of Wait. An empty text means no error.
 func (w *waiting) expect(want string) error {
 	w.Helper()
 	select {
@@ -224,7 +224,7 @@ func TestAWaitEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestARestartDoesNotGiveMoreTime: the next scheduler finds the claim with the time of its allocation.
+// TestARestartDoesNotGiveMoreTime checks that the next scheduler uses the timestamp of the allocation.
 func TestARestartDoesNotGiveMoreTime(t *testing.T) {
 	w := newWaiting(t, func(c *resourceapi.ResourceClaim) {
 		c.Status.Allocation.AllocationTimestamp = &metav1.Time{Time: time.Unix(1000, 0).Add(-timeout + time.Second)}
@@ -234,7 +234,7 @@ func TestARestartDoesNotGiveMoreTime(t *testing.T) {
 	_ = w.expect("is not true <1m0s> after the allocation")
 }
 
-// TestAnAllocationWithoutATime: a scheduler without the feature wrote it.
+// TestAnAllocationWithoutATime uses an allocation of a scheduler without the feature.
 func TestAnAllocationWithoutATime(t *testing.T) {
 	w := newWaiting(t, func(c *resourceapi.ResourceClaim) { c.Status.Allocation.AllocationTimestamp = nil })
 	w.waits()
@@ -270,7 +270,7 @@ func TestTheTimeOfAnAllocation(t *testing.T) {
 			f.writer = NewWriter(f.kube, f.reader, f.pending, clock)
 			wanted := given(claim("c"), "gpu-0")
 			f.pending.Add(wanted, "a")
-			for range 2 { // the second time, as after a restart
+			for range 2 { // the second time is like a restart
 				if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 					t.Fatal(err)
 				}

@@ -15,15 +15,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// holders knows which claims have each device. It follows the events of claims, so that a session reads conflicts without
-// looking at all claims. Several goroutines may use it.
+// holders knows the claims that hold each device. It follows claim events, so a session reads conflicts without a scan of all
+// claims. It is safe for concurrent use.
 type holders struct {
 	mu sync.Mutex
-	// claims has the allocated claims.
+	// claims holds the allocated claims.
 	claims map[types.UID]*resourceapi.ResourceClaim
-	// devices has who holds each device, in the order in which the allocations were seen.
+	// devices lists the claims that hold each device, in the order in which the allocations were seen.
 	devices map[dra.DeviceID][]types.UID
-	// conflicts has the devices that are in conflict.
+	// conflicts holds the devices in conflict.
 	conflicts map[dra.DeviceID]bool
 	catalog   *dra.Catalog
 }
@@ -32,7 +32,6 @@ func newHolders() *holders {
 	return &holders{claims: map[types.UID]*resourceapi.ResourceClaim{}, devices: map[dra.DeviceID][]types.UID{}, conflicts: map[dra.DeviceID]bool{}}
 }
 
-// handler follows the events of claims.
 func (h *holders) handler() cache.ResourceEventHandler {
 	set := func(object any) {
 		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
@@ -45,7 +44,7 @@ func (h *holders) handler() cache.ResourceEventHandler {
 			was, ok := before.(*resourceapi.ResourceClaim)
 			is, _ := now.(*resourceapi.ResourceClaim)
 			if ok && is != nil && was.UID != is.UID {
-				h.set(was.UID, nil) // deleted, and created again
+				h.set(was.UID, nil) // deleted and created again
 			}
 			set(now)
 		},
@@ -57,7 +56,7 @@ func (h *holders) handler() cache.ResourceEventHandler {
 	}
 }
 
-// set records the state of a claim, nil if it is deleted.
+// set records the state of a claim. A nil claim is deleted.
 func (h *holders) set(uid types.UID, claim *resourceapi.ResourceClaim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +80,6 @@ func (h *holders) set(uid types.UID, claim *resourceapi.ResourceClaim) {
 	}
 }
 
-// check finds out whether a device is in conflict.
 func (h *holders) check(id dra.DeviceID) {
 	if len(h.devices[id]) == 0 {
 		delete(h.devices, id)
@@ -101,12 +99,12 @@ func (h *holders) holding(id dra.DeviceID) []*resourceapi.ResourceClaim {
 	return claims
 }
 
-// besides returns the allocated claims that are not among these, which a cache lists: those that it has just dropped.
+// besides returns the allocated claims that are missing in a cache's list. The cache has just dropped them.
 func (h *holders) besides(listed []*resourceapi.ResourceClaim) []*resourceapi.ResourceClaim {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.claims) <= len(listed) {
-		return nil // for speed alone: mostly, the two are the same
+		return nil // only for speed: usually, both are equal
 	}
 	known := make(map[types.UID]bool, len(listed))
 	for _, claim := range listed {
@@ -121,7 +119,7 @@ func (h *holders) besides(listed []*resourceapi.ResourceClaim) []*resourceapi.Re
 	return others
 }
 
-// use sets what is published of devices. That decides how much of a device can be shared.
+// use sets the published devices. They determine how much of a device can be shared.
 func (h *holders) use(catalog *dra.Catalog) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,7 +134,6 @@ func (h *holders) use(catalog *dra.Catalog) {
 	}
 }
 
-// all lists the conflicts, by device.
 func (h *holders) all() []dra.Conflict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,10 +145,10 @@ func (h *holders) all() []dra.Conflict {
 	return all
 }
 
-// of returns a conflict for which a claim, which has an allocation, must give up its devices, nil if there is none. That is
-// so if the claims that come before it leave no room. These are the claims whose allocations were seen earlier, and those
-// that are settled, because a pod that this scheduler does not hold back uses them. The order is the same for all
-// claims, so that two claims never give way to each other. Settled is called without a lock.
+// of returns a conflict for which an allocated claim must give up its devices, or nil. The claim must do so if earlier claims
+// leave no room. Earlier claims are claims whose allocations were seen earlier. Claims that are settled also count, because a
+// pod outside of this scheduler's control uses them. The order is the same for all claims, so two claims never give way to each
+// other. of calls settled without a lock.
 func (h *holders) of(claim *resourceapi.ResourceClaim, settled func(*resourceapi.ResourceClaim) bool) *dra.Conflict {
 	for i := range claim.Status.Allocation.Devices.Results {
 		id, free := dra.DeviceOf(&claim.Status.Allocation.Devices.Results[i])
@@ -163,7 +160,7 @@ func (h *holders) of(claim *resourceapi.ResourceClaim, settled func(*resourceapi
 		h.mu.Unlock()
 		at := slices.IndexFunc(others, func(other *resourceapi.ResourceClaim) bool { return other.UID == claim.UID })
 		if at < 0 {
-			at = len(others) // its allocation is not written yet
+			at = len(others) // the allocation is not written yet
 		}
 		before := slices.Clone(others[:at])
 		for i := at + 1; i < len(others); i++ {
@@ -178,8 +175,8 @@ func (h *holders) of(claim *resourceapi.ResourceClaim, settled func(*resourceapi
 	return nil
 }
 
-// Settled returns whether a claim keeps its devices whatever this scheduler does: some pod that uses it has a node, is of another
-// scheduler, or is not known. Waiting is a pod of this scheduler.
+// Settled returns a function that reports whether a claim keeps its devices regardless of this scheduler. This is the case if a
+// pod that uses the claim has a node, belongs to another scheduler, or is unknown. waiting is a pod of this scheduler.
 func Settled(waiting *corev1.Pod, get func(namespace, name string) (*corev1.Pod, error)) func(*resourceapi.ResourceClaim) bool {
 	return func(claim *resourceapi.ResourceClaim) bool {
 		return slices.ContainsFunc(claim.Status.ReservedFor, func(consumer resourceapi.ResourceClaimConsumerReference) bool {

@@ -30,7 +30,7 @@ func sharing(c *resourceapi.ResourceClaim, device, memory string) *resourceapi.R
 	return c
 }
 
-// watching returns a copy of a claim with access to a device for administration.
+// watching returns a copy of a claim with administrative access to a device.
 func watching(c *resourceapi.ResourceClaim, device string) *resourceapi.ResourceClaim {
 	c = given(c, device)
 	c.Status.Allocation.Devices.Results[0].AdminAccess = ptr.To(true)
@@ -124,7 +124,7 @@ func TestADeviceThatIsPublishedWithLessIsInConflict(t *testing.T) {
 	}
 }
 
-// TestTheLaterClaimGivesWay unless a pod that this scheduler does not hold back uses it.
+// TestTheLaterClaimGivesWay checks that the later claim gives way, unless a pod outside of this scheduler's control uses it.
 func TestTheLaterClaimGivesWay(t *testing.T) {
 	h := newHolders()
 	h.use(published("80Gi"))
@@ -192,13 +192,13 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestReserveGivesUpDevicesOfAnotherClaim that another scheduler has allocated before, or while, the claim is written.
+// TestReserveGivesUpDevicesOfAnotherClaim covers another scheduler that allocates the devices before or while the claim is written.
 func TestReserveGivesUpDevicesOfAnotherClaim(t *testing.T) {
 	theirs := given(claim("theirs"), "gpu-0")
 	theirs.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "stranger", UID: "stranger"}}
 	for _, c := range []struct {
 		name string
-		// written says that the allocation is written already, during that the other scheduler is faster.
+		// written says that the allocation is already written. during says that the other scheduler is faster during the write.
 		written, during bool
 	}{
 		{name: "before"}, {name: "after it was written", written: true}, {name: "while it is written", during: true},

@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// byOwner is the index of extended claims by the UID of the pod that owns them.
+// byOwner is the index of extended claims by the UID of their owner pod.
 const byOwner = "extended-by-owner"
 
 // owningPod is the index function of byOwner.
@@ -27,8 +27,8 @@ func owningPod(object any) ([]string, error) {
 	return nil, nil
 }
 
-// ExtendedClaim returns the extended claim of a pod that the API server has, nil if there is none. An allocation that this
-// scheduler has written is included before the watch delivers it.
+// ExtendedClaim returns the extended claim of a pod in the API server, or nil. It includes an allocation written by this
+// scheduler even before the watch delivers it.
 func (r *Reader) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	objects, err := r.extended.ByIndex(byOwner, string(pod.UID))
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Reader) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	})
 }
 
-// doubt says how likely it is that somebody but a scheduler made an extended claim for the pod. Anybody can write
-// its annotation and its owner, so that a pod may have several.
+// doubt ranks extended claims of a pod: the lower, the more likely a scheduler made the claim. Any user can write the
+// annotation and the owner, so a pod may have several.
 func doubt(pod *corev1.Pod, claim *resourceapi.ResourceClaim) int {
 	status := pod.Status.ExtendedResourceClaimStatus
 	switch {

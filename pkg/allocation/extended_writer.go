@@ -25,14 +25,13 @@ import (
 )
 
 const (
-	// watchTimeout bounds how long a new claim may take from the API server to the reader.
+	// watchTimeout bounds the time until the reader has a new claim.
 	watchTimeout = time.Minute
 	watchPeriod  = 10 * time.Millisecond
 )
 
-// reserveExtended creates an extended claim that is in memory only, and writes to the status of its pod which claim that is.
-// The pending allocation ends when the reader has the claim, so that its devices are never free in between. After an error the claim
-// is deleted again.
+// reserveExtended creates an extended claim from a claim in memory, and writes its name to the status of its pod. The pending allocation
+// ends when the reader has the claim, so its devices are never free in between. On error, reserveExtended deletes the claim again.
 func (w *Writer) reserveExtended(ctx context.Context, pod *corev1.Pod, wanted *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
 	created, err := w.create(ctx, pod, wanted, queue)
 	if err != nil {
@@ -55,7 +54,7 @@ func (w *Writer) reserveExtended(ctx context.Context, pod *corev1.Pod, wanted *r
 	return written, nil
 }
 
-// create creates the claim with the finalizer and the record of the queue that is charged.
+// create creates the claim with the finalizer and the record of the charged queue.
 func (w *Writer) create(ctx context.Context, pod *corev1.Pod, wanted *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
 	if !w.pending.mayWrite(wanted, pod.UID) {
 		return nil, errors.New("its devices were released in the meantime")
@@ -95,15 +94,15 @@ func (w *Writer) allocate(ctx context.Context, pod *corev1.Pod, created *resourc
 	return written, err
 }
 
-// await waits until the reader has a new claim with its allocation. The cache of the reader accepts an allocation only for a claim that
-// the watch has delivered.
+// await waits until the reader has a new claim with its allocation. The reader's cache accepts an allocation only for a claim that the
+// watch has delivered.
 func (w *Writer) await(ctx context.Context, written *resourceapi.ResourceClaim) error {
 	err := wait.PollUntilContextTimeout(ctx, watchPeriod, watchTimeout, true, func(context.Context) (bool, error) {
 		err := w.reader.manager.ResourceClaims().AssumeClaimAfterAPICall(written)
 		if errors.Is(err, assumecache.ErrNotFound) {
 			return false, nil
 		}
-		return true, nil // any other error says that the watch has delivered a newer version
+		return true, nil // any other error means that the watch has delivered a newer version
 	})
 	if err != nil {
 		return fmt.Errorf("the watch of ResourceClaims has not delivered it: %w", err)
@@ -111,10 +110,10 @@ func (w *Writer) await(ctx context.Context, written *resourceapi.ResourceClaim) 
 	return nil
 }
 
-// setExtendedStatus writes pod.status.extendedResourceClaimStatus, nil for none. It does not change the pod of the caller. The version
-// is that of the pod that the decision is based on, empty for any.
+// setExtendedStatus writes pod.status.extendedResourceClaimStatus, which may be nil. It does not change the given pod. If version is
+// not empty, the pod must still have this resource version.
 func (w *Writer) setExtendedStatus(ctx context.Context, pod *corev1.Pod, version string, status *corev1.PodExtendedResourceClaimStatus) error {
-	// The API server refuses the patch if a pod of the same name has replaced this one.
+	// With the UID, the API server refuses the patch if another pod with the same name has replaced this one.
 	metadata := map[string]any{"uid": pod.UID}
 	if version != "" {
 		metadata["resourceVersion"] = version
@@ -133,7 +132,7 @@ func (w *Writer) setExtendedStatus(ctx context.Context, pod *corev1.Pod, version
 	return nil
 }
 
-// ReleaseFinished deletes the extended claim of a pod that has finished. The controller of Kubernetes 1.35 does that, too; the one of
+// ReleaseFinished deletes the extended claim of a finished pod. The controller of Kubernetes 1.35 also does this. The controller of
 // 1.34 leaves the devices allocated until the pod is deleted.
 func (w *Writer) ReleaseFinished(ctx context.Context, pod *corev1.Pod) error {
 	if !Finished(pod) {
@@ -142,8 +141,8 @@ func (w *Writer) ReleaseFinished(ctx context.Context, pod *corev1.Pod) error {
 	return w.ReleaseGone(ctx, pod)
 }
 
-// ReleaseGone deletes the extended claim of a pod that was deleted. Kubernetes' controller does that, too, but the one of 1.34 looks only
-// when the claim changes: if it has not heard then that the pod is gone, it never looks again.
+// ReleaseGone deletes the extended claim of a deleted pod. Kubernetes' controller also does this. But the controller of 1.34 looks only
+// when the claim changes. If it does not know yet that the pod is gone, it never looks again.
 func (w *Writer) ReleaseGone(ctx context.Context, pod *corev1.Pod) error {
 	claim := w.reader.ExtendedClaim(pod)
 	if claim == nil {
@@ -152,13 +151,13 @@ func (w *Writer) ReleaseGone(ctx context.Context, pod *corev1.Pod) error {
 	return w.remove(ctx, pod, claim)
 }
 
-// Finished reports whether the containers of a pod have ended and will not run again.
+// Finished reports whether a pod's containers have ended for good.
 func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// deleteExtended deletes an extended claim, and with it what the status of its pod says of it. It does nothing if another pod uses the
-// claim, or the pod was bound in the meantime. Errors are logged: a later session finds the claim by its owner.
+// deleteExtended deletes an extended claim and its entry in the status of its pod. It does nothing if another pod uses the claim or
+// the pod was bound in the meantime. It logs errors, because a later session finds the claim by its owner.
 func (w *Writer) deleteExtended(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 	if dra.InMemory(claim) {
 		return
@@ -171,8 +170,8 @@ func (w *Writer) deleteExtended(ctx context.Context, pod *corev1.Pod, claim *res
 	case here && now.Spec.NodeName != "" && !Finished(now):
 		return
 	case here && now.Status.ExtendedResourceClaimStatus != nil && now.Status.ExtendedResourceClaimStatus.ResourceClaimName == claim.Name:
-		// First the status: a pod that waits must never name a claim that is gone. If the pod was bound since it was read, it
-		// has another version, and keeps both.
+		// Write the status first, because a waiting pod must never name a deleted claim. If the pod was bound since it was
+		// read, its version differs, and it keeps both.
 		err = w.setExtendedStatus(ctx, pod, now.ResourceVersion, nil)
 	}
 	if err == nil {

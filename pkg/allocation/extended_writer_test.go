@@ -20,7 +20,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// extended is a pod that requests a device as an extended resource, on an API server that names claims.
+// extended is a pod that requests a device as an extended resource, and an API server that names claims.
 type extended struct {
 	*fixture
 	pod    *corev1.Pod
@@ -54,7 +54,7 @@ func (e *extended) reserve() error {
 	return err
 }
 
-// state is the claim that the API server has for the pod, nil for none, and what the status of the pod says of it.
+// state returns the claim of the pod in the API server, or nil, and its entry in the status of the pod.
 func (e *extended) state() (*resourceapi.ResourceClaim, *corev1.PodExtendedResourceClaimStatus) {
 	e.Helper()
 	claims, err := e.kube.ResourceV1().ResourceClaims("ns").List(e.Context(), metav1.ListOptions{})

@@ -12,11 +12,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// spareFor is for how long other devices are picked first, after a device did not become ready. Its driver has the time to
-// taint it or to repair it.
+// spareFor is the time for which other devices are preferred after a device did not become ready. In this time, its driver can
+// taint or repair it.
 const spareFor = 10 * time.Minute
 
-// failedDevices has the devices that did not become ready for a pod. Several goroutines may use it.
+// failedDevices holds the devices that did not become ready for a pod. It is safe for concurrent use.
 type failedDevices struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -35,7 +35,7 @@ func (f *failedDevices) add(conditions []dra.DeviceCondition) {
 	}
 }
 
-// now returns the devices that others come before. It is nil if there are none.
+// now returns the devices to pick last, or nil.
 func (f *failedDevices) now() map[dra.DeviceID]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

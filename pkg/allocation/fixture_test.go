@@ -58,7 +58,7 @@ func newFixture(t *testing.T, claims ...*resourceapi.ResourceClaim) *fixture {
 	return f
 }
 
-// podsOf returns the pods of an API server, which are not read.
+// podsOf returns an informer of the pods of an API server that has not started.
 func podsOf(kube *fake.Clientset) coreinformers.PodInformer {
 	return informers.NewSharedInformerFactory(kube, 0).Core().V1().Pods()
 }
@@ -71,8 +71,8 @@ func (f *fixture) eventually(what string, condition func() bool) {
 	}
 }
 
-// watched says whether the fake API server is watched for a resource. It does not send changes that happen between an informer's
-// list and its watch.
+// watched reports whether a resource of the fake API server is watched. The fake API server does not send changes between an
+// informer's list and its watch.
 func (f *fixture) watched(resource string) bool {
 	return slices.ContainsFunc(f.kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
 }
@@ -92,7 +92,7 @@ func (f *fixture) taken(device string) bool {
 	return f.pick(resourceapi.Device{Name: device}, &resourceapi.ExactDeviceRequest{}) == nil
 }
 
-// pick asks a new allocator for one device, where no other device is published.
+// pick asks a new allocator for a device when only this device is published.
 func (f *fixture) pick(device resourceapi.Device, request *resourceapi.ExactDeviceRequest) []resourceapi.AllocationResult {
 	f.Helper()
 	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "any"}}
@@ -118,7 +118,7 @@ func claim(name string) *resourceapi.ResourceClaim {
 	return &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name + "-uid"), ResourceVersion: "1"}}
 }
 
-// given returns a copy of a claim that is allocated one device.
+// given returns a copy of a claim with one allocated device.
 func given(c *resourceapi.ResourceClaim, device string) *resourceapi.ResourceClaim {
 	c = c.DeepCopy()
 	c.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{

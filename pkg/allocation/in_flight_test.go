@@ -21,13 +21,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestDevicesThatWereGivenUpAreNotWritten: pod a is deleted while it waits to be bound, pod b gets another device for the
-// same claim, and then a's goroutine goes on.
+// TestDevicesThatWereGivenUpAreNotWritten deletes pod a while it waits for its binding. Pod b gets another device for the same
+// claim, and then a's goroutine continues.
 func TestDevicesThatWereGivenUpAreNotWritten(t *testing.T) {
 	f := newFixture(t, claim("c"))
 	givenUp, chosen := given(claim("c"), "gpu-0"), given(claim("c"), "gpu-1")
 	f.pending.Add(givenUp, "a")
-	f.pending.Keep(func(types.UID) bool { return false }) // a is not being bound any more
+	f.pending.Keep(func(types.UID) bool { return false }) // a is no longer being bound
 	f.pending.Add(chosen, "b")
 	_, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{givenUp}, "root/q")
 	if err == nil || !strings.Contains(err.Error(), "its devices were released in the meantime") {
@@ -44,7 +44,7 @@ func TestDevicesThatWereGivenUpAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestAShareCountsOnce: while it is pending, and after it is written, in this allocator and in the next ones.
+// TestAShareCountsOnce checks a share while it is pending and after it is written, in this allocator and in the next ones.
 func TestAShareCountsOnce(t *testing.T) {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAConsumableCapacity, true)
 	f := newFixture(t, claim("c"))
@@ -78,7 +78,7 @@ func TestAShareCountsOnce(t *testing.T) {
 	}
 }
 
-// TestAGangThatSharesAClaimDoesNotConflict with itself. The API server refuses updates of old versions.
+// TestAGangThatSharesAClaimDoesNotConflict uses an API server that refuses updates of old versions.
 func TestAGangThatSharesAClaimDoesNotConflict(t *testing.T) {
 	const pods = 128
 	f := newFixture(t, claim("c"))

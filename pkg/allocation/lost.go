@@ -17,13 +17,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// lost has the claims that were deleted although pods go on using their devices: whoever may change a claim can remove its
-// finalizer. The devices stay taken, and charged, until these pods have ended. After a restart, the records of the pods say which claims
-// they use. Several goroutines may use it.
+// lost holds claims that were deleted while pods still use their devices. A user who may change a claim can remove its finalizer. The
+// devices stay taken and charged until these pods have ended. After a restart, the records of the pods name the claims. lost is safe for
+// concurrent use.
 type lost struct {
 	mu     sync.Mutex
 	claims map[types.UID]*resourceapi.ResourceClaim
-	// existing looks claims up by their UID.
+	// existing finds claims by their UID.
 	existing cache.Indexer
 	pods     corelisters.PodLister
 	versions *versions
@@ -39,7 +39,6 @@ func uidOf(object any) ([]string, error) {
 	return nil, nil
 }
 
-// handler follows the events of claims.
 func (l *lost) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(now any) { l.exists(now) },
@@ -47,7 +46,7 @@ func (l *lost) handler() cache.ResourceEventHandler {
 			was, ok := before.(*resourceapi.ResourceClaim)
 			is, _ := now.(*resourceapi.ResourceClaim)
 			if ok && is != nil && was.UID != is.UID {
-				l.deleted(was) // and created again
+				l.deleted(was) // created again
 			}
 			l.exists(now)
 		},
@@ -59,7 +58,7 @@ func (l *lost) handler() cache.ResourceEventHandler {
 	}
 }
 
-// watchPods follows the events of pods: those that are bound say which claims they use, and those that end use none.
+// watchPods follows pod events. The records of bound pods name the claims that they use. Ended pods use none.
 func (l *lost) watchPods(pods coreinformers.PodInformer) (cache.ResourceEventHandlerRegistration, error) {
 	return pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { l.recorded(object.(*corev1.Pod)) },
@@ -69,7 +68,7 @@ func (l *lost) watchPods(pods coreinformers.PodInformer) (cache.ResourceEventHan
 				l.ended(was.UID)
 			}
 			if !dra.Bound(was) || was.UID != is.UID {
-				l.recorded(is) // its claims may have been deleted before the watch told that it is bound
+				l.recorded(is) // its claims may have been deleted before the watch reported the binding
 			}
 		},
 		DeleteFunc: func(object any) {
@@ -83,7 +82,7 @@ func (l *lost) watchPods(pods coreinformers.PodInformer) (cache.ResourceEventHan
 	})
 }
 
-// deleted notes that a claim was deleted. The pods are looked up under the lock: a pod that ends meanwhile waits for it in ended.
+// deleted records the deletion of a claim. It looks up the pods under the lock, so ended waits if a pod ends meanwhile.
 func (l *lost) deleted(claim *resourceapi.ResourceClaim) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +99,7 @@ func (l *lost) deleted(claim *resourceapi.ResourceClaim) {
 	}
 }
 
-// recorded notes the claims that a pod uses by its record, and that do not exist.
+// recorded adds the claims in a pod's record that do not exist.
 func (l *lost) recorded(pod *corev1.Pod) {
 	claims := record.ClaimsOf(pod)
 	if len(claims) == 0 || !dra.Bound(pod) || Finished(pod) {
@@ -119,7 +118,7 @@ func (l *lost) recorded(pod *corev1.Pod) {
 	}
 }
 
-// exists notes that a claim exists: that it seemed lost was the delay of a watch.
+// exists records that a claim exists. It only seemed lost because of a delayed watch.
 func (l *lost) exists(object any) {
 	if claim, ok := object.(*resourceapi.ResourceClaim); ok {
 		l.mu.Lock()
@@ -128,7 +127,7 @@ func (l *lost) exists(object any) {
 	}
 }
 
-// ended notes that a pod uses no devices any more.
+// ended records that a pod no longer uses devices.
 func (l *lost) ended(pod types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +159,6 @@ func (l *lost) drop(uid types.UID) {
 	}
 }
 
-// all returns the claims that are lost.
 func (l *lost) all() []*resourceapi.ResourceClaim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,7 +169,6 @@ func (l *lost) all() []*resourceapi.ResourceClaim {
 	return all
 }
 
-// of returns the claims that a pod has lost.
 func (l *lost) of(pod types.UID) []*resourceapi.ResourceClaim {
 	l.mu.Lock()
 	defer l.mu.Unlock()

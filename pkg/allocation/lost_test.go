@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// running returns a pod that runs and uses claims, by its record.
+// running returns a running pod with a record of claims.
 func running(name string, claims ...*resourceapi.ResourceClaim) *corev1.Pod {
 	p := record.OnPod(pod(name), "root/q", "")
 	p.Status.Phase = corev1.PodRunning
@@ -22,7 +22,7 @@ func running(name string, claims ...*resourceapi.ResourceClaim) *corev1.Pod {
 	return p
 }
 
-// usedBy returns a claim that has a device and is reserved for pods.
+// usedBy returns a claim with a device, reserved for pods.
 func usedBy(name, device string, pods ...string) *resourceapi.ResourceClaim {
 	c := given(claim(name), device)
 	for _, name := range pods {
@@ -107,7 +107,8 @@ func TestAClaimThatWasDeletedBeforeTheStartIsKnownFromTheRecordOfThePod(t *testi
 	}
 }
 
-// TestARecordThatAUserWritesOnAPodThatIsNotBoundTakesNothing: an admission policy keeps users from writing one later.
+// TestARecordThatAUserWritesOnAPodThatIsNotBoundTakesNothing covers unbound pods. For bound pods, an admission policy keeps
+// users from writing a record.
 func TestARecordThatAUserWritesOnAPodThatIsNotBoundTakesNothing(t *testing.T) {
 	f := newFixture(t)
 	forged := running("a", usedBy("c", "gpu-0", "a"))

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestAClaimThatIsDeletedBeforeTheBindingOfItsPodIsKnownStaysTaken: claims and pods are watched apart, so that either may come first.
+// TestAClaimThatIsDeletedBeforeTheBindingOfItsPodIsKnownStaysTaken covers both orders of events, because claims and pods have
+// separate watches.
 func TestAClaimThatIsDeletedBeforeTheBindingOfItsPodIsKnownStaysTaken(t *testing.T) {
 	f := newFixture(t, usedBy("c", "gpu-0", "a"))
 	f.eventually("pods are watched", func() bool { return f.watched("pods") })

@@ -17,7 +17,7 @@ import (
 	draapiv1beta2 "k8s.io/dynamic-resource-allocation/api/v1beta2"
 )
 
-// conversions between the versions of resource.k8s.io.
+// conversions contains the conversions between the versions of resource.k8s.io.
 var conversions = runtime.NewScheme()
 
 func init() {
@@ -25,21 +25,21 @@ func init() {
 	utilruntime.Must(draapiv1beta2.AddToScheme(conversions))
 }
 
-// updateMetadata writes what has changed in the metadata of a claim since it was read.
+// updateMetadata writes the changes in the metadata of a claim since it was read.
 func (w *Writer) updateMetadata(ctx context.Context, before, now *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	return w.patch(ctx, before, now)
 }
 
-// updateStatus writes what has changed in the status of a claim since it was read.
+// updateStatus writes the changes in the status of a claim since it was read.
 func (w *Writer) updateStatus(ctx context.Context, before, now *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	return w.patch(ctx, before, now, "status")
 }
 
-// patch writes the difference between two states of a claim in the version that the API server serves. The error is a conflict if the
-// claim has changed since it was read. An update of the whole claim would drop the fields that a newer API server has and this client does
-// not know. The API server refuses that for the spec and for an allocation, and no pod could use such a claim.
+// patch writes the difference between two states of a claim, in the version that the API server serves. The error is a conflict if the
+// claim has changed since it was read. An update of the whole claim would drop fields of a newer API server that this client does not
+// know. The API server refuses such updates of the spec and of an allocation, and then no pod could use the claim.
 //
-// The metadata and the status are the same in all versions. The client of k8s.io/dynamic-resource-allocation v0.34.1 has no patches.
+// Metadata and status are the same in all versions. The client of k8s.io/dynamic-resource-allocation v0.34.1 has no patches.
 func (w *Writer) patch(ctx context.Context, before, now *resourceapi.ResourceClaim, subresources ...string) (*resourceapi.ResourceClaim, error) {
 	data, err := difference(before, now)
 	if err != nil {
@@ -56,10 +56,10 @@ func (w *Writer) patch(ctx context.Context, before, now *resourceapi.ResourceCla
 	}
 }
 
-// difference returns a strategic merge patch that applies only to the claim, and to the version of it, that before is.
+// difference returns a strategic merge patch that applies only to this claim in the resource version of before.
 func difference(before, now *resourceapi.ResourceClaim) ([]byte, error) {
 	from := *before
-	from.UID, from.ResourceVersion = "", "" // so that the patch has them
+	from.UID, from.ResourceVersion = "", "" // forces both into the patch
 	old, err := json.Marshal(&from)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func difference(before, now *resourceapi.ResourceClaim) ([]byte, error) {
 	return strategicpatch.CreateTwoWayMergePatch(old, changed, resourceapi.ResourceClaim{})
 }
 
-// converted converts the answer of the API server from another version.
+// converted converts an answer of the API server from another version.
 func converted[T any](claim T, err error) (*resourceapi.ResourceClaim, error) {
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// newer is a claim as an API server of Kubernetes 1.37 may have it, with fields that this client does not know.
+// newer is a claim of a possible API server of Kubernetes 1.37, with fields that this client does not know.
 const newer = `{
 	"metadata": {"name": "c", "namespace": "ns", "uid": "c-uid", "resourceVersion": "7", "inTheFuture": true},
 	"spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "derivedAttributes": [{"name": "a/b", "expression": "1"}]}}], "inTheFuture": 1}},
@@ -25,7 +25,7 @@ const newer = `{
 	}
 }`
 
-// TestAPatchLeavesWhatThisClientDoesNotKnow applies the patch for a change to a claim that has more fields.
+// TestAPatchLeavesWhatThisClientDoesNotKnow applies a patch to a claim with unknown fields.
 func TestAPatchLeavesWhatThisClientDoesNotKnow(t *testing.T) {
 	for _, c := range []struct {
 		name   string

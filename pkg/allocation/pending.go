@@ -13,21 +13,20 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Pending has the allocations that are decided but not yet written to the API server, and the pods that
-// need them. Pods that share such a claim get the same devices. Several goroutines may use it: pods are
-// bound while the next session runs.
+// Pending holds the allocations that are decided but not yet written to the API server, and the pods that need them. Pods that share a
+// pending claim get the same devices. Pending is safe for concurrent use, because pods are bound while the next session runs.
 type Pending struct {
 	reader *Reader
 
 	mu     sync.Mutex
 	claims map[types.UID]*pendingClaim
-	// extended has the extended claims among them that are in memory only, by the UID of their pod.
+	// extended holds the pending extended claims that exist only in memory, by the UID of their pod.
 	extended map[types.UID]*pendingClaim
 }
 
 type pendingClaim struct {
 	claim *resourceapi.ResourceClaim
-	// pods are the pods that need the claim. The value is true while the claim is written for the pod.
+	// pods holds the pods that need the claim. The value is true while the claim is written for the pod.
 	pods map[types.UID]bool
 }
 
@@ -36,8 +35,7 @@ func NewPending(reader *Reader) *Pending {
 	return &Pending{reader: reader, claims: map[types.UID]*pendingClaim{}, extended: map[types.UID]*pendingClaim{}}
 }
 
-// Allocator returns an allocator for the devices in a catalog. Devices of allocated and of pending claims
-// are in use.
+// Allocator returns an allocator for the devices in a catalog. Devices of allocated and pending claims are in use.
 func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	// A claim must not change from pending to written between the two reads.
 	p.mu.Lock()
@@ -56,7 +54,7 @@ func (p *Pending) Allocator(catalog *dra.Catalog) (*dra.Allocator, error) {
 	return allocator, nil
 }
 
-// Of returns the claim with its pending allocation, always the same object; nil if there is none.
+// Of returns the claim with its pending allocation, or nil. It always returns the same object.
 func (p *Pending) Of(claim types.UID) *resourceapi.ResourceClaim {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +64,7 @@ func (p *Pending) Of(claim types.UID) *resourceapi.ResourceClaim {
 	return nil
 }
 
-// ExtendedOf returns the extended claim of a pod that is to be created, with its pending allocation; nil if there is none.
+// ExtendedOf returns the pending extended claim of a pod, with its allocation, or nil.
 func (p *Pending) ExtendedOf(pod types.UID) *resourceapi.ResourceClaim {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,8 +74,8 @@ func (p *Pending) ExtendedOf(pod types.UID) *resourceapi.ResourceClaim {
 	return nil
 }
 
-// Add records that a pod needs the allocation in a claim, which the API server may not have yet. If the
-// claim is pending already, its allocation stays as it is.
+// Add records that a pod needs the allocation in a claim, which may not exist in the API server yet. If the claim is already
+// pending, it keeps its allocation.
 func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,9 +93,8 @@ func (p *Pending) Add(claim *resourceapi.ResourceClaim, pod types.UID) {
 	}
 }
 
-// Drop records that a pod no longer needs a claim's allocation. It does nothing while the claim is written
-// for the pod. If no other pod needs the allocation, Drop returns it, and the devices are free; otherwise
-// it returns nil.
+// Drop records that a pod no longer needs a claim's allocation. It does nothing while the claim is written for the pod. If no
+// other pod needs the allocation, Drop frees the devices and returns the allocation. Otherwise, it returns nil.
 func (p *Pending) Drop(claim, pod types.UID) *resourceapi.AllocationResult {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +108,7 @@ func (p *Pending) Drop(claim, pod types.UID) *resourceapi.AllocationResult {
 	return p.drop(pending, pod)
 }
 
-// Keep drops, as Drop does, all pods for which keep returns false.
+// Keep drops all pods for which keep returns false, like Drop.
 func (p *Pending) Keep(keep func(pod types.UID) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,8 +132,8 @@ func (p *Pending) begin(claim, pod types.UID) {
 	}
 }
 
-// mayWrite reports whether an allocation is still the pending one of its claim, and is being written for the
-// pod. Otherwise, its devices were given up, and other pods may have them by now.
+// mayWrite reports whether an allocation is still pending and is being written for the pod. Otherwise, its devices were given
+// up, and other pods may already have them.
 func (p *Pending) mayWrite(claim *resourceapi.ResourceClaim, pod types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

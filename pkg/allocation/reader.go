@@ -33,16 +33,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
-// Reader reads the objects of resource.k8s.io, in whichever version the API server serves them,
-// and keeps them up to date until the context that it was made with ends. Ready and Catalog must be
-// called by one goroutine at a time. The other methods may be called by several.
+// Reader reads the objects of resource.k8s.io, in any version that the API server serves. It keeps them up to date until the context of
+// NewReader ends. Only one goroutine at a time may call Ready and Catalog. The other methods are safe for concurrent use.
 type Reader struct {
 	factory   informers.SharedInformerFactory
 	published *tracker.Tracker
 	client    *client.Client
 	manager   k8sframework.SharedDRAManager
 	claims    resourcelisters.ResourceClaimLister
-	// extended has the extended claims by the UID of the pod that owns them.
+	// extended indexes extended claims by the UID of their owner pod.
 	extended  cache.Indexer
 	templates resourcelisters.ResourceClaimTemplateLister
 	classes   resourcelisters.DeviceClassLister
@@ -51,20 +50,20 @@ type Reader struct {
 	lost      *lost
 	versions  *versions
 	waiters   *waiters
-	// served is the version that the API server had at the start, in the client's spelling.
+	// served is the version of the API server at the start, in the client's spelling.
 	served string
-	// ready is set once everything has synced.
+	// ready is set when everything has synced.
 	ready bool
 
-	// stale says that a DeviceClass or a ResourceSlice has changed since the catalog was made.
+	// stale says that a DeviceClass or a ResourceSlice has changed since the catalog was built.
 	stale    atomic.Bool
 	catalog  *dra.Catalog
 	celCache *cel.Cache
 	matcher  *dra.Matcher
 }
 
-// anyVersion is a client that reads and writes resource.k8s.io/v1 even where the API server serves
-// only v1beta2 (Kubernetes 1.33) or v1beta1 (Kubernetes 1.32).
+// anyVersion is a client that reads and writes resource.k8s.io/v1 even if the API server serves only v1beta2 (Kubernetes 1.33)
+// or v1beta1 (Kubernetes 1.32).
 type anyVersion struct {
 	kubernetes.Interface
 	resource *client.Client
@@ -73,9 +72,9 @@ type anyVersion struct {
 // ResourceV1 implements kubernetes.Interface.
 func (c anyVersion) ResourceV1() typedresourcev1.ResourceV1Interface { return c.resource }
 
-// NewReader starts to read, and reads until ctx ends; Shutdown waits for that. It does not wait for
-// the first objects, see Ready. It adds its informers to those that the scheduler depends on. The pods, which are the scheduler's, tell
-// who uses claims that are gone. Feature gates must be set before.
+// NewReader returns a reader that reads until ctx ends, see also Shutdown. It does not wait for the first objects, see Ready. It adds
+// its informers to depends. pods is the scheduler's informer of pods. It provides the users of deleted claims. Set feature gates before
+// the call.
 func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers, pods coreinformers.PodInformer) (*Reader, error) {
 	group := client.New(kube)
 	factory := informers.NewSharedInformerFactory(anyVersion{Interface: kube, resource: group}, 0)
@@ -110,9 +109,9 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	if err != nil {
 		return nil, fmt.Errorf("start to read pods: %w", err)
 	}
-	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when
-	// its handlers have processed every claim that existed at the start.
-	assumed.AddEventHandler(lost.handler()) // before the holders: a claim that is deleted is among them until it is lost
+	// The manager fills its set of devices in use in an event handler of the cache. HasSynced of the cache is true when its
+	// handlers have processed every claim that existed at the start.
+	assumed.AddEventHandler(lost.handler()) // before the holders, which keep a deleted claim until it is lost
 	handled := assumed.AddEventHandler(holders.handler()).HasSynced
 	assumed.AddEventHandler(versions.handler())
 	assumed.AddEventHandler(waiters.handler())
@@ -151,14 +150,13 @@ func (r *Reader) watchCatalog(classes cache.SharedIndexInformer) error {
 	return nil
 }
 
-// WatchClaims calls a handler for the claims of the API server, and for their changes.
+// WatchClaims calls a handler for all claims in the API server and their changes.
 func (r *Reader) WatchClaims(handler cache.ResourceEventHandler) error {
 	_, err := r.factory.Resource().V1().ResourceClaims().Informer().AddEventHandler(handler)
 	return err
 }
 
-// Shutdown blocks until every goroutine of the reader has ended. They end when the context that
-// was given to NewReader does.
+// Shutdown blocks until every goroutine of the reader has ended. They end with the context of NewReader.
 func (r *Reader) Shutdown() {
 	r.factory.Shutdown()
 	r.published.Stop()
@@ -178,8 +176,8 @@ func (r *Reader) Ready() bool {
 	return true
 }
 
-// AwaitClaims waits until the reader has every claim that existed when it started. It is false if ctx ends before. It may be called
-// while Ready is.
+// AwaitClaims waits until the reader has every claim that existed when it started. It returns false if ctx ends first. It may be
+// called concurrently with Ready.
 func (r *Reader) AwaitClaims(ctx context.Context) bool {
 	return cache.WaitForCacheSync(ctx.Done(), r.synced[0])
 }
@@ -193,8 +191,7 @@ func (r *Reader) Claims() ([]*resourceapi.ResourceClaim, error) {
 	return r.manager.ResourceClaims().List()
 }
 
-// Allocated returns the claims with an allocation, in no particular order. Those are included that were deleted although pods go on
-// using their devices.
+// Allocated returns the claims with an allocation, in no particular order. It includes deleted claims whose devices pods still use.
 func (r *Reader) Allocated() ([]*resourceapi.ResourceClaim, error) {
 	claims, err := r.Claims()
 	if err != nil {
@@ -210,29 +207,27 @@ func (r *Reader) Allocated() ([]*resourceapi.ResourceClaim, error) {
 	return append(claims, gone...), nil
 }
 
-// LostClaims returns the claims that were deleted although a pod goes on using their devices.
+// LostClaims returns the deleted claims whose devices a pod still uses.
 func (r *Reader) LostClaims(pod types.UID) []*resourceapi.ResourceClaim { return r.lost.of(pod) }
 
-// Claim returns a claim. An allocation that this scheduler has written is included before the
-// watch delivers it. If there is no such claim, the error is one that apierrors.IsNotFound
-// recognizes.
+// Claim returns a claim. It includes an allocation written by this scheduler even before the watch delivers it. If the claim
+// does not exist, apierrors.IsNotFound recognizes the error.
 func (r *Reader) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
 	claim, err := r.manager.ResourceClaims().Get(namespace, name)
 	if err != nil {
-		// The manager does not return the API's NotFound errors; the lister does.
+		// Unlike the lister, the manager does not return the API's NotFound errors.
 		return r.claims.ResourceClaims(namespace).Get(name)
 	}
 	return claim, nil
 }
 
-// ClaimTemplate returns a template. If there is no such template, the error is one that
-// apierrors.IsNotFound recognizes.
+// ClaimTemplate returns a template. If the template does not exist, apierrors.IsNotFound recognizes the error.
 func (r *Reader) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
 	return r.templates.ResourceClaimTemplates(namespace).Get(name)
 }
 
-// Catalog returns the DeviceClasses and ResourceSlices as they are now: the same catalog as long as
-// none of them changes. It is nil if they have never been listed.
+// Catalog returns the current DeviceClasses and ResourceSlices. It returns the same catalog until one of them changes. It is
+// nil if they were never listed.
 func (r *Reader) Catalog() *dra.Catalog {
 	if !r.stale.Swap(false) && r.catalog != nil {
 		return r.catalog
@@ -249,38 +244,37 @@ func (r *Reader) Catalog() *dra.Catalog {
 	return r.catalog
 }
 
-// Conflicts lists the devices that several claims have beyond what sharing allows, by what a catalog says of the
-// devices.
+// Conflicts returns the devices with more claims than sharing allows, according to a catalog.
 func (r *Reader) Conflicts(catalog *dra.Catalog) []dra.Conflict {
 	r.holders.use(catalog)
 	return r.holders.all()
 }
 
-// ConflictOf returns a conflict for which a claim, which has an allocation, must give up its devices. It is nil if there is none.
+// ConflictOf returns a conflict for which an allocated claim must give up its devices, or nil.
 func (r *Reader) ConflictOf(claim *resourceapi.ResourceClaim, settled func(*resourceapi.ResourceClaim) bool) *dra.Conflict {
 	return r.holders.of(claim, settled)
 }
 
-// DevicesVersion returns a number that grows with every allocation and every release of a device, also of those in flight.
+// DevicesVersion returns a number that grows with every allocation and release of a device, including pending ones.
 func (r *Reader) DevicesVersion() uint64 { return r.versions.latest() }
 
-// DevicesVersionOn is what DevicesVersion was after the last change of a device that a node may be able to reach. While it stays the same,
-// and the catalog too, the same devices are free for the node.
+// DevicesVersionOn returns the DevicesVersion after the last change of a device that a node may reach. While it and the catalog stay the
+// same, the same devices are free for the node.
 func (r *Reader) DevicesVersionOn(node string, catalog *dra.Catalog) uint64 {
 	return r.versions.on(node, catalog)
 }
 
-// Matcher returns what finds the classes that a device matches. It is always the same, so that it remembers.
+// Matcher returns the matcher that finds the classes of a device. It is always the same object, so it can remember results.
 func (r *Reader) Matcher() *dra.Matcher { return r.matcher }
 
-// allocator returns an allocator for which no device is in use. Pending.Allocator adds those that are.
+// allocator returns an allocator with no devices in use. Pending.Allocator adds them.
 func (r *Reader) allocator(catalog *dra.Catalog) *dra.Allocator {
 	enabled := utilfeature.DefaultFeatureGate.Enabled
 	return dra.NewAllocator(structured.Features{
 		AdminAccess:          enabled(features.DRAAdminAccess),
 		ConsumableCapacity:   enabled(features.DRAConsumableCapacity),
 		DeviceBinding:        waitsForConditions(),
-		DeviceStatus:         waitsForConditions(), // on its own, it would choose an allocator that is less stable
+		DeviceStatus:         waitsForConditions(), // without DeviceBinding, it would choose a less stable allocator
 		DeviceTaints:         enabled(features.DRADeviceTaints),
 		PartitionableDevices: enabled(features.DRAPartitionableDevices),
 		PrioritizedList:      enabled(features.DRAPrioritizedList),

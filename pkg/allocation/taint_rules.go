@@ -22,15 +22,15 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// laterTaintRules is where Kubernetes 1.36 serves DeviceTaintRules, if that is turned on. This client knows them only in v1alpha3,
+// laterTaintRules is the path where Kubernetes 1.36 serves DeviceTaintRules, if enabled. This client knows them only in v1alpha3,
 // which has the same fields and more.
 const laterTaintRules = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 
-// askAgain is how long the reader waits before it asks again whether the API server serves DeviceTaintRules.
+// askAgain is the time after which the reader asks again whether the API server serves DeviceTaintRules.
 const askAgain = 5 * time.Minute
 
-// taintRules reads DeviceTaintRules in the version that the API server serves. If it serves none, there are no rules, and the
-// taints in ResourceSlices hold all the same. It implements the interface of client-go's informer.
+// taintRules reads DeviceTaintRules in the version that the API server serves. If the API server serves none, there are no
+// rules, but taints in ResourceSlices still apply. It implements the interface of client-go's informer.
 type taintRules struct {
 	informer cache.SharedIndexInformer
 }
@@ -48,10 +48,10 @@ func (t *taintRules) Lister() resourcealphalisters.DeviceTaintRuleLister {
 	return resourcealphalisters.NewDeviceTaintRuleLister(t.informer.GetIndexer())
 }
 
-// taintRuleSource lists and watches. One goroutine at a time uses it: an informer lists before it watches.
+// taintRuleSource lists and watches rules. Only one goroutine at a time may use it, because an informer lists before it watches.
 type taintRuleSource struct {
 	kube kubernetes.Interface
-	// later says that the last list was one of laterTaintRules, none that the API server serves no rules.
+	// later says that the last list used laterTaintRules. none says that the API server serves no rules.
 	later, none bool
 }
 
@@ -104,7 +104,6 @@ func (s *taintRuleSource) request(options metav1.ListOptions) *rest.Request {
 	return s.kube.ResourceV1beta2().RESTClient().Get().AbsPath(laterTaintRules).VersionedParams(&options, scheme.ParameterCodec).SetHeader("Accept", "application/json")
 }
 
-// taintRuleDecoder reads the events of a watch.
 type taintRuleDecoder struct {
 	stream io.ReadCloser
 	json   *json.Decoder

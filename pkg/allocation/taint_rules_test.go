@@ -56,7 +56,7 @@ func TestDeviceTaintRulesAreReadInTheVersionThatIsServed(t *testing.T) {
 	}
 }
 
-// taintRulesIn is an API server with one rule, in a version, and another one that is added later.
+// taintRulesIn is an API server with one rule in some version. It adds another rule later.
 func taintRulesIn(version string) http.Handler {
 	rule := func(name string) string {
 		return fmt.Sprintf(`{"kind": "DeviceTaintRule", "apiVersion": "resource.k8s.io/%s", "metadata": {"name": %q, "resourceVersion": "2"},

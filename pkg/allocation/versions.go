@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// versions tells whether devices were allocated or became free: each pool has a number that grows whenever a device of the pool
-// does. Several goroutines may use it.
+// versions detects changes in the use of devices. Each pool has a number that grows with every allocation and release of its
+// devices. It is safe for concurrent use.
 type versions struct {
 	mu    sync.RWMutex
 	last  uint64
@@ -23,7 +23,6 @@ type versions struct {
 
 func newVersions() *versions { return &versions{pools: map[dra.PoolID]uint64{}} }
 
-// handler follows the events of claims.
 func (v *versions) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(now any) { v.replaced(nil, allocationOf(now)) },
@@ -39,7 +38,8 @@ func allocationOf(object any) *resourceapi.AllocationResult {
 	return nil
 }
 
-// changed records that the devices of an allocation, which may be nil, are in use now, or no longer. Call it when that can be read.
+// changed records that the devices of an allocation are now in use, or no longer in use. The allocation may be nil. Call it after
+// the change is readable.
 func (v *versions) changed(allocation *resourceapi.AllocationResult) {
 	if allocation == nil {
 		return
@@ -53,7 +53,7 @@ func (v *versions) changed(allocation *resourceapi.AllocationResult) {
 	}
 }
 
-// replaced records that a claim has another allocation than before. Either may be nil.
+// replaced records that the allocation of a claim has changed. Both allocations may be nil.
 func (v *versions) replaced(before, now *resourceapi.AllocationResult) {
 	if before != now && !apiequality.Semantic.DeepEqual(before, now) {
 		v.changed(before)
@@ -67,7 +67,7 @@ func (v *versions) latest() uint64 {
 	return v.last
 }
 
-// on returns the latest change in the pools that a node may be able to reach, zero if there was none.
+// on returns the latest change in the pools that a node may reach, or zero.
 func (v *versions) on(node string, catalog *dra.Catalog) uint64 {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -76,7 +76,7 @@ func (v *versions) on(node string, catalog *dra.Catalog) uint64 {
 	return latest
 }
 
-// keep forgets the pools that a new catalog does not have. If such a pool comes back, it does so in another catalog.
+// keep forgets the pools that a new catalog does not contain. If such a pool returns, the catalog is different as well.
 func (v *versions) keep(catalog *dra.Catalog) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// TestTheVersionGrowsWithTheDevicesInUse, for the nodes that may reach them.
+// TestTheVersionGrowsWithTheDevicesInUse checks the versions of the nodes that may reach the devices.
 func TestTheVersionGrowsWithTheDevicesInUse(t *testing.T) {
 	f := newFixture(t, claim("c"))
 	in := func(node, pool string) *resourceapi.ResourceSlice {
@@ -63,7 +63,7 @@ func TestTheVersionGrowsWithTheDevicesInUse(t *testing.T) {
 	}
 }
 
-// TestPoolsThatAreGoneHaveNoVersion, so that the number of versions is bounded.
+// TestPoolsThatAreGoneHaveNoVersion checks that the number of versions is bounded.
 func TestPoolsThatAreGoneHaveNoVersion(t *testing.T) {
 	v := newVersions()
 	v.changed(given(claim("c"), "gpu").Status.Allocation)

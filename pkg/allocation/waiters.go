@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// waiters wakes those who wait for a change of a claim or a pod. Several goroutines may use it.
+// waiters wakes goroutines that wait for changes of claims or pods. It is safe for concurrent use.
 type waiters struct {
 	mu      sync.Mutex
 	waiting map[types.UID]map[chan<- struct{}]bool
@@ -18,7 +18,7 @@ type waiters struct {
 
 func newWaiters() *waiters { return &waiters{waiting: map[types.UID]map[chan<- struct{}]bool{}} }
 
-// wait returns a channel that has an entry after one of the objects has changed. Call stop when no entry is needed any more.
+// wait returns a channel that receives a value after one of the objects changes. Call stop when it is no longer needed.
 func (w *waiters) wait(objects []types.UID) (changed <-chan struct{}, stop func()) {
 	woken := make(chan struct{}, 1)
 	w.mu.Lock()
@@ -40,12 +40,12 @@ func (w *waiters) wait(objects []types.UID) (changed <-chan struct{}, stop func(
 	}
 }
 
-// handler follows the events of claims or pods. An event of an object that nobody waits for costs a lookup.
+// handler follows the events of claims or pods. An event without waiters costs only a lookup.
 func (w *waiters) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: w.wake,
 		UpdateFunc: func(before, now any) {
-			w.wake(before) // its UID is another if it was deleted and created again
+			w.wake(before) // the UID differs if it was deleted and created again
 			w.wake(now)
 		},
 		DeleteFunc: w.wake,
@@ -65,7 +65,7 @@ func (w *waiters) wake(object any) {
 	for woken := range w.waiting[changed.GetUID()] {
 		select {
 		case woken <- struct{}{}:
-		default: // it has an entry already
+		default: // it already has an entry
 		}
 	}
 }

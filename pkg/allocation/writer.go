@@ -24,19 +24,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// Writer writes allocations and reservations to the API server. Several goroutines may use it.
+// Writer writes allocations and reservations to the API server. It is safe for concurrent use.
 type Writer struct {
 	kube    kubernetes.Interface
 	client  *client.Client
 	reader  *Reader
 	pending *Pending
 	clock   clock.PassiveClock
-	// writing lets one pod at a time write a claim. Otherwise, the pods of a gang that share a claim are bound at the
-	// same time, and conflict with each other.
+	// writing lets only one pod at a time write a claim. Otherwise, pods of a gang that share a claim would bind concurrently and conflict.
 	writing keymutex.KeyMutex
 }
 
-// stripes is how many claims can be written at the same time, as far as their UIDs have different hashes.
+// stripes is the number of claims that can be written concurrently, if the hashes of their UIDs differ.
 const stripes = 256
 
 // NewWriter returns a writer for pending allocations.
@@ -44,10 +43,10 @@ func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending, cloc
 	return &Writer{kube: kube, client: reader.client, reader: reader, pending: pending, clock: clock, writing: keymutex.NewHashed(stripes)}
 }
 
-// Reserve reserves claims for a pod, and writes those allocations that the API server does not have yet, with a
-// record of the queue that is charged, which is the text of a record.QueueAnnotation.
-// Every claim must have an allocation. A claim with devices that another claim came to first gives them up. Reserve returns the claims as
-// the API server has them. After an error no claim is reserved for the pod, and allocations that no other pod needs are no longer pending.
+// Reserve reserves claims for a pod, and writes allocations that the API server does not have yet. With an allocation, it writes queue,
+// the text of a record.QueueAnnotation. Every claim must have an allocation. A claim gives up devices that another claim got first.
+// Reserve returns the claims in the state of the API server. After an error, no claim is reserved for the pod, and allocations that no
+// other pod needs are no longer pending.
 func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string) ([]*resourceapi.ResourceClaim, error) {
 	for _, claim := range claims {
 		w.pending.begin(claim.UID, pod.UID)
@@ -60,7 +59,7 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 		if written, err = w.reserveOne(ctx, pod, claims[reserved], queue); err != nil {
 			break
 		}
-		claims[reserved] = written // an extended claim has got its name and UID
+		claims[reserved] = written // an extended claim now has its name and UID
 	}
 	if err == nil {
 		// Another scheduler may have written an allocation of the same devices in the meantime.
@@ -79,7 +78,7 @@ func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourc
 	return nil, err
 }
 
-// conflict returns a claim that must give up its devices to another claim, and says why.
+// conflict returns a claim that must give up its devices to another claim. The error describes the conflict.
 func (w *Writer) conflict(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	settled := Settled(pod, func(namespace, name string) (*corev1.Pod, error) {
 		return w.kube.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -92,7 +91,7 @@ func (w *Writer) conflict(ctx context.Context, pod *corev1.Pod, claims []*resour
 	return nil, nil
 }
 
-// reserveOne reserves a claim for a pod. Until the reader has what was written, no other pod writes the claim.
+// reserveOne reserves a claim for a pod. No other pod writes the claim until the reader has the result.
 func (w *Writer) reserveOne(ctx context.Context, pod *corev1.Pod, claim *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
 	if dra.InMemory(claim) {
 		return w.reserveExtended(ctx, pod, claim, queue)
@@ -147,7 +146,7 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 	return written, nil
 }
 
-// cached returns a copy of the claim from the reader, which usually saves a call.
+// cached returns a copy of the claim from the reader, which usually saves an API call.
 func (w *Writer) cached(_ context.Context, wanted *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
 	claim, err := w.reader.Claim(wanted.Namespace, wanted.Name)
 	if err != nil {
@@ -160,8 +159,7 @@ func (w *Writer) get(ctx context.Context, wanted *resourceapi.ResourceClaim) (*r
 	return w.client.ResourceClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
 }
 
-// prepare adds what an allocated claim has besides its status: the finalizer, which keeps it from being deleted, and the
-// record of the queue that is charged.
+// prepare adds the metadata of an allocated claim: the finalizer, which prevents its deletion, and the record of the charged queue.
 func (w *Writer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
 	finalized := slices.Contains(claim.Finalizers, resourceapi.Finalizer)
 	if finalized && claim.Annotations[record.QueueAnnotation] == queue {
@@ -175,10 +173,9 @@ func (w *Writer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim, 
 	return w.updateMetadata(ctx, before, claim)
 }
 
-// Release removes the reservations of a pod that is not bound after all. A claim that was created for the
-// pod is also deallocated, so that the pod can get devices of another node. Its extended claim is deleted; Release knows it also by the claim
-// in memory that it was created from. Other claims stay allocated. A pod that was bound in the meantime keeps its claims: the answer
-// to a binding may be lost. Errors are logged.
+// Release removes the reservations of a pod that was not bound. It also deallocates claims created for the pod, so the pod can get devices of
+// another node. It deletes the pod's extended claim, even if claims contains the claim in memory from which it was created. Other claims stay
+// allocated. A pod that was bound in the meantime keeps its claims, because the answer to its binding may be lost. Release logs errors.
 func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
 	for _, reserved := range claims {
 		if dra.InMemory(reserved) {
@@ -209,7 +206,7 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 	}
 }
 
-// bound reports whether the API server has a pod with a node.
+// bound reports whether the pod has a node in the API server.
 func (w *Writer) bound(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	now, err := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -218,8 +215,8 @@ func (w *Writer) bound(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	return err == nil && now.UID == pod.UID && now.Spec.NodeName != "", err
 }
 
-// Deallocate deallocates a claim of a pod that is not bound. It deletes the pod's extended claim: the pod may need another one on another
-// node. It does nothing if another pod uses the claim or the pod was bound in the meantime. Errors are logged.
+// Deallocate deallocates a claim of an unbound pod. It deletes an extended claim, because the pod may need another one on another node.
+// It does nothing if another pod uses the claim or the pod was bound in the meantime. It logs errors.
 func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *resourceapi.ResourceClaim) {
 	if dra.IsExtended(allocated) && resourceclaim.IsForPod(pod, allocated) == nil {
 		w.deleteExtended(ctx, pod, allocated)

@@ -44,7 +44,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestARecordIsReplaced: deallocation leaves the finalizer and the record of the queue that had the claim before.
+// TestARecordIsReplaced covers deallocation, which leaves the finalizer and the record of the previous queue.
 func TestARecordIsReplaced(t *testing.T) {
 	before := claim("c")
 	before.Finalizers, before.Annotations = []string{resourceapi.Finalizer}, map[string]string{record.QueueAnnotation: "root/other"}
@@ -144,8 +144,7 @@ func TestDeallocate(t *testing.T) {
 	}
 }
 
-// TestReleaseLeavesAPodThatWasBound: the API server may bind a pod, and its answer be lost. Without its reservation, the device of the pod
-// could be given to others.
+// TestReleaseLeavesAPodThatWasBound covers a lost answer to a successful binding. Without its reservation, other pods could get the device.
 func TestReleaseLeavesAPodThatWasBound(t *testing.T) {
 	for node, want := range map[string]string{"": "", "n1": "a"} {
 		used := given(claim("c"), "gpu-0")

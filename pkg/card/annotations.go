@@ -22,24 +22,23 @@ const (
 	RequestAnnotation = "volcano.sh/card.request"
 )
 
-// Users write annotations of up to 256 KiB, and the scheduler reads them in every cycle that counts their pods anew.
+// Users write annotations of up to 256 KiB. The scheduler parses them in every cycle that counts their pods anew.
 const (
 	// MaxAlternatives is how many cards a pod or an entry of a request may choose among.
 	MaxAlternatives = 64
-	// maxNames is how long a list of names may be, in bytes.
+	// maxNames is the maximum length of a list of names, in bytes.
 	maxNames = 8 << 10
-	// maxNumbers is how many entries a quota or a request may have.
+	// maxNumbers is the maximum number of entries in a quota or a request.
 	maxNumbers = 4096
 	// MaxRequests is how many entries a request may have. The cards of a job are divided among its entries in every cycle in which
 	// the job waits.
 	MaxRequests = 64
 )
 
-// alternativeSeparator separates the names of cards that are alternatives.
 const alternativeSeparator = "|"
 
-// Names parses a NameAnnotation. It returns every name once, in the order of the text, at most
-// MaxAlternatives. The error says at which character the text is wrong, or what is too much.
+// Names parses a NameAnnotation. It returns every name once, in the order of the text. The error names the position of
+// the mistake, or the exceeded maximum.
 func Names(text string) ([]string, error) {
 	if len(text) > maxNames {
 		return nil, fmt.Errorf("at character %d: it has %d characters, but at most %d are allowed: name fewer cards", maxNames, len(text), maxNames)
@@ -68,20 +67,20 @@ func isSpace(r rune) bool {
 
 // Number is an entry of a JSON object of cards: a quota or a request.
 type Number struct {
-	// Card is a card name; in requests also several alternatives, separated by |.
+	// Card is a card name. In requests, it may also be several alternatives, separated by |.
 	Card string
-	// Count is a number of cards, zero or more.
+	// Count is a number of cards, at least zero.
 	Count int64
 }
 
-// Request is an entry of a RequestAnnotation: a number of cards, each of them any of several.
+// Request is an entry of a RequestAnnotation: a number of cards, each with the same alternatives.
 type Request struct {
 	Number
-	// Among are the names of the cards, the preferred one first.
+	// Among lists the names of the alternative cards, preferred first.
 	Among []string
 }
 
-// Requests parses a RequestAnnotation. The error names the annotation, and says where it is wrong.
+// Requests parses a RequestAnnotation. The error names the annotation and the position of the mistake.
 func Requests(text string) ([]Request, error) {
 	numbers, err := Numbers(text)
 	if err != nil {
@@ -101,9 +100,8 @@ func Requests(text string) ([]Request, error) {
 	return requests, nil
 }
 
-// Numbers parses a JSON object of card names and whole numbers from zero to the largest int64. It returns
-// the entries in the order of the text; an empty object is not nil. The error says at which character the
-// text is wrong.
+// Numbers parses a JSON object of card names and whole numbers from zero to the largest int64. It returns the entries in
+// the order of the text. An empty object gives an empty list that is not nil. The error names the position of the mistake.
 func Numbers(text string) ([]Number, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -33,7 +33,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// many returns that many names.
 func many(n int, separator string) string {
 	names := make([]string, n)
 	for i := range names {
@@ -78,8 +77,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// FuzzAnnotations checks that every text is either parsed or refused with a position, and that parsing
-// returns only cards that are in the text.
+// FuzzAnnotations checks that every text is either parsed or refused with a position. It also checks that parsing
+// returns only cards in the text.
 func FuzzAnnotations(f *testing.F) {
 	for _, text := range []string{"", "A|B", `{"A": 1}`, `{"A|B": 2, "C": 0}`, `{"A": 1e3}`, "{}{}", "\x00|\xff"} {
 		f.Add(text)

@@ -30,7 +30,7 @@ func ExampleNumbers() {
 	// at character 18: -1 for NVIDIA-H200 is not a whole number from 0 to 9223372036854775807; write a JSON object of card names and whole numbers, such as {"NVIDIA-H200": 8}
 }
 
-// The labels of a node tell the model, its allocatable resources the numbers.
+// The labels of a node contain the model. Its allocatable resources contain the numbers.
 func ExampleRead() {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{

@@ -10,23 +10,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Fleet sums up the cards that all nodes of a cluster offer. The cost of an update depends on the changed
-// node only. Concurrent reads are safe, but not during a write. The zero value has no nodes.
+// Fleet sums up the cards that all nodes of a cluster offer. The cost of an update depends only on the changed node.
+// Concurrent reads are safe, but not during a write. The zero value has no nodes.
 type Fleet struct {
-	// Given are the resource names that nodes were read with, see [Read]; nil if there are none.
+	// Given holds the resource names that nodes were read with, see [Read], or nil.
 	Given ResourceNames
 
 	nodes map[string]*Node
-	// cards has the cards of each resource, with the number of nodes that offer them under that resource.
+	// cards counts, for each resource and card, the nodes that offer the card under the resource.
 	cards   map[corev1.ResourceName]map[string]int
 	models  map[string]int
 	totals  map[string]*big.Int
 	edition int
-	// seen are the resources that have been cards on any node so far.
+	// seen holds the resources that were cards on any node so far.
 	seen map[corev1.ResourceName]bool
 }
 
-// Set adds a node or replaces what it offers.
+// Set adds a node, or replaces its offers.
 func (f *Fleet) Set(name string, node Node) {
 	before := f.nodes[name]
 	if before != nil && before.same(&node) {
@@ -43,7 +43,7 @@ func (f *Fleet) Set(name string, node Node) {
 	}
 }
 
-// Remove removes a node. It does nothing if there is no node of that name.
+// Remove removes a node. It does nothing if the node does not exist.
 func (f *Fleet) Remove(name string) {
 	if node := f.nodes[name]; node != nil {
 		delete(f.nodes, name)
@@ -81,7 +81,7 @@ func (f *Fleet) add(counts map[string]int, key string, sign int) {
 	}
 }
 
-// Node returns what a node offers, or nil if there is no such node. The caller must not change it.
+// Node returns the offers of a node, or nil if the node does not exist. Callers must not change the result.
 func (f *Fleet) Node(name string) *Node {
 	return f.nodes[name]
 }
@@ -92,8 +92,8 @@ func (f *Fleet) Edition() int {
 	return f.edition
 }
 
-// IsCard reports whether a resource is cards: it matches Given or, if Given is nil, it has been cards on
-// some node or has a name that is usual for cards. No node needs to have a label that tells the model.
+// IsCard reports whether a resource stands for cards. If Given is not nil, the resource must match it. Otherwise, the
+// resource must have been a card on some node, or have a usual name of cards. No node needs a label with the model.
 func (f *Fleet) IsCard(resource corev1.ResourceName) bool {
 	if f.Given != nil {
 		return f.Given.match(resource)
@@ -101,8 +101,7 @@ func (f *Fleet) IsCard(resource corev1.ResourceName) bool {
 	return f.seen[resource] || usual.match(resource)
 }
 
-// CardsOf returns the cards that nodes offer under a resource, sorted by name. It is empty if no node's
-// labels tell the model.
+// CardsOf returns the cards that nodes offer under a resource, sorted by name. It is empty if no node has a label with the model.
 func (f *Fleet) CardsOf(resource corev1.ResourceName) []string {
 	return slices.Sorted(maps.Keys(f.cards[resource]))
 }
@@ -120,7 +119,7 @@ func (f *Fleet) ResourcesOf(card string) []corev1.ResourceName {
 	return resources
 }
 
-// Known reports whether any node has that model or offers that card.
+// Known reports whether any node has this model or offers this card.
 func (f *Fleet) Known(card string) bool {
 	return f.models[card] > 0 || len(f.ResourcesOf(card)) > 0
 }
@@ -135,8 +134,7 @@ func (f *Fleet) Names() []string {
 	return slices.Compact(names)
 }
 
-// Totals calls yield with every card that nodes offer and the sum over all nodes. The caller must not
-// change the sum.
+// Totals calls yield with every card that nodes offer and its sum over all nodes. Callers must not change the sum.
 func (f *Fleet) Totals(yield func(string, *big.Int) bool) {
 	for _, card := range f.Names() {
 		if !yield(card, f.totals[card]) {

@@ -9,35 +9,32 @@ import (
 	"strings"
 )
 
-// Labels of nodes that describe their cards: what follows the resource.
+// Suffixes of the node labels that describe cards. They follow the resource.
 const (
 	// productLabel is the model of the cards.
 	productLabel = ".product"
-	// countLabel is how many cards the node has.
+	// countLabel is the number of cards on the node.
 	countLabel = ".count"
 	// memoryLabel is the memory of a card in MiB.
 	memoryLabel = ".memory"
-	// replicasLabel is into how many shares a card is divided.
+	// replicasLabel is the number of shares of a card.
 	replicasLabel = ".replicas"
 )
 
-// labels are the values of the labels that describe a node's cards: <vendor>/<kind>.product, .memory,
-// .replicas and .count.
+// labels holds the values of the node labels that describe cards: <vendor>/<kind>.product, .memory, .replicas and .count.
 type labels struct {
 	vendor, kind string
 	model        string
-	// memory is the memory of a card in MiB, replicas the number of shares of a card; zero without a
-	// label.
+	// memory is the memory of a card in MiB. replicas is the number of shares of a card. Both are zero without a label.
 	memory, replicas int64
 }
 
-// key returns the label with a suffix.
 func (l labels) key(ending string) string {
 	return l.vendor + "/" + l.kind + ending
 }
 
-// readLabels returns no model if the node has no cards or its labels are ambiguous. The problems say what
-// is wrong with the labels.
+// readLabels returns the card labels of a node. The model is empty if the node has no cards or its labels are
+// ambiguous. The problems describe mistakes in the labels.
 func readLabels(all map[string]string) (labels, []string) {
 	var products []string
 	for key, value := range all {

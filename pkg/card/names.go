@@ -10,24 +10,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// brands are words that names of card models begin with, and the vendors of these cards.
+// brands maps first words of card models to the vendors of these cards.
 var brands = map[string]string{
 	"nvidia": "nvidia.com", "tesla": "nvidia.com", "geforce": "nvidia.com", "quadro": "nvidia.com", "rtx": "nvidia.com",
 	"huawei": "huawei.com", "ascend": "huawei.com", "amd": "amd.com", "intel": "intel.com",
 }
 
-// wholeKinds are kinds of resources that stand for whole cards, whatever the vendor.
+// wholeKinds lists the kinds of resources that stand for whole cards of any vendor.
 var wholeKinds = []string{"gpu", "npu"}
 
-// LooksLikeCards reports whether the name of a resource is usual for cards. It is for programs that know no nodes.
+// LooksLikeCards reports whether a resource has a usual name of cards. It is for programs that do not know the nodes.
 func LooksLikeCards(resource corev1.ResourceName) bool {
 	_, kind, _ := strings.Cut(string(resource), "/")
 	return usual.match(resource) || slices.Contains(wholeKinds, kind)
 }
 
-// MayBe reports whether a resource may stand for a card, as far as the two names tell. It is for programs that know no
-// nodes. A share stands only for the shares of its kind, and any other resource only for whole cards. A model whose name
-// tells no vendor may be of any vendor.
+// MayBe reports whether a resource may stand for a card, judged by the two names alone. It is for programs that do not
+// know the nodes. A share stands only for shares of its kind, and any other resource only for whole cards. A model
+// without the name of a vendor may belong to any vendor.
 func MayBe(resource corev1.ResourceName, card string) bool {
 	model, share, shared := strings.Cut(card, "/")
 	vendor, kind, ok := strings.Cut(string(resource), "/")
@@ -41,7 +41,7 @@ func MayBe(resource corev1.ResourceName, card string) bool {
 	return shared && s.names(kind, share)
 }
 
-// vendorOf returns the vendor of a model, empty if the name does not tell.
+// vendorOf returns the vendor of a model, or an empty string if the name does not reveal it.
 func vendorOf(model string) string {
 	name := plain(model)
 	for brand, vendor := range brands {
@@ -54,7 +54,7 @@ func vendorOf(model string) string {
 
 var aNumber = regexp.MustCompile(`\\\{(memory|replicas)\\\}`)
 
-// names reports whether the part of a card name after the model may be that of a resource.
+// names reports whether share, the part of a card name after the model, may belong to a resource.
 func (s scheme) names(resource, share string) bool {
 	pattern := strings.ReplaceAll(s.share, "{resource}", resource)
 	matched, _ := regexp.MatchString("^"+aNumber.ReplaceAllString(regexp.QuoteMeta(pattern), "[0-9]+")+"$", share)

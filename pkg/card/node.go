@@ -10,14 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Node is the cards that device plugins offer on a node.
+// Node describes the cards that device plugins offer on a node.
 type Node struct {
-	// Model is the node's card model; empty if the node has no cards or its labels are ambiguous.
+	// Model is the node's card model. It is empty if the node has no cards or its labels are ambiguous.
 	Model string
-	// Offers are sorted by resource. Every resource occurs at most once.
+	// Offers are sorted by resource, with at most one entry per resource.
 	Offers []Offer
-	// Problems say what is wrong with the node's labels and how to correct them. Cards with a problem are
-	// not among the offers.
+	// Problems describe mistakes in the node's labels and their correction. Offers leave out cards with a problem.
 	Problems []string
 }
 
@@ -32,11 +31,10 @@ type Offer struct {
 
 // Read returns the cards that a node offers. The model is the value of the label <vendor>/<kind>.product.
 //
-// If names is nil, the cards are resources of that vendor in status.allocatable: every resource whose
-// name denotes shares of cards (see schemes), and one resource for whole cards. That one is
-// <vendor>/<kind>; if the node does not have it, it is the resource whose name is a prefix of the model,
-// apart from case and punctuation. If names is not nil, the cards are the resources of any vendor that
-// match names. Each of them is shares of cards if its name says so, else whole cards.
+// If names is nil, the cards are resources of this vendor in status.allocatable. They are all resources with a name for shares of
+// cards (see schemes), and one resource for whole cards. The resource for whole cards is <vendor>/<kind>. If the node does not have
+// it, it is the resource whose name is a prefix of the model, ignoring case and punctuation. If names is not nil, the cards are the
+// resources of any vendor that match names. A resource with a name for shares stands for shares, any other for whole cards.
 func Read(node *corev1.Node, names ResourceNames) Node {
 	l, problems := readLabels(node.Labels)
 	n := Node{Model: l.model, Problems: problems}
@@ -66,8 +64,7 @@ func Read(node *corev1.Node, names ResourceNames) Node {
 	return n
 }
 
-// wholeOf returns the resource for whole cards. A vendor's device plugins offer other resources, too, such
-// as RDMA devices.
+// wholeOf returns the resource for whole cards. Device plugins of the vendor may offer other resources too, such as RDMA devices.
 func wholeOf(l labels, allocatable corev1.ResourceList) corev1.ResourceName {
 	exact := corev1.ResourceName(l.vendor + "/" + l.kind)
 	if _, offered := allocatable[exact]; offered {
@@ -93,8 +90,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// Of returns the card that the node offers under a resource; false if the resource is not a card there.
-// The node may be nil.
+// Of returns the card that the node offers under a resource. It returns false if the resource is not a card there. The node may be nil.
 func (n *Node) Of(resource corev1.ResourceName) (string, bool) {
 	if n == nil {
 		return "", false
@@ -107,7 +103,7 @@ func (n *Node) Of(resource corev1.ResourceName) (string, bool) {
 	return "", false
 }
 
-// Has reports whether the node has that model or offers that card. The node may be nil.
+// Has reports whether the node has this model or offers this card. The node may be nil.
 func (n *Node) Has(card string) bool {
 	if n == nil {
 		return false
@@ -115,7 +111,6 @@ func (n *Node) Has(card string) bool {
 	return n.Model == card || slices.ContainsFunc(n.Offers, func(o Offer) bool { return o.Card == card })
 }
 
-// same reports whether two nodes offer the same cards in the same amounts.
 func (n *Node) same(other *Node) bool {
 	return n.Model == other.Model && slices.Equal(n.Offers, other.Offers) && slices.Equal(n.Problems, other.Problems)
 }

@@ -105,8 +105,8 @@ func randomNode(random *rand.Rand) *corev1.Node {
 	return node(strings.Join(labels, " "), strings.Join(allocatable, " "))
 }
 
-// TestNothingIsCountedTwice checks random nodes: each resource is at most one card, with its exact amount,
-// and the fleet's totals are the sums over all nodes.
+// TestNothingIsCountedTwice checks random nodes. Each resource is at most one card, with its exact amount. The fleet's
+// totals are the sums over all nodes.
 func TestNothingIsCountedTwice(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

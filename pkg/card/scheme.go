@@ -13,26 +13,25 @@ import (
 // scheme is a way to share cards. To support another one, add an entry to schemes.
 type scheme struct {
 	vendor string
-	// resource is a path.Match pattern for the part of a resource name after the vendor. Labels that
-	// describe the share have the same part.
+	// resource is a path.Match pattern for the part of a resource name after the vendor. Labels that describe the share
+	// contain the same part.
 	resource string
-	// share is the part of card names after the model. {resource} stands for the part of the resource
-	// name that matched, {memory} for the card's memory in GiB and {replicas} for the number of shares of
-	// a card; the last two come from the node's labels.
+	// share is the part of card names after the model. {resource} stands for the matched part of the resource name, {memory} for
+	// the card's memory in GiB, and {replicas} for the number of shares of a card. Memory and replicas come from the node's labels.
 	share string
 }
 
 var schemes = []scheme{
-	// NVIDIA's device plugin renames cards that it shares by MPS. A label has the number of shares.
+	// NVIDIA's device plugin renames cards that it shares by MPS. A label contains the number of shares.
 	{vendor: "nvidia.com", resource: "gpu.shared", share: "mps-{memory}g*1/{replicas}"},
-	// With the MIG strategy "mixed" every MIG profile is a resource of its own.
+	// With the MIG strategy "mixed", each MIG profile is a separate resource.
 	{vendor: "nvidia.com", resource: "mig-*", share: "{resource}-mixed"},
 }
 
-// usual are resources that count as cards even if no node's labels tell the model.
+// usual lists resources that count as cards even if no node has a label with the model.
 var usual = ResourceNames{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "huawei.com/npu", "huawei.com/Ascend*"}
 
-// schemeOf returns the scheme for a resource of a vendor; false if the resource is not shares of cards.
+// schemeOf returns the scheme of a vendor's resource. It returns false if the resource does not stand for shares of cards.
 func schemeOf(vendor, name string) (scheme, bool) {
 	for _, s := range schemes {
 		if matched, _ := path.Match(s.resource, name); matched && s.vendor == vendor {
@@ -42,7 +41,7 @@ func schemeOf(vendor, name string) (scheme, bool) {
 	return scheme{}, false
 }
 
-// cardName returns the card name of a share of a model. The error names the label that is missing.
+// cardName returns the card name of a share of a model. The error names the missing label.
 func (s scheme) cardName(model, resource string, l labels) (string, error) {
 	name := strings.ReplaceAll(s.share, "{resource}", resource)
 	for _, number := range []struct {
@@ -63,8 +62,8 @@ func (s scheme) cardName(model, resource string, l labels) (string, error) {
 	return model + "/" + name, nil
 }
 
-// ResourceNames are patterns of resource names in the syntax of path.Match: a * matches any characters
-// but a slash. Nil selects the rule that [Read] describes.
+// ResourceNames is a list of patterns of resource names in the syntax of path.Match. A * matches any characters except
+// a slash. Nil selects the rule that [Read] describes.
 type ResourceNames []string
 
 // Check returns an error for the first pattern that is malformed or empty.

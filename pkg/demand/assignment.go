@@ -9,8 +9,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Picked returns the amounts of an allocation that has been picked for the claim, and the capacity
-// dimensions that some queue limits and that a picked device lacks.
+// Picked returns the amounts of an allocation picked for the claim. It also returns the capacity dimensions that some
+// queue limits and a picked device lacks.
 func (cs *Claims) Picked(c *Claim, allocation *resourceapi.AllocationResult) (ledger.Amounts, []ledger.Ordinal, error) {
 	picked := resourceapi.ResourceClaim{Spec: c.Object.Spec, Status: resourceapi.ResourceClaimStatus{Allocation: allocation}}
 	usage, err := dra.Allocated(&picked.Spec, allocation, cs.catalog)
@@ -31,7 +31,7 @@ func (cs *Claims) Picked(c *Claim, allocation *resourceapi.AllocationResult) (le
 	return amounts, lacking, err
 }
 
-// lacking returns the capacity dimensions of a class that some queue limits and that a device lacks.
+// lacking returns the limited capacity dimensions of a class that a device lacks.
 func (cs *Claims) lacking(d *dra.Devices, class string) []ledger.Ordinal {
 	var lacking []ledger.Ordinal
 	for _, o := range cs.dimensions.Capacities(class) {
@@ -42,7 +42,7 @@ func (cs *Claims) lacking(d *dra.Devices, class string) []ledger.Ordinal {
 	return lacking
 }
 
-// Assign makes the demand of the claim what has been picked for it. A charge in the ledger changes with it.
+// Assign sets the demand of the claim to the picked amounts. A charge in the ledger changes with it.
 func (c *Claim) Assign(books *ledger.Ledger, amounts ledger.Amounts) error {
 	if err := books.Amend(c.Part, amounts); err != nil {
 		return err

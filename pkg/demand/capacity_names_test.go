@@ -8,8 +8,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestADeviceIsChargedInEachSpellingOfItsCapacity: the device big of driver has memory of 80Gi. No claim and no quota gets
-// round another one by its spelling.
+// TestADeviceIsChargedInEachSpellingOfItsCapacity uses device big of driver with memory of 80Gi. Claims and quotas cannot
+// bypass each other by the spelling.
 func TestADeviceIsChargedInEachSpellingOfItsCapacity(t *testing.T) {
 	dimensions, memory := scale()
 	for _, name := range []string{"driver/memory", "other.example.com/memory"} {
@@ -22,7 +22,7 @@ func TestADeviceIsChargedInEachSpellingOfItsCapacity(t *testing.T) {
 	if got := text(dimensions, amounts); err != nil || got != want {
 		t.Errorf("picked %s (%v), want %s", got, err, want)
 	}
-	// Nobody knows a driver other.example.com, so that the name may be misspelled.
+	// Driver other.example.com is unknown, so the name may be misspelled.
 	if len(lacking) != 1 || dimensions.Dimension(lacking[0]).Capacity != "other.example.com/memory" {
 		t.Errorf("lacking %v", lacking)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestTheCardRequestOfAJobDoesNotCountBesideItsTemplates: otherwise, a job that has the annotation needs twice its cards as soon as DRA
-// serves them, and never enters a queue with room for them once.
+// TestTheCardRequestOfAJobDoesNotCountBesideItsTemplates checks that a job with the annotation does not need its cards twice once DRA
+// serves them. Otherwise, it never enters a queue that has room for them once.
 func TestTheCardRequestOfAJobDoesNotCountBesideItsTemplates(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -52,7 +52,7 @@ func TestTheCardRequestOfAJobDoesNotCountBesideItsTemplates(t *testing.T) {
 	}
 }
 
-// TestTheCardRequestOfAPodGroupCountsBeyondTheDevicesOfItsPods is for PodGroups whose pods are created one by one.
+// TestTheCardRequestOfAPodGroupCountsBeyondTheDevicesOfItsPods covers PodGroups whose pods are created one by one.
 func TestTheCardRequestOfAPodGroupCountsBeyondTheDevicesOfItsPods(t *testing.T) {
 	f := world(t, false, true)
 	var pods []JobPod

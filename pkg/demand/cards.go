@@ -15,24 +15,24 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Cards is what a pod asks for of the cards that device plugins hand out.
+// Cards is a pod's demand for cards of device plugins.
 type Cards struct {
-	// Names are the cards that the pod names, the preferred one first. The pod runs only on nodes that have
-	// one of them. It is nil if the pod names no cards.
+	// Names lists the cards that the pod names, preferred first. The pod runs only on nodes with one of them. Names is
+	// nil if the pod names no cards.
 	Names []string
-	// Wanted lists Names for people.
+	// Wanted is Names as text for messages.
 	Wanted string
-	// Requests has an entry for each resource that the pod requests and that stands for cards.
+	// Requests has an entry for each requested resource that stands for cards.
 	Requests []CardRequest
 }
 
-// CardRequest is an amount of one resource. Which card the resource stands for depends on the node.
+// CardRequest is an amount of one resource. The card that the resource stands for depends on the node.
 type CardRequest struct {
 	Resource corev1.ResourceName
-	// Count is more than zero.
+	// Count is greater than zero.
 	Count int64
-	// Among are the cards that the resource may stand for, the preferred one first. It is empty while no
-	// node's labels say which card the resource is.
+	// Among lists the cards that the resource may stand for, preferred first. It is empty if no node has a label with
+	// the card of this resource.
 	Among []Card
 }
 
@@ -42,7 +42,7 @@ type Card struct {
 	Ordinal ledger.Ordinal
 }
 
-// UnknownCardError says that a pod names only cards that no node has. Nodes with these cards may join later.
+// UnknownCardError says that no node has any of the cards that a pod names. Nodes with these cards may join later.
 type UnknownCardError struct {
 	names, known []string
 }
@@ -56,10 +56,10 @@ func (e *UnknownCardError) Error() string {
 	return fmt.Sprintf("no node has a card %s: it waits for one, or correct its annotation %s; %s", wanted(e.names), card.NameAnnotation, there)
 }
 
-// maxListed bounds how many names a message lists.
+// maxListed is the maximum number of names in a message.
 const maxListed = 10
 
-// list joins the first names, and says how many more there are.
+// list joins the first names, and adds the number of further names.
 func list(names []string, separator string) string {
 	if more := len(names) - maxListed; more > 0 {
 		return strings.Join(names[:maxListed], separator) + fmt.Sprintf("%s%d more", separator, more)
@@ -69,8 +69,8 @@ func list(names []string, separator string) string {
 
 func wanted(names []string) string { return list(names, " or ") }
 
-// CardNames returns the cards that the annotations of a pod, or of a pod template, name; false if they have no such annotation. The
-// error says where the annotation is wrong.
+// CardNames returns the cards that the annotations of a pod or pod template name. It returns false without such an annotation. The
+// error names the position of the mistake.
 func CardNames(annotations map[string]string) (names []string, found bool, err error) {
 	text, found := annotations[card.NameAnnotation]
 	if !found {
@@ -82,10 +82,9 @@ func CardNames(annotations map[string]string) (names []string, found bool, err e
 	return names, true, nil
 }
 
-// CardsOf returns the cards that a pod, or a pod template, with these annotations asks for, nil if it asks
-// for none. The amounts are the effective requests: those of init and sidecar containers and the
-// overhead are included. Served are extended resources that DRA serves: these are no cards of a node.
-// The error says what is wrong with the annotation, or is an UnknownCardError.
+// CardsOf returns the card demand of a pod or pod template with these annotations, or nil if there is none. The amounts are
+// the effective requests, including init containers, sidecars and overhead. served lists extended resources that DRA
+// serves, which are not cards of a node. The error describes the mistake in the annotation, or is an UnknownCardError.
 func CardsOf(annotations map[string]string, spec *corev1.PodSpec, served []corev1.ResourceName, fleet *card.Fleet, dimensions *ledger.Dimensions) (*Cards, error) {
 	named, names, err := CardNames(annotations)
 	if err != nil {
@@ -97,7 +96,7 @@ func CardsOf(annotations map[string]string, spec *corev1.PodSpec, served []corev
 	}
 	requests := slices.DeleteFunc(requested(spec, fleet), func(r CardRequest) bool { return slices.Contains(served, r.Resource) })
 	if names && len(requests) == 0 && len(spec.ResourceClaims)+len(served) > 0 {
-		return nil, nil // its claims say what it gets
+		return nil, nil // the claims determine the cards
 	}
 	resources, err := resourceOf(cards.Names, fleet)
 	if err != nil {
@@ -122,14 +121,14 @@ func CardsOf(annotations map[string]string, spec *corev1.PodSpec, served []corev
 	return cards, nil
 }
 
-// requested returns the resources that a pod requests and that stand for cards, sorted by name.
+// requested returns the requested resources that stand for cards, sorted by name.
 func requested(spec *corev1.PodSpec, fleet *card.Fleet) []CardRequest {
 	var cards []CardRequest
 	for name, quantity := range requests.OfPod(&corev1.Pod{Spec: *spec}) {
 		if quantity.Sign() > 0 && fleet.IsCard(name) {
 			count := quantity.Value()
 			if quantity.CmpInt64(math.MaxInt64) > 0 {
-				count = math.MaxInt64 // no node has as many. The sum of containers may be more than an int64, and Value anything
+				count = math.MaxInt64 // no node has as many; a sum of containers may exceed an int64, and then Value is wrong
 			}
 			cards = append(cards, CardRequest{Resource: name, Count: count})
 		}
@@ -138,8 +137,8 @@ func requested(spec *corev1.PodSpec, fleet *card.Fleet) []CardRequest {
 	return cards
 }
 
-// resourceOf returns the resources that stand for all of the named cards that nodes offer. If no resource
-// does, the result is an error: a pod that requests several resources gets a card of each.
+// resourceOf returns the resources that stand for every named card that nodes offer. It returns an error if there is no
+// such resource, because a pod that requests several resources gets a card of each.
 func resourceOf(names []string, fleet *card.Fleet) ([]corev1.ResourceName, error) {
 	var common []corev1.ResourceName
 	first := ""
@@ -162,8 +161,8 @@ func resourceOf(names []string, fleet *card.Fleet) ([]corev1.ResourceName, error
 	return common, nil
 }
 
-// Position returns the place of the node's card among the cards that the pod names, and false if the pod
-// must not run on the node. A pod that names no cards may run on any node.
+// Position returns the position of the node's card among the cards that the pod names. It returns false if the pod must
+// not run on the node. A pod that names no cards may run on any node.
 func (c *Cards) Position(node *card.Node) (int, bool) {
 	if len(c.Names) == 0 {
 		return 0, true
@@ -172,12 +171,12 @@ func (c *Cards) Position(node *card.Node) (int, bool) {
 	return position, position >= 0
 }
 
-// Named reports whether the pod requests a resource for which the cards are known.
+// Named reports whether the pod requests a resource with known cards.
 func (c *Cards) Named() bool {
 	return slices.ContainsFunc(c.Requests, func(r CardRequest) bool { return len(r.Among) > 0 })
 }
 
-// Unnamed returns a requested resource for which no cards are known, empty if there is none.
+// Unnamed returns a requested resource without known cards, or an empty name.
 func (c *Cards) Unnamed() corev1.ResourceName {
 	for _, r := range c.Requests {
 		if len(r.Among) == 0 {
@@ -187,7 +186,7 @@ func (c *Cards) Unnamed() corev1.ResourceName {
 	return ""
 }
 
-// Preferred returns what the pod is charged if it gets the cards that it prefers.
+// Preferred returns the charge of the pod if it gets its preferred cards.
 func (c *Cards) Preferred() ledger.Amounts {
 	var amounts ledger.Amounts
 	for _, r := range c.Requests {
@@ -199,7 +198,7 @@ func (c *Cards) Preferred() ledger.Amounts {
 	return amounts
 }
 
-// ways returns what each way to meet the requests comes to, beside other amounts: every request may be each of its cards.
+// ways returns the total of each way to meet the requests, in addition to other amounts. Each request may use any of its cards.
 func (c *Cards) ways(others ledger.Amounts) []ledger.Amounts {
 	ways := []ledger.Amounts{others}
 	for _, r := range c.Requests {
@@ -216,7 +215,7 @@ func (c *Cards) ways(others ledger.Amounts) []ledger.Amounts {
 	return ways
 }
 
-// choices returns a part for each request, with an alternative for each card that it may be.
+// choices returns a part for each request, with an alternative for each of its cards.
 func (c *Cards) choices() []*ledger.Part {
 	var parts []*ledger.Part
 	for _, r := range c.Requests {

@@ -17,8 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// cardFleet has nodes named by their model: A and B of nvidia.com/gpu, A with MIG, too, and N of
-// huawei.com/npu. L has the label but no cards.
+// cardFleet has nodes named by their model: A and B with nvidia.com/gpu, A also with MIG, and N with huawei.com/npu. L has the
+// label but no cards.
 func cardFleet() *card.Fleet {
 	f := &card.Fleet{}
 	offer := func(resource, name string) card.Offer {
@@ -211,7 +211,7 @@ func TestCardsOfJobsWithoutPods(t *testing.T) {
 	}
 }
 
-// limitsOnly has limits in place of requests, as people mostly write them. The API server adds the requests to pods only.
+// limitsOnly has limits instead of requests, like most user manifests. The API server adds the requests only to pods.
 func limitsOnly(task batchv1alpha1.TaskSpec) batchv1alpha1.TaskSpec {
 	for i := range task.Template.Spec.Containers {
 		resources := &task.Template.Spec.Containers[i].Resources
@@ -220,7 +220,6 @@ func limitsOnly(task batchv1alpha1.TaskSpec) batchv1alpha1.TaskSpec {
 	return task
 }
 
-// manyEntries returns that many entries of a card request.
 func manyEntries(n int) string {
 	var text strings.Builder
 	for i := range n {

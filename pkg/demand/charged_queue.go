@@ -2,17 +2,17 @@
 
 package demand
 
-// ChargedQueue is the queue that a pod is charged to as long as it runs. It is empty if that has not been decided.
+// ChargedQueue returns the queue that a pod is charged to while it runs. It is empty if the queue is not decided yet.
 func (p *Pod) ChargedQueue() string { return p.base().chargedQueue }
 
-// RememberQueue notes which queue a pod is charged to as long as it runs. That outlives changes of the pod, and its job.
+// RememberQueue records the queue that a pod is charged to while it runs. The record outlives changes of the pod and its job.
 func (c *Counter) RememberQueue(p *Pod, queue string) {
 	base := p.base()
 	base.chargedQueue = queue
 	c.charged[base.Object.UID] = base
 }
 
-// ForgetQueue undoes RememberQueue, for a pod that has no node after all.
+// ForgetQueue undoes RememberQueue for a pod that did not get a node.
 func (c *Counter) ForgetQueue(p *Pod) {
 	if base := p.base(); base.chargedQueue != "" {
 		base.chargedQueue = ""
@@ -20,7 +20,7 @@ func (c *Counter) ForgetQueue(p *Pod) {
 	}
 }
 
-// inheritQueue takes over the queue that the last object of a pod was charged to.
+// inheritQueue adopts the queue that the previous object of a pod was charged to.
 func (c *Counter) inheritQueue(p *Pod) {
 	if last := c.charged[p.Object.UID]; last != nil {
 		c.RememberQueue(p, last.chargedQueue)

@@ -16,63 +16,60 @@ import (
 
 // Claim is the demand of a ResourceClaim.
 type Claim struct {
-	// Object is the claim as it was when it was last counted. It must not be changed.
+	// Object is the claim when it was last counted. Callers must not change it.
 	Object *resourceapi.ResourceClaim
-	// Usage is what the claim asks for or holds.
+	// Usage is the request or the allocation of the claim.
 	Usage dra.Usage
-	// Part is the same as a part of a demand. It stays the same part during one round. It is empty if
-	// Err is set. Before the claim is allocated, it is the least that the claim may get if Open is set.
+	// Part is the claim's part of demands. It stays the same part during one round. It is empty if Err is set. For an
+	// open claim without an allocation, it contains the least amounts.
 	Part *ledger.Part
-	// Choices has a part for each choice among alternatives. These parts are for checks only: a charge
-	// needs the alternative that was chosen.
+	// Choices has a part for each choice among alternatives. These parts are only for checks. A charge needs the chosen alternative.
 	Choices []*ledger.Part
-	// Open says that the amounts depend on the devices that are picked.
+	// Open says that the amounts depend on the picked devices.
 	Open bool
-	// Err says why the claim cannot be counted and names what is wrong. It is nil if the claim can be counted.
+	// Err says why the claim cannot be counted, and names the mistake. It is nil if the claim can be counted.
 	Err error
 
 	round uint64
-	// extended has the extended resource of each request if the claim is for those of a pod, the owner, which is charged for the
-	// resources as such.
+	// extended maps the requests of a claim for extended resources to these resources. The pod owner is charged for the
+	// resources themselves.
 	extended map[string]corev1.ResourceName
 	owner    types.UID
-	// assigned says that Part has what was picked for the claim.
+	// assigned says that Part contains the picked amounts.
 	assigned bool
-	// least and choices are what Part and Choices are while nothing has been picked.
+	// least and choices are the values of Part and Choices while nothing is picked.
 	least   ledger.Amounts
 	choices []*ledger.Part
-	// edition, listing, seen, and limited are what else the demand was counted from. What is published of
-	// devices matters only to claims whose capacity is limited.
+	// edition, listing, seen and limited are further inputs of the demand. Published device data matters only to claims
+	// with limited capacities.
 	edition int
 	listing int
 	seen    *dra.Catalog
 	limited bool
-	// namesNone says that the claim names a class that did not exist when there were so many dimensions.
+	// namesNone says that the claim names a class that did not exist when there were this many dimensions.
 	namesNone  bool
 	dimensions int
 }
 
-// Claims remembers the demand of claims, so that a claim that has not changed costs a lookup. It works
-// in rounds: within one round, a claim has the same demand even if the object changes. It is not safe
-// for concurrent use.
+// Claims remembers the demand of claims, so an unchanged claim costs only a lookup. It works in rounds. Within one
+// round, the demand of a claim stays the same even if the object changes. Claims is not safe for concurrent use.
 type Claims struct {
 	deviceCounter
 	claims map[types.UID]*Claim
 	round  uint64
 	// edition counts changes of the card models of classes, and of the classes that devices count for.
 	edition int
-	// next is what the next round counts by.
+	// next applies from the next round on.
 	next Matching
 }
 
-// NewClaims returns a memory without claims.
+// NewClaims returns a Claims that remembers no claims yet.
 func NewClaims(dimensions *ledger.Dimensions) *Claims {
 	return &Claims{deviceCounter: deviceCounter{dimensions: dimensions}, claims: map[types.UID]*Claim{}}
 }
 
-// Begin begins a round and, with it, a new ledger, so that parts may change. The limits of the round's
-// queues must have been read before. Catalog is what is published of devices, nil while nothing is
-// known.
+// Begin begins a round with a new ledger, so parts may change. Callers must read the limits of the queues first.
+// catalog holds the published devices. It is nil while they are unknown.
 func (cs *Claims) Begin(catalog *dra.Catalog) {
 	if cs.round++; cs.catalog != catalog && !catalog.SameNames(cs.catalog) {
 		cs.edition++
@@ -83,7 +80,7 @@ func (cs *Claims) Begin(catalog *dra.Catalog) {
 	}
 }
 
-// Forget drops all claims that nobody has asked for in this round.
+// Forget drops all claims that were not used in this round.
 func (cs *Claims) Forget() {
 	for uid, c := range cs.claims {
 		if c.round != cs.round {
@@ -92,8 +89,7 @@ func (cs *Claims) Forget() {
 	}
 }
 
-// All calls yield for every claim that is remembered, including those that nobody has asked for in
-// this round yet.
+// All calls yield for every remembered claim, including claims not used in this round yet.
 func (cs *Claims) All(yield func(*Claim) bool) {
 	for _, c := range cs.claims {
 		if !yield(c) {
@@ -102,7 +98,7 @@ func (cs *Claims) All(yield func(*Claim) bool) {
 	}
 }
 
-// Known returns the demand of a claim that is remembered, nil for any other claim.
+// Known returns the demand of a remembered claim, or nil.
 func (cs *Claims) Known(uid types.UID) *Claim { return cs.claims[uid] }
 
 // Of returns the demand of a claim.
@@ -126,7 +122,7 @@ func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 	return c
 }
 
-// mayName reports whether a class that a claim names, and that did not exist, may exist by now.
+// mayName reports whether a claim names a class that did not exist but may exist now.
 func (cs *Claims) mayName(c *Claim) bool {
 	return c.namesNone && (c.seen != cs.catalog || c.dimensions != cs.dimensions.Len())
 }
@@ -164,10 +160,10 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	c.Usage = usage
 }
 
-// asksForDevices reports whether a claim asks for, or has, a device that counts.
+// asksForDevices reports whether a claim requests or holds a device that counts.
 func (c *Claim) asksForDevices() bool { return len(c.Usage.Devices)+len(c.Usage.Choices) > 0 }
 
-// usedByAnother reports whether another pod than its owner uses an extended claim.
+// usedByAnother reports whether a pod other than its owner uses an extended claim.
 func (c *Claim) usedByAnother(object *resourceapi.ResourceClaim) bool {
 	return slices.ContainsFunc(object.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != c.owner })
 }
@@ -179,14 +175,14 @@ func usageOf(object *resourceapi.ResourceClaim, catalog *dra.Catalog) (dra.Usage
 	return dra.Requested(&object.Spec)
 }
 
-// forgetPublished drops what is not needed to count, so that it does not keep old ResourceSlices in memory.
+// forgetPublished drops data that counting does not need, to free the memory of old ResourceSlices.
 func forgetPublished(usage *dra.Usage) {
 	for i := range usage.Devices {
 		usage.Devices[i].Published = nil
 	}
 }
 
-// republished reports whether what is published now of the devices of a claim may count differently.
+// republished reports whether changes of the published devices may change the demand of a claim.
 func (cs *Claims) republished(c *Claim) bool {
 	switch {
 	case c.seen == cs.catalog || !c.limited && cs.matching.Matcher == nil:
@@ -201,7 +197,7 @@ func (cs *Claims) republished(c *Claim) bool {
 		}
 	}
 	if c.limited && c.Object.Status.Allocation == nil && c.Usage.NamesCapacity() {
-		return true // which capacity a request names depends on the drivers that publish it
+		return true // the capacity that a request names depends on the drivers that publish it
 	}
 	c.seen = cs.catalog
 	return false

@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// claims is a ClaimReader of claims by name; there is every template and class.
+// claims is a ClaimReader of claims by name. Every template and class exists.
 type claims map[string]*resourceapi.ResourceClaim
 
 func (cs claims) Claim(_, name string) (*resourceapi.ResourceClaim, error) {
@@ -44,7 +44,7 @@ func (cs claims) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	return nil
 }
 
-// catalog has three classes; devices of h100 are cards of model H100, and device big has 80Gi.
+// catalog has three classes. Devices of h100 are cards of model H100. Device big has 80Gi.
 func catalog() *dra.Catalog {
 	var classes []*resourceapi.DeviceClass
 	for _, name := range []string{"h100", "a100", "h200"} {
@@ -109,8 +109,7 @@ func on(c *resourceapi.ResourceClaim, devices ...string) *resourceapi.ResourceCl
 	return c
 }
 
-// scale is the dimensions with a limit on the memory of h100, and a memory of claims in its
-// first round.
+// scale returns dimensions with a limit on the memory of h100, and a Claims in its first round.
 func scale() (*ledger.Dimensions, *Claims) {
 	dimensions := &ledger.Dimensions{}
 	dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "memory"})
@@ -119,7 +118,7 @@ func scale() (*ledger.Dimensions, *Claims) {
 	return dimensions, memory
 }
 
-// text writes amounts for people, in the order of the dimensions' names.
+// text formats amounts, sorted by the names of their dimensions.
 func text(dimensions *ledger.Dimensions, amounts ledger.Amounts) string {
 	var all []string
 	for _, e := range amounts {

@@ -158,8 +158,7 @@ func TestClaimsAreRememberedAndFrozenForARound(t *testing.T) {
 	}
 }
 
-// TestCapacityOutlivesItsDriver: what a device that is in use has of capacity stays known when
-// nobody publishes it any more.
+// TestCapacityOutlivesItsDriver checks that the capacity of a device in use stays known when it is no longer published.
 func TestCapacityOutlivesItsDriver(t *testing.T) {
 	dimensions, memory := scale()
 	held := on(claim("held", exactly("h100", 1)), "big")
@@ -172,7 +171,7 @@ func TestCapacityOutlivesItsDriver(t *testing.T) {
 	}
 }
 
-// TestLimitsOnCapacityAreSeen: a capacity that gets its first limit counts from then on.
+// TestLimitsOnCapacityAreSeen checks that a capacity counts from its first limit on.
 func TestLimitsOnCapacityAreSeen(t *testing.T) {
 	dimensions, memory := scale()
 	c := memory.Of(on(claim("held", exactly("h100", 1)), "big"))
@@ -184,7 +183,7 @@ func TestLimitsOnCapacityAreSeen(t *testing.T) {
 	}
 }
 
-// TestAClassThatComesToExistIsCounted: names that users make up have no dimension.
+// TestAClassThatComesToExistIsCounted also checks that invented names have no dimension.
 func TestAClassThatComesToExistIsCounted(t *testing.T) {
 	dimensions, memory := scale()
 	object, held := claim("c", exactly("new", 2)), on(claim("held", exactly("new", 1)), "big")

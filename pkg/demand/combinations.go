@@ -8,18 +8,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// maxCombinations bounds how many combinations of alternatives are tried for a job.
+// maxCombinations is the maximum number of combinations of alternatives to try for a job.
 const maxCombinations = 64
 
-// AnyCombination reports whether what a job needs is accepted with some combination of its alternatives. All pods that choose among the
-// same alternatives take the same one. Combinations that cannot be counted are left out, but count as tried: users write the numbers, so that
-// there may be any number of such combinations before the first that can be counted.
+// AnyCombination reports whether accepts returns true for the needs of a job with some combination of its alternatives. All pods with the
+// same alternatives take the same one. AnyCombination skips combinations that cannot be counted, but they count as tries. Users write the
+// numbers and could otherwise cause any number of tries.
 func (n *Needs) AnyCombination(accepts func(ledger.Amounts) bool) bool {
 	tries := maxCombinations
 	return anyCombination(n.Amounts, n.options(), &tries, accepts)
 }
 
-// options returns, for each choice, what all pods that choose come to if they take the same alternative.
+// options returns, for each choice, the total of all choosing pods for each alternative.
 func (n *Needs) options() [][]ledger.Amounts {
 	var all [][]ledger.Amounts
 	for _, choice := range n.Choices {
@@ -56,7 +56,7 @@ func anyCombination(amounts ledger.Amounts, choices [][]ledger.Amounts, tries *i
 		if *tries <= 0 {
 			return false
 		}
-		total, err := slices.Clone(amounts).PlusAll(option) // the other options are added to the same amounts
+		total, err := slices.Clone(amounts).PlusAll(option) // the clone keeps amounts for the other options
 		if err != nil {
 			*tries--
 			continue

@@ -10,14 +10,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// choosing is what pods need that choose among so many of either of two dimensions.
+// choosing returns a choice between two dimensions, with the same amount of either.
 func choosing(pods, each int64) Choice {
 	return Choice{Pods: pods, Alternatives: []ledger.Amounts{
 		{{Dimension: 0, Amount: ledger.Units(each)}}, {{Dimension: 1, Amount: ledger.Units(each)}},
 	}}
 }
 
-// Each combination costs some allocations: these are the work that is counted. There are 2^40 before the last choices.
+// The counted work is the allocations of each combination. There are 2^40 combinations before the last choices.
 func TestCombinationsThatCannotBeCountedAreTriedRarely(t *testing.T) {
 	for name, last := range map[string][]Choice{
 		"the sum of several choices is too much": slices.Repeat([]Choice{choosing(math.MaxInt32, math.MaxInt64)}, 32),
@@ -47,7 +47,7 @@ func TestEachCombinationIsTriedByItself(t *testing.T) {
 	}
 }
 
-// What is charged may be bytes of a capacity, of which there are billions.
+// The charge may be bytes of a capacity, in the billions.
 func TestWhatPodsHaveChosenIsTakenAtOnce(t *testing.T) {
 	choices := []Choice{{Pods: math.MaxInt32, Alternatives: []ledger.Amounts{nil, {{Dimension: 0, Amount: ledger.Units(2)}}}}}
 	var rest []Choice

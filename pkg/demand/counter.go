@@ -17,26 +17,24 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// Options change what counts.
+// Options are settings that change the counting.
 type Options struct {
-	// CardUnlimitedCPUMemory exempts pods and jobs that ask for a card or a device from the limits of cpu and
-	// memory.
+	// CardUnlimitedCPUMemory exempts pods and jobs with cards or devices from the limits of cpu and memory.
 	CardUnlimitedCPUMemory bool
-	// CapacityCardMode counts cpu, memory, pods, and cards only.
+	// CapacityCardMode counts only cpu, memory, pods, and cards.
 	CapacityCardMode bool
 }
 
-// Counter counts what pods and jobs ask for, and remembers it. It works in rounds: within one round
-// the demand of a pod stays the same, except for what is assigned to it. It is not safe for
-// concurrent use.
+// Counter counts and remembers the demand of pods and jobs. It works in rounds. Within one round, the demand of a pod
+// changes only by assignments. Counter is not safe for concurrent use.
 type Counter struct {
-	// Dimensions has everything that counts.
+	// Dimensions holds all counted dimensions.
 	Dimensions *ledger.Dimensions
 	// Resources translates resources.
 	Resources *Resources
 	// Claims remembers claims.
 	Claims *Claims
-	// Fleet is the cards that the nodes offer. It must not change during a round.
+	// Fleet holds the cards of the nodes. It must not change during a round.
 	Fleet *card.Fleet
 
 	options Options
@@ -46,19 +44,19 @@ type Counter struct {
 	offers *dra.Catalog
 	round  uint64
 	pods   map[*corev1.Pod]*Pod
-	// asked is how many pods have been asked for in this round.
+	// asked is the number of pods used in this round.
 	asked int
-	// assigned has the pods that have a node and ask for cards, by UID. The cards that a pod is charged stay
-	// the same as long as the pod runs, even if the pod object or its node changes.
+	// assigned holds the pods with a node and cards, by UID. The charged cards of a pod stay the same while the pod
+	// runs, even if the pod object or its node changes.
 	assigned map[types.UID]*Pod
-	// charged has the pods that run and whose queue has been decided, by UID. It stays the same, even if the pod object changes or
-	// its job is in another queue.
+	// charged holds the running pods with a decided queue, by UID. The queue stays the same even if the pod object changes or its
+	// job moves to another queue.
 	charged map[types.UID]*Pod
-	// last is the pod that was added last.
+	// last is the pod added last.
 	last *Pod
 }
 
-// NewCounter returns a counter of cards of a fleet. Ignored reports whether a resource never counts.
+// NewCounter returns a counter for the cards of a fleet. ignored reports whether a resource never counts.
 func NewCounter(fleet *card.Fleet, ignored func(corev1.ResourceName) bool) *Counter {
 	dimensions := &ledger.Dimensions{}
 	return &Counter{
@@ -67,7 +65,8 @@ func NewCounter(fleet *card.Fleet, ignored func(corev1.ResourceName) bool) *Coun
 	}
 }
 
-// Configure sets the options, and who serves extended resources. If another DeviceClass offers one, pods are counted anew.
+// Configure sets the options, and how extended resources are served. If the options change or another DeviceClass offers a
+// resource, all pods are counted anew.
 func (c *Counter) Configure(options Options, serving Serving) {
 	changed := options != c.options
 	c.options, c.Resources.basicOnly, c.serving = options, options.CapacityCardMode, serving
@@ -76,7 +75,7 @@ func (c *Counter) Configure(options Options, serving Serving) {
 	}
 }
 
-// Reset has the demand of all pods counted anew. Cards that are assigned stay assigned.
+// Reset makes the counter count all pods anew. Assigned cards stay assigned.
 func (c *Counter) Reset() {
 	for _, p := range c.pods {
 		p.stale = true
@@ -84,11 +83,11 @@ func (c *Counter) Reset() {
 	c.last = nil
 }
 
-// Options returns the options that are in force.
+// Options returns the current options.
 func (c *Counter) Options() Options { return c.options }
 
-// Begin begins a round, and with it a new ledger whose limits have been read. Reader reads claims and
-// templates. Catalog is what is published of devices, nil while nothing is known.
+// Begin begins a round with a new ledger. Callers must read the limits first. reader reads claims and templates.
+// catalog holds the published devices. It is nil while they are unknown.
 func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 	c.round++
 	c.asked = 0
@@ -97,8 +96,8 @@ func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 	c.Claims.Begin(catalog)
 }
 
-// Known returns the demand of a pod that has been added since the last reset, nil for any other pod. Of a pod with variants, it
-// is the one that counts.
+// Known returns the demand of a pod that was added since the last reset, or nil. For a pod with variants, it returns the
+// variant that counts.
 func (c *Counter) Known(object *corev1.Pod) *Pod {
 	if p := c.pods[object]; p != nil && !p.stale {
 		return p.counting()
@@ -106,13 +105,12 @@ func (c *Counter) Known(object *corev1.Pod) *Pod {
 	return nil
 }
 
-// Outdated reports whether a pod must be added again, because it asks for a resource that nobody offered in an earlier
-// round.
+// Outdated reports whether a pod must be added again, because it requests a resource that was unknown in an earlier round.
 func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.base().round != c.round }
 
-// Add begins to remember a pod. Requests are its effective requests as Volcano counts them. Scalars has the resources that the pod
-// requests, init containers included: they decide whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources of
-// the pod cannot be counted; the pod is remembered all the same, and its Err says so, too.
+// Add starts to remember a pod. requests are its effective requests as Volcano counts them. scalars holds the requested resources including init
+// containers. They decide whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources cannot be
+// counted. The counter then remembers the pod anyway, and its Err contains the error.
 func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.ResourceName]float64) (*Pod, error) {
 	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
 	if before := c.pods[object]; before != nil {
@@ -124,11 +122,11 @@ func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.Re
 	amounts, err := c.Resources.Requested(requests)
 	err = cmp.Or(uncountable, err)
 	if names := c.Resources.extendedNames(&object.Spec); len(names) > 0 || c.hasExtendedClaim(p) {
-		// A pod keeps its devices even if no class offers the resource any more.
+		// A pod keeps its devices even if no class offers the resource anymore.
 		p.extended = &extended{names: names}
 	}
 	p.resourcesErr, p.unknown = err, errors.As(err, new(UnknownResourceError))
-	// Pods of one job mostly ask for the same. Sharing the list saves memory and time.
+	// Pods of one job usually have the same requests. A shared list saves memory and time.
 	if c.last != nil && slices.Equal(c.last.scalars, p.scalars) {
 		p.scalars = c.last.scalars
 	}
@@ -142,7 +140,7 @@ func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.Re
 	return p, err
 }
 
-// Refresh counts anew what has changed since the last round. Of a pod with variants, Settle counts these.
+// Refresh counts changes since the last round. For pods with variants, Settle counts the variants.
 func (c *Counter) Refresh(p *Pod) {
 	if base := p.base(); base.round != c.round {
 		c.asked++
@@ -172,10 +170,10 @@ func (c *Counter) count(p *Pod) {
 	}
 }
 
-// Unasked calls yield for each pod that has been asked for in an earlier round, and not in this one.
+// Unasked calls yield for each pod used in an earlier round, but not in this one.
 func (c *Counter) Unasked(yield func(*Pod) bool) {
 	if len(c.pods) == c.asked {
-		return // for speed alone: mostly, no pod is gone
+		return // only for speed: usually, no pod is gone
 	}
 	for _, p := range c.pods {
 		if p.round != c.round && !yield(p) {
@@ -184,8 +182,8 @@ func (c *Counter) Unasked(yield func(*Pod) bool) {
 	}
 }
 
-// Forget drops the pods that nobody has asked for in this round. The cards and the queue of a pod are remembered while runs returns true
-// for it, because its job may come back.
+// Forget drops the pods not used in this round. It keeps the cards and the queue of a pod while runs returns true for it, because the
+// job may come back.
 func (c *Counter) Forget(runs func(*corev1.Pod) bool) {
 	if len(c.pods) == c.asked {
 		return
@@ -196,7 +194,7 @@ func (c *Counter) Forget(runs func(*corev1.Pod) bool) {
 	maps.DeleteFunc(c.charged, gone)
 }
 
-// countCards counts the cards that a pod asks for. The pod keeps the cards that it is charged.
+// countCards counts the cards of a pod. The pod keeps its charged cards.
 func (c *Counter) countCards(p *Pod) {
 	var before *PodCards
 	if assigned := c.assigned[p.Object.UID]; assigned != nil && slices.Equal(assigned.Served(), p.Served()) {
@@ -204,13 +202,13 @@ func (c *Counter) countCards(p *Pod) {
 	}
 	p.Cards, p.cardsErr, p.UnnamedCards = nil, nil, ""
 	if p.extended != nil || before == nil && !c.mayAskForCards(p) {
-		return // the variants of a pod have its cards
+		return // the variants of the pod have its cards
 	}
 	has := before != nil || p.Object.Spec.NodeName != "" && record.CardsOf(p.Object) != nil
 	cards, err := CardsOf(p.Object.Annotations, &p.Object.Spec, p.Served(), c.Fleet, c.Dimensions)
 	if err != nil {
 		p.cardsErr = err
-		// The cards that the pod holds count in any case. Without the annotation there is no error.
+		// Always count the cards that the pod holds. Without the annotation, there is no error.
 		cards, _ = CardsOf(nil, &p.Object.Spec, p.Served(), c.Fleet, c.Dimensions)
 	}
 	if !has && (cards == nil || len(cards.Names) == 0 && !cards.Named()) {
@@ -220,7 +218,7 @@ func (c *Counter) countCards(p *Pod) {
 		return
 	}
 	if cards == nil {
-		cards = &Cards{} // no node offers the cards that the pod holds any more
+		cards = &Cards{} // no node offers the held cards anymore
 	}
 	p.Cards = newPodCards(cards, c.Dimensions)
 	if before != nil {
@@ -229,7 +227,7 @@ func (c *Counter) countCards(p *Pod) {
 	}
 }
 
-// mayAskForCards reports whether a pod may ask for cards. What it asks for depends on the nodes.
+// mayAskForCards reports whether a pod may ask for cards. The actual demand depends on the nodes.
 func (c *Counter) mayAskForCards(p *Pod) bool {
 	if _, names := p.Object.Annotations[card.NameAnnotation]; names {
 		return true
@@ -250,7 +248,7 @@ func RequestsCards(pod *corev1.Pod, fleet *card.Fleet) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, requests) || slices.ContainsFunc(pod.Spec.InitContainers, requests)
 }
 
-// Remember makes the cards that are assigned to a pod outlive changes of the pod and of its node.
+// Remember keeps the assigned cards of a pod across changes of the pod and its node.
 func (c *Counter) Remember(p *Pod) {
 	if !p.Cards.remembered {
 		p.Cards.remembered = true
@@ -258,7 +256,7 @@ func (c *Counter) Remember(p *Pod) {
 	}
 }
 
-// Unassign takes back the cards that are assigned to a pod, which may have none.
+// Unassign takes back the assigned cards of a pod, if any.
 func (c *Counter) Unassign(p *Pod, books *ledger.Ledger) error {
 	if p.Cards == nil {
 		return nil
@@ -270,8 +268,8 @@ func (c *Counter) Unassign(p *Pod, books *ledger.Ledger) error {
 	return p.Cards.unassign(books)
 }
 
-// Sum adds amounts that are in the ledger, or may be there soon. The ledger has reported an overflow
-// already, so that this sum leaves out what overflows.
+// Sum adds amounts that are in the ledger or may be there soon. If the sum overflows, it returns the first argument,
+// because the ledger already reported the overflow.
 func Sum(sum, more ledger.Amounts) ledger.Amounts {
 	total, err := sum.PlusAll(more)
 	if err != nil {
@@ -280,5 +278,5 @@ func Sum(sum, more ledger.Amounts) ledger.Amounts {
 	return total
 }
 
-// Assigned is the number of pods whose assigned cards are remembered.
+// Assigned returns the number of pods with remembered cards.
 func (c *Counter) Assigned() int { return len(c.assigned) }

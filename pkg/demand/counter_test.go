@@ -31,13 +31,12 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// begin begins a round, with a ledger in which nothing is charged.
 func (f *fixture) begin() {
 	f.books, _ = ledger.New(f.Dimensions, nil, []ledger.QueueSpec{{Name: "q"}})
 	f.Begin(f.reader, catalog())
 }
 
-// object is a pod that names cards, empty for none, and requests resources.
+// object returns a pod that requests resources and names cards, if any.
 func object(name, cards, requests string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}, Spec: *cardPod(requests)}
 	if cards != "" {
@@ -46,7 +45,7 @@ func object(name, cards, requests string) *corev1.Pod {
 	return p
 }
 
-// count adds a pod if it is not known, and refreshes it.
+// count adds a pod if it is unknown, and refreshes it.
 func (f *fixture) count(object *corev1.Pod) *Pod {
 	f.Helper()
 	pod := f.Known(object)
@@ -60,7 +59,7 @@ func (f *fixture) count(object *corev1.Pod) *Pod {
 	return pod
 }
 
-// assign gives a pod the cards of a node, as when it is placed.
+// assign gives a pod the cards of a node, like a placement.
 func (f *fixture) assign(pod *Pod, node string) {
 	f.Helper()
 	if err := pod.Cards.Assign(f.books, f.Fleet.Node(node), nil); err != nil {
@@ -79,7 +78,7 @@ func (f *fixture) expectCards(when string, pod *Pod, want string) {
 	}
 }
 
-// rename gives node a another model.
+// rename changes the model of node a.
 func (f *fixture) rename(model string) {
 	f.Fleet.Set("a", card.Node{Model: model, Offers: []card.Offer{{Resource: "nvidia.com/gpu", Card: model, Count: 8}}})
 }
@@ -153,7 +152,8 @@ func TestForgetDropsNothingIfAllPodsAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestNamesThatUsersMakeUpHaveNoDimension: a user can write any number of them, and each would cost every queue.
+// TestNamesThatUsersMakeUpHaveNoDimension matters because a user can write any number of names, and each dimension costs memory
+// in every queue.
 func TestNamesThatUsersMakeUpHaveNoDimension(t *testing.T) {
 	f := newFixture(t)
 	f.Configure(Options{}, Serving{})

@@ -10,15 +10,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// deviceCounter turns usages of devices into amounts.
+// deviceCounter converts device usages to amounts.
 type deviceCounter struct {
 	dimensions *ledger.Dimensions
 	catalog    *dra.Catalog
 	matching   matching
 }
 
-// count returns the least amounts of a usage, the alternatives that come on top, and whether the amounts
-// depend on the devices that are picked.
+// count returns the least amounts of a usage and its additional alternatives. It also reports whether the amounts
+// depend on the picked devices.
 func (dc *deviceCounter) count(usage dra.Usage) (ledger.Amounts, [][]ledger.Amounts, bool, error) {
 	var least ledger.Amounts
 	open := usage.Least || len(usage.Choices) > 0 || dc.limits(&usage) || dc.matching.depends(&usage)
@@ -41,7 +41,7 @@ func (dc *deviceCounter) count(usage dra.Usage) (ledger.Amounts, [][]ledger.Amou
 	return least, choices, open, nil
 }
 
-// limits reports whether any queue limits a capacity of a class that occurs.
+// limits reports whether any queue limits a capacity of a class in the usage.
 func (dc *deviceCounter) limits(usage *dra.Usage) bool {
 	for class := range usage.Classes {
 		if len(dc.dimensions.Capacities(class)) > 0 {
@@ -51,9 +51,9 @@ func (dc *deviceCounter) limits(usage *dra.Usage) bool {
 	return false
 }
 
-// plus adds devices of a class, and of the other classes that an allocated device counts for. Each class adds the
-// number of devices and those of its capacity dimensions that some queue limits. Each card that a class names counts
-// once, and so does each extended resource that a class offers, unless the devices are for a pod that requests it.
+// plus adds devices of a class, and of all other classes that an allocated device counts for. Each class adds the
+// number of devices and its limited capacities. Each card of these classes counts once. So does each extended resource
+// that they offer, unless the devices serve a pod that requests the resource.
 func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amounts, error) {
 	amounts, err := dc.plusClass(amounts, &d, d.Class)
 	once := dc.offeredBy(d.Class, nil, &d)
@@ -83,8 +83,8 @@ func (dc *deviceCounter) plus(amounts ledger.Amounts, d dra.Devices) (ledger.Amo
 	return amounts, nil
 }
 
-// offeredBy appends the extended resource that a class offers, if it counts and is not there yet. Otherwise, claims would be a
-// way round a quota of the resource. The resource has a dimension if a node offers it or a queue limits it.
+// offeredBy appends the extended resource that a class offers, if it counts and is not listed yet. Otherwise, claims could
+// bypass a quota of the resource. The resource has a dimension if a node offers it or a queue limits it.
 func (dc *deviceCounter) offeredBy(class string, once []ledger.Dimension, d *dra.Devices) []ledger.Dimension {
 	name := dc.catalog.Offers(class)
 	resource := ledger.Dimension{Kind: ledger.Resource, Name: string(name)}
@@ -98,7 +98,7 @@ func (dc *deviceCounter) offeredBy(class string, once []ledger.Dimension, d *dra
 	return once
 }
 
-// plusClass adds what devices come to as devices of one class.
+// plusClass adds the amounts of devices as devices of one class.
 func (dc *deviceCounter) plusClass(amounts ledger.Amounts, d *dra.Devices, class string) (ledger.Amounts, error) {
 	o, exists := dc.countOf(class)
 	if !exists {
@@ -121,8 +121,8 @@ func (dc *deviceCounter) plusClass(amounts ledger.Amounts, d *dra.Devices, class
 	return amounts, err
 }
 
-// countOf returns the dimension that counts devices of a class; false if there is no such class, and no queue limits it.
-// Users can write any name into a claim, and a dimension costs every queue.
+// countOf returns the dimension that counts devices of a class. It returns false if the class does not exist and no
+// queue limits it. Users can write any name into a claim, and each dimension costs memory in every queue.
 func (dc *deviceCounter) countOf(class string) (ledger.Ordinal, bool) {
 	d := ledger.Dimension{Kind: ledger.DeviceCount, Name: class}
 	if o, known := dc.dimensions.Known(d); known {
@@ -144,7 +144,8 @@ func (dc *deviceCounter) namesNone(usage *dra.Usage) bool {
 	return false
 }
 
-// Most returns the most that a claim with a usage may come to, whatever is chosen: of alternatives, each counts.
+// Most returns the most that a claim with this usage may need, whatever alternatives are chosen. Each choice counts
+// with the largest alternative in each dimension.
 func (cs *Claims) Most(usage dra.Usage) (ledger.Amounts, error) {
 	most, choices, _, err := cs.count(usage)
 	for _, alternatives := range choices {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demand turns a pod, or a job whose pods do not exist yet, into amounts that the ledger
-// checks and charges.
+// Package demand turns a pod, or a job without pods yet, into amounts that the ledger checks and charges.
 //
-// A [Counter] knows the names that count: resources, the cards that nodes offer, and the device
-// classes of the cluster. Pods, claims, and jobs come in. Parts of a [ledger.Demand] go out:
-// one part for the resources of a pod, one for its cards, and one for each claim, so that a claim
-// that several pods share is charged once. The counter remembers pods and claims, so that an object
-// that has not changed costs a lookup.
+// A [Counter] knows the names that count: resources, the cards of nodes, and the device classes of the cluster. The input is pods, claims
+// and jobs. The output is parts of a [ledger.Demand]. A pod has one part for its resources, one for its cards, and one for each claim. A
+// claim that several pods share is charged once. The counter remembers pods and claims, so an unchanged object costs only a lookup.
 //
-// The package depends on no scheduler: it serves every program that needs to know what a workload asks for.
+// The package does not depend on a scheduler. All programs that need the demand of a workload use it.
 package demand

@@ -15,29 +15,28 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// extended is what a pod requests of extended resources that a DeviceClass offers (KEP-5004). What the pod is charged depends on
-// the node: where DRA serves the resources, the devices of a claim that the scheduler makes; elsewhere, the cards that the labels
-// of the node tell. Each way is a variant of the pod.
+// extended is a pod's request for extended resources that a DeviceClass offers (KEP-5004). The charge depends on the node. Where
+// DRA serves the resources, the pod is charged for the devices of a claim that the scheduler makes. On other nodes, it is charged
+// for the cards in the labels of the node. Each way is a variant of the pod.
 type extended struct {
-	// names are the resources, sorted.
+	// names lists the resources, sorted.
 	names []corev1.ResourceName
-	// variants has the variants by the resources that DRA serves, see keyOf.
+	// variants maps the resources that DRA serves to variants, see keyOf.
 	variants map[string]*Pod
-	// now is the variant that counts: that of the pod's node or, if all nodes are alike, of all nodes. It is nil as long as the
-	// pod may get the resources in different ways.
+	// now is the variant that counts. It is the variant for the pod's node or, if all nodes are alike, for all nodes. It is nil
+	// while the pod may get the resources in different ways.
 	now *Pod
-	// alternatives are the variants that a pod without a node may get, the preferred first. If there is only one, it is now.
+	// alternatives lists the variants that a pod without a node may get, preferred first. If there is only one, it is also now.
 	alternatives []*Pod
-	// round is the last round in which it was found out what counts.
+	// round is the last round in which Settle ran.
 	round uint64
 }
 
-// variantOf is what makes a pod a variant of another.
 type variantOf struct {
 	base *Pod
-	// served are the extended resources that DRA serves.
+	// served lists the extended resources that DRA serves.
 	served []corev1.ResourceName
-	// claim is the claim for served as long as the scheduler has made none. It is nil if served is empty.
+	// claim is the claim for served until the scheduler makes one. It is nil if served is empty.
 	claim *resourceapi.ResourceClaim
 	err   error
 }
@@ -51,7 +50,7 @@ func keyOf(names []corev1.ResourceName) string {
 	return key.String()
 }
 
-// extendedNames returns the resources that the containers of a pod request and that a DeviceClass offers, sorted.
+// extendedNames returns the resources that containers of a pod request and a DeviceClass offers, sorted.
 func (r *Resources) extendedNames(spec *corev1.PodSpec) []corev1.ResourceName {
 	return dra.ExtendedRequests(spec, func(name corev1.ResourceName) string {
 		if known := r.asked(name); known != nil {
@@ -61,7 +60,7 @@ func (r *Resources) extendedNames(spec *corev1.PodSpec) []corev1.ResourceName {
 	})
 }
 
-// internOffers gives each extended resource that a class offers a dimension, before claims are counted.
+// internOffers interns the dimension of each extended resource that a class offers, before claims are counted.
 func (c *Counter) internOffers(catalog *dra.Catalog) {
 	if catalog == c.offers {
 		return
@@ -74,8 +73,8 @@ func (c *Counter) internOffers(catalog *dra.Catalog) {
 	}
 }
 
-// Alternatives returns the variants of a pod that may get its extended resources in different ways, the preferred first: from
-// DRA on some nodes, and from device plugins on others. It is nil for any other pod.
+// Alternatives returns the variants of a pod, preferred first, if it may get its extended resources in different ways. Some
+// nodes serve them by DRA, others by device plugins. It is nil for any other pod.
 func (p *Pod) Alternatives() []*Pod {
 	if p.extended == nil || p.extended.now != nil {
 		return nil
@@ -83,8 +82,8 @@ func (p *Pod) Alternatives() []*Pod {
 	return p.extended.alternatives
 }
 
-// On returns the variant of a pod for nodes where DRA serves some resources, the pod itself if it has no variants. It is nil if
-// the pod cannot get its extended resources there.
+// On returns the variant of a pod for nodes where DRA serves some resources. It returns the pod itself if the pod has no
+// variants, and nil if the pod cannot get its extended resources there.
 func (p *Pod) On(served []corev1.ResourceName) *Pod {
 	if p.extended == nil || p.extended.now != nil {
 		return p.counting()
@@ -98,7 +97,7 @@ func (p *Pod) On(served []corev1.ResourceName) *Pod {
 	return nil
 }
 
-// Served returns the extended resources for which the pod, or this variant of it, gets devices. It must not be changed.
+// Served returns the extended resources for which this variant of the pod gets devices. Callers must not change the list.
 func (p *Pod) Served() []corev1.ResourceName {
 	if p.variantOf == nil {
 		return nil
@@ -106,16 +105,16 @@ func (p *Pod) Served() []corev1.ResourceName {
 	return p.variantOf.served
 }
 
-// Plain reports whether the pod asks for no devices and cards.
+// Plain reports whether the pod asks for neither devices nor cards.
 func (p *Pod) Plain() bool { return !p.HasClaims && p.Cards == nil }
 
-// MayGetDevices reports whether the pod has claims, or may get a claim for its extended resources.
+// MayGetDevices reports whether the pod has claims or may get a claim for its extended resources.
 func (p *Pod) MayGetDevices() bool { return p.HasClaims || p.extended != nil }
 
 // RequestsExtended reports whether the pod requests extended resources that a DeviceClass offers.
 func (p *Pod) RequestsExtended() bool { return p.base().extended != nil }
 
-// base returns the pod that has the variants, which is mostly the pod itself.
+// base returns the pod that has the variants, usually the pod itself.
 func (p *Pod) base() *Pod {
 	if p.variantOf != nil {
 		return p.variantOf.base
@@ -123,7 +122,7 @@ func (p *Pod) base() *Pod {
 	return p
 }
 
-// counting returns the variant that counts, the pod itself if it has none.
+// counting returns the variant that counts, or the pod itself if it has no variants.
 func (p *Pod) counting() *Pod {
 	if p.extended != nil && p.extended.now != nil {
 		return p.extended.now
@@ -131,7 +130,7 @@ func (p *Pod) counting() *Pod {
 	return p
 }
 
-// Charge sets the queue that the pod belongs to, for all variants of the pod.
+// Charge sets the queue of the pod and all its variants.
 func (p *Pod) Charge(queue ledger.QueueID, inLedger bool) {
 	base := p.base()
 	base.Queue, base.InLedger = queue, inLedger
@@ -143,8 +142,8 @@ func (p *Pod) Charge(queue ledger.QueueID, inLedger bool) {
 	}
 }
 
-// Settle finds out, once in a round, which variant of a pod counts, and returns it. Placed says that the pod has a node. A pod
-// without extended resources is its own only variant.
+// Settle determines the variant of a pod that counts, once per round, and returns it. placed says that the pod has a node. A
+// pod without extended resources is its own only variant.
 func (c *Counter) Settle(p *Pod, placed bool) *Pod {
 	base := p.base()
 	e := base.extended
@@ -166,7 +165,7 @@ func (c *Counter) Settle(p *Pod, placed bool) *Pod {
 	return base.counting()
 }
 
-// Place makes the variant count that a pod is on nodes where DRA serves these resources, and returns it.
+// Place selects the variant of a pod for nodes where DRA serves these resources, and returns it.
 func (c *Counter) Place(p *Pod, served []corev1.ResourceName) *Pod {
 	base := p.base()
 	if base.extended == nil {
@@ -184,7 +183,7 @@ func (c *Counter) Unplace(p *Pod) {
 	}
 }
 
-// servedBy returns the extended resources that a pod with a node has devices for.
+// servedBy returns the extended resources that a placed pod has devices for.
 func (c *Counter) servedBy(pod *corev1.Pod) []corev1.ResourceName {
 	if claim := c.reader.ExtendedClaim(pod); claim != nil && standsFor(pod, claim) {
 		return dra.ExtendedNames(pod, claim)
@@ -200,8 +199,8 @@ func (c *Counter) hasExtendedClaim(p *Pod) bool {
 	return len(p.scalars) > 0 && c.reader != nil && c.reader.ExtendedClaim(p.Object) != nil
 }
 
-// standsFor reports whether an extended claim gives a pod devices for what it requests. One that waits for devices, or that another pod uses,
-// is not the scheduler's: anybody can write its annotation and its owner.
+// standsFor reports whether an extended claim gives a pod devices for its requests. A claim that waits for devices or that another pod uses
+// is not from the scheduler, because any user can write the annotation and the owner.
 func standsFor(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return (claim.Status.Allocation != nil || dra.InMemory(claim)) && len(dra.ExtendedNames(pod, claim)) > 0
 }
@@ -229,11 +228,11 @@ func (c *Counter) variant(base *Pod, served []corev1.ResourceName) *Pod {
 	return v
 }
 
-// claimsOf returns the demand of the claims of a pod or variant, that for its extended resources included. The error is about the
-// first claim that the pod cannot have.
+// claimsOf returns the demand of the claims of a pod or variant, including the claim for its extended resources. The error is
+// about the first claim that the pod cannot have.
 func (c *Counter) claimsOf(p *Pod) ([]*Claim, error) {
 	if p.extended != nil {
-		return c.Claims.ofSpec(p.Object, c.reader) // the variants of the pod have the claim for its extended resources
+		return c.Claims.ofSpec(p.Object, c.reader) // the variants have the claim for the extended resources
 	}
 	extended, extendedErr := c.extendedClaim(p)
 	claims, err := c.Claims.OfPod(p.Object, c.reader)
@@ -243,7 +242,7 @@ func (c *Counter) claimsOf(p *Pod) ([]*Claim, error) {
 	return claims, cmp.Or(err, extendedErr)
 }
 
-// extendedClaim returns the demand of the claim for the extended resources of a variant, and why the variant cannot have it.
+// extendedClaim returns the demand of a variant's claim for extended resources. The error says why the variant cannot have it.
 func (c *Counter) extendedClaim(v *Pod) (*Claim, error) {
 	if v.variantOf == nil || len(v.variantOf.served) == 0 {
 		return nil, nil
@@ -256,7 +255,7 @@ func (c *Counter) extendedClaim(v *Pod) (*Claim, error) {
 		object = now
 	}
 	if object == nil {
-		return nil, nil // no class offers the resources any more
+		return nil, nil // no class offers the resources anymore
 	}
 	claim, err := c.Claims.checkedExtended(v.Object, object)
 	if err == nil && object.Status.Allocation == nil {
@@ -265,8 +264,8 @@ func (c *Counter) extendedClaim(v *Pod) (*Claim, error) {
 	return claim, err
 }
 
-// CardPosition returns the place of the card that the class of a variant's devices stands for, among the cards that the pod
-// names; false if that is unknown.
+// CardPosition returns the position, among the cards that the pod names, of the card of a variant's device class. It
+// returns false if the position is unknown.
 func (c *Counter) CardPosition(v *Pod) (int, bool) {
 	text, names := v.Object.Annotations[card.NameAnnotation]
 	if !names || len(v.Served()) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestADeviceCountsForTheResourceThatAMatchingClassOffers: otherwise, a claim of another class with the same devices would be a way round
-// the quota of nvidia.com/gpu.
+// TestADeviceCountsForTheResourceThatAMatchingClassOffers checks that a claim of another class with the same devices cannot bypass the
+// quota of nvidia.com/gpu.
 func TestADeviceCountsForTheResourceThatAMatchingClassOffers(t *testing.T) {
 	for _, c := range []struct {
 		offering []string
@@ -43,13 +43,13 @@ func TestADeviceCountsForTheResourceThatAMatchingClassOffers(t *testing.T) {
 	}
 }
 
-// TestTheImplicitNameOfAClassCountsForTheResourceThatItOffers: otherwise, the name that every class has would be a way round the quota of
+// TestTheImplicitNameOfAClassCountsForTheResourceThatItOffers checks that the implicit name of a class cannot bypass the quota of
 // nvidia.com/gpu.
 func TestTheImplicitNameOfAClassCountsForTheResourceThatItOffers(t *testing.T) {
 	const implicit = "deviceclass.resource.kubernetes.io/h100"
 	for _, c := range []struct{ name, requests, want, wantOfJob string }{
 		{"the implicit name", implicit + "=2", "H100:2 h100:2 nvidia.com/gpu:2", "H100:6 h100:6 nvidia.com/gpu:6"},
-		// The resources of a job count by the minResources of its PodGroup.
+		// The resources of a job count through the minResources of its PodGroup.
 		{"both names", implicit + "=2 nvidia.com/gpu=1", "H100:3 h100:3 nvidia.com/gpu:3", "H100:9 h100:9 nvidia.com/gpu:6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// given writes that a claim has devices, and which pods use them.
+// given allocates devices to a claim and reserves it for pods.
 func given(claim *resourceapi.ResourceClaim, devices int, pods ...string) {
 	claim.Status = resourceapi.ResourceClaimStatus{Allocation: &resourceapi.AllocationResult{}}
 	for i := range devices {
@@ -26,8 +26,8 @@ func given(claim *resourceapi.ResourceClaim, devices int, pods ...string) {
 	}
 }
 
-// TestNobodyGetsDevicesWithAClaimThatLooksLikeTheSchedulers: anybody can write the annotation and the owner of an extended claim. Pod other
-// would use the devices, and no pod would be charged for the resource.
+// TestNobodyGetsDevicesWithAClaimThatLooksLikeTheSchedulers uses a forged claim, because any user can write the annotation and the owner of
+// an extended claim. Pod other would use the devices, and no pod would be charged for the resource.
 func TestNobodyGetsDevicesWithAClaimThatLooksLikeTheSchedulers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -69,7 +69,7 @@ func TestNobodyGetsDevicesWithAClaimThatLooksLikeTheSchedulers(t *testing.T) {
 	}
 }
 
-// TestAClaimCountsAsTheSchedulersFromTheFirstRound: it would otherwise count for the resource, too, until the next round.
+// TestAClaimCountsAsTheSchedulersFromTheFirstRound checks that the claim never counts for the resource as well.
 func TestAClaimCountsAsTheSchedulersFromTheFirstRound(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -97,7 +97,7 @@ func TestAClaimCountsAsTheSchedulersFromTheFirstRound(t *testing.T) {
 	}
 }
 
-// TestCardsOfAFailedAttemptAreNotChargedForDevices: the pod was to get cards of a node with a device plugin, was not bound, and gets devices of
+// TestCardsOfAFailedAttemptAreNotChargedForDevices uses a pod that failed to bind to a node with a device plugin. It then gets devices of
 // another node.
 func TestCardsOfAFailedAttemptAreNotChargedForDevices(t *testing.T) {
 	for _, renewed := range []bool{false, true} {

@@ -14,8 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// setsOf returns, for pods from a template, which of their extended resources DRA may serve, see Serving. It is one empty set for
-// pods without extended resources.
+// setsOf returns the sets of extended resources that DRA may serve to pods from a template, see Serving. It returns one empty set
+// for pods without extended resources.
 func (c *Counter) setsOf(spec *corev1.PodSpec) [][]corev1.ResourceName {
 	names := c.Resources.extendedNames(spec)
 	if len(names) == 0 {
@@ -24,7 +24,7 @@ func (c *Counter) setsOf(spec *corev1.PodSpec) [][]corev1.ResourceName {
 	return c.serving.sets(names)
 }
 
-// extendedOfJob adds the extended resources of the minimum of a Volcano Job for which pods get, or may get, devices.
+// extendedOfJob adds the extended resources of a Volcano Job's minimum for which pods get, or may get, devices.
 func (c *Counter) extendedOfJob(job *batchv1alpha1.Job, priority func(class string) int32, minimum *Minimum) error {
 	for i, pods := range MinimumPods(job, priority) {
 		task := &job.Spec.Tasks[i]
@@ -44,7 +44,7 @@ func (c *Counter) extendedOfJob(job *batchv1alpha1.Job, priority func(class stri
 	return nil
 }
 
-// addWays adds what a number of pods need, each of them one of the ways.
+// addWays adds the needs of a number of pods. Each pod takes one of the ways.
 func (m *Minimum) addWays(pods int64, ways []ledger.Amounts) error {
 	all := common(ways)
 	times, err := all.Times(pods)
@@ -55,8 +55,8 @@ func (m *Minimum) addWays(pods int64, ways []ledger.Amounts) error {
 	return err
 }
 
-// waysOf returns what a pod from a template comes to in each way of getting its extended resources. If there is only one, cards of
-// nodes are left out: cardsOfJob counts them. The error says why there is no way.
+// waysOf returns the demand of a pod from a template for each way of getting its extended resources. If there is only one way, it
+// leaves out cards of nodes, because cardsOfJob counts them. The error says why no way is possible.
 func (c *Counter) waysOf(annotations map[string]string, spec *corev1.PodSpec, sets [][]corev1.ResourceName) ([]ledger.Amounts, error) {
 	var ways []ledger.Amounts
 	var first error
@@ -82,7 +82,7 @@ func (c *Counter) waysOf(annotations map[string]string, spec *corev1.PodSpec, se
 	return ways, first
 }
 
-// devicesFor returns what the devices for some extended resources of a template come to.
+// devicesFor returns the amounts of the devices for some extended resources of a template.
 func (c *Counter) devicesFor(annotations map[string]string, spec *corev1.PodSpec, served []corev1.ResourceName) (ledger.Amounts, error) {
 	if len(served) == 0 {
 		return nil, nil
@@ -101,8 +101,7 @@ func (c *Counter) devicesFor(annotations map[string]string, spec *corev1.PodSpec
 	return amounts, err
 }
 
-// checkClassCards returns an error if annotations name cards, and a class that offers one of the resources stands for none of
-// them.
+// checkClassCards returns an error if annotations name cards, and a class that offers one of the resources has none of these cards.
 func (c *Counter) checkClassCards(annotations map[string]string, served []corev1.ResourceName) error {
 	asked, names, err := CardNames(annotations)
 	if err != nil || !names {
@@ -123,7 +122,7 @@ func (c *Counter) checkClassCards(annotations map[string]string, served []corev1
 	return nil
 }
 
-// Defaulted returns a copy of the spec with the requests that the API server adds when a pod is created.
+// Defaulted returns a copy of the spec with the requests that the API server adds to new pods.
 func Defaulted(spec *corev1.PodSpec) *corev1.PodSpec {
 	changed := *spec
 	changed.Containers, changed.InitContainers = defaultedContainers(spec.Containers), defaultedContainers(spec.InitContainers)

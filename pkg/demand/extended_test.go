@@ -20,7 +20,7 @@ import (
 
 const gpu = corev1.ResourceName("nvidia.com/gpu")
 
-// offering has class h100, whose devices are cards H100, offer nvidia.com/gpu.
+// offering has class h100, which offers nvidia.com/gpu. Its devices are cards H100.
 func offering() *dra.Catalog {
 	var classes []*resourceapi.DeviceClass
 	for class := range catalog().Classes {
@@ -58,7 +58,7 @@ func (f *fixture) serve(plugins, devices bool) {
 	f.Begin(f.reader, published)
 }
 
-// requesting adds a pod that requests a number of nvidia.com/gpu, and finds out what counts.
+// requesting adds a pod that requests a number of nvidia.com/gpu, and settles it.
 func (f *fixture) requesting(p *corev1.Pod, placed bool) *Pod {
 	f.Helper()
 	quantity := p.Spec.Containers[0].Resources.Requests[gpu]
@@ -70,7 +70,7 @@ func (f *fixture) requesting(p *corev1.Pod, placed bool) *Pod {
 	return f.Settle(pod, placed)
 }
 
-// ways writes what a pod comes to in each way that it may get its extended resources.
+// ways formats the demand of a pod for each way to get its extended resources.
 func (f *fixture) ways(pod *Pod) string {
 	variants := pod.Alternatives()
 	if variants == nil {
@@ -143,7 +143,7 @@ func TestAPodCountsAsWhatItsNodeServes(t *testing.T) {
 	}
 }
 
-// On reports whether a pod has a variant of its own for nodes where DRA serves these resources.
+// On reports whether a pod has its own variant for nodes where DRA serves these resources.
 func (f *fixture) On(pod *Pod, served []corev1.ResourceName) bool {
 	v := pod.On(served)
 	return v != nil && len(v.Served()) > 0
@@ -172,7 +172,7 @@ func TestAPodWithANodeCountsAsItsClaimSays(t *testing.T) {
 	}
 }
 
-// TestAClaimOfAnOfferingClassCountsForTheResource: otherwise, a claim would be a way round the quota of nvidia.com/gpu.
+// TestAClaimOfAnOfferingClassCountsForTheResource checks that a claim cannot bypass the quota of nvidia.com/gpu.
 func TestAClaimOfAnOfferingClassCountsForTheResource(t *testing.T) {
 	f := world(t, true, true)
 	f.reader.claims["plain"] = claim("plain", exactly("h100", 3))
@@ -188,7 +188,7 @@ func TestAJobCountsEachWayOnce(t *testing.T) {
 		name             string
 		plugins, devices bool
 		cards            string
-		// want is what all ways have in common, and choices what pods may choose.
+		// want is common to all ways. choices is the choices of the pods.
 		want, choices string
 	}{
 		{name: "device plugins", plugins: true, cards: "A", want: "A:6"},

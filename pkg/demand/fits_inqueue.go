@@ -4,7 +4,7 @@ package demand
 
 import "github.com/devicequota/devicequota/pkg/ledger"
 
-// FitsInqueue says why a queue has no room for what a job needs at least, nil if it has.
+// FitsInqueue returns nil if the queue has room for the needs of a job. Otherwise, it returns the refusal.
 func (c *Counter) FitsInqueue(books *ledger.Ledger, queue ledger.QueueID, needs Needs) (*ledger.Refusal, error) {
 	amounts := needs.Amounts
 	if c.options.CardUnlimitedCPUMemory && needs.Any {
@@ -20,7 +20,7 @@ func (c *Counter) FitsInqueue(books *ledger.Ledger, queue ledger.QueueID, needs 
 	return refusal, err
 }
 
-// Divide returns what choices take, as if all pods got the alternatives that they prefer as far as the queue has room.
+// Divide returns the amounts that choices take if pods get their preferred alternatives as far as the queue has room.
 func Divide(books *ledger.Ledger, queue ledger.QueueID, choices []Choice) (ledger.Amounts, error) {
 	var taken ledger.Amounts
 	for _, choice := range choices {
@@ -47,9 +47,9 @@ func Divide(books *ledger.Ledger, queue ledger.QueueID, choices []Choice) (ledge
 	return taken, nil
 }
 
-// fitsChoice says why the alternatives of a choice have no room for all pods that choose, all alternatives together. The
-// answer is exact if the alternatives are of different classes, as they mostly are, and nobody else
-// chooses among the same. Otherwise, it may admit a job whose pods have to wait.
+// fitsChoice returns a refusal if the alternatives of a choice together lack room for all choosing pods. The result is
+// exact if the alternatives are of different classes, the usual case, and no other pods choose among the same classes.
+// Otherwise, it may admit a job whose pods have to wait.
 func fitsChoice(books *ledger.Ledger, queue ledger.QueueID, amounts ledger.Amounts, choice Choice) (*ledger.Refusal, error) {
 	left := choice.Pods
 	last := len(choice.Alternatives) - 1

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// countedLibrary counts how often a template is read, and what it asks for is counted.
+// countedLibrary counts how often a template is read and counted.
 type countedLibrary struct {
 	library
 	reads *int
@@ -23,7 +23,7 @@ func (l countedLibrary) ClaimTemplate(namespace, name string) (*resourceapi.Reso
 	return l.library.ClaimTemplate(namespace, name)
 }
 
-// TestATemplateThatPodsNameOftenIsCountedOnce: a Volcano Job of one megabyte has room for 20,000 references.
+// TestATemplateThatPodsNameOftenIsCountedOnce matters because a Volcano Job of one megabyte has room for 20,000 references.
 func TestATemplateThatPodsNameOftenIsCountedOnce(t *testing.T) {
 	reads := 0
 	source := countedLibrary{library{templates: map[string][]resourceapi.DeviceRequest{
@@ -42,7 +42,7 @@ func TestATemplateThatPodsNameOftenIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestOnlySomeChoicesOfAJobCount: each is compared with all others.
+// TestOnlySomeChoicesOfAJobCount checks the bound, because each choice is compared with all others.
 func TestOnlySomeChoicesOfAJobCount(t *testing.T) {
 	var choices []Choice
 	for range 2 {

@@ -8,8 +8,8 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// SetTaskDefaults sets the names and minimums of tasks, and the minimum of the job, as Volcano's webhook does when a job is created: see
-// mutateSpec and patchDefaultMinAvailable in its pkg/webhooks/admission/jobs/mutate. It changes the tasks in their place.
+// SetTaskDefaults sets the names and minimums of tasks and the minimum of the job, like Volcano's webhook when a job is created. See
+// mutateSpec and patchDefaultMinAvailable in its pkg/webhooks/admission/jobs/mutate. It changes the tasks in place.
 func SetTaskDefaults(job *batchv1alpha1.JobSpec) {
 	least := int32(0)
 	for i := range job.Tasks {
@@ -28,7 +28,7 @@ func SetTaskDefaults(job *batchv1alpha1.JobSpec) {
 	}
 }
 
-// LeastOf returns the minimum of a task that names none or one. It may be more than Volcano can count.
+// LeastOf returns the minimum of a task, set or defaulted. It may be larger than Volcano can count.
 func LeastOf(task *batchv1alpha1.TaskSpec) int64 {
 	switch {
 	case task.MinAvailable != nil:

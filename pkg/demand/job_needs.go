@@ -10,43 +10,42 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Group is what the PodGroup of a job says.
+// Group describes the PodGroup of a job.
 type Group struct {
-	// MinMember is how many pods the job needs at least.
+	// MinMember is the minimum number of pods of the job.
 	MinMember int
-	// Pods is how many pods of the job exist.
+	// Pods is the number of existing pods of the job.
 	Pods int
 	// Annotations are the annotations of the PodGroup.
 	Annotations map[string]string
-	// Job returns the Volcano Job that creates the pods, nil if something else does. The error says why the Job
-	// is not known.
+	// Job returns the Volcano Job that creates the pods, or nil for other creators. The error says why the Job is unknown.
 	Job func() (*batchv1alpha1.Job, error)
 	// Priority returns the value of a PriorityClass.
 	Priority func(class string) int32
 }
 
-// Needs is what a job needs at least, in addition to what it has.
+// Needs is the minimum that a job needs, in addition to what it has.
 type Needs struct {
 	Amounts ledger.Amounts
-	// Choices are devices, Splits cards, that pods may choose among.
+	// Choices and Splits are the devices and the cards that pods may choose among.
 	Choices []Choice
 	Splits  []ledger.Split
-	// Unknown is a resource that nobody offers. Its name is empty if there is none.
+	// Unknown is an unknown resource that the job requests. Its name is empty if there is none.
 	Unknown UnknownResourceError
-	// Any says that the job asks for devices or cards, Devices that it has claims or templates of claims, Cards that it asks for cards.
+	// Any says that the job asks for devices or cards. Devices says that it has claims or claim templates. Cards says that it asks for
+	// cards.
 	Any, Devices, Cards bool
 }
 
-// CardsError says that what a job says of its cards is wrong.
+// CardsError says that the cards in the annotations of a job are wrong.
 type CardsError struct{ error }
 
 // Unwrap returns the cause.
 func (e CardsError) Unwrap() error { return e.error }
 
-// JobNeeds returns the devices and cards that a job needs at least, in addition to those that its pods are
-// charged: by its pods if there are enough of them, else by the templates that the pods will be created from,
-// or by the annotation volcano.sh/card.request. Devices says that somebody serves claims.
-// The error says why the needs cannot be counted. It is a CardsError for cards.
+// JobNeeds returns the minimum of devices and cards that a job needs, in addition to the charges of its pods. It uses the pods
+// if there are enough of them. Otherwise, it uses the templates of the pods, or the annotation volcano.sh/card.request. devices
+// says that claims are served. The error says why the needs cannot be counted. It is a CardsError for cards.
 func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devices bool) (Needs, error) {
 	needs := Needs{Amounts: pods.Needed, Choices: pods.Choices, Any: pods.Any, Devices: pods.Devices}
 	if group.Pods >= group.MinMember && group.Pods > 0 {
@@ -80,8 +79,7 @@ func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devi
 	return needs, nil
 }
 
-// addTemplates replaces the devices of the pods that exist by those that the templates of the job ask for. It reports whether any of these
-// are cards.
+// addTemplates replaces the devices of the existing pods by the devices in the job's templates. It reports whether any of these are cards.
 func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, job *batchv1alpha1.Job, charged ledger.Amounts) (areCards bool, err error) {
 	minimum, err := c.Claims.OfJob(job, c.reader, group.Priority)
 	if err == nil {
@@ -108,10 +106,10 @@ func (n *Needs) addCards(cards Least) {
 	n.Any = n.Any || n.Cards
 }
 
-// cardsBeforePods returns the cards that a job without enough pods needs in all: by the templates of the Volcano Job, and by the
-// annotation of the PodGroup, which counts only if the templates ask for no cards.
+// cardsBeforePods returns the total cards of a job without enough pods: by the templates of the Volcano Job, and by the
+// annotation of the PodGroup. The annotation counts only if the templates ask for no cards.
 func (c *Counter) cardsBeforePods(group Group, job *batchv1alpha1.Job) (templates, request Least, err error) {
-	// The annotation is read in any case, so that mistakes in it are reported.
+	// Always parse the annotation, to report mistakes in it.
 	if request, err = OfCardRequest(group.Annotations, c.Fleet, c.Dimensions); err == nil && job != nil {
 		templates, err = c.cardsOfJob(job, group.Priority)
 	}

@@ -13,34 +13,34 @@ type JobPod struct {
 	*Pod
 	// Allocated says that the pod has a node.
 	Allocated bool
-	// Elsewhere says that another queue than that of the job is charged for the pod.
+	// Elsewhere says that a queue other than the job's queue is charged for the pod.
 	Elsewhere bool
 	// Gated says that a scheduling gate holds the pod back.
 	Gated bool
 }
 
-// JobPods is the devices and cards that the pods of a job have and want, as far as the pods exist.
+// JobPods sums up the devices and cards that the existing pods of a job have and want.
 type JobPods struct {
 	// Any says that some pod asks for devices or cards.
 	Any bool
 	// Devices says that some pod has claims.
 	Devices bool
-	// Needed is the devices of the minimum that nobody is charged for yet, Cards the cards.
+	// Needed and Cards are the uncharged devices and cards of the minimum.
 	Needed ledger.Amounts
 	Cards  Least
-	// Choices are the devices of the minimum that nobody is charged for yet, and that pods may choose among.
+	// Choices are the uncharged devices of the minimum that pods may choose among.
 	Choices []Choice
-	// Elastic is the devices and cards that the job's queue is charged for beyond the minimum of the job.
+	// Elastic is the devices and cards beyond the job's minimum that the job's queue is charged for.
 	Elastic ledger.Amounts
-	// Charged is the devices, ChargedCards the cards that pods of the job are charged.
+	// Charged and ChargedCards are the devices and the cards charged for pods of the job.
 	Charged, ChargedCards ledger.Amounts
-	// Request is all devices that the job wants, or has in its queue, and the cards that it wants.
+	// Request is the devices that the job wants or has in its queue, and the cards that it wants.
 	Request ledger.Amounts
 }
 
-// OfJobPods adds up the devices and cards of the pods of a job. The first pods, as many as the job needs at
-// least, are its minimum: sort them so that pods with a node come first, and older pods before newer
-// ones. Claims are charged as the ledger says. The errors say which pods' cards are not counted.
+// OfJobPods sums up the devices and cards of the pods of a job. The first minMember pods are the minimum. Sort pods
+// with a node before others, and older pods before newer ones. The ledger decides which claims are charged. The errors
+// name the pods whose cards are not counted.
 func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []error) {
 	var sum JobPods
 	var errs []error
@@ -64,8 +64,8 @@ func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []e
 	return sum, errs
 }
 
-// addAlternatives adds the extended resources of a pod that may get them in different ways. What all ways have in common is
-// needed in any case.
+// addAlternatives adds the extended resources of a pod that may get them in different ways. The amounts common to all ways
+// are needed in any case.
 func (sum *JobPods) addAlternatives(pod *JobPod, least bool) {
 	variants := pod.Alternatives()
 	if len(variants) == 0 {
@@ -84,7 +84,7 @@ func (sum *JobPods) addAlternatives(pod *JobPod, least bool) {
 	sum.Choices = addChoice(sum.Choices, Choice{Pods: 1, Alternatives: beyond(alternatives, all)})
 }
 
-// ways returns what a variant may be charged for its extended resources and cards: one list for each card that it may get.
+// ways returns the possible charges of a variant for its extended resources and cards, one for each card that it may get.
 func (p *Pod) ways() []ledger.Amounts {
 	var amounts ledger.Amounts
 	if p.variantOf.claim != nil {
@@ -100,7 +100,7 @@ func (p *Pod) ways() []ledger.Amounts {
 	return p.Cards.ways(amounts)
 }
 
-// beyond returns what each alternative has beyond what all have in common. It is nil if no alternative has more.
+// beyond returns the excess of each alternative over the common amounts. It is nil if there is no excess.
 func beyond(alternatives []ledger.Amounts, common ledger.Amounts) []ledger.Amounts {
 	var rest []ledger.Amounts
 	some := false
@@ -115,11 +115,11 @@ func beyond(alternatives []ledger.Amounts, common ledger.Amounts) []ledger.Amoun
 	return rest
 }
 
-// maxChoices is how many different choices of a job count. If its pods choose in more ways, it may enter its queue although some of them have to
-// wait there. Each choice is compared with all others, and with what the queue has room for, in every cycle in which the job waits.
+// maxChoices is the maximum number of different choices of a job that count. With more choices, a job may enter its queue although some pods
+// have to wait there. Each waiting job compares its choices with each other and with the room of the queue in every cycle.
 const maxChoices = 64
 
-// addChoice adds a choice, to an equal one if there is one. A choice without alternatives is none.
+// addChoice adds a choice, and merges equal choices. It ignores a choice without alternatives.
 func addChoice(choices []Choice, added Choice) []Choice {
 	if len(added.Alternatives) == 0 {
 		return choices
@@ -154,7 +154,7 @@ func (sum *JobPods) addClaim(claim *Claim, charged, least bool, pod *JobPod) {
 	}
 }
 
-// addChoices adds what a claim may choose among. What all alternatives of a choice have in common is needed in any case.
+// addChoices adds the choices of a claim. The amounts common to all alternatives are needed in any case.
 func (c *Claim) addChoices(choices []Choice, needed ledger.Amounts) ([]Choice, ledger.Amounts) {
 	for _, part := range c.Choices {
 		all := common(part.Alternatives())
@@ -164,7 +164,7 @@ func (c *Claim) addChoices(choices []Choice, needed ledger.Amounts) ([]Choice, l
 	return choices, needed
 }
 
-// addAwaited adds the claims of a waiting pod that do not exist yet.
+// addAwaited adds the claims of a waiting pod that are not created yet.
 func (sum *JobPods) addAwaited(pod *JobPod, least bool) {
 	if pod.Allocated {
 		return
@@ -175,8 +175,8 @@ func (sum *JobPods) addAwaited(pod *JobPod, least bool) {
 	}
 }
 
-// addCards adds the cards that a pod has or wants. Least says that the pod belongs to the minimum of the job.
-// The request for cards that pods have is added elsewhere, together with their resources.
+// addCards adds the cards that a pod has or wants. least says that the pod belongs to the minimum of the job. The
+// request for held cards is added elsewhere, together with the resources of the pods.
 func (sum *JobPods) addCards(pod *JobPod, least bool) error {
 	cards := pod.Cards
 	switch {
@@ -189,7 +189,7 @@ func (sum *JobPods) addCards(pod *JobPod, least bool) error {
 		}
 		return nil
 	case pod.cardsErr != nil:
-		return nil // the pod gets no cards before that is corrected
+		return nil // the pod gets no cards until the mistake is corrected
 	}
 	sum.Request = Sum(sum.Request, cards.Preferred())
 	if !least || pod.Gated {

@@ -19,14 +19,14 @@ import (
 // jobPod is a pod of a job: two cards of model A, or a claim for devices.
 type jobPod struct {
 	cards, claim string
-	// template is what a claim is to be created from, and has not been yet.
+	// template is the template of a claim that is not created yet.
 	template string
-	// node is the node of the pod, empty for none. The pod is charged for its cards and its claim then.
+	// node is the node of the pod, or empty. A pod with a node is charged for its cards and its claim.
 	node  string
 	gated bool
 }
 
-// jobPods counts pods, and charges those that have a node.
+// jobPods counts pods, and charges the pods with a node.
 func (f *fixture) jobPods(pods []jobPod) []JobPod {
 	f.Helper()
 	var counted []JobPod
@@ -68,7 +68,7 @@ func TestOfJobPods(t *testing.T) {
 		pods      []jobPod
 		minMember int
 		any       bool
-		// want has what is not empty.
+		// want lists the fields that are not empty.
 		want map[string]string
 	}{
 		{name: "pods without devices and cards", pods: []jobPod{{}, {}}, minMember: 2},
@@ -155,7 +155,7 @@ func TestJobNeeds(t *testing.T) {
 		name      string
 		minMember int
 		pods      []jobPod
-		// tasks are those of the Volcano Job that creates the pods. There is no such Job if they are nil.
+		// tasks are the tasks of the Volcano Job that creates the pods. If they are nil, there is no Job.
 		tasks       []batchv1alpha1.TaskSpec
 		annotations map[string]string
 		jobErr      error

@@ -14,25 +14,24 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Minimum is the devices that the minimum of a job asks for, by the templates of its pods.
+// Minimum is the devices in the pod templates of a job's minimum.
 type Minimum struct {
-	// Amounts is the sum over the claims that will be made from claim templates. A choice among alternatives
-	// counts with what all alternatives have in common.
+	// Amounts is the sum over the claims to be made from claim templates. A choice adds the amounts common to all alternatives.
 	Amounts ledger.Amounts
-	// Choices has what pods choose in addition to Amounts.
+	// Choices holds the choices of pods in addition to Amounts.
 	Choices []Choice
-	// Named has the claims that the pod templates refer to by name, each claim once.
+	// Named holds the claims that pod templates refer to by name, each once.
 	Named []*Claim
 }
 
-// Choice is a choice that each of a number of pods makes.
+// Choice is a choice made by each of a number of pods.
 type Choice struct {
 	Pods int64
-	// Alternatives has the amounts of each alternative beyond what all of them have in common.
+	// Alternatives holds the excess of each alternative over the common amounts.
 	Alternatives []ledger.Amounts
 }
 
-// withoutCharged returns what remains to be chosen by pods if spare has been charged for those that have chosen.
+// withoutCharged returns the remaining choices after spare was charged for pods that have chosen.
 func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
 	var rest []Choice
 	for _, choice := range choices {
@@ -50,8 +49,8 @@ func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
 	return rest
 }
 
-// OfJob returns the devices that the minimum of a Volcano Job asks for before its pods exist. Priority
-// returns the value of a PriorityClass. The error names the object that is missing or wrong.
+// OfJob returns the devices of a Volcano Job's minimum before its pods exist. priority returns the value of a
+// PriorityClass. The error names the missing or wrong object.
 func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {
 	var minimum Minimum
 	for i, pods := range MinimumPods(job, priority) {
@@ -67,9 +66,9 @@ func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority
 	return minimum, nil
 }
 
-// cardsOfJob returns the cards that the minimum of a Volcano Job asks for before its pods exist, without those that pods may get
-// in other ways, see extendedOfJob. A task that names only cards that no node has counts as none: its pods are created, wait, and
-// report the reason, so that an autoscaler can add a node.
+// cardsOfJob returns the cards of a Volcano Job's minimum before its pods exist. It leaves out cards that pods may get in other
+// ways, see extendedOfJob. A task that names only unknown cards adds nothing. Its pods are created, wait, and report the reason,
+// so an autoscaler can add a node.
 func (c *Counter) cardsOfJob(job *batchv1alpha1.Job, priority func(class string) int32) (Least, error) {
 	var least Least
 	for i, pods := range MinimumPods(job, priority) {
@@ -93,7 +92,6 @@ func (c *Counter) cardsOfJob(job *batchv1alpha1.Job, priority func(class string)
 	return least, nil
 }
 
-// hasCards reports whether any of the devices stand for cards.
 func (m *Minimum) hasCards(dimensions *ledger.Dimensions) bool {
 	isCard := func(e ledger.Entry) bool { return dimensions.Dimension(e.Dimension).Kind == ledger.Card }
 	someAre := func(amounts ledger.Amounts) bool { return slices.ContainsFunc(amounts, isCard) }
@@ -101,14 +99,14 @@ func (m *Minimum) hasCards(dimensions *ledger.Dimensions) bool {
 		slices.ContainsFunc(m.Named, func(claim *Claim) bool { return someAre(claim.Part.Amounts()) })
 }
 
-// templateClaims is that pods from a template refer to a claim, or so many times to a claim template.
+// templateClaims is a reference of a pod template to a claim, or a number of references to a claim template.
 type templateClaims struct {
 	name  string
 	named bool
 	times int64
 }
 
-// claimsOfSpec returns to what pods with a spec refer, each once: they may refer to one claim template thousands of times.
+// claimsOfSpec returns the references of a pod spec, each once. A spec may refer to one claim template thousands of times.
 func claimsOfSpec(spec *corev1.PodSpec) []*templateClaims {
 	type key struct {
 		name  string
@@ -164,7 +162,7 @@ func (cs *Claims) named(namespace, name string, reader dra.ClaimReader) (*Claim,
 	return cs.checked(dra.ClaimNamed(namespace, name, reader))
 }
 
-// ofTemplate returns what a claim from a template asks for at least, and the choices that come on top.
+// ofTemplate returns the least amounts of a claim from a template, and its additional choices.
 func (cs *Claims) ofTemplate(namespace, name string, reader dra.ClaimReader) (ledger.Amounts, [][]ledger.Amounts, error) {
 	template, err := dra.TemplateNamed(namespace, name, reader)
 	if err != nil {
@@ -191,7 +189,6 @@ func (cs *Claims) ofTemplate(namespace, name string, reader dra.ClaimReader) (le
 	return amounts, choices, err
 }
 
-// common returns what all alternatives have in common.
 func common(alternatives []ledger.Amounts) ledger.Amounts {
 	var least ledger.Amounts
 	for _, e := range alternatives[0] {

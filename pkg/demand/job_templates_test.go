@@ -16,7 +16,6 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// library is a Source of claims and templates.
 type library struct {
 	claims
 	templates map[string][]resourceapi.DeviceRequest
@@ -32,7 +31,7 @@ func (l library) ClaimTemplate(_, name string) (*resourceapi.ResourceClaimTempla
 	}}}, nil
 }
 
-// task has replicas of a pod with references to claims: "=x" to the claim x, "x" to template x.
+// task returns a task with replicas of a pod that refers to claims: "=x" refers to claim x, "x" to template x.
 func task(priority string, replicas, least int32, refs ...string) batchv1alpha1.TaskSpec {
 	t := batchv1alpha1.TaskSpec{Name: "task", Replicas: replicas}
 	if least >= 0 {
@@ -74,7 +73,7 @@ func TestOfJob(t *testing.T) {
 		job       *batchv1alpha1.Job
 		want      string
 		wantNamed []string
-		// wantChoices has the pods and the alternatives of each choice.
+		// wantChoices lists the pods and the alternatives of each choice.
 		wantChoices []string
 		wantErr     string
 	}{

@@ -11,18 +11,17 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Least is the cards that a number of pods ask for together: amounts of cards for requests without a choice,
-// and splits for requests with one.
+// Least is the cards that a number of pods need together: amounts for requests without a choice, and splits for requests with a choice.
 type Least struct {
 	Amounts ledger.Amounts
 	Splits  []ledger.Split
 }
 
-// ErrTooManySplits says that pods choose among cards in too many different ways. The cards are divided among these ways in every cycle in which
-// a job waits, and a job may have a thousand tasks.
+// ErrTooManySplits says that pods choose among cards in too many different ways. A waiting job divides its cards among these ways in every
+// cycle, and a job may have a thousand tasks.
 var ErrTooManySplits = fmt.Errorf("its pods choose among cards in more than %d different ways, by their numbers and the cards that they name: ask for fewer kinds of cards in one job", card.MaxRequests)
 
-// Add adds what a number of pods ask for, each of them these cards. The error is ledger.ErrOverflow or ErrTooManySplits.
+// Add adds the cards of a number of pods with the same demand. The error is ledger.ErrOverflow or ErrTooManySplits.
 func (l *Least) Add(c *Cards, pods int64) error {
 	for _, r := range c.Requests {
 		if err := l.add(r.Among, pods, r.Count); err != nil {
@@ -34,7 +33,7 @@ func (l *Least) Add(c *Cards, pods int64) error {
 
 func (l *Least) add(among []Card, shares, each int64) error {
 	if len(among) == 0 {
-		return nil // the pods wait until the card is known, and report that
+		return nil // the pods wait and report that the card is unknown
 	}
 	if len(among) == 1 {
 		amount, err := ledger.Units(each).Times(shares)
@@ -63,12 +62,12 @@ func (l *Least) add(among []Card, shares, each int64) error {
 	return nil
 }
 
-// Empty reports whether no card is asked for.
+// Empty reports whether no cards are needed.
 func (l *Least) Empty() bool {
 	return len(l.Amounts) == 0 && len(l.Splits) == 0
 }
 
-// Without returns what remains to be charged if some amounts have been charged already.
+// Without returns the remainder after some amounts are charged.
 func (l *Least) Without(charged ledger.Amounts) Least {
 	rest := Least{Amounts: l.Amounts.Beyond(charged, nil)}
 	spare := charged.Beyond(l.Amounts, nil)
@@ -90,8 +89,8 @@ func (l *Least) Without(charged ledger.Amounts) Least {
 	return rest
 }
 
-// OfCardRequest returns the cards that a job without pods needs, by the annotation volcano.sh/card.request of
-// its PodGroup. Without the annotation the result is empty. The error says where the annotation is wrong.
+// OfCardRequest returns the cards of a job without pods, from the annotation volcano.sh/card.request of its PodGroup.
+// Without the annotation, the result is empty. The error names the position of the mistake.
 func OfCardRequest(annotations map[string]string, fleet *card.Fleet, dimensions *ledger.Dimensions) (Least, error) {
 	text, carries := annotations[card.RequestAnnotation]
 	if !carries {
@@ -117,7 +116,7 @@ func (l *Least) addRequest(r *card.Request, fleet *card.Fleet, dimensions *ledge
 	var among []Card
 	for _, name := range r.Among {
 		d := ledger.Dimension{Kind: ledger.Card, Name: name}
-		// Other names would stay in memory for ever.
+		// Do not intern other names, because they would stay in memory forever.
 		if _, listed := dimensions.Known(d); listed || fleet.Known(name) {
 			among = append(among, Card{name, dimensions.Ordinal(d)})
 		}

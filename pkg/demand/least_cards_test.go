@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 )
 
-// The cards of a queue are divided among the ways in each session. What that costs grows with the square of their number, and more.
+// Each session divides the cards of a queue among the ways. The cost grows at least with the square of their number.
 func TestPodsOfAJobChooseAmongCardsInAFewWays(t *testing.T) {
 	among := []Card{{Name: "a", Ordinal: 0}, {Name: "b", Ordinal: 1}}
 	cards := func(count int64) *Cards { return &Cards{Requests: []CardRequest{{Count: count, Among: among}}} }

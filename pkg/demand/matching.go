@@ -9,31 +9,29 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Matching says for which classes a device counts besides the class that a claim asked for.
+// Matching determines the additional classes that a device counts for, besides the class in the claim.
 type Matching struct {
-	// Matcher finds the classes that a device matches. It is nil if a device counts only for the class that a claim
-	// asked for.
+	// Matcher finds the classes that a device matches. If it is nil, a device counts only for the class in the claim.
 	Matcher *dra.Matcher
-	// Limited are the classes that the quota of some queue lists, sorted by name.
+	// Limited lists the classes in the quotas of queues, sorted by name.
 	Limited []string
-	// Offering are the classes that offer an extended resource which the quota of some queue lists, sorted by name. A device that matches
-	// one counts for the resource.
+	// Offering lists the classes that offer an extended resource in the quota of some queue, sorted by name. A device that matches one
+	// counts for the resource.
 	Offering []string
-	// Cards says that some queue limits cards, so that classes that name a card count as well.
+	// Cards says that some queue limits cards. Then classes that name a card count as well.
 	Cards bool
 }
 
-// matching is a Matching that is in force. The zero value is that of a device that counts only for the class that a claim
-// asked for.
+// matching is a Matching in use. With the zero value, a device counts only for the class in the claim.
 type matching struct {
 	Matching
 	catalog *dra.Catalog
-	// limited has the classes of Limited, offering those of Limited and Offering.
+	// limited holds the classes of Limited. offering holds the classes of Limited and Offering.
 	limited, offering map[string]bool
 }
 
-// use puts a Matching in force, and reports whether devices may count for other classes than before. Dimensions are
-// interned here, because several goroutines count at the same time.
+// use applies a Matching. It reports whether devices may count for other classes than before. It interns dimensions,
+// because several goroutines count concurrently later.
 func (m *matching) use(next Matching, catalog *dra.Catalog, dimensions *ledger.Dimensions) bool {
 	same := next.Matcher == m.Matcher && next.Cards == m.Cards && slices.Equal(next.Limited, m.Limited) && slices.Equal(next.Offering, m.Offering)
 	if next.Matcher == nil || same && catalog == m.catalog {
@@ -60,7 +58,7 @@ func (m *matching) use(next Matching, catalog *dra.Catalog, dimensions *ledger.D
 	return next.Matcher.Use(catalog, classes) || !same
 }
 
-// depends reports whether devices of a class may count for other classes, too.
+// depends reports whether devices in the usage may also count for other classes.
 func (m *matching) depends(usage *dra.Usage) bool {
 	if m.Matcher == nil {
 		return false
@@ -73,8 +71,8 @@ func (m *matching) depends(usage *dra.Usage) bool {
 	return false
 }
 
-// others returns the classes that an allocated device counts for besides the one that was asked for. A device that no
-// slice lists, and that was not counted when one did, counts only for the class that was asked for.
+// others returns the classes that an allocated device counts for, besides the class in the claim. An unlisted device
+// that was not counted while it was listed counts only for the class in the claim.
 func (m *matching) others(d *dra.Devices) []string {
 	if m.Matcher == nil || d.Published == nil {
 		return nil
@@ -82,14 +80,14 @@ func (m *matching) others(d *dra.Devices) []string {
 	return slices.DeleteFunc(m.Matcher.Matching(d.ID, d.Published), func(class string) bool { return class == d.Class })
 }
 
-// Match sets what the next round counts by.
+// Match sets the Matching for the next round.
 func (cs *Claims) Match(by Matching) { cs.next = by }
 
-// Matches reports whether a device counts for each limited class that it matches.
+// Matches reports whether devices count for each limited class that they match.
 func (cs *Claims) Matches() bool { return cs.matching.Matcher != nil }
 
-// Unlisted returns a class for which a claim asks or has a device that counts for no listed class. It is empty if there
-// is none. Before devices are known, nobody knows what they count for.
+// Unlisted returns the class of an allocated or picked device that counts for no listed class. It is empty if there is
+// none. Requests without picked devices do not count, because their classes are unknown.
 func (cs *Claims) Unlisted(usage *dra.Usage, listed func(class string) bool) string {
 	for i := range usage.Devices {
 		d := &usage.Devices[i]

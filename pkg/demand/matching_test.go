@@ -16,8 +16,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// overlapping has devices big (80Gi) and small (10Gi) of one driver. The class gpu has both, large has big, and
-// model and board have big, too, and name the card H100.
+// overlapping has devices big (80Gi) and small (10Gi) of one driver. Class gpu contains both. Classes large, model and board
+// contain big. Classes model and board name the card H100.
 func overlapping(devices ...string) *dra.Catalog {
 	class := func(name, cardName, expression string) *resourceapi.DeviceClass {
 		c := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -42,7 +42,7 @@ func overlapping(devices ...string) *dra.Catalog {
 	}, []*resourceapi.ResourceSlice{{Spec: spec}})
 }
 
-// matchingClaims counts by matching, in its first round. Some queue limits the memory of large.
+// matchingClaims counts by matching, in its first round. A queue limits the memory of large.
 func matchingClaims(limited []string, cards bool) (*ledger.Dimensions, *Claims) {
 	dimensions := &ledger.Dimensions{}
 	dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "large", Capacity: "memory"})
@@ -109,7 +109,7 @@ func TestADeviceGoesOnCountingForItsClassesWhenItIsNotPublished(t *testing.T) {
 	if got, want := describe(dimensions, cs.Of(held)), "held H100:1 gpu:1 large/memory:80GiB large:1"; got != want {
 		t.Errorf("with another limit it comes to %s, want %s", got, want)
 	}
-	// A scheduler that never saw the device knows only what was asked for.
+	// A scheduler that never saw the device knows only the requested class.
 	_, fresh := matchingClaims([]string{"large"}, false)
 	fresh.Begin(overlapping())
 	if got, want := describe(fresh.dimensions, fresh.Of(held)), "held gpu:1"; got != want {

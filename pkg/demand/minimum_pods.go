@@ -9,10 +9,9 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// MinimumPods returns how many pods of each task belong to the minimum of a job, as in calcPGMinResources of
-// Volcano's job controller. If the minimums of the tasks add up to more than the minimum of the job,
-// these are the first pods in the order of priority. Otherwise, they are the minimums of the tasks
-// and, up to the minimum of the job, the first of the other pods in the order of priority.
+// MinimumPods returns how many pods of each task belong to the minimum of a job, like calcPGMinResources of Volcano's
+// job controller. If the task minimums exceed the job minimum, it takes the first pods by priority. Otherwise, it takes
+// the task minimums, and fills up to the job minimum with the first other pods by priority.
 func MinimumPods(job *batchv1alpha1.Job, priority func(string) int32) []int32 {
 	tasks := job.Spec.Tasks
 	order := make([]int, len(tasks))

@@ -11,68 +11,66 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Pod is the demand of a pod. A pod that changes is another object, so that all but the cards and the
-// claims of a Pod stays the same as long as the counter remembers it.
+// Pod is the demand of a pod. A changed pod is another object. Therefore only the cards and claims of a Pod change
+// while the counter remembers it.
 type Pod struct {
-	// The fields that a session reads for every pod come first, so that they share cache lines.
+	// The fields that a session reads for every pod come first, to share cache lines.
 
-	// round is the last round in which the pod was asked for.
+	// round is the last round in which the pod was used.
 	round uint64
-	// edition is the edition of the fleet when the cards of the pod were counted.
+	// edition is the edition of the fleet when the cards were counted.
 	edition int
-	// Queue is the queue that the pod belongs to. It is valid in one ledger, and only if InLedger is set:
-	// the ledger may lack the queue. Whoever builds the ledger sets both fields.
+	// Queue is the queue of the pod. It is valid in one ledger, and only if InLedger is set, because the ledger may
+	// lack the queue. The builder of the ledger sets both fields.
 	Queue ledger.QueueID
 	// InLedger says that Queue is valid.
 	InLedger bool
 	// HasClaims says that the pod uses ResourceClaims.
 	HasClaims bool
-	// unknown says that the pod asks for a resource that nobody offers.
+	// unknown says that the pod requests an unknown resource, see UnknownResourceError.
 	unknown bool
-	// chargedQueue is the queue that the pod is charged to as long as it runs, see RememberQueue.
+	// chargedQueue is the queue that the pod is charged to while it runs, see RememberQueue.
 	chargedQueue string
-	// stale says that the pod must be counted anew. Only Object, Queue, and InLedger are valid until then.
+	// stale says that the pod must be counted anew. Until then, only Object, Queue and InLedger are valid.
 	stale bool
-	// Cards is the cards that the pod asks for. It is nil if the pod asks for no card, or only for cards
-	// whose names nobody knows: see UnnamedCards.
+	// Cards is the card demand of the pod. It is nil if the pod asks for no cards, or only for cards with unknown names, see UnnamedCards.
 	Cards *PodCards
-	// Demand is all that the pod is charged: the part of its resources, the part of its cards if it asks for
-	// cards, and the parts of the claims that exist and can be counted.
+	// Demand is the total charge of the pod. It has a part for resources, a part for cards, if any, and a part for each
+	// claim that exists and can be counted.
 	Demand ledger.Demand
-	// Resources is the part of Demand that stands for resources.
+	// Resources is the part of Demand for resources.
 	Resources ledger.Part
-	// own is the memory of a Demand without claims.
+	// own stores a Demand without claims.
 	own [2]*ledger.Part
 
-	// Object is the pod. It must not be changed.
+	// Object is the pod. Callers must not change it.
 	Object *corev1.Pod
 	// Claims is the demand of the claims that exist and can be counted.
 	Claims []*Claim
-	// awaited is what the claims will ask for at least that have not been created from their templates yet. Who creates them
-	// may be late: until then, other jobs must not take the room.
+	// awaited is the least demand of claims that are not created from their templates yet. Until then, other jobs must not take the room.
 	awaited ledger.Amounts
-	// UnnamedCards is a resource that the pod requests and that stands for cards whose names no node's
-	// labels say. It is empty if there is none, or if Cards is set.
+	// UnnamedCards is a requested resource that stands for cards whose names are in no node's labels. It is empty if
+	// there is none, or if Cards is set.
 	UnnamedCards corev1.ResourceName
-	// Checked is the part of Demand that must fit the quota: all of it, unless pods with cards are exempt
+	// Checked is the part of Demand that must fit the quota. It is all of Demand, unless pods with cards are exempt
 	// from the limits of cpu and memory.
 	Checked ledger.Demand
-	// Err says why the pod cannot be counted in full. It is nil if the pod can be counted.
+	// Err says why the pod cannot be counted completely. It is nil if it can be counted.
 	Err error
 
-	// extended is what the pod requests of resources that DeviceClasses offer. It is nil if that is nothing.
+	// extended is the pod's request for resources that DeviceClasses offer. It is nil if there is none.
 	extended *extended
-	// variantOf says which way of getting its extended resources this variant of a pod stands for. It is nil for the pod itself.
+	// variantOf describes how this variant of a pod gets its extended resources. It is nil for the pod itself.
 	variantOf *variantOf
 
 	resourcesErr, cardsErr, claimsErr error
-	// scalars are the resources other than cpu and memory that the pod requests, init containers and overhead included.
-	// Resources that something else accounts for are left out.
+	// scalars lists the requested resources other than cpu and memory, including init containers and overhead. It
+	// leaves out resources that are accounted for elsewhere.
 	scalars []corev1.ResourceName
 }
 
-// Asked is all that must fit the quota so that the pod can be placed: the least that it would be charged, and
-// one alternative of each choice. LimitsCards says that the pod's queue limits cards.
+// Asked returns everything that must fit the quota to place the pod: the least charge, and one alternative of each
+// choice. limitsCards says that the pod's queue limits cards.
 func (p *Pod) Asked(limitsCards bool) ledger.Demand {
 	asked := p.Checked
 	if limitsCards && p.Cards != nil && !p.Cards.assigned {
@@ -86,7 +84,7 @@ func (p *Pod) Asked(limitsCards bool) ledger.Demand {
 	return asked
 }
 
-// Own is the part of Demand that no other pod can hold: its resources and its cards.
+// Own returns the part of Demand that no other pod can hold: the resources and the cards.
 func (p *Pod) Own() ledger.Demand {
 	if p.Cards != nil {
 		return p.Demand[:2]
@@ -94,7 +92,7 @@ func (p *Pod) Own() ledger.Demand {
 	return p.Demand[:1]
 }
 
-// Wants reports whether a claim of the pod asks for devices of a class and is not allocated yet.
+// Wants reports whether an unallocated claim of the pod asks for devices of a class.
 func (p *Pod) Wants(class string) bool {
 	for _, claim := range p.Claims {
 		if claim.Object.Status.Allocation != nil {
@@ -109,14 +107,13 @@ func (p *Pod) Wants(class string) bool {
 	return false
 }
 
-// AsksForDevices reports whether the pod, or this variant of it, asks for a card or a device. A pod may name a card without requesting one,
-// and have claims for nothing, or for administrative access.
+// AsksForDevices reports whether this variant of the pod asks for a card or a device. A pod may name a card without a request for it. Its
+// claims may ask for nothing, or for administrative access.
 func (p *Pod) AsksForDevices() bool {
 	return p.extended != nil || p.UnnamedCards != "" || p.Cards != nil && len(p.Cards.Requests) > 0 || len(p.awaited) > 0 ||
 		slices.ContainsFunc(p.Claims, (*Claim).asksForDevices)
 }
 
-// compose puts the demand together from its parts.
 func (p *Pod) compose(resources *Resources, cardUnlimitedCPUMemory bool) {
 	p.Demand = p.own[:1]
 	p.Err = cmp.Or(p.resourcesErr, p.cardsErr, p.claimsErr)

@@ -11,25 +11,24 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// PodCards is the cards that a pod asks for, and the cards that it is charged once it has a node.
+// PodCards is the card demand of a pod, and the charged cards once the pod has a node.
 type PodCards struct {
 	*Cards
-	// Part is what the pod is charged: the cards of its node. It is empty while no cards are assigned.
+	// Part is the charge of the pod: the cards of its node. It is empty while no cards are assigned.
 	Part ledger.Part
-	// Choices has a part for each request, with an alternative for each card that it may be. These parts are
-	// for checks only.
+	// Choices has a part for each request, with an alternative for each possible card. These parts are only for checks.
 	Choices []*ledger.Part
-	// Placed says that the pod had a node when the session began. Whoever takes the snapshot of a session sets it.
+	// Placed says that the pod had a node when the session began. The code that takes the session's snapshot sets it.
 	Placed bool
 
 	dimensions *ledger.Dimensions
-	// asked is all that is checked while no cards are assigned. It is made before anybody asks, because
-	// simulations ask from several goroutines.
+	// asked is the demand to check while no cards are assigned. It is computed in advance, because simulations read it
+	// from several goroutines.
 	asked ledger.Demand
-	// charged has the card of each request that Part includes. These cards stay the same even if the labels of the
-	// node change. A request for cards whose names nobody knew joins them when somebody does.
+	// charged holds the card of each request in Part. These cards stay the same even if the labels of the node change.
+	// Requests for unknown cards join later, when the cards become known.
 	charged map[corev1.ResourceName]string
-	// assigned says that the pod has a node, and that Part is for that node.
+	// assigned says that the pod has a node, and that Part applies to this node.
 	assigned bool
 	// remembered says that the counter remembers the assignment, see Counter.Remember.
 	remembered bool
@@ -39,19 +38,18 @@ func newPodCards(cards *Cards, dimensions *ledger.Dimensions) *PodCards {
 	return &PodCards{Cards: cards, Part: ledger.MakePart(nil), Choices: cards.choices(), dimensions: dimensions}
 }
 
-// Assigned reports whether the pod has a node, so that Part is what it is charged.
+// Assigned reports whether the pod has a node and Part is its charge.
 func (c *PodCards) Assigned() bool { return c.assigned }
 
-// Charged reports whether the pod is charged for any request.
+// Charged reports whether the pod is charged for any card request.
 func (c *PodCards) Charged() bool { return len(c.charged) > 0 }
 
-// ChargedCards has the card that the pod is charged for each resource. The caller must not change it.
+// ChargedCards maps resources to the charged cards. Callers must not change the map.
 func (c *PodCards) ChargedCards() map[corev1.ResourceName]string { return c.charged }
 
-// Assign makes Part the cards of a node, which is nil for a node without known cards. Requests that
-// are charged already keep their cards. Recorded has the cards that the pod was charged when it was bound. They count
-// whatever the node has now; it is nil if nothing was recorded. A charge in the ledger changes with Part. On error
-// (ledger.ErrOverflow) Part stays as it is.
+// Assign sets Part to the cards of a node. node is nil if the cards of the node are unknown. Charged requests keep
+// their cards. recorded holds the cards that were charged at binding, or nil. They override the cards of the node. A
+// charge in the ledger changes with Part. On error (ledger.ErrOverflow), Part does not change.
 func (c *PodCards) Assign(books *ledger.Ledger, node *card.Node, recorded map[corev1.ResourceName]string) error {
 	c.assigned = true
 	if len(c.charged) >= len(c.Requests) {
@@ -85,14 +83,13 @@ func (c *PodCards) Assign(books *ledger.Ledger, node *card.Node, recorded map[co
 	return nil
 }
 
-// unassign empties Part, for a pod that has no node any more.
+// unassign empties Part for a pod that lost its node.
 func (c *PodCards) unassign(books *ledger.Ledger) error {
 	c.charged, c.assigned = nil, false
 	return books.Amend(&c.Part, nil)
 }
 
-// On returns what the pod would be charged on a node, as a part for checks. Only the cards that the pod may get
-// count.
+// On returns the charge that the pod would have on a node, as a part for checks. It counts only cards that the pod may get.
 func (c *PodCards) On(node *card.Node) *ledger.Part {
 	var amounts ledger.Amounts
 	for _, r := range c.Requests {
@@ -106,7 +103,7 @@ func (c *PodCards) On(node *card.Node) *ledger.Part {
 	return ledger.NewPart(amounts)
 }
 
-// inherit takes over what the pod was charged before the fleet or the pod changed.
+// inherit adopts the charge from before the fleet or the pod changed.
 func (c *PodCards) inherit(before *PodCards) {
 	c.Part, c.charged, c.assigned = before.Part.Twin(), before.charged, before.assigned
 }

@@ -14,7 +14,7 @@ import (
 func TestCardsStayAssigned(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// change happens between two rounds. It returns the pod as it is then.
+		// change runs between two rounds. It returns the new pod.
 		change func(*fixture, *corev1.Pod) *corev1.Pod
 		want   string
 	}{

@@ -14,13 +14,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// OfPod returns the demand of the claims of a pod that exist and can be counted, each claim once.
-// The error is about the first of the other claims. It says why the pod cannot be counted in full, or
-// why it cannot be placed, and names the object that is missing or wrong.
+// OfPod returns the demand of the claims of a pod that exist and can be counted, each claim once. The error is about the first of
+// the other claims. It says why the pod cannot be counted completely or cannot be placed, and names the missing or wrong object.
 func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
 	counted, first := cs.ofSpec(pod, reader)
 	if pod.Status.ExtendedResourceClaimStatus == nil || pod.Spec.NodeName == "" {
-		return counted, first // a pod without a node gets another claim, whatever its status names from an earlier attempt
+		return counted, first // a pod without a node gets another claim, even if its status names one from an earlier attempt
 	}
 	object := reader.ExtendedClaim(pod)
 	check := cs.checked
@@ -36,7 +35,7 @@ func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, erro
 	return counted, cmp.Or(first, err)
 }
 
-// ofSpec is OfPod for the claims that the spec of the pod names.
+// ofSpec is OfPod for the claims in the spec of the pod.
 func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
 	var counted []*Claim
 	var first error
@@ -50,7 +49,7 @@ func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, err
 	return counted, first
 }
 
-// awaited returns what the claims of a pod will ask for at least that have not been created from their templates yet.
+// awaited returns the least demand of a pod's claims that are not created from their templates yet.
 func (cs *Claims) awaited(pod *corev1.Pod, reader dra.ClaimReader) ledger.Amounts {
 	var sum ledger.Amounts
 	for i := range pod.Spec.ResourceClaims {
@@ -65,8 +64,8 @@ func (cs *Claims) awaited(pod *corev1.Pod, reader dra.ClaimReader) ledger.Amount
 	return sum
 }
 
-// checkedExtended is checked for a claim that a scheduler made, or makes, for the extended resources of a pod: the pod is
-// charged for the resources as such, so that the devices do not count for them, unless it requests them by the implicit name of a class.
+// checkedExtended is checked for a claim that a scheduler makes for the extended resources of a pod. The pod is charged for the
+// resources themselves, so the devices do not count for them. An exception is a request by the implicit name of a class.
 func (cs *Claims) checkedExtended(pod *corev1.Pod, object *resourceapi.ResourceClaim) (*Claim, error) {
 	if known := cs.claims[object.UID]; known == nil {
 		cs.claims[object.UID] = &Claim{Part: ledger.NewPart(nil), extended: dra.ExtendedResources(pod, object), owner: pod.UID}
@@ -76,8 +75,7 @@ func (cs *Claims) checkedExtended(pod *corev1.Pod, object *resourceapi.ResourceC
 	return cs.checked(object, nil)
 }
 
-// checked returns neither a claim nor an error if the pod needs no claim. It returns both if the claim
-// counts although the pod cannot use it.
+// checked returns neither a claim nor an error if the pod needs no claim. It returns both if the claim counts but the pod cannot use it.
 func (cs *Claims) checked(object *resourceapi.ResourceClaim, err error) (*Claim, error) {
 	if object == nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand/requests"
 )
 
-// completed returns what a pod requests, given what Volcano says of it. Volcano counts neither what a pod requests as a whole, nor
-// quantities of any size. The error says that a request cannot be counted: then, the pod counts as it does for Volcano and the kubelet.
+// completed adds the requests that Volcano does not count: requests of the pod as a whole. The error says that a request is too large
+// to count. Then the pod counts as it does for Volcano and the kubelet.
 func completed(values Values, pod *corev1.Pod) (Values, error) {
 	if err := requests.CheckPod(&pod.Spec); err != nil {
 		return values, err

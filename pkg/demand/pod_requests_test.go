@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 )
 
-// TestAPodIsChargedWhatItRequestsBesideItsContainers: the values are those of Volcano, which counts containers only.
+// TestAPodIsChargedWhatItRequestsBesideItsContainers uses the values of Volcano, which counts only containers.
 func TestAPodIsChargedWhatItRequestsBesideItsContainers(t *testing.T) {
 	whole := &corev1.ResourceRequirements{Requests: resourceList("cpu=4 memory=1Gi hugepages-2Mi=4Mi")}
 	for name, c := range map[string]struct {

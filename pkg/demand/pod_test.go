@@ -30,10 +30,9 @@ func TestWhatAPodAsksFor(t *testing.T) {
 	for _, c := range []struct {
 		name, cards, requests, claim string
 		exempt                       bool
-		// node is the node of the pod, empty for none.
+		// node is the node of the pod, or empty.
 		node string
-		// demand is all that the pod is charged, limited what is checked in a queue that limits cards, open what is
-		// checked in any other queue.
+		// demand is the total charge of the pod. limited is checked in queues that limit cards, and open in other queues.
 		demand, limited, open string
 		unnamed               corev1.ResourceName
 	}{

@@ -12,14 +12,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// amountOf returns a quantity as the ledger counts it. The error is ledger.ErrOverflow.
+// amountOf converts a quantity to an amount. The error is ledger.ErrOverflow.
 func amountOf(quantity resource.Quantity) (ledger.Amount, error) {
 	decimal := quantity.AsDec()
 	return ledger.FromDecimal(decimal.UnscaledBig(), int32(decimal.Scale()))
 }
 
-// roundedUp returns a quantity, rounded up to the unit in which Volcano counts the resource. A negative quantity is none.
-// Quantity.Value and MilliValue return the same if the number of units is an int64, and anything if it is not: 8Ei are -1000 thousandths.
+// roundedUp returns a quantity, rounded up to the unit in which Volcano counts the resource. Negative quantities become zero.
+// Quantity.Value and MilliValue return the same if the number of units fits into an int64, but arbitrary numbers if not: 8Ei become -1000
+// thousandths.
 func roundedUp(quantity resource.Quantity, unit uint64) ledger.Amount {
 	scale := resource.Milli
 	if unit == whole {
@@ -28,7 +29,7 @@ func roundedUp(quantity resource.Quantity, unit uint64) ledger.Amount {
 	switch n, is := quantity.AsInt64(); {
 	case quantity.Sign() < 0:
 		return ledger.Amount{}
-	case quantity.AsApproximateFloat64() > 1e29: // exact arithmetic with 1e999999999, which users may write, takes minutes
+	case quantity.AsApproximateFloat64() > 1e29: // users may write 1e999999999, and exact arithmetic with it takes minutes
 		return beyondAll
 	case is:
 		return ledger.Units(n)
@@ -43,5 +44,5 @@ func roundedUp(quantity resource.Quantity, unit uint64) ledger.Amount {
 	return amount
 }
 
-// beyondAll stands for what the ledger cannot count. No cluster has as much.
+// beyondAll stands for quantities that the ledger cannot count. It is larger than any cluster.
 var beyondAll, _ = ledger.FromDecimal(big.NewInt(1), -29)

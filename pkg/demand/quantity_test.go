@@ -12,7 +12,7 @@ import (
 )
 
 func TestAQuantityOfAnySizeIsRoundedUpToTheUnitOfVolcano(t *testing.T) {
-	for written, want := range map[string][2]string{ // in whole units, and in thousandths
+	for written, want := range map[string][2]string{ // in whole units and in thousandths
 		"0": {"0", "0"}, "1n": {"1", "0.001"}, "100m": {"1", "0.1"}, "1.5": {"2", "1.5"}, "1500.0001": {"1501", "1500.001"}, "-1": {"0", "0"}, "-10E": {"0", "0"},
 		"9223372036854775":        {"9223372036854775", "9223372036854775"},
 		"9223372036854775807":     {"9223372036854775807", "9223372036854775807"},

@@ -4,10 +4,9 @@ package demand
 
 import "github.com/devicequota/devicequota/pkg/ledger"
 
-// Renew begins with new dimensions, so that those go which nothing needs any more: queues, nodes, and classes come and go
-// while a scheduler runs. Everything is counted anew. What is remembered stays: which pods there were, the cards that they
-// are charged, and what is known of devices that are no longer published. Call it between rounds. It must not be called
-// while anything holds an ordinal of the old dimensions.
+// Renew starts with new dimensions, to drop dimensions that are no longer needed. Queues, nodes and classes come and go
+// while a scheduler runs. Everything is counted anew. The counter still remembers its pods, their charged cards, and
+// devices that are no longer published. Call Renew between rounds, and only while no caller holds an old ordinal.
 func (c *Counter) Renew() {
 	fresh := NewCounter(c.Fleet, c.Resources.ignored)
 	fresh.Configure(c.options, c.serving)
@@ -29,8 +28,7 @@ func (c *Counter) Renew() {
 	*c = *fresh
 }
 
-// renewed returns the same cards in other dimensions. It is a memory of what is charged: what the pod may choose among is
-// left out.
+// renewed returns the same charged cards in other dimensions. It leaves out the choices of the pod.
 func (c *PodCards) renewed(dimensions *ledger.Dimensions) *PodCards {
 	var amounts ledger.Amounts
 	for _, e := range c.Part.Amounts() {
@@ -42,7 +40,7 @@ func (c *PodCards) renewed(dimensions *ledger.Dimensions) *PodCards {
 	}
 }
 
-// inherit takes over what is known of claims. They are counted anew when somebody asks for them.
+// inherit adopts the knowledge about claims. They are counted anew at their next use.
 func (cs *Claims) inherit(before *Claims) {
 	cs.round, cs.catalog, cs.edition, cs.next = before.round, before.catalog, before.edition, before.next
 	for uid, c := range before.claims {
@@ -50,5 +48,5 @@ func (cs *Claims) inherit(before *Claims) {
 	}
 }
 
-// anew is no number of capacities, so that a claim is counted anew.
+// anew is an impossible number of capacities. It makes a claim count anew.
 const anew = -1

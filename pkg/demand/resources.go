@@ -17,42 +17,40 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Volcano counts memory and pods in whole units and all other resources in thousandths, as
-// floating-point numbers. These are the two units in billionths.
+// Volcano counts memory and pods in whole units, and all other resources in thousandths, as floating-point numbers. The
+// constants are these two units in billionths.
 const (
 	whole      = 1_000_000_000
 	thousandth = 1_000_000
 )
 
-// Values are quantities of resources as Volcano's api.Resource holds them: cpu in thousandths of a
-// core, memory in bytes, pods in pieces, and any other resource in thousandths. Like Volcano, it takes
-// cpu and memory of zero for "not set", and any other resource of zero for none.
+// Values holds quantities of resources like Volcano's api.Resource: cpu in thousandths of a core, memory in bytes, pods in pieces, and
+// any other resource in thousandths. Like in Volcano, zero cpu or memory means "not set", and zero of any other resource means none.
 type Values struct {
 	MilliCPU, Memory float64
 	Scalars          map[corev1.ResourceName]float64
 }
 
-// Resources translates resources into amounts of the ledger, and back. It is not safe for concurrent
-// use.
+// Resources converts resources to amounts of the ledger, and back. It is not safe for concurrent use.
 type Resources struct {
 	// CPU, Memory, and Pods are the dimensions of these resources.
 	CPU, Memory, Pods ledger.Ordinal
 
 	dimensions *ledger.Dimensions
 	byName     map[corev1.ResourceName]*resourceInfo
-	// all lists the resources in the order in which they were first seen.
+	// all lists the resources in the order of their first use.
 	all []*resourceInfo
 	// ordinals are the dimensions of all.
 	ordinals []ledger.Ordinal
-	// basicOnly says that cpu, memory, and pods are the only resources that count.
+	// basicOnly says that only cpu, memory and pods count.
 	basicOnly bool
 	// ignored reports whether a resource never counts.
 	ignored func(corev1.ResourceName) bool
-	// classOf returns the DeviceClass that offers an extended resource, empty for none.
+	// classOf returns the DeviceClass that offers an extended resource, or an empty name.
 	classOf func(corev1.ResourceName) string
 }
 
-// resourceInfo is what Resources knows of one name.
+// resourceInfo describes one resource name.
 type resourceInfo struct {
 	name    corev1.ResourceName
 	ordinal ledger.Ordinal
@@ -60,17 +58,16 @@ type resourceInfo struct {
 	unit uint64
 	// counted is false for names that Volcano does not count, such as object counts.
 	counted bool
-	// class is the DeviceClass that offers the resource (KEP-5004), empty for none.
+	// class is the DeviceClass that offers the resource (KEP-5004), or empty.
 	class string
-	// implicit says that the name is the one that every DeviceClass offers.
+	// implicit says that this is the implicit name that every DeviceClass offers.
 	implicit bool
 }
 
-// isDevices reports whether the resource is just another name for devices of a class.
+// isDevices reports whether the resource is only another name for devices of a class.
 func (i *resourceInfo) isDevices() bool { return i.implicit && i.class != "" }
 
-// reclassify asks again which DeviceClass offers each resource (KEP-5004), and reports whether any
-// answer has changed.
+// reclassify updates the DeviceClass that offers each resource (KEP-5004), and reports whether any has changed.
 func (r *Resources) reclassify(classOf func(corev1.ResourceName) string) bool {
 	r.classOf = classOf
 	changed := false
@@ -82,13 +79,12 @@ func (r *Resources) reclassify(classOf func(corev1.ResourceName) string) bool {
 	return changed
 }
 
-// devices is the dimension that counts the devices of a class.
 func (r *Resources) devices(class string) ledger.Ordinal {
 	return r.dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: class})
 }
 
-// NewResources returns a translation into these dimensions. Ignored reports whether a name never
-// counts, because something else accounts for it. It must not be nil.
+// NewResources returns a Resources for these dimensions. ignored reports whether a name never counts because it is
+// accounted for elsewhere. It must not be nil.
 func NewResources(dimensions *ledger.Dimensions, ignored func(corev1.ResourceName) bool) *Resources {
 	r := &Resources{
 		dimensions: dimensions, byName: map[corev1.ResourceName]*resourceInfo{}, ignored: ignored,
@@ -103,8 +99,8 @@ func counted(name corev1.ResourceName) bool {
 	return !strings.HasPrefix(string(name), "count/") && schedutil.IsScalarResourceName(name)
 }
 
-// UnknownResourceError says that a user asks for a resource that no node offers, no queue's quota lists, and no
-// DeviceClass offers. Such names have no dimension, because users could write any number of them.
+// UnknownResourceError says that a pod or job requests a resource that no node offers, no quota lists, and no
+// DeviceClass offers. These names have no dimension, because users could write any number of them.
 type UnknownResourceError struct {
 	Resource corev1.ResourceName
 	Amount   ledger.Amount
@@ -138,7 +134,7 @@ func (r *Resources) of(name corev1.ResourceName) *resourceInfo {
 	return added
 }
 
-// asked returns what is known of a resource that a user asks for, nil if it has no dimension.
+// asked returns the description of a requested resource, or nil if it has no dimension.
 func (r *Resources) asked(name corev1.ResourceName) *resourceInfo {
 	if known := r.byName[name]; known != nil {
 		return known
@@ -149,8 +145,8 @@ func (r *Resources) asked(name corev1.ResourceName) *resourceInfo {
 	return nil
 }
 
-// Amounts returns the amounts of what nodes offer, in the order of their dimensions. The implicit names of DeviceClasses are left
-// out: claims say what is used of their devices. The error is ledger.ErrOverflow for each value that is out of range.
+// Amounts returns the amounts that nodes offer, in the order of their dimensions. It leaves out implicit names of DeviceClasses,
+// because claims count their devices. The error is ledger.ErrOverflow for each value out of range.
 func (r *Resources) Amounts(values Values) (ledger.Amounts, error) {
 	for name := range values.Scalars {
 		r.of(name)
@@ -158,7 +154,7 @@ func (r *Resources) Amounts(values Values) (ledger.Amounts, error) {
 	return r.Requested(values)
 }
 
-// Requested is Amounts for what a user asks for. The error may also be an UnknownResourceError.
+// Requested is Amounts for requests of users. The error may also be an UnknownResourceError.
 func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 	amounts := make(ledger.Amounts, 0, 2+len(values.Scalars))
 	add := func(known *resourceInfo, value float64) error {
@@ -191,15 +187,15 @@ func (r *Resources) Requested(values Values) (ledger.Amounts, error) {
 	}
 	slices.SortFunc(amounts, func(a, b ledger.Entry) int { return int(a.Dimension - b.Dimension) })
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	// Another order would be another message, and another event in each session.
+	// A stable order avoids a different message, and thus a new event, in each session.
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return amounts, errors.Join(append(errs, firstOf(unknown)...)...)
 }
 
-// maxUnknown is for how many resources that nobody knows an error is made. A pod may request thousands.
+// maxUnknown is the maximum number of unknown resources that get an error. A pod may request thousands.
 const maxUnknown = 8
 
-// firstOf returns the errors for the first of some resources, by name.
+// firstOf returns the errors for the first resources by name.
 func firstOf(unknown []UnknownResourceError) []error {
 	slices.SortFunc(unknown, func(a, b UnknownResourceError) int { return cmp.Compare(a.Resource, b.Resource) })
 	var errs []error
@@ -212,8 +208,8 @@ func firstOf(unknown []UnknownResourceError) []error {
 	return errs
 }
 
-// List appends to amounts, which may be nil, what a resource list of an administrator says. The implicit name of a DeviceClass
-// counts as devices of the class. If amounts lists these devices already, the smaller number holds.
+// List appends an administrator's resource list to amounts, which may be nil. The implicit name of a DeviceClass counts as
+// devices of the class. If amounts already lists these devices, the smaller number holds.
 func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledger.Amounts {
 	for name, quantity := range from {
 		amounts = r.append(r.of(name), quantity, amounts)
@@ -221,8 +217,8 @@ func (r *Resources) List(from corev1.ResourceList, amounts ledger.Amounts) ledge
 	return amounts
 }
 
-// Minimum is List for what a user asks for. It leaves out the implicit names of DeviceClasses, because the pods of a job say the
-// same, and resources that have no dimension. The first of these by name is unknown, which is the zero value if there is none.
+// Minimum is List for requests of users. It leaves out implicit names of DeviceClasses, because the job's pods contain the same
+// requests. It also leaves out resources without a dimension. unknown is the first of these by name, or the zero value.
 func (r *Resources) Minimum(from corev1.ResourceList, amounts ledger.Amounts) (all ledger.Amounts, unknown UnknownResourceError) {
 	for name, quantity := range from {
 		known := r.asked(name)
@@ -258,11 +254,11 @@ func (r *Resources) append(known *resourceInfo, quantity resource.Quantity, amou
 	return append(amounts, ledger.Entry{Dimension: ordinal, Amount: amount})
 }
 
-// Ordinals returns the dimension of every resource that has been seen so far, which must not be changed.
-// The order stays the same, and new resources come last.
+// Ordinals returns the dimensions of all resources seen so far. Callers must not change the list. The order is stable,
+// and new resources come last.
 func (r *Resources) Ordinals() []ledger.Ordinal { return r.ordinals }
 
-// Values translates amounts, which are in the order of Ordinals, into Volcano's units.
+// Values converts amounts, in the order of Ordinals, to Volcano's units.
 func (r *Resources) Values(amounts []ledger.Amount) Values {
 	values := Values{Scalars: map[corev1.ResourceName]float64{}}
 	for i, amount := range amounts {

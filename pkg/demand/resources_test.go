@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// startsWith reports whether an error starts with a text, or there is neither.
+// startsWith reports whether an error starts with a text, or both are missing.
 func startsWith(err error, text string) bool {
 	if err == nil || text == "" {
 		return err == nil && text == ""
@@ -82,7 +82,7 @@ func TestAmounts(t *testing.T) {
 func TestList(t *testing.T) {
 	for _, c := range []struct {
 		name, list string
-		// before is how many devices of class h100 the list has already.
+		// before is the number of devices of class h100 already in the list.
 		before    int64
 		basicOnly bool
 		want      string
@@ -115,7 +115,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListAgreesWithAmounts: what an administrator writes and what a pod requests are the same amounts.
+// TestListAgreesWithAmounts checks that administrators and pods get the same amounts for the same text.
 func TestListAgreesWithAmounts(t *testing.T) {
 	dimensions, r := newResources()
 	written := text(dimensions, r.List(resourceList("cpu=1500m memory=3Gi pods=4 nvidia.com/gpu=2 hugepages-2Mi=64Mi ephemeral-storage=5Gi"), nil))
@@ -152,7 +152,7 @@ func TestWithoutCPUMemory(t *testing.T) {
 	}
 }
 
-// TestTheSameRequestGivesTheSameError: another text in each session would be another event.
+// TestTheSameRequestGivesTheSameError matters because a different text in each session would be a new event.
 func TestTheSameRequestGivesTheSameError(t *testing.T) {
 	r := NewResources(&ledger.Dimensions{}, func(corev1.ResourceName) bool { return false })
 	texts := map[string]bool{}

@@ -8,18 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Serving says who serves the extended resources that DeviceClasses offer (KEP-5004). The zero value says that no class
-// offers any.
+// Serving says how nodes serve the extended resources that DeviceClasses offer (KEP-5004). With the zero value, no class offers any.
 type Serving struct {
-	// Class returns the DeviceClass that offers a resource, empty for none. Nil means none for all.
+	// Class returns the DeviceClass that offers a resource, or an empty name. A nil Class means that no class offers any resource.
 	Class func(corev1.ResourceName) string
-	// ByDevices has the sets of resources that DRA serves together on some node, each sorted.
+	// ByDevices lists the sets of resources that DRA serves together on some node, each sorted.
 	ByDevices [][]corev1.ResourceName
-	// ByPlugins has the resources that device plugins serve on some node.
+	// ByPlugins holds the resources that device plugins serve on some node.
 	ByPlugins map[corev1.ResourceName]bool
 }
 
-// class returns the DeviceClass that offers a resource, empty for none.
 func (s *Serving) class(name corev1.ResourceName) string {
 	if s.Class == nil {
 		return ""
@@ -27,9 +25,9 @@ func (s *Serving) class(name corev1.ResourceName) string {
 	return s.Class(name)
 }
 
-// sets returns, for a pod that requests these resources, which of them DRA may serve on the pod's node: one set for each
-// kind of node that may have them all, the largest first, and the empty set for nodes where device plugins serve all. If no
-// node may have them all, it is as if DRA served them, so that people hear what is missing of the class.
+// sets returns the sets of requested resources that DRA may serve together on a pod's node, largest first. There is one set
+// per kind of node that can serve all requests. The empty set stands for nodes where device plugins serve everything. If no
+// node can serve all requests, the only set contains all resources, so messages say what the class lacks.
 func (s *Serving) sets(names []corev1.ResourceName) [][]corev1.ResourceName {
 	var sets [][]corev1.ResourceName
 	add := func(served []corev1.ResourceName) {
@@ -58,7 +56,7 @@ func (s *Serving) sets(names []corev1.ResourceName) [][]corev1.ResourceName {
 	return sets
 }
 
-// among returns those of the names that are served, in their order.
+// among returns the names that are served, in their order.
 func among(names, served []corev1.ResourceName) []corev1.ResourceName {
 	var both []corev1.ResourceName
 	for _, name := range names {

@@ -15,11 +15,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// TooManySharersError means that a job can never start: more pods of its minimum use one claim than Kubernetes
-// allows.
+// TooManySharersError says that a job can never start, because more pods of its minimum use one claim than Kubernetes allows.
 type TooManySharersError struct {
 	Namespace, Claim string
-	// Pods is how many pods of the job's minimum use the claim. Others is how many other pods use it already.
+	// Pods is the number of pods in the job's minimum that use the claim. Others is the number of other pods that already use it.
 	Pods, Others int
 }
 
@@ -32,7 +31,7 @@ func (e *TooManySharersError) Error() string {
 		e.Namespace, e.Claim, e.Pods, others, resourceapi.ResourceClaimReservedForMaxSize)
 }
 
-// orNil keeps a nil pointer from becoming an error that is not nil.
+// orNil returns a nil interface for a nil pointer.
 func (e *TooManySharersError) orNil() error {
 	if e == nil {
 		return nil
@@ -40,8 +39,8 @@ func (e *TooManySharersError) orNil() error {
 	return e
 }
 
-// CheckSharersOfPods returns an error if the minimum of a job, of which enough pods exist, can never reserve a claim. Any of
-// the pods can be the minimum: those that do not use the claim count first.
+// CheckSharersOfPods returns an error if the minimum of a job with enough pods can never reserve a claim. Any pods can form
+// the minimum, so pods that do not use the claim count first.
 func CheckSharersOfPods(pods []JobPod, minMember int) error {
 	users := map[*Claim]int{}
 	for i := range pods {
@@ -60,8 +59,8 @@ func CheckSharersOfPods(pods []JobPod, minMember int) error {
 	return first.orNil()
 }
 
-// CheckSharersOfJob is CheckSharersOfPods for a job whose pods do not all exist yet. Pods are those that exist. A claim
-// that cannot be read is reported when it is counted.
+// CheckSharersOfJob is CheckSharersOfPods for a job without enough pods. pods lists the existing pods. Unreadable
+// claims are reported when they are counted.
 func CheckSharersOfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, pods []JobPod) error {
 	users, total := map[string]int{}, 0
 	for i := range job.Spec.Tasks {
@@ -88,8 +87,8 @@ func CheckSharersOfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, pods []Jo
 	return nil
 }
 
-// checkSharers checks a claim that at least this many pods of a minimum use. Reserved is how many pods of the job have
-// reserved it.
+// checkSharers checks a claim that at least this many pods of a minimum use. reserved is the number of the job's pods
+// that have reserved it.
 func checkSharers(claim *resourceapi.ResourceClaim, least, reserved int) *TooManySharersError {
 	others := len(claim.Status.ReservedFor) - reserved
 	if least <= 0 || max(least, reserved)+others <= resourceapi.ResourceClaimReservedForMaxSize {
@@ -98,7 +97,6 @@ func checkSharers(claim *resourceapi.ResourceClaim, least, reserved int) *TooMan
 	return &TooManySharersError{Namespace: claim.Namespace, Claim: claim.Name, Pods: least, Others: others}
 }
 
-// uidsOf has the UIDs of pods.
 func uidsOf(pods []JobPod) map[types.UID]bool {
 	uids := make(map[types.UID]bool, len(pods))
 	for i := range pods {
@@ -118,7 +116,6 @@ func reservations(pods map[types.UID]bool, claim *resourceapi.ResourceClaim) int
 	return n
 }
 
-// namesOfClaims has the claims that a pod names.
 func namesOfClaims(spec *corev1.PodSpec) map[string]bool {
 	names := map[string]bool{}
 	for i := range spec.ResourceClaims {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// reservedBy has claims of any name that pods have reserved: so many of the job, and so many others.
+// reservedBy has claims of any name, reserved by pods of the job (ours) and other pods.
 type reservedBy struct{ ours, others int }
 
 func (r reservedBy) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
@@ -129,7 +129,7 @@ func expectError(t *testing.T, err error, want string) {
 	}
 }
 
-// TestPodsAreListedOnceForAllClaims: a user makes thousands of both.
+// TestPodsAreListedOnceForAllClaims matters because users create thousands of pods and claims.
 func TestPodsAreListedOnceForAllClaims(t *testing.T) {
 	const size = 200
 	pods := make([]JobPod, size)

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestFewOfManyUnknownResourcesAreNamed: a pod may request thousands, and its message is made in each session.
+// TestFewOfManyUnknownResourcesAreNamed matters because a pod may request thousands, and each session formats the message.
 func TestFewOfManyUnknownResourcesAreNamed(t *testing.T) {
 	f := newFixture(t)
 	f.Configure(Options{}, Serving{})

@@ -14,14 +14,13 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// BenchmarkDispatcher measures whole cycles, from the informers to the report, with 10,000 workloads that are held and
-// 2,000 that have been granted in 100 queues below ten others. Only the API server is left out: it accepts every patch,
-// and changes nothing, so that each cycle decides the same.
+// BenchmarkDispatcher measures whole cycles, from the informers to the report. In 100 queues below ten others, 10,000 workloads are
+// held and 2,000 are granted. The API server is fake: it accepts every patch and changes nothing, so each cycle decides the same.
 func BenchmarkDispatcher(b *testing.B) {
 	for _, bc := range []struct {
 		name, arguments string
 		room            int
-		// grants is how many workloads each cycle grants room.
+		// grants is the number of grants in each cycle.
 		grants int64
 		// changes says that a binding changes before each cycle.
 		changes bool
@@ -54,8 +53,8 @@ func BenchmarkDispatcher(b *testing.B) {
 	}
 }
 
-// acceptWithoutEffect makes the API server accept changes of bindings and queues without an effect, and returns how many
-// patches of bindings it has accepted.
+// acceptWithoutEffect makes the API server accept changes of bindings and queues without effect. It returns the number of accepted
+// patches of bindings.
 func (p *controlPlane) acceptWithoutEffect(b *testing.B) *atomic.Int64 {
 	list, err := p.karmada.WorkV1alpha2().ResourceBindings("").List(b.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -78,7 +77,6 @@ func (p *controlPlane) acceptWithoutEffect(b *testing.B) *atomic.Int64 {
 	return patches
 }
 
-// anyHeld returns a binding that is held.
 func (p *controlPlane) anyHeld(b *testing.B) *workv1alpha2.ResourceBinding {
 	rb, err := p.karmada.WorkV1alpha2().ResourceBindings("department-5").Get(b.Context(), "department-5-team-5-99-job", metav1.GetOptions{})
 	if err != nil {
@@ -87,7 +85,7 @@ func (p *controlPlane) anyHeld(b *testing.B) *workv1alpha2.ResourceBinding {
 	return rb
 }
 
-// change changes a binding, and returns it when the dispatcher has noticed.
+// change changes a binding, and returns it when the dispatcher has noticed the change.
 func (p *controlPlane) change(b *testing.B, rb *workv1alpha2.ResourceBinding) *workv1alpha2.ResourceBinding {
 	for {
 		select {

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// podsPerJob and coresPerPod are those of all jobs.
+	// podsPerJob and coresPerPod hold for all jobs.
 	podsPerJob  = 2
 	coresPerPod = 2
 )
@@ -58,7 +58,7 @@ func (p *controlPlane) addQueues(b backlog) {
 	}
 }
 
-// job returns the i-th Volcano Job of a queue. Of four jobs, one asks for cards, and one for devices by a claim template.
+// job returns the i-th Volcano Job of a queue. Of every four jobs, one asks for cards, and one for devices with a claim template.
 func (p *controlPlane) job(queue *schedulingv1beta1.Queue, i int) *batchv1alpha1.Job {
 	job := &batchv1alpha1.Job{ObjectMeta: p.meta(queue.Spec.Parent, fmt.Sprintf("%s-%d", queue.Name, i))}
 	container := corev1.Container{Name: "main", Image: "registry.example.com/train:v1"}
@@ -85,7 +85,7 @@ func (p *controlPlane) job(queue *schedulingv1beta1.Queue, i int) *batchv1alpha1
 	return job
 }
 
-// waits returns the binding of a job that is held.
+// waits returns the binding of a held job.
 func (p *controlPlane) waits(job *batchv1alpha1.Job) *workv1alpha2.ResourceBinding {
 	rb := p.binding(job)
 	rb.Annotations = map[string]string{binding.HoldAnnotation: (&binding.Hold{Reason: binding.Waiting, Queue: job.Spec.Queue}).Annotation()}
@@ -93,7 +93,7 @@ func (p *controlPlane) waits(job *batchv1alpha1.Job) *workv1alpha2.ResourceBindi
 	return rb
 }
 
-// runs returns the binding and the Work of a job that was granted what it needs.
+// runs returns the binding and the Work of a job that was granted its needs.
 func (p *controlPlane) runs(tb testing.TB, job *batchv1alpha1.Job) []runtime.Object {
 	tb.Helper()
 	rb := p.binding(job)

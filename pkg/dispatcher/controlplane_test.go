@@ -38,15 +38,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// backlog says what a control plane has.
+// backlog is the size of a control plane.
 type backlog struct {
-	// departments are queues below root, each with ten queues of teams below it.
+	// departments is the number of queues below root. Each has ten queues of teams below it.
 	departments int
-	// held and granted are numbers of workloads in each team's queue. There is room for so many more.
+	// held and granted are the numbers of workloads in each team's queue. Room is for how many more it has room.
 	held, granted, room int
 }
 
-// controlPlane is a Karmada control plane of fake clients, and the dispatcher that leads on it.
+// controlPlane is a Karmada control plane of fake clients with its leading dispatcher.
 type controlPlane struct {
 	*leader
 	kube    *kubefake.Clientset
@@ -77,7 +77,7 @@ func (*controlPlane) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { ret
 // LostClaims implements dra.ClaimReader.
 func (*controlPlane) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }
 
-// newControlPlane returns a control plane when the dispatcher has read it.
+// newControlPlane returns a control plane after the dispatcher has read it.
 func newControlPlane(tb testing.TB, arguments string, b backlog) *controlPlane {
 	tb.Helper()
 	p := &controlPlane{
@@ -119,7 +119,7 @@ func newControlPlane(tb testing.TB, arguments string, b backlog) *controlPlane {
 	return p
 }
 
-// lead starts what a dispatcher starts that leads, and returns when everything has been read.
+// lead starts a leading dispatcher, and returns when it has read everything.
 func (p *controlPlane) lead(tb testing.TB, arguments string) {
 	tb.Helper()
 	config, err := framework.ParseConfig(fmt.Appendf(nil, "tiers: [{plugins: [{name: priority}, {name: capacity, arguments: {%s}}]}]", arguments))
@@ -168,7 +168,7 @@ func (p *controlPlane) meta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-// grantOf returns the grant of all that a job needs.
+// grantOf returns the grant of everything that a job needs.
 func (p *controlPlane) grantOf(tb testing.TB, job *batchv1alpha1.Job) *binding.Grant {
 	tb.Helper()
 	template, err := workload.Of(job, nil)
@@ -182,8 +182,7 @@ func (p *controlPlane) grantOf(tb testing.TB, job *batchv1alpha1.Job) *binding.G
 	return &binding.Grant{Queue: job.Spec.Queue, Time: metav1.NewTime(noon), Amounts: needs.ToGrant(p.counter.Dimensions(), needed.Needs.All)}
 }
 
-// awaitWatch waits until a fake API server is watched for a resource. It does not send changes that happen between an
-// informer's list and its watch.
+// awaitWatch waits until a fake API server is watched for a resource. It does not send changes between an informer's list and its watch.
 func awaitWatch(tb testing.TB, api *k8stesting.Fake, resource string) {
 	tb.Helper()
 	err := wait.PollUntilContextTimeout(tb.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {

@@ -14,45 +14,44 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// decision is what the dispatcher does about a workload.
 type decision struct {
-	// Decision is what it tells people. Its kind is empty if there is nothing to tell.
+	// Decision is what users are told. Its kind is empty if there is nothing to report.
 	report.Decision
-	// patch is what is written to the binding, nil if nothing is.
+	// patch is the patch of the binding, nil if there is none.
 	patch []byte
-	// frees says that the grant ends as a whole. It ends only if the API server has no Work of the binding.
+	// frees says that the whole grant ends. It ends only if the API server has no Work of the binding.
 	frees bool
-	// counted says that it is about what the workload needs.
+	// counted says that the decision depends on the needs of the workload.
 	counted bool
-	// raises says that it charges the workload for more, whether there is room or not.
+	// raises says that the decision charges the workload for more, even without room.
 	raises bool
-	// err says why the patch was not accepted.
+	// err is why the patch was not accepted.
 	err error
 }
 
-// cycle decides about all workloads of one snapshot. It reads and writes nothing outside.
+// cycle decides about all workloads of one snapshot. It does no input or output.
 type cycle struct {
 	*framework.Session
 	config *framework.Config
-	// ends are decisions that end or reduce grants. Grants may need the room that these leave.
+	// ends are decisions that end or reduce grants. Grants may need the room that they free.
 	ends, grants []decision
-	// victims are workloads that must go so that others get what they deserve.
+	// victims are workloads that are taken back because other workloads deserve their room.
 	victims []decision
 	// told are decisions that write nothing.
 	told []report.Decision
-	// blocked has who waits first for a dimension in a queue, by the name of the queue.
+	// blocked has the first workload that waits for each dimension, by the name of the queue.
 	blocked map[string][]blocker
-	// asked has the queues for which somebody has been asked to give something back.
+	// asked has the queues for which victims were looked for already.
 	asked map[string]bool
-	// waiting has those that wait for room, by queue.
+	// waiting has the workloads that wait for room, by queue.
 	waiting map[string][]*framework.Workload
 	// memory outlives the cycle.
 	memory *memory
-	// next is when something is due without a change, zero if nothing is.
+	// next is the time at which the next cycle is due without a change, zero if none is.
 	next time.Time
 }
 
-// newCycle begins a cycle on a session that is open.
+// newCycle begins a cycle on an open session.
 func newCycle(config *framework.Config, session *framework.Session, memory *memory) *cycle {
 	return &cycle{
 		Session: session, config: config, memory: memory, waiting: map[string][]*framework.Workload{},
@@ -60,7 +59,7 @@ func newCycle(config *framework.Config, session *framework.Session, memory *memo
 	}
 }
 
-// tendAll decides about all workloads what needs no room.
+// tendAll makes the decisions that need no room, for all workloads.
 func (c *cycle) tendAll() {
 	for _, w := range c.Workloads {
 		if c.tend(w) {
@@ -69,7 +68,7 @@ func (c *cycle) tendAll() {
 	}
 }
 
-// free lets others have the room of the grants whose end has been written.
+// free gives the room of ended grants to others, once the end is written.
 func (c *cycle) free() {
 	for i := range c.ends {
 		if d := &c.ends[i]; d.frees && d.err == nil {
@@ -78,35 +77,35 @@ func (c *cycle) free() {
 	}
 }
 
-// tell notes a decision that writes nothing.
+// tell adds a decision that writes nothing.
 func (c *cycle) tell(d report.Decision) { c.told = append(c.told, d) }
 
-// end notes a decision that ends or reduces a grant.
+// end adds a decision that ends or reduces a grant.
 func (c *cycle) end(d report.Decision, patch []byte) {
 	c.ends = append(c.ends, decision{Decision: d, patch: patch})
 }
 
-// regrant notes a decision that makes a grant what the workload needs.
+// regrant adds a decision that sets a grant to the needs of the workload.
 func (c *cycle) regrant(d report.Decision, patch []byte) {
 	c.ends = append(c.ends, decision{Decision: d, patch: patch, counted: true})
 }
 
-// raise notes a decision that makes a grant what the workload needs, although that is more than it was granted.
+// raise adds a decision that raises a grant to the needs of the workload.
 func (c *cycle) raise(d report.Decision, patch []byte) {
 	c.ends = append(c.ends, decision{Decision: d, patch: patch, counted: true, raises: true})
 }
 
-// endAll notes a decision that ends a grant as a whole, because nothing of the workload runs any more.
+// endAll adds a decision that ends a whole grant, because nothing of the workload runs any more.
 func (c *cycle) endAll(d report.Decision, patch []byte) {
 	c.ends = append(c.ends, decision{Decision: d, patch: patch, frees: true})
 }
 
-// grant notes a decision that grants a workload all that it needs.
+// grant adds a decision that grants a workload all its needs.
 func (c *cycle) grant(d report.Decision, patch []byte) {
 	c.grants = append(c.grants, decision{Decision: d, patch: patch, counted: true})
 }
 
-// tend decides about a workload what needs no room, and reports whether the workload waits for room.
+// tend makes the decision about a workload if it needs no room. It reports whether the workload waits for room.
 func (c *cycle) tend(w *framework.Workload) bool {
 	state := &w.State
 	switch {
@@ -133,11 +132,11 @@ func (c *cycle) tend(w *framework.Workload) bool {
 	return false
 }
 
-// karmadaFinalizer is the finalizer of Karmada's controller that makes Works. Until it has seen that a binding is being
-// deleted, it may make some.
+// karmadaFinalizer is the finalizer of the Karmada controller that makes Works. Until the controller has seen the deletion of
+// a binding, it may make more Works.
 const karmadaFinalizer = "karmada.io/binding-controller"
 
-// release lets go of a binding that is being deleted, when nothing of it can run any more.
+// release removes the finalizer of a deleted binding when nothing of it can run any more.
 func (c *cycle) release(w *framework.Workload) {
 	has := func(finalizer string) bool { return controllerutil.ContainsFinalizer(w.Binding, finalizer) }
 	if !has(binding.Finalizer) || has(karmadaFinalizer) || len(w.Works) > 0 {
@@ -149,8 +148,8 @@ func (c *cycle) release(w *framework.Workload) {
 	}
 }
 
-// endGrant lets a workload wait again, when nothing of it can run any more. For a short time after the clusters have been
-// cleared, Karmada may still make Works for them, from what it has read before.
+// endGrant lets a workload wait again when nothing of it can run any more. For a short time after the clusters were cleared,
+// Karmada may still make Works from old data.
 func (c *cycle) endGrant(w *framework.Workload) {
 	if len(w.Works) > 0 || len(w.Binding.Spec.Clusters) > 0 {
 		c.memory.stirs(w)
@@ -161,7 +160,7 @@ func (c *cycle) endGrant(w *framework.Workload) {
 	}
 }
 
-// adopt records what a workload uses that runs already: it is older than the dispatcher, or the webhook was not asked.
+// adopt records the use of a workload that runs without a grant. It is older than the dispatcher, or the webhook was not called.
 func (c *cycle) adopt(w *framework.Workload) {
 	switch {
 	case w.State.Finished:
@@ -174,7 +173,7 @@ func (c *cycle) adopt(w *framework.Workload) {
 	}
 }
 
-// mayBeTried reports whether a workload that waits may be granted room in this cycle.
+// mayBeTried reports whether a waiting workload may be granted room in this cycle.
 func (c *cycle) mayBeTried(w *framework.Workload) bool {
 	switch requeue := w.State.Requeue; {
 	case requeue != nil && requeue.NotBefore.After(c.Now):
@@ -192,15 +191,13 @@ func (c *cycle) mayBeTried(w *framework.Workload) bool {
 	return false
 }
 
-// mayRunUngranted reports whether something of a workload may run although it waits, such as a Work that Karmada has made of what
-// it had read before. It is charged for that, so that its queue would grant it room without having any. What goes where others need
-// it runs without a grant anyway.
+// mayRunUngranted reports whether a part of a waiting workload may run, for example because Karmada made a Work from old data.
+// That part is charged already, so a grant would look free. Dependencies of other workloads run without a grant anyway.
 func mayRunUngranted(w *framework.Workload) bool {
 	return w.State.Hold.Reason == binding.Waiting && w.State.MayRun && len(w.Binding.Spec.RequiredBy) == 0
 }
 
-// mayGrow reports whether a workload that has grown needs more than it was granted. If it does not, because its owner
-// has reverted the growth, nothing is in the way.
+// mayGrow reports whether a grown workload needs more than its grant. If its owner has reverted the growth, mayGrow lifts the hold.
 func (c *cycle) mayGrow(w *framework.Workload) bool {
 	state := &w.State
 	switch {
@@ -215,7 +212,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 		c.forgetsLeft(w)
 	case state.Hold.Ends && !c.hasEnded(w):
 	case !c.exceeds(w) && !c.forbidden(w):
-		// It may need less than before. The grant shrinks when the member clusters know that.
+		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
 		grant := *state.Grant
 		grant.Shape, grant.Pod = shapeOf(w), c.largestPod(w)
 		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, &grant))
@@ -225,7 +222,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	return false
 }
 
-// changes reports whether an update of a workload may be on its way to the store, or is stored and not known here yet.
+// changes reports whether an update of a workload may be on its way to the store, or is stored and not in the cache yet.
 func (c *cycle) changes(w *framework.Workload) bool {
 	known := w.Template.ResourceVersion
 	if until, pending := w.State.Change.Pending(known, c.Now); pending {
@@ -235,7 +232,7 @@ func (c *cycle) changes(w *framework.Workload) bool {
 	return workload.Newer(w.Binding.Spec.Resource.ResourceVersion, known)
 }
 
-// review looks at a workload that has what it was granted.
+// review checks a workload that has what it was granted.
 func (c *cycle) review(w *framework.Workload) {
 	state := &w.State
 	switch {
@@ -259,7 +256,7 @@ func (c *cycle) review(w *framework.Workload) {
 	}
 }
 
-// waitedFor reports whether the time limit for a grant in vain has passed, and otherwise remembers when it will.
+// waitedFor reports whether the time limit for an unsuccessful grant has passed. If not, it schedules a cycle for that time.
 func (c *cycle) waitedFor(since time.Time) bool {
 	until := since.Add(c.config.UnschedulableTimeout.Duration)
 	if !until.After(c.Now) {
@@ -269,7 +266,7 @@ func (c *cycle) waitedFor(since time.Time) bool {
 	return false
 }
 
-// takeBackInVain takes back what no cluster can use, and lets the workload wait for longer each time.
+// takeBackInVain takes back a grant that no cluster can use. The workload waits longer each time.
 func (c *cycle) takeBackInVain(w *framework.Workload) {
 	requeue := binding.Requeue{Attempts: 1, Reason: w.State.WhyNotPlaced}
 	if before := w.State.Requeue; before != nil {
@@ -279,7 +276,7 @@ func (c *cycle) takeBackInVain(w *framework.Workload) {
 	c.end(report.TakenBack(w, &requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, &requeue))
 }
 
-// backoff returns how long a workload waits after a number of grants in vain.
+// backoff returns how long a workload waits after a number of unsuccessful grants.
 func (c *cycle) backoff(attempts int) time.Duration {
 	backoff, limit := c.config.RequeueBackoff.Duration, c.config.RequeueBackoffLimit.Duration
 	for range attempts - 1 {
@@ -291,7 +288,7 @@ func (c *cycle) backoff(attempts int) time.Duration {
 	return min(backoff, limit)
 }
 
-// due notes that a cycle is due at a time.
+// due schedules a cycle.
 func (c *cycle) due(at time.Time) {
 	if c.next.IsZero() || at.Before(c.next) {
 		c.next = at

@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Decisions that write to a binding are marked with a star.
+// A star marks decisions that write to a binding.
 
 func TestWorkloadsAreGrantedRoomInTheOrderOfPriorityAndAge(t *testing.T) {
 	f := newFixture(t, "")
@@ -173,8 +173,7 @@ func TestWhatRunsWithoutAGrantIsCharged(t *testing.T) {
 	f.expect("ended Finished, next InsufficientCPUQuota, older Adopted *")
 }
 
-// TestNothingIsGrantedWhileTheWorkloadChanges: the webhook admits an update before it is stored, and the update may need
-// more.
+// TestNothingIsGrantedWhileTheWorkloadChanges: the webhook admits an update before it is stored, and the update may need more.
 func TestNothingIsGrantedWhileTheWorkloadChanges(t *testing.T) {
 	changes := func(since time.Duration, known string) func(*framework.Workload) {
 		return func(w *framework.Workload) {
@@ -200,7 +199,7 @@ func TestNothingIsGrantedWhileTheWorkloadChanges(t *testing.T) {
 	}
 }
 
-// TestWhatAWorkloadNeedsNoMoreStaysGrantedUntilClustersKnow: they still run what they were told before.
+// TestWhatAWorkloadNeedsNoMoreStaysGrantedUntilClustersKnow: until then, they still run the former version.
 func TestWhatAWorkloadNeedsNoMoreStaysGrantedUntilClustersKnow(t *testing.T) {
 	memory := ledger.Dimension{Kind: ledger.Resource, Name: "memory"}
 	growing := func(cores, gigabytes int64) func(*framework.Workload) {
@@ -228,7 +227,6 @@ func TestWhatAWorkloadNeedsNoMoreStaysGrantedUntilClustersKnow(t *testing.T) {
 	}
 }
 
-// grantIn returns the grant that a patch writes.
 func grantIn(t *testing.T, patch []byte) *binding.Grant {
 	t.Helper()
 	rb := &workv1alpha2.ResourceBinding{}
@@ -242,7 +240,7 @@ func grantIn(t *testing.T, patch []byte) *binding.Grant {
 	return grant
 }
 
-// TestWhatGrowsWithoutAGrantWaits: nobody but the dispatcher writes holds, except while its webhooks are not installed.
+// TestWhatGrowsWithoutAGrantWaits: other users can write holds while the dispatcher's webhooks are not installed.
 func TestWhatGrowsWithoutAGrantWaits(t *testing.T) {
 	f := newFixture(t, "")
 	f.queue("team", "root", 4)
@@ -250,7 +248,7 @@ func TestWhatGrowsWithoutAGrantWaits(t *testing.T) {
 	f.expect("forged Granted *")
 }
 
-// TestAGrantEndsAShortTimeAfterTheLastWorkIsGone: Karmada may still make Works from what it has read before.
+// TestAGrantEndsAShortTimeAfterTheLastWorkIsGone: Karmada may still make Works from old data.
 func TestAGrantEndsAShortTimeAfterTheLastWorkIsGone(t *testing.T) {
 	f := newFixture(t, "")
 	f.queue("team", "root", 4)
@@ -274,7 +272,7 @@ func TestAGrantEndsAShortTimeAfterTheLastWorkIsGone(t *testing.T) {
 	at(6, nil, "leaves Returned *", 0)
 }
 
-// TestReclaimDoesNotGiveTheRoomBackToTheQueueThatItWasTakenFrom: otherwise workloads would be taken back for ever.
+// TestReclaimDoesNotGiveTheRoomBackToTheQueueThatItWasTakenFrom: otherwise, workloads would be reclaimed forever.
 func TestReclaimDoesNotGiveTheRoomBackToTheQueueThatItWasTakenFrom(t *testing.T) {
 	f := newFixture(t, "reclaim: true")
 	f.queue("org", "root", 4)

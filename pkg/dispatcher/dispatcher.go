@@ -22,7 +22,7 @@ type Dispatcher struct {
 	clients *cache.Clients
 	config  *framework.Config
 	period  time.Duration
-	// user is the name by which the API server knows the dispatcher.
+	// user is the user name of the dispatcher at the API server.
 	user    string
 	metrics *report.Metrics
 }
@@ -31,8 +31,8 @@ type Dispatcher struct {
 // after a renewal is in the store by then, or is refused.
 const LeaseDuration = MaxDecisionAge + admission.GrantTakes + admission.AnswerTakes
 
-// Lead runs cycles until ctx ends. Only one dispatcher may lead at a time. Renewed reports whether the dispatcher has renewed its
-// lease within a time: one that was stopped goes on before it is told that another one leads. Run must be running.
+// Lead runs cycles until ctx ends. Only one dispatcher may lead at a time, and Run must be running. Renewed reports whether this
+// dispatcher has renewed its lease within a duration. A process that was paused may go on before it learns of a new leader.
 func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool) error {
 	if err := d.cache.WaitForSync(ctx); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool)
 	}
 	leader.remains.Start(ctx)
 	defer leader.remains.Shutdown()
-	leader.remains.Await() // what Karmada has lost is charged before anything is granted
+	leader.remains.Await() // workloads that Karmada has lost must be charged before anything is granted
 	klog.InfoS("The dispatcher leads")
 	pace := time.NewTicker(d.period)
 	defer pace.Stop()
@@ -59,7 +59,7 @@ func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool)
 		if !d.wait(ctx, next) {
 			return ctx.Err()
 		}
-		select { // a burst of changes is one cycle
+		select { // a burst of changes makes one cycle
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-pace.C:
@@ -67,7 +67,7 @@ func (d *Dispatcher) Lead(ctx context.Context, renewed func(time.Duration) bool)
 	}
 }
 
-// wait returns when something has changed or is due; false if ctx has ended.
+// wait returns when something has changed or is due. It returns false if ctx has ended.
 func (d *Dispatcher) wait(ctx context.Context, next time.Time) bool {
 	var due <-chan time.Time
 	if !next.IsZero() {

@@ -2,10 +2,9 @@
 
 // Package dispatcher holds workloads back on a Karmada control plane until their queues have room for them.
 //
-// ResourceBindings that the admission webhook suspended come in, with the workloads that they propagate, and queues. In
-// each cycle, plugins order the workloads and check them against the ledger. Grants go out: patches that lift the
-// suspension and record on the binding what is charged.
+// Its inputs are queues, workloads, and the ResourceBindings that the admission webhook has suspended. In each cycle, plugins order the workloads and
+// check them against the ledger. Its outputs are grants. A grant is a patch of the binding: it lifts the suspension and records the charge.
 //
-// The API server has all state. A binding carries what it was granted, and keeps that until nothing of it can run any
-// more, so that a dispatcher that is killed and started again finds the same charges.
+// All state is on the API server. A binding keeps its grant until none of its pods can run any more. A dispatcher that is
+// restarted therefore finds the same charges.
 package dispatcher

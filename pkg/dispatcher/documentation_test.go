@@ -64,7 +64,7 @@ func TestSamplesForSeveralClustersCanBeApplied(t *testing.T) {
 	}
 }
 
-// Annotations in the page come in the order of the sentence before the table.
+// Annotations in the page have the order of the sentence before the table.
 func TestAnnotationsInThePageCanBeRead(t *testing.T) {
 	parsers := []func(string) error{
 		func(text string) error { _, err := binding.ParseHold(text); return err },
@@ -97,8 +97,8 @@ func blocksOf(t *testing.T, language string) [][]byte {
 	return blocks
 }
 
-// checkDocumentedConfig checks that what the page gives as defaults are the defaults, and are in the manifest, too.
-// The plugin capacity has a test of its own for its arguments.
+// checkDocumentedConfig checks that the defaults in the page are the defaults of the code and of the manifest. The plugin
+// capacity has its own test for its arguments.
 func checkDocumentedConfig(t *testing.T, text []byte) {
 	t.Helper()
 	manifest, err := config.FS.ReadFile("dispatcher/config.yaml")
@@ -124,7 +124,7 @@ func parsed(t *testing.T, text []byte) *framework.Config {
 	return c
 }
 
-// checkManifests decodes all objects of a text strictly, and returns how many there are.
+// checkManifests decodes all objects of a text strictly, and returns their number.
 func checkManifests(t *testing.T, name string, text []byte) int {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// TestAChangeWaitsForPodsThatEnd looks at the decisions a number of seconds after the change was held.
+// TestAChangeWaitsForPodsThatEnd checks the decisions a number of seconds after the change was held.
 func TestAChangeWaitsForPodsThatEnd(t *testing.T) {
 	waits := func(w *framework.Workload) {
 		w.State.Hold = &binding.Hold{Reason: binding.Growing, Dispatching: true, Ends: true}

@@ -38,12 +38,11 @@ type fixture struct {
 	snapshot *framework.Snapshot
 	config   *framework.Config
 	memory   *memory
-	// left is what members have of workloads, by "name in cluster". They have nothing else.
+	// left is what members have of workloads, by "name in cluster".
 	left map[string]framework.Left
 }
 
-// newFixture returns an empty snapshot, and a configuration whose plugin capacity has some arguments: YAML, which may be
-// empty.
+// newFixture returns an empty snapshot, and a configuration with arguments of the plugin capacity as YAML, which may be empty.
 func newFixture(t testing.TB, arguments string) *fixture {
 	t.Helper()
 	config, err := framework.ParseConfig(fmt.Appendf(nil, "tiers: [{plugins: [{name: priority}, {name: capacity, arguments: {%s}}]}]", arguments))
@@ -70,7 +69,7 @@ func (f *fixture) cores(n int64) ledger.Amounts {
 	return ledger.Amounts{{Dimension: f.snapshot.Dimensions.Ordinal(cpu), Amount: ledger.Units(n)}}
 }
 
-// queue adds a queue below a parent. A list of numbers has its capability and what it deserves, in cores.
+// queue adds a queue below a parent. The numbers are its capability and its deserved amount, in cores.
 func (f *fixture) queue(name, parent string, cores ...int64) {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	q.Spec.Parent = parent
@@ -85,7 +84,7 @@ func (f *fixture) queue(name, parent string, cores ...int64) {
 	f.snapshot.Queues[name], f.snapshot.Limits[name] = q, limits
 }
 
-// held adds a workload that waits for some cores. Workloads are younger the later they are added.
+// held adds a workload that waits for some cores. Each workload is younger than the ones before.
 func (f *fixture) held(name, queue string, cores int64, changes ...func(*framework.Workload)) *framework.Workload {
 	rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1"}}
 	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Namespace: "ns", Name: name, ResourceVersion: "7"}
@@ -117,7 +116,7 @@ func (f *fixture) running(name, queue string, cores int64, changes ...func(*fram
 	}}, changes...)...)
 }
 
-// workIn returns the Work of a cluster that was told a generation, has applied it, and has reported a status.
+// workIn returns the Work of a cluster that has applied a generation and reported a status.
 func workIn(cluster, generation, status string) *workv1alpha1.Work {
 	work := &workv1alpha1.Work{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "karmada-es-" + cluster, Annotations: map[string]string{workv1alpha2.ResourceTemplateGenerationAnnotationKey: generation},
@@ -127,7 +126,7 @@ func workIn(cluster, generation, status string) *workv1alpha1.Work {
 	return work
 }
 
-// told returns what the clusters of a workload that ends are told.
+// told returns the instruction to the clusters of a workload that ends.
 func told(w *framework.Workload) string {
 	if w.State.Deleting {
 		return "deleted"
@@ -135,7 +134,7 @@ func told(w *framework.Workload) string {
 	return "taken back"
 }
 
-// lowered lets the clusters of a workload have done what they were told for long enough.
+// lowered makes the clusters of a workload settle after they have lowered it.
 func (f *fixture) lowered(w *framework.Workload) {
 	f.t.Helper()
 	may, missing := lowered(w)
@@ -149,8 +148,7 @@ func priority(class string) func(*framework.Workload) {
 	return func(w *framework.Workload) { w.Template.PriorityClass = class }
 }
 
-// decide runs a cycle and returns what was decided about workloads, as "kind reason name", in the order of names, and the
-// cycle.
+// decide runs a cycle. It returns the decisions as "kind reason name", sorted by name, and the cycle.
 func (f *fixture) decide() (string, *cycle) {
 	f.t.Helper()
 	session := framework.Open(f.config, f.snapshot)

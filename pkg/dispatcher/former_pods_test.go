@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
 )
 
-// TestMorePodsCountAsThoseOfTheFormerTemplate: whoever asks for more and smaller pods gets more of the large ones first, because Kubernetes
-// scales a Deployment before it replaces pods, and for ever if it is paused.
+// TestMorePodsCountAsThoseOfTheFormerTemplate: Kubernetes scales a Deployment before it replaces pods. An update to more and smaller pods
+// therefore makes more of the large pods first, and forever if the Deployment is paused.
 func TestMorePodsCountAsThoseOfTheFormerTemplate(t *testing.T) {
 	w := newWorld(t, 1, newFixture(t, "").config)
 	w.looks = true
@@ -52,10 +52,10 @@ func TestMorePodsCountAsThoseOfTheFormerTemplate(t *testing.T) {
 	}
 	become(1, 4, 4, false)
 	become(4, 1, 4, true) // 16 cores would run
-	become(4, 2, 4, true) // also not in several steps
+	become(4, 2, 4, true) // also in several steps
 	become(1, 4, 4, false)
 	become(1, 1, 1, false)
-	become(4, 1, 4, false) // of the large ones, there are none any more
+	become(4, 1, 4, false) // there are no large pods any more
 	become(2, 2, 4, false)
 	become(5, 1, 4, true)
 	become(2, 2, 4, false)

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// grantOf returns a grant of all that a workload needs.
+// grantOf returns a grant of everything that a workload needs.
 func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 	grant := &binding.Grant{Queue: queue, Amounts: needs.ToGrant(c.Dimensions, w.Needs.All)}
 	grant.Time.Time, grant.Decided.Time = c.Now, c.Now
@@ -29,7 +29,7 @@ func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 	return grant
 }
 
-// largestPod returns the most that a pod of a workload may have, also of templates that it had before.
+// largestPod returns the maximum that a pod of a workload may have, including pods of former templates.
 func (c *cycle) largestPod(w *framework.Workload) []binding.Amount {
 	var before ledger.Amounts
 	if w.State.Grant != nil {
@@ -38,13 +38,13 @@ func (c *cycle) largestPod(w *framework.Workload) []binding.Amount {
 	return needs.ToGrant(c.Dimensions, before.Max(w.Needs.Pod))
 }
 
-// formerPods reports whether clusters may make pods that are larger than the template says now.
+// formerPods reports whether clusters may make pods that are larger than the current template.
 func (c *cycle) formerPods(w *framework.Workload) bool {
 	return len(w.Needs.Pod) > 0 && len(needs.FromGrant(c.Dimensions, w.State.Grant.Pod).Beyond(w.Needs.Pod, nil)) > 0
 }
 
-// forgetsFormer ends the charge for former templates when all pods have been replaced. The amounts are lowered after that. It reports
-// whether it decides about that.
+// forgetsFormer ends the charge for former templates when all pods have been replaced. The amounts are lowered later. It reports
+// whether the workload has former templates to decide about.
 func (c *cycle) forgetsFormer(w *framework.Workload) bool {
 	if w.Err != nil || !c.formerPods(w) || c.changes(w) {
 		return false
@@ -61,7 +61,7 @@ func (c *cycle) forgetsFormer(w *framework.Workload) bool {
 	return true
 }
 
-// raised returns a grant of all that a workload needs, which keeps what it needs no more: it may still run that.
+// raised returns a grant of everything that a workload needs. It keeps amounts that are no longer needed, because they may still be in use.
 func (c *cycle) raised(w *framework.Workload) *binding.Grant {
 	grant, before := c.grantOf(w, w.State.Grant.Queue), w.State.Grant
 	grant.Clusters, grant.Grace = before.Clusters, max(grant.Grace, before.Grace)
@@ -70,11 +70,10 @@ func (c *cycle) raised(w *framework.Workload) *binding.Grant {
 	return grant
 }
 
-// severalShapes stands for pods that were made of several templates. No template has this shape.
+// severalShapes is the shape of pods of several templates. No template has this shape.
 const severalShapes = "several"
 
-// shapeOf returns what pods of a workload keep of the template that they were made from. If that becomes what it was when they were
-// granted room, some may still be what it was meanwhile.
+// shapeOf returns the shape of the pods of a workload. When the template returns to the granted shape, some pods may still have the shape in between.
 func shapeOf(w *framework.Workload) string {
 	before := w.State.Grant.Shape
 	if w.Template == nil || w.TemplateErr != nil || w.Template.Shape() == before {
@@ -83,13 +82,13 @@ func shapeOf(w *framework.Workload) string {
 	return severalShapes
 }
 
-// grantGrowth grants a workload all that it has grown to need. The grant shrinks when the member clusters know the change.
+// grantGrowth grants the needs of a workload that has grown. The grant shrinks when the member clusters have the change.
 func (c *cycle) grantGrowth(w *framework.Workload) {
 	grant := c.raised(w)
 	c.grant(report.GrowthGranted(w, grant), binding.PatchGrant(w.Binding, w.State.Hold, grant))
 }
 
-// grantNew grants a workload that waits all that it needs.
+// grantNew grants a waiting workload everything that it needs.
 func (c *cycle) grantNew(w *framework.Workload) {
 	grant := c.grantOf(w, w.Queue)
 	c.grant(report.Granted(w, grant), binding.PatchGrant(w.Binding, w.State.Hold, grant))
@@ -105,13 +104,12 @@ func (c *cycle) exceeds(w *framework.Workload) bool {
 	return false
 }
 
-// forbidden reports whether a workload that was granted all amounts that it needs asks for something that none of them stands for,
-// and that its queue does not grant.
+// forbidden reports whether the queue refuses something that a workload asks for and that is not an amount. The workload must have
+// been granted all amounts that it needs.
 func (c *cycle) forbidden(w *framework.Workload) bool {
 	return len(w.Needs.Unlisted)+len(w.Needs.Unnamed) > 0 && c.Allocatable(w) != nil
 }
 
-// granted returns what a workload was granted of a dimension.
 func granted(w *framework.Workload, d ledger.Dimension) ledger.Amount {
 	for i := range w.State.Grant.Amounts {
 		if a := &w.State.Grant.Amounts[i]; a.Dimension == d {
@@ -121,7 +119,7 @@ func granted(w *framework.Workload, d ledger.Dimension) ledger.Amount {
 	return ledger.Amount{}
 }
 
-// differs reports whether a workload needs something else than it was granted.
+// differs reports whether the needs of a workload differ from its grant.
 func (c *cycle) differs(w *framework.Workload) bool {
 	for _, a := range w.State.Grant.Amounts {
 		o, known := c.Dimensions.Known(a.Dimension)
@@ -132,7 +130,7 @@ func (c *cycle) differs(w *framework.Workload) bool {
 	return c.exceeds(w)
 }
 
-// recorded returns the grant of a workload with where, how long, and as what its pods may run by now, nil if it says that already.
+// recorded returns the grant with the current places, grace period, and pods of a workload, nil if the grant is up to date.
 func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	before, grace := w.State.Grant, w.State.Grant.Grace
 	if w.Template != nil {
@@ -142,7 +140,7 @@ func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 		grace = max(grace, w.State.Change.Grace)
 	}
 	shape, pod := before.Shape, before.Pod
-	if w.State.Hold == nil { // clusters see nothing of what a held workload has become
+	if w.State.Hold == nil { // clusters do not see the changes of a held workload
 		shape = shapeOf(w)
 		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, pod), nil)) > 0 {
 			pod = c.largestPod(w)
@@ -156,8 +154,8 @@ func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	return &grant
 }
 
-// records notes on the binding where, how long, and as what pods of a workload may run, if that is not noted yet: when the grant ends, nothing
-// else may tell any more. It reports whether it does.
+// records updates the grant on the binding with the places, grace period, and pods of a workload. When the grant ends, they may be
+// recorded nowhere else. It reports whether it makes such a decision.
 func (c *cycle) records(w *framework.Workload) bool {
 	if w.State.Grant == nil || w.State.Finished {
 		return false

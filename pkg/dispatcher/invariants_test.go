@@ -18,24 +18,24 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// ledgers is what the test itself keeps of queues and grants.
+// ledgers are the test's own records of queues and grants.
 type ledgers struct {
 	parents      map[string]string
 	capabilities map[string]int64
-	// before is what queues were granted after the last step, lowered when their capability was last lowered.
+	// before is what queues had granted after the last step. Highest is the highest capability that may still be in force.
 	before  map[string]int64
 	highest map[string]limit
-	// most is the most that a binding was granted, by permanent ID, since it last had no grant.
+	// most is the highest grant of a binding since it last had none, by permanent ID.
 	most map[string]int64
-	// over has the permanent IDs of workloads that have ended. None runs again.
+	// over has the permanent IDs of workloads that have ended. None of them runs again.
 	over    map[string]bool
 	updates []update
-	// unrecorded has the UIDs of workloads with an update that was admitted before they had a binding that could tell of it, and
-	// that is stored. It is charged once, whether there is room or not.
+	// unrecorded has the UIDs of workloads with a stored update that was admitted before they had a binding to record it. Such an
+	// update is charged once, even without room.
 	unrecorded map[types.UID]bool
 }
 
-// limit is the highest capability that a dispatcher may still decide on, and until when.
+// limit is the highest capability that a dispatcher may still use, and until when.
 type limit struct {
 	cores int64
 	until time.Time
@@ -66,7 +66,7 @@ func coresGranted(g *binding.Grant) int64 {
 	return 0
 }
 
-// granted returns what each queue and those below it have granted to workloads that have not ended.
+// granted returns the amounts that each queue and the queues below it have granted to workloads that have not ended.
 func (w *world) granted() map[string]int64 {
 	sums := map[string]int64{}
 	for _, o := range w.store[bindings] {
@@ -76,7 +76,7 @@ func (w *world) granted() map[string]int64 {
 			w.over = withEntry(w.over, id, true)
 		}
 		if state.Grant == nil || w.over[id] {
-			continue // when its Works are deleted, nobody reports its end any more
+			continue // after its Works are deleted, its end is not reported any more
 		}
 		for queue := state.Grant.Queue; queue != ""; queue = w.parents[queue] {
 			sums[queue] += coresGranted(state.Grant)
@@ -85,7 +85,7 @@ func (w *world) granted() map[string]int64 {
 	return sums
 }
 
-// check compares what is granted with the capabilities.
+// check compares the grants with the capabilities.
 func (w *world) check() {
 	sums := w.granted()
 	for queue, cores := range w.capabilities {
@@ -96,7 +96,7 @@ func (w *world) check() {
 		if cores >= high.cores || (!high.until.IsZero() && w.clock.After(high.until) && w.isShown(queue)) {
 			high = limit{cores: cores}
 		} else if high.until.IsZero() || !w.isShown(queue) {
-			high.until = w.clock.Add(MaxDecisionAge) // what was decided before it was shown may be written until then
+			high.until = w.clock.Add(MaxDecisionAge) // earlier decisions may still be written until then
 		}
 		w.highest = withEntry(w.highest, queue, high)
 		if allowed := max(high.cores, w.before[queue]); sums[queue] > allowed {
@@ -106,7 +106,7 @@ func (w *world) check() {
 	w.before = sums
 }
 
-// allowRaise lets a grant be raised for an update that was not recorded, and for clusters that the workload has left.
+// allowRaise allows that a grant is raised for an unrecorded update, and for clusters that the workload has left.
 func (w *world) allowRaise(d *decision) {
 	rb := w.binding(d.Workload.Name())
 	if !d.raises || d.err != nil || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] && len(d.Workload.Left()) == 0 {
@@ -119,7 +119,7 @@ func (w *world) allowRaise(d *decision) {
 	}
 }
 
-// isShown reports whether all dispatchers know the capability of a queue.
+// isShown reports whether all dispatchers have the current capabilities of the queues.
 func (w *world) isShown(string) bool {
 	for _, r := range w.replicas {
 		if len(r.late[queues]) > 0 {
@@ -129,8 +129,8 @@ func (w *world) isShown(string) bool {
 	return true
 }
 
-// checkWorks compares what clusters may run with what is granted, when everybody has seen everything. Before that, a controller
-// of Karmada's that lags far behind may tell clusters to run what is no longer granted.
+// checkWorks compares what clusters may run with the grants, when all controllers are up to date. Before that, a Karmada controller
+// that lags far behind may exceed a former grant.
 func (w *world) checkWorks() {
 	grants := map[string]int64{}
 	where := map[string]map[string]bool{}
@@ -171,7 +171,7 @@ func (w *world) checkWorks() {
 	}
 }
 
-// nothingWaitsInVain sees that what waits does not fit, or waits behind something that does not.
+// nothingWaitsInVain checks that each waiting workload does not fit, or waits behind one that does not.
 func (w *world) nothingWaitsInVain() {
 	sums, blocked := w.granted(), map[string]bool{}
 	type waits struct {

@@ -19,10 +19,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// grace is for how many seconds a pod goes on running after it was deleted: what Kubernetes sets if nobody says.
+// grace is the grace period of pods in seconds: Kubernetes' default.
 const grace = 30
 
-// execute does what the member cluster of a Work does.
+// execute acts as the member cluster of a Work.
 func (w *world) execute(key string) {
 	work := w.store[works][key].(*workv1alpha1.Work).DeepCopy()
 	told := w.content[string(work.UID)]
@@ -50,11 +50,11 @@ func clusterOf(work *workv1alpha1.Work) string {
 	return strings.TrimPrefix(work.Namespace, "karmada-es-")
 }
 
-// stop deletes pods, which go on running for a while.
+// stop deletes pods. They run on for a while.
 func (w *world) stop(work *workv1alpha1.Work, p pods) {
 	if p.replicas > 0 {
 		until := w.clock.Add(time.Duration(w.rand.IntN(grace+1)) * time.Second)
-		// A controller of Karmada's that lags behind may have told the cluster to run more than is granted.
+		// A Karmada controller that lags behind may have made the cluster run more than the grant.
 		charged := min(p.cores(), w.charged()[idOfWork(work)])
 		w.ending = append(w.ending, ending{work.Name, idOfWork(work), clusterOf(work), p, charged, until})
 	}
@@ -64,7 +64,7 @@ func idOfWork(work *workv1alpha1.Work) string {
 	return work.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 }
 
-// status is what a member reports of pods.
+// status returns the status that a member reports for pods.
 func (p pods) status(key string) []byte {
 	if strings.HasSuffix(key, "-job") {
 		return fmt.Appendf(nil, `{"state":{"phase":"Running"},"taskStatusCount":{"t":{"phase":{"Running":%d}}}}`, p.replicas)
@@ -72,7 +72,7 @@ func (p pods) status(key string) []byte {
 	return fmt.Appendf(nil, `{"resourceTemplateGeneration":%d,"generation":1,"observedGeneration":1,"replicas":%d,"updatedReplicas":%[2]d}`, p.generation, p.replicas)
 }
 
-// left is what a dispatcher finds in a member, if it may look there.
+// left returns what a dispatcher finds in a member, if it may look there.
 func (w *world) left(of *framework.Workload, cluster string, _ time.Time) framework.Left {
 	if !w.looks {
 		return framework.Left{Err: errors.New("nobody may look")}
@@ -94,7 +94,7 @@ func (w *world) left(of *framework.Workload, cluster string, _ time.Time) framew
 	return left
 }
 
-// checkEnding sees that pods are charged until they have ended.
+// checkEnding checks that pods are charged until they have ended.
 func (w *world) checkEnding() {
 	w.ending = slices.DeleteFunc(w.ending, func(e ending) bool { return !e.until.After(w.clock) })
 	charged := w.charged()
@@ -105,7 +105,7 @@ func (w *world) checkEnding() {
 	}
 }
 
-// charged returns what each workload is charged, by permanent ID.
+// charged returns the charge of each workload, by permanent ID.
 func (w *world) charged() map[string]int64 {
 	charged := map[string]int64{}
 	for _, o := range w.store[bindings] {
@@ -115,7 +115,7 @@ func (w *world) charged() map[string]int64 {
 	return charged
 }
 
-// report does what Karmada's status controllers do.
+// report acts as Karmada's status controllers.
 func (w *world) report(key string) {
 	rb := w.binding(key).DeepCopy()
 	rb.Status.AggregatedStatus = nil

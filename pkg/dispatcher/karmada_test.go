@@ -29,16 +29,16 @@ const (
 	appliedPlacement = "policy.karmada.io/applied-placement"
 )
 
-// karmada is what Karmada's controllers have seen, which may be older than what is stored, and what members run.
+// karmada is the state of Karmada's controllers, which may be older than the store, and of the members.
 type karmada struct {
 	policies map[string]*policyv1alpha1.Placement
-	// scheduler and dispatching are the bindings that the scheduler and the binding controller act on.
+	// scheduler and dispatching are the bindings as the scheduler and the binding controller have seen them.
 	scheduler   map[string]*workv1alpha2.ResourceBinding
 	dispatching map[string]seen
 	down        map[string]bool
-	// content has what Works tell, and members run, by the UID of the Work.
+	// content has the content of Works and what members run, by the UID of the Work.
 	content map[string]*content
-	// ending has the pods that were deleted and go on running.
+	// ending has deleted pods that still run.
 	ending []ending
 }
 
@@ -48,27 +48,27 @@ type seen struct {
 	replicas, each int64
 	// at is when it was seen.
 	at time.Time
-	// generation is that of the object.
+	// generation is the generation of the object.
 	generation int64
 }
 
 type content struct {
 	owner            string
 	suspended, ended bool
-	// told is what the cluster is told to run, and has is what it runs.
+	// told is what the cluster must run. Has is what it runs.
 	told, has pods
 }
 
-// pods are pods that are alike, of a generation of their workload.
+// pods are identical pods of one generation of their workload.
 type pods struct{ generation, replicas, each int64 }
 
 func (p pods) cores() int64 { return p.replicas * p.each }
 
-// ending are pods that were deleted and go on running.
+// ending are deleted pods that still run.
 type ending struct {
 	key, owner, cluster string
 	pods
-	// charged is what of them was charged.
+	// charged is the charged part of them.
 	charged int64
 	until   time.Time
 }
@@ -95,7 +95,7 @@ func (w *world) templateOf(key string) (o object, replicas, each int64) {
 	return nil, 0, 0
 }
 
-// admit asks the webhook of one of the dispatchers.
+// admit calls the webhook of one of the dispatchers.
 func (w *world) admit(path, operation string, old, o runtime.Object) ctrladmission.Response {
 	r := w.replicas[w.rand.IntN(len(w.replicas))]
 	req := ctrladmission.Request{}
@@ -114,7 +114,7 @@ func (w *world) admit(path, operation string, old, o runtime.Object) ctrladmissi
 	return (&admission.Bindings{User: "dispatcher", Template: c.Template, Exceeds: c.Exceeds, Spares: c.Spares, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
 }
 
-// write stores what a controller of Karmada wants, and reports whether the webhook let it.
+// write stores a binding for a Karmada controller, and reports whether the webhook admitted it.
 func (w *world) write(rb *workv1alpha2.ResourceBinding) bool {
 	rb.APIVersion, rb.Kind = "work.karmada.io/v1alpha2", "ResourceBinding"
 	before := w.binding(keyOf(rb))
@@ -136,7 +136,7 @@ func (w *world) write(rb *workv1alpha2.ResourceBinding) bool {
 	return true
 }
 
-// detect does what Karmada's detector does for an object.
+// detect acts as Karmada's detector for an object.
 func (w *world) detect(key string) {
 	o, replicas, _ := w.templateOf(key)
 	rb := w.binding(key)
@@ -178,7 +178,7 @@ func divides(p *policyv1alpha1.Placement) bool {
 	return p.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided
 }
 
-// schedule does what Karmada's scheduler does about a binding as it has seen it.
+// schedule acts as Karmada's scheduler for the version of a binding that it has seen.
 func (w *world) schedule(key string) {
 	saw, rb := w.scheduler[key], w.binding(key)
 	if saw == nil || rb == nil || saw.UID != rb.UID || saw.Spec.SchedulingSuspended() || saw.Spec.Placement == nil || saw.DeletionTimestamp != nil {
@@ -230,10 +230,10 @@ func (w *world) choose(rb *workv1alpha2.ResourceBinding) []workv1alpha2.TargetCl
 	return targets
 }
 
-// dispatch does what Karmada's binding controller does about a binding as it has seen it.
+// dispatch acts as Karmada's binding controller for the version of a binding that it has seen.
 func (w *world) dispatch(key string) {
 	if w.clock.Sub(w.dispatching[key].at) > worksSettle/2 {
-		w.see(key, false) // a controller that lags further behind may exceed grants, see worksSettle
+		w.see(key, false) // a controller that lags further behind may exceed grants: see worksSettle
 	}
 	saw := w.dispatching[key]
 	rb := saw.binding

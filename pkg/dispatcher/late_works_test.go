@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestWhatMayRunWithoutAGrantIsNotGrantedRoomForThat: it is charged for what it may run, and would ask for nothing more.
+// TestWhatMayRunWithoutAGrantIsNotGrantedRoomForThat: it is charged already, so a grant would look free.
 func TestWhatMayRunWithoutAGrantIsNotGrantedRoomForThat(t *testing.T) {
 	waits := func(w *framework.Workload) {
 		w.State = binding.State{Hold: &binding.Hold{Reason: binding.Waiting}, MayRun: true}

@@ -17,15 +17,15 @@ import (
 // leader is a dispatcher while it leads.
 type leader struct {
 	*Dispatcher
-	// renewed reports whether the lease was renewed within a time.
+	// renewed reports whether the lease was renewed within a duration.
 	renewed  func(time.Duration) bool
 	reporter *report.Reporter
-	// remains says what members still have of workloads that were told to end or to shrink.
+	// remains knows what members still have of workloads that must end or shrink.
 	remains *members.Remains
 	memory  *memory
 }
 
-// open opens a session, and returns when the next one is due even if nothing changes, zero if none is.
+// open opens a session. It also returns when the next one is due without a change, zero if none is.
 func (d *leader) open(snapshot *framework.Snapshot) (*framework.Session, time.Time) {
 	var due time.Time
 	if d.remains != nil {
@@ -38,7 +38,7 @@ func (d *leader) open(snapshot *framework.Snapshot) (*framework.Session, time.Ti
 	return framework.Open(d.config, snapshot), due
 }
 
-// runCycle takes a snapshot, decides, and writes the decisions. It returns when the next cycle is due at the latest.
+// runCycle takes a snapshot, decides, and writes the decisions. It returns the latest time for the next cycle.
 func (d *leader) runCycle(ctx context.Context) time.Time {
 	began := time.Now()
 	if !d.renewed(MaxDecisionAge) {
@@ -75,7 +75,7 @@ func (d *leader) runCycle(ctx context.Context) time.Time {
 	return c.next
 }
 
-// again makes a cycle due at a time if something has not been written: nothing need change before it can be.
+// again schedules a cycle if a decision was not written: no change may follow that would start one.
 func (c *cycle) again(at time.Time) {
 	failed := func(d decision) bool { return d.err != nil }
 	if slices.ContainsFunc(c.ends, failed) || slices.ContainsFunc(c.grants, failed) || slices.ContainsFunc(c.victims, failed) {
@@ -83,7 +83,7 @@ func (c *cycle) again(at time.Time) {
 	}
 }
 
-// effective returns the decisions that took effect, and that people are told of.
+// effective returns the decisions that took effect and that are reported.
 func (c *cycle) effective() []report.Decision {
 	for _, list := range [][]decision{c.ends, c.grants, c.victims} {
 		for i := range list {

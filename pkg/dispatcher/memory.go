@@ -10,19 +10,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// promiseLasts is for how long what others gave back is kept for the workload that they gave it back for.
+// promiseLasts is how long returned room is kept for the workload that it was reclaimed for.
 const promiseLasts = 10 * time.Minute
 
-// memory is what a leader remembers from one cycle to the next. A leader that has forgotten it waits a little longer, or
-// takes back more than it needs.
+// memory is what a leader remembers between cycles. A leader without it waits a little longer, or reclaims more than it needs.
 type memory struct {
-	// rests has since when clusters are told what makes a grant end or shrink, and nothing else.
+	// rests has the last instructions to the clusters of each workload whose grant is about to end or shrink.
 	rests map[types.UID]settling
-	// promised has until when room is kept for a workload that others gave it back for.
+	// promised has the time until which reclaimed room is kept for a workload.
 	promised map[types.UID]time.Time
 }
 
-// settling is since when clusters have been told something.
+// settling is an instruction to clusters and the time since which it is unchanged.
 type settling struct {
 	told  string
 	since time.Time
@@ -32,7 +31,7 @@ func newMemory() *memory {
 	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]time.Time{}}
 }
 
-// restsSince returns since when the clusters of a workload have been told something.
+// restsSince returns the time since which the instructions to the clusters of a workload are unchanged.
 func (m *memory) restsSince(w *framework.Workload, told string, now time.Time) time.Time {
 	r, rests := m.rests[w.Binding.UID]
 	if !rests || r.told != told {
@@ -42,15 +41,15 @@ func (m *memory) restsSince(w *framework.Workload, told string, now time.Time) t
 	return r.since
 }
 
-// stirs notes that clusters are told something else.
+// stirs notes that the instructions to the clusters of a workload have changed.
 func (m *memory) stirs(w *framework.Workload) { delete(m.rests, w.Binding.UID) }
 
-// promise keeps what others give back for a workload.
+// promise keeps reclaimed room for a workload.
 func (m *memory) promise(w *framework.Workload, now time.Time) {
 	m.promised[w.Binding.UID] = now.Add(promiseLasts)
 }
 
-// forget drops what is about workloads that are gone, have been granted room, or have been promised it for too long.
+// forget drops the memory of workloads that are gone, and promises that were kept or have expired.
 func (m *memory) forget(s *framework.Snapshot) {
 	if len(m.rests)+len(m.promised) == 0 {
 		return

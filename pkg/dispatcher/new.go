@@ -19,9 +19,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/plugins/capacity"
 )
 
-// New returns a dispatcher for the Karmada control plane of a client configuration. Period is the shortest time between
-// two cycles. User is the name by which the API server knows the dispatcher. Metrics are registered with the registerer.
-// Framework.ParseConfig must have checked the configuration.
+// New returns a dispatcher for a Karmada control plane. Period is the shortest time between two cycles. User is the user name of the
+// dispatcher at the API server. Metrics are registered with the registerer. The configuration must come from framework.ParseConfig.
 func New(client *rest.Config, config *framework.Config, period time.Duration, user string, registerer prometheus.Registerer) (*Dispatcher, error) {
 	clients, err := cache.NewClients(client)
 	if err != nil {
@@ -32,7 +31,7 @@ func New(client *rest.Config, config *framework.Config, period time.Duration, us
 		return nil, err
 	}
 	arguments, _ := config.Plugin(capacity.Name)
-	c.CardQuotaRequired, _ = arguments.Bool(capacity.CardQuotaRequired, false) // ParseConfig has checked it
+	c.CardQuotaRequired, _ = arguments.Bool(capacity.CardQuotaRequired, false) // ParseConfig has checked the value
 	metrics, err := report.NewMetrics(registerer)
 	if err != nil {
 		return nil, err
@@ -40,20 +39,20 @@ func New(client *rest.Config, config *framework.Config, period time.Duration, us
 	return &Dispatcher{cache: c, clients: clients, config: config, period: period, user: user, metrics: metrics}, nil
 }
 
-// Run reads what the dispatcher decides on until ctx ends. Every replica runs it.
+// Run keeps the cache of the dispatcher up to date until ctx ends. Every replica runs it.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.cache.Run(ctx) }
 
-// Ready returns nil if everything can be read, and otherwise says what cannot.
+// Ready returns nil if everything can be read. Otherwise, the error says what cannot.
 func (d *Dispatcher) Ready() error { return d.cache.Ready() }
 
-// hold sends a patch of the admission webhook.
+// hold sends a patch for the admission webhook.
 func (d *Dispatcher) hold(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error {
 	err := d.cache.Patch(ctx, rb, patch)
 	d.metrics.Patched(report.PatchHoldGrowth, err)
 	return err
 }
 
-// Webhooks returns the admission webhooks by their paths.
+// Webhooks returns the admission webhooks by path.
 func (d *Dispatcher) Webhooks() map[string]http.Handler {
 	bindings := &admission.Bindings{
 		User: d.user, ManageWorkloadsWithoutQueue: d.config.ManageWorkloadsWithoutQueue,

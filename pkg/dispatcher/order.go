@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// line is the workloads of a queue that wait for room, in their order.
+// line is the workloads of a queue that wait for room, in order.
 type line struct {
 	queue     string
 	workloads []*framework.Workload
@@ -37,7 +37,7 @@ func (l *lines) Pop() any {
 	return last
 }
 
-// grantAll grants room to those that wait, queue by queue, in the order that the plugins say.
+// grantAll grants room to the waiting workloads, queue by queue, in the order of the plugins.
 func (c *cycle) grantAll() {
 	c.grantPromised()
 	order := &lines{compare: c.QueueOrder}
@@ -53,12 +53,12 @@ func (c *cycle) grantAll() {
 			heap.Pop(order)
 			continue
 		}
-		heap.Init(order) // a grant changes the shares of a queue's ancestors, too, and with them the order of other queues
+		heap.Init(order) // a grant also changes the shares of the queue's ancestors, and with them the order of other queues
 	}
 }
 
-// grantPromised grants room first to those for whom others have given it back, in the order in which that happened. Otherwise
-// the queue that gave it back might get it again, and would have to give it back for ever.
+// grantPromised grants reclaimed room to the workloads that it was reclaimed for, oldest promise first. Otherwise, the queue that
+// gave it back might get it again, and would have to give it back forever.
 func (c *cycle) grantPromised() {
 	var first []*framework.Workload
 	for queue, workloads := range c.waiting {
@@ -78,8 +78,7 @@ func (c *cycle) grantPromised() {
 	}
 }
 
-// grantFirst grants room to the first workload of a line that may have it, and removes the workload and those that were
-// refused.
+// grantFirst grants room to the first workload of a line that fits. It removes that workload and the refused ones before it.
 func (c *cycle) grantFirst(l *line) {
 	for len(l.workloads) > 0 {
 		w := l.workloads[0]
@@ -90,7 +89,7 @@ func (c *cycle) grantFirst(l *line) {
 	}
 }
 
-// consider grants room to a workload or refuses it, and reports whether it was granted.
+// consider grants room to a workload or refuses it, and reports whether it granted.
 func (c *cycle) consider(w *framework.Workload) bool {
 	if first := c.behind(w); first != nil {
 		waits := first.behind
@@ -115,7 +114,7 @@ func (c *cycle) consider(w *framework.Workload) bool {
 	return true
 }
 
-// refuse refuses a workload. If others owe it what it lacks, they give it back.
+// refuse refuses a workload. If other queues owe it the missing room, it reclaims that room.
 func (c *cycle) refuse(w *framework.Workload, refusal *framework.Refusal) {
 	if w.Grows() {
 		c.tell(report.GrowthHeld(w, refusal))
@@ -131,10 +130,10 @@ func (c *cycle) refuse(w *framework.Workload, refusal *framework.Refusal) {
 	}
 }
 
-// takeBackFor takes back what others owe a workload.
+// takeBackFor reclaims the room that other workloads owe to a workload.
 func (c *cycle) takeBackFor(w *framework.Workload) {
 	if c.asked[w.Queue] {
-		return // what the first one in line takes back comes first
+		return // the first workload in line reclaims first
 	}
 	c.asked[w.Queue] = true
 	for _, victim := range c.Reclaimable(w) {
@@ -148,14 +147,14 @@ func (c *cycle) takeBackFor(w *framework.Workload) {
 	}
 }
 
-// blocker is the workload that waits first for a dimension in a queue.
+// blocker is the first workload that waits for a dimension in a queue.
 type blocker struct {
 	dimension ledger.Ordinal
-	// behind is what those are told that wait behind it. It is the same for all of them, but for the workload.
+	// behind is the report for the workloads behind it. Only its Workload differs between them.
 	behind report.Decision
 }
 
-// block keeps others behind a workload that ask for the same, unless they are kept behind another one already.
+// block keeps later workloads that ask for the same dimension behind w, unless another workload blocks them already.
 func (c *cycle) block(w *framework.Workload, scope framework.Scope) {
 	o, known := c.Dimensions.Known(scope.Dimension)
 	if !known || scope.Queue == "" || slices.ContainsFunc(c.blocked[scope.Queue], func(b blocker) bool { return b.dimension == o }) {
@@ -164,14 +163,14 @@ func (c *cycle) block(w *framework.Workload, scope framework.Scope) {
 	c.blocked[scope.Queue] = append(c.blocked[scope.Queue], blocker{o, report.WaitsBehind(nil, w, scope)})
 }
 
-// asksFor reports whether a workload asks for something of a dimension besides what it was granted.
+// asksFor reports whether a workload asks for more of a dimension than its grant has.
 func (c *cycle) asksFor(w *framework.Workload, o ledger.Ordinal) bool {
 	return slices.ContainsFunc(w.Needs.All, func(e ledger.Entry) bool {
 		return e.Dimension == o && (w.State.Grant == nil || e.Amount.Cmp(granted(w, c.Dimensions.Dimension(o))) > 0)
 	})
 }
 
-// behind returns who waits first for something that a workload asks for, nil if there is nobody.
+// behind returns the first workload that waits for something that w asks for, nil if there is none.
 func (c *cycle) behind(w *framework.Workload) *blocker {
 	if len(c.blocked) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestNobodyTakesWhatOthersGiveBack: victims do not leave at the same time. Without strict order, others would take what the first
-// one leaves, and more and more would have to go.
+// TestNobodyTakesWhatOthersGiveBack: victims do not leave at the same time. Without strict order, others would take the room of the
+// first victim, and more and more victims would be needed.
 func TestNobodyTakesWhatOthersGiveBack(t *testing.T) {
 	f := newFixture(t, "reclaim: true, strictOrder: false")
 	f.queue("org", "root", 9)
@@ -36,7 +36,7 @@ func TestNobodyTakesWhatOthersGiveBack(t *testing.T) {
 	f.expect("asker Granted *, first InsufficientCPUQuota, second Returned *, small InsufficientCPUQuota")
 }
 
-// TestGrowthWaitsBehindNobodyForWhatItHas: it asks for nothing of that.
+// TestGrowthWaitsBehindNobodyForWhatItHas: it asks for no more of that dimension.
 func TestGrowthWaitsBehindNobodyForWhatItHas(t *testing.T) {
 	memory := ledger.Dimension{Kind: ledger.Resource, Name: "memory"}
 	f := newFixture(t, "")

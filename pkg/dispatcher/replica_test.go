@@ -26,21 +26,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 )
 
-// replica is a dispatcher whose informers show what they are told to show.
+// replica is a dispatcher whose informers are controlled by the test.
 type replica struct {
 	dispatcher *Dispatcher
 	// mu guards watches, which informers open.
 	mu      sync.Mutex
 	watches map[string]*watch.RaceFreeFakeWatcher
-	// late has what the informers have not shown yet.
+	// late has the changes that the informers have not shown yet.
 	late map[string][]watch.Event
 	stop func()
-	// ends and grants are the decisions that it has not written yet, next is when its next cycle is due.
+	// ends and grants are the decisions that are not written yet. Next is when its next cycle is due.
 	cycle        *cycle
 	ends, grants []*decision
 	taken, next  time.Time
 	memory       *memory
-	// decided says that the cycle has decided about what needs room.
+	// decided says that the cycle has decided about grants.
 	decided bool
 	// woken says that something has changed since its last cycle began.
 	woken bool
@@ -80,7 +80,7 @@ func (w *world) newReplica() *replica {
 	if err := c.WaitForSync(limit); err != nil {
 		w.t.Fatal(err)
 	}
-	for resource := range w.store { // what changes before a watch begins is not shown
+	for resource := range w.store { // changes before the watch begins are not shown
 		err := wait.PollUntilContextCancel(limit, time.Millisecond, true, func(context.Context) (bool, error) { return r.watch(resource) != nil, nil })
 		if err != nil {
 			w.t.Fatalf("%s are not watched: %v", resource, err)
@@ -101,7 +101,7 @@ func (r *replica) watch(resource string) *watch.RaceFreeFakeWatcher {
 	return r.watches[resource]
 }
 
-// show lets the informers of a resource show some of what is late.
+// show makes the informers of a resource show some late changes.
 func (r *replica) show(resource string, most int) {
 	for range min(most, len(r.late[resource])) {
 		event := r.late[resource][0]
@@ -136,7 +136,7 @@ func (w *world) begin(r *replica) {
 	w.decideGrants(r)
 }
 
-// decideGrants decides about what needs room when all ends are written.
+// decideGrants decides about grants when all ends are written.
 func (w *world) decideGrants(r *replica) {
 	if len(r.ends) > 0 || r.decided {
 		return
@@ -149,7 +149,7 @@ func (w *world) decideGrants(r *replica) {
 	w.end(r)
 }
 
-// shuffled returns the decisions that are written, in any order.
+// shuffled returns the decisions with patches in random order.
 func (w *world) shuffled(list []decision) (written []*decision) {
 	for i := range list {
 		if list[i].patch != nil {
@@ -160,7 +160,7 @@ func (w *world) shuffled(list []decision) (written []*decision) {
 	return written
 }
 
-// settle writes a decision that has not been written yet.
+// settle writes one pending decision.
 func (w *world) settle(r *replica) {
 	list, until := &r.ends, r.taken.Add(endsTake)
 	if len(r.ends) == 0 {
@@ -175,7 +175,7 @@ func (w *world) settle(r *replica) {
 	w.end(r)
 }
 
-// end ends a cycle that has written everything.
+// end ends a cycle in which everything is written.
 func (w *world) end(r *replica) {
 	if r.cycle != nil && r.decided && len(r.ends)+len(r.grants) == 0 {
 		r.cycle.again(w.clock.Add(r.dispatcher.period))
@@ -183,7 +183,7 @@ func (w *world) end(r *replica) {
 	}
 }
 
-// noteChange notes what has changed so far.
+// noteChange notes whether something has changed.
 func (r *replica) noteChange() {
 	select {
 	case <-r.dispatcher.cache.Changed():
@@ -192,7 +192,7 @@ func (r *replica) noteChange() {
 	}
 }
 
-// isWoken reports whether a cycle would begin, as Dispatcher.wait does.
+// isWoken reports whether a cycle would begin, like Dispatcher.wait.
 func (w *world) isWoken(r *replica) bool {
 	r.noteChange()
 	if r.woken {
@@ -202,7 +202,7 @@ func (w *world) isWoken(r *replica) bool {
 	return !r.next.IsZero() && !w.clock.Before(r.next)
 }
 
-// succeed lets another dispatcher lead. Its lease begins when nothing that the last one has decided can be written any more.
+// succeed makes another dispatcher lead. Its lease begins when no decision of the last leader can be written any more.
 func (w *world) succeed() {
 	last := w.replicas[w.leads]
 	if last.cycle != nil && w.clock.Sub(last.taken) < MaxDecisionAge {
@@ -218,11 +218,11 @@ func (w *world) succeed() {
 	if err := <-caughtUp; err != nil {
 		w.t.Fatal(err)
 	}
-	r.woken = true // the first cycle waits for nothing
+	r.woken = true // the first cycle does not wait
 	w.note("%d leads", w.leads)
 }
 
-// restart replaces a dispatcher by a new one.
+// restart replaces a dispatcher.
 func (w *world) restart(i int) {
 	w.replicas[i].stop()
 	w.replicas[i] = w.newReplica()

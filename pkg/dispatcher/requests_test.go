@@ -11,13 +11,13 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// requests returns how many requests there have been by verb and resource, apart from those of informers and discovery.
+// requests returns the number of requests by verb and resource, without requests of informers and discovery.
 func (p *controlPlane) requests() map[string]int {
 	n := map[string]int{}
 	for _, fake := range []*k8stesting.Fake{&p.kube.Fake, &p.karmada.Fake, &p.volcano.Fake, &p.api.Fake} {
 		for _, action := range fake.Actions() {
 			verb, resource := action.GetVerb(), action.GetResource().Resource
-			if verb != "list" && verb != "watch" && resource != "resource" { // that is what fakes call discovery
+			if verb != "list" && verb != "watch" && resource != "resource" { // fakes use that name for discovery
 				n[verb+" "+resource]++
 			}
 		}
@@ -25,7 +25,7 @@ func (p *controlPlane) requests() map[string]int {
 	return n
 }
 
-// Each of ten queues, which are below another one, grants room to one of its workloads.
+// TestAGrantIsOnePatchAndTwoEvents grants room to one workload in each of ten queues, which are below another queue.
 func TestAGrantIsOnePatchAndTwoEvents(t *testing.T) {
 	p := newControlPlane(t, "", backlog{departments: 1, held: 1, room: 1})
 	const grants = 10
@@ -33,7 +33,7 @@ func TestAGrantIsOnePatchAndTwoEvents(t *testing.T) {
 	limits := map[string]int{
 		"patch resourcebindings": grants,
 		"create events":          2 * grants, // on the binding and on the workload
-		// The status of a queue and its columns are written once a second at most, however many grants there are.
+		// The status of a queue and its columns are written at most once a second, for any number of grants.
 		"update queues": queues,
 		"patch queues":  queues,
 	}
@@ -57,7 +57,7 @@ func TestAGrantIsOnePatchAndTwoEvents(t *testing.T) {
 	t.Logf("requests for %d grants in %d queues: %v", grants, queues, n)
 }
 
-// TestALeaderThatWasStoppedDecidesNothing until its lease is renewed: another one may lead, and what it has read is old.
+// TestALeaderThatWasStoppedDecidesNothing until its lease is renewed: another dispatcher may lead, and its data is old.
 func TestALeaderThatWasStoppedDecidesNothing(t *testing.T) {
 	p := newControlPlane(t, "", backlog{departments: 1, held: 1, room: 1})
 	renewal := time.Hour

@@ -21,35 +21,35 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// errNotLooked says that members are not looked at.
+// errNotLooked means that the dispatcher does not look at members.
 var errNotLooked = errors.New("members are not looked at")
 
 const (
-	// worksSettle is for how long Karmada must have told clusters nothing else before a grant ends or is lowered: it may still act on
-	// what it has read before.
+	// worksSettle is how long Karmada's instructions to clusters must have been unchanged before a grant ends or is lowered.
+	// Until then, Karmada may still act on old data.
 	worksSettle = 3 * time.Second
-	// endsWithin is what controllers and kubelets of a member may take to end a pod, besides its grace period.
+	// endsWithin is how long controllers and kubelets of a member may take to end a pod, in addition to its grace period.
 	endsWithin = 15 * time.Second
-	// tellAfter is when people are told that what was told to end is charged still.
+	// tellAfter is how long pods may take to end before the dispatcher reports that they are still charged.
 	tellAfter = 5 * time.Second
 )
 
-// remainder is what member clusters may still have when a grant ends or is lowered.
+// remainder is the part of a workload that member clusters may keep when a grant ends or is lowered.
 type remainder struct {
-	// about says what they are told. When they are told something else, they need time again.
+	// about identifies the instructions that the clusters got. When it changes, the time that they need starts again.
 	about string
-	// clusters are those that are asked.
+	// clusters are the clusters to check.
 	clusters []string
-	// generation is that of the object that they may have. It is empty if they must have none.
+	// generation is the generation of the object that the clusters may keep. It is empty if they must not have the object.
 	generation string
-	// pods is how many pods each may have. A cluster without an entry may have nothing.
+	// pods is the number of pods that each cluster may keep. A cluster without an entry may keep nothing.
 	pods map[string]int64
-	// living says that clusters with an entry may have any pods but those that end.
+	// living says that clusters with an entry may keep any pods except those that are being deleted.
 	living bool
 }
 
-// settled reports whether the member clusters have no more of a workload than a remainder. A cluster that cannot be reached has all
-// that it had. Where the members can be looked at, that decides, and elsewhere the time that pods have to end.
+// settled reports whether the member clusters have no more of a workload than a remainder. A cluster that cannot be reached
+// counts as unchanged. If the dispatcher can look at a member, the member's pods decide. If not, the time that pods take to end decides.
 func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 	for _, cluster := range may.clusters {
 		if c.NotReady[cluster] {
@@ -81,7 +81,7 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 	return false
 }
 
-// tendLost tells of a workload that a member cluster has although Karmada has lost it, unless it ends in the time that it may take.
+// tendLost reports a workload that a member cluster still has although Karmada has lost it. It waits until the time to end is over.
 func (c *cycle) tendLost(w *framework.Workload) {
 	until := c.memory.restsSince(w, "lost", c.Now).Add(endsWithin + time.Duration(w.Template.Grace)*time.Second)
 	if until.After(c.Now) {
@@ -102,7 +102,7 @@ func (c *cycle) tellRemains(w *framework.Workload, why string, late bool) {
 	}
 }
 
-// remains says what a cluster has, or may have, of a workload besides a remainder. It is empty if there is nothing.
+// remains says what a cluster has, or may have, of a workload beyond a remainder. It returns "" if there is nothing.
 func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, since, latest time.Time) string {
 	allowed, stays := may.pods[cluster]
 	generation := ""
@@ -116,13 +116,13 @@ func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, si
 	if !left.Again.IsZero() {
 		c.due(left.Again)
 	}
-	every := !may.living || !stays // every pod counts, and not only those that end
+	every := !may.living || !stays // every pod counts, not only those that are being deleted
 	switch {
 	case left.Err == nil && every && left.Generation != "" && left.Generation != generation:
 		return fmt.Sprintf("cluster %s has not done yet what it was told", cluster)
 	case left.Err == nil && every && left.Pods > allowed:
 		return fmt.Sprintf("cluster %s has %d of its pods, and is to have %d", cluster, left.Pods, allowed)
-	case left.Err == nil && left.Ending > 0: // they are what the workload had before, even if they are few enough
+	case left.Err == nil && left.Ending > 0: // the workload had them before, even if they are few enough
 		return fmt.Sprintf("cluster %s has %d of its pods that end", cluster, left.Ending)
 	case left.Err != nil && latest.After(c.Now):
 		c.due(latest)
@@ -131,8 +131,8 @@ func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, si
 	return ""
 }
 
-// hasEnded reports whether no pods of a workload end that new ones would run besides. A change does not reach clusters that cannot be
-// reached, and pods that have had their time are on nodes that are gone: neither keeps a workload from changing.
+// hasEnded reports whether no pods of a workload are ending, which new pods would run beside. Clusters that cannot be reached do
+// not block a change, because it does not reach them. Pods past their time do not block it either, because their nodes are gone.
 func (c *cycle) hasEnded(w *framework.Workload) bool {
 	may := remainder{about: "ended", living: true, pods: map[string]int64{}}
 	if change := w.State.Change; change != nil {
@@ -149,13 +149,13 @@ func (c *cycle) hasEnded(w *framework.Workload) bool {
 	return c.settled(w, may)
 }
 
-// hasShrunk reports whether the member clusters run no more of a workload than it needs now, which is less than it was granted.
+// hasShrunk reports whether the member clusters run no more than the workload needs now, which is less than its grant.
 func (c *cycle) hasShrunk(w *framework.Workload) bool {
 	may, missing := lowered(w)
 	return c.hasDone(w, may, missing)
 }
 
-// hasDone reports whether the member clusters have no more than a remainder, and nothing is missing.
+// hasDone reports whether missing is empty and the member clusters have no more than a remainder.
 func (c *cycle) hasDone(w *framework.Workload, may remainder, missing string) bool {
 	if missing == "" {
 		return c.settled(w, may)
@@ -168,16 +168,15 @@ func (c *cycle) hasDone(w *framework.Workload, may remainder, missing string) bo
 	return false
 }
 
-// leftInReach returns the clusters that a workload has left and that can be reached.
+// leftInReach returns the reachable clusters that a workload has left.
 func (c *cycle) leftInReach(w *framework.Workload) []string {
 	if len(w.Places) == len(w.Binding.Spec.Clusters) {
-		return nil // they are the same
+		return nil // both lists are the same
 	}
 	return slices.DeleteFunc(w.Left(), func(cluster string) bool { return c.NotReady[cluster] })
 }
 
-// forgetsLeft ends the charge for clusters that a workload has left, when they have nothing of it any more. It need not wait for
-// them when it ends. It reports whether it does.
+// forgetsLeft ends the charge for reachable clusters that a workload has left, when they have nothing of it any more. It reports whether it does.
 func (c *cycle) forgetsLeft(w *framework.Workload) bool {
 	left := c.leftInReach(w)
 	works := slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool { return slices.Contains(left, binding.ClusterOf(work)) })
@@ -190,7 +189,7 @@ func (c *cycle) forgetsLeft(w *framework.Workload) bool {
 	return true
 }
 
-// replicasIn returns how many replicas a cluster is to have.
+// replicasIn returns the number of replicas that a cluster is meant to have.
 func replicasIn(w *framework.Workload, cluster string) int64 {
 	if !w.Spread.Divided {
 		return w.Template.Replicas()
@@ -203,8 +202,8 @@ func replicasIn(w *framework.Workload, cluster string) int64 {
 	return 0
 }
 
-// lowered returns what member clusters may have of a workload that needs less than it was granted, and what is missing before they
-// have no more.
+// lowered returns what member clusters may keep of a workload that needs less than its grant. Missing says which step is still
+// to come before they can have shrunk.
 func lowered(w *framework.Workload) (may remainder, missing string) {
 	now := ""
 	if !w.Template.Fallback {
@@ -225,7 +224,7 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	for _, work := range w.Works {
 		cluster := binding.ClusterOf(work)
 		told := work.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey]
-		object := work.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] // its generations begin anew when it is created again
+		object := work.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation] // the generations start again when the object is created again
 		switch {
 		case !slices.Contains(clusters, cluster):
 			return may, fmt.Sprintf("cluster %s, which it has left, may run it", cluster)
@@ -248,7 +247,7 @@ func lowered(w *framework.Workload) (may remainder, missing string) {
 	return may, ""
 }
 
-// unreplaced says which member cluster may still make pods of a former template, although it has no more of a workload than a remainder.
+// unreplaced names a member cluster that may still make pods of a former template although it has only the remainder.
 func unreplaced(w *framework.Workload, has remainder) string {
 	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
 	for _, work := range w.Works {

@@ -20,7 +20,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// shrunk is a Deployment that was granted four cores, and needs one by now.
+// shrunk makes a workload a Deployment that was granted four cores and now needs one.
 func shrunk(status string) func(*framework.Workload) {
 	return func(w *framework.Workload) {
 		w.State.Grant.Amounts[0].Amount = ledger.Units(4)
@@ -31,7 +31,7 @@ func shrunk(status string) func(*framework.Workload) {
 	}
 }
 
-// gone is a workload that was deleted, and whose Works are gone.
+// gone makes a workload deleted, without Works.
 func gone(w *framework.Workload) {
 	w.State.Deleting, w.Works, w.Binding.Finalizers = true, nil, []string{binding.Finalizer}
 	w.State.Grant.Grace = 30
@@ -39,14 +39,14 @@ func gone(w *framework.Workload) {
 
 const done = `{"resourceTemplateGeneration":2,"generation":2,"observedGeneration":2}`
 
-// TestAGrantEndsOrShrinksWhenMembersHaveDoneIt looks at the decisions a number of seconds after clusters were told.
+// TestAGrantEndsOrShrinksWhenMembersHaveDoneIt checks the decisions a number of seconds after the clusters got their instructions.
 func TestAGrantEndsOrShrinksWhenMembersHaveDoneIt(t *testing.T) {
 	blind := framework.Left{Err: errors.New("forbidden")}
 	for _, tc := range []struct {
 		name   string
 		change func(*framework.Workload)
 		left   framework.Left
-		// after has what is decided so many seconds later, in addition to what waits for the room.
+		// after has the decisions by seconds, without the workload that waits for the room.
 		after map[int]string
 	}{
 		{"it shrinks, and nobody may look", shrunk(done), blind, map[int]string{2: "", 4: "", 10: "runs StillCharged", 44: "runs StillCharged", 45: "runs Shrunk *"}},
@@ -95,7 +95,7 @@ func TestAGrantEndsOrShrinksWhenMembersHaveDoneIt(t *testing.T) {
 	}
 }
 
-// TestNothingEndsInAClusterThatCannotBeReached: when it is back, its pods need their time.
+// TestNothingEndsInAClusterThatCannotBeReached: after it is back, its pods need time to end.
 func TestNothingEndsInAClusterThatCannotBeReached(t *testing.T) {
 	f := newFixture(t, "")
 	f.queue("team", "root", 4)
@@ -114,7 +114,7 @@ func TestNothingEndsInAClusterThatCannotBeReached(t *testing.T) {
 	at(10_046, true, "gone  *")
 }
 
-// TestClustersAndGracePeriodsAreNotedBeforeAGrantEnds: a dispatcher that takes over knows nothing else of clusters that were left.
+// TestClustersAndGracePeriodsAreNotedBeforeAGrantEnds: a new leader has no other record of clusters that were left.
 func TestClustersAndGracePeriodsAreNotedBeforeAGrantEnds(t *testing.T) {
 	f := newFixture(t, "")
 	f.queue("team", "root", 4)
@@ -146,7 +146,7 @@ func TestAClusterThatWasLeftIsForgottenWhenNothingIsLeftThere(t *testing.T) {
 	}
 }
 
-// TestWhatKarmadaHasLostIsCharged: people are told when it has had its time to end.
+// TestWhatKarmadaHasLostIsCharged: it is reported after the time that its pods may take to end.
 func TestWhatKarmadaHasLostIsCharged(t *testing.T) {
 	f := newFixture(t, "")
 	f.queue("team", "root", 4)
@@ -163,8 +163,7 @@ func TestWhatKarmadaHasLostIsCharged(t *testing.T) {
 	f.expect("next Granted *")
 }
 
-// TestPodsOfATemplateThatIsGoneAreCharged: a Volcano Job goes back to the template that it was granted room for, and pods that were
-// made of another one stay.
+// TestPodsOfATemplateThatIsGoneAreCharged: a Volcano Job returns to the template of its grant, but pods of another template stay.
 func TestPodsOfATemplateThatIsGoneAreCharged(t *testing.T) {
 	read := func(replicas int32, image string) *workload.Template {
 		o := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: replicas}}}}
@@ -188,7 +187,7 @@ func TestPodsOfATemplateThatIsGoneAreCharged(t *testing.T) {
 			w.State.Grant.Shape, w.State.Grant.Grace = read(1, "small").Shape(), 30
 			w.Template = read(1, "large")
 			other(f, w)
-			for range 2 { // what is noted, and what is granted
+			for range 2 { // first the record, then the grant
 				if _, c := f.decide(); len(c.ends)+len(c.grants) > 0 {
 					w.State.Grant, w.State.Hold = grantIn(t, slices.Concat(c.ends, c.grants)[0].patch), nil
 				}

@@ -17,11 +17,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// seedsVariable names the environment variable that says which seeds to run, as "first-last".
+// seedsVariable is the environment variable with the seeds to run, as "first-last".
 const seedsVariable = "DISPATCHER_SEEDS"
 
-// TestWhatIsGrantedNeverExceedsAQueueAndAllThatFitsIsGranted lets dispatchers, Karmada, and users act in any order, and looks
-// at what is stored after each step.
+// TestWhatIsGrantedNeverExceedsAQueueAndAllThatFitsIsGranted lets dispatchers, Karmada, and users act in random order, and checks
+// the store after each step.
 func TestWhatIsGrantedNeverExceedsAQueueAndAllThatFitsIsGranted(t *testing.T) {
 	first, last := uint64(1), uint64(10)
 	if text := os.Getenv(seedsVariable); text != "" {
@@ -72,7 +72,7 @@ func simulate(t *testing.T, seed uint64) {
 	}
 }
 
-// see lets Karmada's scheduler, or its binding controller, see a binding.
+// see updates a binding in Karmada's scheduler or in its binding controller.
 func (w *world) see(key string, scheduler bool) {
 	rb := w.binding(key)
 	if rb == nil {
@@ -92,7 +92,7 @@ func (w *world) see(key string, scheduler bool) {
 	w.dispatching[key] = now
 }
 
-// step lets somebody do something.
+// step makes a random actor do something.
 func (w *world) step() {
 	r, leader := w.replicas[w.rand.IntN(len(w.replicas))], w.replicas[w.leads]
 	key := w.key()
@@ -153,7 +153,7 @@ func (w *world) step() {
 	}
 }
 
-// actOn lets one of Karmada's controllers look at a binding.
+// actOn makes one of Karmada's controllers process a binding.
 func (w *world) actOn(key string, controller int) {
 	switch controller {
 	case 0:
@@ -177,7 +177,7 @@ func (w *world) actOn(key string, controller int) {
 	}
 }
 
-// settled lets everybody do all that there is to do.
+// settled lets all actors work until nothing is left to do.
 func (w *world) settled() {
 	for name := range w.down {
 		w.reach(name, true)
@@ -212,7 +212,7 @@ func (w *world) settled() {
 	}
 }
 
-// reconcile lets each controller of Karmada see and do everything.
+// reconcile makes each Karmada controller see and process everything.
 func (w *world) reconcile() {
 	for _, key := range w.keys() {
 		if o, _, _ := w.templateOf(key); o == nil || w.binding(key) == nil || w.isBehind(key, o) {
@@ -261,7 +261,7 @@ func (w *world) isUnreported(rb *workv1alpha2.ResourceBinding) bool {
 	return reported != told || ended != over
 }
 
-// finish lets everything end, one after the other, and sees that all that fits gets room.
+// finish ends all workloads one after another, and checks that everything that fits gets room.
 func (w *world) finish() {
 	for range 40 {
 		w.settled()

@@ -13,8 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// awaitSnapshot takes snapshots whenever something changes, until the workload of a binding, nil if there is none, is as
-// it should be.
+// awaitSnapshot takes snapshots after changes until done accepts the workload of a binding. The workload is nil if there is none.
 func (p *controlPlane) awaitSnapshot(t *testing.T, binding string, done func(*framework.Snapshot, *framework.Workload) bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)

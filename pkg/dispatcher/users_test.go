@@ -28,7 +28,7 @@ func (w *world) cluster(name string) {
 	w.reach(name, true)
 }
 
-// reach makes a cluster one that can be reached, or cannot.
+// reach makes a cluster reachable or unreachable.
 func (w *world) reach(name string, ready bool) {
 	c := w.store[clusters]["/"+name].DeepCopyObject().(*clusterv1alpha1.Cluster)
 	status := metav1.ConditionFalse
@@ -71,7 +71,7 @@ func podsOf(queue string, cores int64) corev1.PodTemplateSpec {
 
 func coresOf(spec *corev1.PodSpec) int64 { return spec.Containers[0].Resources.Requests.Cpu().Value() }
 
-// create creates a workload of a name that is free.
+// create creates a workload with a random name, if that name is free.
 func (w *world) create() {
 	name, queue := "w"+strconv.Itoa(w.rand.IntN(8)), []string{"a", "a", "b", "c"}[w.rand.IntN(4)]
 	replicas, each := int32(1+w.rand.IntN(3)), int64(1+w.rand.IntN(2))
@@ -101,7 +101,7 @@ func (w *world) create() {
 	}
 }
 
-// key returns the key of a binding that there is, or that there should be.
+// key returns the key of a binding that exists or should exist.
 func (w *world) key() string {
 	keys := w.keys()
 	if len(keys) == 0 {
@@ -124,16 +124,16 @@ func (w *world) keys() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// update is a change of an object that has been admitted and is not stored yet.
+// update is an admitted change of an object that is not stored yet.
 type update struct {
 	resource      string
 	before, after object
 	since         time.Time
-	// recorded says that there was a binding that could tell of it.
+	// recorded says that a binding existed that could record it.
 	recorded bool
 }
 
-// scale asks for other replicas of an object.
+// scale requests a different number of replicas for an object.
 func (w *world) scale() {
 	res := []string{jobs, deployments}[w.rand.IntN(2)]
 	key := w.pick(res)

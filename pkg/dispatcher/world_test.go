@@ -35,26 +35,26 @@ const (
 	deployments = "deployments"
 )
 
-// object is what the simulated API server stores.
+// object is an object in the simulated API server.
 type object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// world is a control plane in one goroutine: an API server, Karmada, member clusters, and dispatchers that see everything
-// late. All that happens by chance depends on the seed.
+// world is a control plane in one goroutine: an API server, Karmada, member clusters, and dispatchers with late informers. All
+// random choices depend on the seed.
 type world struct {
 	t    *testing.T
 	rand *rand.Rand
-	// mu is for requests of informers, which start at the same time.
+	// mu guards requests of informers, which start concurrently.
 	mu sync.Mutex
 	// clock is the time of the world.
 	clock   time.Time
 	config  *framework.Config
 	version int
-	// store has the objects by resource and by namespace/name.
+	// store has the objects by resource and namespace/name.
 	store map[string]map[string]object
-	// replicas are the dispatchers. The one that leads decides.
+	// replicas are the dispatchers. Leads is the index of the leader.
 	replicas []*replica
 	leads    int
 	// faulty says that requests of dispatchers may get lost.
@@ -85,7 +85,7 @@ func (w *world) note(format string, args ...any) {
 
 func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// pick returns the key of an object, empty if there is none.
+// pick returns the key of a random object, empty if there is none.
 func (w *world) pick(resource string) string {
 	keys := slices.Sorted(maps.Keys(w.store[resource]))
 	if len(keys) == 0 {
@@ -94,7 +94,7 @@ func (w *world) pick(resource string) string {
 	return keys[w.rand.IntN(len(keys))]
 }
 
-// put stores a new object, or another version of one. Dispatchers see it later.
+// put stores an object or a new version of it. Dispatchers see it later.
 func (w *world) put(resource string, o object) {
 	w.version++
 	kind := watch.Modified
@@ -125,7 +125,7 @@ func (w *world) remove(resource string, o object) {
 	w.publish(resource, watch.Deleted, gone)
 }
 
-// drop deletes an object as soon as it has no finalizers.
+// drop deletes an object when it has no finalizers.
 func (w *world) drop(resource, key string) {
 	o := w.store[resource][key].DeepCopyObject().(object)
 	if o.GetDeletionTimestamp() == nil {
@@ -148,7 +148,7 @@ func (w *world) binding(key string) *workv1alpha2.ResourceBinding {
 
 var errUnanswered = errors.New("connection reset by peer")
 
-// patch is what the API server does with a merge patch of a dispatcher, whom the webhooks let pass.
+// patch acts as the API server on a merge patch of a dispatcher. The webhooks do not apply to it.
 func (w *world) patch(key string, text []byte) (*workv1alpha2.ResourceBinding, error) {
 	if w.faulty && w.chance(2) {
 		return nil, errUnanswered
@@ -198,7 +198,7 @@ func must(text []byte, err error) []byte {
 	return text
 }
 
-// applied returns a binding with the changes of a webhook.
+// applied returns a binding after the patch of a webhook.
 func applied(t *testing.T, rb *workv1alpha2.ResourceBinding, patch []byte) *workv1alpha2.ResourceBinding {
 	t.Helper()
 	p, err := jsonpatch.DecodePatch(patch)

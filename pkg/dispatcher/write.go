@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// writers is how many patches are under way at the same time.
+	// writers is the number of concurrent patches.
 	writers = 16
-	// askAgain is the interval at which a patch without an answer is sent again.
+	// askAgain is the interval between attempts for a patch without an answer.
 	askAgain = 200 * time.Millisecond
 	// MaxDecisionAge is how old a snapshot may be when something that was decided on it is sent, and how old a renewal of the lease
 	// may be when a snapshot is taken. A dispatcher that was stopped and goes on later sends nothing, although it has not
@@ -30,18 +30,17 @@ const (
 	endsTake = MaxDecisionAge / 2
 )
 
-// errHasWorks says that a grant does not end yet.
+// errHasWorks means that a grant does not end yet.
 var errHasWorks = errors.New("the binding has Works, which the cache does not show yet")
 
-// errLags says that a decision was made on an old version of a workload.
+// errLags means that a decision was based on an old version of a workload.
 var errLags = errors.New("the workload has changed, which the cache does not show yet")
 
-// errTooOld says that a decision is left out.
+// errTooOld means that a decision was dropped.
 var errTooOld = errors.New("the decision is too old to be written, and is made anew")
 
-// write writes the decisions, each with one patch, and returns when the fate of each is known. A patch has the version
-// of the binding that was decided on as its precondition. If the binding has changed since, the next cycle decides anew. After
-// a time, nothing more is sent.
+// write writes each decision with one patch, and returns when the result of each is known. The precondition of a patch is the version of the binding
+// at the decision. If the binding has changed since, the next cycle decides again. After until, nothing more is sent.
 func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []decision) {
 	group := errgroup.Group{}
 	group.SetLimit(writers)
@@ -58,7 +57,7 @@ func (d *Dispatcher) write(ctx context.Context, until time.Time, decisions []dec
 	_ = group.Wait() // each decision has its own error
 }
 
-// writeOne writes a decision. The end of a grant is asked about first, because the cache may not show a Work that is there.
+// writeOne writes a decision. Before a grant ends, it asks the API server, because the cache may not show a new Work.
 func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *decision) error {
 	rb := decided.Workload.Binding
 	if decided.frees {
@@ -79,15 +78,15 @@ func (d *Dispatcher) writeOne(ctx context.Context, until time.Time, decided *dec
 	return d.settle(ctx, until, rb, decided.patch)
 }
 
-// mayLag reports whether a decision must not be written if it was made on an old version of the workload: an update of it has been
-// recorded, or an old version would be charged that the dispatcher that led before has seen the successor of.
+// mayLag reports whether a decision must be checked for an old version of the workload. That is so if an update was recorded, or if
+// the decision raises a grant: the previous leader may have seen a newer version.
 func (d *decision) mayLag() bool {
 	w := d.Workload
 	return d.counted && w.State.Change != nil || d.raises && !w.Template.Fallback
 }
 
-// knows returns an error unless the workload that was decided on is the one that the API server has. An update that the
-// webhook has recorded may be stored although the cache does not show it, if the cache lags far behind.
+// knows returns an error unless the decision was based on the stored version of the workload. An update that the webhook
+// recorded may be stored and not in the cache, if the cache lags far behind.
 func (d *Dispatcher) knows(ctx context.Context, until time.Time, w *framework.Workload) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -106,8 +105,8 @@ func (d *Dispatcher) knows(ctx context.Context, until time.Time, w *framework.Wo
 	return nil
 }
 
-// settle sends a patch until the API server says what has become of it. A patch without an answer may have been
-// accepted. Because of its precondition it is accepted once, however often it is sent.
+// settle sends a patch until the API server answers. A patch without an answer may have been accepted. Its precondition
+// ensures that it is accepted only once.
 func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, patch []byte) error {
 	poll := time.NewTicker(askAgain)
 	defer poll.Stop()
@@ -135,20 +134,20 @@ func (d *Dispatcher) settle(ctx context.Context, until time.Time, rb *workv1alph
 	}
 }
 
-// patch sends a patch. The API server gives up a request when its client does, so that nothing is stored much later.
+// patch sends a patch. The API server drops a request when its client does, so nothing is stored much later.
 func (d *Dispatcher) patch(ctx context.Context, until time.Time, rb *workv1alpha2.ResourceBinding, patch []byte) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	return d.cache.Patch(ctx, rb, patch)
 }
 
-// refused reports whether the API server has certainly not accepted a request.
+// refused reports whether the API server has certainly rejected a request.
 func refused(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
 }
 
-// readBack shows the cache what has become of a patch. It returns when the API server has answered, or ctx has ended:
-// then this dispatcher decides nothing any more.
+// readBack updates the cache with the result of a patch. It returns when the API server has answered or ctx has ended.
+// After ctx has ended, this dispatcher decides nothing any more.
 func (d *Dispatcher) readBack(ctx context.Context, rb *workv1alpha2.ResourceBinding) error {
 	poll := time.NewTicker(askAgain)
 	defer poll.Stop()

@@ -34,8 +34,7 @@ func aBinding() *workv1alpha2.ResourceBinding {
 	return &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train-job", UID: "1", ResourceVersion: "5"}}
 }
 
-// dispatcherWith returns a dispatcher whose patches of bindings get these answers, one after the other, and the number of
-// patches that were sent.
+// dispatcherWith returns a dispatcher whose patches of bindings get these answers in order, and the number of sent patches.
 func dispatcherWith(t *testing.T, answers ...error) (*Dispatcher, *atomic.Int64) {
 	t.Helper()
 	api := karmadafake.NewSimpleClientset(aBinding())
@@ -67,7 +66,7 @@ func aDecision() []decision {
 	return []decision{{Decision: report.Decision{Workload: &framework.Workload{Binding: aBinding()}}, patch: []byte(`{"metadata":{"annotations":{"a":"b"}}}`)}}
 }
 
-// TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone: a dispatcher that has just begun to lead may know an old one.
+// TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone: a new leader may know an old version.
 func TestNobodyIsChargedForAVersionOfAWorkloadThatIsGone(t *testing.T) {
 	for version, want := range map[string]error{"4": errLags, "5": nil} {
 		d, sent := dispatcherWith(t)

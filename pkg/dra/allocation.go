@@ -11,10 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Allocated returns the usage of an allocation: each device, with the class of the request that it was
-// allocated for. A shared device (KEP-5075) has the capacity that the claim consumes, any other device
-// all its capacity. Devices for administrative access are left out. The error names a result whose
-// request is not in the spec.
+// Allocated returns the usage of an allocation: each device, with the class of its request. A shared device (KEP-5075) has the
+// capacity that the claim consumes. Any other device has all its capacity. Allocated leaves out devices for administrative
+// access. The error names a result whose request is not in the spec.
 func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.AllocationResult, catalog *Catalog) (Usage, error) {
 	var usage Usage
 	for i := range allocation.Devices.Results {
@@ -39,7 +38,7 @@ func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.Allo
 	return usage, nil
 }
 
-// Recall takes over what was known of devices that no slice lists any more. Before is the usage of the same claim.
+// Recall restores the data of devices that no slice lists anymore. before is the earlier usage of the same claim.
 func (u *Usage) Recall(before *Usage) {
 	for i := range min(len(u.Devices), len(before.Devices)) {
 		d, last := &u.Devices[i], &before.Devices[i]
@@ -54,7 +53,7 @@ func idOf(result *resourceapi.DeviceRequestAllocationResult) DeviceID {
 	return DeviceID{Driver: result.Driver, Pool: result.Pool, Device: result.Device}
 }
 
-// full returns all capacity of a device, or nil if the device is nil.
+// full returns all capacity of a device, or nil for a nil device.
 func full(device *resourceapi.Device) map[resourceapi.QualifiedName]resource.Quantity {
 	if device == nil {
 		return nil
@@ -66,8 +65,7 @@ func full(device *resourceapi.Device) map[resourceapi.QualifiedName]resource.Qua
 	return capacity
 }
 
-// classOf returns the class of a request by its name in an allocation result, which is request or, for
-// firstAvailable, request/alternative.
+// classOf returns the class of a request, given its name in an allocation result: request or, for firstAvailable, request/alternative.
 func classOf(requests []resourceapi.DeviceRequest, name string) (string, bool) {
 	main, sub, _ := strings.Cut(name, "/")
 	for _, request := range requests {

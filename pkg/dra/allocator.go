@@ -12,23 +12,23 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// Allocator picks devices for claims, one node at a time, with Kubernetes' structured allocator. Several
-// goroutines may call Pick at the same time, but not during Take or PutBack.
+// Allocator picks devices for claims, one node at a time, with Kubernetes' structured allocator. Several goroutines may call
+// Pick concurrently, but not during Take or PutBack.
 type Allocator struct {
 	features structured.Features
 	catalog  *Catalog
 	taken    structured.AllocatedState
 	celCache *cel.Cache
-	// shares has how many allocations share a device.
+	// shares counts the allocations that share a device.
 	shares map[structured.DeviceID]int
 	// changes counts the calls of Take and PutBack.
 	changes uint64
-	// spared has the devices that are picked only if there are no others.
+	// spared holds the devices to pick only if there are no others.
 	spared map[DeviceID]bool
 }
 
-// NewAllocator returns an allocator for the devices in a catalog, which must not be nil. No device is in
-// use: call Take for each allocation that exists.
+// NewAllocator returns an allocator for the devices in a catalog, which must not be nil. No device is in use yet. Call Take for
+// each existing allocation.
 func NewAllocator(features structured.Features, catalog *Catalog, celCache *cel.Cache) *Allocator {
 	taken := structured.AllocatedState{
 		AllocatedDevices:         sets.New[structured.DeviceID](),
@@ -38,11 +38,10 @@ func NewAllocator(features structured.Features, catalog *Catalog, celCache *cel.
 	return &Allocator{features: features, catalog: catalog, taken: taken, celCache: celCache, shares: map[structured.DeviceID]int{}}
 }
 
-// Changes returns a number that changes with every Take and PutBack. While it stays the same, earlier
-// picks are valid.
+// Changes returns a number that changes with every Take and PutBack. While it stays the same, earlier picks are valid.
 func (a *Allocator) Changes() uint64 { return a.changes }
 
-// InUse is a hash of the devices and shares of devices that are in use.
+// InUse returns a hash of the devices and shares in use.
 func (a *Allocator) InUse() uint64 {
 	var sum uint64
 	add := func(id string) {
@@ -59,7 +58,7 @@ func (a *Allocator) InUse() uint64 {
 	return sum
 }
 
-// Take marks the devices of an allocation as in use. Taking the same allocation again has no effect.
+// Take marks the devices of an allocation as in use. Repeated calls with the same allocation have no effect.
 func (a *Allocator) Take(allocation *resourceapi.AllocationResult) {
 	a.changes++
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Insert(id) },
@@ -92,7 +91,7 @@ func (a *Allocator) PutBack(allocation *resourceapi.AllocationResult) {
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Delete(id) }, a.removeShare)
 }
 
-// each calls whole or shared for every device of an allocation. Administrative access uses no device.
+// each calls whole or shared for every device of an allocation. It skips administrative access, which uses no device.
 func (a *Allocator) each(allocation *resourceapi.AllocationResult, whole func(structured.DeviceID),
 	shared func(structured.SharedDeviceID, structured.DeviceConsumedCapacity),
 ) {

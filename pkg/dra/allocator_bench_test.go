@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// BenchmarkPick picks one device on one of many nodes: from the slices of that node, as this project
-// does, and from the slices of all nodes, as Kubernetes' own plugin does.
+// BenchmarkPick picks one device on one of many nodes. This project uses the slices of that node. Kubernetes' own plugin uses
+// the slices of all nodes.
 func BenchmarkPick(b *testing.B) {
 	for _, nodes := range []int{100, 5000} {
 		var all []*resourceapi.ResourceSlice
@@ -56,8 +56,8 @@ func BenchmarkPick(b *testing.B) {
 	}
 }
 
-// BenchmarkPickManyAlternatives is one question of a pod with as many requests and alternatives as the API allows in four
-// claims, all of which the quota refuses.
+// BenchmarkPickManyAlternatives asks one question for a pod with as many requests and alternatives as the API allows in four
+// claims. The quota refuses all of them.
 func BenchmarkPickManyAlternatives(b *testing.B) {
 	var claims []*resourceapi.ResourceClaim
 	for range 4 {

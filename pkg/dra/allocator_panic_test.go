@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestPanicOfTheAllocator: a request gets devices of two pools with a device each.
+// TestPanicOfTheAllocator uses a request that gets devices of two pools with one device each.
 func TestPanicOfTheAllocator(t *testing.T) {
 	var slices []*resourceapi.ResourceSlice
 	for _, pool := range []string{"first", "second"} {

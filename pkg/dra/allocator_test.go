@@ -16,8 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// stock returns an allocator with the given number of devices of each class on node n1. Names of devices
-// begin with their class.
+// stock returns an allocator with the given number of devices of each class on node n1. Device names begin with their class.
 func stock(counts map[string]int) *Allocator {
 	var classes []*resourceapi.DeviceClass
 	spec := resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
@@ -132,8 +131,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// TestPickTriesEveryCombination has three requests with three classes each: whichever combination is
-// accepted is found, and no combination is tried twice.
+// TestPickTriesEveryCombination has three requests with three classes each. It checks that any accepted combination is found,
+// and that no combination is tried twice.
 func TestPickTriesEveryCombination(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	var requests []resourceapi.DeviceRequest

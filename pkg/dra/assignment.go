@@ -2,23 +2,23 @@
 
 package dra
 
-// nobody owns a device that is left.
+// nobody is the owner of an unassigned device.
 const nobody = -1
 
-// assignment gives each request devices of its own, as many as it needs, if there is a way to do so (Kuhn's algorithm). By Hall's theorem,
-// there is none exactly if some requests together need more devices than suit any of them.
+// assignment gives each request as many devices as it needs, if possible (Kuhn's algorithm). By Hall's theorem, this is impossible exactly
+// if some requests together need more devices than suit any of them.
 type assignment struct {
-	// owners has the request that has each device, and suits the devices that suit each request.
+	// owners maps each device to its request. suits lists the suitable devices of each request.
 	owners []int
 	suits  [][]int
-	// seen has the last search in which each device was looked at.
+	// seen is the last search that visited each device.
 	seen     []int
 	searches int
-	// steps is how often a device was looked at.
+	// steps counts the visits of devices.
 	steps int
 }
 
-// add gives one more request devices. It reports whether all requests so far have theirs.
+// add assigns devices to another request. It reports whether all requests so far have their devices.
 func (a *assignment) add(suits []int, count int64) bool {
 	if int64(len(suits)) < count {
 		return false
@@ -37,7 +37,7 @@ func (a *assignment) add(suits []int, count int64) bool {
 	return true
 }
 
-// give gives a request one more device, and the request that had it another one.
+// give assigns one more device to a request. If it takes the device from another request, it gives that request another device.
 func (a *assignment) give(request int) bool {
 	for _, device := range a.suits[request] {
 		a.steps++

@@ -11,16 +11,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// DeviceCondition is a condition of an allocated device that a pod waits for, or that tells that the pod waits in vain
-// (KEP-5007). The driver of the device publishes the names of such conditions, and writes them to the status of the claim.
+// DeviceCondition is a condition of an allocated device that a pod waits for, or that says that the pod waits for nothing
+// (KEP-5007). The driver of the device publishes the names of these conditions, and writes them to the status of the claim.
 type DeviceCondition struct {
 	Device DeviceID
 	Type   string
-	// Reason and Message are the driver's. They are empty as long as the driver has not written the condition.
+	// Reason and Message come from the driver. They are empty until the driver writes the condition.
 	Reason, Message string
 }
 
-// String names the condition and the device, and repeats what the driver says.
+// String names the condition and the device, with the reason and message of the driver.
 func (c DeviceCondition) String() string {
 	text := fmt.Sprintf("condition %s of device %s", c.Type, c.Device)
 	switch {
@@ -33,22 +33,21 @@ func (c DeviceCondition) String() string {
 	}
 }
 
-// UnmetConditions returns the binding conditions of an allocated claim that are not true. A pod must not be bound before
-// there are none.
+// UnmetConditions returns the binding conditions of an allocated claim that are not true. A pod must not be bound while there are any.
 func UnmetConditions(claim *resourceapi.ResourceClaim) []DeviceCondition {
 	return conditionsOf(claim, func(device *resourceapi.DeviceRequestAllocationResult) []string { return device.BindingConditions }, false)
 }
 
-// FailedConditions returns the binding failure conditions of an allocated claim that are true. The pod cannot use the
-// devices that have one.
+// FailedConditions returns the binding failure conditions of an allocated claim that are true. The pod cannot use the devices
+// with these conditions.
 func FailedConditions(claim *resourceapi.ResourceClaim) []DeviceCondition {
 	return conditionsOf(claim, func(device *resourceapi.DeviceRequestAllocationResult) []string {
 		return device.BindingFailureConditions
 	}, true)
 }
 
-// conditionsOf returns the conditions of some types that are true, or those that are not. A condition that the driver has not
-// written is not true. Devices without binding conditions have none.
+// conditionsOf returns the conditions of some types that are true or, if isTrue is false, that are not true. A condition that
+// the driver has not written is not true. Devices without binding conditions have no conditions.
 func conditionsOf(claim *resourceapi.ResourceClaim, types func(*resourceapi.DeviceRequestAllocationResult) []string, isTrue bool) []DeviceCondition {
 	if claim.Status.Allocation == nil {
 		return nil
@@ -75,7 +74,7 @@ func conditionsOf(claim *resourceapi.ResourceClaim, types func(*resourceapi.Devi
 	return found
 }
 
-// writtenConditions returns the conditions that the driver has written for a device, or for a share of it.
+// writtenConditions returns the conditions that the driver has written for a device or a share of it.
 func writtenConditions(claim *resourceapi.ResourceClaim, device *resourceapi.DeviceRequestAllocationResult) []metav1.Condition {
 	for i := range claim.Status.Devices {
 		status := &claim.Status.Devices[i]

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// bound is a claim with these devices, each with a binding condition Ready and a failure condition Broken.
+// bound returns a claim with these devices, each with a binding condition Ready and a failure condition Broken.
 func bound(devices ...string) *resourceapi.ResourceClaim {
 	c := claim()
 	c.Status.Allocation = &resourceapi.AllocationResult{}
@@ -91,7 +91,7 @@ func TestBindingConditions(t *testing.T) {
 	}
 }
 
-// pickOne returns the device that an allocator picks on a node for a request of h100, empty if there is none.
+// pickOne returns the allocation that an allocator picks on a node for a request of h100, or nil.
 func pickOne(t *testing.T, a *Allocator, node string) *resourceapi.AllocationResult {
 	t.Helper()
 	results, err := a.Pick(t.Context(), onNode(node), []*resourceapi.ResourceClaim{claim(exactly("r", "h100", 1))}, Quota{Accepts: atMost(nil)}, Alone().Node())
@@ -122,8 +122,8 @@ func TestADeviceIsSparedIfThereIsAnother(t *testing.T) {
 	}
 }
 
-// TestDevicesWithBindingConditions come last, and only if the scheduler waits for them. A device that binds to its node makes
-// the allocation local, even if other nodes could reach the device.
+// TestDevicesWithBindingConditions checks that these devices come last, and only if the scheduler waits for them. A device that
+// binds to its node makes the allocation local, even if other nodes can reach the device.
 func TestDevicesWithBindingConditions(t *testing.T) {
 	for _, c := range []struct {
 		waits, local bool

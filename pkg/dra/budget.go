@@ -8,38 +8,37 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra/turns"
 )
 
-// What long searches for devices may cost. One unit is about two microseconds: see steps.
+// The cost of long searches for devices. One unit is about two microseconds, see steps.
 const (
 	// BudgetOfSession is what the long searches of one session may spend together, some 0.3 seconds.
 	BudgetOfSession = 150_000
 	// BudgetOfAnswers is the same for the answers to all questions of people in one session.
 	BudgetOfAnswers = 30_000
-	// budgetOfJob is what the long searches of one job may spend in one session. No search gets more.
+	// budgetOfJob is the maximum that long searches of one job may spend in one session. No search gets more.
 	budgetOfJob = 50_000
-	// kept is the part of the budget that a session keeps for jobs that earlier sessions have left waiting.
+	// kept is the part of the budget that a session keeps for jobs that waited in earlier sessions.
 	kept = BudgetOfSession * 2 / 3
 )
 
-// Budget bounds what one session spends on long searches for devices, so that one job, or many jobs of one user, do not slow down all
-// others. Searches of ordinary length are not charged: see effortOfNode. Several goroutines may use it.
+// Budget bounds the cost of long searches for devices in one session. It keeps a job, or many jobs of one user, from slowing down all
+// others. Searches of ordinary length are free, see effortOfNode. Budget is safe for concurrent use.
 type Budget struct {
 	mu sync.Mutex
-	// left is what has not been spent, and is kept for nobody.
+	// left is the unspent budget that is not kept for any job.
 	left int
 	jobs map[string]*Effort
-	// searches is how many have begun, and spent what the long ones have cost.
+	// searches counts the searches. spent is the cost of the long ones.
 	searches, spent int
-	// waiting has the jobs that need more than there is.
+	// waiting holds the jobs that need more than the remaining budget.
 	waiting turns.Line
 }
 
-// NewBudget returns a budget of so many units.
+// NewBudget returns a budget of the given number of units.
 func NewBudget(units int) *Budget {
 	return &Budget{left: units, jobs: map[string]*Effort{}}
 }
 
-// Next returns the budget of the next session. The jobs that this session has left waiting come in turn: for some of them, as much is kept
-// as one job may spend.
+// Next returns the budget of the next session. Waiting jobs get turns. For some of them, Next keeps the maximum that one job may spend.
 func (b *Budget) Next() *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,14 +52,14 @@ func (b *Budget) Next() *Budget {
 	return next
 }
 
-// Used returns how many searches have begun, and how much was spent on long ones.
+// Used returns the number of searches, and the cost of the long ones.
 func (b *Budget) Used() (searches, spent int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.searches, b.spent
 }
 
-// Of returns the effort of a job of a queue.
+// Of returns the effort of a job in a queue.
 func (b *Budget) Of(queue, job string) *Effort {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,28 +71,28 @@ func (b *Budget) Of(queue, job string) *Effort {
 	return effort
 }
 
-// Effort bounds the work that is spent on one job in one session, on all nodes and for all pods together. Several goroutines may use it.
+// Effort bounds the work for one job in one session, for all nodes and pods together. It is safe for concurrent use.
 type Effort struct {
 	budget     *Budget
 	queue, job string
 
-	// The rest is locked by the budget.
+	// The mutex of the budget protects the remaining fields.
 
-	// spent is what long searches have spent, and kept what the session still keeps for the job.
+	// spent is the cost of long searches so far. kept is the remaining amount that the session keeps for the job.
 	spent, kept int
-	// long says that a search was long, so that those that follow are granted nothing.
+	// long says that a search was long. Later searches are not free.
 	long bool
-	// wants says that a search needs more than there is.
+	// wants says that a search needs more than the remaining budget.
 	wants bool
 }
 
-// Alone returns the effort of a job that has a budget for itself.
+// Alone returns the effort of a job with its own budget.
 func Alone() *Effort { return NewBudget(BudgetOfSession).Of("", "") }
 
 // Node returns the effort for a node.
 func (e *Effort) Node() *NodeEffort { return &NodeEffort{job: e} }
 
-// Available returns how much can be spent on one more node now.
+// Available returns the amount that can now be spent on one more node.
 func (e *Effort) Available() int {
 	e.budget.mu.Lock()
 	defer e.budget.mu.Unlock()
@@ -103,11 +102,11 @@ func (e *Effort) Available() int {
 	return effortOfNode + e.left()
 }
 
-// left is what long searches can spend.
+// left returns the amount that long searches can still spend.
 func (e *Effort) left() int { return min(budgetOfJob-e.spent, e.kept+e.budget.left) }
 
-// Want asks for a turn in a later session, for a search that could have spent so much and did not end. It reports whether the search
-// may get further then.
+// Want asks for a turn in a later session, for a search that could spend had and did not end. It reports whether the search may get
+// further then.
 func (e *Effort) Want(had int) bool {
 	e.budget.mu.Lock()
 	defer e.budget.mu.Unlock()
@@ -119,7 +118,7 @@ func (e *Effort) Want(had int) bool {
 	return true
 }
 
-// draw takes between least and most units. If there are not as many, it takes none, and returns how many there are.
+// draw takes between least and most units. If fewer than least are left, it takes none and returns the remaining amount.
 func (e *Effort) draw(least, most int) (drawn, left int) {
 	e.budget.mu.Lock()
 	defer e.budget.mu.Unlock()
@@ -134,7 +133,7 @@ func (e *Effort) draw(least, most int) (drawn, left int) {
 	return drawn, left - drawn
 }
 
-// giveBack undoes draw.
+// giveBack returns drawn units that were not used.
 func (e *Effort) giveBack(units int) {
 	e.budget.mu.Lock()
 	defer e.budget.mu.Unlock()
@@ -142,7 +141,7 @@ func (e *Effort) giveBack(units int) {
 	e.budget.spent -= units
 }
 
-// granted is what a search that begins may spend without the budget.
+// granted returns the amount that a new search may spend for free.
 func (e *Effort) granted(devices int) int {
 	e.budget.mu.Lock()
 	defer e.budget.mu.Unlock()

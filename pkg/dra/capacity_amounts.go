@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// largestCapacity is the most that a claim may request of a capacity. No device has as much. Kubernetes' algorithm rounds requests in int64:
-// of what is near its end, it makes less than nothing, and hands out the device (kubernetes 140441). To compare 1e999999999 takes it minutes.
+// largestCapacity is the maximum that a claim may request of a capacity. No device has as much. Kubernetes' algorithm rounds requests in
+// int64. A request near its end overflows to a negative number, and the algorithm hands out the device (kubernetes 140441). A comparison with
+// 1e999999999 takes it minutes.
 const largestCapacity = 1 << 53
 
-// checkCapacity returns an error if more is requested of a capacity than can be counted.
+// checkCapacity returns an error if a request of a capacity is too large to count.
 func checkCapacity(requests map[resourceapi.QualifiedName]resource.Quantity) error {
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		if quantity := requests[name]; quantity.AsApproximateFloat64() > largestCapacity {

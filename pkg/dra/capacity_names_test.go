@@ -19,7 +19,7 @@ func publishing(driver string, names ...resourceapi.QualifiedName) *resourceapi.
 	return slice
 }
 
-// TestNoSpellingOfACapacityPassesAQuota: a is a.example.com, and so on. Drivers a and b have devices. Nothing is known of x.
+// TestNoSpellingOfACapacityPassesAQuota abbreviates a.example.com as a, and so on. Drivers a and b have devices. Driver x is unknown.
 func TestNoSpellingOfACapacityPassesAQuota(t *testing.T) {
 	catalog := NewCatalog(nil, []*resourceapi.ResourceSlice{publishing("a", "memory"), publishing("b", "memory")})
 	for _, c := range []struct {
@@ -62,8 +62,8 @@ func TestADeviceWithTwoSpellingsOfACapacityCountsTheLargerAmount(t *testing.T) {
 	}
 }
 
-// TestTheCapacityThatAClaimNamesCountsIfItCanBeNoOther: before a device is allocated, its driver is known from what is
-// published, or not at all.
+// TestTheCapacityThatAClaimNamesCountsIfItCanBeNoOther covers devices before allocation. Their driver is known from published
+// devices, or unknown.
 func TestTheCapacityThatAClaimNamesCountsIfItCanBeNoOther(t *testing.T) {
 	one, two := publishing("a", "memory"), publishing("b", "memory")
 	for _, c := range []struct {

@@ -32,30 +32,30 @@ func poolOf(slice *resourceapi.ResourceSlice) PoolID {
 // Catalog is a snapshot of DeviceClasses and ResourceSlices. It is immutable. A nil Catalog is empty.
 type Catalog struct {
 	classes map[string]*resourceapi.DeviceClass
-	// cards has the card name of each class that has the annotation.
+	// cards maps classes with the annotation to their card names.
 	cards map[string]string
-	// extended has the class that offers each extended resource.
+	// extended maps each extended resource to the class that offers it.
 	extended map[corev1.ResourceName]string
-	// explicit has the extended resources that classes name in their spec.
+	// explicit holds the extended resources in the specs of classes.
 	explicit map[corev1.ResourceName]bool
-	// contested has the classes whose extended resource another class offers.
+	// contested holds the classes whose extended resource another class offers.
 	contested []Contested
-	// devices has the devices of the latest generation of each pool.
+	// devices holds the devices of the latest generation of each pool.
 	devices map[DeviceID]*resourceapi.Device
 	drivers map[string]bool
 	pools   map[PoolID]bool
-	// capacities has the names of all capacities of all devices, and the drivers that publish them.
+	// capacities maps the names of all capacities to the drivers that publish them.
 	capacities map[resourceapi.QualifiedName][]string
-	// ofNode has the slices of a single node, anywhere the slices that several nodes may reach.
+	// ofNode holds the slices of single nodes. anywhere holds the slices that several nodes may reach.
 	ofNode   map[string][]*resourceapi.ResourceSlice
 	anywhere []*resourceapi.ResourceSlice
-	// members has whether devices match classes. It is filled when this is asked.
+	// members caches whether devices match classes.
 	members sync.Map
-	// selectors is what is remembered of the selectors of claims. What has been compiled lately is compiled again if it is asked for after a change.
+	// selectors caches data about the selectors of claims. After a change, recently compiled selectors are compiled again on demand.
 	selectors knownSelectors
 }
 
-// NewCatalog returns a catalog of classes and slices. The caller must not change them afterwards.
+// NewCatalog returns a catalog of classes and slices. Callers must not change them afterwards.
 func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) *Catalog {
 	c := &Catalog{
 		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{}, explicit: map[corev1.ResourceName]bool{},
@@ -86,11 +86,11 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 		}
 	}
 	c.addDevices(usable)
-	c.addDevices(known) // also devices that cannot be handed out now may be allocated
+	c.addDevices(known) // an allocated device may be unavailable for new allocations
 	return c
 }
 
-// addDevices indexes the devices of a pool's latest generation.
+// addDevices indexes the devices of the latest generation of each pool.
 func (c *Catalog) addDevices(slices []*resourceapi.ResourceSlice) {
 	latest := map[PoolID]int64{}
 	for _, slice := range slices {
@@ -110,7 +110,7 @@ func (c *Catalog) addDevices(slices []*resourceapi.ResourceSlice) {
 	}
 }
 
-// Device returns a device as its ResourceSlice describes it; false if no slice has it.
+// Device returns a device from its ResourceSlice. It returns false if no slice lists it.
 func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 	if c == nil {
 		return nil, false
@@ -136,17 +136,17 @@ func (c *Catalog) HasDriver(name string) bool {
 	return c != nil && c.drivers[name]
 }
 
-// HasPool reports whether there is a ResourceSlice of a pool.
+// HasPool reports whether a pool has a ResourceSlice.
 func (c *Catalog) HasPool(pool PoolID) bool {
 	return c != nil && c.pools[pool]
 }
 
-// HasCapacity reports whether any device has a capacity of that name.
+// HasCapacity reports whether any device has a capacity with this name.
 func (c *Catalog) HasCapacity(name resourceapi.QualifiedName) bool {
 	return len(c.publishers(name)) > 0
 }
 
-// publishers returns the drivers whose devices have a capacity of exactly that name.
+// publishers returns the drivers whose devices have a capacity with exactly this name.
 func (c *Catalog) publishers(name resourceapi.QualifiedName) []string {
 	if c == nil {
 		return nil
@@ -154,8 +154,7 @@ func (c *Catalog) publishers(name resourceapi.QualifiedName) []string {
 	return c.capacities[name]
 }
 
-// CapacityOfSeveralDrivers reports whether devices of several drivers have a capacity that a quota without a domain calls
-// name.
+// CapacityOfSeveralDrivers reports whether devices of several drivers have the capacity that a quota calls name, without a domain.
 func (c *Catalog) CapacityOfSeveralDrivers(name string) bool {
 	if c == nil {
 		return false
@@ -175,7 +174,7 @@ func (c *Catalog) CapacityOfSeveralDrivers(name string) bool {
 	return false
 }
 
-// PoolsFor calls yield for the pools of which a node may be able to reach devices, for some several times.
+// PoolsFor calls yield for the pools with devices that a node may reach. It may yield a pool several times.
 func (c *Catalog) PoolsFor(node string, yield func(PoolID)) {
 	if c == nil {
 		return
@@ -187,8 +186,7 @@ func (c *Catalog) PoolsFor(node string, yield func(PoolID)) {
 	}
 }
 
-// slicesFor returns the slices whose devices a node may be able to reach: its own, and those that are not
-// bound to a single node.
+// slicesFor returns the slices with devices that a node may reach: its own slices, and slices not bound to a single node.
 func (c *Catalog) slicesFor(node string) []*resourceapi.ResourceSlice {
 	if len(c.anywhere) == 0 {
 		return c.ofNode[node]

@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 )
 
-// addClasses follows KEP-5004: if several classes offer the same extended resource, the newest one wins;
-// if they are equally old, the first by name wins.
+// addClasses follows KEP-5004. If several classes offer the same extended resource, the newest class wins. Of equally old
+// classes, the first by name wins.
 func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 	ordered := slices.SortedFunc(slices.Values(classes), func(a, b *resourceapi.DeviceClass) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
@@ -40,7 +40,7 @@ func (c *Catalog) addClasses(classes []*resourceapi.DeviceClass) {
 	}
 }
 
-// Class returns the DeviceClass of that name; false if there is none.
+// Class returns the DeviceClass with this name. It returns false if there is none.
 func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
 	if c == nil {
 		return nil, false
@@ -61,7 +61,7 @@ func (c *Catalog) Classes(yield func(string) bool) {
 	}
 }
 
-// Card returns the card name of a class's devices; empty if the class has no such annotation.
+// Card returns the card name of a class's devices. It is empty if the class has no such annotation.
 func (c *Catalog) Card(class string) string {
 	if c == nil {
 		return ""
@@ -69,7 +69,7 @@ func (c *Catalog) Card(class string) string {
 	return c.cards[class]
 }
 
-// HasCard reports whether a class has devices of that card name.
+// HasCard reports whether a class has devices with this card name.
 func (c *Catalog) HasCard(card string) bool {
 	if c == nil {
 		return false
@@ -94,13 +94,13 @@ func (c *Catalog) Cards(yield func(class, card string) bool) {
 	}
 }
 
-// SameNames reports whether two catalogs have the same card names and extended resources for all classes. It is false
-// if either is nil.
+// SameNames reports whether two catalogs have the same card names and extended resources for all classes. It returns false if
+// either catalog is nil.
 func (c *Catalog) SameNames(other *Catalog) bool {
 	return c != nil && other != nil && maps.Equal(c.cards, other.cards) && maps.Equal(c.extended, other.extended)
 }
 
-// Extended returns the class that offers an extended resource (KEP-5004); false if there is none.
+// Extended returns the class that offers an extended resource (KEP-5004). It returns false if there is none.
 func (c *Catalog) Extended(name corev1.ResourceName) (string, bool) {
 	if c == nil {
 		return "", false
@@ -109,8 +109,8 @@ func (c *Catalog) Extended(name corev1.ResourceName) (string, bool) {
 	return class, found
 }
 
-// Offers returns the extended resource that a class offers by its spec.extendedResourceName; empty for none, and if another class
-// offers the same resource and wins.
+// Offers returns the extended resource that a class offers by its spec.extendedResourceName. It is empty if there is none, or if
+// another class wins the same resource.
 func (c *Catalog) Offers(class string) corev1.ResourceName {
 	object, found := c.Class(class)
 	if !found || object.Spec.ExtendedResourceName == nil {
@@ -123,10 +123,10 @@ func (c *Catalog) Offers(class string) corev1.ResourceName {
 	return name
 }
 
-// OffersAny reports whether there is a class, so that extended resources are offered.
+// OffersAny reports whether any class, and therefore any extended resource, exists.
 func (c *Catalog) OffersAny() bool { return c != nil && len(c.extended) > 0 }
 
-// Contested is a class that does not offer the extended resource that it names, because another class does.
+// Contested is a class that does not offer its extended resource, because another class does.
 type Contested struct {
 	Resource      corev1.ResourceName
 	Class, Winner *resourceapi.DeviceClass

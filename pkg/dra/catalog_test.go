@@ -27,7 +27,7 @@ func TestANilCatalogIsEmpty(t *testing.T) {
 	}
 }
 
-// offering returns a class of an age that offers an extended resource.
+// offering returns a class of some age that offers an extended resource.
 func offering(name string, age time.Duration, resource string) *resourceapi.DeviceClass {
 	c := class(name)
 	c.CreationTimestamp = metav1.NewTime(time.Unix(1_000_000, 0).Add(-age))

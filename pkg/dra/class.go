@@ -13,18 +13,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// compiledClass is a DeviceClass whose selectors are ready to be evaluated.
+// compiledClass is a DeviceClass with compiled selectors.
 type compiledClass struct {
 	name        string
 	expressions []string
 	selectors   []cel.CompilationResult
-	// err says why the selectors cannot be evaluated. Such a class matches nothing: no device can be allocated
-	// through it either.
+	// err says why the selectors cannot be evaluated. The class then matches no device, and no device can be allocated through it.
 	err error
 }
 
-// compile compiles the selectors of a class. The compiled selectors are kept here because the cache holds fewer
-// expressions than a cluster may have classes.
+// compile compiles the selectors of a class. compiledClass keeps the compiled selectors, because the cache is smaller than the
+// possible number of classes in a cluster.
 func compile(class *resourceapi.DeviceClass, celCache *cel.Cache) *compiledClass {
 	c := &compiledClass{name: class.Name, expressions: expressionsOf(class.Spec.Selectors)}
 	for i, selector := range class.Spec.Selectors {
@@ -42,7 +41,7 @@ func compile(class *resourceapi.DeviceClass, celCache *cel.Cache) *compiledClass
 	return c
 }
 
-// expressionsOf returns the expressions of selectors. It is empty for a selector of a kind that is not known.
+// expressionsOf returns the expressions of selectors. The expression of an unknown kind of selector is empty.
 func expressionsOf(selectors []resourceapi.DeviceSelector) []string {
 	expressions := make([]string, len(selectors))
 	for i, selector := range selectors {
@@ -53,14 +52,13 @@ func expressionsOf(selectors []resourceapi.DeviceSelector) []string {
 	return expressions
 }
 
-// is reports whether the class would be compiled to the same.
+// is reports whether compiling the class would give the same result.
 func (c *compiledClass) is(class *resourceapi.DeviceClass) bool {
 	return c.name == class.Name && slices.Equal(c.expressions, expressionsOf(class.Spec.Selectors))
 }
 
-// matches reports whether all selectors of the class hold for a device. A class without selectors matches every
-// device, as in Kubernetes' allocator. The allocator fails if a selector cannot be evaluated for a device, so that the class never
-// hands out the device: that is no match.
+// matches reports whether all selectors of the class hold for a device. A class without selectors matches every device, like in Kubernetes'
+// allocator. If a selector cannot be evaluated, the device does not match, because the allocator would fail and never hand out the device.
 func (c *compiledClass) matches(driver string, device *resourceapi.Device) bool {
 	if c.err != nil {
 		return false

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TestTheConfigurationOfAClassNamesItsRequests: without names, drivers would apply it to the devices of all requests of the claim.
+// TestTheConfigurationOfAClassNamesItsRequests checks the names, because drivers apply a configuration without names to the
+// devices of all requests.
 func TestTheConfigurationOfAClassNamesItsRequests(t *testing.T) {
 	configured := func(name string) *resourceapi.DeviceClass {
 		c := class(name)

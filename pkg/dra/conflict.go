@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Conflict is a device that several claims have beyond what sharing allows. Schedulers that do not know of each other's
-// allocations, such as this one and kube-scheduler or a former leader, can cause it.
+// Conflict is a device with more claims than sharing allows. The cause may be schedulers that do not know each other's
+// allocations, such as kube-scheduler or a former leader.
 type Conflict struct {
 	Device DeviceID
-	// Claims are in the order in which their allocations were seen.
+	// Claims lists the claims in the order in which their allocations were seen.
 	Claims []*resourceapi.ResourceClaim
 }
 
@@ -27,8 +27,8 @@ func (c *Conflict) String() string {
 	return fmt.Sprintf("device %s is allocated to ResourceClaims %s at the same time", c.Device, strings.Join(names, " and "))
 }
 
-// AllocatedTwice reports whether claims have a device beyond what sharing allows: one has all of it, or together they consume more
-// of a capacity than the device has. The capacity of a device that is not published is not known.
+// AllocatedTwice reports whether claims use a device beyond what sharing allows. One claim has the whole device, or the claims
+// together consume more of a capacity than the device has. The capacity of an unpublished device is unknown.
 func AllocatedTwice(id DeviceID, claims []*resourceapi.ResourceClaim, catalog *Catalog) bool {
 	if len(claims) < 2 {
 		return false
@@ -62,7 +62,7 @@ func AllocatedTwice(id DeviceID, claims []*resourceapi.ResourceClaim, catalog *C
 	return false
 }
 
-// DevicesOf returns the devices of a claim, which may be nil. Access for administration takes no device.
+// DevicesOf returns the devices of a claim, which may be nil. It leaves out administrative access, which takes no device.
 func DevicesOf(claim *resourceapi.ResourceClaim) map[DeviceID]bool {
 	if claim == nil || claim.Status.Allocation == nil {
 		return nil
@@ -76,7 +76,7 @@ func DevicesOf(claim *resourceapi.ResourceClaim) map[DeviceID]bool {
 	return devices
 }
 
-// DeviceOf returns a device of an allocation, and whether the claim has it for administration, which takes no device.
+// DeviceOf returns a device of an allocation. It also reports whether the claim has administrative access, which takes no device.
 func DeviceOf(result *resourceapi.DeviceRequestAllocationResult) (DeviceID, bool) {
 	return idOf(result), result.AdminAccess != nil && *result.AdminAccess
 }

@@ -12,9 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// joined returns the slices with one slice for each pool whose devices consume counters of another slice. Since Kubernetes 1.35, all
-// pools with partitions are like that. Kubernetes' algorithm of v1.34 looks for counters only in the device's own slice, and hands out
-// what consumes counters that it does not find: a whole GPU, and its partitions as well.
+// joined merges the slices of each pool whose devices consume counters of another slice. Since Kubernetes 1.35, all pools with
+// partitions are like this. Kubernetes' algorithm of v1.34 looks for counters only in the device's own slice, and ignores counters
+// that it does not find. It would hand out a whole GPU and its partitions as well.
 func joined(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 	split := map[PoolID]int64{}
 	for _, slice := range all {
@@ -47,14 +47,14 @@ func joined(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 	return others
 }
 
-// consumesElsewhere reports whether a device of a slice consumes counters that the slice does not have.
+// consumesElsewhere reports whether a device of a slice consumes counters that are missing in the slice.
 func consumesElsewhere(slice *resourceapi.ResourceSlice) bool {
 	return slices.ContainsFunc(slice.Spec.Devices, func(device resourceapi.Device) bool {
 		return missingCounter(&device, slice.Spec.SharedCounters) != ""
 	})
 }
 
-// missingCounter names a counter that a device consumes and that none of the sets has. It is empty if there is none.
+// missingCounter returns the name of a counter that a device consumes and that is missing in all sets, or an empty name.
 func missingCounter(device *resourceapi.Device, sets []resourceapi.CounterSet) string {
 	for _, consumed := range device.ConsumesCounters {
 		at := slices.IndexFunc(sets, func(set resourceapi.CounterSet) bool { return set.Name == consumed.CounterSet })
@@ -70,8 +70,8 @@ func missingCounter(device *resourceapi.Device, sets []resourceapi.CounterSet) s
 	return ""
 }
 
-// join returns all slices of a pool as one. If a slice or a counter is missing, nobody can say what is left of the counters: the
-// pool stays incomplete, and has none of the devices that consume counters.
+// join merges all slices of a pool. If a slice or a counter is missing, the rest of the counters is unknown. Then the pool stays
+// incomplete, without the devices that consume counters.
 func join(pool []*resourceapi.ResourceSlice) *resourceapi.ResourceSlice {
 	slices.SortFunc(pool, func(a, b *resourceapi.ResourceSlice) int { return cmp.Compare(a.Name, b.Name) })
 	one := *pool[0]
@@ -101,7 +101,7 @@ func join(pool []*resourceapi.ResourceSlice) *resourceapi.ResourceSlice {
 	return &one
 }
 
-// counterFault says why the counters of a joined pool cannot be used. It is empty if they can.
+// counterFault says why the counters of a joined pool cannot be used. It is empty if they can be used.
 func counterFault(pool []*resourceapi.ResourceSlice, spec *resourceapi.ResourceSliceSpec) string {
 	if want := spec.Pool.ResourceSliceCount; int64(len(pool)) != want {
 		return fmt.Sprintf("the pool has %d ResourceSlices of the latest generation, and needs %d", len(pool), want)
@@ -120,7 +120,7 @@ func counterFault(pool []*resourceapi.ResourceSlice, spec *resourceapi.ResourceS
 	return ""
 }
 
-// samePlace reports whether the devices of two slices can be reached from the same nodes, whatever each device says.
+// samePlace reports whether the same nodes reach the devices of two slices, apart from the selection per device.
 func samePlace(a, b *resourceapi.ResourceSliceSpec) bool {
 	return ptr.Equal(a.NodeName, b.NodeName) && ptr.Equal(a.AllNodes, b.AllNodes) && ptr.Equal(a.PerDeviceNodeSelection, b.PerDeviceNodeSelection) &&
 		a.NodeSelector == nil && b.NodeSelector == nil

@@ -14,19 +14,19 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// consuming is a device that takes an amount of the memory of a GPU.
+// consuming returns a device that consumes an amount of a GPU's memory.
 func consuming(name, gpu, memory string) resourceapi.Device {
 	return resourceapi.Device{Name: name, ConsumesCounters: []resourceapi.DeviceCounterConsumption{{
 		CounterSet: gpu, Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse(memory)}},
 	}}}
 }
 
-// counters is the counter set of a GPU with 80Gi.
+// counters returns the counter set of a GPU with 80Gi.
 func counters(gpu string) resourceapi.CounterSet {
 	return resourceapi.CounterSet{Name: gpu, Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("80Gi")}}}
 }
 
-// inSlices is a pool on node n1 as Kubernetes 1.35 has it: a slice with counters, and one for each list of devices.
+// inSlices returns a pool on node n1 in the form of Kubernetes 1.35: a slice with counters, and one slice per list of devices.
 func inSlices(sets []resourceapi.CounterSet, devices ...[]resourceapi.Device) []*resourceapi.ResourceSlice {
 	pool := resourceapi.ResourcePool{Name: "n1", Generation: 1, ResourceSliceCount: int64(len(devices)) + 1}
 	all := []*resourceapi.ResourceSlice{{
@@ -47,7 +47,7 @@ func withEverything(catalog *Catalog) *Allocator {
 	return NewAllocator(features, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
 }
 
-// pickable is how many devices of class gpu the allocator hands out on node n1, one claim after another.
+// pickable returns the devices of class gpu that the allocator hands out on node n1 to one claim after another.
 func pickable(t *testing.T, a *Allocator) []string {
 	t.Helper()
 	var devices []string

@@ -9,27 +9,26 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// deviceSearch looks for devices that the quota accepts in place of those that it refused, for claims without
-// alternatives.
+// deviceSearch looks for devices that the quota accepts instead of refused ones, for claims without alternatives.
 //
-// Devices are of the same kind if they come to the same and match the same requests. If the quota refuses a set of devices, it
-// refuses every set that has as many of each kind. Any other set has fewer of some kind. So for each kind of the refused
-// set, the search excludes devices of that kind until one fewer is left than was picked, and asks again. It ends early
-// where the cheapest devices that are left would be refused, too. Two sets of the same devices differ only if classes
-// overlap and charge a device differently; of those, only the one that Kubernetes' algorithm prefers is tried.
+// Devices are of the same kind if they have the same charges and match the same requests. If the quota refuses a set of
+// devices, it refuses every set with as many of each kind. Any other set has fewer of some kind. For each kind of the refused
+// set, the search therefore excludes devices of that kind until fewer are left than were picked, and asks again. It stops early
+// where even the cheapest remaining devices would be refused. Two sets of the same devices differ only if classes overlap and
+// charge a device differently. Of these sets, the search tries only the one that Kubernetes' algorithm prefers.
 type deviceSearch struct {
 	*picking
 	claims []*resourceapi.ResourceClaim
 	slots  []slot
-	// kinds has the kind of each device that is free.
+	// kinds is the kind of each free device.
 	kinds []int
-	// fixed are the devices of requests for all devices.
+	// fixed holds the devices of requests for all devices.
 	fixed []Slots
-	// symmetric says that devices of a kind can be exchanged for each other.
+	// symmetric says that devices of a kind are interchangeable.
 	symmetric bool
 }
 
-// otherDevices returns devices that the quota accepts, nil if there are none.
+// otherDevices returns devices that the quota accepts, or nil.
 func (p *picking) otherDevices(claims []*resourceapi.ResourceClaim, refused []resourceapi.AllocationResult) ([]resourceapi.AllocationResult, error) {
 	if p.quota.Charge == nil {
 		return nil, nil
@@ -50,8 +49,8 @@ func (p *picking) otherDevices(claims []*resourceapi.ResourceClaim, refused []re
 	return s.without(refused)
 }
 
-// viable reports whether the devices that are left may be enough, and may be accepted, if at most so many devices of one
-// kind are used for each slot. No kind is -1.
+// viable reports whether the remaining devices may be enough and may be accepted, if each slot uses at most most devices of one
+// kind. The kind -1 means no kind.
 func (s *deviceSearch) viable(kind, most int) bool {
 	slots := slices.Clone(s.fixed)
 	for i := range s.slots {
@@ -65,7 +64,7 @@ func (s *deviceSearch) viable(kind, most int) bool {
 	return s.quota.Possible(slots)
 }
 
-// without looks for devices of which there are fewer of some kind than in a refused result.
+// without looks for devices with fewer of some kind than a refused result.
 func (s *deviceSearch) without(refused []resourceapi.AllocationResult) ([]resourceapi.AllocationResult, error) {
 	picked := s.picked(refused)
 	var tried []int
@@ -76,7 +75,7 @@ func (s *deviceSearch) without(refused []resourceapi.AllocationResult) ([]resour
 		}
 		tried = append(tried, kind)
 		members, n := s.members(kind, picked)
-		// A device that is shared can be picked several times, so that fewer devices can be left than were picked.
+		// A shared device can be picked several times, so fewer devices can be left than were picked.
 		for left := range min(n, len(members)) {
 			if err := s.effort.spend(1 + len(s.slots)*len(s.free.devices)/100); err != nil {
 				return nil, err
@@ -92,7 +91,7 @@ func (s *deviceSearch) without(refused []resourceapi.AllocationResult) ([]resour
 	return nil, nil
 }
 
-// picked lists the places among the free devices of the devices that were picked for slots.
+// picked returns the indexes, among the free devices, of the devices picked for slots.
 func (s *deviceSearch) picked(results []resourceapi.AllocationResult) []int {
 	var places []int
 	for c := range results {
@@ -110,7 +109,7 @@ func (s *deviceSearch) picked(results []resourceapi.AllocationResult) []int {
 	return places
 }
 
-// members lists the devices of a kind that are left, those that were picked first, and how many were picked.
+// members returns the remaining devices of a kind, picked ones first, and the number of picked devices.
 func (s *deviceSearch) members(kind int, picked []int) (members []*freeDevice, n int) {
 	for _, i := range picked {
 		if s.kinds[i] != kind {
@@ -129,7 +128,7 @@ func (s *deviceSearch) members(kind int, picked []int) (members []*freeDevice, n
 	return members, n
 }
 
-// leaving excludes all but a number of devices, and asks again. If it matters which devices are left, it tries all.
+// leaving excludes all but a number of devices, and asks again. If it matters which devices are left, it tries all choices.
 func (s *deviceSearch) leaving(members []*freeDevice, left int) (found []resourceapi.AllocationResult, err error) {
 	defer func() {
 		for _, device := range members {
@@ -151,7 +150,7 @@ func (s *deviceSearch) leaving(members []*freeDevice, left int) (found []resourc
 }
 
 func (s *deviceSearch) askAgain() ([]resourceapi.AllocationResult, error) {
-	// Kubernetes' algorithm evaluates the selectors for each device once more.
+	// Kubernetes' algorithm evaluates the selectors once more for each device.
 	if err := s.effort.spend(len(s.free.devices) / 10); err != nil {
 		return nil, err
 	}
@@ -169,7 +168,7 @@ func (s *deviceSearch) askAgain() ([]resourceapi.AllocationResult, error) {
 	return s.without(results)
 }
 
-// subsets calls yield for each choice of k out of n numbers, in lexicographic order. The slice is reused.
+// subsets calls yield for each choice of k out of n numbers, in lexicographic order. It reuses the slice.
 func subsets(n, k int) func(yield func([]int) bool) {
 	return func(yield func([]int) bool) {
 		chosen := make([]int, k)

@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// sizes is devices of class gpu on node n1, as words such as 80, or 80@1 for a device with the attribute numa. They are
+// sizes describes devices of class gpu on node n1, in words such as 80, or 80@1 for a device with the attribute numa. They are
 // named d0, d1, and so on. A word that begins with x is a device of class nic.
 type sizes string
 
@@ -54,7 +54,7 @@ func (s sizes) allocator(change func(i int, device *resourceapi.Device)) (*Alloc
 	return NewAllocator(features, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true})), catalog
 }
 
-// room accepts results whose devices of class gpu have no more memory than this together.
+// room accepts results if the total memory of their devices of class gpu is at most this amount.
 type room struct {
 	catalog *Catalog
 	most    int64
@@ -104,7 +104,7 @@ func (r *room) quota() Quota {
 	}
 }
 
-// names lists the devices that were picked, sorted.
+// names lists the picked devices, sorted.
 func names(results []resourceapi.AllocationResult) string {
 	var all []string
 	for _, result := range results {
@@ -138,7 +138,7 @@ func TestPickTriesOtherDevicesOfTheClass(t *testing.T) {
 		claims []*resourceapi.ResourceClaim
 		room   int64
 		want   string
-		// most bounds how many sets are tried.
+		// most is the maximum number of sets tried.
 		most int
 	}{
 		{name: "the first device fits", has: "80 40", claims: []*resourceapi.ResourceClaim{claim(one)}, room: 80, want: "d0", most: 1},
@@ -267,7 +267,7 @@ func TestASharedDeviceWithLessConsumption(t *testing.T) {
 	}
 }
 
-// TestASharedDeviceThatIsPickedTwice: to leave one device of its kind leaves the same device for both requests.
+// TestASharedDeviceThatIsPickedTwice covers a kind with one remaining device, which serves both requests.
 func TestASharedDeviceThatIsPickedTwice(t *testing.T) {
 	for _, c := range []struct {
 		room int64

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// publishedBy reads what a driver publishes from the manifests of the end-to-end tests.
+// publishedBy reads the published objects of a driver from the manifests of the end-to-end tests.
 func publishedBy(t *testing.T, file string) (classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceSlice) {
 	t.Helper()
 	data, err := os.ReadFile("../../test/e2e/testdata/drivers/" + file)
@@ -39,7 +39,7 @@ func publishedBy(t *testing.T, file string) (classes []*resourceapi.DeviceClass,
 	return classes, all
 }
 
-// split moves the counters of a driver's pool to a slice of their own, as drivers do since Kubernetes 1.35.
+// split moves the counters of a driver's pool to a separate slice, like drivers since Kubernetes 1.35.
 func split(all []*resourceapi.ResourceSlice, driver string) []*resourceapi.ResourceSlice {
 	var counters *resourceapi.ResourceSlice
 	for _, slice := range all {

@@ -10,43 +10,42 @@ import (
 )
 
 const (
-	// effortOfNode is granted for each search on a node, and effortOfDevice for each device there: enough for several questions of a pod
-	// with a few requests, so that a pod whose search is of ordinary length waits for nobody's long ones.
+	// effortOfNode is granted for each search on a node, and effortOfDevice for each device there. They cover several questions of a pod
+	// with a few requests. A pod with a search of ordinary length therefore never waits for long searches of other pods.
 	effortOfNode, effortOfDevice = 128, 2
-	// portion is how much is drawn from the budget at a time.
+	// portion is the amount drawn from the budget at a time.
 	portion = 256
 )
 
-// effortOf is what a question about claims costs besides the steps of the search: Kubernetes' algorithm looks at every alternative of every
-// request before it picks anything, and evaluates selectors once for each device.
+// effortOf returns the cost of a question about claims, without the steps of the search. Kubernetes' algorithm looks at every alternative
+// of every request before it picks anything, and evaluates selectors once per device.
 func effortOf(claims []*resourceapi.ResourceClaim, devices int) int {
 	size := sizeOf(claims)
 	return 10 + size + size*size/500 + max(0, lengthOf(claims)-ordinaryLength)/lengthOfUnit*devices
 }
 
-// NodeEffort bounds the work of one search on one node. What is granted for it is its own, so that a long search on other nodes, which may
-// run at the same time, takes nothing from it. What it needs in addition is drawn from the budget of the job. One goroutine uses it.
+// NodeEffort bounds the work of one search on one node. It has its own grant, so concurrent long searches on other nodes take nothing from
+// it. It draws further work from the budget of the job. Only one goroutine may use it.
 type NodeEffort struct {
 	job *Effort
-	// own is what can be spent without drawing more, and draws says that some of it was drawn.
+	// own is the amount that can be spent without another draw. draws says that some of it was drawn.
 	own, used int
 	draws     bool
-	// had is what could have been spent when more was needed, zero if it was not.
+	// had is the amount that could be spent when more was needed, or zero if it was enough.
 	had int
 }
 
-// Used returns how much was spent on the node.
+// Used returns the amount spent on the node.
 func (n *NodeEffort) Used() int { return n.used }
 
-// Had returns how much could have been spent on the node if the search did not end because that is too little. It is zero for a
-// search that ended.
+// Had returns the amount that could be spent on the node, if it was too little for the search to end. It is zero for a search that ended.
 func (n *NodeEffort) Had() int { return n.had }
 
-// UnfinishedError means that the search for devices ended before everything was tried.
+// UnfinishedError says that a search for devices stopped before it tried everything.
 type UnfinishedError struct {
-	// Requests is how many requests the claims have. A request with alternatives counts as many times.
+	// Requests is the number of requests in the claims. A request with alternatives counts once per alternative.
 	Requests int
-	// Later says that the search may get further in a later session. Otherwise, it has had as much as any search gets.
+	// Later says that the search may get further in a later session. Otherwise, it had as much as any search gets.
 	Later bool
 }
 
@@ -60,10 +59,11 @@ func (e *UnfinishedError) Error() string {
 // errTooMuch says that the bound is reached.
 var errTooMuch = errors.New("too much work")
 
-// begin grants what may be spent on a node with so many devices. The caller calls end.
+// begin grants the free amount for a node with this many devices. The caller must call end.
 func (n *NodeEffort) begin(devices int) { n.own = n.job.granted(devices) }
 
-// reserve draws what a search with slow selectors needs to begin, in place of what is granted. The error is errTooMuch if there is too little.
+// reserve draws the amount that a search with slow selectors needs to begin, instead of the free amount. The error is errTooMuch if too little
+// is left.
 func (n *NodeEffort) reserve() error {
 	drawn, left := n.job.draw(leastForSlow, leastForSlow)
 	if drawn == 0 {
@@ -74,7 +74,7 @@ func (n *NodeEffort) reserve() error {
 	return nil
 }
 
-// spend records work. The error is errTooMuch if that is too much.
+// spend records work. The error is errTooMuch if too little is left.
 func (n *NodeEffort) spend(work int) error {
 	if more := work - n.own; more > 0 {
 		drawn, left := n.job.draw(more, max(more, portion))
@@ -89,7 +89,7 @@ func (n *NodeEffort) spend(work int) error {
 	return nil
 }
 
-// exhaust records work that has been done whether or not there is as much left.
+// exhaust records work that is already done, even if too little is left.
 func (n *NodeEffort) exhaust(work int) error {
 	err := n.spend(work)
 	if err != nil {
@@ -99,7 +99,7 @@ func (n *NodeEffort) exhaust(work int) error {
 	return err
 }
 
-// end leaves to other searches what was drawn and not needed.
+// end returns drawn and unused work to other searches.
 func (n *NodeEffort) end() {
 	if n.draws {
 		n.job.giveBack(n.own)
@@ -107,13 +107,13 @@ func (n *NodeEffort) end() {
 	n.own = 0
 }
 
-// unfinished is the error for a search that too little was left for.
+// unfinished returns the error for a search that had too little left.
 func (n *NodeEffort) unfinished(claims []*resourceapi.ResourceClaim) error {
 	n.had = max(n.had, n.used, 1)
 	return &UnfinishedError{Requests: sizeOf(claims), Later: n.job.Want(n.had)}
 }
 
-// sizeOf is the number of requests, and of alternatives where there are some.
+// sizeOf returns the number of requests. Each alternative counts as a request.
 func sizeOf(claims []*resourceapi.ResourceClaim) int {
 	size := 0
 	for _, claim := range claims {

@@ -11,14 +11,14 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// puzzle is a claim for eight devices with the same attribute, of which the node has seven of each kind: only trying shows that they are too
-// few.
+// puzzle returns a claim for eight devices with the same attribute, and a node with seven devices of each kind. Only a search shows that
+// they are too few.
 func puzzle() ([]*resourceapi.ResourceClaim, *Allocator) {
 	allocator, _ := sizes(strings.Repeat("80@0 ", 7) + strings.Repeat("80@1 ", 7)).allocator(nil)
 	return []*resourceapi.ResourceClaim{matching(claim(exactly("r", "gpu", 8)), "numa")}, allocator
 }
 
-// TestTheStepsOfASearchAreCounted: Kubernetes' algorithm goes back and forth among equal devices.
+// TestTheStepsOfASearchAreCounted makes Kubernetes' algorithm go back and forth among equal devices.
 func TestTheStepsOfASearchAreCounted(t *testing.T) {
 	claims, allocator := puzzle()
 	var used []int
@@ -38,7 +38,7 @@ func TestTheStepsOfASearchAreCounted(t *testing.T) {
 	}
 }
 
-// TestALongSearchTakesNothingFromOtherNodes: nodes are looked at at the same time.
+// TestALongSearchTakesNothingFromOtherNodes covers nodes that are searched concurrently.
 func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
 	effort := Alone()
 	long, short := effort.Node(), effort.Node()
@@ -54,7 +54,7 @@ func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
 	}
 }
 
-// TestALongSearchOfOneJobLeavesSomeToOthers, and however many have spent all, a search of ordinary length is free.
+// TestALongSearchOfOneJobLeavesSomeToOthers also checks that a search of ordinary length stays free after many jobs have spent everything.
 func TestALongSearchOfOneJobLeavesSomeToOthers(t *testing.T) {
 	budget := NewBudget(BudgetOfSession)
 	sum := 0
@@ -79,7 +79,7 @@ func TestALongSearchOfOneJobLeavesSomeToOthers(t *testing.T) {
 	}
 }
 
-// TestWhatTooLittleIsLeftForGetsItsTurn: each session keeps as much as a search may cost for the jobs that have waited longest.
+// TestWhatTooLittleIsLeftForGetsItsTurn checks that each session keeps the maximum cost of a search for the jobs with the longest wait.
 func TestWhatTooLittleIsLeftForGetsItsTurn(t *testing.T) {
 	const jobs = 30
 	budget, had := NewBudget(BudgetOfSession), map[int]int{}
@@ -105,7 +105,7 @@ func TestWhatTooLittleIsLeftForGetsItsTurn(t *testing.T) {
 	}
 }
 
-// TestAQueueWithManyJobsLeavesTurnsToOthers: its jobs are the first in each session.
+// TestAQueueWithManyJobsLeavesTurnsToOthers uses a queue whose jobs come first in each session.
 func TestAQueueWithManyJobsLeavesTurnsToOthers(t *testing.T) {
 	budget := NewBudget(BudgetOfSession)
 	spends := func(queue, job string) int {
@@ -132,7 +132,6 @@ func TestAQueueWithManyJobsLeavesTurnsToOthers(t *testing.T) {
 	t.Error("the job of the other queue has no turn")
 }
 
-// TestWhoWantsNoMoreKeepsNothingFromOthers.
 func TestWhoWantsNoMoreKeepsNothingFromOthers(t *testing.T) {
 	budget := NewBudget(BudgetOfSession)
 	for i := range 3 {
@@ -147,7 +146,6 @@ func TestWhoWantsNoMoreKeepsNothingFromOthers(t *testing.T) {
 	}
 }
 
-// TestASearchThatTooLittleIsLeftForIsNotAnAnswerOfNo.
 func TestASearchThatTooLittleIsLeftForIsNotAnAnswerOfNo(t *testing.T) {
 	claims, allocator := puzzle()
 	effort := NewBudget(3000).Of("q", "j")
@@ -169,7 +167,7 @@ func TestASearchThatTooLittleIsLeftForIsNotAnAnswerOfNo(t *testing.T) {
 	}
 }
 
-// TestASearchThatEndsEarlyKnowsWhatItHad, so that its caller can tell whether it would get further with what is available now.
+// TestASearchThatEndsEarlyKnowsWhatItHad lets callers tell whether a search would now get further.
 func TestASearchThatEndsEarlyKnowsWhatItHad(t *testing.T) {
 	effort := Alone()
 	fresh := effort.Available()
@@ -192,7 +190,7 @@ func TestASearchThatEndsEarlyKnowsWhatItHad(t *testing.T) {
 	}
 }
 
-// TestSelectorsThatTakeLongCostTheirTime: they take no steps.
+// TestSelectorsThatTakeLongCostTheirTime uses selectors that take no steps.
 func TestSelectorsThatTakeLongCostTheirTime(t *testing.T) {
 	slow := exactly("r", "gpu", 1)
 	slow.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{

@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// A claim requests four devices of one class, and one of either of two classes.
+// A claim requests four devices of one class, and one device of either of two classes.
 func ExampleRequested() {
 	usage, err := dra.Requested(&resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{
 		{Name: "gpus", Exactly: &resourceapi.ExactDeviceRequest{
@@ -39,7 +39,7 @@ func ExampleRequested() {
 	// or 1 nic-100g
 }
 
-// A catalog tells whether the classes that a claim requests exist.
+// A catalog contains the classes, so callers can check whether requested classes exist.
 func ExampleNewCatalog() {
 	catalog := dra.NewCatalog([]*resourceapi.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "nvidia-h100"}}}, nil)
 	usage := &dra.Usage{Devices: []dra.Devices{{Class: "nvidia-h100", Count: 1}, {Class: "nvidia-h200", Count: 1}}}

@@ -21,10 +21,9 @@ import (
 // ExtendedClaimName is the name of an extended claim that is in memory only. No object of the API server can have it.
 const ExtendedClaimName = "<extended-resources>"
 
-// ExtendedClaim returns the claim for these extended resources of a pod, as kube-scheduler creates it (KEP-5004), in
-// memory. It is nil if the pod requests none of them. ClassOf returns the class that offers a resource; resources without
-// a class are left out. The same pod and names always get the same UID. The error names the request that cannot become a
-// claim.
+// ExtendedClaim returns the claim for these extended resources of a pod, like kube-scheduler creates it (KEP-5004), in memory.
+// It is nil if the pod requests none of them. classOf returns the class that offers a resource. Resources without a class are
+// left out. The same pod and names always get the same UID. The error names the request that cannot become a claim.
 func ExtendedClaim(pod *corev1.Pod, names []corev1.ResourceName, classOf func(corev1.ResourceName) string) (*resourceapi.ResourceClaim, error) {
 	plan, err := planExtended(&pod.Spec, names, classOf, shareOne)
 	if err != nil || len(plan.requests) == 0 {
@@ -42,8 +41,8 @@ func ExtendedClaim(pod *corev1.Pod, names []corev1.ResourceName, classOf func(co
 	}, nil
 }
 
-// generateName is what kube-scheduler gives the claim, shortened to what the API server accepts. The names that it generates have fewer
-// characters in any case.
+// generateName returns the name that kube-scheduler gives the claim, shortened to the limit of the API server. Generated names are
+// shorter in any case.
 func generateName(pod string) string {
 	const suffix = "-extended-resources-"
 	if most := validation.DNS1123SubdomainMaxLength - len(suffix); len(pod) > most {
@@ -61,7 +60,7 @@ func extendedUID(pod *corev1.Pod, names []corev1.ResourceName) types.UID {
 	return pod.UID + types.UID("/extended/"+strings.Join(sorted, ","))
 }
 
-// ExtendedUsage returns the devices that these extended resources of a pod or of a template come to.
+// ExtendedUsage returns the devices for these extended resources of a pod or a template.
 func ExtendedUsage(spec *corev1.PodSpec, names []corev1.ResourceName, classOf func(corev1.ResourceName) string) (Usage, error) {
 	plan, err := planExtended(spec, names, classOf, shareOne)
 	if err != nil {
@@ -77,8 +76,8 @@ func ExtendedUsage(spec *corev1.PodSpec, names []corev1.ResourceName, classOf fu
 	return usage, err
 }
 
-// SetExtended notes what the devices of an extended claim are for. Resources has the resource of each of its requests. It is nil if the
-// devices are charged as those of any claim.
+// SetExtended records the extended resources that the devices of a claim are for. resources maps requests to resources. It is nil if
+// the devices are charged like the devices of any claim.
 func (u *Usage) SetExtended(claim *resourceapi.ResourceClaim, resources map[string]corev1.ResourceName) {
 	for i := range u.Devices {
 		var request string
@@ -93,26 +92,27 @@ func (u *Usage) SetExtended(claim *resourceapi.ResourceClaim, resources map[stri
 	}
 }
 
-// IsExtended reports whether the claim says of itself that a scheduler made it for extended resources. Users can write
-// that, too, where no admission policy refuses it: see [ExtendedNames].
+// IsExtended reports whether the claim says that a scheduler made it for extended resources. Users can write this too, unless
+// an admission policy refuses it, see [ExtendedNames].
 func IsExtended(claim *resourceapi.ResourceClaim) bool {
 	return claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] == "true"
 }
 
-// InMemory reports whether an extended claim is in memory only: it has no name from the API server.
+// InMemory reports whether an extended claim exists only in memory, without a name from the API server.
 func InMemory(claim *resourceapi.ResourceClaim) bool {
 	return claim.Name == ExtendedClaimName
 }
 
-// ExtendedNames returns the resources of the pod that the extended claim stands for, sorted. It is nil unless the claim
-// belongs to the pod, no other pod uses it, and it has exactly the requests that some version of kube-scheduler, or this scheduler,
-// makes for the pod: somebody else may have made the claim to get devices that the pod does not request. Which class offers a resource may have changed since; the caller knows the classes.
+// ExtendedNames returns the resources of the pod that the extended claim stands for, sorted. It is nil unless the claim belongs to the pod, no other
+// pod uses it, and its requests are exactly the requests that this scheduler or some version of kube-scheduler makes for the pod. Otherwise, a user
+// may have made the claim to get devices that the pod does not request. The class that offers a resource may have changed since. The caller knows the
+// classes.
 func ExtendedNames(pod *corev1.Pod, claim *resourceapi.ResourceClaim) []corev1.ResourceName {
 	names, _ := planOf(pod, claim)
 	return names
 }
 
-// ExtendedResources returns the resource of each request of an extended claim. It is nil if [ExtendedNames] is.
+// ExtendedResources maps the requests of an extended claim to resources. It is nil if [ExtendedNames] is nil.
 func ExtendedResources(pod *corev1.Pod, claim *resourceapi.ResourceClaim) map[string]corev1.ResourceName {
 	if len(ExtendedNames(pod, claim)) == 0 {
 		return nil
@@ -125,8 +125,8 @@ func ExtendedResources(pod *corev1.Pod, claim *resourceapi.ResourceClaim) map[st
 	return resources
 }
 
-// RequestMappings returns the requestMappings of pod.status.extendedResourceClaimStatus for the claim: which
-// requests each container uses. It is nil if [ExtendedNames] is.
+// RequestMappings returns the requestMappings of pod.status.extendedResourceClaimStatus for the claim: the requests that each
+// container uses. It is nil if [ExtendedNames] is nil.
 func RequestMappings(pod *corev1.Pod, claim *resourceapi.ResourceClaim) []corev1.ContainerExtendedResourceRequest {
 	_, plan := planOf(pod, claim)
 	return plan.mappings
@@ -164,8 +164,8 @@ func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.Resourc
 	return nil, extendedPlan{}
 }
 
-// belongsTo reports whether an extended claim that a [ClaimReader] returns is that of the pod. Of a pod that is bound, what users can
-// write does not say so, and the reader has made sure that the pod uses it.
+// belongsTo reports whether an extended claim from a [ClaimReader] belongs to the pod. For a bound pod, it ignores fields that users
+// can write. The reader has checked that the pod uses the claim.
 func belongsTo(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	if Bound(pod) && !InMemory(claim) {
 		status := pod.Status.ExtendedResourceClaimStatus
@@ -178,9 +178,9 @@ func usedByAnother(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != pod.UID })
 }
 
-// resourceOf returns the container and the resource for which a scheduler gives a request of a claim this name; the resource is empty if
-// there is none. The name stays when cpu or memory is added to the requests of a container that runs, so that the status of the pod
-// says what the position was.
+// resourceOf returns the container and the resource of a request with this name in a claim. The resource is empty if there is none. The
+// name does not change when a resize adds cpu or memory to the container's requests. The status of the pod therefore determines the
+// resource.
 func resourceOf(pod *corev1.Pod, claim, request string) (container int, name corev1.ResourceName) {
 	var position int
 	_, err := fmt.Sscanf(request, requestFormat, &container, &position)
@@ -204,7 +204,7 @@ func resourceOf(pod *corev1.Pod, claim, request string) (container int, name cor
 	return 0, ""
 }
 
-// maybeOffered reports whether a class may offer the resource. No class offers what Kubernetes itself counts.
+// maybeOffered reports whether a class may offer the resource. No class offers resources that Kubernetes itself counts.
 func maybeOffered(name corev1.ResourceName) bool {
 	text := string(name)
 	return strings.HasPrefix(text, resourceapi.ResourceDeviceClassPrefix) ||

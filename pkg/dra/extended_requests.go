@@ -13,23 +13,24 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// requestFormat makes the name of a request of an extended claim. The numbers are the position of the container among
-// init containers and containers, and the position of the resource among all sorted requests of the container.
+// requestFormat is the format of request names in an extended claim. The numbers are the position of the container among init
+// containers and containers, and the position of the resource among all sorted requests of the container.
 const requestFormat = "container-%d-request-%d"
 
-// sharing says which devices of later containers an init container uses that ends before these start.
+// sharing determines which devices of later containers an init container uses, if it ends before these start.
 type sharing int
 
 const (
-	// shareOne is how this scheduler plans: one request of a later container that has as many devices as are needed.
+	// shareOne is the plan of this scheduler. The init container uses one request of a later container with enough devices.
 	shareOne sharing = iota
-	// shareSeveral is how kube-scheduler 1.35 plans: the requests of several later containers, and one more for what they leave open.
+	// shareSeveral is the plan of kube-scheduler 1.35. The init container uses the requests of several later containers, and one more
+	// request for the rest.
 	shareSeveral
-	// shareNone is how kube-scheduler 1.34 plans: each container has a request of its own.
+	// shareNone is the plan of kube-scheduler 1.34. Each container has its own request.
 	shareNone
 )
 
-// extendedPlan has the requests of an extended claim and who uses them.
+// extendedPlan holds the requests of an extended claim, and the containers that use them.
 type extendedPlan struct {
 	requests []resourceapi.DeviceRequest
 	mappings []corev1.ContainerExtendedResourceRequest
@@ -37,7 +38,7 @@ type extendedPlan struct {
 	devices int64
 }
 
-// extendedNeed is what one container requests of one extended resource.
+// extendedNeed is one container's request of one extended resource.
 type extendedNeed struct {
 	container int
 	name      string
@@ -45,8 +46,8 @@ type extendedNeed struct {
 	count     int64
 }
 
-// ExtendedRequests returns the resources that the containers of a pod, or of a template, request and that a class offers,
-// sorted. ClassOf returns the class that offers a resource, empty for none.
+// ExtendedRequests returns the resources that containers of a pod or template request and a class offers, sorted. classOf
+// returns the class that offers a resource, or an empty name.
 func ExtendedRequests(spec *corev1.PodSpec, classOf func(corev1.ResourceName) string) []corev1.ResourceName {
 	var names []corev1.ResourceName
 	for i := range len(spec.InitContainers) + len(spec.Containers) {
@@ -60,10 +61,10 @@ func ExtendedRequests(spec *corev1.PodSpec, classOf func(corev1.ResourceName) st
 	return names
 }
 
-// planExtended counts as Kubernetes 1.35 does: an init container that ends before later containers start uses their
-// devices, and such init containers share what they need otherwise. Kubernetes 1.35 also adds devices to those of several later
-// containers. An API server of 1.34 refuses that, and its kubelets do not know it: they have one request for each container and
-// resource. An init container that needs more than each later container therefore shares no devices with them.
+// planExtended counts like Kubernetes 1.35. An init container that ends before later containers start uses their devices. These
+// init containers share the devices that they need in addition. Kubernetes 1.35 also adds devices to the devices of several later
+// containers. An API server of 1.34 refuses this, and its kubelets do not know it, because they have one request per container and
+// resource. With shareOne, an init container that needs more than each later container therefore shares no devices with them.
 func planExtended(spec *corev1.PodSpec, names []corev1.ResourceName, classOf func(corev1.ResourceName) string, sharing sharing) (extendedPlan, error) {
 	var plan extendedPlan
 	for _, name := range slices.Sorted(slices.Values(names)) {
@@ -92,8 +93,8 @@ func planExtended(spec *corev1.PodSpec, names []corev1.ResourceName, classOf fun
 	return plan, nil
 }
 
-// addPassing adds what init containers that end need if no later container has as many devices: one request for all of them,
-// named after the first of those that need most.
+// addPassing adds the needs of ending init containers that no later container covers. One request serves all of them. It is
+// named after the first init container with the largest need.
 func (p *extendedPlan) addPassing(name corev1.ResourceName, class string, lasting, passing []extendedNeed, sharing sharing) {
 	var largest extendedNeed
 	var most int64
@@ -116,7 +117,7 @@ func (p *extendedPlan) addPassing(name corev1.ResourceName, class string, lastin
 	}
 }
 
-// reused returns the requests of later containers whose devices an init container uses, and how many devices they leave open.
+// reused returns the requests of later containers whose devices an init container uses, and the number of devices still missing.
 func reused(need extendedNeed, lasting []extendedNeed, sharing sharing) (requests []string, left int64) {
 	left = need.count
 	for _, later := range lasting {
@@ -144,8 +145,7 @@ func (p *extendedPlan) spec() resourceapi.ResourceClaimSpec {
 	return resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: p.requests}}
 }
 
-// extendedNeeds returns what the containers request of a resource: those that last as long as the pod, and init containers
-// that end.
+// extendedNeeds returns the requests of a resource by containers that last as long as the pod, and by init containers that end.
 func extendedNeeds(spec *corev1.PodSpec, name corev1.ResourceName) (lasting, passing []extendedNeed, err error) {
 	for i := range len(spec.InitContainers) + len(spec.Containers) {
 		container := containerAt(spec, i)
@@ -173,7 +173,7 @@ func deviceCount(quantity resource.Quantity) (int64, error) {
 	switch {
 	case quantity.Sign() < 0:
 		return 0, errors.New("a number of devices is not negative: request a whole number")
-	case quantity.AsApproximateFloat64() > resourceapi.AllocationResultsMaxSize: // to compare 1e999999999 exactly takes minutes
+	case quantity.AsApproximateFloat64() > resourceapi.AllocationResultsMaxSize: // an exact comparison with 1e999999999 takes minutes
 		return 0, fmt.Errorf("one ResourceClaim holds at most %d devices: request fewer", resourceapi.AllocationResultsMaxSize)
 	case resource.NewQuantity(count, resource.DecimalSI).Cmp(quantity) != 0:
 		return 0, errors.New("devices are not divided: request a whole number")
@@ -192,8 +192,8 @@ func isSidecar(container *corev1.Container) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// ContainerRequests returns what a container requests. A limit without a request is a request, as the API server defaults it in
-// pods, but not in templates of jobs.
+// ContainerRequests returns the requests of a container. A limit without a request counts as a request. The API server sets
+// this default in pods, but not in templates of jobs.
 func ContainerRequests(container *corev1.Container) corev1.ResourceList {
 	requests, limits := container.Resources.Requests, container.Resources.Limits
 	for name := range limits {
@@ -206,12 +206,10 @@ func ContainerRequests(container *corev1.Container) corev1.ResourceList {
 	return requests
 }
 
-// requestName returns the name of the request for what a container requests of a resource.
 func requestName(container int, name corev1.ResourceName, requests corev1.ResourceList) string {
 	return fmt.Sprintf(requestFormat, container, positionOf(name, requests))
 }
 
-// positionOf returns the position of a resource among the sorted requests.
 func positionOf(name corev1.ResourceName, requests corev1.ResourceList) int {
 	position := 0
 	for other := range requests {

@@ -19,12 +19,12 @@ import (
 
 const implicit = corev1.ResourceName(resourceapi.ResourceDeviceClassPrefix + "a100")
 
-// offered has the classes of the tests' extended resources.
+// offered maps the extended resources of the tests to classes.
 var offered = map[corev1.ResourceName]string{"example.com/gpu": "h100", "example.com/nic": "fast", implicit: "a100"}
 
 func offeredClass(name corev1.ResourceName) string { return offered[name] }
 
-// extendedPod has containers like "main example.com/gpu=1 cpu=2". Those that begin with init or sidecar are init containers.
+// extendedPod returns a pod with containers like "main example.com/gpu=1 cpu=2". Names that begin with init or sidecar are init containers.
 func extendedPod(containers ...string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "pod-uid"}}
 	for _, text := range containers {
@@ -47,8 +47,8 @@ func extendedPod(containers ...string) *corev1.Pod {
 	return p
 }
 
-// TestRequestsOfExtendedClaims has the cases of kube-scheduler 1.35 and 1.34 (createRequestsAndMappings, createDeviceRequests) as facts, and more. An
-// API server of 1.34 takes one request for each container and resource, so no case has several.
+// TestRequestsOfExtendedClaims contains the cases of kube-scheduler 1.35 and 1.34 (createRequestsAndMappings, createDeviceRequests) as facts, and
+// more. An API server of 1.34 accepts one request per container and resource, so no case has several.
 func TestRequestsOfExtendedClaims(t *testing.T) {
 	for _, c := range []struct {
 		name         string

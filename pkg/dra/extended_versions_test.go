@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestKubernetes134ReadsOneMappingForAContainerAndAResource: its API server refuses more, and its kubelet gives the container the first.
+// TestKubernetes134ReadsOneMappingForAContainerAndAResource matters because its API server refuses more, and its kubelet gives the
+// container the first.
 func TestKubernetes134ReadsOneMappingForAContainerAndAResource(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -55,7 +56,7 @@ func TestKubernetes134ReadsOneMappingForAContainerAndAResource(t *testing.T) {
 	}
 }
 
-// TestExtendedNamesKnowsTheClaimsOfEachVersion: kube-scheduler 1.34 gives each container a request of its own.
+// TestExtendedNamesKnowsTheClaimsOfEachVersion includes kube-scheduler 1.34, which gives each container its own request.
 func TestExtendedNamesKnowsTheClaimsOfEachVersion(t *testing.T) {
 	p := extendedPod("init example.com/gpu=3", "a example.com/gpu=1", "b example.com/gpu=2")
 	for _, c := range []struct {
@@ -83,7 +84,7 @@ func TestExtendedNamesKnowsTheClaimsOfEachVersion(t *testing.T) {
 	}
 }
 
-// TestExtendedNamesKnowsTheClaimOfAPodThatWasResized: the names of requests say positions among the requests that the container had when the
+// TestExtendedNamesKnowsTheClaimOfAPodThatWasResized matters because request names contain positions among the container's requests when the
 // claim was made.
 func TestExtendedNamesKnowsTheClaimOfAPodThatWasResized(t *testing.T) {
 	p := extendedPod("init example.com/gpu=1", "a example.com/gpu=2 memory=1Gi", "b example.com/gpu=1")

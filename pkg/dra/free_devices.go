@@ -16,45 +16,44 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// excludedAttribute is an attribute that the devices of a search have in addition to those that are published, and
-// notExcluded the selector that looks at it. Devices that are excluded in another way would still count: a device that is
-// marked as in use consumes the counters that partitions share, and a device that is left out makes "all devices" fewer.
+// excludedAttribute is an additional attribute of the devices in a search. notExcluded is the selector that checks it. Other
+// ways to exclude a device would have side effects. A device marked as in use consumes the counters that partitions share. A
+// device left out makes "all devices" fewer.
 const (
 	excludedAttribute = "devicequota.io/excluded"
 	notExcluded       = `device.attributes["devicequota.io"].excluded == false`
 )
 
-// consumedUnknown is the consumed capacity of a device that can be shared, as long as nothing is picked.
+// consumedUnknown is the consumed capacity of a shareable device while nothing is picked.
 var consumedUnknown = map[resourceapi.QualifiedName]resource.Quantity{}
 
-// freeDevices is the devices that a node can reach and that are not in use, with a way to exclude some of them.
+// freeDevices holds the devices that a node can reach and that are not in use. It can exclude some of them.
 type freeDevices struct {
 	allocator *Allocator
 	slices    []*resourceapi.ResourceSlice
 	devices   []*freeDevice
 	byID      map[DeviceID]*freeDevice
-	// charges has what each device comes to. The device's place in it is that in devices.
+	// charges holds the charge of each device, in the order of devices.
 	charges map[chargeKey][]Charge
-	// matching has which devices match a class and selectors.
+	// matching records which devices match a class and selectors.
 	matching map[string][]bool
-	// solver allocates devices that are not excluded. It is nil until it is needed.
+	// solver allocates devices that are not excluded. It is created on demand.
 	solver *solver
 }
 
-// chargeKey is what decides, besides the device, what it comes to.
+// chargeKey determines the charge of a device.
 type chargeKey struct {
 	class string
-	// request is the name of the request in an extended claim, empty in others. Devices that a pod gets for an extended resource do not count
-	// for the resource once more.
+	// request is the name of the request in an extended claim, and empty for other claims. Devices for an extended resource do not count for
+	// the resource again.
 	request string
 }
 
-// freeDevice is a device that is not in use.
 type freeDevice struct {
 	*resourceapi.Device
 	id       DeviceID
 	excluded *bool
-	// plain says that nothing but the selectors of a request decides whether the device can be picked.
+	// plain says that only the selectors of a request decide whether the device can be picked.
 	plain bool
 }
 
@@ -78,8 +77,7 @@ func newFreeDevices(a *Allocator, slices []*resourceapi.ResourceSlice) *freeDevi
 	return s
 }
 
-// open returns an allocator for which the devices have the attribute excludedAttribute. Claims must have the
-// selector notExcluded.
+// open returns a solver whose devices have the attribute excludedAttribute. Claims must have the selector notExcluded.
 func (s *freeDevices) open(ctx context.Context) (*solver, error) {
 	if s.solver != nil {
 		return s.solver, nil
@@ -105,7 +103,7 @@ func (s *freeDevices) open(ctx context.Context) (*solver, error) {
 	return s.solver, err
 }
 
-// chargesFor returns what each device comes to if it is picked for a request of a claim.
+// chargesFor returns the charge of each device if it is picked for a request of a claim.
 func (s *freeDevices) chargesFor(key chargeKey, request string, claim int, charge func(int, *resourceapi.AllocationResult) Charge) []Charge {
 	charges, known := s.charges[key]
 	if known {
@@ -125,8 +123,8 @@ func (s *freeDevices) chargesFor(key chargeKey, request string, claim int, charg
 	return charges
 }
 
-// matches returns which devices match a class and selectors. A selector that cannot be evaluated matches, because
-// Kubernetes' algorithm reports it. The error is errTooMuch if that takes too long.
+// matches returns which devices match a class and selectors. A selector that cannot be evaluated matches, because Kubernetes'
+// algorithm reports it. The error is errTooMuch if the evaluation takes too long.
 func (s *freeDevices) matches(ctx context.Context, class string, selectors []resourceapi.DeviceSelector, watch *stopwatch) ([]bool, error) {
 	var expressions []string
 	if object, found := s.allocator.catalog.Class(class); found {
@@ -157,15 +155,15 @@ func (s *freeDevices) matches(ctx context.Context, class string, selectors []res
 	return matching, nil
 }
 
-// policyOf tells devices apart that can be shared: what is consumed of them depends on their capacities and policies. It
-// is empty for other devices.
+// policyOf distinguishes shareable devices, because their consumption depends on their capacities and policies. It is empty for
+// other devices.
 func policyOf(device *resourceapi.Device) string {
 	if !ptr.Deref(device.AllowMultipleAllocations, false) {
 		return ""
 	}
 	text, err := json.Marshal(device.Capacity)
 	if err != nil {
-		return device.Name // different from all others
+		return device.Name // different from all other devices
 	}
 	return string(text)
 }

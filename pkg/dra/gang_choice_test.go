@@ -8,8 +8,8 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// TestTheFirstPodOfAGangTakesTheWholeDevice pins what docs/dra.md says: pods choose one after another, so that a gang waits that would fit
-// if its first pod took its second choice (kubernetes 138765).
+// TestTheFirstPodOfAGangTakesTheWholeDevice pins the behavior in docs/dra.md: pods choose one after another. A gang may wait although it
+// would fit if its first pod took its second choice (kubernetes 138765).
 func TestTheFirstPodOfAGangTakesTheWholeDevice(t *testing.T) {
 	devices := []resourceapi.Device{consuming("whole", "gpu-0", "80Gi"), consuming("half-0", "gpu-0", "40Gi"), consuming("half-1", "gpu-0", "40Gi")}
 	wholes, halves := class("whole"), class("half")

@@ -11,26 +11,24 @@ import (
 	"k8s.io/dynamic-resource-allocation/cel"
 )
 
-// Matcher finds out which classes a device matches, whichever class it was asked for by. It evaluates the selectors
-// of a class once for each device, and remembers the result as long as both stay the same. Several goroutines may
-// call Matching at the same time, but not during Use.
+// Matcher finds the classes that a device matches, regardless of the requested class. It evaluates the selectors of a class once per
+// device, and remembers the result while both stay the same. Several goroutines may call Matching concurrently, but not during Use.
 type Matcher struct {
 	celCache *cel.Cache
 	catalog  *Catalog
-	// names are the classes that matter, sorted, whether they exist or not.
+	// names lists the relevant classes, sorted, whether they exist or not.
 	names []string
-	// classes are those of the classes that exist. The place of a class stays the same as long as its selectors do.
-	// It is nil for a place that is free.
+	// classes holds the relevant classes that exist. A class keeps its place while its selectors stay the same. A free place is nil.
 	classes []*compiledClass
-	// order has the places of classes, by name.
+	// order lists the places of classes, sorted by class name.
 	order []int
 
 	mu sync.RWMutex
-	// devices has the results for each device as it is published. A device that is published anew is another object.
+	// devices holds the results for each published device. A device that is published again is another object.
 	devices map[*resourceapi.Device]*matches
 }
 
-// matches is what is known of one device. The bit of a class is that of its place.
+// matches holds the results for one device. The bit of a class is its place.
 type matches struct {
 	id              DeviceID
 	known, matching bits
@@ -39,13 +37,12 @@ type matches struct {
 // CELCache returns the cache that the matcher compiles selectors with.
 func (m *Matcher) CELCache() *cel.Cache { return m.celCache }
 
-// NewMatcher returns a matcher for which no class matters.
+// NewMatcher returns a matcher without relevant classes.
 func NewMatcher(celCache *cel.Cache) *Matcher {
 	return &Matcher{celCache: celCache, devices: map[*resourceapi.Device]*matches{}}
 }
 
-// Use sets the classes that matter, sorted by name, and what is published. It reports whether the answers for devices
-// may have changed.
+// Use sets the relevant classes, sorted by name, and the published devices. It reports whether the results for devices may have changed.
 func (m *Matcher) Use(catalog *Catalog, names []string) bool {
 	if m.catalog == catalog && slices.Equal(m.names, names) {
 		return false
@@ -57,7 +54,7 @@ func (m *Matcher) Use(catalog *Catalog, names []string) bool {
 	return m.useClasses()
 }
 
-// forgetDevices drops what is not published any more.
+// forgetDevices drops devices that are no longer published.
 func (m *Matcher) forgetDevices(catalog *Catalog) {
 	maps.DeleteFunc(m.devices, func(device *resourceapi.Device, known *matches) bool {
 		published, _ := catalog.Device(known.id)
@@ -65,7 +62,7 @@ func (m *Matcher) forgetDevices(catalog *Catalog) {
 	})
 }
 
-// useClasses keeps the places of classes that are the same as before.
+// useClasses updates the classes. Unchanged classes keep their places.
 func (m *Matcher) useClasses() bool {
 	wanted := map[string]*resourceapi.DeviceClass{}
 	for _, name := range m.names {
@@ -127,13 +124,13 @@ func (m *Matcher) sort() {
 	})
 }
 
-// Others reports whether any class matters besides this one.
+// Others reports whether any other class is relevant.
 func (m *Matcher) Others(class string) bool {
 	return len(m.order) > 1 || len(m.order) == 1 && m.classes[m.order[0]].name != class
 }
 
-// Invalid calls yield for each class that matters and whose selectors this scheduler cannot evaluate, and says why.
-// No device matches such a class.
+// Invalid calls yield for each relevant class with selectors that this scheduler cannot evaluate, with the reason. No device
+// matches such a class.
 func (m *Matcher) Invalid(yield func(class string, err error) bool) {
 	for _, place := range m.order {
 		if c := m.classes[place]; c.err != nil && !yield(c.name, c.err) {
@@ -142,7 +139,7 @@ func (m *Matcher) Invalid(yield func(class string, err error) bool) {
 	}
 }
 
-// Matching returns the classes that matter and that a device matches, sorted.
+// Matching returns the relevant classes that a device matches, sorted.
 func (m *Matcher) Matching(id DeviceID, device *resourceapi.Device) []string {
 	known := m.matchesOf(id, device)
 	var names []string
@@ -154,7 +151,7 @@ func (m *Matcher) Matching(id DeviceID, device *resourceapi.Device) []string {
 	return names
 }
 
-// placesOf returns the places of classes that exist and matter.
+// placesOf returns the places of classes. The classes must exist and be relevant.
 func (m *Matcher) placesOf(classes []string) []int {
 	places := make([]int, len(classes))
 	for i, name := range classes {
@@ -163,7 +160,6 @@ func (m *Matcher) placesOf(classes []string) []int {
 	return places
 }
 
-// matchesOf returns the bits of the classes that a device matches.
 func (m *Matcher) matchesOf(id DeviceID, device *resourceapi.Device) bits {
 	m.mu.RLock()
 	known := m.devices[device]
@@ -199,7 +195,6 @@ func (m *Matcher) complete(known *matches) bool {
 	return true
 }
 
-// bits is a set of small numbers.
 type bits []uint64
 
 func (b bits) has(i int) bool { return i/64 < len(b) && b[i/64]&(1<<(i%64)) != 0 }

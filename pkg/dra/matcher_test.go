@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// selecting returns a class with selectors.
 func selecting(name string, expressions ...string) *resourceapi.DeviceClass {
 	c := class(name)
 	for _, e := range expressions {
@@ -22,7 +21,7 @@ func selecting(name string, expressions ...string) *resourceapi.DeviceClass {
 	return c
 }
 
-// modelled returns a slice of driver gpu with a device for each model. Devices have the names of their models.
+// modelled returns a slice of driver gpu with one device per model. Devices have the names of their models.
 func modelled(models ...string) *resourceapi.ResourceSlice {
 	spec := resourceapi.ResourceSliceSpec{Driver: "gpu", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
 	for _, model := range models {
@@ -35,7 +34,7 @@ func modelled(models ...string) *resourceapi.ResourceSlice {
 
 func ofModel(model string) string { return fmt.Sprintf(`device.attributes["gpu"].model == %q`, model) }
 
-// matching returns the classes that a device of the slices in modelled matches.
+// matchesIn returns the classes that a device of the slices in modelled matches.
 func matchesIn(t *testing.T, m *Matcher, catalog *Catalog, device string) string {
 	t.Helper()
 	id := DeviceID{"gpu", "n1", device}
@@ -96,7 +95,7 @@ func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
 		t.Errorf("after a class changed: %s", got)
 	}
 
-	// The device keeps its name and becomes another model.
+	// The device keeps its name but becomes another model.
 	renewed := modelled("h100", "a100")
 	renewed.Spec.Devices[0].Attributes["model"] = resourceapi.DeviceAttribute{StringValue: ptr.To("a100")}
 	republished := NewCatalog([]*resourceapi.DeviceClass{selecting("a", ofModel("a100")), classes[1]}, []*resourceapi.ResourceSlice{renewed})

@@ -9,12 +9,12 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// understood returns a slice without what only newer versions of Kubernetes know and what Kubernetes' algorithm of this version
-// takes wrongly: the slice itself if there is nothing of that.
-//   - An attribute whose value is of an unknown type, such as a list. With it, no selector can be evaluated for the device. Without it, only
+// understood returns a slice without newer features that this version of Kubernetes' algorithm handles wrongly. It returns the slice itself
+// if there are none.
+//   - An attribute whose value has an unknown type, such as a list. With it, no selector can be evaluated for the device. Without it, only
 //     selectors that need the attribute fail.
-//   - A taint whose effect is neither NoSchedule nor NoExecute. The API demands that such effects are ignored. Kubernetes v1.34 takes
-//     every taint as one that forbids scheduling.
+//   - A taint with an effect other than NoSchedule and NoExecute. The API requires that unknown effects are ignored. Kubernetes v1.34 treats
+//     every taint as if it forbids scheduling.
 func understood(slice *resourceapi.ResourceSlice) *resourceapi.ResourceSlice {
 	if !slices.ContainsFunc(slice.Spec.Devices, hasNewer) {
 		return slice

@@ -12,17 +12,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// NodesWithDevices finds the nodes that can reach a device of any of several classes, whether the device is free or not. Devices count as
-// soon as one ResourceSlice has them: a node has its devices also while the driver publishes their pool anew.
+// NodesWithDevices finds the nodes that can reach a device of any of several classes, free or not. Devices count as soon as one
+// ResourceSlice lists them. A node keeps its devices while the driver publishes their pool again.
 type NodesWithDevices struct {
 	celCache *cel.Cache
 	classes  []*compiledClass
-	// matching has the devices of each slice that match a class. A slice that changes is another object.
+	// matching holds the devices of each slice that match a class. A changed slice is another object.
 	matching map[*resourceapi.ResourceSlice][]*resourceapi.Device
 	nodes    reach
 }
 
-// NewNodesWithDevices returns what finds no node before the first Update.
+// NewNodesWithDevices returns a NodesWithDevices that finds no nodes before the first Update.
 func NewNodesWithDevices(celCache *cel.Cache) *NodesWithDevices {
 	return &NodesWithDevices{celCache: celCache}
 }
@@ -61,7 +61,7 @@ func (n *NodesWithDevices) useClasses(classes []*resourceapi.DeviceClass) {
 	}
 }
 
-// matchingIn returns the devices of a slice that match a class, or one of them if all have the same nodes.
+// matchingIn returns the devices of a slice that match a class. If all have the same nodes, it returns only one of them.
 func (n *NodesWithDevices) matchingIn(spec *resourceapi.ResourceSliceSpec) []*resourceapi.Device {
 	var devices []*resourceapi.Device
 	for i := range spec.Devices {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// modelsIn returns a slice with a device of each model.
+// modelsIn returns a slice with one device per model.
 func modelsIn(change func(*resourceapi.ResourceSliceSpec), models ...string) *resourceapi.ResourceSlice {
 	slice := poolSlice("pool", 1, 1, len(models))
 	for i, model := range models {

@@ -12,18 +12,18 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Offers says how many requests for one device of each extended resource the devices of a node could meet (KEP-5004). The
-// number may be too high, because it does not depend on which devices are in use, and is never too low. Offers do not change,
-// so that several goroutines may use them. Nil offers nothing.
+// Offers holds, for each extended resource, the number of requests for one device that the devices of a node could meet
+// (KEP-5004). The number ignores which devices are in use. It may therefore be too high, but never too low. Offers do not
+// change and are safe for concurrent use. Nil offers nothing.
 type Offers struct {
-	// names are the extended resources that classes offer, sorted. Counts are in this order.
+	// names lists the extended resources that classes offer, sorted. Counts have the same order.
 	names   []corev1.ResourceName
 	devices reach
 }
 
-// NewOffers returns what the classes and devices of a catalog offer. It is nil if no class offers an extended resource. The implicit
-// names of classes (deviceclass.resource.kubernetes.io/<class>) are left out unless they are for the wanted classes. The
-// matcher must be used for nothing else.
+// NewOffers returns the offers of the classes and devices in a catalog. It is nil if no class offers an extended resource. It
+// includes implicit names of classes (deviceclass.resource.kubernetes.io/<class>) only for the wanted classes. The matcher must not
+// be used for anything else.
 func NewOffers(catalog *Catalog, matcher *Matcher, wanted []string) *Offers {
 	names, classes := catalog.offered(wanted)
 	if len(names) == 0 {
@@ -41,7 +41,7 @@ func NewOffers(catalog *Catalog, matcher *Matcher, wanted []string) *Offers {
 	return o
 }
 
-// offered returns the extended resources that classes offer, sorted, and the class of each.
+// offered returns the extended resources that classes offer, sorted, with the class of each.
 func (c *Catalog) offered(wanted []string) (names []corev1.ResourceName, classes []string) {
 	if c == nil {
 		return nil, nil
@@ -63,7 +63,7 @@ func (c *Catalog) offered(wanted []string) (names []corev1.ResourceName, classes
 }
 
 // current calls yield for the slices of complete pools. Kubernetes' allocator finds the latest generation of a pool among the
-// slices that a node can reach, so that an older generation may still hold on another node.
+// slices that a node can reach. An older generation may therefore still be valid on another node.
 func (c *Catalog) current() func(yield func(*resourceapi.ResourceSlice) bool) {
 	type reach struct {
 		pool PoolID
@@ -110,13 +110,13 @@ func (c *Catalog) slices() func(yield func(*resourceapi.ResourceSlice) bool) {
 	}
 }
 
-// On returns the extended resources that DRA serves on a node, with their numbers: those for which the node can reach devices, and that
-// no device plugin serves there.
+// On returns the extended resources that DRA serves on a node, with their numbers. The node can reach devices for them, and no device
+// plugin serves them there.
 func (o *Offers) On(node *corev1.Node) map[corev1.ResourceName]int64 {
 	return o.on(WithoutOffers(node), nil)
 }
 
-// on is On for a node as the API server has it. InUse may be nil, see ShowOffersInUse.
+// on is On for a node in the state of the API server. inUse may be nil, see ShowOffersInUse.
 func (o *Offers) on(node *corev1.Node, inUse func(corev1.ResourceName) int64) map[corev1.ResourceName]int64 {
 	if o == nil {
 		return nil
@@ -155,8 +155,8 @@ func (o *Offers) Equal(other *Offers) bool {
 	return slices.Equal(o.names, other.names) && o.devices.equal(other.devices)
 }
 
-// pluginServes reports whether a device plugin serves an extended resource on a node, rather than DRA. Kubelets older than 1.35 reject pods
-// with a resource that the node lists, even if it lists none of it.
+// pluginServes reports whether a device plugin, and not DRA, serves an extended resource on a node. Kubelets before 1.35 reject pods with a
+// resource that the node lists, even with a quantity of zero.
 func pluginServes(node *corev1.Node, name corev1.ResourceName) bool {
 	quantity, listed := node.Status.Allocatable[name]
 	if !listed || !quantity.IsZero() {
@@ -168,7 +168,7 @@ func pluginServes(node *corev1.Node, name corev1.ResourceName) bool {
 
 var servesUnusedSince = version.MajorMinor(1, 35)
 
-// ignoredBy reports whether the kubelet of a node gives containers no devices for a name: those older than 1.35 do not know the
+// ignoredBy reports whether the kubelet of a node gives containers no devices for a name. Kubelets before 1.35 do not know the
 // implicit names of classes, and would start the containers without devices.
 func ignoredBy(node *corev1.Node, name corev1.ResourceName) bool {
 	if !strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix) {

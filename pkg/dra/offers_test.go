@@ -49,7 +49,7 @@ func inZone(zone string) *corev1.NodeSelector {
 	}}}
 }
 
-// node returns a node of zone a with a kubelet and the resources that it lists.
+// node returns a node in zone a with a kubelet version and listed resources.
 func node(name, kubelet string, listed corev1.ResourceList) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": "a"}},
@@ -61,7 +61,6 @@ func listing(name corev1.ResourceName, number string) corev1.ResourceList {
 	return corev1.ResourceList{name: resource.MustParse(number)}
 }
 
-// offersOf returns the offers of classes and slices.
 func offersOf(classes []*resourceapi.DeviceClass, slices []*resourceapi.ResourceSlice, wanted ...string) *Offers {
 	return NewOffers(NewCatalog(classes, slices), newMatcher(), wanted)
 }
@@ -88,7 +87,7 @@ func TestANodeServesByDRAWhatNoDevicePluginServesThere(t *testing.T) {
 	}
 }
 
-// TestImplicitNamesAreServedByKubeletsThatKnowThem: an older one starts the containers without devices.
+// TestImplicitNamesAreServedByKubeletsThatKnowThem matters because older kubelets start the containers without devices.
 func TestImplicitNamesAreServedByKubeletsThatKnowThem(t *testing.T) {
 	const name = "deviceclass.resource.kubernetes.io/gpus"
 	offers := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, []*resourceapi.ResourceSlice{gpusOn("n1", 8)}, "gpus")
@@ -259,7 +258,7 @@ func TestOffersThatAreTheSameAreEqual(t *testing.T) {
 	}
 }
 
-// BenchmarkOffers is a cluster of 1,000 nodes with eight devices each, and five classes.
+// BenchmarkOffers uses a cluster of 1,000 nodes with eight devices each, and five classes.
 func BenchmarkOffers(b *testing.B) {
 	var classes []*resourceapi.DeviceClass
 	for i := range 5 {

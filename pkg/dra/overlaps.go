@@ -13,11 +13,11 @@ import (
 	"k8s.io/dynamic-resource-allocation/cel"
 )
 
-// Overlaps has, for classes that share devices with others, the names of these others, sorted.
+// Overlaps maps classes to the other classes that they share devices with, sorted by name.
 type Overlaps map[string][]string
 
-// FindOverlaps returns the overlaps of some classes with all classes. It makes at most so many evaluations of a class for
-// a device. If that is too few, it looks at a sample of the devices. It stops early when ctx ends.
+// FindOverlaps returns the overlaps of some classes with all classes. It evaluates a class for a device at most most times. If
+// this is too few, it uses a sample of the devices. It stops early when ctx ends.
 func FindOverlaps(ctx context.Context, catalog *Catalog, names []string, celCache *cel.Cache, most int) Overlaps {
 	search := overlapSearch{pairs: map[string]map[string]bool{}, left: most}
 	search.over(ctx, catalog, names, celCache)
@@ -30,8 +30,8 @@ func FindOverlaps(ctx context.Context, catalog *Catalog, names []string, celCach
 	return overlaps
 }
 
-// sample returns all devices in an order that is the same each time, but unrelated to their names, so that the first of them
-// are of many drivers and nodes.
+// sample returns all devices in a stable order that is unrelated to their names. The first devices are therefore from many
+// drivers and nodes.
 func (c *Catalog) sample() []DeviceID {
 	type hashed struct {
 		id   DeviceID
@@ -51,16 +51,14 @@ func (c *Catalog) sample() []DeviceID {
 	return ids
 }
 
-// overlapSearch looks at one device after the other.
 type overlapSearch struct {
 	of, all []*compiledClass
-	// pairs has the other classes of each class of interest.
+	// pairs holds the overlapping classes of each class of interest.
 	pairs map[string]map[string]bool
-	// left is how many evaluations may be made.
+	// left is the number of evaluations left.
 	left int
 }
 
-// over looks at the devices of a catalog.
 func (s *overlapSearch) over(ctx context.Context, catalog *Catalog, names []string, celCache *cel.Cache) {
 	for _, name := range names {
 		if class, found := catalog.Class(name); found {
@@ -82,7 +80,7 @@ func (s *overlapSearch) over(ctx context.Context, catalog *Catalog, names []stri
 	}
 }
 
-// look adds the pairs of classes that a device matches. Pairs that are known are not evaluated again.
+// look adds the pairs of classes that a device matches. It does not evaluate known pairs again.
 func (s *overlapSearch) look(driver string, device *resourceapi.Device) {
 	var matching []*compiledClass
 	for _, class := range s.of {

@@ -14,22 +14,22 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// Quota says which devices may be picked.
+// Quota decides which devices may be picked.
 type Quota struct {
-	// Accepts reports whether these results, one for each claim, may be allocated.
+	// Accepts reports whether these results, one per claim, may be allocated.
 	Accepts func(results []resourceapi.AllocationResult) bool
-	// Charge identifies what a device comes to if it is the only one that is picked for a claim. Devices with the same
-	// charge are the same to Accepts. For a device that can be shared, which comes to what is consumed of it, the
-	// result has no consumed capacity, and Charge is the least. Charge is nil if all devices are the same.
+	// Charge identifies the charge of a device that is the only one picked for a claim. Accepts treats devices with the same
+	// charge as equal. A shareable device is charged for its consumption. For such a device, the result has no consumed
+	// capacity, and Charge is the minimum. Charge is nil if all devices are equal.
 	Charge func(claim int, only *resourceapi.AllocationResult) Charge
-	// Possible reports whether Accepts may accept some choice for all slots together. It may err to the good side.
+	// Possible reports whether Accepts may accept some choice for all slots together. It may return true by mistake, but not false.
 	Possible func(slots []Slots) bool
 }
 
-// Charge is a name for what a device comes to. Its caller knows what it means.
+// Charge identifies the charge of a device. Only the caller knows its meaning.
 type Charge int
 
-// Slots are the devices that one request needs, and how many there are to choose from.
+// Slots is the number of devices that one request needs, with the devices to choose from.
 type Slots struct {
 	Claim, Count int
 	Choices      []Choice
@@ -39,16 +39,16 @@ type Slots struct {
 type Choice struct {
 	Charge  Charge
 	Devices int
-	// Shared says that each of the devices can be picked several times.
+	// Shared says that each device can be picked several times.
 	Shared bool
 }
 
-// Pick returns an allocation on a node for each claim. No claim may be allocated already. The quota may reject a
-// result. Pick then tries other devices for the same alternatives, and after that other alternatives of firstAvailable
-// requests, those of the last request first, each in its order of preference.
+// Pick returns an allocation on a node for each claim. The claims must not be allocated yet. If the quota rejects a result,
+// Pick first tries other devices for the same alternatives. It then tries other alternatives of firstAvailable requests, in the
+// order of preference, starting with the last request.
 //
-// The result is nil if nothing is both available and accepted. An UnfinishedError means that not everything was tried, because
-// the effort ended. Any other error means that the claims cannot be allocated on this node whichever devices are free.
+// The result is nil if nothing is both available and accepted. An UnfinishedError says that the effort ended before everything
+// was tried. Any other error says that the claims cannot be allocated on this node, whichever devices are free.
 func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim, quota Quota, effort *NodeEffort,
 ) ([]resourceapi.AllocationResult, error) {
 	reachable := a.catalog.slicesFor(node.Name)
@@ -104,9 +104,9 @@ type picking struct {
 	node      *corev1.Node
 	quota     Quota
 	effort    *NodeEffort
-	// timed says that the time counts that selectors take.
+	// timed says that the time of selectors counts.
 	timed bool
-	// devices is how many the node can reach.
+	// devices is the number of devices that the node can reach.
 	devices int
 	// free is nil until other devices must be tried.
 	free *freeDevices
@@ -130,7 +130,7 @@ func (p *picking) ask(solver *solver, claims []*resourceapi.ResourceClaim) ([]re
 	return results, nil
 }
 
-// allocate keeps a panic of the algorithm to these claims.
+// allocate turns a panic of the algorithm into an error for these claims.
 func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.ResourceClaim) (results []resourceapi.AllocationResult, err error) {
 	counted, done := newSteps(p.ctx, p.effort, claims, p.devices, p.timed)
 	defer func() {
@@ -150,9 +150,9 @@ func (p *picking) allocate(solver structured.Allocator, claims []*resourceapi.Re
 	return results, err
 }
 
-// from picks devices for claims. If the result is not accepted, it tries other devices for the alternatives that were
-// chosen, and then partitions the other combinations of alternatives: those without the alternative chosen for
-// the last request; those with that one but without the alternative chosen for the request before; and so on.
+// from picks devices for claims. If the result is not accepted, it first tries other devices for the chosen alternatives. It
+// then partitions the other combinations of alternatives. The first part lacks the alternative chosen for the last request. The
+// next part contains this alternative, but lacks the alternative chosen for the request before, and so on.
 func (p *picking) from(claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
 	results, err := p.ask(p.solver, claims)
 	if err != nil || results == nil {
@@ -184,7 +184,7 @@ func (p *picking) from(claims []*resourceapi.ResourceClaim) ([]resourceapi.Alloc
 	return nil, nil
 }
 
-// chosen returns a copy of the claims in which each request has only the alternative that was picked.
+// chosen returns a copy of the claims in which each request has only its picked alternative.
 func chosen(claims []*resourceapi.ResourceClaim, results []resourceapi.AllocationResult) []*resourceapi.ResourceClaim {
 	fixed := make([]*resourceapi.ResourceClaim, len(claims))
 	for c, claim := range claims {
@@ -201,8 +201,7 @@ func chosen(claims []*resourceapi.ResourceClaim, results []resourceapi.Allocatio
 	return fixed
 }
 
-// chosenOf returns the index of the alternative that was picked for a request; -1 if the request has no
-// alternatives.
+// chosenOf returns the index of the alternative picked for a request, or -1 if the request has no alternatives.
 func chosenOf(request *resourceapi.DeviceRequest, result *resourceapi.AllocationResult) int {
 	for i := range result.Devices.Results {
 		main, sub, _ := strings.Cut(result.Devices.Results[i].Request, "/")
@@ -213,8 +212,7 @@ func chosenOf(request *resourceapi.DeviceRequest, result *resourceapi.Allocation
 	return -1
 }
 
-// with returns a copy of the claims in which one request has other alternatives. The copy shares all
-// other parts.
+// with returns a copy of the claims with other alternatives in one request. The copy shares all other parts.
 func with(claims []*resourceapi.ResourceClaim, claim, request int, alternatives []resourceapi.DeviceSubRequest) []*resourceapi.ResourceClaim {
 	changed := *claims[claim]
 	changed.Spec.Devices.Requests = slices.Clone(changed.Spec.Devices.Requests)

@@ -14,24 +14,22 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// ClaimReader reads the claims and templates that pods refer to. A method that returns errors returns one that
-// apierrors.IsNotFound recognizes when there is no such object.
+// ClaimReader reads the claims and templates that pods refer to. If an object does not exist, apierrors.IsNotFound recognizes the error.
 type ClaimReader interface {
-	// Claim returns a claim. Allocations by this scheduler are included before the watch delivers them.
+	// Claim returns a claim. It includes allocations by this scheduler before the watch delivers them.
 	Claim(namespace, name string) (*resourceapi.ResourceClaim, error)
 	// ClaimTemplate returns a template from which claims are created.
 	ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error)
-	// ExtendedClaim returns the claim that a scheduler made for the extended resources of a pod (KEP-5004), nil if there is none.
-	// One that this scheduler is about to create is included. Of a pod that is bound, only pod.status.extendedResourceClaimStatus
-	// says which claim that is, because users can write the annotation and the owner of a claim.
+	// ExtendedClaim returns the claim that a scheduler made for the extended resources of a pod (KEP-5004), or nil. It includes a
+	// claim that this scheduler is about to create. For a bound pod, only pod.status.extendedResourceClaimStatus identifies the
+	// claim, because users can write the annotation and the owner of a claim.
 	ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim
-	// LostClaims returns the claims that were deleted although a pod, which runs, goes on using their devices: users can remove
-	// the finalizer of a claim.
+	// LostClaims returns deleted claims whose devices a running pod still uses. Users can remove the finalizer of a claim.
 	LostClaims(pod types.UID) []*resourceapi.ResourceClaim
 }
 
-// NotCreatedError means that a claim has not been created from its template yet. Kubernetes' controller
-// usually creates it within seconds, so users need no event about it.
+// NotCreatedError says that a claim is not created from its template yet. Kubernetes' controller usually creates it within
+// seconds, so users need no event about it.
 type NotCreatedError struct {
 	// PodClaim is the name of the entry in pod.spec.resourceClaims.
 	PodClaim string
@@ -43,8 +41,8 @@ func (e *NotCreatedError) Error() string {
 	return fmt.Sprintf("the ResourceClaim for %s has not been created from ResourceClaimTemplate %s/%s yet", e.PodClaim, e.Namespace, e.Template)
 }
 
-// ClaimOf returns the claim for one entry of pod.spec.resourceClaims, also if it was deleted while the pod uses it. It is nil without an
-// error if the entry needs no claim. An error says why the pod cannot use the claim, or is a [NotCreatedError].
+// ClaimOf returns the claim for one entry of pod.spec.resourceClaims, even if it was deleted while the pod uses it. It returns nil
+// without an error if the entry needs no claim. The error says why the pod cannot use the claim, or is a [NotCreatedError].
 func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
 	name, ownedByPod, err := resourceclaim.Name(pod, podClaim)
 	if err != nil {
@@ -71,7 +69,7 @@ func ClaimOf(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimRea
 	return claim, checkUsable(pod, claim)
 }
 
-// ClaimNamed returns a claim. If it does not exist, the error says what to do.
+// ClaimNamed returns a claim. If the claim does not exist, the error contains the remedy.
 func ClaimNamed(namespace, name string, claims ClaimReader) (*resourceapi.ResourceClaim, error) {
 	claim, err := claims.Claim(namespace, name)
 	if err != nil {
@@ -80,7 +78,7 @@ func ClaimNamed(namespace, name string, claims ClaimReader) (*resourceapi.Resour
 	return claim, nil
 }
 
-// TemplateNamed returns a claim template. If it does not exist, the error says what to do.
+// TemplateNamed returns a claim template. If the template does not exist, the error contains the remedy.
 func TemplateNamed(namespace, name string, claims ClaimReader) (*resourceapi.ResourceClaimTemplate, error) {
 	template, err := claims.ClaimTemplate(namespace, name)
 	if err != nil {
@@ -89,8 +87,7 @@ func TemplateNamed(namespace, name string, claims ClaimReader) (*resourceapi.Res
 	return template, nil
 }
 
-// missingClaim returns the reason why a pod has no claim yet: the template does not exist, or the claim
-// has not been created from it.
+// missingClaim says why a pod has no claim yet. The template does not exist, or the claim is not created from it yet.
 func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims ClaimReader, cause error) error {
 	if podClaim.ResourceClaimTemplateName == nil {
 		return cause
@@ -102,8 +99,9 @@ func missingClaim(pod *corev1.Pod, podClaim *corev1.PodResourceClaim, claims Cla
 	return &NotCreatedError{PodClaim: podClaim.Name, Namespace: pod.Namespace, Template: template}
 }
 
-// checkUsable returns an error if the claim is being deleted, or is for the extended resources of another pod, unless the pod uses its devices
-// already. That other pod is charged for the resources as such, and its queue would be charged for the devices besides.
+// checkUsable returns an error if the claim is being deleted or is for the extended resources of another pod. There is no error if the pod
+// already uses its devices. The other pod is charged for the resources themselves, and the queue of this pod would be charged for the devices
+// as well.
 func checkUsable(pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
 	owner := metav1.GetControllerOf(claim)
 	switch {
@@ -118,8 +116,8 @@ func checkUsable(pod *corev1.Pod, claim *resourceapi.ResourceClaim) error {
 	}
 }
 
-// Check returns an error if an object that the claim depends on does not exist: a class that it requests
-// or, if it is allocated, the driver of a device. Usage is the claim's own.
+// Check returns an error if an object that the claim depends on does not exist: a requested class or, for an allocated claim,
+// the driver of a device. usage is the usage of the claim.
 func Check(claim *resourceapi.ResourceClaim, usage *Usage, catalog *Catalog) error {
 	if claim.Status.Allocation != nil {
 		return checkDrivers(claim, catalog)
@@ -127,8 +125,7 @@ func Check(claim *resourceapi.ResourceClaim, usage *Usage, catalog *Catalog) err
 	return CheckClasses("ResourceClaim "+claim.Namespace+"/"+claim.Name, usage, catalog)
 }
 
-// CheckClasses returns an error if a class of a usage does not exist. Object is the claim or template in
-// the error text.
+// CheckClasses returns an error if a class of a usage does not exist. object names the claim or template in the error.
 func CheckClasses(object string, usage *Usage, catalog *Catalog) error {
 	for class := range usage.Classes {
 		if _, found := catalog.Class(class); !found {
@@ -155,14 +152,14 @@ func notFound(err error, object string) error {
 	return fmt.Errorf("%s cannot be read: %w", object, err)
 }
 
-// HeldBy reports whether the pod uses the claim's allocation: the claim is allocated, and reserved for the pod. Who owns the
-// claim does not matter, because users can write that.
+// HeldBy reports whether the claim is allocated and reserved for the pod. The owner of the claim does not matter, because users
+// can write it.
 func HeldBy(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return claim.Status.Allocation != nil && resourceclaim.IsReservedForPod(pod, claim)
 }
 
-// Bound reports whether a pod was bound. It does not look at the name of the node: upstream writes the node of a pod that it
-// tries into the informer's copy of the pod, and leaves it there when it gives up. A binding, or the kubelet, sets the condition.
+// Bound reports whether a pod was bound. It ignores the node name. When upstream tries to place a pod, it writes the node name to
+// the informer's copy of the pod, and leaves it there if it gives up. The binding or the kubelet sets the condition.
 func Bound(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" {
 		return true
@@ -172,8 +169,8 @@ func Bound(pod *corev1.Pod) bool {
 	})
 }
 
-// PlaceOf returns the index of the pod in the claim's status.reservedFor, which is in the order of
-// reservation. If the pod is not there, it returns the number of entries.
+// PlaceOf returns the index of the pod in the claim's status.reservedFor, which has the order of reservation. It returns the
+// number of entries if the pod is missing.
 func PlaceOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) int {
 	for i, consumer := range claim.Status.ReservedFor {
 		if consumer.UID == pod.UID {

@@ -49,8 +49,8 @@ func missing(resource, name string) error {
 	return apierrors.NewNotFound(resourceapi.Resource(resource), name)
 }
 
-// pod refers to claims: "=x" refers to the claim named x, "x" to a claim from template x. Statuses has the
-// names of claims that were created from templates; an empty name means that no claim is needed.
+// pod returns a pod that refers to claims: "=x" refers to the claim named x, "x" to a claim from template x. statuses contains
+// the names of claims created from templates. An empty name means that no claim is needed.
 func pod(statuses map[string]string, refs ...string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "pod-uid"}}
 	for _, ref := range refs {

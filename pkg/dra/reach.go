@@ -15,16 +15,16 @@ import (
 
 // reach counts devices for the nodes that can reach them.
 type reach struct {
-	// size is how many numbers all counts have.
+	// size is the number of values in all counts.
 	size int
-	// onNode has the devices of single nodes, selected those that selectors bring to nodes, by the text of the selector, and
-	// everywhere those of all nodes.
+	// onNode holds the devices of single nodes. selected holds the devices of nodes that match a selector, by the text of the
+	// selector. everywhere holds the devices of all nodes.
 	onNode     map[string]counts
 	selected   map[string]*selectedCounts
 	everywhere counts
 }
 
-// counts has a number for each thing that is counted. Nil has zeros.
+// counts holds one number per counted thing. Nil means all zeros.
 type counts []int64
 
 func (c counts) add(other counts) {
@@ -33,7 +33,7 @@ func (c counts) add(other counts) {
 	}
 }
 
-// selectedCounts are those of the nodes that match a selector.
+// selectedCounts are the counts of the nodes that match a selector.
 type selectedCounts struct {
 	selector *nodeaffinity.NodeSelector
 	counts   counts
@@ -43,7 +43,8 @@ func newReach(size int) reach {
 	return reach{size: size, onNode: map[string]counts{}, selected: map[string]*selectedCounts{}}
 }
 
-// of returns the counts of those that can reach a device of a slice: one node, those that a selector matches, or all. It is nil if none can.
+// of returns the counts of the nodes that can reach a device of a slice: one node, the nodes that match a selector, or all nodes. It is nil
+// if no node can reach the device.
 func (r *reach) of(spec *resourceapi.ResourceSliceSpec, device *resourceapi.Device) counts {
 	name, selected, all := spec.NodeName, spec.NodeSelector, spec.AllNodes
 	if ptr.Deref(spec.PerDeviceNodeSelection, false) {
@@ -81,7 +82,7 @@ func (r *reach) selectedBy(selected *corev1.NodeSelector) counts {
 	return of.counts
 }
 
-// on adds up the devices that a node can reach.
+// on sums up the devices that a node can reach.
 func (r *reach) on(node *corev1.Node) counts {
 	sum := make(counts, r.size)
 	sum.add(r.onNode[node.Name])

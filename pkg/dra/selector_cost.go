@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// ordinaryLength is how long the selectors of a pod's claims may be together before they cost anything, and lengthOfUnit how much of the
-	// rest is evaluated for one device in the time of a unit.
+	// ordinaryLength is the total length up to which the selectors of a pod's claims are free. lengthOfUnit is the length, beyond that,
+	// whose evaluation for one device takes the time of a unit.
 	ordinaryLength = 4000
 	lengthOfUnit   = 100
-	// leastForSlow is what a search with slow selectors has for itself before it begins: nothing interrupts it before it has spent that.
+	// leastForSlow is the amount that a search with slow selectors must have before it begins, because nothing interrupts it earlier.
 	leastForSlow = budgetOfJob / 2
-	// effortOfSelector and effortOfLetter are what it takes to compile a selector, and effortOfCompiling is granted for that in each search.
+	// effortOfSelector and effortOfLetter are the cost to compile a selector. effortOfCompiling is granted for compiling in each search.
 	effortOfSelector, effortOfLetter, effortOfCompiling = 50, 2, 250
-	// compiledLately is for how many selectors of claims it is remembered that they have been compiled. The cache of compiled selectors holds a
-	// hundred, those of classes among them.
+	// compiledLately is the number of claim selectors that are remembered as compiled. The cache of compiled selectors holds a hundred,
+	// including the selectors of classes.
 	compiledLately = 50
-	// maxKnownSelectors is for how many selectors it is remembered what they call.
+	// maxKnownSelectors is the number of selectors whose calls are remembered.
 	maxKnownSelectors = 1000
 )
 
-// knownSelectors is what is remembered of the selectors of claims, so that it is not found out anew for each node.
+// knownSelectors remembers data about the selectors of claims, to compute it only once for all nodes.
 type knownSelectors struct {
-	// words has what selectors call, and compiled those that have been compiled lately.
+	// words holds the calls in selectors. compiled holds the recently compiled selectors.
 	words, compiled *lru.Cache
 }
 
@@ -35,12 +35,12 @@ func newKnownSelectors() knownSelectors {
 	return knownSelectors{words: lru.New(maxKnownSelectors), compiled: lru.New(compiledLately)}
 }
 
-// selectorCost is what the selectors of claims may cost besides steps. Those of classes are written by administrators.
+// selectorCost is the possible cost of claim selectors besides steps. Selectors of classes are free, because administrators write them.
 type selectorCost struct {
-	// timed says that they may take long without a step, and slow that it may take long to compile one, or to evaluate it for one device, which
-	// nothing interrupts.
+	// timed says that evaluation may take long without a step. slow says that compiling a selector, or evaluating it for one device, may take
+	// long without interruption.
 	timed, slow bool
-	// compiling is what it costs to compile those that have not been compiled lately, beyond what is granted.
+	// compiling is the cost to compile selectors that were not compiled recently, beyond the granted cost.
 	compiling int
 	fresh     map[string]bool
 }
@@ -64,7 +64,7 @@ func (k *knownSelectors) costOf(claims []*resourceapi.ResourceClaim) selectorCos
 	return cost
 }
 
-// pay charges for the compilation of selectors. The error is errTooMuch if there is too little.
+// pay charges for the compilation of selectors. The error is errTooMuch if too little is left.
 func (k *knownSelectors) pay(cost *selectorCost, effort *NodeEffort) error {
 	if cost.compiling > 0 {
 		if err := effort.spend(cost.compiling); err != nil {
@@ -77,7 +77,7 @@ func (k *knownSelectors) pay(cost *selectorCost, effort *NodeEffort) error {
 	return nil
 }
 
-// checkSelectors returns an error if the selectors of a request may take so long for one device that they are not evaluated.
+// checkSelectors returns an error if the selectors of a request are not evaluated, because they may take too long for one device.
 func checkSelectors(selectors []resourceapi.DeviceSelector) error {
 	for i, expression := range expressionsOf(selectors) {
 		if err := wordsOf(expression).check(); err != nil {
@@ -87,7 +87,7 @@ func checkSelectors(selectors []resourceapi.DeviceSelector) error {
 	return nil
 }
 
-// lengthOf is how long the selectors in claims are together.
+// lengthOf returns the total length of the selectors in claims.
 func lengthOf(claims []*resourceapi.ResourceClaim) int {
 	n := 0
 	for _, expression := range selectorsOf(claims) {

@@ -14,8 +14,8 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// TestSlowSelectorsWaitForTheirTurn: nothing interrupts the compilation of a long selector, or repetitions within repetitions, so that only so
-// many searches begin as the budget is enough for.
+// TestSlowSelectorsWaitForTheirTurn covers long selectors and nested repetitions, which nothing interrupts. Only as many searches begin as the
+// budget covers.
 func TestSlowSelectorsWaitForTheirTurn(t *testing.T) {
 	list := strings.TrimSuffix(strings.Repeat("1,", 30), ",")
 	for _, expression := range []string{
@@ -31,7 +31,7 @@ func TestSlowSelectorsWaitForTheirTurn(t *testing.T) {
 			node.begin(2)
 			if node.reserve() == nil {
 				begun++
-				continue // it goes on for as long as this takes
+				continue // it continues while time is left
 			}
 			unfinished := new(UnfinishedError)
 			_, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, Quota{Accepts: atMost(nil)}, budget.Of("q", fmt.Sprint("j", i)).Node())
@@ -45,7 +45,7 @@ func TestSlowSelectorsWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// TestCompilingIsCharged: it takes longer than most searches, and the cache holds few selectors, so that each node may cost it anew.
+// TestCompilingIsCharged matters because compiling takes longer than most searches, and the cache is small, so each node may pay again.
 func TestCompilingIsCharged(t *testing.T) {
 	long := func(i int) string { return strings.Repeat("1 == 2 || ", 380) + fmt.Sprint(i, " < 0") }
 	selecting := func(expressions ...string) []*resourceapi.ResourceClaim {
@@ -63,7 +63,7 @@ func TestCompilingIsCharged(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		claims func(i int) []*resourceapi.ResourceClaim
-		// most is how many of a hundred searches end before the budget is spent.
+		// most is the number of searches, of a hundred, that end before the budget is spent.
 		most int
 	}{
 		{"one short selector", func(int) []*resourceapi.ResourceClaim { return selecting("device.driver == 'nobody'") }, 100},
@@ -95,7 +95,7 @@ func TestCompilingIsCharged(t *testing.T) {
 	}
 }
 
-// TestLongSelectorsCostMoreForEachDevice: one that calls nothing takes as long as it is.
+// TestLongSelectorsCostMoreForEachDevice covers selectors without calls, which take time in proportion to their length.
 func TestLongSelectorsCostMoreForEachDevice(t *testing.T) {
 	used := func(expression string) int {
 		allocator, _ := sizes(strings.Repeat("80 ", 10)).allocator(nil)
@@ -104,7 +104,7 @@ func TestLongSelectorsCostMoreForEachDevice(t *testing.T) {
 		claims := []*resourceapi.ResourceClaim{c}
 		cost := allocator.catalog.selectors.costOf(claims)
 		node := Alone().Node()
-		if err := allocator.catalog.selectors.pay(&cost, node); err != nil { // it is compiled already
+		if err := allocator.catalog.selectors.pay(&cost, node); err != nil { // it is already compiled
 			t.Fatal(err)
 		}
 		node.used = 0
@@ -119,7 +119,7 @@ func TestLongSelectorsCostMoreForEachDevice(t *testing.T) {
 	}
 }
 
-// asking is an algorithm that evaluates selectors without end.
+// asking is an algorithm that evaluates selectors forever.
 type asking struct{}
 
 func (asking) Allocate(ctx context.Context, _ *corev1.Node, _ []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
@@ -129,7 +129,7 @@ func (asking) Allocate(ctx context.Context, _ *corev1.Node, _ []*resourceapi.Res
 	}
 }
 
-// TestSelectorsEndWhenTheTimeIsUp: there may be thousands between two steps.
+// TestSelectorsEndWhenTheTimeIsUp covers thousands of selectors between two steps.
 func TestSelectorsEndWhenTheTimeIsUp(t *testing.T) {
 	effort := NewBudget(1000).Of("q", "j").Node()
 	effort.begin(1)
@@ -142,7 +142,7 @@ func TestSelectorsEndWhenTheTimeIsUp(t *testing.T) {
 	}
 }
 
-// TestTimeCountsBesideTheAlgorithm: selectors are also evaluated before it is asked, and when the quota refuses what it has picked.
+// TestTimeCountsBesideTheAlgorithm covers selectors evaluated before the algorithm runs, and after the quota refuses its result.
 func TestTimeCountsBesideTheAlgorithm(t *testing.T) {
 	selectors := []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: "[1].all(x, x > 0)"}}}
 	a, _ := sizes("80 80").allocator(nil)

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// The text of a selector says how long it may take, so that nothing has to be compiled to know that. Literals and comments are replaced first, so
-// that neither hides what is called, and what they say is not taken for a call.
+// The text of a selector reveals how long its evaluation may take, without compilation. Literals and comments are replaced first, so they neither
+// hide calls nor look like calls.
 var (
-	// literalOrComment matches what is not code. Nothing is escaped in a raw literal.
+	// literalOrComment matches text that is not code. Raw literals have no escapes.
 	literalOrComment = regexp.MustCompile(`(?s)//[^\n]*` +
 		`|[rR][bB]?(?:""".*?"""|'''.*?'''|"[^"\n\r]*"|'[^'\n\r]*')|[bB][rR](?:""".*?"""|'''.*?'''|"[^"\n\r]*"|'[^'\n\r]*')` +
 		`|"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n\r])*"|'(?:\\.|[^'\\\n\r])*'`)
-	// plainQuantity is a literal of a quantity with which arithmetic is quick: that with 1e999999999 takes minutes.
+	// plainQuantity matches a literal quantity with quick arithmetic. Arithmetic with 1e999999999 takes minutes.
 	plainQuantity = regexp.MustCompile(`^['"][-+]?[0-9.]{1,32}(?:[eE][-+]?[0-9]{1,2}|[a-zA-Z]{0,2})['"]$`)
-	// shortPattern is a literal of a regular expression for which Go makes a short program: repetitions with a number make it long. An escape may
-	// stand for their bracket.
+	// shortPattern matches a literal regular expression that Go compiles to a short program. Repetitions with a number make it long, and an
+	// escape may stand for their bracket.
 	shortPattern = regexp.MustCompile(`^(?:[rR]['"][^{]{0,256}|['"](?:[^{\\]|\\[^xXuU0-9]){0,256})['"]$`)
 
 	called          = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)\s*\(`)
@@ -26,15 +26,15 @@ var (
 	quantityOfPlain = regexp.MustCompile(`\b(?:quantity|isQuantity)\s*\(\s*"Q"\s*\)`)
 	patternCall     = regexp.MustCompile(`\b(?:matches|find|findAll)\s*\(`)
 	patternOfShort  = regexp.MustCompile(`\.\s*(?:matches|find|findAll)\s*\(\s*"[QP]"\s*[,)]`)
-	// ofSets matches the functions of sets, which compare each with each, and of which one has the name of a quick one.
+	// ofSets matches calls of set functions, which compare all pairs of elements. One of them has the name of a quick function.
 	ofSets = regexp.MustCompile(`\bsets\s*\.`)
-	// constantList matches a list, or an index, in which nothing has a name, and addedList what may be a list that is added to another.
+	// constantList matches a list or an index without names. addedList matches a possible addition of two lists.
 	constantList = regexp.MustCompile(`\[(?:[\s,]|"[QPL]"|-?[0-9][0-9A-Za-z.]*|\b(?:true|false|null)\b)*\]`)
 	addedList    = regexp.MustCompile(`\]\s*\+|\+\s*\[`)
 )
 
-// codeOf returns a selector without comments, and with a letter in place of each literal: Q for a quantity that is plain, P for another one that
-// is short as a pattern, L for others.
+// codeOf returns a selector without comments, and with a letter instead of each literal: Q for a plain quantity, P for another literal that is
+// short as a pattern, L for others.
 func codeOf(expression string) string {
 	return literalOrComment.ReplaceAllStringFunc(expression, func(found string) string {
 		switch {
@@ -50,7 +50,7 @@ func codeOf(expression string) string {
 	})
 }
 
-// quick are the functions that take about as long as a step, whatever they are called with.
+// quick lists the functions that take about as long as a step for all arguments.
 var quick = map[string]bool{
 	"has": true, "size": true, "contains": true, "startsWith": true, "endsWith": true, "lowerAscii": true, "upperAscii": true, "trim": true,
 	"quantity": true, "isQuantity": true, "isGreaterThan": true, "isLessThan": true, "compareTo": true, "sign": true, "isInteger": true, "asInteger": true,
@@ -58,45 +58,46 @@ var quick = map[string]bool{
 	"int": true, "uint": true, "double": true, "string": true, "bool": true, "dyn": true, "type": true, "orValue": true, "hasValue": true, "in": true,
 }
 
-// repeating are the functions and macros that evaluate what they are called with several times, or give it a name, by which it may be used several times.
+// repeating lists the functions and macros that evaluate their arguments several times, or give them a name for repeated use.
 var repeating = map[string]bool{
 	"all": true, "exists": true, "exists_one": true, "existsOne": true, "map": true, "filter": true, "bind": true, "optMap": true, "optFlatMap": true,
 	"transformList": true, "transformMap": true, "transformMapEntry": true, "sortBy": true,
 }
 
-// naming are those of them that give a name to what was made, making those that make lists or maps, and optional those for which what is before
-// them is compiled several times.
+// naming lists the repeating functions that name a result. making lists those that make lists or maps. optional lists those that compile their
+// receiver several times.
 var (
 	naming   = map[string]bool{"bind": true, "optMap": true, "optFlatMap": true}
 	making   = map[string]bool{"map": true, "filter": true, "transformList": true, "transformMap": true, "transformMapEntry": true, "sortBy": true}
 	optional = map[string]bool{"optMap": true, "optFlatMap": true}
 )
 
-// searching are the functions that look for patterns, and comparing those that compare each element of a list with each.
+// searching lists the functions that search for patterns. comparing lists the functions that compare all pairs of list elements.
 var (
 	searching = map[string]bool{"matches": true, "find": true, "findAll": true}
 	comparing = map[string]bool{"distinct": true, "sort": true, "flatten": true}
 )
 
-// growing are the functions whose result may be much longer than all that they are called with.
+// growing lists the functions with a result that may be much longer than their arguments.
 var growing = map[string]bool{"replace": true, "join": true, "format": true, "range": true}
 
-// words says what a selector calls.
+// words counts the calls in a selector.
 type words struct {
-	// repeats is how often it repeats something, grows how often it makes something long, and patterns how often it looks for a pattern. Others
-	// is how often it calls another function that is not quick.
+	// repeats, grows and patterns count the calls that repeat something, make something long, or search for a pattern. others counts calls of
+	// other functions that are not quick.
 	repeats, grows, patterns, others int
-	// unbounded says that it makes quantities with which arithmetic may take long, and long that it looks for patterns that are long or not literals.
+	// unbounded says that the selector makes quantities with possibly slow arithmetic. long says that it searches for patterns that are long or not
+	// literals.
 	unbounded, long bool
-	// builds says that it may make a text long by adding it to itself.
+	// builds says that the selector may make a text long by adding it to itself.
 	builds bool
-	// multiplies says that it may make something many times as large again and again, or compare each with each again and again.
+	// multiplies says that the selector may repeatedly multiply the size of something, or repeatedly compare all pairs.
 	multiplies bool
 }
 
 func wordsOf(expression string) words {
 	if !strings.ContainsAny(expression, "(+") {
-		return words{} // for speed alone: it calls nothing
+		return words{} // only for speed: it calls nothing
 	}
 	code := codeOf(expression)
 	calls := called.FindAllStringSubmatch(code, -1)
@@ -117,22 +118,22 @@ func wordsOf(expression string) words {
 	w.others = ofSets + len(calls) - count(quick) - w.repeats - w.grows - w.patterns
 	names, lists, adds := count(naming), count(making), strings.Contains(code, "+")
 	w.builds = w.repeats > 0 && adds
-	w.multiplies = count(optional) > 2 || // each compiles what is before it several times
-		addedList.MatchString(code) || adds && names+lists > 0 || lists > 0 && w.repeats > 1 || // what was made is added to itself, or repeated
+	w.multiplies = count(optional) > 2 || // each compiles its receiver several times
+		addedList.MatchString(code) || adds && names+lists > 0 || lists > 0 && w.repeats > 1 || // a result is added to itself, or repeated
 		(names > 0 || w.repeats > 1) && strings.ContainsAny(constantList.ReplaceAllString(code, " "), "[{") || // it is several times in a list or map
-		ofSets+count(comparing) > 0 && w.repeats > 0 // each with each, again and again
+		ofSets+count(comparing) > 0 && w.repeats > 0 // all pairs are compared again and again
 	return w
 }
 
-// timed reports whether the time that the selector takes is to be counted, and not steps alone.
+// timed reports whether the time of the selector counts, and not only its steps.
 func (w words) timed() bool { return w.repeats+w.grows+w.patterns+w.others > 0 }
 
-// slow reports whether it may take long to evaluate the selector for one device, and nothing interrupts that: an interrupted repetition does not
-// end the one around it.
+// slow reports whether evaluating the selector for one device may take long without interruption. An interrupted repetition does not end its
+// outer repetition.
 func (w words) slow() bool { return w.repeats > 1 || w.grows+w.others > 0 }
 
-// check returns an error if the selector may take seconds or more for one device. The API server admits such selectors, because it takes no
-// account of what the numbers in quantities and patterns mean, and little of how long a text gets.
+// check returns an error if the selector may take seconds or more for one device. The API server admits such selectors. It ignores the
+// numbers in quantities and patterns, and largely ignores how long a text becomes.
 func (w words) check() error {
 	switch {
 	case w.unbounded:

@@ -12,11 +12,11 @@ import (
 	"k8s.io/dynamic-resource-allocation/cel"
 )
 
-// TestSelectorsThatMayTakeLongAreRefused, although the API server admits each of them.
+// TestSelectorsThatMayTakeLongAreRefused lists selectors that the API server admits.
 func TestSelectorsThatMayTakeLongAreRefused(t *testing.T) {
 	hundred := strings.Repeat("a", 100)
 	for expression, want := range map[string]string{
-		// Quantities: each of these takes minutes, or would.
+		// Quantities: each takes minutes, or would.
 		`quantity("1e999999999").isGreaterThan(quantity("1"))`:                                           "it may take minutes",
 		`isQuantity('1e-999999999')`:                                                                     "it may take minutes",
 		`device.capacity["d"].memory.compareTo(quantity(r'1e999999999')) > 0`:                            "it may take minutes",
@@ -36,7 +36,7 @@ func TestSelectorsThatMayTakeLongAreRefused(t *testing.T) {
 		"// \r \"\"\" \nquantity(\"1e9999999\").isGreaterThan(quantity(\"1\")) // \r \"\"\"": "it may take minutes",
 		`'` + hundred + `'.matches('(a?)\x7b999\x7db')`:                                      "a pattern may take long",
 		`'` + hundred + `'.matches('(a?)\173999\175b')`:                                      "a pattern may take long",
-		// Lists, maps, and texts that are twice as long each time, and what compiles as slowly.
+		// Lists, maps and texts that double each time, and code that compiles as slowly.
 		`optional.of(1)` + strings.Repeat(`.optMap(x, x)`, 8) + `.hasValue()`: "it may make lists",
 		doubled(10, `[1]`, `[X, X]`, `X == X`):                                "it may make lists",
 		doubled(10, `dyn([1])`, `dyn([X, X])`, `X == X`):                      "it may make lists",
@@ -70,7 +70,7 @@ func TestSelectorsThatMayTakeLongAreRefused(t *testing.T) {
 	}
 }
 
-// doubled gives a name to what is made of an earlier name, X, again and again.
+// doubled repeatedly names a result of the previous name, X.
 func doubled(times int, first, double, last string) string {
 	text, name := "cel.bind(a0, "+first+", ", "a0"
 	for i := range times {
@@ -114,7 +114,7 @@ func TestWhatASelectorCalls(t *testing.T) {
 	}
 }
 
-// TestTheWordsAreThoseOfKubernetes: a function that this scheduler does not know is taken for a slow one. A macro must not.
+// TestTheWordsAreThoseOfKubernetes checks for new words. An unknown function counts as slow, but an unknown macro must not.
 func TestTheWordsAreThoseOfKubernetes(t *testing.T) {
 	compiled := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true}).CompileCELExpression("true", cel.Options{})
 	called := map[string]bool{"has": true, "in": true}

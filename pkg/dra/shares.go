@@ -9,9 +9,9 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// withoutShared returns the slices with the counters that shared devices leave, and these devices as if they consumed none. Kubernetes'
-// algorithm of v1.34 takes the counters of devices that are in use as a whole only: it would hand out a GPU of which users share a partition.
-// And it would take the counters of a partition once more for each further share.
+// withoutShared returns the slices with the counters that shared devices leave, and with shared devices that consume no counters. Kubernetes'
+// algorithm of v1.34 subtracts counters only for devices that are in use as a whole. It would hand out a GPU while users share one of its
+// partitions. It would also subtract the counters of a partition again for each further share.
 func (a *Allocator) withoutShared(all []*resourceapi.ResourceSlice) []*resourceapi.ResourceSlice {
 	if !a.features.PartitionableDevices || len(a.shares) == 0 {
 		return all

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// shareable is a partition whose users divide its memory, such as MIG with MPS.
+// shareable returns a partition whose users divide its memory, such as MIG with MPS.
 func shareable(name, gpu, memory string) resourceapi.Device {
 	device := consuming(name, gpu, memory)
 	device.AllowMultipleAllocations = ptr.To(true)
@@ -21,7 +21,7 @@ func shareable(name, gpu, memory string) resourceapi.Device {
 	return device
 }
 
-// named gives devices an attribute with their names.
+// named adds an attribute with the name to each device.
 func named(devices ...resourceapi.Device) []resourceapi.Device {
 	for i := range devices {
 		devices[i].Attributes = map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"name": {StringValue: ptr.To(devices[i].Name)}}
@@ -29,7 +29,7 @@ func named(devices ...resourceapi.Device) []resourceapi.Device {
 	return devices
 }
 
-// pickNamed returns an allocation of a device, nil if the allocator does not hand it out.
+// pickNamed returns an allocation of a device, or nil if the allocator does not hand it out.
 func pickNamed(t *testing.T, a *Allocator, name string) *resourceapi.AllocationResult {
 	t.Helper()
 	c := claim(exactly("r", "gpu", 1))
@@ -46,8 +46,8 @@ func pickNamed(t *testing.T, a *Allocator, name string) *resourceapi.AllocationR
 	return &results[0]
 }
 
-// TestAPartitionThatIsSharedKeepsItsCounters: Kubernetes' algorithm forgets what the devices of existing allocations consume if they are
-// shared (kubernetes 139034), and a later share consumes nothing more (kubernetes 134100).
+// TestAPartitionThatIsSharedKeepsItsCounters covers faults of Kubernetes' algorithm. It ignores the consumption of shared devices in
+// existing allocations (kubernetes 139034). A later share consumes nothing more (kubernetes 134100).
 func TestAPartitionThatIsSharedKeepsItsCounters(t *testing.T) {
 	gpus := []resourceapi.CounterSet{counters("gpu-0")}
 	devices := named(consuming("whole", "gpu-0", "80Gi"), shareable("half", "gpu-0", "40Gi"), consuming("other", "gpu-0", "40Gi"), consuming("third", "gpu-0", "40Gi"))

@@ -10,11 +10,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// unlimited stands for any number of requests. No node has as many, and sums of it do not overflow.
+// unlimited stands for any number of requests. No node has as many, and sums do not overflow.
 const unlimited = 1 << 20
 
-// requestsOf returns how many requests that name no capacity a device could meet at the same time. A device that may be allocated several times
-// (KEP-5075) meets as many as its capacities allow.
+// requestsOf returns how many requests without a capacity a device can meet at the same time. For a device that allows multiple allocations
+// (KEP-5075), its capacities determine the number.
 func requestsOf(device *resourceapi.Device) int64 {
 	if !ptr.Deref(device.AllowMultipleAllocations, false) {
 		return 1
@@ -26,7 +26,8 @@ func requestsOf(device *resourceapi.Device) int64 {
 	return least
 }
 
-// sharesOf returns how many requests a capacity is enough for. Each takes the default of the policy; without one, it takes all.
+// sharesOf returns the number of requests that a capacity is enough for. Each request takes the default of the policy or,
+// without one, the whole capacity.
 func sharesOf(capacity resourceapi.DeviceCapacity) int64 {
 	taken := capacity.Value
 	if policy := capacity.RequestPolicy; policy != nil && policy.Default != nil {
@@ -38,7 +39,7 @@ func sharesOf(capacity resourceapi.DeviceCapacity) int64 {
 	return atMostUnlimited(capacity.Value, taken)
 }
 
-// atMostUnlimited returns how often a part fits into a whole. It rounds in favor of one more.
+// atMostUnlimited returns how often a part fits into a whole. It rounds up if one more almost fits.
 func atMostUnlimited(whole, part resource.Quantity) int64 {
 	const tolerance = 1 + 1e-9
 	times := whole.AsApproximateFloat64() / part.AsApproximateFloat64()

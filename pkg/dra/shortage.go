@@ -12,13 +12,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// countedFrom is the number of devices from which those that match are counted before a search. If one of n devices is
-// missing, Kubernetes' algorithm takes the others in every order, which are n! ways: for eight devices, more than can be
-// afforded.
+// countedFrom is the number of needed devices from which matching devices are counted before a search. If one of n devices is
+// missing, Kubernetes' algorithm tries the others in every order, which is n! ways. For eight devices, this takes too long.
 const countedFrom = 4
 
-// short reports whether too few devices are free for claims, whichever are picked. It may miss that. It leaves to
-// Kubernetes' algorithm all claims and devices for which that may return an error.
+// short reports whether too few devices are free for claims, whichever are picked. It may miss a shortage. It skips claims and
+// devices for which Kubernetes' algorithm may return an error.
 func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSlice, claims []*resourceapi.ResourceClaim, effort *NodeEffort, timed bool) (bool, error) {
 	wants, total := a.countable(claims)
 	if total == 0 {
@@ -47,7 +46,7 @@ func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSli
 			break
 		}
 		if suits == nil {
-			continue // a device that is shared may be enough for all
+			continue // a shareable device may be enough for all
 		}
 		if short = !m.add(suits, wants[i].count); short {
 			break
@@ -59,10 +58,10 @@ func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSli
 	return short, nil
 }
 
-// want is how many devices one request needs at least, and which it may get.
+// want is the least number of devices that one request needs, with the devices it may get.
 type want struct {
 	count int64
-	// alternatives are classes with selectors, of which one has to match.
+	// alternatives lists classes with selectors. A device must match one of them.
 	alternatives []alternative
 }
 
@@ -71,8 +70,8 @@ type alternative struct {
 	selectors []resourceapi.DeviceSelector
 }
 
-// countable returns what the requests of claims need at least, and how many devices these are, which is 0 if that is not certain. A
-// constraint only makes it more difficult.
+// countable returns the least needs of the requests of claims, and the total number of devices. The total is 0 if it is uncertain.
+// Constraints are ignored, because they can only increase the needs.
 func (a *Allocator) countable(claims []*resourceapi.ResourceClaim) (wants []want, total int64) {
 	for _, claim := range claims {
 		ofClaim := int64(0)
@@ -96,7 +95,7 @@ func (a *Allocator) countable(claims []*resourceapi.ResourceClaim) (wants []want
 	return wants, total
 }
 
-// wantOf returns what a request needs at least. Whichever alternative is picked, it needs as many devices as the one with the least.
+// wantOf returns the least need of a request. It is the smallest count of all alternatives.
 func (a *Allocator) wantOf(request *resourceapi.DeviceRequest) (w want, known bool) {
 	if exactly := request.Exactly; exactly != nil {
 		known = exactly.AllocationMode == resourceapi.DeviceAllocationModeExactCount && !ptr.Deref(exactly.AdminAccess, false)
@@ -119,14 +118,12 @@ func (a *Allocator) wantOf(request *resourceapi.DeviceRequest) (w want, known bo
 	return w, true
 }
 
-// unused is a device that is not in use.
 type unused struct {
 	*resourceapi.Device
 	driver string
 }
 
-// free returns the devices that are not in use. It returns false if it is not certain that these are the devices that Kubernetes' algorithm
-// looks at.
+// free returns the devices that are not in use. It returns false if Kubernetes' algorithm may look at other devices.
 func (a *Allocator) free(slices []*resourceapi.ResourceSlice) ([]unused, bool) {
 	var free []unused
 	for _, slice := range slices {
@@ -147,8 +144,8 @@ func (a *Allocator) free(slices []*resourceapi.ResourceSlice) ([]unused, bool) {
 	return free, true
 }
 
-// suitable lists the devices that a request may get. It is nil if one of them can be shared, and not certain if a selector fails.
-// The error is errTooMuch if that takes too long.
+// suitable returns the devices that a request may get. It is nil if one of them is shareable, and not certain if a selector
+// fails. The error is errTooMuch if the evaluation takes too long.
 func (a *Allocator) suitable(ctx context.Context, free []unused, w *want, watch *stopwatch) (suits []int, certain bool, err error) {
 	suits = []int{}
 	for i, device := range free {
@@ -173,7 +170,6 @@ func (a *Allocator) suitable(ctx context.Context, free []unused, w *want, watch 
 	return suits, true, nil
 }
 
-// matches reports whether a device matches a class and selectors.
 func (a *Allocator) matches(ctx context.Context, device unused, one alternative) (bool, error) {
 	matches, err := a.ofClass(ctx, device, one.class)
 	if err != nil || !matches {
@@ -182,7 +178,7 @@ func (a *Allocator) matches(ctx context.Context, device unused, one alternative)
 	return a.selects(ctx, device, one.selectors)
 }
 
-// membership is a question that a catalog answers once: whether a device matches a class.
+// membership is the key for the cached result of whether a device matches a class.
 type membership struct {
 	device *resourceapi.Device
 	class  string

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// use takes so many devices of a class.
 func (a *Allocator) use(class string, n int) {
 	result := &resourceapi.AllocationResult{}
 	for i := range n {
@@ -68,8 +67,8 @@ func models(request resourceapi.DeviceRequest, models ...string) resourceapi.Dev
 	return request
 }
 
-// TestNothingIsMissedThatTheAlgorithmFinds compares with Kubernetes' algorithm for few devices. Without constraints, and if each
-// alternative needs one device, nothing is left for it to find out.
+// TestNothingIsMissedThatTheAlgorithmFinds compares with Kubernetes' algorithm for few devices. Without constraints, and with
+// one device per alternative, the count alone decides.
 func TestNothingIsMissedThatTheAlgorithmFinds(t *testing.T) {
 	shorts, either := 0, [][]string{{"a"}, {"b"}, {"a", "b"}, {"b", "c"}}
 	for seed := range uint64(600) {
@@ -116,7 +115,7 @@ func TestNothingIsMissedThatTheAlgorithmFinds(t *testing.T) {
 	}
 }
 
-// counting counts how often it is asked whether it has ended, which Kubernetes' algorithm does for each step.
+// counting counts the checks of its end. Kubernetes' algorithm checks once per step.
 type counting struct {
 	context.Context
 	steps int
@@ -127,8 +126,8 @@ func (c *counting) Err() error {
 	return c.Context.Err()
 }
 
-// TestRequestsThatContendForADeviceAreRefusedAtOnce: eight requests, of which two can only be met by the same device. Kubernetes' algorithm
-// takes 58,000 steps to find that out.
+// TestRequestsThatContendForADeviceAreRefusedAtOnce has eight requests, two of which fit only the same device. Kubernetes' algorithm takes
+// 58,000 steps to detect this.
 func TestRequestsThatContendForADeviceAreRefusedAtOnce(t *testing.T) {
 	a := stock(map[string]int{"a": 7, "b": 1})
 	a.catalog.classes["any"] = class("any")

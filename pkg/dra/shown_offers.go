@@ -16,20 +16,20 @@ const (
 	// ServedAnnotation has the extended resources that DRA serves on a node, sorted and separated by commas. It exists in
 	// memory only: the API server accepts no such name.
 	ServedAnnotation = "<served-by-dra>"
-	// listedAnnotation has what the API server lists of these resources: for each of them that it lists, the name, what is
-	// allocatable, and the capacity, separated by spaces. It exists in memory only.
+	// listedAnnotation contains the quantities of these resources in the API server. For each listed resource, it contains the
+	// name, the allocatable quantity and the capacity, separated by spaces. It exists only in memory.
 	listedAnnotation = "<listed-besides-dra>"
-	// unlisted stands for a quantity that the API server does not list.
+	// unlisted stands for a quantity that is missing in the API server.
 	unlisted = "-"
 )
 
-// ShowOffers returns a copy of a node that lists the extended resources that DRA serves there, with their numbers, as if a device plugin
-// offered them. It undoes what an earlier call added. If that changes nothing, it returns the node itself.
+// ShowOffers returns a copy of a node that lists the extended resources served by DRA there, with their numbers, like those of a device
+// plugin. It undoes earlier calls. If nothing changes, it returns the node itself.
 func ShowOffers(node *corev1.Node, o *Offers) *corev1.Node {
 	return ShowOffersInUse(node, o, nil)
 }
 
-// ShowOffersInUse is like ShowOffers for a node that has pods. It lists at least as much of a resource as is in use, so that the node is not
+// ShowOffersInUse is ShowOffers for a node with pods. It lists at least the amount of a resource that is in use, so the node is not
 // overcommitted when devices disappear.
 func ShowOffersInUse(node *corev1.Node, o *Offers, inUse func(corev1.ResourceName) int64) *corev1.Node {
 	before := WithoutOffers(node)
@@ -59,7 +59,7 @@ func ShowOffersInUse(node *corev1.Node, o *Offers, inUse func(corev1.ResourceNam
 	return shown
 }
 
-// WithoutOffers returns a node as the API server has it: it undoes ShowOffers.
+// WithoutOffers undoes ShowOffers. It returns a node in the state of the API server.
 func WithoutOffers(node *corev1.Node) *corev1.Node {
 	served := Served(node)
 	if len(served) == 0 {
@@ -81,7 +81,7 @@ func WithoutOffers(node *corev1.Node) *corev1.Node {
 	return undone
 }
 
-// Served returns the extended resources that ShowOffers has added to a node, sorted: those that DRA serves there.
+// Served returns the extended resources that ShowOffers has added to a node, sorted. DRA serves them there.
 func Served(node *corev1.Node) []corev1.ResourceName {
 	key := ServedKey(node)
 	if key == "" {
@@ -95,10 +95,11 @@ func Served(node *corev1.Node) []corev1.ResourceName {
 	return names
 }
 
-// ServedKey is the same for two nodes if, and only if, DRA serves the same extended resources on both. It is empty if there are none.
+// ServedKey returns a key that is equal for two nodes if and only if DRA serves the same extended resources on both. It is empty if
+// there are none.
 func ServedKey(node *corev1.Node) string { return node.Annotations[ServedAnnotation] }
 
-// withOwnLists returns a copy of a node that shares everything but annotations and lists of resources with the node.
+// withOwnLists returns a copy of a node with its own annotations and resource lists. It shares everything else.
 func withOwnLists(node *corev1.Node) *corev1.Node {
 	own := *node
 	own.Annotations = maps.Clone(node.Annotations)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// listed returns what a node lists of a resource; -1 for nothing.
+// listed returns the quantity of a resource that a node lists, or -1.
 func listed(n *corev1.Node, name corev1.ResourceName) int64 {
 	quantity, found := n.Status.Allocatable[name]
 	if !found {
@@ -78,7 +78,7 @@ func TestTwoNodesOfAClusterAreServedDifferently(t *testing.T) {
 	}
 }
 
-// A node from the API server cannot carry what only ShowOffers may add.
+// A node from the API server cannot contain the annotations that only ShowOffers adds.
 func TestTheAPIServerAcceptsNoAnnotationThatIsMemory(t *testing.T) {
 	for _, name := range []string{ServedAnnotation, listedAnnotation} {
 		if len(validation.IsQualifiedName(name)) == 0 {

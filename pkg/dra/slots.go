@@ -20,7 +20,7 @@ type slot struct {
 	matches []bool
 }
 
-// chargesDiffer fills the slots, and reports whether it matters which devices are picked for them.
+// chargesDiffer fills the slots. It reports whether it matters which devices are picked for them.
 func (s *deviceSearch) chargesDiffer(claims []*resourceapi.ResourceClaim, refused []resourceapi.AllocationResult) bool {
 	differ := false
 	s.claims = make([]*resourceapi.ResourceClaim, len(claims))
@@ -51,11 +51,11 @@ func (s *deviceSearch) chargesDiffer(claims []*resourceapi.ResourceClaim, refuse
 			}
 		}
 	}
-	// Shared devices with different policies may come to the same at least, and to different amounts when they are picked.
+	// Shared devices with different policies may have the same minimum charge, but different charges when picked.
 	return len(s.slots) > 0 && (differ || slices.ContainsFunc(s.free.devices, func(d *freeDevice) bool { return policyOf(d.Device) != policyOf(s.free.devices[0].Device) }))
 }
 
-// fix notes the devices that a request for all devices has. They cannot be others.
+// fix records the devices of a request for all devices. They cannot change.
 func (s *deviceSearch) fix(claim int, request string, refused *resourceapi.AllocationResult) {
 	for i := range refused.Devices.Results {
 		if main, _, _ := strings.Cut(refused.Devices.Results[i].Request, "/"); main != request {
@@ -66,17 +66,16 @@ func (s *deviceSearch) fix(claim int, request string, refused *resourceapi.Alloc
 	}
 }
 
-// asked is what a request asks for.
 type asked struct {
 	// name is the name of the request in an allocation.
 	name, class string
 	count       int
-	// all says that it asks for all devices, free that it is charged nothing.
+	// all says that the request asks for all devices. free says that it is not charged.
 	all, free bool
 	selectors *[]resourceapi.DeviceSelector
 }
 
-// askedBy reads a request that has at most one alternative.
+// askedBy reads a request with at most one alternative.
 func askedBy(request *resourceapi.DeviceRequest) asked {
 	if exactly := request.Exactly; exactly != nil {
 		return asked{
@@ -94,7 +93,7 @@ func askedBy(request *resourceapi.DeviceRequest) asked {
 	}
 }
 
-// match finds out which devices match each slot, and of which kind they are. It makes the claims leave out excluded devices.
+// match determines the devices that match each slot, and their kinds. It makes the claims skip excluded devices.
 func (s *deviceSearch) match() error {
 	next, watch := 0, newStopwatch(s.effort, s.timed)
 	for _, claim := range s.claims {
@@ -132,7 +131,7 @@ func (s *deviceSearch) match() error {
 	return nil
 }
 
-// choices counts the devices that are left for a slot.
+// choices counts the remaining devices for a slot.
 func (slot *slot) choices(s *deviceSearch, kind, most int) (choices []Choice, devices int) {
 	for i, device := range s.free.devices {
 		if !slot.matches[i] || *device.excluded {

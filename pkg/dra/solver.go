@@ -19,7 +19,7 @@ type solver struct {
 	slices    []*resourceapi.ResourceSlice
 }
 
-// open returns the algorithm for the devices of these slices.
+// open returns a solver for the devices of these slices.
 func (a *Allocator) open(ctx context.Context, all []*resourceapi.ResourceSlice) (*solver, error) {
 	algorithm, err := structured.NewAllocator(ctx, a.features, a.taken, classes{a.catalog}, a.withoutShared(all), a.celCache)
 	if err != nil {
@@ -28,12 +28,12 @@ func (a *Allocator) open(ctx context.Context, all []*resourceapi.ResourceSlice) 
 	return &solver{algorithm, a, all}, nil
 }
 
-// errPanic says that the algorithm has panicked. In v0.34.10 with consumable capacity, it looks up a device of a slice by the device's place
-// among those of the request, so that it panics if a request gets its last device from a slice with fewer devices than it asks for.
+// errPanic says that the algorithm has panicked. With consumable capacity, v0.34.10 looks up a device of a slice by its position among the
+// devices of the request. It panics if a request gets its last device from a slice with fewer devices than the request has.
 var errPanic = errors.New("the allocator of Kubernetes cannot allocate devices")
 
-// filled returns the algorithm with slices that have as many devices as a claim may get, so that it does not panic. The devices that it adds are
-// in use, so that a request for all devices would not get them.
+// filled returns a solver that does not panic. Its slices have as many devices as a claim may get. The added devices are in use, so a request
+// for all devices would not get them.
 func (s *solver) filled(ctx context.Context) (*solver, error) {
 	allocator, all := *s.allocator, slices.Clone(s.slices)
 	allocator.taken.AllocatedDevices = s.allocator.taken.AllocatedDevices.Clone()
@@ -45,7 +45,7 @@ func (s *solver) filled(ctx context.Context) (*solver, error) {
 		filled.Spec.Devices = slices.Clone(slice.Spec.Devices)
 		for n := len(filled.Spec.Devices); n < resourceapi.AllocationResultsMaxSize; n++ {
 			added := filled.Spec.Devices[0]
-			added.Name = fmt.Sprint("/", n) // no driver can name a device like this
+			added.Name = fmt.Sprint("/", n) // no driver can use this name
 			added.AllowMultipleAllocations, added.ConsumesCounters = nil, nil
 			filled.Spec.Devices = append(filled.Spec.Devices, added)
 			allocator.taken.AllocatedDevices.Insert(structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, added.Name))
@@ -55,7 +55,6 @@ func (s *solver) filled(ctx context.Context) (*solver, error) {
 	return allocator.open(ctx, all)
 }
 
-// asksForAll reports whether a claim asks for all devices that match.
 func asksForAll(claim *resourceapi.ResourceClaim) bool {
 	return slices.ContainsFunc(claim.Spec.Devices.Requests, func(request resourceapi.DeviceRequest) bool {
 		return request.Exactly != nil && request.Exactly.AllocationMode == resourceapi.DeviceAllocationModeAll ||

@@ -7,13 +7,13 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// Spare makes Pick return other devices than these where it can. Call it before Pick.
+// Spare makes Pick avoid these devices if possible. Call it before Pick.
 func (a *Allocator) Spare(devices map[DeviceID]bool) { a.spared = devices }
 
-// Spares reports whether there are devices to spare.
+// Spares reports whether there are devices to avoid.
 func (a *Allocator) Spares() bool { return len(a.spared) > 0 }
 
-// HasSpared reports whether a result has a device that Pick spares, because there was no other.
+// HasSpared reports whether a result contains an avoided device, because there was no other.
 func (a *Allocator) HasSpared(result *resourceapi.AllocationResult) bool {
 	for i := range result.Devices.Results {
 		if a.spared[idOf(&result.Devices.Results[i])] {
@@ -23,7 +23,7 @@ func (a *Allocator) HasSpared(result *resourceapi.AllocationResult) bool {
 	return false
 }
 
-// sparing returns an allocator for which the devices to spare are in use. It is nil if these slices have none that is free.
+// sparing returns an allocator that treats the devices to avoid as in use. It is nil if none of them is free in these slices.
 func (a *Allocator) sparing(slices []*resourceapi.ResourceSlice) *Allocator {
 	if len(a.spared) == 0 {
 		return nil

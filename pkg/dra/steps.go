@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// timeOfUnit is several times what a unit takes, so that the time counts only for what takes long without steps.
+	// timeOfUnit is several times the actual time of a unit. Time therefore counts only for work that takes long without steps.
 	timeOfUnit = 10 * time.Microsecond
-	// untimed is how long a question may take before its time counts: compiling a selector takes as long, once.
+	// untimed is the time of a question that is free. Compiling a selector takes this long, once.
 	untimed = 5 * time.Millisecond
-	// devicesOfUnit is how many devices a step looks at in the time of a unit.
+	// devicesOfUnit is the number of devices that a step looks at in the time of a unit.
 	devicesOfUnit = 32
 )
 
-// steps is the context of a question to Kubernetes' algorithm. The algorithm asks it whether it has ended whenever it picks one more device,
-// or goes on to the next request, so that these steps can be counted: the same question ends at the same step on every machine. Only selectors
-// that iterate or are long can take long without a step: then, the time counts, too.
+// steps is the context of a question to Kubernetes' algorithm. The algorithm checks the context whenever it picks another device or goes on to
+// the next request. steps counts these checks, so the same question ends at the same step on every machine. Only selectors that iterate or are
+// long can take long without a step. For them, the time counts, too.
 type steps struct {
 	context.Context
 	effort *NodeEffort
-	// straight is how many steps a search takes that does not go back, as far as they are still to come. They cost nothing.
+	// straight is the remaining number of steps of a search that does not go back. These steps are free.
 	straight int
-	// price is that of each other step: the algorithm looks at all devices in each.
+	// price is the cost of each other step, in which the algorithm looks at all devices.
 	price int
 
-	// watch says what the time since the beginning costs, nothing if it does not count.
+	// watch measures the cost of the time since the beginning. It is zero if time does not count.
 	watch stopwatch
-	// evaluated is what it has cost to evaluate selectors since the last step, and selector what one costs at most.
+	// evaluated is the cost of evaluating selectors since the last step. selector is the maximum cost of one evaluation.
 	evaluated, selector int
 	err                 error
 }
 
-// newSteps returns a context that also ends when the time is up that the rest of the effort is worth. The caller calls done.
+// newSteps returns a context that also ends when the time worth the remaining effort is up. The caller must call done.
 func newSteps(ctx context.Context, effort *NodeEffort, claims []*resourceapi.ResourceClaim, devices int, timed bool) (s *steps, done func()) {
 	s, done = &steps{Context: ctx, effort: effort, straight: straight(claims), price: 1 + devices/devicesOfUnit, watch: newStopwatch(effort, timed)}, func() {}
 	s.selector = 1
@@ -49,7 +49,7 @@ func newSteps(ctx context.Context, effort *NodeEffort, claims []*resourceapi.Res
 	return s, done
 }
 
-// straight returns how many steps a search takes that does not go back.
+// straight returns the number of steps of a search that does not go back.
 func straight(claims []*resourceapi.ResourceClaim) int {
 	n := 1
 	for _, claim := range claims {
@@ -68,8 +68,9 @@ func straight(claims []*resourceapi.ResourceClaim) int {
 	return n
 }
 
-// Done implements context.Context. It is called once for each selector that is evaluated for a device, which takes about as long as a step for each lengthOfUnit. It
-// panics with errTooMuch if the time is up: nothing else ends a search between two selectors, of which there may be thousands in one step.
+// Done implements context.Context. The algorithm calls it once per evaluation of a selector for a device, which takes about one step per
+// lengthOfUnit. Done panics with errTooMuch if the time is up. Nothing else ends a search between two selectors, and one step may have thousands of
+// them.
 func (s *steps) Done() <-chan struct{} {
 	s.evaluated += s.selector
 	if s.watch.timed && s.Context.Err() != nil {

@@ -4,13 +4,13 @@ package dra
 
 import "time"
 
-// stopwatch charges for time, for what may take long without steps.
+// stopwatch charges for the time of work that may take long without steps.
 type stopwatch struct {
 	effort *NodeEffort
-	// timed says that the time counts since begun.
+	// timed says that the time since begun counts.
 	timed bool
 	begun time.Time
-	// paid is what has been charged so far.
+	// paid is the amount charged so far.
 	paid int
 }
 
@@ -22,7 +22,7 @@ func newStopwatch(effort *NodeEffort, timed bool) stopwatch {
 	return w
 }
 
-// due is what the time has cost so far, and has not been paid.
+// due returns the cost of the time so far that is not charged yet.
 func (w *stopwatch) due() int {
 	if !w.timed {
 		return 0
@@ -34,7 +34,7 @@ func (w *stopwatch) due() int {
 	return int(took/timeOfUnit) - w.paid
 }
 
-// lap charges what is due. The error is errTooMuch if that is too much.
+// lap charges the due amount. The error is errTooMuch if too little is left.
 func (w *stopwatch) lap() error {
 	due := w.due()
 	if due <= 0 {

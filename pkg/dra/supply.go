@@ -14,22 +14,22 @@ import (
 // Supply counts devices of one class in one place.
 type Supply struct {
 	Total int64
-	// Free are in use by nobody, and nothing keeps them from being allocated.
+	// Free devices are not in use and can be allocated.
 	Free int64
-	// Shared are in use, and may be allocated to others as well, as far as their capacities go.
+	// Shared devices are in use, but can also be allocated to other claims, as far as their capacities allow.
 	Shared int64
-	// Tainted would be free, but for a taint that pods must tolerate.
+	// Tainted devices are free, except for a taint that pods must tolerate.
 	Tainted int64
 }
 
 // Supplies are the devices of one class.
 type Supplies struct {
-	// OnNode has the devices that a single node reaches, InPool those that several nodes may reach.
+	// OnNode holds the devices that a single node reaches. InPool holds the devices that several nodes may reach.
 	OnNode map[string]Supply
 	InPool map[PoolID]Supply
 }
 
-// Supplies counts the devices of a class that complete pools publish. A partition whose counters others have used up is not free.
+// Supplies counts the devices of a class in complete pools. A partition is not free if other partitions have used up its counters.
 func (a *Allocator) Supplies(ctx context.Context, class string) Supplies {
 	found := Supplies{OnNode: map[string]Supply{}, InPool: map[PoolID]Supply{}}
 	if _, exists := a.catalog.Class(class); !exists {
@@ -41,7 +41,7 @@ func (a *Allocator) Supplies(ctx context.Context, class string) Supplies {
 			device := &slice.Spec.Devices[i]
 			is, err := a.ofClass(ctx, unused{device, slice.Spec.Driver}, class)
 			if err != nil || !is {
-				continue // a device that a selector cannot be evaluated for is never allocated through the class
+				continue // a device is never allocated through a class with a failing selector
 			}
 			if left == nil && len(device.ConsumesCounters) > 0 {
 				left = a.countersLeft(slice)
@@ -68,7 +68,6 @@ func (s Supply) plus(other Supply) Supply {
 	return Supply{s.Total + other.Total, s.Free + other.Free, s.Shared + other.Shared, s.Tainted + other.Tainted}
 }
 
-// supply says in which state a device is.
 func (a *Allocator) supply(slice *resourceapi.ResourceSlice, device *resourceapi.Device, left remaining) Supply {
 	one := Supply{Total: 1}
 	id := structured.MakeDeviceID(slice.Spec.Driver, slice.Spec.Pool.Name, device.Name)
@@ -98,10 +97,10 @@ func (a *Allocator) isTainted(device *resourceapi.Device) bool {
 	return false
 }
 
-// remaining has what is left of the counters of each set of a slice.
+// remaining holds the rest of the counters of each set in a slice.
 type remaining map[string]map[string]resource.Quantity
 
-// countersOf returns the counters of a slice of which nothing is consumed.
+// countersOf returns the full counters of a slice.
 func countersOf(slice *resourceapi.ResourceSlice) remaining {
 	all := remaining{}
 	for _, set := range slice.Spec.SharedCounters {
@@ -113,7 +112,7 @@ func countersOf(slice *resourceapi.ResourceSlice) remaining {
 	return all
 }
 
-// countersLeft returns what the devices that are in use leave of the counters of a slice.
+// countersLeft returns the counters of a slice that the devices in use leave.
 func (a *Allocator) countersLeft(slice *resourceapi.ResourceSlice) remaining {
 	left := countersOf(slice)
 	for i := range slice.Spec.Devices {

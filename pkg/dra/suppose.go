@@ -9,9 +9,9 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// Suppose changes which devices are in use: first those of the allocations in free are not, and then those in taken
-// are. Unlike Take and PutBack, it may be given devices that other allocations have as well. The function that it
-// returns undoes exactly what was changed. In between, no device that was changed may be taken or put back.
+// Suppose changes the devices in use. It first frees the devices of the allocations in free, and then takes the devices of the
+// allocations in taken. Unlike Take and PutBack, it accepts devices that other allocations also have. The returned function
+// undoes exactly the changes made. In between, callers must not take or put back a changed device.
 func (a *Allocator) Suppose(free, taken []*resourceapi.AllocationResult) (undo func()) {
 	s := supposition{allocator: a}
 	for _, allocation := range free {
@@ -29,7 +29,7 @@ func (a *Allocator) Suppose(free, taken []*resourceapi.AllocationResult) (undo f
 	}
 }
 
-// supposition has what undoes each change.
+// supposition records the functions that undo each change.
 type supposition struct {
 	allocator *Allocator
 	undo      []func()

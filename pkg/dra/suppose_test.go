@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// state writes down what is in use.
+// state describes the devices in use, as text.
 func (a *Allocator) state() string {
 	words := []string{fmt.Sprint(a.taken.AllocatedDevices.Len(), a.taken.AllocatedSharedDeviceIDs.Len())}
 	for id := range a.taken.AllocatedDevices {

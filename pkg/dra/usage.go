@@ -17,31 +17,29 @@ import (
 // Devices is a number of devices of one class.
 type Devices struct {
 	Class string
-	// Count is the number of devices, up to the largest int64: users may write any number.
+	// Count is the number of devices. It may be as large as an int64, because users may write any number.
 	Count int64
-	// Capacity is the capacity that each device takes, by the names in ResourceSlices; nil if it is not
-	// known.
+	// Capacity is the capacity that each device takes, by the names in ResourceSlices. It is nil if unknown.
 	Capacity map[resourceapi.QualifiedName]resource.Quantity
-	// ID is the device, if one is allocated. Published is how its ResourceSlice describes it. It is nil if no slice does.
+	// ID identifies the device, if it is allocated. Published is the device in its ResourceSlice, or nil if no slice lists it.
 	ID        DeviceID
 	Published *resourceapi.Device
-	// Extended is the extended resource that the devices are for, and that the pod which requests it is charged as such (KEP-5004). It is
-	// empty for devices of claims, and for those that are requested by the implicit name of their class.
+	// Extended is the extended resource that the devices are for. The pod that requests it is charged for this resource itself
+	// (KEP-5004). It is empty for devices of claims, and for requests by the implicit name of a class.
 	Extended corev1.ResourceName
 }
 
-// Usage is what a claim requests or, once it is allocated, uses. Requests with adminAccess are left out:
-// they are free of charge. The same class may occur several times; the caller adds up the counts with
-// arithmetic that cannot overflow.
+// Usage is the devices that a claim requests or, once allocated, uses. It leaves out requests with adminAccess, because they
+// are free of charge. A class may occur several times. Callers must add the counts with arithmetic that cannot overflow.
 type Usage struct {
 	Devices []Devices
-	// Choices has the alternatives of each firstAvailable request (KEP-4816), in order of preference. One
-	// alternative of each is used in addition to Devices.
+	// Choices holds the alternatives of each firstAvailable request (KEP-4816), preferred first. The claim uses one alternative
+	// of each choice in addition to Devices.
 	Choices [][]Devices
-	// Least says that the allocation may have more devices: a request for all devices of a class counts
-	// as one until it is allocated.
+	// Least says that the allocation may have more devices. A request for all devices of a class counts as one device until it
+	// is allocated.
 	Least bool
-	// Gone lists allocated devices that are no longer in any ResourceSlice. Their capacity is not known.
+	// Gone lists allocated devices that are no longer in any ResourceSlice. Their capacity is unknown.
 	Gone []DeviceID
 }
 
@@ -68,8 +66,7 @@ func (u *Usage) NamesCapacity() bool {
 		slices.ContainsFunc(u.Choices, func(alternatives []Devices) bool { return slices.ContainsFunc(alternatives, names) })
 }
 
-// Capacities returns the names of the capacities that the requested devices must have, sorted. Those of
-// alternatives are left out.
+// Capacities returns the names of the capacities that the requested devices must have, sorted. It leaves out alternatives.
 func (u *Usage) Capacities() []resourceapi.QualifiedName {
 	names := map[resourceapi.QualifiedName]bool{}
 	for _, d := range u.Devices {
@@ -80,8 +77,8 @@ func (u *Usage) Capacities() []resourceapi.QualifiedName {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Requested returns what a claim requests before it is allocated. It has the capacity that the claim
-// names; a device may round it up, see KEP-5075. The error names the request that cannot be counted.
+// Requested returns the request of a claim before its allocation. It contains the capacity that the claim names. A device may
+// round it up, see KEP-5075. The error names the request that cannot be counted.
 func Requested(spec *resourceapi.ResourceClaimSpec) (Usage, error) {
 	var usage Usage
 	for i := range spec.Devices.Requests {

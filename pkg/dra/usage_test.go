@@ -47,7 +47,7 @@ func firstAvailable(name string, alternatives ...resourceapi.DeviceRequest) reso
 	return r
 }
 
-// allocatedTo allocates one device to the claim for each request named.
+// allocatedTo allocates one device to the claim for each named request.
 func allocatedTo(c *resourceapi.ResourceClaim, requests ...string) *resourceapi.ResourceClaim {
 	c.Status.Allocation = &resourceapi.AllocationResult{}
 	for _, r := range requests {
@@ -57,8 +57,7 @@ func allocatedTo(c *resourceapi.ResourceClaim, requests ...string) *resourceapi.
 	return c
 }
 
-// published is a catalog with the classes h100, a100 and b200, and with the devices dev (80Gi of memory)
-// and part (10Gi) of a driver.
+// published returns a catalog with the classes h100, a100 and b200, and with the devices dev (80Gi of memory) and part (10Gi) of a driver.
 func published() *Catalog {
 	device := func(name, memory string) resourceapi.Device {
 		return resourceapi.Device{Name: name, Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse(memory)}}}

@@ -2,17 +2,17 @@
 
 package ledger
 
-// AboveParent is a capability that never holds, because a queue further up has a smaller one.
+// AboveParent is a capability that a queue can never reach, because a queue further up has a smaller capability.
 type AboveParent struct {
 	Queue     QueueID
 	Dimension Dimension
-	// Capability is that of the queue, Limit that of Above.
+	// Capability is the capability of the queue. Limit is the capability of Above.
 	Capability, Limit Amount
 	Above             QueueID
 }
 
-// AboveParents returns the capabilities that exceed the one of the nearest queue further up that lists the dimension.
-// It computes them anew each time.
+// AboveParents returns the capabilities that exceed the capability of the nearest queue further up that lists the same
+// dimension. Each call computes them anew.
 func (l *Ledger) AboveParents() []AboveParent {
 	var all []AboveParent
 	for i := range l.queues {

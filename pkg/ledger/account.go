@@ -4,8 +4,7 @@ package ledger
 
 import "fmt"
 
-// Account is a sum that each queue keeps in each dimension. The account of a queue includes those of
-// all its descendants.
+// Account is a sum that each queue keeps in each dimension. It includes the sums of all descendants of the queue.
 type Account uint8
 
 const (
@@ -25,7 +24,7 @@ const (
 	accounts = 6
 )
 
-// charged is where a queue keeps the sum of Allocated and Pipelined, because that is what checks need.
+// charged is the account that holds the sum of Allocated and Pipelined. Checks need this sum.
 const charged = Allocated
 
 // String returns the name of the account.
@@ -45,21 +44,20 @@ type cell struct {
 	dimension Ordinal
 }
 
-// Balance returns what a queue and its descendants have in an account. In the ledger that [Ledger.Held]
+// Balance returns the balance of an account of a queue, including its descendants. In the ledger that [Ledger.Held]
 // returns, Allocated includes Releasing.
 func (l *Ledger) Balance(q QueueID, account Account, o Ordinal) Amount {
 	if account != Allocated {
 		return l.balance(q, account, o)
 	}
-	allocated, _ := l.used(q, o).Sub(l.balance(q, Pipelined, o)) // Pipelined is a part of what is used
+	allocated, _ := l.used(q, o).Sub(l.balance(q, Pipelined, o)) // Pipelined is part of the used amount
 	return allocated
 }
 
-// Used returns what a queue and its descendants have used of their limits: what pods hold and what they are promised.
+// Used returns how much of its limits a queue and its descendants use. This includes amounts promised to pods.
 func (l *Ledger) Used(q QueueID, o Ordinal) Amount { return l.used(q, o) }
 
-// used returns what a queue and its descendants have used of their limits: what pods hold and what they are
-// promised.
+// used returns how much of its limits a queue and its descendants use. This includes amounts promised to pods.
 func (l *Ledger) used(q QueueID, o Ordinal) Amount {
 	sum := l.balance(q, charged, o)
 	if l.held {
@@ -68,7 +66,7 @@ func (l *Ledger) used(q QueueID, o Ordinal) Amount {
 	return sum
 }
 
-// balance returns what a queue keeps in an account.
+// balance returns the stored balance of an account.
 func (l *Ledger) balance(q QueueID, account Account, o Ordinal) Amount {
 	if l.overlay != nil {
 		if a, changed := l.overlay.balances[cell{q, account, o}]; changed {
@@ -81,9 +79,8 @@ func (l *Ledger) balance(q QueueID, account Account, o Ordinal) Amount {
 	return Amount{}
 }
 
-// Add adds amounts, which must not be negative, to an account of a queue and of its ancestors. On
-// error nothing is changed: ErrOverflow, ErrAllocated for an account that only charges change, or
-// ErrView in a view.
+// Add adds amounts to an account of a queue and of its ancestors. The amounts must not be negative. On error, nothing
+// changes. The error is ErrOverflow, ErrAllocated for an account that only charges change, or ErrView in a view.
 func (l *Ledger) Add(q QueueID, account Account, as Amounts) error {
 	if account.ofCharges() {
 		return fmt.Errorf("%w %s", ErrAllocated, account)
@@ -102,8 +99,7 @@ func (l *Ledger) Add(q QueueID, account Account, as Amounts) error {
 	return nil
 }
 
-// shift adds amounts to an account of the queue and its ancestors, or subtracts them again. Callers
-// check first that no sum overflows.
+// shift adds amounts to an account of the queue and its ancestors, or subtracts them. Callers check for overflow first.
 func (l *Ledger) shift(q QueueID, account Account, as Amounts, negative bool) {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range as {

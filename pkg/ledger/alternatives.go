@@ -7,23 +7,21 @@ import (
 	"slices"
 )
 
-// ErrTooManyAlternatives says that a demand has more combinations of alternatives than are tried.
-// None of those that were tried fits.
+// ErrTooManyAlternatives says that a demand has too many combinations of alternatives to try them all. None of the combinations tried fits.
 var ErrTooManyAlternatives = errors.New("too many combinations of alternatives: ask for fewer in one pod")
 
 // ErrOpen says that a part with alternatives was charged or amended. Such a part can only be checked.
 var ErrOpen = errors.New("a part with alternatives can only be checked: choose an alternative first")
 
-// maxTries bounds the search for alternatives that fit together. A request has at most eight
-// alternatives. Two requests with eight alternatives each need at most 72 tries, four need 4,680. A try looks for each part among those before it, so that
-// one with many parts counts as one more for each 1024 of these looks. A pod may ask for thousands.
+// maxTries bounds the search for alternatives that fit together. A request has at most eight alternatives. Two requests with eight alternatives each
+// need at most 72 tries, four need 4,680. A try compares each part with all parts before it. With many parts, a try counts one more for every 1024
+// comparisons, because a pod may ask for thousands of parts.
 const maxTries, looksOfTry = 10_000, 1024
 
-// Choose returns, for each part of a demand, the index of the alternative with which the whole demand
-// fits the queue and its ancestors, and -1 for a part without alternatives. If several choices fit,
-// the preference of the first part decides, then that of the second part, and so on. If no choice
-// fits, Choose returns the refusal of the preferred alternatives. The error is ErrOverflow or
-// ErrTooManyAlternatives.
+// Choose returns the index of an alternative for each part, and -1 for a part without alternatives. With these
+// alternatives, the demand fits the queue and its ancestors. If several choices fit, the preference of the first part
+// decides, then the preference of the second part, and so on. If no choice fits, Choose returns the refusal of the
+// preferred alternatives. The error is ErrOverflow or ErrTooManyAlternatives.
 func (l *Ledger) Choose(q QueueID, d Demand) ([]int, *Refusal, error) {
 	s := search{ledger: l, queue: q, demand: d, chosen: make(Demand, 0, len(d))}
 	fits, err := s.from(0)
@@ -42,11 +40,11 @@ type search struct {
 	ledger *Ledger
 	queue  QueueID
 	demand Demand
-	// chosen holds the parts that are decided so far, each with the alternative in choice.
+	// chosen holds the parts decided so far, each with the alternative in choice.
 	chosen Demand
 	choice []int
 	tries  int
-	// first is the first refusal of the search.
+	// first is the first refusal found.
 	first *Refusal
 }
 
@@ -74,8 +72,7 @@ func (s *search) from(i int) (bool, error) {
 	return false, nil
 }
 
-// with tries a decision and continues with the next part. The decision stays in place only if all
-// parts after it fit, too.
+// with tries a decision and continues with the next part. It undoes the decision if the remaining parts do not fit.
 func (s *search) with(part *Part, alternative int) (bool, error) {
 	if s.tries += 1 + len(s.chosen)*len(s.chosen)/looksOfTry; s.tries > maxTries {
 		return false, ErrTooManyAlternatives

@@ -61,7 +61,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseEndsForAPodWithThousandsOfAlternatives: each try looks at all parts so far, so that a few tries take long.
+// TestChooseEndsForAPodWithThousandsOfAlternatives checks that the search ends. Each try compares all parts so far, so
+// even a few tries take long.
 func TestChooseEndsForAPodWithThousandsOfAlternatives(t *testing.T) {
 	for parts, want := range map[int]error{256: nil, 2048: ErrTooManyAlternatives} {
 		d := unsatisfiable(parts)[:parts] // all fit
@@ -71,7 +72,7 @@ func TestChooseEndsForAPodWithThousandsOfAlternatives(t *testing.T) {
 	}
 }
 
-// unsatisfiable returns a demand in which every choice of the first parts fits and the last part does not.
+// unsatisfiable returns a demand in which every choice of the first parts fits but the last part does not fit.
 func unsatisfiable(parts int) Demand {
 	var d Demand
 	for range parts {

@@ -20,9 +20,9 @@ const Whole = nano
 // that each hold the largest int64 stay within that range.
 var ErrOverflow = errors.New("amount overflows the ledger")
 
-// Amount is an exact quantity of one dimension, counted in billionths of its unit in 128 bits: both
-// the memory of a hundred thousand devices of 288 GiB and a thousandth of a core are exact. The
-// zero value means none. "Unlimited" is not an Amount, see [Limit]. Amounts compare with ==.
+// Amount is an exact quantity of one dimension, counted in billionths of its unit in 128 bits. It holds the memory of a
+// hundred thousand devices of 288 GiB as exactly as a thousandth of a core. The zero value means none. "Unlimited" is
+// not an Amount, see [Limit]. Amounts compare with ==.
 type Amount struct {
 	hi int64
 	lo uint64
@@ -33,8 +33,8 @@ func Units(n int64) Amount {
 	return Scaled(n, nano)
 }
 
-// Scaled returns n times a number of billionths, which is at most a billion. For example, a
-// milli-core is a million billionths. n may be negative.
+// Scaled returns n times a number of billionths. For example, a milli-core is a million billionths. The number must be
+// at most a billion. n may be negative.
 func Scaled(n int64, billionths uint64) Amount {
 	negative := n < 0
 	magnitude := uint64(n)
@@ -59,14 +59,13 @@ func (a Amount) Times(n int64) (Amount, error) {
 	return FromNano(new(big.Int).Mul(a.Nano(), big.NewInt(n)))
 }
 
-// Shares returns how many shares of each whole units the amount contains, between 0 and most. Each
-// must be greater than zero.
+// Shares returns how many shares of each whole units fit into the amount. The result is between 0 and most. Each must be greater than zero.
 func (a Amount) Shares(each, most int64) int64 {
 	return a.dividedBy(Units(each), most)
 }
 
-// dividedBy returns how many times a contains another amount, which must be greater than zero. The
-// result is between 0 and most.
+// dividedBy returns how many times another amount fits into a. The result is between 0 and most. The other amount must
+// be greater than zero.
 func (a Amount) dividedBy(each Amount, most int64) int64 {
 	if a.Sign() <= 0 {
 		return 0
@@ -117,5 +116,4 @@ func (a Amount) Sign() int {
 	return a.Cmp(Amount{})
 }
 
-// largest is the largest Amount.
 var largest = Amount{hi: math.MaxInt64, lo: math.MaxUint64}

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestAmountIsExact compares the arithmetic with math/big at random points and at the
-// edges of the range.
+// TestAmountIsExact compares the arithmetic with math/big, at random points and at the edges of the range.
 func TestAmountIsExact(t *testing.T) {
 	const seed = 1
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -153,8 +152,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestFromFloatIsExact compares with rationals: a float is a fraction, and what has more
-// decimals than an Amount is rounded up.
+// TestFromFloatIsExact compares with rationals. A float is a fraction. An amount with too many decimals is rounded up.
 func TestFromFloatIsExact(t *testing.T) {
 	for _, v := range []float64{0, 1, -1, 1500, 0.5, 0.1, 1e-12, -0.1, 1 << 53, 1<<53 + 2, 1 << 70, 5e18, 123456789.000000001} {
 		for _, billionths := range []uint64{1, 1_000_000, nano} {

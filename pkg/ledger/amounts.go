@@ -10,12 +10,10 @@ type Entry struct {
 	Amount    Amount
 }
 
-// Amounts is a short list of entries, at most one for each dimension. A nil list is empty.
-// Build a list with Plus.
+// Amounts is a short list of entries, with at most one entry per dimension. A nil list is empty. Build a list with Plus.
 type Amounts []Entry
 
-// Plus returns the list with a more of dimension o. Plus may change and reuse the list that it
-// is called on. The error is ErrOverflow.
+// Plus returns the list with amount a of dimension o added. It may change and reuse its receiver. The error is ErrOverflow.
 func (as Amounts) Plus(o Ordinal, a Amount) (Amounts, error) {
 	for i := range as {
 		if as[i].Dimension == o {
@@ -41,7 +39,7 @@ func (as Amounts) PlusAll(others Amounts) (Amounts, error) {
 	return as, nil
 }
 
-// Times returns a new list with n times each entry, or ErrOverflow.
+// Times returns a new list with each entry multiplied by n, or ErrOverflow.
 func (as Amounts) Times(n int64) (Amounts, error) {
 	if n == 1 {
 		return as.copied(), nil
@@ -57,8 +55,7 @@ func (as Amounts) Times(n int64) (Amounts, error) {
 	return list, nil
 }
 
-// Max returns the list with at least as much of each dimension as another list has. Max may change and reuse the list
-// that it is called on.
+// Max returns the larger amount of the two lists for each dimension. It may change and reuse its receiver.
 func (as Amounts) Max(others Amounts) Amounts {
 	for _, e := range others {
 		switch i := slices.IndexFunc(as, func(own Entry) bool { return own.Dimension == e.Dimension }); {
@@ -71,13 +68,12 @@ func (as Amounts) Max(others Amounts) Amounts {
 	return as
 }
 
-// PlusPart returns the list with all entries of a part added, as PlusAll does. Alternatives of
-// the part do not count.
+// PlusPart returns the list with all entries of a part added, as PlusAll does. It ignores the alternatives of the part.
 func (as Amounts) PlusPart(p *Part) (Amounts, error) {
 	return as.PlusAll(p.amounts)
 }
 
-// Of returns the amount of dimension o, and zero if o is not listed.
+// Of returns the amount of dimension o, or zero if the list does not contain o.
 func (as Amounts) Of(o Ordinal) Amount {
 	for i := range as {
 		if as[i].Dimension == o {
@@ -87,8 +83,8 @@ func (as Amounts) Of(o Ordinal) Amount {
 	return Amount{}
 }
 
-// Beyond appends to a list, which may be nil, by how much each entry exceeds the same dimension
-// of the others. Dimensions that do not exceed the others are left out.
+// Beyond appends to a list, which may be nil, the excess of each entry over the same dimension of the others. It leaves
+// out dimensions without an excess.
 func (as Amounts) Beyond(others, list Amounts) Amounts {
 	for _, e := range as {
 		if excess, err := e.Amount.Sub(others.Of(e.Dimension)); err == nil && excess.Sign() > 0 {
@@ -98,7 +94,7 @@ func (as Amounts) Beyond(others, list Amounts) Amounts {
 	return list
 }
 
-// Contains returns how many times the list contains all entries of another list, between 0 and most. It is 0 for an empty list.
+// Contains returns how many times all entries of another list fit into the list. The result is between 0 and most, and 0 for an empty list.
 func (as Amounts) Contains(each Amounts, most int64) int64 {
 	if len(each) == 0 {
 		return 0
@@ -111,8 +107,8 @@ func (as Amounts) Contains(each Amounts, most int64) int64 {
 	return most
 }
 
-// copied returns a list that shares no memory with this one, nil if this one is empty. Unlike
-// slices.Clone, it does not make the list escape to the heap.
+// copied returns a list that shares no memory with this one, or nil if this one is empty. Unlike slices.Clone, it does
+// not make the list escape to the heap.
 func (as Amounts) copied() Amounts {
 	if len(as) == 0 {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// benchmarkTree is a tree of depth 4 in which every queue limits every dimension differently from
-// its parent, so that no limit is left out of a check.
+// benchmarkTree returns a tree of depth 4. Every queue limits every dimension differently from its parent, so checks skip no limit.
 func benchmarkTree(b *testing.B) (*Ledger, QueueID, []Ordinal) {
 	b.Helper()
 	var dimensions Dimensions
@@ -37,7 +36,7 @@ func benchmarkTree(b *testing.B) (*Ledger, QueueID, []Ordinal) {
 	return l, leaf, ordinals
 }
 
-// benchmarkDemands are what a pod asks for: by itself, and with two claims.
+// benchmarkDemands returns the demands of a pod without claims and of a pod with two claims.
 func benchmarkDemands(ordinals []Ordinal) map[string]Demand {
 	var all Amounts
 	for _, o := range ordinals {

@@ -4,8 +4,7 @@ package ledger
 
 import "testing"
 
-// TestListsOfCards checks that the nearest list decides which cards may be used, and every list how
-// many.
+// TestListsOfCards checks that the nearest list decides which cards are usable, and that every list bounds their number.
 func TestListsOfCards(t *testing.T) {
 	var dimensions Dimensions
 	card := func(name string) Ordinal { return dimensions.Ordinal(Dimension{Kind: Card, Name: name}) }
@@ -50,7 +49,7 @@ func TestListsOfCards(t *testing.T) {
 	}
 }
 
-// TestCardsAreElastic checks guarantees and targets of cards beside lists of cards.
+// TestCardsAreElastic checks guarantees and targets of cards together with lists of cards.
 func TestCardsAreElastic(t *testing.T) {
 	var dimensions Dimensions
 	card := func(name string) Ordinal { return dimensions.Ordinal(Dimension{Kind: Card, Name: name}) }
@@ -63,7 +62,7 @@ func TestCardsAreElastic(t *testing.T) {
 		team     QueueSpec
 		root     QueueSpec
 		deserved string
-		// left is how many cards the other queue can have.
+		// left is the number of cards that the other queue can have.
 		left, leftOfB string
 		uncovered     string
 	}{
@@ -110,7 +109,7 @@ func TestCardsAreElastic(t *testing.T) {
 	}
 }
 
-// TestCardsCountInTheShare of what a queue deserves.
+// TestCardsCountInTheShare checks that cards count in the share of a queue.
 func TestCardsCountInTheShare(t *testing.T) {
 	var dimensions Dimensions
 	cpu, a := dimensions.Ordinal(Dimension{Name: "cpu"}), dimensions.Ordinal(Dimension{Kind: Card, Name: "A"})

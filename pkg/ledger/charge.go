@@ -8,17 +8,16 @@ import (
 	"slices"
 )
 
-// ErrNotHeld says that a part was released by a holder that does not hold it. A double release is a
-// bug of the caller, so it is always reported.
+// ErrNotHeld says that a holder released a part that it does not hold. A double release is a bug of the caller, so it is always reported.
 var ErrNotHeld = errors.New("the holder does not hold the part")
 
 // ErrView says that a view was asked for a change that only its base supports.
 var ErrView = errors.New("a view supports charges and releases only")
 
-// ErrHeld says that a ledger that Held returned was asked for a change.
+// ErrHeld says that a caller tried to change a ledger that Held returned.
 var ErrHeld = errors.New("the ledger that includes what releasing holders hold is read-only: change the ledger itself")
 
-// ErrAllocated says that amounts were added to an account that only charges change.
+// ErrAllocated says that a caller tried to add amounts to an account that only charges change.
 var ErrAllocated = errors.New("only charges change the account")
 
 // Charged reports whether the part has a holder.
@@ -26,8 +25,7 @@ func (l *Ledger) Charged(p *Part) bool {
 	return len(l.holds(p)) > 0
 }
 
-// Payer returns the queue that the part is charged to and the holder that the charge stands for;
-// false if the part is not charged.
+// Payer returns the queue that the part is charged to, and the holder that pays for it. It returns false if the part is not charged.
 func (l *Ledger) Payer(p *Part) (QueueID, Holder, bool) {
 	holds := l.holds(p)
 	if len(holds) == 0 {
@@ -45,19 +43,16 @@ func (l *Ledger) indexOf(p *Part, holder Holder) int {
 	return slices.IndexFunc(l.holds(p), func(h hold) bool { return h.holder == holder })
 }
 
-// Charge makes holder, which belongs to queue q, a holder of every part of the demand. A part that
-// has no other holder is charged to q and its ancestors. A part that has other holders, releasing ones
-// included, stays charged to the queue that it is charged to, until the last holder is gone: a charge never moves to
-// a queue that was not asked. A holder holds a part once, however often it is charged. Charge does not check limits,
-// because it also records what is in use already. On error nothing is changed: ErrOverflow, ErrHeld, or
-// ErrOpen for a part with alternatives.
+// Charge makes holder, which belongs to queue q, a holder of every part of the demand. It charges a part without other holders to q and its
+// ancestors. A part with other holders, including releasing ones, stays charged to its current queue until the last holder is gone. A
+// charge never moves to a queue that was not asked. Charging a holder again has no effect. Charge does not check limits, because it also
+// records amounts already in use. On error, nothing changes. The error is ErrOverflow, ErrHeld, or ErrOpen for a part with alternatives.
 func (l *Ledger) Charge(q QueueID, holder Holder, d Demand) error {
 	return l.chargeAll(hold{holder: holder, queue: q}, d)
 }
 
-// Pipeline is Charge for a holder that is promised the demand and does not hold it yet. All checks
-// count what is promised, so that nobody else gets it. The account Allocated does not include it.
-// A part is promised while its payer is a holder that Pipeline added.
+// Pipeline is Charge for a holder that is promised the demand but does not hold it yet. All checks count promised amounts, so no other
+// pod gets them. The account Allocated does not include them. A part is promised while its payer is a holder that Pipeline added.
 func (l *Ledger) Pipeline(q QueueID, holder Holder, d Demand) error {
 	return l.chargeAll(hold{holder: holder, queue: q, pipelined: true}, d)
 }
@@ -81,8 +76,8 @@ func (l *Ledger) chargeAll(h hold, d Demand) error {
 	return nil
 }
 
-// payingQueue returns the queue that a part is charged to, also while only a releasing holder holds it. It is the queue of a
-// new holder if the part has no holder.
+// payingQueue returns the queue that a part is charged to, even if only a releasing holder holds it. A part without holders
+// is charged to the queue of the new holder.
 func (l *Ledger) payingQueue(p *Part, joining QueueID) QueueID {
 	switch c := l.record(p); {
 	case len(c.holds) > 0:
@@ -94,9 +89,8 @@ func (l *Ledger) payingQueue(p *Part, joining QueueID) QueueID {
 	}
 }
 
-// Release removes the holder from the holders of the part. If the part has other holders, the queue
-// that is charged stays the same. If the part has no other holders, exactly what was charged is given back.
-// On error nothing is changed: ErrNotHeld or ErrHeld.
+// Release removes the holder from the holders of the part. If other holders remain, the same queue stays charged.
+// Otherwise, Release gives back exactly the charged amounts. On error, nothing changes. The error is ErrNotHeld or ErrHeld.
 func (l *Ledger) Release(p *Part, holder Holder) error {
 	if l.held {
 		return fmt.Errorf("release by holder %s: %w", holder, ErrHeld)
@@ -121,7 +115,7 @@ func (l *Ledger) Release(p *Part, holder Holder) error {
 	return nil
 }
 
-// shiftFor adds amounts to what the queue of a payer is charged, or subtracts them again.
+// shiftFor adds amounts to the charges of a payer's queue, or subtracts them.
 func (l *Ledger) shiftFor(payer hold, as Amounts, negative bool) {
 	l.shift(payer.queue, charged, as, negative)
 	if payer.pipelined {
@@ -154,8 +148,7 @@ func (l *Ledger) checkCharge(q QueueID, d Demand) error {
 	return l.checkOverflow(q, asked)
 }
 
-// checkOverflow returns ErrOverflow if amounts cannot be added to what q and its ancestors have used,
-// releasing holders included.
+// checkOverflow returns ErrOverflow if amounts cannot be added to the charges of q or its ancestors. It counts releasing holders.
 func (l *Ledger) checkOverflow(q QueueID, as Amounts) error {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range as {
@@ -171,8 +164,7 @@ func (l *Ledger) checkOverflow(q QueueID, as Amounts) error {
 	return nil
 }
 
-// ReleaseHeld releases the parts of the demand that the holder holds, and leaves the others alone. Errors
-// are those of Release.
+// ReleaseHeld releases the parts of the demand that the holder holds, and leaves the others alone. Its errors are the errors of Release.
 func (l *Ledger) ReleaseHeld(holder Holder, d Demand) error {
 	for _, p := range d {
 		if !l.Holds(p, holder) {
@@ -185,9 +177,8 @@ func (l *Ledger) ReleaseHeld(holder Holder, d Demand) error {
 	return nil
 }
 
-// Amend changes what a part asks for and, if the part is charged, the charge as well. Amend copies
-// the list. It does not check limits. On error nothing is changed: ErrOverflow, ErrOpen for a part
-// with alternatives, or ErrView in a view.
+// Amend changes the amounts of a part and, if the part is charged, its charge. It copies the list. It does not check
+// limits. On error, nothing changes. The error is ErrOverflow, ErrOpen for a part with alternatives, or ErrView in a view.
 func (l *Ledger) Amend(p *Part, to Amounts) error {
 	if l.overlay != nil || l.held {
 		return fmt.Errorf("amend a part: %w", ErrView)
@@ -224,8 +215,8 @@ func (l *Ledger) Amend(p *Part, to Amounts) error {
 	return nil
 }
 
-// Frees returns what the release of the whole demand by the holder would give back: the parts that
-// have no other holder. If the sum overflows, Frees returns nothing.
+// Frees returns the amounts that a release of the whole demand by the holder would give back. Only parts without other
+// holders count. If the sum overflows, Frees returns nil.
 func (l *Ledger) Frees(holder Holder, d Demand) Amounts {
 	var freed Amounts
 	for i, p := range d {

@@ -52,9 +52,8 @@ func pow10(n int64) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil)
 }
 
-// FromFloat returns v times a number of billionths, rounded up to whole billionths. Volcano counts
-// milli-cores and bytes in floating-point numbers. The error is ErrOverflow, also for NaN and for
-// infinite values.
+// FromFloat returns v times a number of billionths, rounded up to whole billionths. Volcano counts milli-cores and
+// bytes in floating-point numbers. The error is ErrOverflow, also for NaN and infinite values.
 func FromFloat(v float64, billionths uint64) (Amount, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Amount{}, ErrOverflow
@@ -86,7 +85,7 @@ func FromFloat(v float64, billionths uint64) (Amount, error) {
 	return a, nil
 }
 
-// Whole returns the amount in whole units; false if it has a fraction, is negative, or is no int64.
+// Whole returns the amount in whole units. It returns false if the amount has a fraction, is negative, or does not fit into an int64.
 func (a Amount) Whole() (int64, bool) {
 	if a.hi < 0 || a.hi >= nano {
 		return 0, false
@@ -95,7 +94,7 @@ func (a Amount) Whole() (int64, bool) {
 	return int64(units), rest == 0 && units <= math.MaxInt64
 }
 
-// Float returns the amount in units of that number of billionths, rounded.
+// Float returns the rounded amount, in units of the given number of billionths.
 func (a Amount) Float(billionths uint64) float64 {
 	return a.float() / float64(billionths)
 }

@@ -4,15 +4,14 @@ package ledger
 
 import "slices"
 
-// Demand is all that one pod asks for. An empty demand asks for nothing and always fits. A part
-// that is listed twice counts once.
+// Demand is everything that one pod asks for. An empty demand always fits. A part that is listed twice counts once.
 type Demand []*Part
 
-// maxDimensions is how many dimensions a demand of several parts may have without an allocation.
+// maxDimensions is the number of dimensions that a demand of several parts may have before asked allocates memory.
 const maxDimensions = 16
 
-// asked returns what a demand asks for: the sum of the parts that are not charged. Alternatives do
-// not count. The list is read-only; it may use the buffer.
+// asked returns the sum of the parts of a demand that are not charged yet. It ignores alternatives. The result is
+// read-only and may use the buffer.
 func (l *Ledger) asked(d Demand, buffer *[maxDimensions]Entry) (Amounts, error) {
 	sum := Amounts(buffer[:0])
 	for i, p := range d {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Describe returns the tree as text, for tests and debugging: the limits of each queue and its
-// accounts that are not zero, and for each of the parts who pays for it and who else holds it. Siblings
-// and dimensions are sorted by name. In a view, Describe shows the accounts and holders of the view.
+// Describe returns the tree as text, for tests and debugging. It shows the limits of each queue, its accounts that are
+// not zero, and the payer and the other holders of each of the parts. It sorts siblings and dimensions by name. In a
+// view, it shows the accounts and holders of the view.
 func (l *Ledger) Describe(parts ...*Part) string {
 	d := describer{ledger: l, children: map[QueueID][]QueueID{}}
 	for o := range Ordinal(l.dimensions.Len()) {
@@ -35,7 +35,6 @@ func (l *Ledger) Describe(parts ...*Part) string {
 	return d.text.String()
 }
 
-// describer writes a description of a ledger.
 type describer struct {
 	ledger     *Ledger
 	dimensions []Ordinal
@@ -73,7 +72,7 @@ func (d *describer) queue(q QueueID) {
 	}
 }
 
-// figure is a number with its name, and is left out if it is not set.
+// figure is a number with a name. Descriptions leave it out if it is not set.
 type figure struct {
 	name  string
 	value Limit

@@ -2,7 +2,7 @@
 
 package ledger
 
-// Dimension names one thing that quotas count. Dimensions compare with ==.
+// Dimension names a thing that quotas count. Dimensions compare with ==.
 type Dimension struct {
 	Kind Kind
 	// Name is the name of the resource, the card or the DeviceClass.
@@ -19,17 +19,16 @@ func (d Dimension) String() string {
 	return d.Name
 }
 
-// uncapped reports whether the size of the cluster does not limit the dimension. Volcano treats the
-// resource pods like that.
+// uncapped reports whether the size of the cluster does not limit the dimension. Volcano treats the resource pods this way.
 func (d Dimension) uncapped() bool {
 	return d.Kind == Resource && d.Name == "pods"
 }
 
-// Ordinal is an interned dimension: an index into the accounts and limits of every queue.
+// Ordinal is an interned dimension. It is an index into the accounts and limits of every queue.
 type Ordinal int32
 
-// Dimensions interns dimensions. It is not safe for concurrent use: intern dimensions while demands
-// and limits are built, not while they are checked. The zero value is empty and ready for use.
+// Dimensions interns dimensions. It is not safe for concurrent use. Intern dimensions while you build demands and
+// limits, not while you check them. The zero value is empty and ready to use.
 type Dimensions struct {
 	ordinals map[Dimension]Ordinal
 	names    []Dimension
@@ -37,8 +36,8 @@ type Dimensions struct {
 	capacities map[string][]Ordinal
 	// capacityCount is the number of DeviceCapacity dimensions.
 	capacityCount int
-	// spellings holds the DeviceCapacity dimensions that differ only in their domain, under the one without a domain.
-	// respelled says that there are several of some.
+	// spellings holds the DeviceCapacity dimensions that differ only in their domain. The key is the dimension without
+	// a domain. respelled says that a capacity has several spellings.
 	spellings map[Dimension][]Ordinal
 	respelled bool
 }
@@ -71,7 +70,7 @@ func (ds *Dimensions) Dimension(o Ordinal) Dimension {
 	return ds.names[o]
 }
 
-// Known returns the ordinal of d; false if d is not interned.
+// Known returns the ordinal of d. It returns false if d is not interned.
 func (ds *Dimensions) Known(d Dimension) (Ordinal, bool) {
 	o, known := ds.ordinals[d]
 	return o, known
@@ -82,7 +81,7 @@ func (ds *Dimensions) Len() int {
 	return len(ds.names)
 }
 
-// Capacities returns the capacities of a DeviceClass. The list must not be changed.
+// Capacities returns the capacities of a DeviceClass. Callers must not change the list.
 func (ds *Dimensions) Capacities(class string) []Ordinal {
 	return ds.capacities[class]
 }

@@ -4,27 +4,26 @@ package ledger
 
 import "slices"
 
-// division divides groups of shares among rooms: a transportation problem with indivisible loads.
+// division divides groups of shares among rooms. This is a transportation problem with indivisible loads.
 type division struct {
-	// dimensions holds the dimension of each room, rooms its size in whole units.
+	// dimensions holds the dimension of each room. rooms holds the size of each room in whole units.
 	dimensions []Ordinal
 	rooms      []int64
-	// groups are sorted by the size of their shares, the largest first.
+	// groups are sorted by share size, largest first.
 	groups []group
-	// work counts the steps of the search and the edges that its flows look at. An edge is a room that the shares of a
+	// work counts the steps of the search, and the edges that its flows visit. An edge is a room that the shares of a
 	// group may go into. The search gives up when work exceeds most.
 	work, most int
 }
 
-// group is a number of shares of the same size. Each share goes into one of some rooms.
+// group is a number of shares of the same size. Each share goes into one room.
 type group struct {
 	shares, each int64
-	// among are the rooms that the shares may go into, the preferred one first.
+	// among holds the rooms that the shares may go into, preferred room first.
 	among []int
 }
 
-// divide returns how many units go into each room. If there is no division, it returns the groups
-// that are short of room.
+// divide returns how many units go into each room. If there is no division, it returns the groups that lack room.
 func (d *division) divide() ([]int64, []int) {
 	left := slices.Clone(d.rooms)
 	if short := d.flow(0, slices.Clone(left)); short != nil {
@@ -35,7 +34,7 @@ func (d *division) divide() ([]int64, []int) {
 	case impossible:
 		return nil, allOf(d.groups)
 	case unknown:
-		// Assume that what fits in sum fits.
+		// Assume that the division exists, because the total amounts fit.
 		left = slices.Clone(d.rooms)
 		d.flow(0, left)
 	}
@@ -54,8 +53,8 @@ func allOf(groups []group) []int {
 	return all
 }
 
-// workPerEdge bounds the search for a division by the size of the input, whatever the numbers in it. The flow that
-// comes first is not bounded: the number of its paths depends on the size of the input alone.
+// workPerEdge bounds the search by the number of edges, regardless of the amounts. The first flow is not bounded,
+// because its number of paths depends only on the number of edges.
 const workPerEdge = 250
 
 func (d *division) edges() int {
@@ -66,7 +65,6 @@ func (d *division) edges() int {
 	return edges
 }
 
-// verdict is the result of a search.
 type verdict uint8
 
 const (
@@ -75,8 +73,7 @@ const (
 	unknown
 )
 
-// from divides group g and the groups after it among what is left of the rooms. It changes left only
-// if that is possible.
+// from divides group g and all later groups among the remaining rooms. It changes left only if it succeeds.
 func (d *division) from(g int, left []int64) verdict {
 	if d.work > d.most {
 		return unknown
@@ -92,8 +89,8 @@ func (d *division) from(g int, left []int64) verdict {
 	return d.spread(g, 0, d.groups[g].shares, left)
 }
 
-// spread divides a number of shares of group g among its rooms from the i-th on, and then continues
-// with the next group. It tries to put as many shares as possible into the first rooms.
+// spread divides shares of group g among its rooms, starting with room i, and then continues with the next group. It
+// puts as many shares as possible into the first rooms.
 func (d *division) spread(g, i int, shares int64, left []int64) verdict {
 	group := &d.groups[g]
 	if d.work++; d.work > d.most {

@@ -2,32 +2,35 @@
 
 package ledger
 
-// NoRight is why a job must not enter a queue by right.
+// NoRight says why a job may not enter a queue by right.
 type NoRight struct {
 	Dimension Ordinal
 	// Full is the queue that has no room.
 	Full QueueID
-	// Taker is the queue that would have to take room back, below Full on the way to the job. It is Full itself if the job's own queue has
-	// no room: nobody takes back within a queue.
+	// Taker is the queue below Full, towards the job, that would have to take room back. It is Full itself if the job's own queue has no
+	// room, because queues do not take back from themselves.
 	Taker QueueID
-	// Target is what Taker may have, and WouldBe what it would have. The right is missing if the target is not set, or is exceeded.
+	// Target is the target of Taker. WouldBe is the amount that Taker would have. The right is missing if Target is not set or
+	// WouldBe exceeds it.
 	Target  Limit
 	WouldBe Amount
 }
 
-// Takings is what a job may take from others to enter a queue by right.
+// Takings says what a job may take from others to enter a queue by right.
 type Takings struct {
-	// Spare is what jobs of the queue would lose to the job. It makes room in the queue itself, too.
+	// Spare is the amounts that other jobs of the queue would lose to the job. They also make room in the queue itself.
 	Spare Amounts
 	// Back says that queues can take back what they deserve from other queues.
 	Back bool
 }
 
-// WhyNoRight says why a job that needs at least these amounts may not enter the queue by right; nil if it may, although an ancestor has
-// no room for it, because the queue may take back what it needs. What an ancestor lacks is taken from its other descendants, so that
-// this ancestor, and those above it, do not get more. Up to that ancestor, the queue and its ancestors must stay within
-// their targets, what other jobs still need included, and the highest of them must have one. Resources need no target if
-// the queue deserves the cards or devices that the job needs, because pods that give these back give back resources, too.
+// WhyNoRight says why a job with this minimum may not enter the queue by right. It returns nil if the job may enter. A job may enter
+// although an ancestor has no room for it, if the queue may take back the missing amounts.
+//
+// An ancestor takes its missing amounts from its other descendants. It and the queues above it therefore do not get more. Up to that
+// ancestor, the queue and its ancestors must stay within their targets. This counts the needs of other jobs. The highest of these
+// queues must have a target. Resources need no target if the queue deserves the cards or devices of the job, because pods that give
+// back devices also give back resources.
 func (l *Ledger) WhyNoRight(q QueueID, minimum Amounts, from Takings) *NoRight {
 	deserves := from.Back && l.deservesDevices(q, minimum)
 	for _, e := range minimum {
@@ -47,7 +50,7 @@ func (l *Ledger) whyNoRight(q QueueID, e Entry, from Takings, deserves bool) *No
 	if err != nil {
 		return beyond
 	}
-	right := false // of the queue below id to take back
+	right := false // whether the queue below id may take back
 	withinTargets := true
 	for id := q; id != none; id = l.queues[id].parent {
 		beyond.Full = id
@@ -75,8 +78,8 @@ func (l *Ledger) whyNoRight(q QueueID, e Entry, from Takings, deserves bool) *No
 	return nil
 }
 
-// deservesDevices reports whether the queue, or the lowest queue above it that has a target, would stay within it with some card
-// or devices that a job needs.
+// deservesDevices reports whether the queue deserves some card or devices that a job needs. The queue, or its nearest ancestor
+// with a target, must stay within the target with them.
 func (l *Ledger) deservesDevices(q QueueID, minimum Amounts) bool {
 	for _, e := range minimum {
 		if e.Amount.Sign() > 0 && l.dimensions.names[e.Dimension].Kind != Resource && l.withinTarget(q, e) {

@@ -8,7 +8,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// exampleLedger is a tree of a root with eight devices and two teams, one of which is guaranteed two.
+// exampleLedger returns a tree: a root with eight devices, and two teams. One team is guaranteed two devices.
 func exampleLedger() (*ledger.Ledger, ledger.Ordinal) {
 	var dimensions ledger.Dimensions
 	h100 := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: "nvidia-h100"})
@@ -32,7 +32,7 @@ func Example() {
 	// Queue <research> has insufficient <nvidia-h100> quota: requested <7>, total would be <7>, but capability is <8>, of which <2> is guaranteed to others <nil>
 }
 
-// A claim that two pods share is charged once, to the queue of the first pod, also when that pod has left.
+// A claim that two pods share is charged once, to the queue of the first pod. This holds even after that pod has left.
 func ExampleLedger_Charge() {
 	l, h100 := exampleLedger()
 	research, _ := l.Queue("research")
@@ -62,7 +62,7 @@ func ExampleLedger_Charge() {
 	// part 1: nvidia-h100 4; paid by pod-2 in research
 }
 
-// A view answers what would fit if a victim were evicted.
+// A view shows what fits if a victim is evicted.
 func ExampleLedger_View() {
 	l, h100 := exampleLedger()
 	research, _ := l.Queue("research")

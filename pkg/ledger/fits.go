@@ -2,14 +2,12 @@
 
 package ledger
 
-// Fits returns nil if queue q and each of its ancestors have room for the demand. Otherwise it
-// returns the refusal of the lowest queue that has no room, for the first dimension that is short.
-// Parts that are charged already need no room. Of a part with alternatives, at least one must fit,
-// together with those of all other parts, see Choose.
+// Fits returns nil if queue q and each of its ancestors have room for the demand. Otherwise it returns the refusal of
+// the lowest queue without room, for the first dimension that lacks room. Charged parts need no room. A part with
+// alternatives needs room for one alternative, together with all other parts, see Choose.
 //
-// The error is ErrOverflow or ErrTooManyAlternatives; the demand then does not fit. Fits does not
-// allocate unless it refuses, the demand has alternatives, or several parts ask for more than
-// sixteen dimensions together.
+// If the error is ErrOverflow or ErrTooManyAlternatives, the demand does not fit. Fits does not allocate unless it
+// refuses, the demand has alternatives, or several parts ask for more than sixteen dimensions together.
 func (l *Ledger) Fits(q QueueID, d Demand) (*Refusal, error) {
 	for _, p := range d {
 		if p.open() {
@@ -49,8 +47,8 @@ func (l *Ledger) fits(q QueueID, asked Amounts) (*Refusal, error) {
 	return nil, nil
 }
 
-// FitsAlone reports whether the queue has room for the demand, whatever its ancestors have.
-// Alternatives do not count. A demand that overflows does not fit.
+// FitsAlone reports whether the queue has room for the demand, regardless of its ancestors. It ignores alternatives. A
+// demand that overflows does not fit.
 func (l *Ledger) FitsAlone(q QueueID, d Demand) bool {
 	var buffer [maxDimensions]Entry
 	asked, err := l.asked(d, &buffer)
@@ -61,9 +59,8 @@ func (l *Ledger) FitsAlone(q QueueID, d Demand) bool {
 	return err == nil && short == nil
 }
 
-// lacks returns the first entry for which the queue has no room, and nil if it has room for all. For
-// each dimension asked for, used + asked <= limit. A queue that exceeds its limit still has
-// room for nothing.
+// lacks returns the first entry that the queue has no room for, or nil if all fit. An entry fits if used + asked <=
+// limit. A request for zero always fits, even if the queue exceeds its limit.
 func (l *Ledger) lacks(q QueueID, asked Amounts, s scope) (*Entry, error) {
 	limits := l.limits(q, s)
 	for i := range asked {

@@ -4,10 +4,9 @@ package ledger
 
 import "slices"
 
-// flow divides the groups from g on as if each share could be divided into pieces. The size of a
-// piece is the greatest common divisor of all sizes. flow takes what the groups need from the rooms.
-// It returns nil if there is room for all groups. Otherwise it returns the groups that are short of
-// room together: those on one side of a minimum cut.
+// flow divides group g and all later groups as if shares could be split into pieces. The size of a piece is the
+// greatest common divisor of all share sizes. flow takes the amounts from the rooms. It returns nil if all groups fit.
+// Otherwise, it returns the groups on one side of a minimum cut. These groups together lack room.
 func (d *division) flow(g int, left []int64) []int {
 	f := newFlow(d.groups[g:], left)
 	defer func() { d.work += f.work }()
@@ -43,35 +42,33 @@ func newFlow(groups []group, left []int64) *flow {
 // flow is a flow from groups into rooms, computed by augmenting paths (Edmonds and Karp).
 type flow struct {
 	groups []group
-	// left is what each room has left.
+	// left is the remaining size of each room.
 	left []int64
-	// sent is what flows from each group into each of its rooms.
+	// sent is the flow from each group into each of its rooms.
 	sent [][]int64
-	// into has the ways into each room.
+	// into lists the ways into each room.
 	into [][]step
-	// by has, for each room, how the search for a path reached it. Back has, for each group that was
-	// reached, the room whose content the group would move.
+	// by records, for each room, how the search reached it. back records, for each group reached, the room that the group would vacate.
 	by   []step
 	back []int
-	// work counts the edges that were looked at.
+	// work counts the edges visited.
 	work int
 	// piece is the unit in which the shares move.
 	piece int64
 }
 
-// step is a way into a room: from a group, as the i-th of its rooms.
+// step is a way into a room: from a group, into the i-th of its rooms.
 type step struct{ group, i int }
 
 const (
-	// notReached stands for a group or a room that the search has not reached.
+	// notReached marks a group or room that the search has not reached.
 	notReached = -2
-	// start stands for the room of the group where the search begins.
+	// start marks the group where the search begins.
 	start = -1
 )
 
-// augment sends up to most more units of a group into the rooms, on a shortest path. If necessary, it
-// moves what other groups have sent. It returns how much was sent and, if that is zero, all groups
-// that were reached.
+// augment sends up to most more units of a group into the rooms, along a shortest path. If necessary, it moves flow
+// that other groups have sent. It returns the amount sent. If that is zero, it also returns all groups reached.
 func (f *flow) augment(from int, most int64) (int64, []int) {
 	for c := range f.by {
 		f.by[c].group = notReached
@@ -103,7 +100,7 @@ func (f *flow) augment(from int, most int64) (int64, []int) {
 	return 0, queue
 }
 
-// push sends as much as possible along the path that ends in a room, and returns how much that is.
+// push sends as much as possible along the path that ends in a room, and returns the amount sent.
 func (f *flow) push(room int, amount int64) int64 {
 	for c := room; f.back[f.by[c].group] != start; c = f.back[f.by[c].group] {
 		amount = min(amount, *f.moved(f.by[c].group))
@@ -119,7 +116,7 @@ func (f *flow) push(room int, amount int64) int64 {
 	}
 }
 
-// moved is what flows from a group into the room whose content it would move.
+// moved returns the flow from a group into the room that the group would vacate.
 func (f *flow) moved(group int) *int64 {
 	return &f.sent[group][slices.Index(f.groups[group].among, f.back[group])]
 }

@@ -4,8 +4,8 @@ package ledger
 
 import "math/big"
 
-// Format returns an amount in the unit that a person would use: cores, devices or cards, and for
-// bytes the largest binary unit that needs no more than three decimals.
+// Format returns an amount in the unit that people use: cores, devices, cards, or a binary unit of bytes. It picks the
+// largest binary unit that needs at most three decimals.
 func (d Dimension) Format(a Amount) string {
 	if !d.Bytes() {
 		return a.String()
@@ -23,8 +23,8 @@ func (d Dimension) Format(a Amount) string {
 
 var binaryUnits = []string{"KiB", "MiB", "GiB", "TiB", "PiB"}
 
-// decimal formats a rational number without loss and without trailing zeros. Its denominator must
-// divide a power of ten, as those of amounts and of amounts in binary units do.
+// decimal formats a rational number without loss and without trailing zeros. The denominator must divide a power of
+// ten. This holds for amounts, also in binary units.
 func decimal(r *big.Rat) string {
 	return r.FloatString(decimals(r))
 }

@@ -4,16 +4,16 @@ package ledger
 
 import "slices"
 
-// Uncovered is a guarantee that cannot be kept: together, a queue and its siblings are guaranteed, or
-// have to keep for their children, more than their parent, or the cluster, can have.
+// Uncovered is a guarantee that cannot be kept. A queue and its siblings are guaranteed, or reserve for their children,
+// more than their parent or the cluster can have.
 type Uncovered struct {
 	Queue     QueueID
 	Dimension Dimension
-	// Sum is what the siblings are guaranteed together. Limit is what they can have.
+	// Sum is the total that the siblings reserve. Limit is the amount that they can have together.
 	Sum, Limit Amount
 }
 
-// Uncovered returns the guarantees that cannot be kept, nil if there are none.
+// Uncovered returns the guarantees that cannot be kept, or nil if all can be kept.
 func (l *Ledger) Uncovered() []Uncovered {
 	return l.uncovered
 }
@@ -26,8 +26,7 @@ func (l *Ledger) findUncovered(reserved []Amounts) {
 			if e.Amount.Sign() <= 0 || !above.exceededBy(sum) {
 				continue
 			}
-			// If the queue guarantees nothing itself and could not have that much even alone, the guarantees of
-			// its children are reported.
+			// Report the children instead, if only they have guarantees and the amount does not fit even without the siblings.
 			if q.guarantee.Of(e.Dimension).Sign() > 0 || !above.exceededBy(e.Amount) {
 				l.uncovered = append(l.uncovered, Uncovered{
 					Queue: id, Dimension: l.dimensions.Dimension(e.Dimension), Sum: sum, Limit: above.Amount,
@@ -37,8 +36,8 @@ func (l *Ledger) findUncovered(reserved []Amounts) {
 	}
 }
 
-// cutGuarantees cuts what each queue is guaranteed to its own capability, and to nothing where the queue must not use the
-// dimension. Otherwise, siblings would have to leave what nobody can use.
+// cutGuarantees cuts the guarantee of each queue to its own capability, and to zero where the queue must not use the
+// dimension. Otherwise, siblings would leave amounts unused that no queue can use.
 func (l *Ledger) cutGuarantees() {
 	for i := range l.queues {
 		q := &l.queues[i]
@@ -53,7 +52,7 @@ func (l *Ledger) cutGuarantees() {
 	}
 }
 
-// reserve computes what is reserved for each queue. Parents come before children in l.queues.
+// reserve computes the reserved amounts of each queue. In l.queues, parents come before children.
 func (l *Ledger) reserve() {
 	ofChildren := make([]Amounts, len(l.queues))
 	for i := len(l.queues) - 1; i >= 0; i-- {
@@ -71,8 +70,7 @@ func (l *Ledger) reserve() {
 	}
 }
 
-// atLeast returns the amounts with at least as much of a dimension as the entry has. It copies the list
-// if it changes.
+// atLeast raises one dimension of the amounts to the entry, if it is lower. It copies a list before it changes it.
 func (as Amounts) atLeast(e Entry) Amounts {
 	i := slices.IndexFunc(as, func(own Entry) bool { return own.Dimension == e.Dimension })
 	switch {
@@ -86,7 +84,7 @@ func (as Amounts) atLeast(e Entry) Amounts {
 	return as
 }
 
-// reservedTogether returns what is reserved for each group of siblings; siblings returns the index of a group.
+// reservedTogether returns the reserved amounts of each group of siblings. The method siblings returns the index of a group.
 func (l *Ledger) reservedTogether() []Amounts {
 	sums := make([]Amounts, len(l.queues)+1)
 	for i := range l.queues {
@@ -96,8 +94,7 @@ func (l *Ledger) reservedTogether() []Amounts {
 	return sums
 }
 
-// siblings returns the index of the group of queues that have the same parent as q. The topmost
-// queues are the last group.
+// siblings returns the index of the group of queues with the same parent as q. The topmost queues are the last group.
 func (l *Ledger) siblings(q QueueID) int {
 	if parent := l.queues[q].parent; parent != none {
 		return int(parent)
@@ -105,8 +102,8 @@ func (l *Ledger) siblings(q QueueID) int {
 	return len(l.queues)
 }
 
-// addGuarantee adds a guarantee to a sum. A sum that overflows becomes the largest amount: both are
-// more than any cluster has, and leave nothing.
+// addGuarantee adds a guarantee to a sum. If the sum overflows, it becomes the largest amount. Both exceed any cluster,
+// so they leave nothing.
 func addGuarantee(sum, guarantee Amounts) Amounts {
 	for _, e := range guarantee {
 		if more, err := sum.Plus(e.Dimension, e.Amount); err == nil {

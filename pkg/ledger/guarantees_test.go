@@ -4,7 +4,7 @@ package ledger
 
 import "testing"
 
-// TestANestedGuaranteeIsKept against the siblings of every ancestor.
+// TestANestedGuaranteeIsKept checks that the siblings of every ancestor respect a nested guarantee.
 func TestANestedGuaranteeIsKept(t *testing.T) {
 	var dimensions Dimensions
 	gpu := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "gpu"})

@@ -9,23 +9,23 @@ import (
 	"testing"
 )
 
-// mirror is a ledger and what it is compared with: a ledger that knows neither pipelined nor releasing holders. There,
-// pipelined holders are charged like others, and a view has the charges of releasing holders.
+// mirror pairs a ledger with a plain ledger without pipelined and releasing holders. The plain ledger charges pipelined
+// holders like others. A view of it has the charges of releasing holders.
 type mirror struct {
 	ledger, plain *Ledger
-	// parts has each part in the ledger, plainParts the same part in the plain one.
+	// parts has each part in the ledger, plainParts the same part in the plain ledger.
 	parts, plainParts []*Part
 	releasing         map[int]hold
-	// ofResources says that one of the dimensions is a resource.
+	// ofResources says that one dimension is a resource.
 	ofResources bool
-	// holds is who holds each part, the payer first.
+	// holds lists the holders of each part, payer first.
 	holds map[int][]hold
 }
 
 func newMirror(s *script) *mirror {
 	var dimensions Dimensions
 	names, ofResources := modelDimensions, s.below(3) == 0
-	if !ofResources { // of which releasing holders do not count like others, see TestWhatIsReleasedOnNodesIsNotCountedTwice
+	if !ofResources { // releasing resources count differently, see TestWhatIsReleasedOnNodesIsNotCountedTwice
 		names[0] = Dimension{Kind: DeviceCount, Name: "a100"}
 	}
 	for _, d := range names {
@@ -53,7 +53,7 @@ func newMirror(s *script) *mirror {
 	return m
 }
 
-// step changes both ledgers. In a view, it does not amend.
+// step changes both ledgers. It does not amend in a view.
 func (m *mirror) step(t *testing.T, s *script, inView bool) {
 	i := s.below(len(m.parts))
 	h := hold{holder: Holder(fmt.Sprint("pod", s.below(4))), queue: QueueID(s.below(len(m.ledger.queues)))}
@@ -93,7 +93,7 @@ func (m *mirror) step(t *testing.T, s *script, inView bool) {
 	}
 }
 
-// charged returns the queue that a part is charged to when a holder of a queue joins.
+// charged returns the queue that a part is charged to when a holder of the given queue joins.
 func (m *mirror) charged(part int, joining QueueID) QueueID {
 	if holds := m.holds[part]; len(holds) > 0 {
 		return holds[0].queue
@@ -104,7 +104,7 @@ func (m *mirror) charged(part int, joining QueueID) QueueID {
 	return joining
 }
 
-// plainHeld charges a view with what releasing holders hold.
+// plainHeld returns a view with the charges of releasing holders.
 func (m *mirror) plainHeld(t *testing.T) *Ledger {
 	view := m.plain.View()
 	for i, h := range m.releasing {
@@ -115,7 +115,6 @@ func (m *mirror) plainHeld(t *testing.T) *Ledger {
 	return view
 }
 
-// check compares all answers.
 func (m *mirror) check(t *testing.T, held *Ledger) {
 	t.Helper()
 	m.compare(t, m.ledger, m.plain)
@@ -156,7 +155,7 @@ func (m *mirror) compare(t *testing.T, l, plain *Ledger) {
 	}
 }
 
-// answers writes down what a ledger says of a queue and of all parts.
+// answers returns the answers of a ledger about a queue and all parts, as text.
 func (m *mirror) answers(l *Ledger, q QueueID, parts []*Part) string {
 	var text string
 	say := func(values ...any) { text += fmt.Sprintln(values...) }

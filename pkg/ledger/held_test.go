@@ -72,8 +72,8 @@ func TestAPartThatIsPromisedIsNotAllocated(t *testing.T) {
 	}
 }
 
-// TestWhatIsReleasedOnNodesIsNotCountedTwice: a queue that is limited by what the cluster has, and by no capability, need not wait for releasing
-// holders. Nodes do not give away what these have.
+// TestWhatIsReleasedOnNodesIsNotCountedTwice checks a queue that only the cluster's total limits. It does not wait for releasing holders,
+// because nodes do not give away their resources.
 func TestWhatIsReleasedOnNodesIsNotCountedTwice(t *testing.T) {
 	const none = 0
 	for name, c := range map[string]struct {

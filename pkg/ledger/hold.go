@@ -4,21 +4,22 @@ package ledger
 
 import "slices"
 
-// Hold is how a holder holds a part.
+// Hold describes how a holder holds a part.
 type Hold struct {
-	// Queue is the queue that the part is charged to, which may be another one than that of the holder.
+	// Queue is the queue that the part is charged to. It may differ from the queue of the holder.
 	Queue QueueID
-	// Amounts is what the part comes to. It must not be changed.
+	// Amounts is the amounts of the part. Callers must not change them.
 	Amounts Amounts
-	// Pays says that the charge stands for this holder. Otherwise it stands for another one.
+	// Pays reports whether this holder pays for the part. Otherwise, another holder pays.
 	Pays bool
-	// Promised says that the holder does not hold the part yet, see [Ledger.Pipeline].
+	// Promised reports whether the holder does not hold the part yet, see [Ledger.Pipeline].
 	Promised bool
-	// Releasing says that the holder is leaving, see [Ledger.Retain]. It pays only in the ledger that [Ledger.Held] returns.
+	// Releasing reports whether the holder is leaving, see [Ledger.Retain]. It pays only in the ledger that [Ledger.Held] returns.
 	Releasing bool
 }
 
-// HoldOf returns how a holder holds a part; false if it does not. It says the same for a ledger and for what its method Held returns.
+// HoldOf returns how a holder holds a part. It returns false if the holder does not hold it. Ledgers that Held returns give the same
+// result.
 func (l *Ledger) HoldOf(p *Part, holder Holder) (Hold, bool) {
 	c := l.record(p)
 	is := func(h hold) bool { return h.holder == holder }

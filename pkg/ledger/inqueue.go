@@ -2,9 +2,8 @@
 
 package ledger
 
-// FitsInqueue returns nil if a job that needs at least these amounts can enter the queue. For each
-// amount, allocated + inqueue - elastic + amount <= limit, at the queue and at each of its
-// ancestors. Refusal and error are those of Fits.
+// FitsInqueue returns nil if a job with this minimum can enter the queue. The rule is allocated + inqueue - elastic +
+// amount <= limit, for each amount, at the queue and at each of its ancestors. Refusal and error are as for Fits.
 func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 	for id := q; id != none; id = l.queues[id].parent {
 		for _, e := range minimum {
@@ -26,7 +25,7 @@ func (l *Ledger) FitsInqueue(q QueueID, minimum Amounts) (*Refusal, error) {
 	return nil, nil
 }
 
-// FitsInqueueTimes is FitsInqueue for a minimum and n times each of some other amounts.
+// FitsInqueueTimes is FitsInqueue for a minimum plus n times other amounts.
 func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*Refusal, error) {
 	total := append(Amounts(nil), minimum...)
 	for _, e := range each {
@@ -41,7 +40,7 @@ func (l *Ledger) FitsInqueueTimes(q QueueID, minimum, each Amounts, n int64) (*R
 	return l.FitsInqueue(q, total)
 }
 
-// committed returns what the queue cannot give to a further job.
+// committed returns the amount that the queue cannot give to another job.
 func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 	sum, err := l.used(q, o).Add(l.balance(q, Inqueue, o))
 	if err != nil {
@@ -50,7 +49,7 @@ func (l *Ledger) committed(q QueueID, o Ordinal) (Amount, error) {
 	return sum.Sub(l.balance(q, Elastic, o))
 }
 
-// committedWith returns the same with a further job that needs an amount.
+// committedWith returns the committed amount plus the need of another job.
 func (l *Ledger) committedWith(q QueueID, o Ordinal, amount Amount) (Amount, error) {
 	sum, err := l.committed(q, o)
 	if err != nil {
@@ -59,7 +58,7 @@ func (l *Ledger) committedWith(q QueueID, o Ordinal, amount Amount) (Amount, err
 	return sum.Add(amount)
 }
 
-// accounts returns what committed adds up.
+// accounts returns the terms of committed.
 func (l *Ledger) accounts(q QueueID, o Ordinal) *Committed {
 	return &Committed{Allocated: l.Balance(q, Allocated, o), Inqueue: l.Balance(q, Inqueue, o), Elastic: l.Balance(q, Elastic, o)}
 }

@@ -24,18 +24,19 @@ const (
 	DeviceCapacity
 )
 
-// KindInfo is what all forms of dimensions outside the ledger have in common.
+// KindInfo holds the parts of a kind that all external forms of dimensions share.
 type KindInfo struct {
-	// Name is the kind in annotations and messages, Shown that in the visibility API. Both are in clusters, and stay as they are.
+	// Name is the kind in annotations and messages. Shown is the kind in the visibility API. Clusters contain both names, so they
+	// must not change.
 	Name, Shown string
-	// Labels are those of metrics that have the name of a dimension and, if there are two, its capacity. A kind that has all labels of
-	// another one comes after it.
+	// Labels are the metric labels for the name of a dimension and, if there are two, its capacity. A kind that has all labels of
+	// another kind must come after it.
 	Labels []string
-	// Unit is the thing that amounts count. If it is empty, the value of the last label says what they measure, such as memory.
+	// Unit is the thing that amounts count. If it is empty, the last label value names the measure, such as memory.
 	Unit string
 }
 
-// Kinds has all kinds, at the index that is the Kind. Only tests change it.
+// Kinds lists all kinds, indexed by Kind. Only tests change it.
 var Kinds = []KindInfo{
 	Resource:       {"Resource", "Resource", []string{"resource"}, ""},
 	Card:           {"Card", "Card", []string{"card"}, "card"},
@@ -43,7 +44,7 @@ var Kinds = []KindInfo{
 	DeviceCapacity: {"DeviceCapacity", "DeviceCapacity", []string{"device_class", "capacity"}, ""},
 }
 
-// Info returns what the table has of a kind. A kind that it lacks gets names that no parser takes.
+// Info returns the entry of a kind in the table. A kind without an entry gets names that no parser accepts.
 func (k Kind) Info() KindInfo {
 	if int(k) < len(Kinds) {
 		return Kinds[k]
@@ -55,20 +56,20 @@ func (k Kind) Info() KindInfo {
 // String returns the name in annotations and messages.
 func (k Kind) String() string { return k.Info().Name }
 
-// OfClass reports whether the name of such a dimension is that of a DeviceClass.
+// OfClass reports whether dimensions of this kind have the name of a DeviceClass.
 func (k Kind) OfClass() bool { return k == DeviceCount || k == DeviceCapacity }
 
-// Key is a dimension as text.
+// Key is the text form of a dimension.
 type Key struct {
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 	Capacity string `json:"capacity,omitempty"`
 }
 
-// Key returns the text of a dimension.
+// Key returns the text form of a dimension.
 func (d Dimension) Key() Key { return Key{d.Kind.String(), d.Name, d.Capacity} }
 
-// ParseKey returns the dimension of a text. The kind may be the one that the visibility API shows.
+// ParseKey returns the dimension of a Key. It also accepts the kind that the visibility API shows.
 func ParseKey(k Key) (Dimension, error) {
 	kind := slices.IndexFunc(Kinds, func(i KindInfo) bool { return i.Name == k.Kind || i.Shown == k.Kind })
 	switch {
@@ -96,9 +97,9 @@ func (d Dimension) LabelValues() []string {
 	return []string{d.Name, d.Capacity}[:len(d.Kind.Info().Labels)]
 }
 
-// ParseLabels returns the dimension whose labels have these values. A label that is not there has an empty one.
+// ParseLabels returns the dimension with these label values. The function must return an empty string for a missing label.
 func ParseLabels(value func(label string) string) (Dimension, error) {
-	for i := len(Kinds) - 1; i >= 0; i-- { // devices with a capacity have the label of those without
+	for i := len(Kinds) - 1; i >= 0; i-- { // device capacities have the label of device counts, too
 		d := Dimension{Kind(i), value(Kinds[i].Labels[0]), ""}
 		if len(Kinds[i].Labels) > 1 {
 			d.Capacity = value(Kinds[i].Labels[1])
@@ -110,7 +111,7 @@ func ParseLabels(value func(label string) string) (Dimension, error) {
 	return Dimension{}, errors.New("the labels are those of no kind of a dimension")
 }
 
-// Unit returns what amounts count: device, card, or the name of a resource or capacity.
+// Unit returns the thing that amounts count: device, card, or the name of a resource or capacity.
 func (d Dimension) Unit() string { return cmp.Or(d.Kind.Info().Unit, d.Capacity, d.Name) }
 
 // Binary reports whether quantities of the dimension have binary suffixes.

@@ -12,7 +12,7 @@ import (
 
 var h100 = Dimension{Kind: DeviceCount, Name: "nvidia-h100"}
 
-// spec returns a queue with a capability of h100 devices. A negative capability is no limit.
+// spec returns a queue with a capability of h100 devices. A negative capability means no limit.
 func spec(name, parent string, capability int64) QueueSpec {
 	s := QueueSpec{Name: name, Parent: parent}
 	if capability >= 0 {
@@ -38,7 +38,7 @@ func newLedger(t *testing.T, specs ...QueueSpec) book {
 	return book{l, map[string]*Part{}}
 }
 
-// part returns the part of that name. A new part asks for n devices.
+// part returns the part with this name. A new part asks for n devices.
 func (b book) part(name string, n int64) *Part {
 	if p, known := b.parts[name]; known {
 		return p
@@ -70,7 +70,7 @@ func (b book) mustRelease(t *testing.T, part string, holder Holder) {
 	}
 }
 
-// expect compares what the queues have allocated, written "a=1 b=2".
+// expect compares the allocated amounts of queues, written "a=1 b=2".
 func (b book) expect(t *testing.T, want string) {
 	t.Helper()
 	var got []string

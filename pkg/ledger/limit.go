@@ -2,8 +2,7 @@
 
 package ledger
 
-// Limit is an upper bound that may be absent. The zero value is unlimited. A limit of zero allows
-// nothing, which is a different state.
+// Limit is an upper bound that may be absent. The zero value is unlimited. A limit of zero is different: it allows nothing.
 type Limit struct {
 	// Amount is the bound. It has no meaning if Set is false.
 	Amount Amount
@@ -15,7 +14,6 @@ func AtMost(a Amount) Limit {
 	return Limit{Amount: a, Set: true}
 }
 
-// exceededBy reports whether a is more than the limit allows.
 func (l *Limit) exceededBy(a Amount) bool {
 	return l.Set && (a.hi > l.Amount.hi || a.hi == l.Amount.hi && a.lo > l.Amount.lo)
 }
@@ -25,7 +23,7 @@ var (
 	nothing   = AtMost(Amount{})
 )
 
-// at returns the limit of a dimension, and unlimited if the list does not reach that far.
+// at returns the limit of a dimension, or unlimited if the list has no entry for it.
 func at(limits []Limit, o Ordinal) Limit {
 	if int(o) >= len(limits) {
 		return unlimited

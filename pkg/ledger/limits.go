@@ -4,34 +4,26 @@ package ledger
 
 import "slices"
 
-// quota holds the limits of one queue, all of them indexed by dimension. What follows holds in
-// every ledger and in every dimension. The limit of the parent of a topmost queue is the cluster's
-// total.
+// quota holds the limits of one queue, all indexed by dimension. The following holds in every ledger and every dimension. For a
+// topmost queue, the parent's limit is the cluster's total.
 //
-//   - capability, deserved and guarantee are what the administrator wrote; deserved and guarantee are then adapted
-//     as described below.
-//   - guarantee is at most the capability, and zero where the queue must not use the dimension (see forbidden).
-//   - reserved is what siblings must leave: the guarantee or what is reserved for the children
-//     together up to the capability, whichever is more. A nested guarantee is so kept against the
-//     siblings of every ancestor.
-//   - limit is the capability or what the parent leaves, whichever is less, and not set if there is
-//     neither. The parent leaves its own limit, less what is reserved for all its children but not
-//     less than zero, plus what is reserved for this queue, but not more than its own limit or the
-//     guarantee, whichever is more.
-//   - A limit exceeds the parent's only if the guarantee of the queue exceeds what the parent has.
-//     [Ledger.Uncovered] then reports it.
-//   - A card or a device that the queue must not use has a limit of zero (see forbidden).
-//   - binding is limit without those limits that equal the parent's. The parent holds at least as
-//     much as the queue, so it refuses whatever the queue would refuse, and users need its name.
-//     A topmost queue has no parent that refuses: there binding is limit.
-//   - lister is the nearest queue, this one first, that lists the cards that may be used; none if no
-//     queue does.
-//   - deviceQuotaRequired says that devices may be used only where a queue on the way to the root lists their class.
-//   - free says that binding is not set in any dimension, including dimensions that are interned
-//     later.
-//   - deserved is set where the administrator set it or where the guarantee is greater than zero.
-//     It is at least the guarantee and, unless that is more, at most the limit.
-//   - deservesCards says that deserved is more than zero for some card.
+//   - capability, deserved and guarantee start with the values of the administrator. guarantee and deserved are then adapted.
+//   - guarantee is at most the capability. It is zero where the queue must not use the dimension (see forbidden).
+//   - reserved is the amount that siblings must leave. It is the larger of the guarantee and the sum reserved for the children,
+//     up to the capability. Siblings of every ancestor therefore respect nested guarantees.
+//   - limit is the smaller of the capability and the amount that the parent leaves. It is not set if neither is set. The parent
+//     leaves its limit less the amounts reserved for all its children, at least zero, plus the amount reserved for this queue.
+//     It leaves at most the larger of its limit and the guarantee.
+//   - limit exceeds the parent's limit only if the guarantee exceeds it. [Ledger.Uncovered] reports this case.
+//   - limit is zero for cards and devices that the queue must not use (see forbidden).
+//   - binding is limit without the limits that equal the parent's. The parent uses at least as much as the queue, so it refuses
+//     the same demands, and users need the parent's name. For a topmost queue, binding is limit.
+//   - lister is the nearest queue, starting with this one, that lists the usable cards. It is none if no queue does.
+//   - deviceQuotaRequired says that pods may use devices only if a queue on the way to the root lists their class.
+//   - free says that binding is not set in any dimension, including dimensions interned later.
+//   - deserved is set where the administrator set it or the guarantee is greater than zero. It is at least the guarantee.
+//     Unless the guarantee is larger, deserved is at most limit.
+//   - deservesCards says that deserved is greater than zero for some card.
 type quota struct {
 	capability []Limit
 	limit      []Limit
@@ -46,7 +38,7 @@ type quota struct {
 	free                bool
 }
 
-// deriveLimits computes the quota of each queue. Parents come before children in l.queues.
+// deriveLimits computes the quota of each queue. In l.queues, parents come before children.
 func (l *Ledger) deriveLimits() {
 	reserved := l.reservedTogether()
 	for i := range l.queues {
@@ -76,9 +68,9 @@ func (l *Ledger) derivedLimit(q QueueID, o Ordinal, reserved Amounts) Limit {
 	return limit
 }
 
-// forbidden reports whether o is a card that pods of the queue must not use, because the list that
-// holds for the queue does not contain it, or devices of a class that no queue on the way to the root lists where
-// that is required. A queue with children leaves the decision to them: they may have lists of their own.
+// forbidden reports whether pods of the queue must not use o. A card is forbidden if the applicable list does not
+// contain it. Devices are forbidden if device quota is required and no queue on the way to the root lists their class.
+// A queue with children forbids nothing, because the children may have their own lists.
 func (l *Ledger) forbidden(q QueueID, o Ordinal) bool {
 	if !l.Leaf(q) {
 		return false
@@ -94,7 +86,7 @@ func (l *Ledger) forbidden(q QueueID, o Ordinal) bool {
 	}
 }
 
-// ListsClass reports whether the capability of the queue or of an ancestor lists devices of a class, or a capacity of them.
+// ListsClass reports whether the capability of the queue or an ancestor lists a device class or one of its capacities.
 func (l *Ledger) ListsClass(q QueueID, class string) bool {
 	if o, known := l.dimensions.Known(Dimension{Kind: DeviceCount, Name: class}); known {
 		if _, _, listed := l.Nearest(q, o); listed {
@@ -109,8 +101,8 @@ func (l *Ledger) ListsClass(q QueueID, class string) bool {
 	return false
 }
 
-// leftFor returns what a queue's parent, or the cluster, leaves for it beside what is reserved for its
-// siblings. If more is reserved than there is, that is what is reserved for the queue itself.
+// leftFor returns the amount that the parent or the cluster leaves for a queue, beside the amounts reserved for its
+// siblings. If more is reserved than exists, this is the amount reserved for the queue itself.
 func (l *Ledger) leftFor(q QueueID, o Ordinal, reserved Amounts) Limit {
 	above := l.above(q, o)
 	if !above.Set {
@@ -123,7 +115,7 @@ func (l *Ledger) leftFor(q QueueID, o Ordinal, reserved Amounts) Limit {
 	if left, err = left.Add(l.queues[q].reserved.Of(o)); err != nil {
 		return unlimited
 	}
-	// What is reserved for children does not make more of what there is. The guarantee of the queue counts in full.
+	// Reservations for children cannot exceed the amount that exists. The guarantee of the queue counts in full.
 	if most := larger(above.Amount, l.queues[q].guarantee.Of(o)); left.Cmp(most) > 0 {
 		left = most
 	}
@@ -166,7 +158,7 @@ func (q *quota) adaptDeserved() {
 	}
 }
 
-// deservesAny reports whether the targets are more than zero for a dimension of that kind.
+// deservesAny reports whether the targets exceed zero in any dimension of the kind.
 func (l *Ledger) deservesAny(deserved []Limit, kind Kind) bool {
 	for o := range deserved {
 		if deserved[o].Amount.Sign() > 0 && l.dimensions.names[o].Kind == kind {
@@ -176,17 +168,17 @@ func (l *Ledger) deservesAny(deserved []Limit, kind Kind) bool {
 	return false
 }
 
-// scope says whose limits a check applies to a queue.
+// scope selects the limits that a check applies to a queue.
 type scope bool
 
 const (
-	// withAncestors is the scope of a check that asks the ancestors, too: binding limits.
+	// withAncestors is the scope of checks that also check the ancestors. They apply binding limits.
 	withAncestors scope = false
-	// alone is the scope of a check that asks this queue only: all limits.
+	// alone is the scope of checks that check only this queue. They apply all limits.
 	alone scope = true
 )
 
-// limitAt returns the limit that checks of one scope apply to a dimension.
+// limitAt returns the limit of a dimension in a scope.
 func (l *Ledger) limitAt(q QueueID, o Ordinal, s scope) *Limit {
 	return l.limitIn(l.limits(q, s), q, o, s)
 }
@@ -199,7 +191,7 @@ func (l *Ledger) limits(q QueueID, s scope) []Limit {
 	return l.queues[q].binding
 }
 
-// limitIn is limitAt for callers that ask for many dimensions of one list.
+// limitIn is limitAt for callers that check many dimensions of one list.
 func (l *Ledger) limitIn(list []Limit, q QueueID, o Ordinal, s scope) *Limit {
 	if int(o) < len(list) {
 		return &list[o]
@@ -207,9 +199,8 @@ func (l *Ledger) limitIn(list []Limit, q QueueID, o Ordinal, s scope) *Limit {
 	return l.lateLimit(q, o, s)
 }
 
-// lateLimit returns the limit of a dimension that was not known when the ledger was made. Such a
-// card is not on any list. Such a resource does not exist in a cluster whose total is known; where
-// ancestors are asked, too, the topmost queue refuses it.
+// lateLimit returns the limit of a dimension that was not known when the ledger was made. No list contains a late card. A late
+// resource does not exist in a cluster with a known total. With the scope withAncestors, only the topmost queue refuses it.
 func (l *Ledger) lateLimit(q QueueID, o Ordinal, s scope) *Limit {
 	d := l.dimensions.names[o]
 	missing := l.total != nil && d.Kind == Resource && !d.uncapped()
@@ -219,25 +210,24 @@ func (l *Ledger) lateLimit(q QueueID, o Ordinal, s scope) *Limit {
 	return &unlimited
 }
 
-// Capability returns the queue's own capability in one dimension, without that of its ancestors.
+// Capability returns the queue's own capability in one dimension. It ignores the ancestors.
 func (l *Ledger) Capability(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].capability, o)
 }
 
-// Limit returns how much the queue may have of one dimension, given its capability, its ancestors,
-// the cluster's total, and what other queues are guaranteed. Volcano calls it realCapability.
+// Limit returns how much of one dimension the queue may have. It accounts for the capability, the ancestors, the
+// cluster's total and the guarantees of other queues. Volcano calls it realCapability.
 func (l *Ledger) Limit(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].limit, o)
 }
 
-// Deserved returns the queue's fair target in one dimension. It is not set if the queue deserves
-// nothing there.
+// Deserved returns the queue's fair target in one dimension. It is not set if the queue has no target there.
 func (l *Ledger) Deserved(q QueueID, o Ordinal) Limit {
 	return at(l.queues[q].deserved, o)
 }
 
-// Guarantee returns how much of one dimension the queue is guaranteed, which is no more than what it may ever have. It is
-// not set if the guarantee does not list the dimension.
+// Guarantee returns the queue's guarantee in one dimension, cut to its capability. It is not set if the guarantee does
+// not list the dimension.
 func (l *Ledger) Guarantee(q QueueID, o Ordinal) Limit {
 	for _, e := range l.queues[q].guarantee {
 		if e.Dimension == o {
@@ -247,8 +237,8 @@ func (l *Ledger) Guarantee(q QueueID, o Ordinal) Limit {
 	return unlimited
 }
 
-// Nearest returns the lowest queue, from q upwards, whose capability lists a dimension, and that
-// capability; false if no capability does.
+// Nearest returns the lowest queue, from q upwards, with a capability that lists a dimension, and this capability. It returns
+// false if no capability does.
 func (l *Ledger) Nearest(q QueueID, o Ordinal) (QueueID, Amount, bool) {
 	for id := q; id != none; id = l.queues[id].parent {
 		if own := l.Capability(id, o); own.Set {
@@ -258,7 +248,7 @@ func (l *Ledger) Nearest(q QueueID, o Ordinal) (QueueID, Amount, bool) {
 	return none, Amount{}, false
 }
 
-// Limits reports whether the capability of q or of an ancestor lists any dimension of that kind.
+// Limits reports whether the capability of q or an ancestor lists any dimension of the kind.
 func (l *Ledger) Limits(q QueueID, kind Kind) bool {
 	for id := q; id != none; id = l.queues[id].parent {
 		for o, limit := range l.queues[id].capability {
@@ -270,18 +260,18 @@ func (l *Ledger) Limits(q QueueID, kind Kind) bool {
 	return false
 }
 
-// ListsCards reports whether the queue or an ancestor lists the cards that may be used.
+// ListsCards reports whether the queue or an ancestor lists the usable cards.
 func (l *Ledger) ListsCards(q QueueID) bool {
 	return l.queues[q].lister != none
 }
 
-// CardLister returns the nearest queue, from q upwards, that lists the cards that may be used; false if no queue does.
+// CardLister returns the nearest queue, from q upwards, that lists the usable cards. It returns false if no queue does.
 func (l *Ledger) CardLister(q QueueID) (QueueID, bool) {
 	lister := l.queues[q].lister
 	return lister, lister != none
 }
 
-// DeservesCards reports whether the queue deserves more than zero of any card.
+// DeservesCards reports whether the queue deserves any cards.
 func (l *Ledger) DeservesCards(q QueueID) bool {
 	return l.queues[q].deservesCards
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestInvariantsOfLimits checks on random trees what the comment on quota says.
+// TestInvariantsOfLimits checks the comment of the type quota on random trees.
 func TestInvariantsOfLimits(t *testing.T) {
 	const seed = 11
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -76,7 +76,6 @@ func randomTree(random *rand.Rand, dimensions int) []QueueSpec {
 	return specs
 }
 
-// invariants are those of one queue.
 type invariants struct {
 	t    *testing.T
 	l    *Ledger
@@ -95,7 +94,6 @@ func (v *invariants) hold(holds bool, o Ordinal, invariant string) {
 	}
 }
 
-// check checks one dimension.
 func (v *invariants) check(o Ordinal) {
 	l, q := v.l, v.q
 	forbidden := l.forbidden(q, o)
@@ -166,7 +164,7 @@ func (v *invariants) checkDeserved(o Ordinal, limit Limit) {
 	v.count("guarantee is cut", guarantee.Cmp(v.spec.Guarantee.Of(o)) < 0)
 }
 
-// checkQueue checks what holds for all dimensions together.
+// checkQueue checks the invariants over all dimensions together.
 func (v *invariants) checkQueue() {
 	l, want := v.l, none
 	for id := v.q; id != none && want == none; id = l.queues[id].parent {
@@ -184,7 +182,7 @@ func (v *invariants) count(kind string, seen bool) {
 	}
 }
 
-// guarantee is what counts of what was written: nothing where the queue must not use the dimension, and no more than its capability.
+// guarantee returns the effective guarantee. It is zero where the queue must not use the dimension, and at most the capability.
 func (v *invariants) guarantee(q QueueID, o Ordinal) Amount {
 	written := v.specs[v.l.Name(q)].Guarantee.Of(o)
 	if v.l.forbidden(q, o) {
@@ -196,7 +194,7 @@ func (v *invariants) guarantee(q QueueID, o Ordinal) Amount {
 	return written
 }
 
-// above is the limit of the parent, or the cluster's total.
+// above returns the limit of the parent, or the cluster's total.
 func (v *invariants) above(o Ordinal) Limit {
 	if parent := v.l.queues[v.q].parent; parent != none {
 		return v.l.Limit(parent, o)
@@ -207,7 +205,7 @@ func (v *invariants) above(o Ordinal) Limit {
 	return AtMost(v.l.total.Of(o))
 }
 
-// reserved is what is reserved for the queue and its siblings.
+// reserved returns the amount reserved for the queue and its siblings.
 func (v *invariants) reserved(o Ordinal) Amount {
 	sum := Amount{}
 	for id := range v.l.queues {
@@ -218,7 +216,7 @@ func (v *invariants) reserved(o Ordinal) Amount {
 	return sum
 }
 
-// reservedFor is what siblings of a queue must leave.
+// reservedFor returns the amount that siblings of a queue must leave.
 func (v *invariants) reservedFor(q QueueID, o Ordinal) Amount {
 	children, guarantee := Amount{}, v.guarantee(q, o)
 	for id := range v.l.queues {
@@ -233,7 +231,7 @@ func (v *invariants) reservedFor(q QueueID, o Ordinal) Amount {
 	return larger(children, guarantee)
 }
 
-// reported says whether a guarantee of the queue or of a sibling is reported as not covered.
+// reported reports whether a guarantee of the queue or a sibling is reported as uncovered.
 func (v *invariants) reported(o Ordinal) bool {
 	for _, u := range v.l.Uncovered() {
 		if v.l.queues[u.Queue].parent == v.l.queues[v.q].parent && u.Dimension == v.l.Dimension(o) {

@@ -10,19 +10,18 @@ import (
 	"strings"
 )
 
-// pair holds whole amounts of the two dimensions of the model: cpu, of which the cluster has a
-// total, and a device class, which the cluster does not limit. As a limit, -1 is no limit.
+// pair holds whole amounts of the two dimensions of the model: cpu, limited by the cluster's total, and a device class,
+// which the cluster does not limit. As a limit, -1 means no limit.
 type pair [2]int64
 
 var modelDimensions = [2]Dimension{{Kind: Resource, Name: "cpu"}, {Kind: DeviceCount, Name: "h100"}}
 
-// model is the simplest possible ledger: it keeps who holds what, in order, and computes everything
-// else from that.
+// model is the simplest possible ledger. It keeps the holders of each part in order, and computes everything else from them.
 type model struct {
 	total   int64
 	queues  []string
 	parents map[string]string
-	// capability, deserved and guarantee are what the administrator wrote.
+	// capability, deserved and guarantee are the values of the administrator.
 	capability, deserved, guarantee map[string]pair
 
 	parts map[string]pair
@@ -42,7 +41,7 @@ type modelAddition struct {
 	amounts pair
 }
 
-// clone is what a view is to a ledger.
+// clone makes the counterpart of a view.
 func (m *model) clone() *model {
 	c := *m
 	c.holds = slices.Clone(m.holds)
@@ -82,7 +81,7 @@ func (m *model) balance(queue string, account Account, d int) int64 {
 	return sum
 }
 
-// guaranteed is the guarantee, but no more than the capability.
+// guaranteed returns the guarantee, cut to the capability.
 func (m *model) guaranteed(queue string, d int) int64 {
 	guarantee := m.guarantee[queue][d]
 	if own := m.capability[queue][d]; own >= 0 {
@@ -91,7 +90,7 @@ func (m *model) guaranteed(queue string, d int) int64 {
 	return guarantee
 }
 
-// reserved is what siblings must leave: at least what is reserved for the children up to the capability.
+// reserved returns the amount that siblings must leave. It is at least the amount reserved for the children, up to the capability.
 func (m *model) reserved(queue string, d int) int64 {
 	sum := int64(0)
 	for _, q := range m.queues {
@@ -105,7 +104,7 @@ func (m *model) reserved(queue string, d int) int64 {
 	return max(sum, m.guaranteed(queue, d))
 }
 
-// limit is -1 when there is none.
+// limit returns -1 if there is no limit.
 func (m *model) limit(queue string, d int) int64 {
 	above := int64(-1)
 	if d == 0 {
@@ -129,7 +128,7 @@ func (m *model) limit(queue string, d int) int64 {
 	return above
 }
 
-// deserves is -1 when the queue deserves nothing of the kind.
+// deserves returns -1 if the queue has no target.
 func (m *model) deserves(queue string, d int) int64 {
 	deserved := m.deserved[queue][d]
 	if limit := m.limit(queue, d); deserved >= 0 && limit >= 0 {
@@ -141,7 +140,7 @@ func (m *model) deserves(queue string, d int) int64 {
 	return deserved
 }
 
-// asks returns the sum of the parts that have no holder, each counted once.
+// asks returns the sum of the parts without a holder, each counted once.
 func (m *model) asks(parts []string) pair {
 	var asked pair
 	for i, part := range parts {
@@ -153,8 +152,8 @@ func (m *model) asks(parts []string) pair {
 	return asked
 }
 
-// refuses returns the name of the lowest queue that has no room for what is asked, and an empty name
-// if all have room. A queue has what the function says.
+// refuses returns the name of the lowest queue that has no room for a request, or an empty name if all have room. The
+// function returns the amounts that a queue has.
 func (m *model) refuses(path []string, asked pair, has func(queue string, d int) int64) string {
 	for _, q := range path {
 		for d := range asked {
@@ -170,7 +169,7 @@ func (m *model) refuses(path []string, asked pair, has func(queue string, d int)
 	return ""
 }
 
-// tight returns the name of the lowest queue that alone has no room for what is asked.
+// tight returns the name of the lowest queue that has no room for a request on its own.
 func (m *model) tight(path []string, asked pair) string {
 	for _, q := range path {
 		for d := range asked {
@@ -203,14 +202,14 @@ func (m *model) charge(queue string, holder Holder, parts []string) {
 	}
 }
 
-// release reports whether there was something to release.
+// release reports whether the holder held the part.
 func (m *model) release(part string, holder Holder) bool {
 	before := len(m.holds)
 	m.holds = slices.DeleteFunc(m.holds, func(h modelHold) bool { return h.part == part && h.holder == holder })
 	return len(m.holds) < before
 }
 
-// frees is what the parts that only the holder has come to.
+// frees returns the sum of the parts that only this holder has.
 func (m *model) frees(holder Holder, parts []string) pair {
 	var freed pair
 	for i, part := range parts {
@@ -267,8 +266,7 @@ func (m *model) share(queue string) float64 {
 	return share
 }
 
-// state writes down every account, limit and share of every queue, by the model or, when l is
-// not nil, by the ledger.
+// state describes every account, limit and share of every queue. It uses the ledger, or the model if l is nil.
 func (m *model) state(l *Ledger) string {
 	var out strings.Builder
 	for _, name := range m.queues {

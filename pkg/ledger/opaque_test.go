@@ -32,8 +32,7 @@ func newBooks(t *testing.T) (*ledger.Ledger, map[string]ledger.QueueID, ledger.O
 	return l, queues, device
 }
 
-// TestNothingOutsideChangesACharge changes everything that a caller has access to between the
-// charge and the release.
+// TestNothingOutsideChangesACharge changes everything that a caller can access between the charge and the release.
 func TestNothingOutsideChangesACharge(t *testing.T) {
 	nine := ledger.Units(9)
 	for _, c := range []struct {
@@ -110,7 +109,7 @@ func TestNothingOutsideChangesACharge(t *testing.T) {
 	}
 }
 
-// TestAViewGivesBackWhatWasCharged checks that a change of the base does not reach a charge in a view.
+// TestAViewGivesBackWhatWasCharged checks that a change of the base does not affect a charge in a view.
 func TestAViewGivesBackWhatWasCharged(t *testing.T) {
 	l, queues, device := newBooks(t)
 	part := ledger.NewPart(ledger.Amounts{{Dimension: device, Amount: ledger.Units(2)}})
@@ -129,7 +128,7 @@ func TestAViewGivesBackWhatWasCharged(t *testing.T) {
 	}
 }
 
-// TestChangesThatWouldBreakTheBooks lists calls that are errors and change nothing.
+// TestChangesThatWouldBreakTheBooks checks that bad calls return errors and change nothing.
 func TestChangesThatWouldBreakTheBooks(t *testing.T) {
 	l, queues, device := newBooks(t)
 	two := ledger.Amounts{{Dimension: device, Amount: ledger.Units(2)}}
@@ -228,7 +227,7 @@ func TestWhatDoesNotCompile(t *testing.T) {
 	}
 }
 
-// only imports one package.
+// only imports a single package.
 type only struct{ *types.Package }
 
 func (o only) Import(string) (*types.Package, error) { return o.Package, nil }

@@ -5,44 +5,42 @@ package ledger
 // Holder identifies who holds a part: the UID of a pod.
 type Holder string
 
-// hold is one holder of a part and the queue that the holder belongs to.
+// hold is one holder of a part, with the queue that the part is charged to.
 type hold struct {
 	holder Holder
 	queue  QueueID
-	// pipelined says that the holder is only promised the part.
+	// pipelined reports whether the holder is only promised the part.
 	pipelined bool
 }
 
-// Part is the part of a demand that is charged once, however many holders share it: what one pod
-// takes for itself, or what one claim takes. The zero value asks for nothing.
+// Part is a part of a demand that is charged once, however many holders share it. It is the request of one pod for
+// itself, or one claim. The zero value asks for nothing.
 //
-// The identity of a part is its address. Keep a part, from one ledger to the next, as long as its pod or
-// claim asks for the same. At any time, one ledger and the views of it may use a part: a charge in a
-// new ledger forgets all charges in older ledgers. Do not assign a new value to a part that is
-// charged: its charge would be lost.
+// The identity of a part is its address. Keep a part across ledgers as long as the request of its pod or claim stays
+// the same. Use a part in only one ledger and its views at a time. A charge in a new ledger forgets all charges in
+// older ledgers. Do not assign a new value to a charged part, because this loses the charge.
 //
-// Callers cannot change the lists of a part: all lists are copied on their way in and out, and
-// [Ledger.Amend] corrects the charge together with the part.
+// Callers cannot change the lists of a part. All lists are copied on their way in and out, and [Ledger.Amend] changes
+// the charge together with the part.
 type Part struct {
 	_ noCopy
-	// amounts and what it points to never change: Amend replaces the list. Parts and charges may
-	// therefore share one list.
+	// amounts and its entries never change. Amend replaces the list, so parts and charges may share it.
 	amounts Amounts
-	// ledger is where charge is valid. In all other ledgers the part is not charged.
+	// ledger is the ID of the ledger where charge is valid. In all other ledgers, the part is not charged.
 	ledger uint64
 	charge charge
-	// alternatives are what the part takes one of besides amounts, the preferred one first. A part
-	// with alternatives is never charged.
+	// alternatives lists amounts, preferred first. The part takes one of them in addition to amounts. A part with
+	// alternatives is never charged.
 	alternatives []Amounts
 }
 
-// charge is what the holders of a part are charged.
+// charge records the holders of a part and their charge.
 type charge struct {
-	// holds has the payer first. It is empty if the part is not charged.
+	// holds lists the holders, payer first. It is empty if the part is not charged.
 	holds []hold
-	// amounts is what was charged to the payer's queue, and what is released in the end.
+	// amounts is charged to the payer's queue, and released in the end.
 	amounts Amounts
-	// releasing has the releasing holder, if there is one. It pays while there are no holds.
+	// releasing contains the releasing holder, if any. It pays while there are no holds.
 	releasing []hold
 }
 
@@ -52,9 +50,8 @@ type noCopy struct{}
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// NewPart returns a part that asks for amounts and, if there are alternatives, for one of them in
-// addition; the first alternative is the preferred one. A part with alternatives can be checked
-// but not charged: for the charge, make a part that contains the chosen alternative.
+// NewPart returns a part that asks for amounts and for one of the alternatives, if any. The first alternative is preferred.
+// A part with alternatives can be checked but not charged. To charge it, make a part that contains the chosen alternative.
 func NewPart(as Amounts, alternatives ...Amounts) *Part {
 	return &Part{amounts: as.copied(), alternatives: copiedAll(alternatives)}
 }
@@ -64,34 +61,32 @@ func MakePart(as Amounts, alternatives ...Amounts) Part {
 	return Part{amounts: as.copied(), alternatives: copiedAll(alternatives)}
 }
 
-// Twin returns a part that asks for the same amounts, has no alternatives, and is not charged. The
-// two share the memory of the amounts.
+// Twin returns an uncharged part with the same amounts and no alternatives. Both parts share the memory of the amounts.
 func (p *Part) Twin() Part {
 	return Part{amounts: p.amounts}
 }
 
-// Amounts returns a copy of what the part asks for besides its alternatives.
+// Amounts returns a copy of the part's amounts, without its alternatives.
 func (p *Part) Amounts() Amounts {
 	return p.amounts.copied()
 }
 
-// Of returns how much the part asks for in dimension o, and zero if o is not listed.
+// Of returns the part's amount of dimension o, or zero if the part does not list o.
 func (p *Part) Of(o Ordinal) Amount {
 	return p.amounts.Of(o)
 }
 
-// Is reports whether the part asks for exactly these entries in this order, besides its
-// alternatives.
+// Is reports whether the part has exactly these entries in this order. It ignores alternatives.
 func (p *Part) Is(as Amounts) bool {
 	return p.amounts.is(as)
 }
 
-// Alternatives returns a copy of the alternatives, nil if there are none.
+// Alternatives returns a copy of the alternatives, or nil if there are none.
 func (p *Part) Alternatives() []Amounts {
 	return copiedAll(p.alternatives)
 }
 
-// open reports whether a part has alternatives to choose from.
+// open reports whether a part has alternatives.
 func (p *Part) open() bool {
 	return len(p.alternatives) > 0
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// placement is the order in which specs can be added to a ledger, parents first, and the reasons why
-// the other specs cannot.
+// placement is the order in which specs can be added to a ledger, parents first. It also holds the reasons why other specs cannot be added.
 type placement struct {
 	specs   []QueueSpec
 	index   map[string]int
@@ -53,8 +52,8 @@ func (p *placement) setAside() []SetAside {
 	return aside
 }
 
-// walk climbs from queue start to a queue that is decided already, or to the top, and then decides
-// all queues on the way. It is a loop because a chain of ancestors may contain all queues.
+// walk climbs from queue start to the top, or to a queue that is already decided. It then decides all queues on the
+// way. It uses a loop, because a chain of ancestors may contain all queues.
 func (p *placement) walk(start int) {
 	var path []int
 	reason := ""
@@ -94,7 +93,7 @@ func (p *placement) walk(start int) {
 	}
 }
 
-// markCycle sets the reason of every queue of a cycle. It returns the reason for their descendants.
+// markCycle sets the reason of every queue in a cycle. It returns the reason for their descendants.
 func (p *placement) markCycle(cycle []int) string {
 	names := make([]string, 0, len(cycle)+1)
 	for _, i := range cycle {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// script is a sequence of decisions that a fuzzer or a random generator wrote. When it is used up, every
-// decision is 0.
+// script is a sequence of decisions from a fuzzer or a random generator. After its end, every decision is 0.
 type script []byte
 
 func (s *script) below(n int) int {
@@ -23,8 +22,7 @@ func (s *script) below(n int) int {
 	return b % n
 }
 
-// TestLedgerAgreesWithTheModel runs random operations on random trees and compares every
-// decision and every account with the model's.
+// TestLedgerAgreesWithTheModel runs random operations on random trees. It compares every decision and every account with the model.
 func TestLedgerAgreesWithTheModel(t *testing.T) {
 	for seed := byte(0); seed < 150; seed++ {
 		random := rand.NewChaCha8([32]byte{seed})
@@ -41,14 +39,14 @@ func FuzzLedger(f *testing.F) {
 	})
 }
 
-// game is a ledger and the model that it must agree with.
+// game pairs a ledger with the model that it must agree with.
 type game struct {
 	*Ledger
 	model *model
 	parts map[string]*Part
 }
 
-// play builds a tree and runs operations, both as the script decides.
+// play builds a tree and runs operations as the script decides.
 func play(t *testing.T, bytes []byte) {
 	s := script(bytes)
 	g := set(t, &s)
@@ -132,7 +130,7 @@ func set(t *testing.T, s *script) game {
 	return g
 }
 
-// numbers returns limits below n. Some are absent, which the model writes as the number absent.
+// numbers returns limits below n. The model represents an absent limit by the number absent.
 func numbers(s *script, n int, absent int64) (pair, Amounts) {
 	p, as := pair{absent, absent}, Amounts(nil)
 	for d := range p {
@@ -180,7 +178,7 @@ func (g game) step(t *testing.T, s *script, mayAdd bool) {
 	}
 }
 
-// try compares whether a demand fits, and charges it if it fits or anyway is true.
+// try compares whether a demand fits. It charges the demand if it fits or if anyway is true.
 func (g game) try(t *testing.T, queue string, holder Holder, parts []string, d Demand, anyway bool) {
 	m, id := g.model, g.ids[queue]
 	asked := m.asks(parts)
@@ -211,8 +209,8 @@ func (g game) try(t *testing.T, queue string, holder Holder, parts []string, d D
 	m.charge(queue, holder, parts)
 }
 
-// compare checks that a refusal names the queue that the model names, which is empty if nothing is
-// refused, and that its numbers agree with each other.
+// compare checks that a refusal names the same queue as the model, or none if want is empty. It also checks that the
+// numbers of the refusal are consistent.
 func (g game) compare(t *testing.T, what, queue string, r *Refusal, err error, want string) {
 	t.Helper()
 	if err != nil || (r == nil) != (want == "") || r != nil && r.Queue != want {
@@ -223,8 +221,7 @@ func (g game) compare(t *testing.T, what, queue string, r *Refusal, err error, w
 	}
 }
 
-// FuzzNew builds graphs of any shape, with cycles and missing parents. What is not set aside must be a
-// tree.
+// FuzzNew builds graphs of any shape, with cycles and missing parents. The queues that are not set aside must form a tree.
 func FuzzNew(f *testing.F) {
 	f.Add([]byte{3, 1, 2, 0})
 	f.Fuzz(func(t *testing.T, bytes []byte) {

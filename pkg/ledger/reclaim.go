@@ -2,8 +2,8 @@
 
 package ledger
 
-// MayReclaim reports whether the queue may take resources back from other queues for the demand: in
-// at least one dimension that the demand asks for, the queue would hold no more than it deserves.
+// MayReclaim reports whether the queue may take resources back from other queues for the demand. The queue must stay
+// within its deserved amount in at least one dimension of the demand.
 func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
 	var buffer [maxDimensions]Entry
 	asked, err := l.asked(d, &buffer)
@@ -23,9 +23,8 @@ func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
 	return false
 }
 
-// MayLose reports whether other queues may take these amounts back from the queue. The queue must
-// keep what it is guaranteed. In addition, it must hold more than it deserves in at least one of the
-// dimensions, or deserve nothing in any of them.
+// MayLose reports whether other queues may take these amounts back from the queue. The queue must keep its guarantee.
+// It must also exceed its deserved amount in one of the dimensions, or deserve nothing in all of them.
 func (l *Ledger) MayLose(q QueueID, as Amounts) bool {
 	for _, e := range l.queues[q].guarantee {
 		if e.Amount.Sign() <= 0 {
@@ -50,8 +49,8 @@ func (l *Ledger) MayLose(q QueueID, as Amounts) bool {
 	return !deservesAny
 }
 
-// Bottleneck returns the lowest proper ancestor of the queue that has no room for the demand; false
-// if all have room. Only resources that are given back below the bottleneck make room there.
+// Bottleneck returns the lowest proper ancestor of the queue without room for the demand. It returns false if all have
+// room. Only resources given back below the bottleneck make room there.
 func (l *Ledger) Bottleneck(q QueueID, d Demand) (QueueID, bool) {
 	for id := l.queues[q].parent; id != none; id = l.queues[id].parent {
 		if !l.FitsAlone(id, d) {

@@ -4,33 +4,30 @@ package ledger
 
 import "fmt"
 
-// Refusal says why a demand does not fit: which queue on the way to the root has no room, in which
-// dimension, and the numbers.
+// Refusal says why a demand does not fit. It names a queue on the way to the root, the dimension and the amounts.
 type Refusal struct {
-	// Queue is the name of the queue that has no room.
+	// Queue is the name of the queue without room.
 	Queue string
-	// Dimension is what is short. If a [Split] is refused, its name joins several dimensions with "|".
+	// Dimension is the dimension without room. If a [Split] is refused, its name joins several dimensions with "|".
 	Dimension Dimension
-	// Requested is what the demand asks for in addition to what the queue holds.
+	// Requested is the amount that the demand asks for, in addition to the amount that the queue holds.
 	Requested Amount
-	// WouldBe is what the queue would hold in all.
+	// WouldBe is the total that the queue would hold.
 	WouldBe Amount
-	// Committed is what WouldBe consists of besides what is requested. It is nil if that is only what pods hold.
+	// Committed lists the terms of WouldBe besides Requested. It is nil if pods hold all of the rest.
 	Committed *Committed
-	// Limit is the capability that the refusal comes from: the queue's own, that of its nearest
-	// ancestor whose capability is its limit, or the cluster's total. If a [Split] is refused, it is
-	// the sum over its dimensions.
+	// Limit is the capability that causes the refusal. It belongs to the queue, or to the nearest ancestor whose
+	// capability is its limit, or is the cluster's total. If a [Split] is refused, it is the sum over its dimensions.
 	Limit Amount
-	// Guaranteed is how much of Limit is guaranteed to other queues. It is never negative. The queue
-	// may have Limit - Guaranteed. WouldBe exceeds that, unless the refusal is about the size of
-	// shares.
+	// Guaranteed is the part of Limit that is guaranteed to other queues. It is never negative. The queue may have
+	// Limit - Guaranteed. WouldBe exceeds this, unless the shares are too large.
 	Guaranteed Amount
 }
 
-// Committed is what a queue cannot give to a further job: Allocated + Inqueue - Elastic.
+// Committed is the amount that a queue cannot give to another job: Allocated + Inqueue - Elastic.
 type Committed struct {
-	// Allocated is what pods hold, Inqueue is what jobs that were admitted may still take, and Elastic is what jobs
-	// hold beyond their minimum.
+	// Allocated is the amount that pods hold. Inqueue is the amount that admitted jobs may still take. Elastic is the
+	// amount that jobs hold beyond their minimum.
 	Allocated, Inqueue, Elastic Amount
 }
 
@@ -50,7 +47,7 @@ func (r Refusal) String() string {
 	return sentence
 }
 
-// committed returns what the total consists of, if the pods that people can see do not explain it.
+// committed returns the terms of the total, if the visible pods do not explain it.
 func (r Refusal) committed() string {
 	c := r.Committed
 	if c == nil || c.Inqueue.Sign() == 0 {
@@ -64,8 +61,8 @@ func (r Refusal) committed() string {
 	return " (" + parts + ")"
 }
 
-// refuse returns the refusal of a queue that has no room for an entry. The check itself does not look
-// for the numbers, which takes longer than the comparison.
+// refuse returns the refusal of a queue that has no room for an entry. The check itself skips these numbers, because
+// they take longer than the comparison.
 func (l *Ledger) refuse(q QueueID, short *Entry) *Refusal {
 	limit := l.limitAt(q, short.Dimension, withAncestors)
 	total, _ := l.usedOf(limit, q, short.Dimension).Add(short.Amount)
@@ -80,13 +77,13 @@ func (l *Ledger) refusal(q QueueID, short Entry, total Amount) *Refusal {
 	}
 }
 
-// origin returns the capability that the limit of a queue comes from, and how much of it is
-// guaranteed to other queues. The difference is the limit, which must be set. The capability is the
-// queue's own, that of the nearest ancestor whose capability is its limit, or the cluster's total.
+// origin returns the capability that the limit of a queue comes from, and the part of it that is guaranteed to other
+// queues. The difference is the limit, which must be set. The capability belongs to the queue, or to the nearest
+// ancestor whose capability is its limit, or is the cluster's total.
 func (l *Ledger) origin(q QueueID, o Ordinal) (capability, guaranteed Amount) {
 	limit := l.limitAt(q, o, withAncestors).Amount
 	if l.forbidden(q, o) {
-		return limit, Amount{} // no list has the card
+		return limit, Amount{} // no list has the card or the device class
 	}
 	capability = l.total.Of(o)
 	for id := q; id != none; id = l.queues[id].parent {
@@ -97,7 +94,7 @@ func (l *Ledger) origin(q QueueID, o Ordinal) (capability, guaranteed Amount) {
 	}
 	guaranteed, err := capability.Sub(limit)
 	if err != nil || guaranteed.Sign() < 0 {
-		return limit, Amount{} // the guarantee of the queue or of an ancestor is not covered
+		return limit, Amount{} // the guarantee of the queue or an ancestor is not covered
 	}
 	return capability, guaranteed
 }

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestRefusalNamesTheNumberThatRefuses checks that a refusal says how much of a capability is
-// guaranteed to others.
+// TestRefusalNamesTheNumberThatRefuses checks that a refusal states which part of a capability is guaranteed to others.
 func TestRefusalNamesTheNumberThatRefuses(t *testing.T) {
 	var dimensions Dimensions
 	cpu := dimensions.Ordinal(Dimension{Kind: Resource, Name: "cpu"})
@@ -77,7 +76,7 @@ func TestRefusalNamesTheNumberThatRefuses(t *testing.T) {
 	}
 }
 
-// TestRefusalOfAJobSaysWhatWasLetIn checks that a job that is refused because of jobs whose pods do not run yet says so.
+// TestRefusalOfAJobSaysWhatWasLetIn checks that a refusal mentions jobs whose pods do not run yet, if they cause it.
 func TestRefusalOfAJobSaysWhatWasLetIn(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
@@ -143,8 +142,7 @@ func TestRefusalOfASplitBesideGuarantees(t *testing.T) {
 	}
 }
 
-// TestRefusalOfADimensionThatIsNewToTheLedger checks that a resource that is interned later does not
-// exist in a cluster whose total is known.
+// TestRefusalOfADimensionThatIsNewToTheLedger checks that a resource interned later does not exist in a cluster with a known total.
 func TestRefusalOfADimensionThatIsNewToTheLedger(t *testing.T) {
 	var dimensions Dimensions
 	l, _ := New(&dimensions, Amounts{}, []QueueSpec{{Name: "root"}, {Name: "q", Parent: "root"}})

@@ -4,18 +4,18 @@ package ledger
 
 import "fmt"
 
-// Held returns this ledger with what releasing holders still hold, see [Ledger.Retain]: all checks count
-// it where a capability is the limit, and a part that only a releasing holder holds is charged. Held copies nothing. What it
-// returns shows every later change of this ledger, and is read-only (ErrHeld).
+// Held returns this ledger with the amounts that releasing holders still hold, see [Ledger.Retain]. All checks against a
+// capability count them. A part that only a releasing holder holds is charged. Held copies nothing. The result shows every
+// later change of this ledger and is read-only (ErrHeld).
 func (l *Ledger) Held() *Ledger {
 	held := *l
 	held.held = true
 	return &held
 }
 
-// usedOf returns what a queue and its descendants have used of a limit. Of a resource, what releasing holders still have does not count beside what
-// others are promised, who get it from them. It does not count at all if the limit is what the cluster has: it is on their nodes, which have no
-// room for others, and somebody who takes back what he deserves would wait otherwise.
+// usedOf returns how much of a limit a queue and its descendants use. Resources of releasing holders count only beyond the promised amounts,
+// because promised pods get these resources. They do not count at all if the limit is the cluster's total. They are on nodes that have no room for
+// other pods, and counting them would delay pods that take back deserved amounts.
 func (l *Ledger) usedOf(limit *Limit, q QueueID, o Ordinal) Amount {
 	if !l.held || l.dimensions.names[o].Kind != Resource {
 		return l.used(q, o)
@@ -31,10 +31,9 @@ func (l *Ledger) usedOf(limit *Limit, q QueueID, o Ordinal) Amount {
 	return all
 }
 
-// Retain records that a releasing holder, which belongs to queue q, still holds a part that nobody is
-// charged for. Only the ledger that [Ledger.Held] returns counts it, while nobody else is charged for the
-// part. It replaces an earlier releasing holder. If the part is charged, Retain does nothing. On
-// error nothing is changed: ErrOverflow, ErrHeld, or ErrOpen for a part with alternatives.
+// Retain records that a releasing holder, which belongs to queue q, still holds a part that is not charged. Only the ledger that
+// [Ledger.Held] returns counts it, while the part is not charged. Retain replaces an earlier releasing holder. If the part is charged,
+// Retain does nothing. On error, nothing changes. The error is ErrOverflow, ErrHeld, or ErrOpen for a part with alternatives.
 func (l *Ledger) Retain(q QueueID, holder Holder, p *Part) error {
 	if l.Charged(p) && !l.held {
 		return nil
@@ -49,8 +48,7 @@ func (l *Ledger) Retain(q QueueID, holder Holder, p *Part) error {
 	return nil
 }
 
-// Forget undoes Retain: the releasing holder no longer holds the part, or is not releasing any more. The
-// error is ErrHeld.
+// Forget undoes Retain. Call it if the releasing holder no longer holds the part or is no longer releasing. The error is ErrHeld.
 func (l *Ledger) Forget(p *Part) error {
 	if l.held {
 		return ErrHeld
@@ -65,8 +63,8 @@ func (l *Ledger) Forget(p *Part) error {
 	return nil
 }
 
-// shiftReleasing adds amounts to what the queue of a part's releasing holder has, if there is one, or
-// subtracts them again.
+// shiftReleasing adds amounts to the Releasing account of the queue of a part's releasing holder, or subtracts them. It
+// does nothing if there is no releasing holder.
 func (l *Ledger) shiftReleasing(p *Part, as Amounts, negative bool) {
 	for _, h := range l.record(p).releasing {
 		l.shift(h.queue, Releasing, as, negative)

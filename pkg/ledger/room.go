@@ -2,17 +2,15 @@
 
 package ledger
 
-// Available returns how much of one dimension the queue and all its ancestors leave for a further
-// job, by the rule of FitsInqueue: the smallest of limit - (allocated + inqueue - elastic). It is
-// negative if a limit was lowered below what is in use, and not set if nothing limits the
-// dimension. The error is ErrOverflow.
+// Available returns how much of one dimension the queue and all its ancestors leave for another job, by the rule of
+// FitsInqueue. This is the smallest of limit - (allocated + inqueue - elastic). It is negative if a limit was lowered
+// below the amount in use, and not set if nothing limits the dimension. The error is ErrOverflow.
 func (l *Ledger) Available(q QueueID, o Ordinal) (Limit, error) {
 	_, available, err := l.tightest(q, o)
 	return available, err
 }
 
-// tightest returns the queue that leaves the least to a further job, and what it leaves. If several
-// leave the same, it is the lowest one.
+// tightest returns the queue that leaves the least for another job, and the amount it leaves. Ties go to the lowest queue.
 func (l *Ledger) tightest(q QueueID, o Ordinal) (QueueID, Limit, error) {
 	by, available := none, Limit{}
 	for id := q; id != none; id = l.queues[id].parent {
@@ -35,9 +33,8 @@ func (l *Ledger) tightest(q QueueID, o Ordinal) (QueueID, Limit, error) {
 	return by, available, nil
 }
 
-// RoomInqueue returns how many of some like amounts, at most that many, fit in the queue in addition
-// to a minimum, by the rule of FitsInqueue. It is zero if the minimum does not fit. Entries of each
-// that are zero or negative need no room. The error is ErrOverflow.
+// RoomInqueue returns how many times each fits in the queue in addition to a minimum, by the rule of FitsInqueue. The result is at most
+// most, and zero if the minimum does not fit. Entries of each that are zero or negative need no room. The error is ErrOverflow.
 func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int64, error) {
 	if most <= 0 {
 		return 0, nil
@@ -58,10 +55,10 @@ func (l *Ledger) RoomInqueue(q QueueID, minimum, each Amounts, most int64) (int6
 	return most, nil
 }
 
-// roomBeside returns what a minimum, which fits, leaves of what is available.
+// roomBeside returns how much of the available amount a minimum that fits leaves.
 func roomBeside(minimum Amount, available Limit) Amount {
 	if !available.Set {
-		available.Amount = largest // what cannot be counted does not fit
+		available.Amount = largest // amounts that cannot be counted do not fit
 	}
 	if available.Amount.Sign() < 0 {
 		available.Amount = Amount{} // a queue that exceeds its limit has room for nothing

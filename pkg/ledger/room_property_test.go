@@ -26,10 +26,9 @@ func searchRoom(l *Ledger, q QueueID, minimum, each Amounts, most int64) (int64,
 	return fits, nil
 }
 
-// TestRoomInqueueAgreesWithASearch compares answers about random trees. Limits may be lower than what is
-// in use. Amounts may be zero, negative or fractions of a unit. A search has a well-defined answer only
-// if what fits n times fits fewer times, too. If the minimum does not fit, a negative entry of each
-// would break that rule.
+// TestRoomInqueueAgreesWithASearch compares answers about random trees. Limits may be lower than the amounts in use.
+// Amounts may be zero, negative or fractional. A search has a well-defined answer only if everything that fits n times
+// also fits fewer times. A negative entry of each would break this rule if the minimum does not fit.
 func TestRoomInqueueAgreesWithASearch(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -63,8 +62,7 @@ func TestRoomInqueueAgreesWithASearch(t *testing.T) {
 	}
 }
 
-// checkAvailable compares Available with FitsInqueue: what is available fits, and a billionth more
-// does not.
+// checkAvailable compares Available with FitsInqueue. The available amount fits, and a billionth more does not.
 func checkAvailable(t *testing.T, l *Ledger, q QueueID) {
 	t.Helper()
 	for o := range Ordinal(3) {
@@ -121,8 +119,7 @@ func randomPath(t *testing.T, random *rand.Rand) (*Ledger, QueueID) {
 	return l, q
 }
 
-// randomAmounts returns amounts between two numbers of units in some of three dimensions, in fractions
-// of a unit.
+// randomAmounts returns fractional amounts between two numbers of units, in some of three dimensions.
 func randomAmounts(random *rand.Rand, low, high int64, fraction int64) Amounts {
 	var as Amounts
 	for _, o := range random.Perm(3)[:random.IntN(4)] {
@@ -131,7 +128,7 @@ func randomAmounts(random *rand.Rand, low, high int64, fraction int64) Amounts {
 	return as
 }
 
-// TestRoomInqueueAtTheEdges checks that what leaves the range of an Amount does not fit.
+// TestRoomInqueueAtTheEdges checks that amounts beyond the range of an Amount do not fit.
 func TestRoomInqueueAtTheEdges(t *testing.T) {
 	var dimensions Dimensions
 	a := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "a"})

@@ -4,7 +4,7 @@ package ledger
 
 import "testing"
 
-// TestRoomInqueue compares with trying one number after the other.
+// TestRoomInqueue compares with a search that tries one number after the other.
 func TestRoomInqueue(t *testing.T) {
 	var dimensions Dimensions
 	a := dimensions.Ordinal(Dimension{Kind: DeviceCount, Name: "a"})

@@ -68,8 +68,7 @@ func (s *script) amounts(d *datadriven.TestData, words []string) ledger.Amounts 
 	return as
 }
 
-// dimension returns a card if the name has a capital letter, a resource if it is cpu, and a device
-// class otherwise.
+// dimension returns a card for a name with a capital letter, a resource for cpu, and a device class for other names.
 func dimension(name string) ledger.Dimension {
 	switch {
 	case strings.ToLower(name) != name:

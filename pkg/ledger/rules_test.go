@@ -31,7 +31,7 @@ type script struct {
 	t          *testing.T
 	dimensions ledger.Dimensions
 	books      *ledger.Ledger
-	// base is the ledger that books is a view of; nil if books is not a view.
+	// base is the ledger that books is a view of. It is nil if books is not a view.
 	base  *ledger.Ledger
 	parts map[string]*ledger.Part
 	// names lists the parts in the order in which they were made.
@@ -50,7 +50,7 @@ func (s *script) run(d *datadriven.TestData) string {
 	return command(d)
 }
 
-// tree makes the ledger. Each line is a queue and what it has: "team parent=ml capability=(cpu=4,h100=2)".
+// tree makes the ledger. Each line lists a queue and its limits: "team parent=ml capability=(cpu=4,h100=2)".
 func (s *script) tree(d *datadriven.TestData) string {
 	var specs []ledger.QueueSpec
 	var total ledger.Amounts
@@ -142,7 +142,6 @@ func (s *script) add(d *datadriven.TestData) string {
 	return s.books.Describe()
 }
 
-// enter asks whether a job can enter a queue.
 func (s *script) enter(d *datadriven.TestData) string {
 	return answer(s.books.FitsInqueue(s.queue(d), s.of(d, "minimum")))
 }
@@ -163,7 +162,7 @@ func (s *script) available(d *datadriven.TestData) string {
 	return lines.String()
 }
 
-// split asks whether a job can enter with shares: "split queue=q shares=6 each=1 among=(A,B)".
+// split checks whether a job can enter with shares: "split queue=q shares=6 each=1 among=(A,B)".
 func (s *script) split(d *datadriven.TestData) string {
 	split := ledger.Split{Each: 1}
 	d.ScanArgs(s.t, "shares", &split.Shares)
@@ -200,7 +199,6 @@ func (s *script) describe(*datadriven.TestData) string {
 	return s.all()
 }
 
-// all describes the ledger with all parts.
 func (s *script) all() string {
 	var parts []*ledger.Part
 	for _, name := range s.names {
@@ -209,13 +207,12 @@ func (s *script) all() string {
 	return s.books.Describe(parts...)
 }
 
-// line is the line about one part.
 func (s *script) line(name string) string {
 	lines := strings.SplitAfter(s.all(), "\n")
 	return lines[len(lines)-1-len(s.names)+slices.Index(s.names, name)]
 }
 
-// after is the state after a change, or its error.
+// after returns the state after a change, or its error.
 func (s *script) after(err error) string {
 	if err != nil {
 		return err.Error() + "\n"

@@ -4,15 +4,13 @@ package ledger
 
 import "cmp"
 
-// Share returns the fraction of its deserved amounts that the queue has allocated, in the dimension
-// where that is largest: 1 is all of them. A queue that deserves nothing has a share of 1, so that
-// it comes after all queues that have less than they deserve.
+// Share returns the allocated fraction of the queue's deserved amounts, in the dimension with the largest fraction. A
+// queue that deserves nothing has a share of 1. It comes after all queues that have less than they deserve.
 func (l *Ledger) Share(q QueueID) float64 {
 	return l.shareOf(q, func(o Ordinal) Amount { return l.Balance(q, Allocated, o) })
 }
 
-// usedShare is Share of what the queue has used, so that pods that are only promised their place count
-// when queues are compared.
+// usedShare is Share of the used amounts. Comparisons of queues therefore count promised pods.
 func (l *Ledger) usedShare(q QueueID) float64 {
 	return l.shareOf(q, func(o Ordinal) Amount { return l.used(q, o) })
 }
@@ -30,7 +28,7 @@ func (l *Ledger) shareOf(q QueueID, of func(Ordinal) Amount) float64 {
 	return share
 }
 
-// Deserves reports whether the queue deserves more than zero of any dimension.
+// Deserves reports whether the queue deserves a positive amount of any dimension.
 func (l *Ledger) Deserves(q QueueID) bool {
 	for o, deserved := range l.queues[q].deserved {
 		if deserved.Amount.Sign() > 0 && !l.dimensions.names[o].uncapped() {
@@ -40,8 +38,8 @@ func (l *Ledger) Deserves(q QueueID) bool {
 	return false
 }
 
-// CompareShare is negative if queue a comes before queue b: a has the smaller share or, if the shares
-// are equal, a deserves something and b does not.
+// CompareShare returns a negative number if queue a comes before queue b. The queue with the smaller share comes first.
+// If the shares are equal, a queue that deserves something comes first.
 func (l *Ledger) CompareShare(a, b QueueID) int {
 	if c := cmp.Compare(l.usedShare(a), l.usedShare(b)); c != 0 {
 		return c

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A capacity without a domain, such as memory, is that of all drivers whose devices a class has. A capacity with the domain of
-// a driver, such as gpu.example.com/memory, is the part of it that the devices of this driver have. They are two
-// dimensions, and a device is charged in both. A capability therefore needs no translation: it holds in the
-// spelling in which it is written. What a queue is owed does, because other queues may be limited in the other spelling.
+// A capacity without a domain, such as memory, covers all drivers whose devices a class has. A capacity with the domain of a
+// driver, such as gpu.example.com/memory, covers only the devices of this driver. These are two dimensions, and a device is
+// charged in both. A capability holds in its own spelling and needs no translation. Deserved amounts and guarantees do,
+// because other queues may be limited in the other spelling.
 
 // bare returns the dimension without the domain of its capacity.
 func (d Dimension) bare() Dimension {
@@ -20,8 +20,8 @@ func (d Dimension) bare() Dimension {
 	return d
 }
 
-// alignSpellings returns the queues with what they deserve and are guaranteed in each spelling of a capacity that some
-// queue uses. It returns the same list if no capacity has several spellings, which is nearly always.
+// alignSpellings returns the queues with their deserved and guaranteed amounts in each spelling of a capacity that some
+// queue uses. If no capacity has several spellings, the usual case, it returns the same list.
 func alignSpellings(dimensions *Dimensions, specs []QueueSpec) []QueueSpec {
 	if !dimensions.respelled {
 		return specs
@@ -35,7 +35,7 @@ func alignSpellings(dimensions *Dimensions, specs []QueueSpec) []QueueSpec {
 	return aligned
 }
 
-// usedDimensions returns which dimensions the limits of queues list.
+// usedDimensions returns the dimensions that the limits of queues list.
 func usedDimensions(dimensions *Dimensions, specs []QueueSpec) []bool {
 	used := make([]bool, dimensions.Len())
 	for i := range specs {
@@ -48,8 +48,8 @@ func usedDimensions(dimensions *Dimensions, specs []QueueSpec) []bool {
 	return used
 }
 
-// align adds the other spellings of capacities to what a queue is owed. The whole is at least the sum of its parts. A
-// part that is not listed may be up to the whole, and one that is listed is no more than that.
+// align adds the other spellings of capacities to a deserved or guaranteed list. The whole is at least the sum of its
+// parts. A part that is not listed becomes as large as the whole. A listed part is cut to the whole.
 func (ds *Dimensions) align(owed Amounts, used []bool) Amounts {
 	var whole, parts Amounts
 	for _, e := range owed {

@@ -39,7 +39,7 @@ func TestWhatAQueueIsOwedHoldsInEachSpellingOfACapacity(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var dimensions Dimensions
 			owed, others := spelled(t, &dimensions, c.owed), spelled(t, &dimensions, c.others)
-			spelled(t, &dimensions, "stale/memory=1") // no queue lists it any more
+			spelled(t, &dimensions, "stale/memory=1") // no queue lists it anymore
 			specs := []QueueSpec{{Name: "owed", Deserved: owed, Guarantee: owed}, {Name: "others", Capability: others}}
 			aligned := alignSpellings(&dimensions, specs)
 			for _, list := range []Amounts{aligned[0].Deserved, aligned[0].Guarantee} {

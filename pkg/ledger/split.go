@@ -9,22 +9,20 @@ import (
 	"strings"
 )
 
-// Split is an amount that may be divided among several dimensions, in shares that may not be divided.
+// Split is an amount that may be divided among several dimensions, in indivisible shares.
 type Split struct {
-	// Shares is the number of shares. Each is the size of a share in whole units. Both are greater
-	// than zero.
+	// Shares is the number of shares. Each is the size of a share in whole units. Both must be greater than zero.
 	Shares, Each int64
-	// Among lists the dimensions that a share may be of, the preferred one first and each once.
+	// Among lists each dimension that a share may be of once, preferred first.
 	Among []Ordinal
 }
 
-// FitsInqueueSplit is FitsInqueue for a job that needs a minimum, which must fit, and some splits. The
-// splits fit if they can be divided together so that each dimension has enough room, at the queue and
-// at each of its ancestors. FitsInqueueSplit returns how much of each dimension the division takes.
-// Among several divisions it chooses one that uses the preferred dimensions.
+// FitsInqueueSplit is FitsInqueue for a job with some splits in addition to a minimum, which must fit. The splits fit
+// if one division of all of them leaves enough room in each dimension, at the queue and at each of its ancestors.
+// FitsInqueueSplit returns the amounts of the division. It chooses a division that uses the preferred dimensions.
 //
-// The answer is exact unless shares of different sizes can be combined in too many ways to try them
-// all. FitsInqueueSplit then assumes that what fits in sum fits.
+// The answer is exact unless shares of different sizes can be combined in too many ways to try them all. In this case,
+// FitsInqueueSplit compares only the sums.
 func (l *Ledger) FitsInqueueSplit(q QueueID, minimum Amounts, splits []Split) (Amounts, *Refusal, error) {
 	d, err := l.newDivision(q, minimum, splits)
 	if err != nil || len(splits) == 0 {
@@ -44,7 +42,7 @@ func (l *Ledger) FitsInqueueSplit(q QueueID, minimum Amounts, splits []Split) (A
 	return amounts, nil, nil
 }
 
-// newDivision computes how much room there is in each dimension of the splits.
+// newDivision computes the room in each dimension of the splits.
 func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*division, error) {
 	d := &division{}
 	var most []int64
@@ -66,7 +64,7 @@ func (l *Ledger) newDivision(q QueueID, minimum Amounts, splits []Split) (*divis
 		}
 		d.groups = append(d.groups, g)
 	}
-	// Groups of large shares can be divided in the fewest ways.
+	// Place large shares first, because they can be divided in the fewest ways.
 	slices.SortStableFunc(d.groups, func(a, b group) int { return cmp.Compare(b.each, a.each) })
 	d.rooms = make([]int64, len(d.dimensions))
 	for c, o := range d.dimensions {

@@ -4,9 +4,8 @@ package ledger
 
 import "slices"
 
-// refuseSplit returns the refusal of the lowest queue that does not have enough room for the groups
-// that are short. If no queue refuses on its own, the refusal names q with what its ancestors leave
-// it.
+// refuseSplit returns the refusal of the lowest queue without enough room for the groups in short. If no single queue
+// refuses, the refusal names q, with the room that q and its ancestors leave.
 func (l *Ledger) refuseSplit(q QueueID, minimum Amounts, d *division, short []int) (*Refusal, error) {
 	requested := int64(0)
 	t := together{ledger: l, minimum: minimum, division: d}
@@ -36,22 +35,22 @@ func (l *Ledger) refuseSplit(q QueueID, minimum Amounts, d *division, short []in
 	return t.refusal(q, Units(requested))
 }
 
-// together sums up several dimensions, as a refusal shows them.
+// together sums up several dimensions for a refusal.
 type together struct {
 	ledger   *Ledger
 	minimum  Amounts
 	division *division
-	// among are indices of dimensions of the division.
+	// among holds indices of dimensions of the division.
 	among []int
-	// held is what cannot be given to others, usable is what held may grow to, and guaranteed is
-	// what guarantees to other queues take away from it.
+	// held is the amount that cannot be given to others. usable is the amount that held may grow to. guaranteed is the
+	// amount that guarantees to other queues take away from usable.
 	held, usable, guaranteed Amount
-	// committed is what held consists of, besides the minimum.
+	// committed holds the terms of held, without the minimum.
 	committed Committed
 }
 
-// limits sums up the limits of a queue. It reports whether the queue limits all dimensions: if it
-// does not, it does not limit their sum.
+// limits sums up the limits of a queue. It returns false if the queue does not limit all dimensions, because then it
+// does not limit their sum.
 func (t *together) limits(q QueueID) (bool, error) {
 	l := t.ledger
 	t.held, t.usable, t.guaranteed, t.committed = Amount{}, Amount{}, Amount{}, Committed{}
@@ -69,7 +68,7 @@ func (t *together) limits(q QueueID) (bool, error) {
 	return true, nil
 }
 
-// rooms sums up what a queue and all its ancestors leave of each dimension.
+// rooms sums up the room that a queue and all its ancestors leave in each dimension.
 func (t *together) rooms(q QueueID) error {
 	l := t.ledger
 	t.held, t.usable, t.guaranteed, t.committed = Amount{}, Amount{}, Amount{}, Committed{}
@@ -92,7 +91,6 @@ func (t *together) rooms(q QueueID) error {
 	return err
 }
 
-// add adds one dimension to the sums.
 func (t *together) add(q QueueID, o Ordinal, usable, guaranteed Amount) error {
 	committed, err := t.ledger.committed(q, o)
 	if err != nil {
@@ -113,7 +111,7 @@ func (t *together) add(q QueueID, o Ordinal, usable, guaranteed Amount) error {
 	return nil
 }
 
-// refusal is what the sums say about a request.
+// refusal returns the refusal of a request by these sums.
 func (t *together) refusal(q QueueID, requested Amount) (*Refusal, error) {
 	total, err := t.held.Add(requested)
 	if err != nil {

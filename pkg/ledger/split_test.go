@@ -144,8 +144,8 @@ func TestSplitAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestTheSearchIsBoundedByTheSizeOfItsInput: groups whose shares are of very different sizes, in rooms that are hardly
-// larger, have too many divisions to try.
+// TestTheSearchIsBoundedByTheSizeOfItsInput uses groups with very different share sizes, in rooms that are hardly
+// larger. They have too many divisions to try all.
 func TestTheSearchIsBoundedByTheSizeOfItsInput(t *testing.T) {
 	for _, size := range []int{4, 16, 64} {
 		for _, most := range []int64{3, 1_000, 1_000_000_000} {

@@ -4,18 +4,19 @@ package ledger
 
 import "slices"
 
-// Standing is all that a ledger knows of one queue and one limited dimension when it checks whether a demand fits.
+// Standing is everything that a ledger uses to check a demand against one queue and one limited dimension.
 type Standing struct {
 	// Queue is the name of the queue.
 	Queue     string
 	Dimension Dimension
 	Used      Amount
-	// Capability is the queue's own, Limit is what the queue may have, and Binding is what the queue refuses by.
+	// Capability is the queue's own capability. Limit is the amount that the queue may have. Binding is the limit that
+	// the queue refuses by.
 	Capability, Limit, Binding Limit
 }
 
-// Standings lists how a queue and its ancestors stand in the limited dimensions of some kinds. Two ledgers that list the same
-// give the same answers, and the same refusals, to demands in these dimensions.
+// Standings lists the standings of a queue and its ancestors in the limited dimensions of some kinds. Two ledgers with equal
+// lists give equal answers and refusals to demands in these dimensions.
 func (l *Ledger) Standings(q QueueID, kinds ...Kind) []Standing {
 	var all []Standing
 	for id := q; id != none; id = l.queues[id].parent {

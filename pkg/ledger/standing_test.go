@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestStandingsDifferIfAChangeMayDecide whether a demand for devices fits queue q.
+// TestStandingsDifferIfAChangeMayDecide checks that standings differ if a change may decide whether a demand fits.
 func TestStandingsDifferIfAChangeMayDecide(t *testing.T) {
 	var dimensions ledger.Dimensions
 	h100 := dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: "h100"})

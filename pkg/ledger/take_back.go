@@ -4,10 +4,9 @@ package ledger
 
 import "slices"
 
-// Target returns how much of one dimension a queue may take back from others, and may keep when others take back:
-// what it deserves, at least its guarantee. If the queue deserves nothing there, but one of its siblings does, the target
-// is zero. It is not set if neither the queue nor a sibling deserves anything: then nobody at that level takes anything
-// back in this dimension.
+// Target returns how much of one dimension a queue may take back from other queues, and may keep when they take back. This is its
+// deserved amount, which is at least its guarantee. If the queue deserves nothing but a sibling does, the target is zero. The
+// target is not set if neither the queue nor a sibling deserves anything. Then no queue at that level takes back in this dimension.
 func (l *Ledger) Target(q QueueID, o Ordinal) Limit {
 	if own := l.Deserved(q, o); own.Set {
 		return own
@@ -18,13 +17,12 @@ func (l *Ledger) Target(q QueueID, o Ordinal) Limit {
 	return unlimited
 }
 
-// groupDimension is a dimension of a group of siblings.
 type groupDimension struct {
 	group     int
 	dimension Ordinal
 }
 
-// findDeserving notes in which dimensions some queue of each group of siblings deserves something.
+// findDeserving records the dimensions in which each group of siblings has a queue that deserves something.
 func (l *Ledger) findDeserving() {
 	l.deserving = map[groupDimension]bool{}
 	for i := range l.queues {
@@ -36,10 +34,9 @@ func (l *Ledger) findDeserving() {
 	}
 }
 
-// MayTakeBack reports whether queue q may take back from another queue, so that it gets an amount of one dimension in
-// addition to what it has: with it, neither q nor any of its ancestors below the lowest common one may have more
-// than its target, and the highest of them must have a target. Nobody takes back from a queue of which it is an ancestor or
-// descendant.
+// MayTakeBack reports whether queue q may take back an amount of one dimension from another queue, in addition to the
+// amount it has. With it, q and its ancestors below the lowest common ancestor must stay within their targets. The highest
+// of them must have a target. A queue does not take back from its ancestors or descendants.
 func (l *Ledger) MayTakeBack(q, from QueueID, o Ordinal, amount Amount) bool {
 	if l.Within(q, from) || l.Within(from, q) {
 		return false
@@ -57,8 +54,8 @@ func (l *Ledger) MayTakeBack(q, from QueueID, o Ordinal, amount Amount) bool {
 	}
 }
 
-// KeepsTarget reports whether queue q, and its ancestors below the lowest one that it shares with another queue, have at
-// least their targets in one dimension. Ask a view in which the victims are released.
+// KeepsTarget reports whether queue q has at least its target in one dimension. The same must hold for its ancestors
+// below the lowest one that it shares with the other queue. Ask a view in which the victims are released.
 func (l *Ledger) KeepsTarget(q, other QueueID, o Ordinal) bool {
 	_, top := l.Branches(other, q)
 	for id := q; ; id = l.queues[id].parent {
@@ -71,9 +68,8 @@ func (l *Ledger) KeepsTarget(q, other QueueID, o Ordinal) bool {
 	}
 }
 
-// KeepsGuarantees reports whether queue q, and its ancestors below the lowest one that it shares with another queue,
-// have at least what they are guaranteed in each dimension in which something was freed. Ask a view in which the victims are
-// released.
+// KeepsGuarantees reports whether queue q has at least its guarantee in each freed dimension. The same must hold for its
+// ancestors below the lowest one that it shares with the other queue. Ask a view in which the victims are released.
 func (l *Ledger) KeepsGuarantees(q, other QueueID, freed Amounts) bool {
 	_, top := l.Branches(other, q)
 	for id := q; ; id = l.queues[id].parent {
@@ -88,11 +84,13 @@ func (l *Ledger) KeepsGuarantees(q, other QueueID, freed Amounts) bool {
 	}
 }
 
-// MayEvict reports whether queue q may evict a victim that frees some amounts, for what q is short of. The victim is charged to other
-// queues. Ask a view in which all victims are released. Of something that is short and that the victim frees, q has a right to as
-// much as it asks for, and the queues of the victim keep what they deserve and are guaranteed. That holds for all cards and devices among
-// it that a queue deserves: otherwise, these queues would take them back at once, and two queues would evict each other's pods for ever.
-// Only cpu and the like go along with devices and cards to which q has a right.
+// MayEvict reports whether queue q may evict a victim, charged to the queues in from, that frees some amounts. short is the amounts that
+// q needs. Ask a view in which all victims are released.
+//
+// The victim must free a needed dimension in which q has a right to its whole need, and the victim's queues keep their targets. The
+// victim's queues must also keep their guarantees. Both conditions must hold for all needed cards and devices that have a target.
+// Otherwise, these queues would take them back at once, and two queues would evict each other's pods forever. Resources such as cpu go
+// along with devices and cards to which q has a right.
 func (l *Ledger) MayEvict(q QueueID, frees, short Amounts, from ...QueueID) bool {
 	helps, devices, keep := false, false, true
 	for _, e := range short {
@@ -111,7 +109,7 @@ func (l *Ledger) MayEvict(q QueueID, frees, short Amounts, from ...QueueID) bool
 	return helps && (devices || keep) && !slices.ContainsFunc(from, func(v QueueID) bool { return !l.KeepsGuarantees(v, q, frees) })
 }
 
-// IsDeserved reports whether it is settled who deserves how many of some cards or devices, as seen from queue q and any of some others.
+// IsDeserved reports whether some cards or devices have a target, as seen from queue q and any of the other queues.
 func (l *Ledger) IsDeserved(q QueueID, o Ordinal, others ...QueueID) bool {
 	return l.Dimension(o).Kind != Resource && slices.ContainsFunc(others, func(other QueueID) bool {
 		top, _ := l.Branches(q, other)
@@ -119,8 +117,8 @@ func (l *Ledger) IsDeserved(q QueueID, o Ordinal, others ...QueueID) bool {
 	})
 }
 
-// Excess returns by how much a queue has more than its target, as a fraction of the target, or of what the queue has if
-// the target is zero. It is 0 for a queue without a target, and never negative.
+// Excess returns by how much a queue exceeds its target, as a fraction of the target. If the target is zero, it returns
+// the used amount in billionths. It is 0 for a queue without a target, and never negative.
 func (l *Ledger) Excess(q QueueID, o Ordinal) float64 {
 	target, used := l.Target(q, o), l.used(q, o)
 	if !target.exceededBy(used) {

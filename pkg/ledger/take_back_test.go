@@ -4,7 +4,7 @@ package ledger
 
 import "testing"
 
-// level is a queue with what it deserves, guarantees, may have, and has of one dimension; -1 for nothing listed.
+// level holds the amounts of one dimension for a queue: deserved, guarantee, capability and used. -1 means not listed.
 type level struct {
 	name, parent                         string
 	deserved, guarantee, capability, has int64
@@ -99,12 +99,13 @@ func TestTakingBack(t *testing.T) {
 	}
 }
 
-// TestWhoMayBeEvicted: two queues share cpu and a card. The victim frees 4 of what is short of each that it has.
+// TestWhoMayBeEvicted uses two queues that share cpu and a card. The victim frees 4 of each needed dimension that it has.
 func TestWhoMayBeEvicted(t *testing.T) {
 	cpu, card := Dimension{Kind: Resource, Name: "cpu"}, Dimension{Kind: Card, Name: "A100"}
 	for _, c := range []struct {
 		name string
-		// a and b are what the two deserve, has is what b has without the victim, guarantee is what b is guaranteed of the card.
+		// a and b are the deserved amounts of the two queues. has is the amount of b without the victim. guarantee is b's
+		// guarantee of the card.
 		a, b, has map[Dimension]int64
 		guarantee int64
 		may       bool

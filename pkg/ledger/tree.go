@@ -4,26 +4,23 @@ package ledger
 
 import "sync/atomic"
 
-// QueueSpec is a queue as its administrator wrote it. The lists are copied.
+// QueueSpec is a queue as its administrator defined it. The ledger copies the lists.
 type QueueSpec struct {
 	Name string
-	// Parent is the name of the parent queue. It is empty for a topmost queue.
+	// Parent is the name of the parent queue. Emptyfor a topmost queue.
 	Parent string
-	// Capability holds the hard upper bounds. The queue does not limit a dimension that is not
-	// listed.
+	// Capability holds the hard upper bounds. The queue does not limit dimensions that are not listed.
 	Capability Amounts
-	// ListsCards says that Capability lists every [Card] that pods may use in this queue and in its
-	// descendants, down to the next queue that lists cards itself. All other cards are forbidden
-	// there. The amounts that a queue lists bound all of its descendants, including those that have
-	// lists of their own.
+	// ListsCards says that Capability lists every [Card] that pods may use in this queue and its descendants, down to the next queue
+	// with its own list. All other cards are forbidden there. Listed amounts also bound descendants that have their own lists.
 	ListsCards bool
-	// DeviceQuotaRequired says that pods in this queue and in its descendants may use devices of a class only if
-	// the capability of a queue on the way to the root lists the class.
+	// DeviceQuotaRequired says that pods in this queue and its descendants may use a device class only if the
+	// capability of a queue on the way to the root lists it.
 	DeviceQuotaRequired bool
-	// Deserved holds the fair targets. A queue may take back from other queues what they borrow,
-	// up to its target. A dimension that is not listed has no target.
+	// Deserved holds the fair targets. Up to its target, a queue may take back amounts that other queues borrow. A
+	// dimension that is not listed has no target.
 	Deserved Amounts
-	// Guarantee holds what is reserved for the queue, used or not.
+	// Guarantee holds the amounts reserved for the queue, used or not.
 	Guarantee Amounts
 }
 
@@ -36,7 +33,7 @@ const none QueueID = -1
 type SetAside struct {
 	// Queue is the name of the queue.
 	Queue string
-	// Reason says why the queue is left out and what to change.
+	// Reason says why the ledger leaves the queue out, and what to change.
 	Reason string
 }
 
@@ -50,36 +47,34 @@ type queue struct {
 	accounts [accounts][]Amount
 }
 
-// Ledger is a tree of queues with their limits and accounts. Make one with New. Many goroutines may
-// read a ledger at the same time while no goroutine changes it.
+// Ledger is a tree of queues with their limits and accounts. Make one with New. Many goroutines may read a ledger while
+// no goroutine changes it.
 type Ledger struct {
-	// id is unique, so that a part knows which ledger it is charged in.
+	// id is unique. By it, a part knows the ledger in which it is charged.
 	id         uint64
 	dimensions *Dimensions
 	queues     []queue
 	ids        map[string]QueueID
-	// total is what the cluster has of every resource; nil if that is not known.
+	// total holds the cluster's amount of every resource. It is nil if the amounts are unknown.
 	total     Amounts
 	uncovered []Uncovered
-	// deserving says in which dimensions a queue of a group of siblings deserves something.
+	// deserving records the dimensions in which a queue of a group of siblings deserves something.
 	deserving map[groupDimension]bool
-	// overlay holds the changes of a view. It is nil in a ledger that is not a view.
+	// overlay holds the changes of a view. It is nil if the ledger is not a view.
 	overlay *overlay
-	// held says that what releasing holders hold counts, see Held.
+	// held says that amounts of releasing holders count, see Held.
 	held bool
 }
 
 var lastID atomic.Uint64
 
-// New builds a ledger. A queue that has no place in the tree is set aside with a reason: its parent
-// does not exist, the queue is its own ancestor, or an ancestor is set aside. All other queues work
-// as if it did not exist. Names must be unique.
+// New builds a ledger. It sets aside queues without a place in the tree, with a reason. Their parent does not exist, they are their
+// own ancestor, or an ancestor is set aside. All other queues work as if these queues did not exist. Names must be unique.
 //
-// Total holds what the cluster has of each [Resource]; a resource that is not listed does not exist.
-// If total is nil, the cluster does not limit resources. It never limits cards and devices.
+// total holds the cluster's amount of each [Resource]. A resource that is not listed does not exist. If total is nil, the cluster
+// does not limit resources. The cluster never limits cards and devices.
 //
-// The ledger keeps dimensions. Amounts of dimensions that are interned later can be checked and
-// charged as well.
+// The ledger keeps dimensions. Amounts of dimensions that are interned later can also be checked and charged.
 func New(dimensions *Dimensions, total Amounts, specs []QueueSpec) (*Ledger, []SetAside) {
 	l := &Ledger{id: lastID.Add(1), dimensions: dimensions, ids: make(map[string]QueueID, len(specs))}
 	specs = alignSpellings(dimensions, specs)
@@ -103,7 +98,7 @@ func Misplaced(specs []QueueSpec) []SetAside {
 	return place(specs).setAside()
 }
 
-// add appends a queue. Its parent, if it has one, is already there.
+// add appends a queue. Its parent, if any, is already there.
 func (l *Ledger) add(spec *QueueSpec) {
 	q := queue{name: spec.Name, parent: none}
 	q.lister, q.guarantee = none, spec.Guarantee.copied()
@@ -124,7 +119,7 @@ func (l *Ledger) add(spec *QueueSpec) {
 	l.queues = append(l.queues, q)
 }
 
-// Queue returns the ID of the queue of that name; false if the queue does not exist or is set aside.
+// Queue returns the ID of the queue with this name. It returns false if the queue does not exist or is set aside.
 func (l *Ledger) Queue(name string) (QueueID, bool) {
 	id, found := l.ids[name]
 	return id, found
@@ -145,7 +140,7 @@ func (l *Ledger) Leaf(q QueueID) bool {
 	return l.queues[q].children == 0
 }
 
-// Path returns the names of the queue and its ancestors, from the queue to the root.
+// Path returns the names of the queue and its ancestors, up to the root.
 func (l *Ledger) Path(q QueueID) []string {
 	var names []string
 	for id := q; id != none; id = l.queues[id].parent {
@@ -154,12 +149,12 @@ func (l *Ledger) Path(q QueueID) []string {
 	return names
 }
 
-// Within reports whether q is the ancestor or a descendant of it.
+// Within reports whether q is the given ancestor or one of its descendants.
 func (l *Ledger) Within(q, ancestor QueueID) bool {
 	return l.ancestor(q, l.queues[ancestor].depth) == ancestor
 }
 
-// ancestor returns the ancestor of q at that depth, and q itself if it is not deeper.
+// ancestor returns the ancestor of q at a depth, or q itself if it is not deeper.
 func (l *Ledger) ancestor(q QueueID, depth int32) QueueID {
 	for l.queues[q].depth > depth {
 		q = l.queues[q].parent
@@ -183,14 +178,14 @@ func (l *Ledger) CommonDepth(a, b QueueID) int {
 	return int(l.queues[a].depth) + 1
 }
 
-// Branches returns, for two queues, the children of their lowest common proper ancestor that contain
-// them. If they have no common ancestor, it returns their topmost ancestors.
+// Branches returns the children of the lowest common proper ancestor of two queues, on the way to each of them. If
+// there is no common ancestor, it returns the topmost ancestors.
 func (l *Ledger) Branches(a, b QueueID) (QueueID, QueueID) {
 	depth := int32(l.CommonDepth(a, b))
 	return l.ancestor(a, depth), l.ancestor(b, depth)
 }
 
-// grown returns s, extended so that o is a valid index.
+// grown extends s until o is a valid index.
 func grown[T any](s []T, o Ordinal) []T {
 	if need := int(o) + 1 - len(s); need > 0 {
 		s = append(s, make([]T, need)...)

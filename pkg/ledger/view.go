@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// overlay holds the changes of a view: everything else is read from the base.
+// overlay holds the changes of a view. Everything else comes from the base.
 type overlay struct {
 	balances map[cell]Amount
 	charges  map[*Part]charge
@@ -27,13 +27,12 @@ func (v *overlay) setBalance(c cell, a Amount) {
 	v.balances[c] = a
 }
 
-// View returns a ledger that starts with the state of this one. Charges and releases in the view do
-// not change this ledger. All other changes of a view are errors (ErrView), and so are all changes of a
-// view of [Ledger.Held]. The view copies nothing
-// until it is changed; a view of a view copies its changes.
+// View returns a ledger that starts with the state of this one. Charges and releases in the view do not change this
+// ledger. All other changes of a view are errors (ErrView), and so are all changes of a view of [Ledger.Held]. The view
+// copies nothing until it changes. A view of a view copies the changes of its base.
 //
-// While a view is in use, its base must not be changed. One goroutine may use a view at a time.
-// Different views of one base may be used at the same time.
+// Do not change the base while a view is in use. Only one goroutine may use a view at a time. Different views of one
+// base may be used concurrently.
 func (l *Ledger) View() *Ledger {
 	view := *l
 	view.overlay = &overlay{}
@@ -43,8 +42,7 @@ func (l *Ledger) View() *Ledger {
 	return &view
 }
 
-// charge returns the charge of a part; it has no holds if the part is not charged. Its lists must
-// not be changed.
+// charge returns the charge of a part. It has no holds if the part is not charged. Callers must not change its lists.
 func (l *Ledger) charge(p *Part) charge {
 	c := l.record(p)
 	if l.held && len(c.holds) == 0 {
@@ -53,7 +51,7 @@ func (l *Ledger) charge(p *Part) charge {
 	return c
 }
 
-// record returns what is known of a part. Its lists must not be changed.
+// record returns the recorded charge of a part. Callers must not change its lists.
 func (l *Ledger) record(p *Part) charge {
 	if l.overlay != nil {
 		if c, changed := l.overlay.charges[p]; changed {
@@ -66,7 +64,7 @@ func (l *Ledger) record(p *Part) charge {
 	return p.charge
 }
 
-// holds returns the holders of a part, the payer first. It is charge without a copy, for checks.
+// holds returns the holders of a part, payer first. For the speed of checks, it does not copy a charge.
 func (l *Ledger) holds(p *Part) []hold {
 	switch {
 	case l.overlay != nil:
@@ -80,7 +78,7 @@ func (l *Ledger) holds(p *Part) []hold {
 	}
 }
 
-// addHold appends to the holds of a part. The first hold records what is charged.
+// addHold appends to the holds of a part. The first hold also records the charged amounts.
 func (l *Ledger) addHold(p *Part, h hold) {
 	if l.overlay != nil {
 		c := l.record(p)
@@ -98,7 +96,6 @@ func (l *Ledger) addHold(p *Part, h hold) {
 	p.charge.holds = append(p.charge.holds, h)
 }
 
-// dropHold removes the hold at index i.
 func (l *Ledger) dropHold(p *Part, i int) {
 	if l.overlay != nil {
 		c := l.record(p)
@@ -109,7 +106,6 @@ func (l *Ledger) dropHold(p *Part, i int) {
 	p.charge.holds = slices.Delete(p.charge.holds, i, i+1)
 }
 
-// setReleasing sets the releasing holder of a part.
 func (l *Ledger) setReleasing(p *Part, releasing []hold) {
 	if l.overlay != nil {
 		c := l.record(p)
@@ -121,7 +117,7 @@ func (l *Ledger) setReleasing(p *Part, releasing []hold) {
 	p.charge.releasing = releasing
 }
 
-// enter forgets what other ledgers know of the part.
+// enter forgets the charges of the part in other ledgers.
 func (p *Part) enter(l *Ledger) {
 	if p.ledger != l.id {
 		p.ledger, p.charge.holds, p.charge.releasing = l.id, p.charge.holds[:0], nil

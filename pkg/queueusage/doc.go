@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package queueusage has what `kubectl get queue` shows of devices and cards: annotations of queues, which the scheduler
-// and the dispatcher write. What queues use comes in. Patches go out, in the background.
+// Package queueusage writes the device and card usage that `kubectl get queue` shows. The scheduler and the dispatcher write it
+// to annotations of queues. The input is the usage of queues. The output is patches, sent in the background.
 package queueusage

@@ -12,26 +12,26 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Usage is what `kubectl get queue` shows of a queue. Both are empty if the queue neither uses nor limits any.
+// Usage is the text that `kubectl get queue` shows for a queue. Each field is empty if the queue neither uses nor limits any.
 type Usage struct {
 	Devices, Cards string
 }
 
-// Entry is what a queue has of one dimension.
+// Entry describes one dimension of a queue.
 type Entry struct {
 	Dimension ledger.Dimension
-	// Used is in use, Waiting is what is waited for besides. If that is not more than zero, nobody waits.
+	// Used is the amount in use. Waiting is the amount that pods and jobs wait for in addition, if greater than zero.
 	Used, Waiting ledger.Amount
-	// Limit is what the queue can have.
+	// Limit is the amount that the queue can have.
 	Limit ledger.Limit
-	// Listed says that the queue itself limits the dimension, or is owed some of it.
+	// Listed says that the queue itself limits the dimension, deserves some of it, or has a guarantee.
 	Listed bool
 }
 
-// columns has the column of each kind.
+// columns maps kinds to columns.
 var columns = map[ledger.Kind]string{ledger.Resource: "", ledger.Card: "cards", ledger.DeviceCount: "devices", ledger.DeviceCapacity: ""}
 
-// Of returns the usage of a queue. Of the entries, devices and cards count.
+// Of returns the usage of a queue. It uses only entries of devices and cards.
 func Of(entries []Entry) Usage {
 	texts := map[string][]string{}
 	for i := range entries {
@@ -62,7 +62,7 @@ func (e *Entry) appendTo(texts []string) []string {
 	return append(texts, text)
 }
 
-// maxListed bounds how many classes or cards a column lists.
+// maxListed is the maximum number of classes or cards in a column.
 const maxListed = 5
 
 func list(texts []string) string {

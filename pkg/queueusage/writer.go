@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// interval is how often annotations are brought up to date, and retry how long to wait after a failure.
+	// interval is the time between updates of annotations. retry is the time to wait after a failure.
 	interval = time.Second
 	retry    = 30 * time.Second
 )
 
-// Writer writes the usage of queues to their annotations, in the background. Volcano updates the status of queues
-// with a type of its own, and would drop fields that it does not know.
+// Writer writes the usage of queues to their annotations, in the background. It does not use the status of queues, because
+// Volcano updates the status with its own type, which drops unknown fields.
 type Writer struct {
-	// Annotations returns those of a queue as they were read last; false if there is no such queue.
+	// Annotations returns the last known annotations of a queue, or false if the queue does not exist.
 	Annotations func(queue string) (map[string]string, bool)
-	// Patch applies a JSON merge patch to a queue. Nobody else writes these annotations, so that it cannot conflict.
+	// Patch applies a JSON merge patch to a queue. It cannot conflict, because only the writer sets these annotations.
 	Patch func(ctx context.Context, queue string, patch []byte) error
 
 	mu     sync.Mutex
@@ -44,18 +44,17 @@ func (w *Writer) Set(queue string, usage Usage) {
 	w.wanted[queue] = usage
 }
 
-// Forget forgets a queue that is gone.
+// Forget forgets a deleted queue.
 func (w *Writer) Forget(queue string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.wanted, queue)
 }
 
-// Run writes until ctx ends: each queue once in an interval at most, and one queue at a time.
+// Run writes until ctx ends. It writes each queue at most once per interval, and one queue at a time.
 func (w *Writer) Run(ctx context.Context) { Repeat(ctx, "usage", w.Write) }
 
-// Repeat writes something of queues until ctx ends: once in an interval, and after a failure less often. What names it in the
-// log.
+// Repeat calls write once per interval until ctx ends, and less often after a failure. what names the written data in the log.
 func Repeat(ctx context.Context, what string, write func(context.Context) error) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
@@ -74,8 +73,8 @@ func Repeat(ctx context.Context, what string, write func(context.Context) error)
 	}
 }
 
-// Write writes what the annotations of queues do not say yet. A queue that the API server refuses to change does not keep
-// others from being written. It ends at any other error, which the next queue would meet, too.
+// Write updates the annotations of queues that are out of date. If the API server refuses one queue, Write continues with the
+// others. It stops at any other error, because the next queue would fail as well.
 func (w *Writer) Write(ctx context.Context) error {
 	var refused error
 	for queue, annotations := range w.outdated() {
@@ -96,8 +95,8 @@ func (w *Writer) Write(ctx context.Context) error {
 	return refused
 }
 
-// outdated returns the annotations to be written, nil for those to be removed. It compares with what the API server
-// has, so that a new leader writes only what has changed, and nobody can edit the annotations for long.
+// outdated returns the annotations to write. A nil value removes the annotation. It compares with the state of the API server.
+// A new leader therefore writes only changes, and edits by users do not last.
 func (w *Writer) outdated() map[string]map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

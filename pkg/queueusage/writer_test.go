@@ -17,7 +17,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// server has the annotations of queues, and applies merge patches to them.
+// server holds the annotations of queues, and applies merge patches to them.
 type server struct {
 	*Writer
 	queues  map[string]*schedulingv1beta1.Queue
@@ -113,7 +113,7 @@ func TestUsageIsWrittenAgainAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestAQueueThatCannotBeWrittenKeepsNobodyElseWaiting: a webhook may refuse one queue for ever.
+// TestAQueueThatCannotBeWrittenKeepsNobodyElseWaiting covers a webhook that refuses one queue forever.
 func TestAQueueThatCannotBeWrittenKeepsNobodyElseWaiting(t *testing.T) {
 	queues := []string{"refused", "a", "b", "c", "d", "e"}
 	s := newServer(queues...)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxTypos is how many letters of an annotation may be wrong for its name to count as a typing error.
+// maxTypos is the number of wrong letters up to which an annotation counts as a typing error.
 const maxTypos = 2
 
-// MeantAnnotation returns the annotation of queues that somebody who wrote the key surely meant. It is empty if
-// the scheduler reads the key itself, or if the key is of somebody else.
+// MeantAnnotation returns the queue annotation that a misspelled key stands for. It is empty if the scheduler reads the
+// key itself, or if the key belongs to other software.
 func MeantAnnotation(key string) string { return Meant(key, CardAnnotations[:]) }
 
 // Meant is MeantAnnotation for the annotations of other objects.
@@ -34,12 +34,12 @@ func Meant(key string, all []string) string {
 	return ""
 }
 
-// letters leaves out what people confuse first: upper and lower case, and separators.
+// letters removes common sources of confusion: upper and lower case, and separators.
 func letters(name string) string {
 	return strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 }
 
-// distance is the number of letters that must be inserted, deleted, or replaced to make one name of the other.
+// distance returns the number of letters to insert, delete or replace to turn one name into the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -12,14 +12,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// CardAnnotations are the annotations of queues that list cards: the capability, deserved, and guarantee of [Limits].
+// CardAnnotations lists the queue annotations for cards: the capability, deserved and guarantee of [Limits].
 var CardAnnotations = [...]string{
 	schedulingv1beta1.CardQuotaAnnotation, schedulingv1beta1.CardDeservedAnnotation, schedulingv1beta1.CardGuaranteeAnnotation,
 }
 
-// Cards returns the number of cards of each name in one of the CardAnnotations of a queue, sorted by dimension. It is nil if
-// the queue has no such annotation, and not nil if the annotation lists no card. The error says where the annotation is
-// wrong.
+// Cards returns the number of cards of each name in one of the CardAnnotations of a queue, sorted by dimension. It is nil if the queue
+// has no such annotation. It is empty but not nil if the annotation lists no card. The error names the position of the mistake.
 func Cards(queue *schedulingv1beta1.Queue, annotation string, dimensions *ledger.Dimensions) (ledger.Amounts, error) {
 	text, exists := queue.Annotations[annotation]
 	if !exists {

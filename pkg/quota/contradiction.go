@@ -8,27 +8,27 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Contradiction is a number in a list of limits of a queue that is more than another list of the queue allows.
+// Contradiction is a limit of a queue that exceeds what another list of the same queue allows.
 type Contradiction struct {
 	Dimension ledger.Ordinal
-	// More is the list that has Number. Bound is the one that has Limit, which is less.
+	// More is the list that contains Number. Bound is the list that contains Limit, which is smaller.
 	More, Bound   string
 	Number, Limit ledger.Amount
 }
 
-// ContradictionOfCards returns the first contradiction among the limits of cards in the annotations of a queue, which the lists are called by; false if
-// there is none. A card that one of the annotations does not list does not contradict the others.
+// ContradictionOfCards returns the first contradiction among the card limits of a queue, or false. It calls the lists by their annotations. A card
+// that an annotation does not list does not contradict the others.
 func ContradictionOfCards(cards Limits) (Contradiction, bool) {
 	return contradiction(&cards, CardAnnotations)
 }
 
-// ContradictionOfDevices returns the first contradiction among limits of devices, in lists that are called by their fields; false if there is none. In
-// spec.dra, the API server refuses it. In the form of Volcano 1.15, nobody does.
+// ContradictionOfDevices returns the first contradiction among the device limits of a queue, or false. It calls the lists by their fields. The API
+// server refuses contradictions in spec.dra, but not in the form of Volcano 1.15.
 func ContradictionOfDevices(devices Limits) (Contradiction, bool) {
 	return contradiction(&devices, [...]string{"capability", "deserved", "guarantee"})
 }
 
-// contradiction finds that a queue deserves more than its capability, or is guaranteed more than either.
+// contradiction returns a deserved amount above the capability, or a guarantee above either.
 func contradiction(limits *Limits, names [3]string) (Contradiction, bool) {
 	for _, pair := range []struct {
 		more, bound     string

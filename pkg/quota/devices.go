@@ -11,16 +11,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Limits are the limits in a queue's own spec and annotations. A dimension that is not listed is not limited.
+// Limits holds the limits in a queue's own spec and annotations. Dimensions that are not listed are not limited.
 type Limits struct {
 	Capability, Deserved, Guarantee ledger.Amounts
 }
 
-// Devices returns the limits of devices of a queue: those in spec.dra, and those in the form of Volcano 1.15. Of two limits
-// in one dimension, the smaller one holds. So it does for what a queue deserves and is guaranteed: if the guarantee is
-// within what is deserved, and that within the capability, in each of the two forms, then it is in both together. The error
-// names the invalid field or key. With the Queue CRD of this project, the API server rejects invalid fields. It accepts any key: the schema
-// of resource lists is upstream's, and a queue that Volcano 1.15 accepts must stay writable.
+// Devices returns the device limits of a queue, from spec.dra and from the form of Volcano 1.15. Of two limits in one dimension, the
+// smaller one holds. If guarantee <= deserved <= capability holds in both forms, it also holds in the result. The error names the invalid
+// field or key. With the Queue CRD of this project, the API server rejects invalid fields. It accepts any key, because the schema of
+// resource lists comes from upstream, and queues that Volcano 1.15 accepts must stay writable.
 func Devices(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Limits, error) {
 	field, fieldErr := DevicesInField(queue, dimensions)
 	keys, keysErr := KeysOf(queue).Limits(dimensions)
@@ -32,7 +31,7 @@ func Devices(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Lim
 	}, nil
 }
 
-// DevicesInField returns the limits in spec.dra of a queue; none if the queue has no spec.dra.
+// DevicesInField returns the limits in spec.dra of a queue, or no limits if the queue has no spec.dra.
 func DevicesInField(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions) (Limits, error) {
 	if queue.Spec.DRA == nil {
 		return Limits{}, nil

@@ -10,30 +10,31 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// ListedTwice is one thing that a queue lists twice, with different numbers.
+// ListedTwice is a limit that a queue lists twice, with different numbers.
 type ListedTwice struct {
-	// Field and Other are where it is listed, such as spec.dra.capability[h100].count.
+	// Field and Other are the two places, such as spec.dra.capability[h100].count.
 	Field, Other string
-	// Number is what Field says of Dimension. OtherNumber is what Other says of OtherDimension, which may be another spelling of it.
+	// Number is the limit of Dimension in Field. OtherNumber is the limit of OtherDimension in Other. The dimensions may be two
+	// spellings of one capacity.
 	Dimension, OtherDimension ledger.Dimension
 	Number, OtherNumber       ledger.Amount
 }
 
-// written is a limit, and where it is written.
+// written is a limit and its place.
 type written struct {
 	field string
 	entry ledger.Entry
 	of    ledger.Dimension
 }
 
-// DevicesListedTwice returns what a queue lists twice among its quotas of devices: in spec.dra and in the form of Volcano
-// 1.15, or with and without the domain of a capacity. SeveralDrivers reports whether devices of several drivers have a
-// capacity: then the capacity of one of them is another thing than the capacity of all.
+// DevicesListedTwice returns the device limits that a queue lists twice with different numbers: in spec.dra and in the
+// form of Volcano 1.15, or with and without the domain of a capacity. severalDrivers reports whether devices of several
+// drivers have a capacity. In this case, a capacity with a domain differs from the capacity without one.
 func DevicesListedTwice(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimensions, severalDrivers func(capacity string) bool) []ListedTwice {
 	field, err := DevicesInField(queue, dimensions)
 	keys, keysErr := KeysOf(queue).Limits(dimensions)
 	if err != nil || keysErr != nil {
-		return nil // people are told about that
+		return nil // reported elsewhere
 	}
 	var twice []ListedTwice
 	for _, list := range []struct {

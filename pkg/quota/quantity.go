@@ -8,14 +8,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// amountOf returns a quantity as the ledger counts it. The error is ledger.ErrOverflow.
+// amountOf converts a quantity to an amount. The error is ledger.ErrOverflow.
 func amountOf(quantity resource.Quantity) (ledger.Amount, error) {
 	decimal := quantity.AsDec()
 	return ledger.FromDecimal(decimal.UnscaledBig(), int32(decimal.Scale()))
 }
 
-// Exact returns a quantity whose text is the same quantity. Kubernetes has no suffix for numbers of 1e21 and more, and leaves it out: 1000E
-// becomes the text 1.
+// Exact returns an equal quantity that its text represents exactly. Kubernetes has no suffix for numbers of 1e21 and more, and leaves it
+// out: 1000E becomes the text 1.
 func Exact(quantity resource.Quantity) resource.Quantity {
 	if read, err := resource.ParseQuantity(quantity.String()); err == nil && read.Cmp(quantity) == 0 {
 		return quantity
@@ -23,7 +23,7 @@ func Exact(quantity resource.Quantity) resource.Quantity {
 	return *resource.NewDecimalQuantity(*quantity.AsDec(), resource.DecimalExponent)
 }
 
-// text is quantity.String, if that is exact.
+// text returns quantity.String if this is exact.
 func text(quantity resource.Quantity) string {
 	exact := Exact(quantity)
 	return exact.String()

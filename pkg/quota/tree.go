@@ -12,7 +12,7 @@ import (
 // Root is the queue above all others. Volcano creates it.
 const Root = "root"
 
-// Parent returns the queue above a queue, whose spec.parent may be empty. It is empty for root.
+// Parent returns the parent of a queue with the given spec.parent, which may be empty. It is empty for root.
 func Parent(queue, parent string) string {
 	if queue == Root {
 		return ""
@@ -20,9 +20,8 @@ func Parent(queue, parent string) string {
 	return cmp.Or(parent, Root)
 }
 
-// Arrange arranges queues as a tree, or as a forest of queues without parents. If root is missing, because somebody has deleted it, top
-// stands in for it: all other queues are its descendants and go on without it. Misplaced says why queues have no place in the tree. It
-// is nil if all have one.
+// Arrange arranges queues as a tree, or as a forest of queues without parents. If root was deleted, top replaces it, and all other
+// queues stay its descendants. misplaced says why queues have no place in the tree. It is nil if all queues have a place.
 func Arrange(specs []ledger.QueueSpec, hierarchy bool, top ledger.QueueSpec) (arranged []ledger.QueueSpec, misplaced map[string]string) {
 	if !slices.ContainsFunc(specs, func(s ledger.QueueSpec) bool { return s.Name == Root }) {
 		top.Name = Root

@@ -16,21 +16,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Volcano 1.15 writes quotas of devices among the resources of a queue: deviceclass/<class> is a number of devices, and
-// <capacity>.deviceclass/<class> is an amount of a capacity.
+// Volcano 1.15 lists device limits among the resources of a queue. The key deviceclass/<class> is a number of devices,
+// and <capacity>.deviceclass/<class> is an amount of a capacity.
 const (
 	countPrefix       = "deviceclass/"
 	capacitySeparator = ".deviceclass/"
 )
 
-// DeviceKeys are the quotas of devices in the form of Volcano 1.15.
+// DeviceKeys holds device limits in the form of Volcano 1.15.
 type DeviceKeys struct {
 	Capability corev1.ResourceList `json:"capability,omitempty"`
 	Deserved   corev1.ResourceList `json:"deserved,omitempty"`
 	Guarantee  corev1.ResourceList `json:"guarantee,omitempty"`
 }
 
-// KeysOf returns the quotas of a queue that have the form of Volcano 1.15, valid or not, as exact quantities. It is nil if there are none.
+// KeysOf returns the limits of a queue in the form of Volcano 1.15, valid or not, as exact quantities. It is nil if there are none.
 func KeysOf(queue *schedulingv1beta1.Queue) *DeviceKeys {
 	spec := &queue.Spec
 	keys := DeviceKeys{onlyDevices(spec.Capability), onlyDevices(spec.Deserved), onlyDevices(spec.Guarantee.Resource)}
@@ -57,8 +57,8 @@ func onlyDevices(list corev1.ResourceList) corev1.ResourceList {
 	return devices
 }
 
-// Resources returns a list of a queue without the quotas of devices that have the form of Volcano 1.15. It returns the
-// list itself if it has none.
+// Resources returns a resource list of a queue without device limits in the form of Volcano 1.15. It returns the list
+// itself if it contains none.
 func Resources(list corev1.ResourceList) corev1.ResourceList {
 	for name := range list {
 		if isDeviceKey(name) {
@@ -95,7 +95,7 @@ func (k *DeviceKeys) Limits(dimensions *ledger.Dimensions) (Limits, error) {
 	return limits, nil
 }
 
-// keyed returns what a key limits. The errors go on after the name of the key.
+// keyed returns the limit of a key. Its errors continue the sentence after the key.
 func keyed(key string, quantity resource.Quantity, dimensions *ledger.Dimensions) (ledger.Entry, error) {
 	d, err := dimensionOf(key)
 	if err != nil {
@@ -109,7 +109,7 @@ func keyed(key string, quantity resource.Quantity, dimensions *ledger.Dimensions
 		return ledger.Entry{}, fmt.Errorf("is %s: set it to zero or more, and to less than 1e29", text(quantity))
 	}
 	if d.Kind == ledger.DeviceCapacity {
-		dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: d.Name}) // devices of a class that is listed count
+		dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: d.Name}) // listed devices count, too
 	}
 	return ledger.Entry{Dimension: dimensions.Ordinal(d), Amount: amount}, nil
 }
@@ -136,7 +136,7 @@ func dimensionOf(key string) (ledger.Dimension, error) {
 	}
 }
 
-// lower returns all that two lists limit. Where both limit a dimension, the smaller limit holds.
+// lower merges two lists. If both limit a dimension, the smaller limit holds.
 func lower(a, b ledger.Amounts) ledger.Amounts {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)

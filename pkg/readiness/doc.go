@@ -2,7 +2,7 @@
 
 // Package readiness knows which resources the scheduler cannot read, and why.
 //
-// Informers come in, before they start. The answer is nil, or an error that names every resource that
-// has not been read yet, or can no longer be read. It goes to the endpoint /readyz and to pods that wait
-// because of it. Explain says the same of anything else that fails because of a missing permission.
+// The input is informers that have not started yet. The output is nil, or an error that names every resource that is not read
+// yet or can no longer be read. The endpoint /readyz and waiting pods show this error. [Explain] formats other failures, such
+// as missing permissions, in the same way.
 package readiness

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Explain says what failed and why, and what to do if a permission is missing. The API server's own message names the
+// Explain returns a message about a failure and, if a permission is missing, the remedy. The API server's own message names the
 // resource and the verb.
 func Explain(failed string, failure error) string {
 	message := failure.Error()

@@ -18,23 +18,21 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// failureLasts is how long a failure counts if nothing is heard of the informer. It tries again after a minute at
-// most, so that a failure that is older has ended.
+// failureLasts is the time after which a failure no longer counts without news of the informer. An informer retries within a
+// minute, so an older failure has ended.
 const failureLasts = 2 * time.Minute
 
-// Informers are the informers that the scheduler depends on. It may be used concurrently.
+// Informers is the set of informers that the scheduler depends on. It is safe for concurrent use.
 type Informers struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	all   []*informer
 }
 
-// informer reads one resource.
 type informer struct {
 	resource string
 	source   cache.SharedInformer
-	// failure is why the resource could not be listed or watched last. At that time, the informer had synced or not, and
-	// had read the version.
+	// failure is the last error of a list or watch. synced, version and at are the state of the informer and the time at this error.
 	failure error
 	synced  bool
 	version string
@@ -44,7 +42,7 @@ type informer struct {
 // NewInformers returns an empty set.
 func NewInformers(clock clock.PassiveClock) *Informers { return &Informers{clock: clock} }
 
-// Add adds the informer of a resource. It must not have been started.
+// Add adds the informer of a resource. The informer must not be started yet.
 func (i *Informers) Add(resource schema.GroupResource, source cache.SharedInformer) error {
 	added := &informer{resource: resource.String(), source: source}
 	err := source.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
@@ -60,7 +58,7 @@ func (i *Informers) Add(resource schema.GroupResource, source cache.SharedInform
 	return nil
 }
 
-// failed notes an error, unless it only says that the watch has to begin anew.
+// failed records an error, unless the error only asks for a new watch.
 func (i *Informers) failed(informer *informer, version string, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return
@@ -70,7 +68,8 @@ func (i *Informers) failed(informer *informer, version string, err error) {
 	informer.failure, informer.synced, informer.version, informer.at = err, informer.source.HasSynced(), version, i.clock.Now()
 }
 
-// Err returns what cannot be read and why, and what has not been read yet. It is nil if everything is read.
+// Err returns an error that lists the unreadable resources with their causes, and the resources not read yet. It is nil if
+// everything is read.
 func (i *Informers) Err() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -27,7 +27,7 @@ import (
 
 var nodes = schema.GroupResource{Group: "example.com", Resource: "nodes"}
 
-// source is an informer of which a test says what it has read.
+// source is an informer whose state a test sets.
 type source struct {
 	cache.SharedInformer
 	synced  bool
@@ -46,7 +46,7 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		name    string
 		synced  bool
 		failure error
-		// read is the version that the informer reads after the failure, and passes how much later.
+		// read is the version that the informer reads after the failure. passes is the time until then.
 		read   string
 		passes time.Duration
 		want   string

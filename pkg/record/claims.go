@@ -19,8 +19,8 @@ const (
 	ClaimsAnnotation = "volcano.sh/charged-claims"
 )
 
-// SetClaims sets the ClaimsAnnotation of a pod that is about to be bound. The pod must have a record of its queue, and nobody else
-// must use it yet. Each claim must have an allocation.
+// SetClaims sets the ClaimsAnnotation of a pod before its binding. The pod must have a record of its queue, and must not be shared
+// yet. Each claim must have an allocation.
 func SetClaims(pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
 	if len(claims) == 0 {
 		return
@@ -31,12 +31,12 @@ func SetClaims(pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {
-		return // what the API server has sent can always be written
+		return // objects from the API server can always be marshaled
 	}
 	pod.Annotations[ClaimsAnnotation] = string(text)
 }
 
-// essence returns what is needed of a claim to count its devices, and to keep them taken.
+// essence returns the parts of a claim that are needed to count its devices and to keep them taken.
 func essence(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	kept := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: claim.Name, UID: claim.UID, Annotations: map[string]string{}}}
 	for _, key := range []string{QueueAnnotation, resourceapi.ExtendedResourceClaimAnnotation} {
@@ -61,7 +61,7 @@ func essence(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	return kept
 }
 
-// ClaimsOf returns the claims that a pod uses by its record, reserved for the pod. It is nil if the pod has no such record.
+// ClaimsOf returns the claims in the record of a pod, reserved for the pod. It is nil if the pod has no such record.
 func ClaimsOf(pod *corev1.Pod) []*resourceapi.ResourceClaim {
 	text := pod.Annotations[ClaimsAnnotation]
 	if text == "" || pod.Annotations[QueueAnnotation] == "" {
@@ -69,7 +69,7 @@ func ClaimsOf(pod *corev1.Pod) []*resourceapi.ResourceClaim {
 	}
 	var claims []*resourceapi.ResourceClaim
 	if err := json.Unmarshal([]byte(text), &claims); err != nil {
-		return nil // only somebody else can have written it
+		return nil // not written by the scheduler
 	}
 	kept := claims[:0]
 	for _, claim := range claims {
@@ -83,15 +83,15 @@ func ClaimsOf(pod *corev1.Pod) []*resourceapi.ResourceClaim {
 	return kept
 }
 
-// Lists reports whether the record of a pod has a claim among those that the pod uses.
+// Lists reports whether the record of a pod contains a claim.
 func Lists(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return slices.ContainsFunc(ClaimsOf(pod), func(used *resourceapi.ResourceClaim) bool { return used.UID == claim.UID })
 }
 
-// ExtendedClaimOf returns the name of the claim for the extended resources of a pod by its record, empty if it has none.
+// ExtendedClaimOf returns the name of the claim for extended resources in the record of a pod. It is empty if there is none.
 func ExtendedClaimOf(pod *corev1.Pod) string {
 	if !strings.Contains(pod.Annotations[ClaimsAnnotation], resourceapi.ExtendedResourceClaimAnnotation) {
-		return "" // for speed alone
+		return "" // only for speed
 	}
 	for _, claim := range ClaimsOf(pod) {
 		if claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] == "true" {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record is what pods and claims carry of their charge: the queue that is charged, the cards, and the claims.
+// Package record reads and writes the records of charges on pods and claims: the charged queue, the cards, and the claims.
 //
-// The scheduler writes a record when it binds a pod or allocates a claim. It reads the record when nothing else
-// says where the charge belongs: the PodGroup or the queue was deleted, the labels of the node have changed, or a claim
-// was deleted, and the scheduler that knew was restarted.
+// The scheduler writes a record when it binds a pod or allocates a claim. It reads the record if it cannot find the charge
+// elsewhere after a restart. The PodGroup, the queue or a claim may have been deleted, or the labels of the node may have changed.
 //
-// The package record of client-go, which writes events, is something else.
+// This is not the package record of client-go, which writes events.
 package record

@@ -22,21 +22,20 @@ const (
 	CardsAnnotation = "volcano.sh/charged-cards"
 )
 
-// separator separates the names of queues. The name of a queue cannot contain it.
+// separator separates queue names. Queue names cannot contain it.
 const separator = "/"
 
-// maxLength is how long a record may be, in bytes. Users may write annotations of up to 256 KiB.
+// maxLength is the maximum length of a record, in bytes. Users may write annotations of up to 256 KiB.
 const maxLength = 8 << 10
 
-// Queue returns the text of a QueueAnnotation. The path has the queue first and its highest ancestor last.
+// Queue returns the text of a QueueAnnotation. The path starts with the queue and ends with its topmost ancestor.
 func Queue(path []string) string {
 	reversed := slices.Clone(path)
 	slices.Reverse(reversed)
 	return strings.Join(reversed, separator)
 }
 
-// Path returns the queue that a pod or claim is charged to and its ancestors, the queue first. It is nil if the object
-// has no such record.
+// Path returns the queue that a pod or claim is charged to, followed by its ancestors. It is nil if the object has no such record.
 func Path(object metav1.Object) []string {
 	text := object.GetAnnotations()[QueueAnnotation]
 	if text == "" || len(text) > maxLength {
@@ -54,12 +53,12 @@ func Cards(cards map[corev1.ResourceName]string) string {
 	}
 	text, err := json.Marshal(cards)
 	if err != nil {
-		return "" // a map of strings can always be written
+		return "" // a map of strings can always be marshaled
 	}
 	return string(text)
 }
 
-// CardsOf returns the cards that a pod is charged. It is nil if the pod has no such record.
+// CardsOf returns the cards that a pod is charged for. It is nil if the pod has no such record.
 func CardsOf(pod *corev1.Pod) map[corev1.ResourceName]string {
 	text := pod.Annotations[CardsAnnotation]
 	if text == "" || len(text) > maxLength {
@@ -67,14 +66,13 @@ func CardsOf(pod *corev1.Pod) map[corev1.ResourceName]string {
 	}
 	var cards map[corev1.ResourceName]string
 	if err := json.Unmarshal([]byte(text), &cards); err != nil {
-		return nil // only somebody else can have written it: the node says which cards the pod has
+		return nil // not written by the scheduler; the node tells the cards of the pod
 	}
 	maps.DeleteFunc(cards, func(_ corev1.ResourceName, card string) bool { return card == "" })
 	return cards
 }
 
-// OnPod returns the pod with a record. Cards may be empty. The pod itself stays as it is; the
-// result shares all but the annotations with it.
+// OnPod returns a copy of the pod with a record. cards may be empty. The copy shares everything except its annotations with the pod.
 func OnPod(pod *corev1.Pod, queue, cards string) *corev1.Pod {
 	recorded := *pod
 	recorded.Annotations = make(map[string]string, len(pod.Annotations)+2)

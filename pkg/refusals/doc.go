@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refusals has the words in which a queue refuses: reasons of events, and sentences. The scheduler and the
-// dispatcher say the same about the same.
+// Package refusals contains the event reasons and sentences with which a queue refuses pods and jobs. The scheduler and
+// the dispatcher share them.
 package refusals
 
 // Reasons of events on what waits.

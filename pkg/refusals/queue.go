@@ -10,16 +10,16 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Refusal says why something waits.
+// Refusal says why a pod or a job waits.
 type Refusal interface {
-	// Reason is the reason of an event, empty if it does not deserve one.
+	// Reason is the reason of an event. It is empty if the refusal needs no event.
 	Reason() string
-	// Message is the sentence for people.
+	// Message is the sentence for users.
 	Message() string
 }
 
-// TakesPods returns a queue of the ledger, or why it takes no pods and no jobs. State is its status.state. Misplaced says why queues have no place
-// in the tree.
+// TakesPods returns the ID of a queue in the ledger, or the reason why the queue takes no pods and jobs. state is its status.state. misplaced says
+// why queues have no place in the tree.
 func TakesPods(books *ledger.Ledger, misplaced map[string]string, queue, state string) (ledger.QueueID, Refusal) {
 	id, found := books.Queue(queue)
 	switch {
@@ -40,16 +40,15 @@ type QueueMissing struct{ Queue string }
 // Reason is the reason of the event.
 func (QueueMissing) Reason() string { return QueueNotFoundReason }
 
-// Message is the sentence for people.
+// Message is the sentence for users.
 func (q QueueMissing) Message() string {
 	return fmt.Sprintf("Queue <%s> does not exist: create the queue, or submit the job to another one", q.Queue)
 }
 
-// QueueNotOpen refuses a pod or a job in a queue that is in another state than Open. A queue that was just created has
-// no state.
+// QueueNotOpen refuses a pod or a job in a queue with a state other than Open. A new queue has no state.
 type QueueNotOpen struct{ Queue, State string }
 
-// Reason is the reason of the event. A queue that was just created is opened without anybody's help.
+// Reason is the reason of the event. It is empty for a new queue, because controllers will open it.
 func (q QueueNotOpen) Reason() string {
 	if q.State == "" {
 		return ""
@@ -57,7 +56,7 @@ func (q QueueNotOpen) Reason() string {
 	return UnschedulableReason
 }
 
-// Message is the sentence for people.
+// Message is the sentence for users.
 func (q QueueNotOpen) Message() string {
 	if q.State == "" {
 		return fmt.Sprintf("Queue <%s> takes no pods yet: Volcano's controllers have not opened it", q.Queue)
@@ -71,18 +70,18 @@ type QueueMisplaced struct{ Queue, Why string }
 // Reason is the reason of the event.
 func (QueueMisplaced) Reason() string { return UnschedulableReason }
 
-// Message is the sentence for people.
+// Message is the sentence for users.
 func (q QueueMisplaced) Message() string {
 	return fmt.Sprintf("Queue <%s> takes no pods: %s", q.Queue, q.Why)
 }
 
-// QueueHasChildren refuses a pod or a job in a queue that is the parent of other queues.
+// QueueHasChildren refuses a pod or a job in a queue with children.
 type QueueHasChildren struct{ Queue string }
 
 // Reason is the reason of the event.
 func (QueueHasChildren) Reason() string { return UnschedulableReason }
 
-// Message is the sentence for people.
+// Message is the sentence for users.
 func (q QueueHasChildren) Message() string {
 	return fmt.Sprintf("Queue <%s> takes no pods, because other queues are below it: use one of those", q.Queue)
 }
@@ -90,7 +89,7 @@ func (q QueueHasChildren) Message() string {
 // PodGroupMissing refuses a pod whose PodGroup does not exist.
 type PodGroupMissing struct{ Namespace, Name string }
 
-// Message is the sentence for people.
+// Message is the sentence for users.
 func (g PodGroupMissing) Message() string {
 	return fmt.Sprintf("PodGroup %s/%s does not exist: create it, or correct the annotation %s of the pod", g.Namespace, g.Name, schedulingv1beta1.KubeGroupNameAnnotationKey)
 }

@@ -12,12 +12,12 @@ import (
 // ListClass says what to do where a device quota is required.
 const ListClass = "no queue on the way to the root lists the class, which deviceQuotaRequired demands: list it in spec.dra.capability of the queue or of a queue above it"
 
-// Quota refuses what the quota of a queue, or of an ancestor, does not allow.
+// Quota refuses a demand that the quota of a queue or an ancestor does not allow.
 type Quota struct {
 	*ledger.Refusal
 	// NoCardQuota says that neither the queue nor an ancestor has a card quota.
 	NoCardQuota bool
-	// NoDeviceQuota says that neither the queue nor an ancestor lists the class of the devices, which is required.
+	// NoDeviceQuota says that a required device quota is missing: neither the queue nor an ancestor lists the device class.
 	NoDeviceQuota bool
 }
 
@@ -39,7 +39,7 @@ func (q Quota) emptyCapability() bool {
 	return q.Dimension.Kind == ledger.Card && q.NoCardQuota || q.NoDeviceQuota
 }
 
-// Message is the sentence for people.
+// Message is the sentence for users.
 func (q Quota) Message() string {
 	switch message := q.String(); {
 	case q.NoDeviceQuota:
@@ -51,13 +51,13 @@ func (q Quota) Message() string {
 	}
 }
 
-// Uncountable is the sentence for a pod or a job whose demand cannot be counted.
+// Uncountable returns the sentence for a pod or a job with a demand that cannot be counted.
 func Uncountable(err error) string {
 	return "The demand cannot be counted against the quota of the queue: " + err.Error()
 }
 
-// ResourceUnknown is the sentence for a pod or a job that requests a resource which no node offers and no queue's quota lists.
-// Queue is the topmost one.
+// ResourceUnknown returns the sentence for a pod or a job that requests an unknown resource. No node offers the resource, and
+// no quota lists it. queue is the topmost queue.
 func ResourceUnknown(queue, resource string, amount ledger.Amount) string {
 	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but capability is <0>: no node offers it, correct the name or add nodes",
 		queue, resource, amount, amount)

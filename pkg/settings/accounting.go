@@ -14,10 +14,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/accounting"
 )
 
-// Accounting says what is recorded of usage.
+// Accounting holds the settings for the record of usage.
 type Accounting struct {
 	Enabled bool
-	// Label is empty if usage is not recorded by a label.
+	// Label is the pod label by which usage is recorded, or empty.
 	Label     string
 	Resources []string
 	Interval  time.Duration
@@ -30,7 +30,7 @@ var defaultAccounting = Accounting{Enabled: true, Interval: time.Minute, Period:
 // Records reports whether usage of a resource is recorded.
 func (a *Accounting) Records(resource string) bool { return slices.Contains(a.Resources, resource) }
 
-// readPeriod takes a duration such as 6h.
+// readPeriod reads a duration such as 6h.
 func readPeriod(value any) (accounting.Period, error) {
 	length, err := readTimeout(value)
 	if err != nil {
@@ -42,7 +42,7 @@ func readPeriod(value any) (accounting.Period, error) {
 	return 0, errors.New("it must be full hours, and a day must consist of such periods")
 }
 
-// readLabel takes the key of a label.
+// readLabel reads the key of a label.
 func readLabel(value any) (string, error) {
 	label := fmt.Sprint(value)
 	if problems := validation.IsQualifiedName(label); len(problems) > 0 {

@@ -66,11 +66,11 @@ const (
 	DefaultBindingTimeout = 10 * time.Minute
 )
 
-// Settings are the plugin's arguments, and what its name implies.
+// Settings holds the arguments of the plugin, and the settings that its name implies.
 type Settings struct {
-	// Name is the name that the plugin is registered under.
+	// Name is the name under which the plugin is registered.
 	Name string
-	// CapacityCardMode counts cpu, memory, and cards only, and ignores the parents of queues.
+	// CapacityCardMode counts only cpu, memory, and cards, and ignores the parents of queues.
 	CapacityCardMode       bool
 	CardUnlimitedCPUMemory bool
 	CardQuotaRequired      bool
@@ -84,14 +84,14 @@ type Settings struct {
 	Accounting             Accounting
 }
 
-// Invalid is an argument that is left out, because its value is invalid.
+// Invalid is an argument that Read ignored because of its invalid value.
 type Invalid struct {
 	Argument string
 	Value    any
 	Err      error
 }
 
-// Read takes the default for an argument that is invalid. Name is that of the plugin.
+// Read returns the settings of the plugin with the given name. Invalid arguments get their default.
 func Read(name string, given map[string]any) (Settings, []Invalid) {
 	s := defaults(name)
 	var invalid []Invalid
@@ -114,14 +114,14 @@ func defaults(name string) Settings {
 	}
 }
 
-// argument is one argument of the plugin: its value, and what reads another one.
+// argument is an argument of the plugin, with its current value and a function that reads a new one.
 type argument struct {
 	name  string
 	value any
 	read  func(any) error
 }
 
-// arguments are all arguments, with their places in the settings.
+// arguments returns all arguments, bound to the fields of the settings.
 func (s *Settings) arguments() []argument {
 	return []argument{
 		into(CardUnlimitedCPUMemory, &s.CardUnlimitedCPUMemory, readBool),
@@ -142,7 +142,7 @@ func (s *Settings) arguments() []argument {
 	}
 }
 
-// Names lists the arguments.
+// Names lists the names of all arguments.
 var Names = func() (names []string) {
 	for _, argument := range new(Settings).arguments() {
 		names = append(names, argument.name)
@@ -161,7 +161,7 @@ func Default(name string) any {
 	return nil
 }
 
-// into returns an argument that is read into a field, which stays as it is if the value is invalid.
+// into returns an argument that is read into a field. An invalid value does not change the field.
 func into[T any](name string, field *T, read func(any) (T, error)) argument {
 	return argument{name, *field, func(value any) error {
 		v, err := read(value)

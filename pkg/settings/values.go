@@ -30,7 +30,7 @@ func readNumber(value any) (float64, error) {
 	}
 }
 
-// readTimeout takes a duration such as 10m.
+// readTimeout reads a duration such as 10m.
 func readTimeout(value any) (time.Duration, error) {
 	timeout, err := time.ParseDuration(fmt.Sprint(value))
 	if err == nil && timeout <= 0 {
@@ -39,7 +39,7 @@ func readTimeout(value any) (time.Duration, error) {
 	return timeout, err
 }
 
-// readAccounting takes one of the known values.
+// readAccounting reads one of the known values.
 func readAccounting(value any) (string, error) {
 	switch value {
 	case AccountRequested, AccountMatching:
@@ -49,7 +49,7 @@ func readAccounting(value any) (string, error) {
 	}
 }
 
-// readResourceNames takes a list, or a string with commas.
+// readResourceNames reads a list, or a string with commas.
 func readResourceNames(value any) (card.ResourceNames, error) {
 	list, err := readNames(value)
 	if err != nil {
@@ -62,7 +62,7 @@ func readResourceNames(value any) (card.ResourceNames, error) {
 	return names, nil
 }
 
-// readNames takes a list, or a string with commas.
+// readNames reads a list, or a string with commas.
 func readNames(value any) ([]string, error) {
 	var names []string
 	switch list := value.(type) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// evenCluster has pods that are alike, on all nodes in turn, in random order of cost. The pod needs the room of so many
-// pods on one node.
+// evenCluster returns a cluster with equal pods, spread evenly over the nodes, in random order of cost. The preemptor
+// needs the room of need pods on one node.
 func evenCluster(units, nodes, need int) *cluster {
 	random := rand.New(rand.NewPCG(1, 1))
 	c := &cluster{need: []int{need}, queueRight: []int{units}}
@@ -29,7 +29,7 @@ func evenCluster(units, nodes, need int) *cluster {
 	return c
 }
 
-// onlyNode keeps the pod from all nodes but the first.
+// onlyNode keeps the preemptor from all nodes except the first.
 func (c *cluster) onlyNode() *cluster {
 	for node := 1; node < len(c.free); node++ {
 		c.free[node][0] = -len(c.units)
@@ -37,7 +37,7 @@ func (c *cluster) onlyNode() *cluster {
 	return c
 }
 
-// gangs makes gangs of the units, in turn.
+// gangs divides the units among gangs, in turn.
 func (c *cluster) gangs(gangs int) *cluster {
 	for i := range c.units {
 		c.units[i].Gang = fmt.Sprint("gang", i%gangs)
@@ -45,7 +45,7 @@ func (c *cluster) gangs(gangs int) *cluster {
 	return c
 }
 
-// rights makes queues of the units, in turn, each of which may lose so many.
+// rights divides the units among queues, in turn. Each queue may lose the given number of units.
 func (c *cluster) rights(queues, right int) *cluster {
 	c.queueRight = make([]int, queues)
 	for i := range c.queueRight {
@@ -57,7 +57,7 @@ func (c *cluster) rights(queues, right int) *cluster {
 	return c
 }
 
-// BenchmarkChoose reports how often Choose asks, with a budget of 256.
+// BenchmarkChoose reports how often Choose calls enough, with a budget of 256.
 func BenchmarkChoose(b *testing.B) {
 	for _, c := range []struct {
 		name    string

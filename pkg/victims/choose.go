@@ -2,22 +2,21 @@
 
 package victims
 
-// Choose returns the units to evict, as indexes in ascending order: a set that is allowed and enough, of which no unit
-// could stay. It returns false if it finds none.
+// Choose returns the units to evict, as indexes in ascending order. The set is allowed and enough, and every unit in it is
+// necessary. Choose returns false if it finds no set.
 //
-// Allowed reports whether a set breaks nobody's right. Each subset of an allowed set must be allowed.
+// allowed reports whether a set violates no right. Each subset of an allowed set must be allowed.
 //
-// Enough reports whether the preemptor gets all it needs if a set is gone. Each superset of a set that is enough must be
-// enough. Choose asks enough about sets that are not allowed, too. If the answer is false there, it tries no subset. If
-// the answer cannot be known there, true is the safe one.
+// enough reports whether the preemptor gets everything it needs if a set is gone. Each superset of a sufficient set must be
+// sufficient. Choose also calls enough for sets that are not allowed. If the result is false, it tries no subset. If enough
+// cannot decide such a set, it should return true.
 //
-// Both get indexes in ascending order, and must not change or keep them.
+// Both functions get indexes in ascending order, and must not change or keep them.
 //
-// Choose makes a greedy choice, and then searches for the set that costs least, see [Cost.Compare], until it has asked
-// enough about as often as the budget says. If the search gets to its end, the set is the cheapest of all, and false means that
-// there is none. Otherwise, the set is that of the greedy choice, which costs little but not always least, and false can
-// also mean that rights kept Choose from finding a set. Whatever the budget, the greedy choice is made: it asks enough about
-// log2(len(units)) times for each victim.
+// Choose makes a greedy choice, and then searches for the cheapest set, see [Cost.Compare]. The search stops after about budget
+// calls of enough. If the search completes, the set is the cheapest, and false means that no set exists. If it stops early,
+// Choose returns the greedy choice, which is cheap but not always the cheapest. Then false can also mean that rights kept
+// Choose from finding a set. The greedy choice ignores the budget. It calls enough about log2(len(units)) times per victim.
 //
 // The result does not depend on the order of the units.
 func Choose(units []Unit, allowed, enough func([]int) bool, budget int) ([]int, bool) {

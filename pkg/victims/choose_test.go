@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// FuzzChoose compares Choose with a look at all sets, in random clusters.
+// FuzzChoose compares Choose with a search of all sets, in random clusters.
 func FuzzChoose(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(checkCluster)
@@ -39,7 +39,7 @@ func checkCluster(t *testing.T, seed uint64) {
 	}
 }
 
-// checkBudget says what holds for every budget.
+// checkBudget checks the properties that hold for every budget.
 func (c *cluster) checkBudget(t *testing.T, random *rand.Rand, budget int, exists bool) {
 	t.Helper()
 	got, found := Choose(c.units, c.allowed, c.enough, budget)
@@ -93,8 +93,8 @@ func TestChooseAsksRarely(t *testing.T) {
 	}
 }
 
-// pods makes units that free one on the node of the pod, or nothing if the name begins with "useless". All are in a
-// queue that may lose so many.
+// pods makes units that free one on the node of the preemptor, or nothing if the name begins with "useless". All are in
+// one queue, which may lose as many as right says.
 func pods(need, right int, units ...Unit) *cluster {
 	c := &cluster{need: []int{need}, free: [][]int{{0}}, queueRight: []int{right}, units: units, queue: make([]int, len(units))}
 	for _, u := range units {
@@ -143,7 +143,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseWithoutAnswersForSetsThatAreNotAllowed: true is the safe answer if the caller cannot tell.
+// TestChooseWithoutAnswersForSetsThatAreNotAllowed checks that true is a safe result of enough if the caller cannot decide.
 func TestChooseWithoutAnswersForSetsThatAreNotAllowed(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 2))

@@ -7,30 +7,30 @@ import (
 	"slices"
 )
 
-// Unit is what is evicted together: a pod, or a whole gang.
+// Unit is a pod or a gang that is evicted as a whole.
 type Unit struct {
 	// Pods is the number of pods.
 	Pods int
-	// Gang names the job that no longer works without the unit. Units of the same gang hurt one gang. It is empty if
-	// the unit can go without hurting the rest of its job.
+	// Gang names the job that no longer works without the unit. Evicting several units of a gang hurts one gang. It is
+	// empty if the rest of the job works without the unit.
 	Gang string
-	// Priority is that of the job. The lower goes first.
+	// Priority is the priority of the job. Lower priorities go first.
 	Priority int32
-	// Excess is by how much the queue of the unit is above what it deserves. The larger goes first.
+	// Excess says how far the queue of the unit exceeds its deserved amounts. Larger values go first.
 	Excess float64
-	// Closeness is how many ancestors the queue of the unit shares with the queue of the preemptor. The larger goes
+	// Closeness is the number of ancestors that the unit's queue shares with the preemptor's queue. Larger values go
 	// first, as in upstream's VictimQueueOrder.
 	Closeness int
-	// Created is when the unit was created, in nanoseconds. The younger goes first.
+	// Created is the creation time of the unit, in nanoseconds. Younger units go first.
 	Created int64
-	// Name breaks ties. No two units that are alike otherwise may have the same.
+	// Name breaks ties. Units that are otherwise equal must have different names.
 	Name string
 }
 
-// Cost is what it costs to evict a set of units. See [Cost.Compare].
+// Cost is the cost of evicting a set of units. See [Cost.Compare].
 type Cost struct {
 	gangs int
-	// The slices have one value per unit, that of the dearest unit first.
+	// Each slice has one value per unit, most expensive first.
 	priorities  []int32
 	excesses    []float64
 	closenesses []int
@@ -39,7 +39,7 @@ type Cost struct {
 	names       []string
 }
 
-// CostOf returns what it costs to evict a set of units, given as indexes.
+// CostOf returns the cost of evicting a set of units, given as indexes.
 func CostOf(units []Unit, set []int) Cost {
 	n := len(set)
 	c := Cost{
@@ -70,20 +70,20 @@ func CostOf(units []Unit, set []int) Cost {
 
 func descending[T cmp.Ordered](l, r T) int { return cmp.Compare(r, l) }
 
-// Compare is negative if c is cheaper than d. The first of these that differs decides:
+// Compare returns a negative number if c is cheaper than d. The first difference in this list decides:
 //
 //  1. Fewer gangs are hurt.
-//  2. The priorities are lower. The highest of each set are compared first, then the next highest. If one set has
-//     no more, it is cheaper.
-//  3. The queues are further above what they deserve. The lowest excess of each set is compared first, then the
-//     next lowest. From here on, both sets have the same number of units.
-//  4. The queues are closer, compared in the same way.
-//  5. The units are younger: the oldest of each set are compared first.
-//  6. Fewer pods go.
-//  7. The names come earlier in the alphabet: the last of each set are compared first.
+//  2. The priorities are lower. The highest priorities are compared first, then the next highest. If one set has no
+//     further priority, it is cheaper.
+//  3. The queues exceed their deserved amounts further. The lowest excesses are compared first, then the next lowest.
+//     From here on, both sets have the same number of units.
+//  4. The queues are closer. The lowest values are compared first.
+//  5. The units are younger. The oldest units are compared first.
+//  6. Fewer pods are evicted.
+//  7. The names come earlier in the alphabet. The last names are compared first.
 //
-// The order is total if no two units are alike. A set is dearer than each of its subsets. A unit that is added to two
-// sets of equally many gangs, without hurting another gang, does not change their order.
+// The order is total if no two units are equal. A set is more expensive than each of its proper subsets. Adding a unit
+// to two sets that hurt equally many gangs does not change their order, unless the unit hurts another gang.
 func (c Cost) Compare(d Cost) int {
 	return cmp.Or(
 		cmp.Compare(c.gangs, d.gangs),
@@ -96,12 +96,12 @@ func (c Cost) Compare(d Cost) int {
 	)
 }
 
-// Compare compares the costs of two sets of units, given as indexes. It is negative if a is cheaper.
+// Compare compares the costs of two sets of units, given as indexes. The result is negative if a is cheaper.
 func Compare(units []Unit, a, b []int) int {
 	return CostOf(units, a).Compare(CostOf(units, b))
 }
 
-// CompareUnits compares two units as sets of one unit. It is negative if a is cheaper.
+// CompareUnits compares two units as sets of one unit. The result is negative if a is cheaper.
 func CompareUnits(a, b *Unit) int {
 	return cmp.Or(cmp.Compare(gangsOf(a), gangsOf(b)), compareWithoutGang(a, b))
 }
@@ -113,7 +113,7 @@ func gangsOf(u *Unit) int {
 	return 1
 }
 
-// compareWithoutGang is the order in which units make a set dearer, of those that hurt equally many more gangs.
+// compareWithoutGang orders units that hurt equally many additional gangs by the cost that they add to a set.
 func compareWithoutGang(a, b *Unit) int {
 	return cmp.Or(
 		cmp.Compare(a.Priority, b.Priority),

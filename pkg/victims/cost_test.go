@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCost: the first set is cheaper than the second, although later rules say the opposite.
+// TestCost checks that the first set is cheaper than the second, although later rules say the opposite.
 func TestCost(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -47,7 +47,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestCostIsAnOrder checks what the search relies on, for all sets of six units.
+// TestCostIsAnOrder checks the properties that search relies on, for all sets of six units.
 func TestCostIsAnOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		units := randomCluster(rand.New(rand.NewPCG(seed, 3)), 6).units

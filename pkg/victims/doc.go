@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package victims chooses which pods to evict so that another pod gets its place.
+// Package victims chooses the pods to evict so another pod gets their place.
 //
-// Units come in: pods and gangs that may be evicted, with what makes one dearer than another. Two questions come in
-// with them: whether a set of units may be evicted, and whether that is enough. [Choose] returns the set that
-// costs least. [Cost] says what a set costs.
+// The input is units: pods and gangs that may be evicted, with the properties that determine their cost. The input also
+// includes two functions. They report whether a set of units may be evicted, and whether that is enough. [Choose] returns
+// the cheapest set. [Cost] is the cost of a set.
 //
-// The package knows neither Kubernetes nor the ledger. A question about whether a set is enough is expensive, because the
-// caller simulates the eviction. The package therefore asks as rarely as it can.
+// The package knows neither Kubernetes nor the ledger. To report whether a set is enough, the caller simulates the
+// eviction, which is expensive. The package therefore asks as rarely as possible.
 package victims

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// cluster is what the questions of a test are about. A pod needs room on one node, and room in its quota.
+// cluster is the subject of a test. A pod needs room on one node and in its quota.
 type cluster struct {
-	// free has the amounts of each resource that are free on each node. It is negative where more must go than the pod needs.
+	// free is the free amount of each resource on each node. It is negative if more must go than the pod needs.
 	free [][]int
-	// frees has what each unit frees on each node.
+	// frees is the amount that each unit frees on each node.
 	frees [][][]int
 	need  []int
-	// quota is how much of the first resource must go altogether.
+	// quota is the total amount of the first resource that must go.
 	quota int
-	// queue is that of each unit. Each queue may lose as many units as its right says, and each gang as many pods.
+	// queue is the queue of each unit. Each queue may lose as many units as its right says, and each gang as many pods.
 	queue      []int
 	queueRight []int
 	gangRight  map[string]int
@@ -65,7 +65,7 @@ func (c *cluster) allowed(set []int) bool {
 	return true
 }
 
-// randomCluster makes a cluster in which ties, gangs, and rights are frequent.
+// randomCluster makes a cluster with many ties, gangs and rights.
 func randomCluster(random *rand.Rand, units int) *cluster {
 	nodes, resources, queues := 1+random.IntN(4), 1+random.IntN(3), 1+random.IntN(3)
 	c := &cluster{gangRight: map[string]int{}}
@@ -113,7 +113,7 @@ func amounts(random *rand.Rand, resources, below int) []int {
 	return amounts
 }
 
-// permuted returns the same cluster with its units in another order: unit i becomes unit order[i].
+// permuted returns the same cluster with reordered units. Unit i becomes unit order[i].
 func (c *cluster) permuted(order []int) *cluster {
 	p := *c
 	p.units, p.queue, p.frees = make([]Unit, len(order)), make([]int, len(order)), make([][][]int, len(order))
@@ -131,7 +131,7 @@ func (c *cluster) all() []int {
 	return all
 }
 
-// cheapest looks at all sets.
+// cheapest searches all sets.
 func (c *cluster) cheapest() (best []int, found bool) {
 	for _, set := range subsets(len(c.units)) {
 		if c.allowed(set) && c.enough(set) && (!found || Compare(c.units, set, best) < 0) {
@@ -155,7 +155,7 @@ func subsets(units int) [][]int {
 	return all
 }
 
-// mustBeRight fails unless a set is allowed, enough, and minimal.
+// mustBeRight fails the test unless a set is allowed, enough and minimal.
 func (c *cluster) mustBeRight(t *testing.T, set []int) {
 	t.Helper()
 	if !slices.IsSorted(set) || !c.allowed(set) || !c.enough(set) {

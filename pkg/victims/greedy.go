@@ -7,25 +7,23 @@ import (
 	"sort"
 )
 
-// greedy is the choice of cheap units before dear ones. What it finds is allowed, enough, and minimal, but not always the
-// cheapest.
+// greedy chooses cheap units before expensive ones. Its result is allowed, enough and minimal, but not always the cheapest.
 type greedy struct {
 	*problem
-	// retries is how often another unit may still be tried in place of one that led nowhere. That happens only
-	// where rights stand in the way.
+	// retries is the number of times that greedy may still replace a unit that led nowhere. This happens only if rights stand in the way.
 	retries int
-	// budget ends the retries when enough has been asked as often.
+	// budget is the number of calls of enough after which retries end.
 	budget int
 }
 
-// greedyRetries keeps the greedy choice short where nothing may be found.
+// greedyRetries bounds the greedy choice if there may be no result.
 const greedyRetries = 16
 
 func newGreedy(p *problem, budget int) *greedy {
 	return &greedy{problem: p, retries: greedyRetries, budget: budget}
 }
 
-// run returns nil if it finds no set.
+// run returns the chosen set, or nil if it finds none.
 func (g *greedy) run(barred set) set {
 	result := g.complete(newSet(len(g.units)), barred)
 	if result == nil {
@@ -34,7 +32,7 @@ func (g *greedy) run(barred set) set {
 	return g.shrink(result)
 }
 
-// complete adds units until the set is enough. It returns nil if that is not possible, or if it may not retry any more.
+// complete adds units until the set is enough. It returns nil if this is impossible or no retries are left.
 func (g *greedy) complete(s, barred set) set {
 	if g.isEnough(s) {
 		return s
@@ -55,8 +53,8 @@ func (g *greedy) complete(s, barred set) set {
 	}
 }
 
-// decisive returns the unit that turns a set and the cheapest other units, taken together, into enough, or -1 if there
-// is none. Only units that may go with the set count. A unit that does not help is never decisive, so it uses up no right.
+// decisive adds the cheapest other units to a set until it is enough, and returns the last unit added, or -1 if the set never is
+// enough. It uses only units that are allowed with the set. A unit that does not help is never decisive, so it uses up no right.
 func (g *greedy) decisive(s, barred set) int {
 	candidates := slices.DeleteFunc(g.byCost(s, barred), func(rank int) bool { return !g.isAllowed(s.with(rank)) })
 	unions := []set{s}
@@ -70,7 +68,7 @@ func (g *greedy) decisive(s, barred set) int {
 	return candidates[shortest-1]
 }
 
-// shrink takes back the units that could stay, the dearest first. Most answers are known from before.
+// shrink removes unnecessary units, most expensive first. Earlier answers cover most of its questions.
 func (g *greedy) shrink(s set) set {
 	ranks := slices.SortedFunc(s.ranks(), func(l, r int) int {
 		return CompareUnits(&g.units[g.index[r]], &g.units[g.index[l]])

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestGreedyTriesAnotherUnit: the cheapest unit that frees memory uses up the right of the only queue that can free CPU.
+// TestGreedyTriesAnotherUnit uses a cluster in which the cheapest unit that frees memory uses up the right of the only
+// queue that can free CPU.
 func TestGreedyTriesAnotherUnit(t *testing.T) {
 	c := &cluster{
 		units:      []Unit{{Name: "cpu", Priority: 0}, {Name: "memory", Priority: 1}, {Name: "memory of another queue", Priority: 2}},

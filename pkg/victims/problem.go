@@ -4,21 +4,20 @@ package victims
 
 import "slices"
 
-// problem is what one choice is about. It translates between ranks and the caller's indexes, and remembers what
-// the answers say about other sets.
+// problem describes one choice. It translates between ranks and the caller's indexes, and derives answers about sets from earlier answers.
 type problem struct {
 	units []Unit
-	// index has the units in the order of compareWithoutGang: it maps ranks to indexes.
+	// index maps ranks to indexes. Ranks follow the order of compareWithoutGang.
 	index []int
-	// gang has a number for the gang of each unit by rank, -1 for none.
+	// gang maps ranks to numbers of gangs, -1 for no gang.
 	gang  []int
 	gangs int
 
 	askAllowed, askEnough func([]int) bool
-	// asked is how often askEnough was called.
+	// asked counts the calls of askEnough.
 	asked int
-	// short lists sets that are not enough, so none of their subsets is. enough lists sets that are, so all of their
-	// supersets are. None of a list is within another.
+	// short lists sets that are not enough. Neither are their subsets. enough lists sets that are enough. So are their
+	// supersets. No set of a list contains another.
 	short, enough []set
 }
 
@@ -55,7 +54,7 @@ func (p *problem) cost(s set) Cost { return CostOf(p.units, p.indexes(s)) }
 
 func (p *problem) isAllowed(s set) bool { return p.askAllowed(p.indexes(s)) }
 
-// isEnough asks only if no earlier answer tells.
+// isEnough reports whether a set is enough. It calls askEnough only if earlier answers do not decide.
 func (p *problem) isEnough(s set) bool {
 	if p.knownShort(s) {
 		return false
@@ -72,13 +71,12 @@ func (p *problem) isEnough(s set) bool {
 	return false
 }
 
-// knownShort reports whether an earlier answer tells that a set is not enough.
+// knownShort reports whether earlier answers prove that a set is not enough.
 func (p *problem) knownShort(s set) bool {
 	return slices.ContainsFunc(p.short, func(e set) bool { return s.within(e) })
 }
 
-// byCost returns the units outside a set and not barred, from the one that adds least to the cost of the set to
-// the one that adds most.
+// byCost returns the units outside a set that are not barred, ordered by the cost that they add to the set, lowest first.
 func (p *problem) byCost(s, barred set) []int {
 	hurt := p.hurt(s)
 	var free, hurting []int
@@ -111,7 +109,6 @@ func (p *problem) cheapest(s, barred set) int {
 	return hurting
 }
 
-// hurt returns the gangs that a set hurts.
 func (p *problem) hurt(s set) set {
 	gangs := newSet(p.gangs)
 	for rank := range s.ranks() {

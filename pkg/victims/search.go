@@ -7,48 +7,47 @@ import (
 	"sort"
 )
 
-// search finds the cheapest set that is allowed and enough. It looks at sets in the order of their cost, so the first one
-// that is enough is the cheapest.
+// search finds the cheapest set that is allowed and enough. It visits sets in the order of their cost, so the first
+// sufficient set is the cheapest.
 //
-// Two things keep it from looking at all sets. If a set is known not to be enough, then every result contains a unit
-// outside it: only these units are added to subsets of it. And several of the next sets are tried at once: if even their
-// union is not enough, none of them is, and the union is a large set that is known not to be enough.
+// Two rules reduce the number of sets visited. First, if a set is known not to be enough, every result contains a unit
+// outside it, so search adds only such units to its subsets. Second, search tries several of the next sets at once. If
+// even their union is not enough, none of them is. The union is then a large set that is known not to be enough.
 type search struct {
 	*problem
-	// best is the cheapest set that has been found, nil if none has. Only cheaper ones are looked for.
+	// best is the greedy choice, or nil. search looks only for cheaper sets.
 	best     set
 	bestCost Cost
 	branches branches
-	// budget ends the search when enough has been asked as often, or when steps, the number of branches looked at, is
-	// too large for it.
+	// budget limits the calls of enough, and steps, the number of branches visited.
 	budget, steps int
-	// tried is the last set that was not enough. What comes next is tried together with it.
+	// tried is the last set that was not enough. The next sets are tried together with it.
 	tried set
-	// width is how many sets are tried at once.
+	// width is the number of sets tried at once.
 	width int
-	// alone is how many sets are tried alone before several are tried at once again. It is set to penalty when trying
-	// several at once was in vain. Penalty doubles each time.
+	// alone is the number of sets to try one by one before trying several at once again. If trying several at once
+	// fails, alone becomes penalty, which doubles each time.
 	alone, penalty int
 }
 
-// branch stands for the sets that contain its base and nothing that it bars.
+// branch stands for the sets that contain its base and no unit that it bars.
 type branch struct {
 	base, barred set
-	// next is a unit that the cheapest set of the branch adds to the base, which is not enough. It is -1 if
-	// it is not known whether the base is enough.
+	// next is the unit that the cheapest set of the branch adds to the base, which is not enough. It is -1 if it is
+	// unknown whether the base is enough.
 	next int
-	// cost is that of the base with next. No result in the branch costs less.
+	// cost is the cost of the base with next. No result in the branch is cheaper.
 	cost Cost
 }
 
-// stepsPerCall is how many branches the search may look at for each call of enough that it may make, besides some for each
-// unit: branches that need no call take time, too.
+// stepsPerCall is the number of branches that the search may visit per budgeted call of enough, plus stepsPerUnit per
+// unit. Branches without a call take time, too.
 const (
 	stepsPerCall = 8
 	stepsPerUnit = 4
 )
 
-// newSearch returns the search for what is cheaper than the best set, which is nil if none has been found.
+// newSearch returns the search for a set cheaper than best, which is nil if none was found.
 func newSearch(p *problem, barred, best set, budget int) *search {
 	none := newSet(len(p.units))
 	s := &search{
@@ -59,7 +58,7 @@ func newSearch(p *problem, barred, best set, budget int) *search {
 	return s
 }
 
-// run searches until nothing cheaper is left, or until the budget is spent. It returns the best set.
+// run returns the cheapest set. It returns best if it finds no cheaper set before the budget is spent.
 func (s *search) run() set {
 	for !s.spent() {
 		batch := s.take()
@@ -75,7 +74,7 @@ func (s *search) run() set {
 
 func (s *search) spent() bool { return s.asked >= s.budget || s.steps/stepsPerCall >= s.budget }
 
-// take removes the next branches whose bases are to be tried.
+// take removes the next branches with bases to try.
 func (s *search) take() (batch []*branch) {
 	for ; len(s.branches) > 0 && len(batch) < s.width && !s.spent(); s.steps++ {
 		b := heap.Pop(&s.branches).(*branch)
@@ -91,10 +90,10 @@ func (s *search) take() (batch []*branch) {
 	return batch
 }
 
-// split divides a branch into the sets with the next unit and those without it.
+// split divides a branch into the sets with the next unit and the sets without it.
 func (s *search) split(b *branch) {
 	if s.outside(b.base, b.barred).has(b.next) {
-		// A larger set is known by now not to be enough.
+		// By now, a larger set is known not to be enough.
 		s.extend(b.base, b.barred)
 		return
 	}
@@ -104,7 +103,8 @@ func (s *search) split(b *branch) {
 	s.extend(b.base, b.barred.with(b.next))
 }
 
-// extend pushes the branch of a base that is known not to be enough, unless nothing that is cheaper than the best set is left.
+// extend pushes the branch of a base that is known not to be enough. It skips the branch if all its sets cost at least as much
+// as the best set.
 func (s *search) extend(base, barred set) {
 	next := s.cheapest(base, s.outside(base, barred))
 	if next < 0 {
@@ -116,9 +116,8 @@ func (s *search) extend(base, barred set) {
 	}
 }
 
-// outside returns the units that need not be added to a base that is not enough: those that are barred, and those
-// that are not enough together with the base. Of the sets known not to be enough, it takes the one that leaves
-// fewest units.
+// outside returns the units that need not be added to a base that is not enough. These are the barred units and the
+// units of a larger set that is not enough. Of these larger sets, outside uses the one that leaves the fewest units.
 func (s *search) outside(base, barred set) set {
 	var largest set
 	most := -1
@@ -132,8 +131,8 @@ func (s *search) outside(base, barred set) set {
 	return barred.union(largest)
 }
 
-// try finds out about a batch, and reports whether it has one base only, which is enough. Bases that are not enough are
-// extended. Those that may be enough are put back.
+// try tests a batch. It reports whether the batch is a single base that is enough. It extends bases that are not
+// enough, and puts back bases that may be enough.
 func (s *search) try(batch []*branch) bool {
 	union := s.tried
 	if s.alone > 0 {
@@ -161,7 +160,7 @@ func (s *search) try(batch []*branch) bool {
 	return false
 }
 
-// adapt decides how many bases are tried at once, from how many of the last ones were found not to be enough.
+// adapt sets the number of bases to try at once, based on how many of the last ones were not enough.
 func (s *search) adapt(short, tried int) {
 	switch {
 	case s.alone > 0:
@@ -178,7 +177,7 @@ func (s *search) adapt(short, tried int) {
 	s.width, s.alone = 1, s.penalty
 }
 
-// branches is a heap. The cheapest branch comes first.
+// branches is a heap with the cheapest branch first.
 type branches []*branch
 
 func (b branches) Len() int           { return len(b) }

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// set is a set of units, as bits by their rank. Sets of one search are equally long. Methods leave their receiver as it is.
+// set is a set of units, as bits by rank. All sets of one search have the same length. Methods do not change their receiver.
 type set []uint64
 
 func newSet(units int) set { return make(set, (units+63)/64) }
@@ -45,7 +45,7 @@ func (s set) within(other set) bool {
 	return true
 }
 
-// countUnion returns the number of units that are in s, in other, or in both.
+// countUnion returns the size of the union of s and other.
 func (s set) countUnion(other set) int {
 	count := 0
 	for i, word := range s {

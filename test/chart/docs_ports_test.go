@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// portCell is a cell with a port.
+// portCell matches a cell with a port.
 var portCell = regexp.MustCompile(`\| \d+ \|`)
 
 func TestThePageHasAllPorts(t *testing.T) {

@@ -18,13 +18,13 @@ import (
 // installation is the page about the chart.
 const installation = "docs/install.md"
 
-// section is a section of a page, with the blocks of the way forward and of the way back.
+// section is a section of a page, with its blocks for the way forward and the way back.
 type section struct {
 	title         string
 	forward, back [][]string
 }
 
-// sections reads a page. A section's way back begins with "To go back" or "To end".
+// sections returns the sections of a page. The way back begins with "To go back" or "To end".
 func (e *environment) sections(file string) []section {
 	e.t.Helper()
 	var all []section
@@ -39,7 +39,6 @@ func (e *environment) sections(file string) []section {
 	return all
 }
 
-// section returns the section of a page with a title.
 func (e *environment) section(file, title string) section {
 	e.t.Helper()
 	all := e.sections(file)
@@ -48,8 +47,7 @@ func (e *environment) section(file, title string) section {
 	return all[at]
 }
 
-// stories say which sections are tried one after the other in one cluster. A section that leaves the cluster to others is tried forward,
-// back, and forward again.
+// stories list the sections that are run one after another in one cluster. A section with a way back is run forward, back, and forward again.
 var stories = map[string][]string{
 	"with the chart": {
 		"1. Install everything but the scheduler", "2. Try it on one queue", "3. Switch", "4. Take the scheduler out of Volcano's chart",
@@ -94,7 +92,7 @@ func TestTheStoriesHaveAllCommandsOfThePage(t *testing.T) {
 	e.Expect(indented).To(Equal([]string{"    make image VERSION=v0.1.0 PUSH=registry.example.com/devicequota"}), "what needs a registry is not run")
 }
 
-// tell runs a section forward and, if there is a way back, back and forward again.
+// tell runs a section forward. If it has a way back, tell also runs it back and forward again.
 func (k *kubelet) tell(title string) {
 	k.t.Helper()
 	s := k.section(installation, title)
@@ -115,7 +113,7 @@ func (k *kubelet) tell(title string) {
 	}
 }
 
-// play runs blocks. What commands print is compared with the text after them.
+// play runs blocks, and compares the output of commands with the text after them.
 func (k *kubelet) play(blocks [][]string) {
 	k.t.Helper()
 	commands := ""
@@ -127,11 +125,11 @@ func (k *kubelet) play(blocks [][]string) {
 			commands = regexp.MustCompile(`volcano-sh/volcano --version 1\.15\.1`).ReplaceAllString(b[2], k.volcanoChart("v1.15.1"))
 			commands = regexp.MustCompile(`volcano-sh/volcano --version 1\.14\.0`).ReplaceAllString(commands, k.volcanoChart("v1.14.1"))
 			if i+1 < len(blocks) && blocks[i+1][1] == "text" {
-				continue // what they print may take a moment to be so
+				continue // the output may be right only after a moment
 			}
 			k.sh(commands)
 			k.follow()
-		case "text": // the commands only read, so that they can be repeated
+		case "text": // these commands only read, so they can be repeated
 			k.Eventually(func() ([]string, error) {
 				out, err := k.try(commands)
 				return page.Lines(out), err
@@ -140,7 +138,7 @@ func (k *kubelet) play(blocks [][]string) {
 	}
 }
 
-// checkJob checks that whichever scheduler runs now places a pod.
+// checkJob checks that the current scheduler places a pod.
 func (k *kubelet) checkJob(after string) {
 	k.t.Helper()
 	k.sh("kubectl delete pod plain --ignore-not-found --wait")

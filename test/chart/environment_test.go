@@ -27,9 +27,9 @@ import (
 const (
 	// timeout bounds every wait for a condition. It is generous, because only a failing test waits so long.
 	timeout = time.Minute
-	// repository is not there. No kubelet pulls it.
+	// repository does not exist. No kubelet pulls from it.
 	repository = "registry.example.com/devicequota/vc-scheduler"
-	// namespace is Volcano's.
+	// namespace is the namespace of Volcano.
 	namespace = "volcano-system"
 )
 
@@ -42,7 +42,7 @@ var root = func() string {
 	return folder
 }()
 
-// environment is what a user of Helm has: a shell with helm and kubectl, and perhaps a cluster.
+// environment is the environment of a Helm user: a shell with helm and kubectl, and perhaps a cluster.
 type environment struct {
 	*WithT
 	t       *testing.T
@@ -69,10 +69,10 @@ func newEnvironment(t *testing.T) *environment {
 	return e
 }
 
-// newCluster returns an environment with a cluster in which Volcano is not installed, with nodes, devices, and their class.
+// newCluster returns an environment with a cluster without Volcano, but with nodes, devices, and their class.
 func newCluster(t *testing.T) *environment {
 	t.Helper()
-	t.Parallel() // most of the time is spent waiting
+	t.Parallel() // most of the time, it waits
 	e := newEnvironment(t)
 	samples := filepath.Join(root, "config/samples/cluster")
 	services := e.newServiceNetwork()
@@ -90,7 +90,7 @@ func newCluster(t *testing.T) *environment {
 	return e
 }
 
-// step runs a part of a test in the same environment. The parts after it depend on it, so that the test ends if it fails.
+// step runs a part of a test in the same environment. Later parts depend on it, so the test ends if it fails.
 func (e *environment) step(name string, do func(*environment)) {
 	e.t.Helper()
 	passed := e.t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func (e *environment) step(name string, do func(*environment)) {
 	}
 }
 
-// sh runs commands until one fails, and returns what they print.
+// sh runs commands until one fails, and returns their output.
 func (e *environment) sh(commands string) string {
 	e.t.Helper()
 	out, err := e.try(commands)
@@ -113,7 +113,7 @@ func (e *environment) sh(commands string) string {
 	return out
 }
 
-// try is sh for commands that may fail. The error has what they print to stderr.
+// try is sh for commands that may fail. The error has their output on stderr.
 func (e *environment) try(commands string) (string, error) {
 	command := exec.CommandContext(e.ctx, "bash", "-euo", "pipefail", "-c", commands)
 	home := filepath.Dir(strings.Split(e.path, ":")[0])
@@ -136,21 +136,21 @@ func (e *environment) write(file, content string, mode os.FileMode) {
 	e.Expect(os.WriteFile(file, []byte(content), mode)).To(Succeed())
 }
 
-// volcanoChart returns the folder of Volcano's chart of a version.
+// volcanoChart returns the folder of a version of Volcano's chart.
 func (e *environment) volcanoChart(version string) string {
 	e.t.Helper()
 	dir := strings.TrimSpace(e.sh("go mod download -json volcano.sh/volcano@" + version + ` | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'`))
 	return filepath.Join(dir, "installer/helm/chart/volcano")
 }
 
-// installVolcano installs Volcano's chart. Its webhooks are off, because nobody would answer them.
+// installVolcano installs Volcano's chart. Its webhooks are off, because they would not respond.
 func (e *environment) installVolcano(version string, flags ...string) {
 	e.t.Helper()
 	e.sh(fmt.Sprintf("helm upgrade --install volcano %s --namespace %s --create-namespace --set custom.admission_enable=false %s",
 		e.volcanoChart(version), namespace, strings.Join(flags, " ")))
 }
 
-// installOurs installs the chart as the release devicequota, and returns what Helm says.
+// installOurs installs the chart as the release devicequota, and returns Helm's output.
 func (e *environment) installOurs(flags ...string) string {
 	e.t.Helper()
 	return e.sh(fmt.Sprintf("helm upgrade --install devicequota charts/devicequota --namespace %s --create-namespace --take-ownership --set image.repository=%s %s",
@@ -177,7 +177,7 @@ func (e *environment) objects(text string) map[string]object {
 	return all
 }
 
-// render renders our chart, as if a release of a name were installed into Volcano's namespace.
+// render renders our chart for a release in Volcano's namespace.
 func (e *environment) render(release string, flags ...string) map[string]object {
 	e.t.Helper()
 	return e.objects(e.sh(fmt.Sprintf("helm template %s charts/devicequota --namespace %s --kube-version 1.34.1 --set image.repository=%s %s",

@@ -45,13 +45,13 @@ spec:
         resourceClaims: [{name: gpu, resourceClaimTemplateName: one-h100}]
 `
 
-// submit creates a Volcano Job of a number of pods with one device each.
+// submit creates a Volcano Job with a number of pods of one device each.
 func (e *environment) submit(name, schedulerName, queue string, pods int) {
 	e.t.Helper()
 	e.Expect(e.cluster.ApplyYAML(e.ctx, name, fmt.Appendf(nil, jobManifest, name, schedulerName, queue, pods))).To(Succeed())
 }
 
-// running returns how many pods of a job run, each with a claim that has a device.
+// running returns the number of running pods of a job. Each of them must have a claim with a device.
 func (e *environment) running(job string) (int, error) {
 	pods, err := e.kube.CoreV1().Pods("default").List(e.ctx, metav1.ListOptions{LabelSelector: batchv1alpha1.JobNameKey + "=" + job})
 	if err != nil {
@@ -73,7 +73,7 @@ func (e *environment) running(job string) (int, error) {
 	return running, nil
 }
 
-// expectRunning waits until a number of pods of a job run with a device each.
+// expectRunning waits until a number of pods of a job run with one device each.
 func (e *environment) expectRunning(job string, pods int) {
 	e.t.Helper()
 	e.Eventually(func() (int, error) { return e.running(job) }).Should(Equal(pods), "running pods of job %s", job)

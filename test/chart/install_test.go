@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestTheChartOwnsTheScheduler is the first recipe: the chart runs the scheduler, and Volcano's chart runs everything else.
+// TestTheChartOwnsTheScheduler tests the first recipe: the chart runs the scheduler, and Volcano's chart runs everything else.
 func TestTheChartOwnsTheScheduler(t *testing.T) {
 	e := newCluster(t)
 	e.installVolcano("v1.14.1")
@@ -85,7 +85,7 @@ func TestTheChartOwnsTheScheduler(t *testing.T) {
 	})
 }
 
-// ours returns our objects but the CRD, without what changes by itself.
+// ours returns our objects except the CRD, without fields that change by themselves.
 func (e *environment) ours() string {
 	e.t.Helper()
 	return e.sh("kubectl get deploy,svc,cm,sa,role,rolebinding,pdb -n volcano-system -l app.kubernetes.io/name=devicequota " +

@@ -14,10 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// kubelet stands in for the kubelets of a real cluster: it runs the programs of the Deployments that are this project's.
+// kubelet acts as the kubelets of a real cluster: it runs the programs of this project's Deployments.
 type kubelet struct {
 	*environment
-	// running has a process for each Deployment, and what it was started from.
+	// running has the process of each Deployment, and started the content that it was started from.
 	running map[string]*program
 	started map[string]string
 }
@@ -26,7 +26,7 @@ func newKubelet(e *environment) *kubelet {
 	return &kubelet{environment: e, running: map[string]*program{}, started: map[string]string{}}
 }
 
-// bindPods gives the pods of the namespace volcano-system a node, as kube-scheduler does, until the test ends.
+// bindPods binds the pods of the namespace volcano-system to a node, as kube-scheduler does, until the test ends.
 func (e *environment) bindPods() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -45,7 +45,7 @@ func (e *environment) bindPods() {
 	e.t.Cleanup(func() { cancel(); <-done })
 }
 
-// bindPodsOnce leaves what fails to the next call.
+// bindPodsOnce ignores errors. The next call tries again.
 func (e *environment) bindPodsOnce(ctx context.Context) {
 	pods, err := e.kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *environment) bindPodsOnce(ctx context.Context) {
 	}
 }
 
-// follow starts, restarts, and stops schedulers and the webhook so that there is one process for each Deployment with replicas.
+// follow starts, restarts, and stops schedulers and the webhook. Afterwards, each Deployment with replicas has one process.
 func (k *kubelet) follow() {
 	k.t.Helper()
 	wanted := map[string]string{}

@@ -17,7 +17,7 @@ import (
 const monitored = "--set monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true,monitoring.dashboards.enabled=true " +
 	"--set monitoring.serviceMonitor.labels.release=p,monitoring.prometheusRule.labels.release=p "
 
-// installations are the ways to install the scheduler, each with the flags for the chart that monitors it.
+// installations are the ways to install the scheduler, each with the flags of the chart that monitors it.
 var installations = map[string]string{
 	"the chart":                         "",
 	"the chart with another name":       "--set fullnameOverride=cards --set 'scheduler.names={gpu,volcano}'",
@@ -26,7 +26,7 @@ var installations = map[string]string{
 	"the kustomization, without charts": "",
 }
 
-// installed returns what is in the cluster with a way to install, and the objects that monitor it.
+// installed returns the objects that a way of installation creates, and the objects that monitor it.
 func (e *environment) installed(way string) (scheduler, monitoring map[string]object) {
 	e.t.Helper()
 	rendered := e.render("ours", monitored+installations[way])
@@ -40,7 +40,7 @@ func (e *environment) installed(way string) (scheduler, monitoring map[string]ob
 	return rendered, rendered
 }
 
-// one returns the only object of a kind whose name has a part.
+// one returns the only object of a kind with a part in its name.
 func (e *environment) one(all map[string]object, kind, part string) object {
 	e.t.Helper()
 	var found []object
@@ -111,7 +111,7 @@ func expressions(rules object) (text string) {
 	return text
 }
 
-// leases returns the leases that queries select.
+// leases returns the names of leases in queries.
 func leases(text string) (names []string) {
 	for _, found := range regexp.MustCompile(`leader_election_master_status\{name!?="([^"]+)"\}`).FindAllStringSubmatch(text, -1) {
 		names = append(names, found[1])
@@ -161,7 +161,7 @@ func (e *environment) operatorCRDs() string {
 	return filepath.Join(dir, "example/prometheus-operator-crd")
 }
 
-// installOperatorCRDs installs what the API server needs to know of Prometheus' operator.
+// installOperatorCRDs installs the CRDs of Prometheus' operator.
 func (e *environment) installOperatorCRDs() {
 	e.t.Helper()
 	crds := e.operatorCRDs()
@@ -172,8 +172,8 @@ func (e *environment) installOperatorCRDs() {
 	}).Should(Succeed(), "the API server serves them")
 }
 
-// tryTheOperator installs what monitors the scheduler, with the chart and without it. The API server refuses fields that the CRDs of Prometheus'
-// operator do not have.
+// tryTheOperator installs the monitoring of the scheduler with and without the chart. The API server refuses fields that the CRDs of
+// Prometheus' operator do not have.
 func (e *environment) tryTheOperator() {
 	e.t.Helper()
 	e.installOperatorCRDs()

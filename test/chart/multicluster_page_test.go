@@ -24,8 +24,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// twoClusters are the contexts HOST and KARMADA of docs/multicluster.md, and a folder with the files that its commands name. KARMADA is an
-// API server with Karmada's CRDs. None of Karmada's programs runs, and no dispatcher: those are tested in test/multicluster.
+// twoClusters are the contexts HOST and KARMADA of docs/multicluster.md, and a folder with the files of its commands. KARMADA is an API
+// server with Karmada's CRDs. Neither Karmada's programs nor a dispatcher run: test/multicluster tests these.
 type twoClusters struct {
 	host, karmada *environment
 	kubeconfig    string
@@ -55,13 +55,12 @@ func newTwoClusters(t *testing.T) *twoClusters {
 	return both
 }
 
-// run runs commands in the folder, and returns what they print.
+// run runs commands in the folder, and returns their output.
 func (b *twoClusters) run(commands string) string {
 	b.host.t.Helper()
 	return b.host.sh("cd " + b.folder + "\nexport KUBECONFIG=" + b.kubeconfig + "\n" + commands)
 }
 
-// apply applies manifests to a cluster.
 func (b *twoClusters) apply(cluster, manifests string) {
 	b.host.t.Helper()
 	b.run("kubectl --context " + cluster + " apply -f - <<'END'\n" + manifests + "\nEND")
@@ -73,7 +72,7 @@ func (b *twoClusters) module(path string) string {
 	return strings.TrimSpace(b.host.sh("go list -m -f '{{.Dir}}' " + path))
 }
 
-// certManager is what the API server needs to know of cert-manager.
+// certManager is the API of cert-manager.
 const certManager = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -93,7 +92,7 @@ spec:
   names: {kind: Certificate, plural: certificates}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]`
 
-// held is what a dispatcher leaves behind: its lease, and a binding that it has held and charged.
+// held is what a dispatcher leaves behind: its lease, and a binding that it held and charged.
 const held = `
 apiVersion: coordination.k8s.io/v1
 kind: Lease
@@ -158,7 +157,7 @@ func TestTheMulticlusterPage(t *testing.T) {
 		To(Equal("false"), "the binding is let go")
 }
 
-// issueToken does what kube-controller-manager does for a Secret of a service account.
+// issueToken acts as kube-controller-manager for the Secret of a service account.
 func (b *twoClusters) issueToken() {
 	e := b.karmada
 	var token *authenticationv1.TokenRequest
@@ -173,7 +172,7 @@ func (b *twoClusters) issueToken() {
 	e.Expect(err).NotTo(HaveOccurred())
 }
 
-// issueCertificate does what cert-manager does, and returns the CA as manifests have it.
+// issueCertificate acts as cert-manager, and returns the CA in the form of manifests.
 func (b *twoClusters) issueCertificate() string {
 	e := b.host
 	_, err := e.kube.CoreV1().Secrets(namespace).Create(e.ctx, &corev1.Secret{

@@ -26,28 +26,27 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// program is a process that stands in for the pods of a Deployment.
+// program is a process that represents the pods of a Deployment.
 type program struct {
 	*environment
 	process *exec.Cmd
 	folder  string
 	log     string
 	health  string
-	// port is where a webhook answers.
+	// port is the port of a webhook.
 	port string
 	pod  corev1.PodSpec
 }
 
-// runScheduler runs the project's scheduler as a Deployment in the namespace volcano-system says. It returns when the scheduler answers its
-// liveness probe.
+// runScheduler runs the project's scheduler as a Deployment in the namespace volcano-system specifies. It returns when the scheduler
+// responds to its liveness probe.
 func (e *environment) runScheduler(deployment string) *program {
 	e.t.Helper()
 	health := freeAddress(e)
 	return e.run("vc-scheduler", deployment, health, "--healthz-address="+health, "--listen-address="+freeAddress(e), "--visibility-bind-address="+freeAddress(e))
 }
 
-// run runs a program of this project with the arguments, environment, volumes, and ServiceAccount of a Deployment. Only addresses are
-// replaced.
+// run runs a program of this project with the arguments, environment, volumes, and ServiceAccount of a Deployment. It replaces only addresses.
 func (e *environment) run(name, deployment, health string, addresses ...string) *program {
 	e.t.Helper()
 	found, err := e.kube.AppsV1().Deployments(namespace).Get(e.ctx, deployment, metav1.GetOptions{})
@@ -90,7 +89,6 @@ func (e *environment) run(name, deployment, health string, addresses ...string) 
 	return p
 }
 
-// podIP returns the address of a pod of a Deployment.
 func (e *environment) podIP(of *appsv1.Deployment) (address string) {
 	e.t.Helper()
 	e.Eventually(func() (string, error) {
@@ -108,7 +106,7 @@ func (e *environment) podIP(of *appsv1.Deployment) (address string) {
 	return address
 }
 
-// mount makes the volumes of the pod in the folder of the process. The replacer turns paths in the container into those.
+// mount creates the pod's volumes in the folder of the process. The replacer maps paths in the container to these.
 func (p *program) mount(of *appsv1.Deployment) *strings.Replacer {
 	p.t.Helper()
 	var paths []string
@@ -152,7 +150,7 @@ func (p *program) kill() {
 	_ = p.process.Wait()
 }
 
-// stop ends the process as kubelets do, and removes the lease of a scheduler, as if the lease had expired.
+// stop ends the process as kubelets do. It removes the lease of a scheduler, as if it had expired.
 func (p *program) stop() {
 	p.t.Helper()
 	p.Expect(p.process.Process.Signal(syscall.SIGTERM)).To(Succeed())
@@ -168,7 +166,7 @@ func (p *program) read() string {
 	return string(text)
 }
 
-// expectNoProblems checks that the scheduler may do all that it tried, that it is ready, and that its probes are those that it serves.
+// expectNoProblems checks that the scheduler had all permissions, is ready, and serves its probes.
 func (p *program) expectNoProblems() {
 	p.t.Helper()
 	container := p.pod.Containers[0]

@@ -16,14 +16,13 @@ import (
 
 // Flags of the recipes in which Volcano's chart runs the scheduler.
 const (
-	// besideVolcano leaves our chart the CRD, permissions for Volcano's ServiceAccount, and the admission policies.
+	// besideVolcano limits our chart to the CRD, the permissions of Volcano's ServiceAccount, and the admission policies.
 	besideVolcano = "--set scheduler.enabled=false,serviceAccount.create=false,serviceAccount.name=volcano-scheduler"
 	ourConfig     = "--set-file custom.scheduler_config_override=config/scheduler/volcano-scheduler.conf"
 	postRenderer  = "--post-renderer charts/devicequota/post-render-volcano.sh"
 )
 
-// TestVolcanosChartRunsTheScheduler is about the second and the third recipe: Volcano's chart runs our image, by its values or by the
-// post-renderer.
+// TestVolcanosChartRunsTheScheduler tests the second and the third recipe: Volcano's chart runs our image, by its values or by the post-renderer.
 func TestVolcanosChartRunsTheScheduler(t *testing.T) {
 	e := newCluster(t)
 	e.installVolcano("v1.14.1")

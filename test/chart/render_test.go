@@ -21,7 +21,7 @@ func TestTheChartIsValid(t *testing.T) {
 func TestTheChartHasThePermissionsPoliciesAndCRDOfConfig(t *testing.T) {
 	e := newEnvironment(t)
 	kustomized := e.objects(e.sh("kubectl kustomize config"))
-	delete(kustomized, "Namespace volcano-system") // Helm makes it
+	delete(kustomized, "Namespace volcano-system") // Helm creates it
 	image := repository + ":v0.1.0"
 	e.Expect(at(kustomized["Deployment volcano-scheduler"], "spec", "template", "spec", "containers", 0, "image")).To(Equal(image))
 
@@ -40,7 +40,7 @@ func TestTheChartHasThePermissionsPoliciesAndCRDOfConfig(t *testing.T) {
 	e.Expect(rendered).To(BeEmpty(), "objects that the kustomization lacks")
 }
 
-// withoutEmptyLines removes empty lines from texts: kustomize adds some to texts that are folded.
+// withoutEmptyLines removes empty lines from texts: kustomize adds some to folded texts.
 func withoutEmptyLines(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -70,7 +70,7 @@ func TestTheKustomizationHasAllManifests(t *testing.T) {
 	}
 }
 
-// withoutOurLabels removes the labels that only the chart sets from the metadata of objects or templates.
+// withoutOurLabels removes the labels that only the chart sets, from the metadata of objects or templates.
 func withoutOurLabels(all ...any) {
 	for _, metadata := range all {
 		metadata, _ := metadata.(object)
@@ -144,7 +144,7 @@ func TestEachValueIsDescribedAndChecked(t *testing.T) {
 	e.Expect(unlisted(values, schema, schema)).To(BeEmpty())
 }
 
-// unlisted returns the values that the schema does not list, and the properties of the schema that have no value.
+// unlisted returns the values that are not in the schema, and the properties of the schema without a value.
 func unlisted(values, schema, whole object) (missing []string) {
 	properties, _ := schema["properties"].(object)
 	for name, value := range values {

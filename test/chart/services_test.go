@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// serviceNetwork leads the API server to Services, as kube-proxy and the network of pods do in a real cluster. The API server asks it for each
-// connection to a Service or a webhook.
+// serviceNetwork connects the API server to Services, as kube-proxy and the pod network do in a real cluster. The API server asks it
+// for each connection to a Service or a webhook.
 type serviceNetwork struct {
 	*environment
 	folder string
@@ -30,7 +30,7 @@ type serviceNetwork struct {
 
 func (e *environment) newServiceNetwork() *serviceNetwork {
 	e.t.Helper()
-	folder, err := os.MkdirTemp("", "services") // short, because sockets have short names
+	folder, err := os.MkdirTemp("", "services") // short, because the names of sockets must be short
 	e.Expect(err).NotTo(HaveOccurred())
 	e.t.Cleanup(func() { e.Expect(os.RemoveAll(folder)).To(Succeed()) })
 	n := &serviceNetwork{environment: e, folder: folder}
@@ -42,12 +42,12 @@ func (e *environment) newServiceNetwork() *serviceNetwork {
 func (n *serviceNetwork) configuration() string { return filepath.Join(n.folder, "egress.json") }
 func (n *serviceNetwork) socket() string        { return filepath.Join(n.folder, "socket") }
 
-// flags returns the flags of the API server that uses the network.
+// flags returns the flags that make the API server use the network.
 func (n *serviceNetwork) flags() []string {
 	return []string{"--egress-selector-config-file=" + n.configuration()}
 }
 
-// serve begins to answer the API server, and ends with the test.
+// serve serves the API server until the test ends.
 func (n *serviceNetwork) serve(kube kubernetes.Interface) {
 	n.t.Helper()
 	n.kube = kube
@@ -86,7 +86,7 @@ func (n *serviceNetwork) connect(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(client, server) // until one side ends
 }
 
-// resolve returns where the process of a ready endpoint of a Service listens. What is not the address of a Service stays as it is.
+// resolve returns the address of the process behind a ready endpoint of a Service. It returns other addresses unchanged.
 func (n *serviceNetwork) resolve(ctx context.Context, address string) (string, error) {
 	ip, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -114,7 +114,7 @@ func (n *serviceNetwork) resolve(ctx context.Context, address string) (string, e
 	return "", fmt.Errorf("Service %s/%s has no ready endpoint", service.Namespace, service.Name)
 }
 
-// isPod reports whether a pod that runs has an address.
+// isPod reports whether a running pod has an address.
 func (n *serviceNetwork) isPod(ctx context.Context, namespace, address string) bool {
 	pods, err := n.kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.podIP=" + address})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestATourFromTheChartToAReport does what a new user does: it installs the chart into a cluster with Volcano, and follows docs/tour.md. All
-// commands ask the scheduler through the API server, which the APIService and the EndpointSlice of the leader lead to the pod.
+// TestATourFromTheChartToAReport acts as a new user: it installs the chart into a cluster with Volcano, and follows docs/tour.md. All
+// commands ask the scheduler through the API server. The APIService and the EndpointSlice of the leader route them to the pod.
 func TestATourFromTheChartToAReport(t *testing.T) {
 	e := newCluster(t)
 	e.installVolcano("v1.14.1", "--set custom.scheduler_enable=false", postRenderer)
@@ -50,7 +50,7 @@ func TestATourFromTheChartToAReport(t *testing.T) {
 	})
 }
 
-// visit follows sections of the tour.
+// visit runs sections of the tour.
 func (k *kubelet) visit(titles ...string) {
 	k.t.Helper()
 	for _, title := range titles {
@@ -58,7 +58,7 @@ func (k *kubelet) visit(titles ...string) {
 	}
 }
 
-// askAsTheTeam asks as a member of the team of the tour, and as somebody else.
+// askAsTheTeam asks as a member of the team of the tour, and as another user.
 func (e *environment) askAsTheTeam() {
 	e.t.Helper()
 	const team, other = "--as alice --as-group vision", "--as mallory"
@@ -69,7 +69,7 @@ func (e *environment) askAsTheTeam() {
 	e.Expect(e.sh("kubectl devicequota tree lab -o json "+other)).To(ContainSubstring("nvidia-l40s"), "everybody may see the queues")
 }
 
-// frequentAccounting returns a file with the shipped configuration, in which the record of usage is written each second.
+// frequentAccounting returns a file with the shipped configuration, but with a record of usage that is written every second.
 func (e *environment) frequentAccounting() string {
 	e.t.Helper()
 	const argument = "      deviceAccounting: matching\n"

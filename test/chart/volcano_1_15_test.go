@@ -26,7 +26,7 @@ func TestTheQueueCRDOfVolcano115IsThatOf114(t *testing.T) {
 	e.Expect(specs[1]).To(Equal(specs[0]))
 }
 
-// TestWhatThePageSaysOfVolcano115IsThere checks, in Volcano's source, the actions that the page names, and that there are no others.
+// TestWhatThePageSaysOfVolcano115IsThere checks in Volcano's source that version 1.15 adds exactly the actions that the page names.
 func TestWhatThePageSaysOfVolcano115IsThere(t *testing.T) {
 	e := newEnvironment(t)
 	registered := func(version string) []string {

@@ -13,10 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// webhook is the name of the objects of the webhook.
 const webhook = "vc-webhook"
 
-// listedTwice is a queue that the scheduler could not read. No policy can tell.
+// listedTwice is a queue that the scheduler cannot read. A policy cannot detect that.
 const listedTwice = `
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
@@ -71,7 +70,7 @@ func TestTheWebhookHasTheValuesOfItsPods(t *testing.T) {
 	e.Expect(at(other["Deployment vc-webhook"], "spec", "template", "spec", "containers", 0, "image")).To(Equal("a/b:c"))
 }
 
-// runWebhook runs vc-webhook as its Deployment says, and returns when it is ready and the API server reaches it.
+// runWebhook runs vc-webhook as its Deployment specifies. It returns when the webhook is ready and the API server reaches it.
 func (e *environment) runWebhook() *program {
 	e.t.Helper()
 	health, serving := freeAddress(e), freeAddress(e)
@@ -84,7 +83,7 @@ func (e *environment) runWebhook() *program {
 	return p
 }
 
-// forward makes the API server reach the webhook. No network leads to Services here, so the Service is another name of this machine.
+// forward makes the API server reach the webhook at its port on this machine: the Service becomes another name of the machine.
 func (p *program) forward() {
 	p.t.Helper()
 	p.sh(fmt.Sprintf(`kubectl -n volcano-system patch service vc-webhook --type merge --patch '{"spec": {"type": "ExternalName", "externalName": "localhost"}}'
@@ -93,13 +92,13 @@ func (p *program) forward() {
 		  {"op": "replace", "path": "/webhooks/1/clientConfig/service/port", "value": %[1]s}]'`, p.port))
 }
 
-// create creates an object as an administrator, without a trace.
+// create creates an object as an administrator, in dry-run mode.
 func (e *environment) create(manifest string) error {
 	_, err := e.try("kubectl create --dry-run=server -f - <<'MANIFEST'\n" + manifest + "\nMANIFEST")
 	return err
 }
 
-// tryTheWebhook switches the webhook of the release devicequota on, and off again.
+// tryTheWebhook switches the webhook of the release devicequota on and off again.
 func (e *environment) tryTheWebhook() {
 	e.t.Helper()
 	e.Expect(e.create(listedTwice)).To(Succeed(), "no webhook")

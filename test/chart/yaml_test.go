@@ -13,7 +13,7 @@ import (
 
 var separator = regexp.MustCompile(`(?m)^---$`)
 
-// inForce is what the scheduler logs when it has read its configuration.
+// inForce matches the scheduler's log entry after it has read its configuration.
 var inForce = regexp.MustCompile(`The configuration is in force`)
 
 // documents splits YAML into its documents.
@@ -21,7 +21,7 @@ func documents(text string) []string { return separator.Split(text, -1) }
 
 func unmarshal(text string, into any) error { return yaml.Unmarshal([]byte(text), into) }
 
-// at follows keys of maps and indices of lists. It returns nil if there is nothing.
+// at follows keys of maps and indices of lists. It returns nil if a step is missing.
 func at(value any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -39,7 +39,6 @@ func at(value any, path ...any) any {
 	return value
 }
 
-// texts returns the texts in a list.
 func texts(list any) (all []string) {
 	items, _ := list.([]any)
 	for _, item := range items {

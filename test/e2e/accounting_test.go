@@ -88,7 +88,7 @@ var _ = Describe("The record of usage", func() {
 	})
 })
 
-// accountingConfig returns a file with the configuration in config/scheduler, whose record is written every second.
+// accountingConfig returns a file with the configuration in config/scheduler, but with a record that is written every second.
 func accountingConfig() string {
 	GinkgoHelper()
 	shipped, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
@@ -100,7 +100,7 @@ func accountingConfig() string {
 	return path
 }
 
-// allocatedSince returns when the claims of the namespace got their devices. Their pods may have got their nodes in the second after that.
+// allocatedSince returns when the claims of the namespace got their devices. Their pods may have got their nodes up to a second later.
 func (f *fixture) allocatedSince(ctx context.Context, claims int) []time.Time {
 	GinkgoHelper()
 	list, err := kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{})
@@ -130,8 +130,8 @@ func checkpoint(ctx context.Context) *v1alpha1.UsageCheckpoint {
 	return read
 }
 
-// expectUsed waits until the record is complete up to a time, and all pods run for a while then. It expects that the report has the device-seconds of one
-// device for each pod, and returns up to when it was complete.
+// expectUsed waits until the record is complete up to a time at which all pods have run for a while. It checks that the report has the
+// device-seconds of one device for each pod, and returns the time up to which it was complete.
 func expectUsed(ctx context.Context, queue, class string, begins []time.Time, after time.Time) time.Time {
 	GinkgoHelper()
 	var through time.Time
@@ -148,10 +148,10 @@ func expectUsed(ctx context.Context, queue, class string, begins []time.Time, af
 	return through
 }
 
-// reportRow has seconds.
+// reportRow is a row of the report, in seconds.
 type reportRow struct{ used, idle, waited float64 }
 
-// readRows returns what the report says of a queue, by class.
+// readRows returns the rows of the report for a queue, by class.
 func readRows(ctx context.Context, queue string) map[string]reportRow {
 	GinkgoHelper()
 	lines, err := csv.NewReader(strings.NewReader(runReport(ctx, "--by", "queue,class", "-o", "csv"))).ReadAll()

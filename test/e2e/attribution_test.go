@@ -20,8 +20,7 @@ import (
 )
 
 var _ = Describe("A pod that runs", func() {
-	// grouped creates a PodGroup in a queue, and a pod of it with a claim of the fixture's class. Only the PodGroup
-	// says which queue it is.
+	// grouped creates a PodGroup in a queue, and a pod of the group with a claim of the fixture's class. Only the PodGroup names the queue.
 	grouped := func(ctx context.Context, f *fixture, name, queue string) {
 		GinkgoHelper()
 		group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -93,7 +92,7 @@ var _ = Describe("A pod that runs", func() {
 		Expect(groups.Delete(ctx, "old", metav1.DeleteOptions{})).To(Succeed())
 		_, err = groups.Create(ctx, replacement, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(func(g Gomega) { // the scheduler knows the new one
+		Eventually(func(g Gomega) { // wait until the scheduler knows the new one
 			group, err := groups.Get(ctx, "old", metav1.GetOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(group.Status.Running).To(BeEquivalentTo(1))

@@ -20,7 +20,7 @@ const (
 	broken   = "fabric.example.com/Broken"
 )
 
-// attachable makes devices ones that their driver attaches to a node after they are allocated.
+// attachable makes the driver attach devices to a node after their allocation.
 func attachable(devices []resourcev1.Device) []resourcev1.Device {
 	for i := range devices {
 		devices[i].BindsToNode = ptr.To(true)
@@ -29,7 +29,7 @@ func attachable(devices []resourcev1.Device) []resourcev1.Device {
 	return devices
 }
 
-// allocatedTo waits until a claim has a device, and returns it. The device is another one than those that are excluded.
+// allocatedTo waits until a claim has a device that is not excluded, and returns the device.
 func (f *fixture) allocatedTo(ctx context.Context, claim string, excluded ...string) string {
 	GinkgoHelper()
 	var device string
@@ -62,7 +62,7 @@ func (f *fixture) driverSays(ctx context.Context, claim, condition, message stri
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectPodPends waits until a pod has been told that it waits for its device, and checks that it has no node.
+// expectPodPends waits until a pod has an event that it waits for its device, and checks that it has no node.
 func (f *fixture) expectPodPends(ctx context.Context, name string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -20,7 +20,7 @@ var _ = Describe("Cards that a queue is owed", func() {
 	It("are kept from siblings if they are guaranteed, and taken back if they are deserved", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "h100", h100, 8)
-		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise the cluster has too few nvidia.com/gpu to enqueue the jobs
+		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise, the cluster has too few nvidia.com/gpu to enqueue the jobs
 		ml := f.cardQueue(ctx, "ml", "root", `{"NVIDIA-H100-80GB": 8}`)
 		team, other := f.cardQueue(ctx, "team", ml, ""), f.cardQueue(ctx, "other", ml, "")
 		annotateQueue(ctx, team, guarantee, `{"NVIDIA-H100-80GB": 4}`)
@@ -72,7 +72,6 @@ var _ = Describe("Cards that a queue is owed", func() {
 	})
 })
 
-// annotateQueue sets an annotation of a queue.
 func annotateQueue(ctx context.Context, queue, key, value string) {
 	GinkgoHelper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}})

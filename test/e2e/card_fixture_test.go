@@ -55,8 +55,7 @@ func (f *fixture) gpuNode(ctx context.Context, name, model string, count int) st
 	return f.cardNode(ctx, name, "nvidia.com/gpu.product: "+model, fmt.Sprintf(`nvidia.com/gpu: "%d"`, count))
 }
 
-// fiveModels adds a node of each model. Each has eight whole cards, except the H20, which has four whole
-// cards, MPS shares and MIG profiles.
+// fiveModels adds a node of each model. Each has eight whole cards, except the H20, which has four whole cards, MPS shares, and MIG profiles.
 func (f *fixture) fiveModels(ctx context.Context) {
 	f.gpuNode(ctx, "a100", a100, 8)
 	f.gpuNode(ctx, "h100", h100, 8)
@@ -66,7 +65,7 @@ func (f *fixture) fiveModels(ctx context.Context) {
 	f.cardNode(ctx, "ascend", "huawei.com/npu.product: Ascend-910B", `huawei.com/Ascend910: "8"`)
 }
 
-// cardQueue creates a queue with a card quota, or without one if quota is empty.
+// cardQueue creates a queue with a card quota. If quota is empty, the queue has none.
 func (f *fixture) cardQueue(ctx context.Context, name, parent, quota string) string {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}
 	q.Spec.Parent, q.Spec.Weight = parent, 1
@@ -83,16 +82,16 @@ func (f *fixture) cardQueue(ctx context.Context, name, parent, quota string) str
 
 // cardTask describes a task of a job whose pods request cards.
 type cardTask struct {
-	// pods is the number of pods; zero means one.
+	// pods is the number of pods. Zero means one.
 	pods int
-	// names is the annotation volcano.sh/card.name; none if empty.
+	// names is the annotation volcano.sh/card.name, empty for none.
 	names string
-	// resource is the requested resource, nvidia.com/gpu if empty, and count its amount, one if zero.
+	// resource is the requested resource, nvidia.com/gpu if empty. Count is its amount, one if zero.
 	resource corev1.ResourceName
 	count    int
 	// cpu is the requested cpu, one core if empty.
 	cpu string
-	// runFor is how long the pods run; until they are deleted if empty.
+	// runFor is how long the pods run. Empty means until they are deleted.
 	runFor string
 }
 
@@ -120,7 +119,7 @@ func (t cardTask) template() corev1.PodTemplateSpec {
 	return template
 }
 
-// cardJob creates a job whose pods start together. Each task has the pods of a cardTask.
+// cardJob creates a job. Its pods start together. Each task has the pods of a cardTask.
 func (f *fixture) cardJob(ctx context.Context, name, queue string, tasks ...cardTask) {
 	f.cardJobWith(ctx, name, queue, func(*batchv1alpha1.Job) {}, tasks...)
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// configured returns the file of the project's scheduler configuration in which lines replace the entry
-// of the plugin capacity.
+// configured returns a file with the project's scheduler configuration. Lines replace the entry of the plugin capacity.
 func configured(lines string) string {
 	GinkgoHelper()
 	const begin, end = "  - name: capacity\n", "- plugins:\n"
@@ -36,8 +35,7 @@ func configured(lines string) string {
 	return path
 }
 
-// The cluster switches from Volcano's own scheduler to this project's, under both plugin names and with all
-// arguments, while its pods run.
+// The cluster switches from Volcano's own scheduler to this project's, under both plugin names and with all arguments, while its pods run.
 var _ = Describe("A cluster that already has cards and Volcano", Ordered, func() {
 	BeforeAll(func() {
 		ownCluster(cluster.Options{UpstreamScheduler: true, Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
@@ -53,7 +51,7 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 		f.gpuNode(ctx, "h100", h100, 8)
 		f.cardNode(ctx, "unlabelled", "", `nvidia.com/gpu: "2"`)
 		team, free := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 3}`), f.cardQueue(ctx, "free", "root", "")
-		f.cardJob(ctx, "before", team, cardTask{count: 4}) // upstream does not count cards
+		f.cardJob(ctx, "before", team, cardTask{count: 4}) // Volcano's scheduler does not count cards
 		f.cardJob(ctx, "quotaless", free, cardTask{count: 2}, cardTask{count: 2})
 		f.expectRunning(ctx, "before", 1)
 		f.expectRunning(ctx, "quotaless", 2)
@@ -159,7 +157,7 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 		use(ctx, with(", reclaim", ""))
 		expectWarning(ctx, metav1.NamespaceDefault, "Queue", deserving, "ReclaimNotConfigured",
 			"The queue deserves <4> of cpu, but nothing is taken back from other queues, because the scheduler's configuration does not have the action reclaim: add it to the actions")
-		Eventually(func() int { return problemsOf(ctx, "ReclaimNotConfigured") }).WithContext(ctx).Should(Equal(1)) // counted after it is told
+		Eventually(func() int { return problemsOf(ctx, "ReclaimNotConfigured") }).WithContext(ctx).Should(Equal(1)) // counted after the event
 
 		use(ctx, with("  - name: capacity\n", "- plugins:\n  - name: capacity\n"))
 		expectWarning(ctx, metav1.NamespaceDefault, "Queue", deserving, "ReclaimIgnoresDeserved",

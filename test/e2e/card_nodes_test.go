@@ -174,7 +174,7 @@ var _ = Describe("A burst of jobs with cards", func() {
 		expectCards(ctx, org)
 		Expect(watch.mostOn(f.name("h100"))).To(And(BeNumerically("<=", 5), BeNumerically(">", 2)))
 		Expect(watch.mostOn(f.name("a100"))).To(And(BeNumerically("<=", 4), BeNumerically(">", 2)))
-		for line := range strings.Lines(schedulerLog()) { // has what other specs have caused, too
+		for line := range strings.Lines(schedulerLog()) { // the log includes entries of other specs
 			Expect(line).NotTo(SatisfyAll(ContainSubstring("Failed to count"), ContainSubstring(f.namespace)))
 		}
 	})

@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// cardWatch sums up, at every change of a pod, the requests for a resource of all pods that have a node and
-// have not ended.
+// cardWatch sums up the requests for a resource at every change of a pod, over all pods that have a node and have not ended.
 type cardWatch struct {
 	resource corev1.ResourceName
 

@@ -79,7 +79,7 @@ var _ = Describe("Cards of device plugins", func() {
 		f := newFixture(ctx)
 		f.gpuNode(ctx, "a100", a100, 4)
 		f.gpuNode(ctx, "h100", h100, 4)
-		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise the cluster has too few nvidia.com/gpu to enqueue the jobs
+		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise, the cluster has too few nvidia.com/gpu to enqueue the jobs
 		either := h100 + "|" + a100
 		team := f.cardQueue(ctx, "team", "root", `{"NVIDIA-H100-80GB": 2, "NVIDIA-A100-80GB": 8}`)
 
@@ -199,7 +199,7 @@ var _ = Describe("Cards of device plugins", func() {
 		waitForCycles(ctx)
 		expectCards(ctx, team)
 		By("leaving the cards to other jobs while the gang waits")
-		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise the cluster has too few nvidia.com/gpu to enqueue the jobs
+		f.gpuNode(ctx, "rtx", rtx, 8) // otherwise, the cluster has too few nvidia.com/gpu to enqueue the jobs
 		f.cardJob(ctx, "small", other, cardTask{names: h100, pods: 2})
 		f.expectRunning(ctx, "small", 2)
 		f.gpuNode(ctx, "more", a100, 4)

@@ -17,14 +17,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// What users with rights on pods and claims of their namespace try. No admission policy refuses it: the specs act as administrators.
+// Attempts by users with rights on pods and claims of their namespace. No admission policy refuses them: the specs act as administrators.
 var _ = Describe("The charge of a claim", func() {
 	var (
 		f           *fixture
 		class, team string
 	)
 
-	// A queue with one of four devices.
+	// A queue may use one of four devices.
 	BeforeEach(func(ctx context.Context) {
 		f = newFixture(ctx)
 		class = f.model(ctx, "gpu")
@@ -134,7 +134,7 @@ var _ = Describe("The charge of a claim", func() {
 		f.expectPodRuns(ctx, "runs")
 		expectAllocated(ctx, team, class+"/count", 4)
 		lose(ctx, "lost")
-		f.claim(ctx, "lost", exactly(class, 1)) // of the same name
+		f.claim(ctx, "lost", exactly(class, 1)) // with the same name
 		f.pod(ctx, "next", team, using("lost"))
 		f.expectPodExplained(ctx, "next", ContainSubstring(insufficient(team, class, 1, 5, 4)))
 		expectAllocated(ctx, team, class+"/count", 4)

@@ -58,8 +58,8 @@ var _ = Describe("A claim", func() {
 	})
 
 	It("that a whole gang shares is allocated once for all pods", func(ctx context.Context) {
-		// Kubernetes issue 137617: with upstream's plugin the second pod waits until the allocation of the
-		// first is written, but the first is not bound before the second has a node.
+		// Kubernetes issue 137617: with the upstream plugin, the second pod waits until the allocation of the first is written. But the
+		// first is not bound before the second has a node.
 		queue := f.queue(ctx, "team", "root", limit(class, 2))
 		f.claim(ctx, "shared", exactly(class, 2))
 		f.submit(ctx, gang("sharers", queue, 3).usingClaim("shared"))
@@ -227,8 +227,7 @@ var _ = Describe("A claim", func() {
 	})
 
 	It("of a pod that preempts another gets the devices that the other releases", func(ctx context.Context) {
-		// With upstream's plugin a pipelined pod fails to reserve its devices, because its spec has no node
-		// yet (volcano pull request 5884).
+		// With the upstream plugin, a pipelined pod fails to reserve its devices, because its spec has no node yet (volcano pull request 5884).
 		queue := f.queue(ctx, "team", "root", limit(class, 4))
 		low, high := f.priorityClass(ctx, "low", 1), f.priorityClass(ctx, "high", 1000)
 		f.template(ctx, "two", exactly(class, 2))

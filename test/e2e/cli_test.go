@@ -13,11 +13,11 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// plugin is the command that kubectl devicequota runs.
+// plugin is the binary of kubectl devicequota.
 const plugin = "../../bin/kubectl-devicequota"
 
-// tryDevicequota runs kubectl devicequota as the administrator, in a UTF-8 locale, and returns what it prints on both outputs. For some
-// seconds after a restart of the scheduler, the API server may forward nothing to it.
+// tryDevicequota runs kubectl devicequota as the administrator, in a UTF-8 locale, and returns its output on stdout and stderr. For some
+// seconds after a restart of the scheduler, the API server may not forward requests to it.
 func tryDevicequota(ctx context.Context, args ...string) (string, error) {
 	var output strings.Builder
 	cmd := exec.CommandContext(ctx, plugin, args...)
@@ -93,7 +93,7 @@ var _ = Describe("kubectl devicequota", func() {
 	})
 })
 
-// printed collects what a process prints while it runs.
+// printed collects the output of a running process.
 type printed struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -15,10 +15,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// crossquotaFixture is what belongs to one case only in a cluster with the plugin crossquota.
+// crossquotaFixture has the objects of one case in a cluster with the plugin crossquota.
 type crossquotaFixture struct{ *fixture }
 
-// node creates a node with eight cores, 32Gi of memory, and further resources in YAML.
+// node creates a node with eight cores, 32Gi of memory, and additional resources in YAML.
 func (f *crossquotaFixture) node(ctx context.Context, name, more string) string {
 	name = f.namespace + "-" + name
 	Expect(controlPlane.ApplyYAML(ctx, "node", fmt.Appendf(nil, `

@@ -20,7 +20,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// crossquotaConfig has no other plugin that scores nodes, so that the expected scores are known.
+// crossquotaConfig has no other plugin that scores nodes, so the expected scores are known.
 const crossquotaConfig = `
 actions: "enqueue, allocate, backfill, preempt"
 tiers:
@@ -123,14 +123,13 @@ var _ = Describe("crossquota", Ordered, func() {
 		const lots = `annotation volcano.sh/crossquota-cpu is "lots": it is not a quantity`
 		f.expectEvents(ctx, "default", "Node", gpu, "InvalidCrossQuota", lots)
 		f.annotate(ctx, gpu, "percentage-cpu", "200")
-		f.expectPodRuns(ctx, "web-3") // the argument applies now
+		f.expectPodRuns(ctx, "web-3") // now the argument applies
 		f.expectEvents(ctx, "default", "Node", gpu, "InvalidCrossQuota", "Node <"+gpu+">: "+lots,
 			`annotation volcano.sh/crossquota-percentage-cpu is "200": it is not between 0 and 100`)
 	})
 
-	// The nodes use 1 and 1.5 of 4 cores, and 16 and 0 of 32Gi. With the pod's 1 core and 2Gi they score
-	// 10 * (10 * 2/4 + 1 * 18/32) / 11 = 5.06 and 10 * (10 * 2.5/4 + 1 * 2/32) / 11 = 5.74 for
-	// most-allocated, and 10 minus these numbers for least-allocated.
+	// The nodes use 1 and 1.5 of 4 cores, and 16 and 0 of 32Gi. With the pod's 1 core and 2Gi, their scores for most-allocated are 10 * (10 * 2/4 + 1
+	// * 18/32) / 11 = 5.06 and 10 * (10 * 2.5/4 + 1 * 2/32) / 11 = 5.74. For least-allocated, the scores are 10 minus these numbers.
 	DescribeTable("steers pods by", func(ctx context.Context, strategy string, want int) {
 		f := newCrossquotaFixture(ctx)
 		nodes := []string{f.node(ctx, "wide", "nvidia.com/gpu: 8"), f.node(ctx, "busy", "nvidia.com/gpu: 8"), f.node(ctx, "plain", "")}
@@ -230,7 +229,7 @@ var _ = Describe("crossquota", Ordered, func() {
 	It("counts DRA devices as GPUs", func(ctx context.Context) {
 		f := newCrossquotaFixture(ctx)
 		dra := f.node(ctx, "dra", "")
-		f.node(ctx, "plain", "") // so that the cluster has room for what waits and what comes after
+		f.node(ctx, "plain", "") // room for waiting and later pods
 		class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "xq-gpu"}}
 		class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "xq.example.com"`}}}
 		_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})

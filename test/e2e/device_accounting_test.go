@@ -17,8 +17,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// genericClass creates a class of all devices of the case, whatever their model, and templates for one device of it and
-// for one of another class.
+// genericClass creates a class of all devices of the case, and templates for one device of it and for one device of another class.
 func (f *fixture) genericClass(ctx context.Context, specific string) string {
 	generic := f.name("generic")
 	createClass(ctx, generic, fmt.Sprintf("device.driver == %q", f.driver()))
@@ -37,7 +36,7 @@ func (f *fixture) expectPodRefused(ctx context.Context, name, reason, message st
 	f.expectCause(ctx, "pods", name, message)
 }
 
-// expectToldOfOverlap waits until a queue is told that devices of a class that it limits belong to another class, too.
+// expectToldOfOverlap waits until a queue has an event that devices of a class that it limits also belong to another class.
 func expectToldOfOverlap(ctx context.Context, queue, class, other, eventType string) {
 	GinkgoHelper()
 	Eventually(func() []string {

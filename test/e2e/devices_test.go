@@ -23,13 +23,12 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// driver returns the name of a driver that only the case's devices have.
+// driver returns the driver name of the case's devices. No other case uses it.
 func (f *fixture) driver() string { return f.namespace + ".example.com" }
 
 // name returns a unique name for an object without a namespace.
 func (f *fixture) name(name string) string { return f.namespace + "-" + name }
 
-// node adds a node with devices.
 func (f *fixture) node(ctx context.Context, name string, devices ...resourcev1.Device) {
 	f.nodeWith(ctx, name, nil, devices...)
 }
@@ -65,7 +64,7 @@ func bytes(quantity string) capacities {
 	return capacities{"memory": {Value: resource.MustParse(quantity)}}
 }
 
-// device returns a device of a model. Each model has a class, see model.
+// device returns a device of a model. Each model has a class: see model.
 func device(name, model string, capacity capacities) resourcev1.Device {
 	return resourcev1.Device{
 		Name: name, Capacity: capacity,
@@ -81,14 +80,14 @@ func devices(n int, model string, capacity capacities) []resourcev1.Device {
 	return all
 }
 
-// model creates the DeviceClass of a model's devices and returns its name.
+// model creates the DeviceClass for the devices of a model, and returns its name.
 func (f *fixture) model(ctx context.Context, model string, change ...func(*resourcev1.DeviceClass)) string {
 	name := f.name(model)
 	createClass(ctx, name, fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, f.driver(), model), change...)
 	return name
 }
 
-// limit is a queue's capability of one class.
+// limit returns a queue's capability of one class.
 func limit(class string, count int64, capacity ...string) *schedulingv1beta1.DRAQuota {
 	return limits(capability(class, count, capacity...))
 }
@@ -98,7 +97,7 @@ type classLimit struct {
 	quota schedulingv1beta1.DeviceQuota
 }
 
-// capability is a number of devices, with capacity as alternating names and quantities.
+// capability returns a number of devices, with capacity as alternating names and quantities.
 func capability(class string, count int64, capacity ...string) classLimit {
 	l := classLimit{class, schedulingv1beta1.DeviceQuota{Count: count}}
 	for i := 0; i < len(capacity); i += 2 {
@@ -173,7 +172,7 @@ func (f *fixture) claim(ctx context.Context, name string, requests ...resourcev1
 	return claim
 }
 
-// sample is a value for devices, or for a capacity of devices.
+// sample matches a value for devices, or for a capacity of devices.
 var sample = regexp.MustCompile(`(?m)^volcano_queue_device_(?:class|capacity)_(\w+)\{(?:capacity="([^"]*)",)?device_class="([^"]*)",queue="([^"]*)"\} (\S+)$`)
 
 // account returns the values of a metric for a queue's devices, by class/count and class/capacity.
@@ -196,11 +195,11 @@ func accountIn(ctx context.Context, c *cluster.Cluster, queue, metric string) ma
 	return values
 }
 
-// sampleClass is limited by the sample queues. With deviceAccounting: matching, every sample device counts for it, too.
+// sampleClass has limits in the sample queues. With deviceAccounting: matching, every sample device also counts for it.
 const sampleClass = "nvidia-h100"
 
-// expectAllocated waits until a queue is charged exactly this: alternating class/dimension and value. The sample class counts
-// only if it is listed.
+// expectAllocated waits until a queue is charged exactly this: alternating class/dimension and value. The sample class is ignored
+// unless it is listed.
 func expectAllocated(ctx context.Context, queue string, want ...any) {
 	GinkgoHelper()
 	wanted := map[string]float64{}
@@ -238,8 +237,7 @@ func elastic(name, queue string, pods int32, template string) job {
 	return gang(name, queue, pods).startingWith(1).fromTemplate(template)
 }
 
-// waitForCycles waits for 20 scheduling cycles, after which a pod that is still pending is assumed to stay
-// pending.
+// waitForCycles waits for 20 scheduling cycles. A pod that is still pending afterwards is assumed to stay pending.
 func waitForCycles(ctx context.Context) {
 	before := cycles(ctx)
 	Eventually(func() int { return cycles(ctx) }).WithContext(ctx).Should(BeNumerically(">", before+20))
@@ -260,7 +258,6 @@ func (f *fixture) pod(ctx context.Context, name, queue string, change func(*core
 	return pod
 }
 
-// using adds a claim to a pod.
 func using(claim string) func(*corev1.PodSpec) {
 	return func(spec *corev1.PodSpec) {
 		spec.ResourceClaims = append(spec.ResourceClaims, corev1.PodResourceClaim{Name: claim, ResourceClaimName: ptr.To(claim)})
@@ -276,7 +273,7 @@ func (f *fixture) expectPodRuns(ctx context.Context, name string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// warned reports whether an event in a namespace has a reason and contains a message.
+// warned reports whether an event in a namespace has a reason and a message.
 func warned(ctx context.Context, namespace, reason, message string) bool {
 	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
 	Expect(err).NotTo(HaveOccurred())

@@ -14,7 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// changing are ports and folders of a development cluster.
+// changing matches ports and folders of a development cluster.
 var changing = regexp.MustCompile(`(127\.0\.0\.1:|/tmp/cluster-)\d+`)
 
 var _ = Describe("The development cluster", func() {

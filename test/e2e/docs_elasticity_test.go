@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// told is a statement in a page about the event on a pod of a Volcano Job.
+// told matches a statement in a page about the event of a pod of a Volcano Job.
 var told = regexp.MustCompile("(?m)^> A pod of `([^`]+)` is told `([^`]+)`: `([^`]+)`\\.$")
 
 var _ = Describe("Elasticity", func() {
@@ -46,7 +46,7 @@ var _ = Describe("Elasticity", func() {
 	})
 })
 
-// expectAfter checks the statements after an example, and returns how many there are.
+// expectAfter checks the statements after an example, and returns their number.
 func expectAfter(ctx context.Context, text string) int {
 	charges, events, waiting := charged.FindAllStringSubmatch(text, -1), told.FindAllStringSubmatch(text, -1), waits.FindAllStringSubmatch(text, -1)
 	for _, m := range events {

@@ -22,7 +22,7 @@ func guardInDocs() {
 			if block[1] == "sh" {
 				commands = "cd ../..\n" + block[2]
 				By(commands)
-				// The API server takes a moment to learn of a policy.
+				// The API server needs a moment to learn of a policy.
 				Eventually(func() error { _, err := shell.run(ctx, commands); return err }).WithContext(ctx).Should(Succeed())
 				continue
 			}

@@ -19,7 +19,7 @@ var _ = Describe("kubectl devicequota", func() {
 	It("is installed, completed, and led to the scheduler itself with the commands of its page", func(ctx context.Context) {
 		text, err := os.ReadFile(filepath.Join("../../docs", "kubectl.md"))
 		Expect(err).NotTo(HaveOccurred())
-		// command returns a command of the page with this beginning.
+		// command returns the command of the page with a given beginning.
 		command := func(beginning string) string {
 			for line := range strings.Lines(string(text)) {
 				if found := strings.TrimSpace(line); strings.HasPrefix(line, "    ") && strings.HasPrefix(found, beginning) {

@@ -35,7 +35,7 @@ var _ = Describe("kubectl devicequota", func() {
 		Expect(examples).To(HaveLen(5))
 		for _, example := range examples {
 			if example[1] == "top" {
-				continue // it needs minutes: pkg/cli/top has its test
+				continue // it takes minutes; pkg/cli/top tests it
 			}
 			Eventually(func() ([]string, error) {
 				output, err := tryDevicequota(ctx, strings.Fields(example[1])...)

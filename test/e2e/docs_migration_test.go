@@ -42,7 +42,7 @@ var _ = Describe("Moving from device plugins to DRA", func() {
 				By(commands)
 				_, err := shell.run(ctx, commands)
 				Expect(err).NotTo(HaveOccurred())
-			case "text": // the commands only read, so that they can be repeated
+			case "text": // these commands only read, so they can be repeated
 				Eventually(func() ([]string, error) { return shell.run(ctx, commands) }).WithContext(ctx).Should(
 					ContainElements(lines(block[2])), "what these commands print: %s", commands)
 				printed++
@@ -52,7 +52,7 @@ var _ = Describe("Moving from device plugins to DRA", func() {
 	}, NodeTimeout(3*timeout))
 })
 
-// shell runs commands of pages with the kubectl of the control plane's version and the project's programs.
+// shell runs commands of pages, with kubectl in the control plane's version and the project's programs.
 type shell struct{ path, kubeconfig string }
 
 func newShell() *shell {
@@ -64,7 +64,7 @@ func newShell() *shell {
 	return &shell{dir + ":" + filepath.Dir(bin) + ":" + os.Getenv("PATH"), filepath.Join(controlPlane.State(), "kubeconfigs", "admin")}
 }
 
-// run runs commands until one fails, and returns the lines that they print.
+// run runs commands until one fails, and returns their output as lines.
 func (s *shell) run(ctx context.Context, commands string) ([]string, error) {
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
 	command.Env = append(os.Environ(), "PATH="+s.path, "KUBECONFIG="+s.kubeconfig)

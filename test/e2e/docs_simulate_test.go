@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	// console is a block of commands and of what the last one prints.
+	// console matches a block of commands with the output of the last one.
 	console = regexp.MustCompile("(?s)```console\n((?:\\$ [^\n]*\n)+)(.*?)```")
-	// equals are pods and devices of which one is as good as the other.
+	// equals matches interchangeable pods and devices.
 	equals = regexp.MustCompile(`\b(detector-worker|gpu)-\d`)
 )
 
@@ -38,7 +38,7 @@ var _ = Describe("kubectl devicequota simulate", func() {
 		Expect(blocks).To(HaveLen(2))
 		Expect(controlPlane.ApplyYAML(ctx, "simulate.md", blocks[0][1])).To(Succeed())
 		expectAllocated(ctx, "doc-sim-vision", "doc-sim-h100/count", "3")
-		// A simulation reads what the API server has, and the configuration from the scheduler.
+		// A simulation reads the state from the API server, and the configuration from the scheduler.
 		inDefault := &fixture{namespace: metav1.NamespaceDefault}
 		inDefault.expectRunning(ctx, "detector", 3)
 		Eventually(func(g Gomega) {

@@ -35,7 +35,7 @@ var _ = Describe("The documentation", func() {
 			text, err := os.ReadFile(file)
 			Expect(err).NotTo(HaveOccurred())
 			if base := filepath.Base(file); base == "multicluster.md" || base == "dra.md" || base == "cards.md" || base == "elasticity.md" || base == "migration.md" || base == "kubectl.md" || base == "tour.md" || base == "simulate.md" {
-				continue // the first is for Karmada, see pkg/dispatcher; the examples of the others are run below
+				continue // multicluster.md is for Karmada: see pkg/dispatcher. The examples of the others run below.
 			}
 			for i, block := range yamlBlock.FindAllSubmatch(text, -1) {
 				Expect(tryManifest(ctx, block[1])).To(Succeed(), "%s, YAML block %d", file, i+1)
@@ -53,11 +53,11 @@ var (
 	figure  = regexp.MustCompile("`([^=`]+)=([^`]+)`")
 )
 
-// Pages whose examples are run in their order.
+// Pages with examples that run in their order.
 var _ = DescribeTable("Examples do what the page says in", func(ctx context.Context, page string, statements int, expectCharge func(context.Context, string, [][]string), samples ...string) {
 	text, err := os.ReadFile(filepath.Join("../../docs", page))
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error { // with it, every sample device is a card
+	DeferCleanup(func(ctx context.Context) error { // with this class, every sample device is a card
 		return ignoreNotFound(kube.ResourceV1().DeviceClasses().Delete(ctx, "h100-for-inference", metav1.DeleteOptions{}))
 	})
 	for _, sample := range samples {
@@ -78,7 +78,7 @@ var _ = DescribeTable("Examples do what the page says in", func(ctx context.Cont
 			Eventually(func() bool { return hasWarning(ctx, "default", m[2]) }).WithContext(ctx).Should(BeTrue(), "%s", m[0])
 			checked++
 		}
-		for _, namespace := range []string{"default", "doc-admin"} { // so that their devices are free for the next example
+		for _, namespace := range []string{"default", "doc-admin"} { // frees their devices for the next example
 			Expect(kube.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})).To(Succeed())
 		}
 	}
@@ -105,8 +105,8 @@ var _ = DescribeTable("Examples do what the page says in", func(ctx context.Cont
 	}, "mixed/nodes.yaml"),
 )
 
-// applyInOrder applies an example. Its pods are created last, each when the scheduler can see those before it: Volcano's controllers make the
-// PodGroups of several pods in any order.
+// applyInOrder applies an example. It creates the pods last, each when the scheduler can see the ones before it: Volcano's controllers
+// make the PodGroups of several pods in any order.
 func applyInOrder(ctx context.Context, page, example string) {
 	GinkgoHelper()
 	var others, pods []string

@@ -30,7 +30,7 @@ var _ = Describe("The tour", func() {
 				commands = "export LC_ALL=C.UTF-8\n" + block[2]
 				By(commands)
 				if i+1 < len(blocks) && blocks[i+1][1] == "text" {
-					continue // what they print may take a moment to be so
+					continue // the output may be right only after a moment
 				}
 				_, err := shell.run(ctx, commands)
 				Expect(err).NotTo(HaveOccurred(), commands)

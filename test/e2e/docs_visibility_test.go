@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// visibilityBlock is a block of the page: manifests, commands, what the commands before it print, or a part of the JSON that they print.
+// visibilityBlock matches a block of the page: manifests, commands, the output of the commands before it, or a part of their JSON.
 var visibilityBlock = regexp.MustCompile("(?ms)^```(yaml|sh|text|json)\n(.*?)^```$")
 
 var _ = Describe("Seeing what the scheduler knows", func() {
@@ -35,11 +35,11 @@ var _ = Describe("Seeing what the scheduler knows", func() {
 			case "sh":
 				commands = endpoint + block[2]
 				By(commands)
-				if strings.Contains(commands, "--raw") { // what they read may not be there yet
+				if strings.Contains(commands, "--raw") { // the objects that they read may not exist yet
 					continue
 				}
 				output = nil
-				// The API server takes a moment to learn of a right. Each command is a line, and none is repeated after it has succeeded.
+				// The API server needs a moment to learn of a right. Each command is a line, and is not repeated after it has succeeded.
 				for command := range strings.Lines(block[2]) {
 					Eventually(func() error {
 						printed, err := shell.run(ctx, endpoint+command)
@@ -69,7 +69,7 @@ var _ = Describe("Seeing what the scheduler knows", func() {
 	}, NodeTimeout(3*timeout))
 })
 
-// missing returns what of a JSON value another one does not have. Objects may have further fields, and lists further items.
+// missing returns the parts of a JSON value that another value lacks. Objects may have more fields, and lists more items.
 func missing(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:

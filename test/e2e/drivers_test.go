@@ -59,7 +59,7 @@ func ofProfile(r resourcev1.DeviceRequest, profile string) resourcev1.DeviceRequ
 	return where(r, "profile == '"+profile+"'")
 }
 
-// runs creates a pod with a claim of these requests, and waits until it runs.
+// runs creates a pod with a claim of these requests, and waits until the pod runs.
 func (f *fixture) runs(ctx context.Context, name, queue string, requests ...resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
 	GinkgoHelper()
 	f.claim(ctx, name, requests...)
@@ -121,7 +121,7 @@ var _ = Describe("The devices of NVIDIA's driver", func() {
 	})
 })
 
-// The API server serves no DeviceTaintRules, for which Volcano's own cache would wait.
+// The API server serves no DeviceTaintRules. Volcano's own cache would wait for them.
 var _ = It("A GPU of NVIDIA's driver with a taint goes only to a claim that tolerates it", func(ctx context.Context) {
 	tainting, err := cluster.Start(context.Background(), cluster.Options{
 		APIServerArgs: []string{"--feature-gates=DRADeviceTaints=true"},

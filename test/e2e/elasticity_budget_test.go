@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// spendBudgetOnce takes back cards from pods of which a disruption budget lets one go, while nobody brings the status of the budget up to date.
+// spendBudgetOnce reclaims cards from pods with a disruption budget for one eviction, while the status of the budget is not updated.
 func spendBudgetOnce(ctx context.Context) {
 	s := newScene(ctx)
 	DeferCleanup(func(ctx context.Context) { deleteNamespace(ctx, s.namespace) })

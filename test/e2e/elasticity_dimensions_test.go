@@ -25,14 +25,14 @@ func (s *scene) onNode(node string) podOption {
 	}
 }
 
-// deservesResources adds cpu and memory to what a queue deserves.
+// deservesResources sets the cpu and memory that a queue deserves.
 func deservesResources(cpu, memory string) queueOption {
 	return func(q *schedulingv1beta1.Queue) {
 		q.Spec.Deserved = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 	}
 }
 
-// cards sets what a queue may have and what it deserves of the H100 cards of device plugins.
+// cards sets the capability and the deserved amount of a queue, in H100 cards of device plugins.
 func cards(atMost, deserved int) queueOption {
 	return func(q *schedulingv1beta1.Queue) {
 		q.Annotations[schedulingv1beta1.CardQuotaAnnotation] = fmt.Sprintf(`{%q: %d}`, h100, atMost)
@@ -47,7 +47,7 @@ func (s *scene) card(p *corev1.PodTemplateSpec) {
 	s.onNode("n")(p)
 }
 
-// cardsHeldByTheirs is a node of four cards, held by a queue that deserves two of them.
+// cardsHeldByTheirs creates a node of four cards. A queue that deserves two of them holds all.
 func cardsHeldByTheirs(ctx context.Context, s *scene) {
 	s.gpuNode(ctx, "n", h100, 4)
 	organization := s.team(ctx, "organization", "root")
@@ -55,8 +55,7 @@ func cardsHeldByTheirs(ctx context.Context, s *scene) {
 	s.singles(ctx, "theirs", s.team(ctx, "theirs", organization, cards(4, 2)), 4, s.card)
 }
 
-// sharedByTheirs is a node of four devices that are held by a queue that deserves two of them. Two of the devices are of a
-// claim that two pods share.
+// sharedByTheirs creates a node of four devices. A queue that deserves two of them holds all. Two pods share a claim with two of the devices.
 func (s *scene) sharedByTheirs(ctx context.Context, options ...podOption) {
 	s.h100s(ctx, "n", 4)
 	_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
@@ -65,7 +64,7 @@ func (s *scene) sharedByTheirs(ctx context.Context, options ...podOption) {
 	s.singles(ctx, "single", theirs, 2, append(options, claiming("one"))...)
 }
 
-// dimensionScenarios are those of cards, of mixed requests, and of shared claims.
+// dimensionScenarios are about cards, mixed requests, and shared claims.
 var dimensionScenarios = []scenario{
 	{
 		name:  "a pod takes back a card that its queue deserves",
@@ -97,7 +96,7 @@ var dimensionScenarios = []scenario{
 		when: func(ctx context.Context, s *scene) {
 			s.singles(ctx, "ours", s.name("ours"), 1, claiming("one"), requests(corev1.ResourceCPU, "28"), requests(corev1.ResourceMemory, "32Gi"))
 		},
-		// Without the larger pod, their queue would hold less cpu than it deserves.
+		// Without the larger pod, the queue would hold less cpu than it deserves.
 		want: outcome{evicted: tally{"device": 1, "cores": 1}, running: tally{"device": 3, "many-cores": 1, "ours": 1}},
 	},
 	{

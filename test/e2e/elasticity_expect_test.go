@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// remove deletes the pods of a group. The test's own deletions are no evictions.
+// remove deletes the pods of a group. The test's own deletions do not count as evictions.
 func (s *scene) remove(ctx context.Context, group string) {
 	GinkgoHelper()
 	s.record.expectDeletion(group)
 	Expect(kube.CoreV1().Pods(s.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: groupLabel + "=" + group})).To(Succeed())
 }
 
-// expectTold waits until each pod of a group that was evicted has an event with a reason and a message.
+// expectTold waits until each evicted pod of a group has an event with a reason and a message.
 func (s *scene) expectTold(ctx context.Context, group, reason string, message gomegatypes.GomegaMatcher) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -48,7 +48,7 @@ func names(words ...string) gomegatypes.GomegaMatcher {
 	return SatisfyAll(all...)
 }
 
-// expectPromised checks that all pods of a group were promised a node while others left it.
+// expectPromised checks that all pods of a group were promised a node while other pods left it.
 func (s *scene) expectPromised(group string) {
 	GinkgoHelper()
 	for _, h := range s.record.histories() {
@@ -58,7 +58,7 @@ func (s *scene) expectPromised(group string) {
 	}
 }
 
-// expectExplained waits until n pods of a group that have no node have a condition with a message.
+// expectExplained waits until n pods of a group without a node have a condition with a message.
 func (s *scene) expectExplained(ctx context.Context, group string, n int, message gomegatypes.GomegaMatcher) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

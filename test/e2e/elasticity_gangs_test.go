@@ -4,7 +4,7 @@ package e2e
 
 import "context"
 
-// gangsOnBothSides is a node of four devices, held by a gang of a queue that deserves two of them.
+// gangsOnBothSides creates a node of four devices. A gang of a queue that deserves two of them holds all.
 func gangsOnBothSides(minAvailable int32, options ...podOption) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		s.h100s(ctx, "n", 4)
@@ -17,7 +17,7 @@ func gangOfTwoAsks(ctx context.Context, s *scene) {
 	s.job(ctx, "ours", s.name("ours"), 2, 2, claiming("one"))
 }
 
-// gangScenarios are those of victims that are gangs, with reclaimGangs: false.
+// gangScenarios are about gangs as victims, with reclaimGangs: false.
 var gangScenarios = []scenario{
 	{
 		name: "a gang at its minimum loses nobody, and who asks is told of reclaimGangs",
@@ -57,19 +57,19 @@ var gangScenarios = []scenario{
 	},
 }
 
-// wholeGangScenarios are those of victims that are gangs, with reclaimGangs: true.
+// wholeGangScenarios are about gangs as victims, with reclaimGangs: true.
 var wholeGangScenarios = []scenario{
 	{
 		name: "a gang is taken as a whole",
 		given: func(ctx context.Context, s *scene) {
 			s.h100s(ctx, "n", 4)
-			low, high := s.priorities(ctx) // decides which gang goes
+			low, high := s.priorities(ctx) // the priority decides which gang goes
 			_, theirs := s.oursAndTheirs(ctx, "root", 2, 2)
 			s.gangPods(ctx, "low", theirs, 2, claiming("one"), ofPriority(low))
 			s.gangPods(ctx, "high", theirs, 2, claiming("one"), ofPriority(high))
 		},
 		when: func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 2, claiming("one")) },
-		// The scheduler that is killed takes the events with it that it has not written yet.
+		// A killed scheduler loses the events that it has not written yet.
 		meanwhile: func(ctx context.Context, s *scene) {
 			s.expectTold(ctx, "low", "Reclaimed", names(s.name("ours"), s.name("theirs"), s.class))
 		},

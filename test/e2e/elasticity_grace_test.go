@@ -24,7 +24,7 @@ func (s *scene) graceOf(ctx context.Context, group string) (all []int64) {
 	return all
 }
 
-// endNow lets the pods of a group that are being deleted end, as their node does.
+// endNow ends the deleted pods of a group, as their node does.
 func (s *scene) endNow(ctx context.Context, group string) {
 	pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: groupLabel + "=" + group})
 	Expect(err).NotTo(HaveOccurred())
@@ -37,7 +37,7 @@ func (s *scene) endNow(ctx context.Context, group string) {
 
 const year = 365 * 24 * time.Hour
 
-// graceScenarios are those of pods with unusual grace periods.
+// graceScenarios are about pods with unusual grace periods.
 var graceScenarios = []scenario{
 	{
 		name: "a pod that may take a year to end is evicted so that it ends before what it frees is given up",

@@ -4,8 +4,7 @@ package e2e
 
 import "context"
 
-// tree is the hierarchy top / left (a, b), right (c). Each queue but top and c deserves as many devices as given;
-// top and left have a quota.
+// tree is the hierarchy top / left (a, b), right (c). Top and left are quotas. The other fields are the devices that a, b, left, and right deserve.
 type tree struct {
 	top, left             int64
 	a, b, leftOwn, rights int64
@@ -19,7 +18,7 @@ func (t tree) plant(ctx context.Context, s *scene) {
 	s.team(ctx, "c", s.team(ctx, "right", top, s.deserves(t.rights)))
 }
 
-// hierarchyScenarios have three levels of queues. The nodes always have free devices: quotas are what is full.
+// hierarchyScenarios have three levels of queues. The nodes always have free devices: only quotas are full.
 var hierarchyScenarios = []scenario{
 	{
 		name: "a queue takes from its sibling what fills both of the two levels above",

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// priorities creates the two classes of the scenarios.
+// priorities creates the two priority classes of the scenarios.
 func (s *scene) priorities(ctx context.Context) (low, high string) {
 	return s.priorityClass(ctx, "low", 1), s.priorityClass(ctx, "high", 1000)
 }
@@ -21,7 +21,7 @@ func fourOfLowPriority(devices int, quota int64, options ...podOption) func(cont
 	}
 }
 
-// preemptScenarios are those of jobs that take from jobs of lower priority in the same queue.
+// preemptScenarios are about jobs that preempt jobs of lower priority in the same queue.
 var preemptScenarios = []scenario{
 	{
 		name:  "a pod of high priority takes the place of one of four pods of low priority when the hardware is full",

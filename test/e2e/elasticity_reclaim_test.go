@@ -8,8 +8,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// fourDevicesHeldByTheirs is a node of four devices, all held by single pods of a queue that deserves two of
-// them, as does the queue that will ask.
+// fourDevicesHeldByTheirs creates a node of four devices. Single pods of a queue that deserves two of them hold all. The queue
+// that will ask deserves two, too.
 func fourDevicesHeldByTheirs(parent func(context.Context, *scene) string, options ...podOption) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		s.h100s(ctx, "n", 4)
@@ -24,7 +24,7 @@ func belowOrganization(ctx context.Context, s *scene) string {
 	return s.team(ctx, "organization", "root", s.deserves(4), s.atMost(4))
 }
 
-// reclaimScenarios are those of queues that take back what they deserve.
+// reclaimScenarios are about queues that reclaim what they deserve.
 var reclaimScenarios = []scenario{
 	{
 		name:  "a pod takes back one device, and its victim is told why",

@@ -19,10 +19,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// groupLabel is the label by which pods are counted.
+// groupLabel is the label with the group of a pod.
 const groupLabel = "group"
 
-// tally is a number of pods by group. A group of no pods is not listed.
+// tally is the number of pods by group. It omits empty groups.
 type tally map[string]int
 
 func (t tally) sum() int {
@@ -37,17 +37,17 @@ func (t tally) sum() int {
 type podRecord struct {
 	mu   sync.Mutex
 	pods map[types.UID]*podHistory
-	// deleted are the groups that the test deleted.
+	// deleted has the groups that the test has deleted.
 	deleted map[string]bool
 }
 
-// podHistory is what has happened to a pod so far.
+// podHistory is the history of a pod so far.
 type podHistory struct {
-	// pod is the pod as it was seen last.
+	// pod is the last version of the pod.
 	pod *corev1.Pod
-	// nominated is the node that the pod was promised last.
+	// nominated is the node that was last promised to the pod.
 	nominated string
-	// evicted is true if the pod was deleted before it succeeded, and not by the test.
+	// evicted says that the pod was deleted before it succeeded, but not by the test.
 	evicted bool
 	gone    bool
 }
@@ -58,10 +58,10 @@ func (h podHistory) ended() bool {
 	return h.gone || h.succeeded() || h.pod.Status.Phase == corev1.PodFailed
 }
 
-// holds reports whether the pod has a node, and with it devices. A pod that terminates still holds them.
+// holds reports whether the pod has a node, and with it devices. A terminating pod still holds them.
 func (h podHistory) holds() bool { return !h.ended() && h.pod.Spec.NodeName != "" }
 
-// runs reports whether the pod runs and is to go on.
+// runs reports whether the pod runs and is not being deleted.
 func (h podHistory) runs() bool {
 	return !h.gone && h.pod.Status.Phase == corev1.PodRunning && h.pod.DeletionTimestamp == nil
 }
@@ -115,7 +115,7 @@ func (r *podRecord) see(pod *corev1.Pod, gone bool) {
 	}
 }
 
-// expectDeletion makes later deletions of pods of a group the test's own.
+// expectDeletion marks later deletions of pods of a group as the test's own.
 func (r *podRecord) expectDeletion(group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *podRecord) count(condition func(podHistory) bool) tally {
 
 func (r *podRecord) evicted() tally { return r.count(func(h podHistory) bool { return h.evicted }) }
 
-// outcome is who was evicted so far, and who runs.
+// outcome has the evicted pods so far, and the running pods.
 type outcome struct{ evicted, running tally }
 
 func (r *podRecord) outcome() outcome {
@@ -160,7 +160,7 @@ func (r *podRecord) wasDeleted(group string) bool {
 	return r.deleted[group]
 }
 
-// describe lists what happened to each pod, for messages of failures.
+// describe describes the history of each pod, for failure messages.
 func (r *podRecord) describe() string {
 	var lines []string
 	for uid, h := range r.histories() {

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// recreated is a node of four devices, held by pods that a controller creates again when they are evicted.
+// recreated creates a node of four devices. Its pods have a controller that recreates them when they are evicted.
 func recreated(create func(ctx context.Context, s *scene, queue string)) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		s.h100s(ctx, "n", 4)
@@ -21,14 +21,14 @@ func onePodAsks(ctx context.Context, s *scene) {
 	s.singles(ctx, "ours", s.name("ours"), 1, claiming("one"))
 }
 
-// expectReplacementWaits checks that the pod that replaces the victim waits, and says so.
+// expectReplacementWaits checks that the replacement of the victim waits and says why.
 func expectReplacementWaits(ctx context.Context, s *scene) {
 	s.expectExplained(ctx, "theirs", 1, names(s.class))
 }
 
 var oneReplaced = outcome{evicted: tally{"theirs": 1}, running: tally{"theirs": 3, "ours": 1}}
 
-// recreateScenarios are those of victims whose controllers replace them.
+// recreateScenarios are about victims that their controllers replace.
 var recreateScenarios = []scenario{
 	{
 		name: "a victim of a Deployment is replaced by a pod that waits",
@@ -63,15 +63,15 @@ var recreateScenarios = []scenario{
 // untilEvicted makes the others wait until the victims of the scenario are evicted.
 func untilEvicted(context.Context, *scene) {}
 
-// untilOursPromised makes the others wait until the API server knows the nodes that our pods were promised. A scheduler that is
-// killed before has promised nothing.
+// untilOursPromised makes the others wait until the API server knows the nodes that our pods were promised. If the scheduler is killed
+// before that, it has promised nothing.
 func untilOursPromised(ctx context.Context, s *scene) {
 	promised := func() tally { return s.record.count(func(h podHistory) bool { return h.nominated != "" }) }
 	Eventually(promised).WithContext(ctx).Should(HaveKeyWithValue("ours", s.asked["ours"]), "pods that were promised a node")
 }
 
-// crashScenarios are those of what happens between an eviction and the start of the pod it was for. The scheduler
-// is killed when all victims are evicted.
+// crashScenarios are about the time between an eviction and the start of the pod that it was for. The scheduler is killed when all
+// victims are evicted.
 var crashScenarios = []scenario{
 	{
 		name:      "a pod starts for which the previous scheduler evicted another",
@@ -86,7 +86,7 @@ var crashScenarios = []scenario{
 			s.deployment(ctx, "theirs", queue, 4, claiming("one"), slowly)
 		}),
 		when:      gangOfTwoAsks,
-		meanwhile: untilOursPromised, // otherwise the pods that replace the victims may be first
+		meanwhile: untilOursPromised, // otherwise, the replacements of the victims may be first
 		want:      outcome{evicted: tally{"theirs": 2}, running: tally{"theirs": 2, "ours": 2}},
 		then: func(ctx context.Context, s *scene) {
 			s.expectExplained(ctx, "theirs", 2, names(s.class))

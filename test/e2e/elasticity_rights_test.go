@@ -19,7 +19,7 @@ var notPreemptable = annotated(upstreamv1beta1.PodPreemptable, "false")
 
 func notReclaimable(q *schedulingv1beta1.Queue) { q.Spec.Reclaimable = ptr.To(false) }
 
-// budget creates a PodDisruptionBudget that demands n pods of a group, and waits until it is in force.
+// budget creates a PodDisruptionBudget with a minimum of n pods of a group, and waits until it is in force.
 func (s *scene) budget(ctx context.Context, group string, n int) {
 	create := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: group}, Spec: policyv1.PodDisruptionBudgetSpec{
 		MinAvailable: ptr.To(intstr.FromInt(n)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{groupLabel: group}},
@@ -37,7 +37,7 @@ func (s *scene) budgetCounts(ctx context.Context, group string, n int) {
 	}).WithContext(ctx).Should(BeEquivalentTo(n), "healthy pods of budget %s", group)
 }
 
-// rightsScenarios are those of pods that nobody may evict, or that no eviction helps.
+// rightsScenarios are about pods that must not be evicted, or that no eviction helps.
 var rightsScenarios = []scenario{
 	{
 		name: "pods that a disruption budget, an annotation, or their queue protects are left alone",
@@ -77,7 +77,7 @@ var rightsScenarios = []scenario{
 		given: func(ctx context.Context, s *scene) {
 			s.h100s(ctx, "n", 3)
 			low, _ := s.priorities(ctx)
-			team := s.team(ctx, "team", "root", notReclaimable) // which is about other queues only
+			team := s.team(ctx, "team", "root", notReclaimable) // reclaimable concerns only other queues
 			s.budget(ctx, "budget", 1)
 			s.singles(ctx, "ordinary", team, 1, claiming("one"), ofPriority(low))
 			s.singles(ctx, "budget", team, 1, claiming("one"), ofPriority(low))

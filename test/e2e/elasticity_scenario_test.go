@@ -16,21 +16,20 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// calm is how long nobody else may be evicted after a scenario has its outcome. It is twice as long as pods
-// take to end that end slowly.
+// calm is how long no other pods may be evicted after a scenario has reached its outcome. It is twice as long as pods need that end slowly.
 const calm = 20 * time.Second
 
-// scenario is a table row: who holds what, who asks for it, and what comes of it.
+// scenario is a table row: the pods that hold devices, the pods that ask for them, and the outcome.
 type scenario struct {
 	name string
-	// given creates queues, nodes, and pods. All pods run before anybody asks.
+	// given creates queues, nodes, and pods. All pods run before others ask.
 	given func(context.Context, *scene)
 	// when creates the pods that ask.
 	when func(context.Context, *scene)
-	// meanwhile, if not nil, runs when all of want.evicted are evicted.
+	// meanwhile, if not nil, runs when all pods of want.evicted are evicted.
 	meanwhile func(context.Context, *scene)
 	want      outcome
-	// then, if not nil, checks more when the outcome is as wanted.
+	// then, if not nil, makes more checks after the outcome.
 	then func(context.Context, *scene)
 }
 
@@ -43,8 +42,8 @@ type performance struct {
 	passed bool
 }
 
-// play adds a spec for each scenario. The scenarios run side by side, and share the wait at the end. Disrupt,
-// if not nil, is what happens to all of them while victims leave.
+// play adds a spec for each scenario. The scenarios run side by side, and share the wait at the end. If disrupt is not nil, it
+// runs while victims leave.
 func play(disrupt func(context.Context), scenarios ...scenario) {
 	var (
 		performances = make([]*performance, len(scenarios))
@@ -111,14 +110,14 @@ func play(disrupt func(context.Context), scenarios ...scenario) {
 	})
 }
 
-// try keeps the first failure of a function, so that it fails only the spec of this scenario.
+// try records the first failure of a function. It fails only the spec of this scenario.
 func (p *performance) try(f func()) {
 	if p.broken == nil {
 		p.broken = InterceptGomegaFailure(f)
 	}
 }
 
-// inFocus reports whether the scenario of a name runs. Others are not set up.
+// inFocus reports whether the scenario with a name runs. Others are not set up.
 func inFocus(name string) bool {
 	suite, _ := GinkgoConfiguration()
 	if len(suite.FocusStrings) == 0 {

@@ -20,16 +20,15 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// scene is the set-up of one scenario: queues, nodes with devices that no other scenario has, and groups of
-// pods, each with the label that is its name.
+// scene is the set-up of one scenario: queues, nodes with devices of its own, and groups of pods. The label of a pod is the name of its group.
 type scene struct {
 	*fixture
 	record *podRecord
-	// asked is how many pods the scenario has created or asked controllers for.
+	// asked is the number of pods that the scenario has requested, directly or from controllers.
 	asked tally
 }
 
-// newScene creates a namespace, and the class and templates of devices that are on no node yet.
+// newScene creates a namespace, and the class and templates for devices that will be on its nodes.
 func newScene(ctx context.Context) *scene {
 	namespace, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "elastic-"}}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -48,7 +47,6 @@ func (s *scene) h100s(ctx context.Context, node string, n int) {
 
 type queueOption func(*schedulingv1beta1.Queue)
 
-// team creates a queue.
 func (s *scene) team(ctx context.Context, name, parent string, options ...queueOption) string {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.name(name), Annotations: map[string]string{}}}
 	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, &schedulingv1beta1.DRAQuota{}
@@ -63,7 +61,7 @@ func (s *scene) team(ctx context.Context, name, parent string, options ...queueO
 	return q.Name
 }
 
-// deserves, atMost, and guaranteed are numbers of devices of the scene.
+// deserves, atMost, and guaranteed set numbers of devices of the scene.
 func (s *scene) deserves(n int64) queueOption {
 	return func(q *schedulingv1beta1.Queue) {
 		q.Spec.DRA.Deserved = schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
@@ -82,7 +80,7 @@ func (s *scene) guaranteed(n int64) queueOption {
 	}
 }
 
-// oursAndTheirs creates two queues below a parent that deserve so many devices.
+// oursAndTheirs creates two queues below a parent with these deserved numbers of devices.
 func (s *scene) oursAndTheirs(ctx context.Context, parent string, ours, theirs int64) (string, string) {
 	return s.team(ctx, "ours", parent, s.deserves(ours)), s.team(ctx, "theirs", parent, s.deserves(theirs))
 }
@@ -97,7 +95,7 @@ func claiming(template string) podOption {
 	}
 }
 
-// sharing adds a claim that other pods use, too.
+// sharing adds a claim that other pods share.
 func sharing(claim string) podOption {
 	return func(p *corev1.PodTemplateSpec) {
 		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To(claim)}}
@@ -120,7 +118,7 @@ func requests(name corev1.ResourceName, quantity string) podOption {
 	return func(p *corev1.PodTemplateSpec) {
 		resources := &p.Spec.Containers[0].Resources
 		resources.Requests[name] = resource.MustParse(quantity)
-		if name != corev1.ResourceCPU && name != corev1.ResourceMemory { // required for others
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory { // other resources require limits
 			resources.Limits = amount(name, quantity)
 		}
 	}
@@ -134,7 +132,7 @@ func annotated(key, value string) podOption {
 	return func(p *corev1.PodTemplateSpec) { p.Annotations[key] = value }
 }
 
-// podTemplate returns a pod of a group and a queue that requests one core.
+// podTemplate returns a pod of a group and a queue with a request for one core.
 func podTemplate(group, queue string, options []podOption) corev1.PodTemplateSpec {
 	p := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{groupLabel: group}, Annotations: map[string]string{upstreamv1beta1.QueueNameAnnotationKey: queue}},
@@ -150,7 +148,7 @@ func podTemplate(group, queue string, options []podOption) corev1.PodTemplateSpe
 	return p
 }
 
-// singles creates pods that have nothing to do with each other.
+// singles creates pods that are independent of each other.
 func (s *scene) singles(ctx context.Context, group, queue string, n int, options ...podOption) {
 	template := podTemplate(group, queue, options)
 	for i := range n {
@@ -177,7 +175,7 @@ func (s *scene) job(ctx context.Context, group, queue string, n, minAvailable in
 	s.asked[group] += int(n)
 }
 
-// gangPods creates a PodGroup and its pods, all of which must start together.
+// gangPods creates a PodGroup and its pods. All of them must start together.
 func (s *scene) gangPods(ctx context.Context, group, queue string, n int, options ...podOption) {
 	pg := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: group}}
 	pg.Spec.MinMember, pg.Spec.Queue = int32(n), queue

@@ -13,20 +13,19 @@ import (
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// soakWait says since when a queue waits for a device that somebody could give, and how many of its pods had started
-// by then.
+// soakWait is the time since which a queue waits for a device that other queues could give, and the number of its pods that had started by then.
 type soakWait struct {
 	since   time.Time
 	started int
 }
 
-// soakHoldings are numbers of devices of a team, or of all teams of an organization.
+// soakHoldings are numbers of devices and pods of a team, or of all teams of an organization.
 type soakHoldings struct {
-	// holds includes the devices of pods that terminate. Keeps does not.
+	// holds includes the devices of terminating pods. Keeps excludes them.
 	holds, keeps int
 	// promised is the number of pods that wait for devices that are kept for them.
 	promised int
-	// waiting and takeable are numbers of pods that belong to no gang: they wait, with no promise, or can be evicted.
+	// waiting and takeable are numbers of pods outside gangs: pods that wait without a promise, and pods that can be evicted.
 	waiting, takeable int
 	started           int
 }
@@ -35,13 +34,13 @@ func (a soakHoldings) plus(b soakHoldings) soakHoldings {
 	return soakHoldings{a.holds + b.holds, a.keeps + b.keeps, a.promised + b.promised, a.waiting + b.waiting, a.takeable + b.takeable, a.started + b.started}
 }
 
-// canTake reports whether one more device leaves the holder within what it deserves.
+// canTake reports whether the holder may take one more device within its deserved number.
 func (a soakHoldings) canTake(deserved int) bool { return a.holds+a.promised+1 <= deserved }
 
-// canGive reports whether one device less leaves the holder what it deserves.
+// canGive reports whether the holder still has its deserved number with one device less.
 func (a soakHoldings) canGive(deserved int) bool { return a.keeps-1 >= deserved }
 
-// check fails if a device is given twice, or if a queue has waited too long.
+// check fails if a device has two holders, or if a queue has waited too long.
 func (k *elasticitySoak) check(ctx context.Context) {
 	k.expectDevicesOnce(ctx)
 	of, organizations := k.holdings()
@@ -62,7 +61,7 @@ func (k *elasticitySoak) check(ctx context.Context) {
 	}
 }
 
-// giver returns who could give a device to a team whose pods wait below what it deserves; none if empty.
+// giver returns a queue that could give a device to a team with waiting pods and less than it deserves, empty if there is none.
 func (k *elasticitySoak) giver(team soakTeam, of, organizations map[string]soakHoldings) string {
 	mine, ours := of[team.queue], organizations[team.organization]
 	if mine.waiting == 0 || !mine.canTake(team.deserved) {
@@ -88,7 +87,7 @@ func (k *elasticitySoak) giver(team soakTeam, of, organizations map[string]soakH
 	return ""
 }
 
-// holdings returns what teams and organizations hold now.
+// holdings returns the current holdings of teams and organizations.
 func (k *elasticitySoak) holdings() (of, organizations map[string]soakHoldings) {
 	of, organizations = map[string]soakHoldings{}, map[string]soakHoldings{}
 	for _, h := range k.record.histories() {
@@ -119,7 +118,7 @@ func (k *elasticitySoak) holdings() (of, organizations map[string]soakHoldings) 
 	return of, organizations
 }
 
-// promisesToKeep returns the pods that were promised a node and have not started, unless the test deleted them.
+// promisesToKeep returns the pods with a promised node that have not started, except pods that the test has deleted.
 func (k *elasticitySoak) promisesToKeep() []string {
 	var pods []string
 	for _, h := range k.record.histories() {
@@ -130,11 +129,11 @@ func (k *elasticitySoak) promisesToKeep() []string {
 	return pods
 }
 
-// evictedFor finds, in an event on a victim, the pod that it was evicted for.
+// evictedFor matches the event of a victim, and finds the pod that it was evicted for.
 var evictedFor = regexp.MustCompile(`^Evicted so that pod [^/ ]+/([^ ]+) `)
 
-// evictedInVain returns the pods for which others were evicted, by the events on the victims, and that have not started, unless
-// the test deleted them.
+// evictedInVain returns the pods that have not started although others were evicted for them, according to the events of the victims. It
+// excludes pods that the test has deleted.
 func (k *elasticitySoak) evictedInVain(ctx context.Context) ([]string, error) {
 	started := map[string]bool{}
 	for _, h := range k.record.histories() {

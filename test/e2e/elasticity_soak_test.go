@@ -17,20 +17,19 @@ import (
 )
 
 const (
-	// soakDuration is for how long jobs come, unless the environment variable ELASTICITY_SOAK says otherwise, such as
+	// soakDuration is how long jobs are created, unless the environment variable ELASTICITY_SOAK is set, for example
 	// ELASTICITY_SOAK=20m. Give go test a longer -timeout, too.
 	soakDuration = "40s"
-	// soakPatience is how long a queue may wait for a device that somebody could give. Pods take up to two seconds
-	// to end.
+	// soakPatience is how long a queue may wait for a device that another queue could give. Pods take up to two seconds to end.
 	soakPatience = 10 * time.Second
 	soakStep     = 200 * time.Millisecond
 
 	soakNodes, soakDevicesPerNode = 4, 6
-	// soakCrowd is the number of waiting pods of a team to which no more jobs come.
+	// soakCrowd is the number of waiting pods of a team above which it gets no more jobs.
 	soakCrowd = 4
 )
 
-// soakTeam is a queue of the soak. All pods use one device each.
+// soakTeam is a queue of the soak. Each pod uses one device.
 type soakTeam struct {
 	queue, organization string
 	deserved            int
@@ -68,7 +67,7 @@ func newElasticitySoak(ctx context.Context, s *scene) *elasticitySoak {
 	return k
 }
 
-// soakElasticity lets random jobs come and go in ten queues, and checks every second what must always hold.
+// soakElasticity creates and deletes random jobs in ten queues, and checks invariants every second.
 func soakElasticity(ctx context.Context) {
 	duration, err := time.ParseDuration(cmp.Or(os.Getenv("ELASTICITY_SOAK"), soakDuration))
 	Expect(err).NotTo(HaveOccurred())
@@ -95,8 +94,8 @@ func soakElasticity(ctx context.Context) {
 	Expect(evicted).To(BeNumerically(">", int(duration/(10*time.Second))), "so few evictions prove nothing")
 }
 
-// act adds a job, and sometimes deletes one. Most jobs come to a team that changes every five seconds, so that it
-// borrows what others take back afterwards.
+// act adds a job, and sometimes deletes one. Most jobs go to one team, which changes every five seconds. It borrows devices that
+// others reclaim later.
 func (k *elasticitySoak) act(ctx context.Context, after time.Duration) {
 	team := k.teams[k.random.IntN(len(k.teams))]
 	if k.random.IntN(3) > 0 {
@@ -140,7 +139,7 @@ func (k *elasticitySoak) add(ctx context.Context, queue string) {
 	}
 }
 
-// removeJob deletes a Volcano Job, or a pod, in whatever state it is.
+// removeJob deletes a Volcano Job, or a pod, in any state.
 func (k *elasticitySoak) removeJob(ctx context.Context, name string) {
 	k.remove(ctx, name)
 	Expect(ignoreNotFound(vc.BatchV1alpha1().Jobs(k.namespace).Delete(ctx, name, metav1.DeleteOptions{}))).To(Succeed())

@@ -16,8 +16,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// The scenarios of a context run side by side in one cluster, see play. To run few of them, focus on their
-// names.
+// The scenarios of a context run side by side in one cluster: see play. To run only some of them, focus on their names.
 var _ = Describe("Elasticity:", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func() {
 		ownCluster(cluster.Options{SchedulerConfig: elasticConfig(false)})
@@ -44,8 +43,7 @@ var (
 	capacityArgument = regexp.MustCompile(`(?m)^      deviceAccounting: matching$`)
 )
 
-// elasticConfig returns a file with the configuration in config/scheduler, with the actions that elasticity
-// needs and the argument reclaimGangs.
+// elasticConfig returns a file with the configuration in config/scheduler, plus the actions for elasticity and the argument reclaimGangs.
 func elasticConfig(reclaimGangs bool) string {
 	GinkgoHelper()
 	shipped, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))

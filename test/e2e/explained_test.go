@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility/client"
 )
 
-// expectCause waits until the scheduler explains that a pod or a PodGroup waits because of what people have been told in events and conditions.
+// expectCause waits until the scheduler explains that a pod or a PodGroup waits for the reason in its events and conditions.
 func (f *fixture) expectCause(ctx context.Context, resource, name, message string) {
 	GinkgoHelper()
 	f.expectCauseThat(ctx, resource, name, ContainSubstring(message))

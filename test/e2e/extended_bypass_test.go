@@ -16,14 +16,14 @@ import (
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 )
 
-// What users with rights on pods and claims of their namespace try.
+// Attempts by users with rights on pods and claims of their namespace.
 var _ = Describe("The quota of an extended resource holds although a user", func() {
 	var (
 		f            *fixture
 		class, queue string
 	)
 
-	// A queue with two of four devices.
+	// A queue may use two of four devices.
 	BeforeEach(func(ctx context.Context) {
 		f = newFixture(ctx)
 		class = f.model(ctx, "gpu", offering(f.gpu()))
@@ -135,7 +135,7 @@ var _ = Describe("The quota of an extended resource holds although a user", func
 	It("adds a request for cpu to a running pod", func(ctx context.Context) {
 		f.pod(ctx, "runs", queue, func(spec *corev1.PodSpec) {
 			needing(f.gpu(), 2)(spec)
-			spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("1Mi") // only such a pod can be resized
+			spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("1Mi") // otherwise, the pod cannot be resized
 		})
 		f.expectPodRuns(ctx, "runs")
 		f.patchPodStatus(ctx, "runs", `{"status":{"containerStatuses":[{"name":"main","image":"main:v1","imageID":"main","ready":true,"restartCount":0,
@@ -177,7 +177,7 @@ var _ = Describe("The quota of an extended resource holds although a user", func
 })
 
 var _ = Describe("A pod of the default scheduler with an extended resource", func() {
-	// kube-scheduler does not run here: the spec writes what it writes.
+	// kube-scheduler does not run here: the spec does its writes.
 	It("is charged to root, once", func(ctx context.Context) {
 		f := newFixture(ctx)
 		class := f.model(ctx, "gpu", offering(f.gpu()))

@@ -11,16 +11,16 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// extended makes pods request one, or more, of the scene's extended resource.
+// extended makes pods request a quantity of the scene's extended resource.
 func (s *scene) extended(quantity string) podOption { return requests(s.gpu(), quantity) }
 
-// offered is a node of devices that are offered as the scene's extended resource.
+// offered creates a node of devices that are offered as the scene's extended resource.
 func (s *scene) offered(ctx context.Context, n int) {
 	changeClass(ctx, s.class, offering(s.gpu()))
 	s.h100s(ctx, "n", n)
 }
 
-// deservesExtended and atMostExtended are amounts of the scene's extended resource.
+// deservesExtended and atMostExtended set amounts of the scene's extended resource.
 func (s *scene) deservesExtended(n int64) queueOption {
 	return func(q *schedulingv1beta1.Queue) {
 		q.Spec.Deserved = corev1.ResourceList{s.gpu(): *resource.NewQuantity(n, resource.DecimalSI)}
@@ -33,8 +33,7 @@ func (s *scene) atMostExtended(n int64) queueOption {
 	}
 }
 
-// extendedHeldByTheirs is a node of four devices, requested as an extended resource by the pods of a queue that deserves two of
-// them.
+// extendedHeldByTheirs creates a node of four devices. Pods of a queue that deserves two of them hold all, as an extended resource.
 func extendedHeldByTheirs(deserves func(s *scene) queueOption, options ...podOption) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		s.offered(ctx, 4)
@@ -52,7 +51,7 @@ func extendedPod(quantity string) func(context.Context, *scene) {
 	}
 }
 
-// extendedOfLowPriority fills a node of devices, or a quota, with pods that request an extended resource.
+// extendedOfLowPriority fills a node, or a quota, with pods that request an extended resource.
 func extendedOfLowPriority(devices int, queue func(s *scene) queueOption, options ...podOption) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		s.offered(ctx, devices)
@@ -67,7 +66,7 @@ func extendedOfHighPriority(quantity string) func(context.Context, *scene) {
 	}
 }
 
-// extendedScenarios are those of pods that request an extended resource of a DeviceClass.
+// extendedScenarios are about pods that request an extended resource of a DeviceClass.
 var extendedScenarios = []scenario{
 	{
 		name:  "a pod with an extended resource takes back a device that its queue deserves by class",

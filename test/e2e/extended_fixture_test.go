@@ -21,7 +21,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// gpu returns the name of an extended resource that only the case's classes and nodes offer.
+// gpu returns the name of the case's extended resource. No other case uses it.
 func (f *fixture) gpu() corev1.ResourceName { return corev1.ResourceName(f.driver() + "/gpu") }
 
 // offering makes a class offer an extended resource.
@@ -29,14 +29,14 @@ func offering(name corev1.ResourceName) func(*resourcev1.DeviceClass) {
 	return func(class *resourcev1.DeviceClass) { class.Spec.ExtendedResourceName = ptr.To(string(name)) }
 }
 
-// ofCard makes the devices of a class cards of a name.
+// ofCard makes the devices of a class cards with a name.
 func ofCard(name string) func(*resourcev1.DeviceClass) {
 	return func(class *resourcev1.DeviceClass) {
 		class.Annotations = map[string]string{"volcano.sh/card.name": name}
 	}
 }
 
-// changeClass changes a DeviceClass that exists.
+// changeClass changes an existing DeviceClass.
 func changeClass(ctx context.Context, name string, change ...func(*resourcev1.DeviceClass)) {
 	GinkgoHelper()
 	Eventually(func() error {
@@ -50,12 +50,12 @@ func changeClass(ctx context.Context, name string, change ...func(*resourcev1.De
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// pluginNode adds a node whose device plugin offers so many of the case's extended resource.
+// pluginNode adds a node with a device plugin that offers count of the case's extended resource.
 func (f *fixture) pluginNode(ctx context.Context, name string, count int) string {
 	return f.cardNode(ctx, name, "", fmt.Sprintf(`%s: "%d"`, f.gpu(), count))
 }
 
-// ask makes a container request an amount of a resource, in addition to what it requests already.
+// ask makes a container request an additional amount of a resource.
 func ask(container *corev1.Container, name corev1.ResourceName, n int64) {
 	resources := &container.Resources
 	for _, list := range []*corev1.ResourceList{&resources.Requests, &resources.Limits} {
@@ -71,7 +71,7 @@ func needing(name corev1.ResourceName, n int64) func(*corev1.PodSpec) {
 	return func(spec *corev1.PodSpec) { ask(&spec.Containers[0], name, n) }
 }
 
-// atMostOf returns a queue with a capability of a resource, and of classes unless dra is nil.
+// atMostOf creates a queue with a capability of a resource, and of classes unless dra is nil.
 func (f *fixture) atMostOf(ctx context.Context, name, parent string, of corev1.ResourceName, n int64, dra *schedulingv1beta1.DRAQuota) string {
 	queue := f.queue(ctx, name, parent, dra)
 	setCapability(ctx, queue, of, n)
@@ -96,7 +96,7 @@ func (f *fixture) deletePod(ctx context.Context, name string) {
 	Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 }
 
-// patchPodStatus changes the status of a pod as its kubelet or a user with rights on pods/status does.
+// patchPodStatus changes the status of a pod, as its kubelet or a user with rights on pods/status does.
 func (f *fixture) patchPodStatus(ctx context.Context, name, patch string) {
 	GinkgoHelper()
 	_, err := kube.CoreV1().Pods(f.namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
@@ -129,8 +129,7 @@ func (f *fixture) expectClaims(ctx context.Context, n int) {
 	Eventually(f.claimNames).WithContext(ctx).WithArguments(ctx).Should(HaveLen(n), "claims in namespace %s", f.namespace)
 }
 
-// expectPodExplained waits until the condition PodScheduled of a pod and an event about it have a message, as `kubectl
-// describe pod` shows them.
+// expectPodExplained waits until the condition PodScheduled of a pod and one of its events have a message, as `kubectl describe pod` shows them.
 func (f *fixture) expectPodExplained(ctx context.Context, name string, message gomegatypes.GomegaMatcher) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -144,12 +143,12 @@ func (f *fixture) expectPodExplained(ctx context.Context, name string, message g
 	f.expectCauseThat(ctx, "pods", name, message)
 }
 
-// number matches a text that has a number.
+// number matches a text with a number.
 func number(n int) gomegatypes.GomegaMatcher { return MatchRegexp(`\b%d\b`, n) }
 
 var resourceSample = regexp.MustCompile(`(?m)^volcano_queue_allocated_scalar_resources\{queue_name="([^"]*)",resource="([^"]*)"\} (\S+)$`)
 
-// charge returns how much of a resource a queue is charged.
+// charge returns the amount of a resource that a queue is charged.
 func charge(ctx context.Context, queue string, name corev1.ResourceName) int {
 	for _, m := range resourceSample.FindAllStringSubmatch(schedulerMetrics(ctx), -1) {
 		if m[1] == queue && m[2] == string(name) {
@@ -167,7 +166,7 @@ func expectCharge(ctx context.Context, queue string, name corev1.ResourceName, n
 	Eventually(charge).WithContext(ctx).WithArguments(ctx, queue, name).Should(Equal(n), "charge of queue %s for %s", queue, name)
 }
 
-// passingModel creates a class of a model's devices that offers the case's extended resource. Specs may delete it.
+// passingModel creates a class for the devices of a model that offers the case's extended resource. Specs may delete it.
 func (f *fixture) passingModel(ctx context.Context, name, model string) string {
 	GinkgoHelper()
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}

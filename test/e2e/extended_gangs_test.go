@@ -60,13 +60,13 @@ var _ = Describe("A gang whose pods request an extended resource of a DeviceClas
 		f.node(ctx, "m", devices(2, "gpu", nil)...)
 		queue := f.atMostOf(ctx, "team", "root", f.gpu(), 9, limit(class, 9))
 		bound, watch := f.watchCards(f.gpu()), f.watchHolders()
-		f.cardJob(ctx, "gang", queue, cardTask{resource: f.gpu(), pods: 2, count: 3}) // four and two devices are no two times three
+		f.cardJob(ctx, "gang", queue, cardTask{resource: f.gpu(), pods: 2, count: 3}) // four and two devices are not enough for two times three
 		Eventually(func() int { return f.phase(ctx, "gang", corev1.PodPending) }).WithContext(ctx).Should(Equal(2))
 		waitForCycles(ctx)
 		Expect([]int{bound.most(), watch.most(class)}).To(Equal([]int{0, 0}))
 
 		By("leaving the devices to others in the meantime")
-		f.node(ctx, "spare", devices(2, "gpu", nil)...) // otherwise all of the resource is kept for the gang
+		f.node(ctx, "spare", devices(2, "gpu", nil)...) // otherwise, all of the resource is kept for the gang
 		f.pod(ctx, "small", queue, needing(f.gpu(), 2))
 		f.expectPodRuns(ctx, "small")
 		f.node(ctx, "more", devices(3, "gpu", nil)...)

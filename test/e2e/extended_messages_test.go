@@ -20,7 +20,7 @@ func deleteClass(ctx context.Context, name string) {
 	Expect(kube.ResourceV1().DeviceClasses().Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 }
 
-// offeredBy returns the class through which a pod has its devices.
+// offeredBy returns the class of the devices of a pod.
 func (f *fixture) offeredBy(ctx context.Context, pod string) string {
 	GinkgoHelper()
 	return f.extendedClaim(ctx, f.getPod(ctx, pod)).Spec.Devices.Requests[0].Exactly.DeviceClassName
@@ -46,7 +46,7 @@ var _ = Describe("A pod that waits with an extended resource of a DeviceClass", 
 		f.pod(ctx, "class", byClass, needing(f.gpu(), 3))
 		f.expectPodExplained(ctx, "class", ContainSubstring(insufficient(byClass, class, 3, 3, 2)))
 
-		f.deletePod(ctx, "name") // otherwise the resource is kept for them
+		f.deletePod(ctx, "name") // otherwise, the resource is kept for them
 		f.deletePod(ctx, "class")
 
 		By("needing more devices than any node has")
@@ -86,7 +86,7 @@ var _ = Describe("A pod that waits with an extended resource of a DeviceClass", 
 	})
 
 	It("gets devices of the newest of the classes that offer its resource, and both classes are named", func(ctx context.Context) {
-		// The API server keeps the time of creation in seconds.
+		// The API server stores times of creation in seconds.
 		created, err := kube.ResourceV1().DeviceClasses().Get(ctx, class, metav1.GetOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(time.Now).WithContext(ctx).Should(BeTemporally(">=", created.CreationTimestamp.Add(time.Second)))
@@ -138,7 +138,7 @@ var _ = Describe("A pod that runs with an extended resource of a DeviceClass", f
 		class, queue string
 	)
 
-	// A pod with two of four devices.
+	// A pod uses two of four devices.
 	BeforeEach(func(ctx context.Context) {
 		f = newFixture(ctx)
 		class = f.passingModel(ctx, "gpu", "gpu")

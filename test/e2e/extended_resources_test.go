@@ -107,23 +107,23 @@ var _ = Describe("A pod that requests an extended resource of a DeviceClass", fu
 	})
 })
 
-// containers is what the containers of a pod request of one or two extended resources, and what comes of it.
+// containers has the requests of a pod's containers for one or two extended resources, and the expected result.
 type containers struct {
 	name string
-	// init and main request so many gpu; sidecars are those init containers that always restart.
+	// init and main are the requested gpus of the containers. Sidecars are the init containers that always restart.
 	init, main []int64
 	sidecars   []int
-	// nics is what the first main container requests of another extended resource.
+	// nics is the request of the first main container for another extended resource.
 	nics int64
-	// requests are the names of the claim's requests with their counts, and mappings "container resource request". Both are nil
-	// if they depend on the version of Kubernetes.
+	// requests are the names of the claim's requests with their counts, and mappings are "container resource request". Both are nil if they
+	// depend on the version of Kubernetes.
 	requests map[string]int64
 	mappings []string
 	charged  int
 }
 
-// Each container requests cpu, too, which comes first by its name. An API server of 1.34 takes one request for each container and
-// resource, later ones several.
+// Each container also requests cpu, which sorts first. An API server of 1.34 accepts one request for each container and resource, later
+// ones accept several.
 var _ = DescribeTable("The extended claim of a pod has devices for", func(ctx context.Context, c containers) {
 	f := newFixture(ctx)
 	gpu, nic := f.model(ctx, "gpu", offering(f.gpu())), f.model(ctx, "nic", offering(f.nic()))
@@ -185,8 +185,8 @@ var _ = DescribeTable("The extended claim of a pod has devices for", func(ctx co
 	}),
 )
 
-// expectDevices checks that each container has at least the devices that it requests, and that containers that run at the same
-// time share none. Requests are the numbers of devices by request.
+// expectDevices checks that each container has at least its requested devices, and that containers that run at the same time share
+// none. Requests has the number of devices of each request.
 func (c containers) expectDevices(pod *corev1.Pod, name corev1.ResourceName, requests map[string]int64) {
 	GinkgoHelper()
 	has, lasting := map[string]int64{}, map[string]string{}

@@ -19,22 +19,22 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// refusedByPolicy is in what the API server says when a policy of a spec refuses a request.
+// refusedByPolicy is part of the API server's message when a policy of a spec refuses a request.
 const refusedByPolicy = "refused by a spec"
 
 // refusal is a request of the scheduler that a policy refuses.
 type refusal struct {
 	operation       admissionv1.OperationType
 	group, resource string
-	// allowed is true for requests that the policy does not refuse.
+	// allowed is a CEL expression that is true for requests that the policy does not refuse.
 	allowed string
-	// probe makes such a request without effect.
+	// probe sends this request without effect.
 	probe func(context.Context, *fixture) error
 }
 
 var dryRun = []string{metav1.DryRunAll}
 
-// The requests that bind a pod with an extended claim, in their order.
+// The requests that bind a pod with an extended claim, in order.
 var (
 	claimCreated = refusal{admissionv1.Create, resourcev1.GroupName, "resourceclaims", "object.metadata.name == 'probe'", func(ctx context.Context, f *fixture) error {
 		_, err := kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx,
@@ -59,7 +59,7 @@ var (
 	}}
 )
 
-// refuse makes the API server refuse requests in the case's namespace. The returned function ends that.
+// refuse makes the API server refuse requests in the case's namespace, until the returned function is called.
 func (f *fixture) refuse(ctx context.Context, r refusal) (allow func(context.Context)) {
 	GinkgoHelper()
 	policies, bindings := kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
@@ -90,7 +90,7 @@ func (f *fixture) refuse(ctx context.Context, r refusal) (allow func(context.Con
 	return allow
 }
 
-// probe creates a pod that no scheduler places, and a claim, to find out whether a policy is in force.
+// probe creates a claim, and a pod that no scheduler places, to find out whether a policy is in force.
 func (f *fixture) probe(ctx context.Context, queue string) {
 	f.claim(ctx, "probe", exactly(f.class, 1))
 	f.pod(ctx, "probe", queue, func(spec *corev1.PodSpec) {
@@ -157,7 +157,7 @@ var _ = Describe("A pod with an extended resource that cannot be bound", func() 
 	})
 })
 
-// refusedOften reports whether a pod has an event that a policy refused its binding.
+// refusedOften reports whether a pod has an event that a policy has refused its binding.
 func (f *fixture) refusedOften(ctx context.Context, pod string) bool {
 	events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
 	Expect(err).NotTo(HaveOccurred())

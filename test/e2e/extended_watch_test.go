@@ -16,19 +16,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// deviceWatch follows which claims of a namespace have which devices. It knows nothing of the scheduler.
+// deviceWatch tracks the devices of all claims of a namespace. It is independent of the scheduler.
 type deviceWatch struct {
 	mu sync.Mutex
 	// holder is the claim that has a device, by pool and device.
 	holder map[string]types.UID
-	// held are the devices of a claim, and the class through which it asked for each.
+	// held are the devices of a claim, each with the class of its request.
 	held map[types.UID]map[string]string
 	// inUse and highest are numbers of devices by class.
 	inUse, highest map[string]int
 	twice          []string
 }
 
-// watchHolders starts to follow the claims of the fixture's namespace.
+// watchHolders starts to track the claims of the fixture's namespace.
 func (f *fixture) watchHolders() *deviceWatch {
 	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -83,21 +83,21 @@ func (w *deviceWatch) see(claim *resourcev1.ResourceClaim, gone bool) {
 	w.held[claim.UID] = held
 }
 
-// most returns the highest number of devices that were in use at the same time through a class.
+// most returns the highest number of devices of a class that were in use at the same time.
 func (w *deviceWatch) most(class string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.highest[class]
 }
 
-// current returns the number of devices in use through a class.
+// current returns the number of devices of a class in use.
 func (w *deviceWatch) current(class string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.inUse[class]
 }
 
-// shared returns devices that two claims had at the same time.
+// shared returns the devices that two claims had at the same time.
 func (w *deviceWatch) shared() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

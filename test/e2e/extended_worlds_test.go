@@ -28,7 +28,7 @@ var _ = Describe("With device plugins on some nodes and DRA on others under one 
 		class string
 	)
 
-	// Two of the resource on each node.
+	// Each node has two of the resource.
 	BeforeEach(func(ctx context.Context) {
 		f = newFixture(ctx)
 		class = f.model(ctx, "gpu", offering(f.gpu()))

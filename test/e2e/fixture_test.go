@@ -22,7 +22,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// fixture is what belongs to one case only.
+// fixture has the objects of one case.
 type fixture struct {
 	namespace string
 	// class is a DeviceClass with all devices of config/samples/cluster.
@@ -44,8 +44,8 @@ func newFixture(ctx context.Context) *fixture {
 	return f
 }
 
-// deleteNamespace deletes a namespace and waits until its pods and claims are gone, so that their devices
-// are free. The deletion of the namespace itself takes longer.
+// deleteNamespace deletes a namespace, and waits until its pods and claims are gone and their devices are free. It does not wait
+// for the deletion of the namespace, which takes longer.
 func deleteNamespace(ctx context.Context, name string) {
 	all, now := metav1.ListOptions{}, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 	Expect(vc.BatchV1alpha1().Jobs(name).DeleteCollection(ctx, metav1.DeleteOptions{}, all)).To(Succeed())
@@ -64,7 +64,7 @@ func deleteNamespace(ctx context.Context, name string) {
 	Expect(kube.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
 }
 
-// createClass creates a DeviceClass with the devices for which a CEL expression is true.
+// createClass creates a DeviceClass of the devices for which a CEL expression is true.
 func createClass(ctx context.Context, name, expression string, change ...func(*resourcev1.DeviceClass)) {
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
@@ -78,7 +78,7 @@ func createClass(ctx context.Context, name, expression string, change ...func(*r
 	})
 }
 
-// queue creates a queue below parent. The case's namespace makes the name unique. Dra may be nil.
+// queue creates a queue below parent. The case's namespace makes its name unique. Dra may be nil.
 func (f *fixture) queue(ctx context.Context, name, parent string, dra *schedulingv1beta1.DRAQuota) string {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}}
 	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, dra
@@ -110,19 +110,19 @@ func setQuota(ctx context.Context, name string, dra *schedulingv1beta1.DRAQuota)
 	changeQueue(ctx, name, func(spec *schedulingv1beta1.QueueSpec) { spec.DRA = dra })
 }
 
-// job describes a Volcano Job of pods that use one claim each.
+// job describes a Volcano Job with pods of one claim each.
 type job struct {
 	name, queue  string
 	pods         int32
 	minAvailable int32
-	// runFor is how long pods run; zero means until they are deleted.
+	// runFor is how long pods run. Zero means until they are deleted.
 	runFor time.Duration
-	// template is the template of the pods' claims, claim a claim that they share. One of them is set.
+	// template is the template of the pods' claims. Claim is a claim that they share. One of them is set.
 	template, claim string
-	// bestEffort pods request no cpu. The backfill action places them.
+	// bestEffort says that pods request no cpu. The backfill action places them.
 	bestEffort bool
 	priority   string
-	// node is the host name of the node that pods must run on, any if empty.
+	// node is the host name of the node for the pods. Empty means any node.
 	node string
 }
 
@@ -143,7 +143,6 @@ func (f *fixture) submit(ctx context.Context, j job) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// jobOf returns the object of a job.
 func (f *fixture) jobOf(j job) *batchv1alpha1.Job {
 	container := corev1.Container{Name: "main", Image: "registry.example.com/main:v1"}
 	container.Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
@@ -210,8 +209,7 @@ func (f *fixture) expectSucceeded(ctx context.Context, name string, n int) {
 	Eventually(func() int { return f.phase(ctx, name, corev1.PodSucceeded) }).WithContext(ctx).Should(Equal(n), "succeeded pods of job %s", name)
 }
 
-// expectNotEnqueued waits until the PodGroup of a job has an event with a reason and message, and checks
-// that the job has no pods.
+// expectNotEnqueued waits until the PodGroup of a job has an event with a reason and message, and checks that the job has no pods.
 func (f *fixture) expectNotEnqueued(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()
 	expectWarning(ctx, f.namespace, "PodGroup", f.podGroup(ctx, name), reason, message)
@@ -219,8 +217,7 @@ func (f *fixture) expectNotEnqueued(ctx context.Context, name, reason, message s
 	f.expectCause(ctx, "podgroups", f.podGroup(ctx, name), message)
 }
 
-// expectRefused waits until a pod of the job has an event with a reason and message, and checks that no
-// pod of the job has a node.
+// expectRefused waits until a pod of the job has an event with a reason and message, and checks that no pod of the job has a node.
 func (f *fixture) expectRefused(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()
 	f.expectPodWarnings(ctx, name, 1, reason, message)
@@ -230,8 +227,8 @@ func (f *fixture) expectRefused(ctx context.Context, name, reason, message strin
 	f.expectCause(ctx, "podgroups", f.podGroup(ctx, name), message)
 }
 
-// expectPodWarnings waits until at least n pods of the job have an event with a reason and message, and a
-// PodScheduled condition with the same message.
+// expectPodWarnings waits until at least n pods of the job have an event with a reason and message, and a PodScheduled condition
+// with the same message.
 func (f *fixture) expectPodWarnings(ctx context.Context, name string, n int, reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -36,7 +36,7 @@ var cardTexts = []string{
 	`{"` + manyCards(8000, `": 1, "`) + `": 1`, `{"` + strings.Repeat("A", 65526) + `": 1}`, `{"` + strings.Repeat("A", 100_000) + `": 1}`,
 }
 
-// manyCards returns that many names.
+// manyCards returns n names.
 func manyCards(n int, separator string) string {
 	names := make([]string, n)
 	for i := range names {
@@ -45,7 +45,7 @@ func manyCards(n int, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// The scheduler's own readers of the annotations.
+// readNames and readRequest are the scheduler's own readers of the annotations.
 func readNames(text string) error { _, err := card.Names(text); return err }
 
 func readRequest(text string) error {
@@ -60,7 +60,7 @@ func readQuota(text string) error {
 }
 
 func guardOfCards() {
-	// annotated is an object with one annotation, at a path.
+	// annotated returns an object with one annotation at a path.
 	annotated := func(object, key, text string, path ...string) *unstructured.Unstructured {
 		u := parseObject(object)
 		Expect(unstructured.SetNestedField(u.Object, text, append(path, "metadata", "annotations", key)...)).To(Succeed())
@@ -117,7 +117,7 @@ func guardOfCards() {
 	)
 }
 
-// celCannotTell reports whether the scheduler cannot read a text, and CEL has no way to find out.
+// celCannotTell reports whether the scheduler cannot read a text and CEL cannot detect that.
 func celCannotTell(text string, err error) bool {
 	if err == nil {
 		return false

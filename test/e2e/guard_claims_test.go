@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// editor has the role edit in the guarded namespace, and nothing else.
+// editor has only the role edit in the guarded namespace.
 const editor = "editor"
 
 const (
@@ -24,12 +24,12 @@ const (
 	isExtended = `annotations: {resource.kubernetes.io/extended-resource-claim: "true"}`
 )
 
-// claimWith is a ResourceClaim, with devices if they are the name of one.
+// claimWith returns a ResourceClaim. If device is not empty, it is allocated to the claim.
 func claimWith(metadata, device string) string {
 	text := "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {" + metadata +
 		"}\nspec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: nvidia-h100}}]}}\n"
 	if device != "" {
-		// The controller of claims leaves those alone that something else than a pod uses.
+		// The controller of claims leaves claims alone if anything other than a pod uses them.
 		text += "status: {reservedFor: [{apiGroup: example.com, resource: workloads, name: w, uid: w}], " +
 			"allocation: {devices: {results: [{request: gpu, driver: none.example.com, pool: none, device: " + device + "}]}}}\n"
 	}
@@ -61,7 +61,7 @@ func guardOfClaims() {
 	)
 }
 
-// trustBoundary has what users try to write, by the fields that docs/guard.md lists.
+// trustBoundary returns attempts to write the fields in docs/guard.md, by field.
 func trustBoundary() map[string]attempt {
 	running := asPod(template("", "nodeName: nobody"))
 	group := "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {}\nspec: {queue: default, minMember: 1}"
@@ -121,7 +121,7 @@ func guardOfTrustBoundary() {
 			tried, listed := attempts[field]
 			Expect(listed).To(BeTrue(), "nobody tries %s", field)
 			policy, _, _ = strings.Cut(policy, "`")
-			tried.as = stranger // who has the rights that edit has, and more
+			tried.as = stranger // the stranger has at least the rights of edit
 			Expect(tried.try(ctx)).To(MatchError(ContainSubstring("'devicequota-"+policy+"'")), "%s", field)
 			delete(attempts, field)
 		}

@@ -22,12 +22,12 @@ func guardOfDevices() {
 		mayNotBind     = "may not bind pod attempt"
 		binding        = "apiVersion: v1\nkind: Binding\nmetadata: {name: attempt}\ntarget: {kind: Node, name: node}"
 	)
-	// requesting is a template whose second container requests a resource.
+	// requesting returns a template with a resource request in the second container of a list.
 	requesting := func(where, resources, spec string) string {
 		return "metadata: {labels: {app: x}}\nspec: {" + spec + "containers: [{name: main, image: i}], " +
 			where + ": [{name: other, image: i}, {name: more, image: i, resources: " + resources + "}]}"
 	}
-	// requesting's containers, for a pod that has no others.
+	// only returns a template with a single container that requests resources.
 	only := func(resources, spec string) string {
 		return "metadata: {labels: {app: x}}\nspec: {" + spec + "containers: [{name: main, image: i, resources: " + resources + "}]}"
 	}
@@ -98,7 +98,7 @@ func guardOfDevices() {
 			patch: "spec: {template: {spec: {schedulerName: default-scheduler}}}"})),
 		Entry("the scale of a template that is older than the policy", everybody(attempt{existing: workloads["Deployment"](template("", claim)),
 			patch: "spec: {replicas: 0, paused: true}"})),
-		// The scheduler binds pods in every spec with pods that run.
+		// The scheduler's bindings are tested by every spec with running pods.
 		Entry("a binding", judged{attempt{subresource: "binding", create: binding}, nil, map[string]string{member: mayNotBind, stranger: mayNotBind}}),
 		Entry("a binding of the old form", judged{attempt{create: binding}, nil, map[string]string{member: mayNotBind, stranger: mayNotBind}}),
 	)
@@ -149,7 +149,7 @@ func guardOfRecords() {
 	)
 }
 
-// manyTasks is a Volcano Job.
+// manyTasks returns the spec of a Volcano Job with a number of tasks.
 func manyTasks(tasks int, template string) string {
 	spec := "minAvailable: 1\nschedulerName: volcano\nqueue: default\ntasks:"
 	for i := range tasks {

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Users of the specs about admission. All of them may write every object, in guarded namespaces and outside.
+// Users of the specs about admission. All of them may write every object, inside and outside guarded namespaces.
 const (
 	// member is in the group team-a of config/samples/guard.
 	member = "member"
@@ -32,7 +32,7 @@ const (
 	stranger = "stranger"
 	// reader is a stranger in docs/guard.md.
 	reader = "bob"
-	// operator is a controller of custom resources: a service account of the team's namespace.
+	// operator is a controller of custom resources, with a service account of the team's namespace.
 	operator      = "system:serviceaccount:team-a:operator"
 	administrator = "administrator"
 	replicaSets   = "system:serviceaccount:kube-system:replicaset-controller"
@@ -49,7 +49,7 @@ var groupsOf = map[string][]string{
 // guarded is the namespace of config/samples/guard.
 const guarded = "team-a"
 
-// All specs about the guard share the namespace.
+// All specs of the guard share the namespace.
 var _ = Describe("The guard", Ordered, ContinueOnFailure, func() {
 	BeforeAll(applyGuard)
 	Context("of queues", guardOfQueues)
@@ -98,7 +98,7 @@ func applyGuard(ctx context.Context) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// mayUse asks the API server as `kubectl auth can-i use queues.scheduling.volcano.sh/<queue>` does.
+// mayUse asks the API server like `kubectl auth can-i use queues.scheduling.volcano.sh/<queue>`.
 func mayUse(ctx context.Context, user, queue string) bool {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, Groups: append(groupsOf[user], "system:authenticated"),
@@ -118,31 +118,30 @@ func as(user string) *rest.Config {
 	return config
 }
 
-// attempt is one request of a user: it creates an object, or changes or deletes the object that the administrator has
-// created before. Nothing of it is stored.
+// attempt is one request of a user. It creates an object, or changes or deletes an object of the administrator. Nothing of it is stored.
 type attempt struct {
 	as string
-	// create is an object, given the administrator's.
+	// create is the object to create.
 	create string
-	// existing is an object that the administrator creates first. Status is its status, if that has a subresource.
+	// existing is an object that the administrator creates first. Status is set separately if it is a subresource.
 	existing string
-	// patch is a merge patch of the existing object, subresource the part that it is sent to.
+	// patch is a merge patch of the existing object. Subresource is the subresource that it is sent to.
 	patch, subresource string
-	// apply is the existing object as it should be, for a server-side apply.
+	// apply is the existing object with its changes, for a server-side apply.
 	apply string
-	// remove deletes the existing object, and removeAll all objects of its kind, in this many seconds, if they are given.
+	// remove deletes the existing object. RemoveAll deletes all objects of its kind. Grace, if not nil, is the grace period in seconds.
 	remove, removeAll bool
 	grace             *int64
 	// evict is an Eviction of the existing pod.
 	evict string
-	// namespace is the guarded one if it is empty.
+	// namespace is the namespace, the guarded one if empty.
 	namespace string
 }
 
-// pods is how many pods attempts have created.
+// pods is the number of pods that attempts have created.
 var pods int
 
-// try makes the attempt. The error is the answer of the API server.
+// try makes the attempt, and returns the error of the API server.
 func (a attempt) try(ctx context.Context) error {
 	dry := []string{metav1.DryRunAll}
 	if a.create != "" {
@@ -152,7 +151,7 @@ func (a attempt) try(ctx context.Context) error {
 	}
 	object := parseObject(a.existing)
 	object.SetName("existing")
-	if object.GetKind() == "Pod" { // what stands in for kubelets deletes pods by their name, and may be late
+	if object.GetKind() == "Pod" { // the stand-in for kubelets deletes pods by name, and may be late
 		pods++
 		object.SetName(fmt.Sprint("existing-", pods))
 	}
@@ -189,7 +188,7 @@ func (a attempt) try(ctx context.Context) error {
 		_, err := client.Create(ctx, eviction, metav1.CreateOptions{DryRun: dry}, "eviction")
 		return err
 	case a.removeAll:
-		// The garbage collector deletes what earlier attempts left, such as the PodGroups of their pods.
+		// The garbage collector first deletes what earlier attempts left, such as the PodGroups of their pods.
 		Eventually(func(g Gomega) {
 			left, err := all.List(ctx, metav1.ListOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
@@ -205,7 +204,7 @@ func (a attempt) try(ctx context.Context) error {
 	patch, err := yaml.YAMLToJSON([]byte(a.patch))
 	Expect(err).NotTo(HaveOccurred())
 	kind := types.StrategicMergePatchType
-	if strings.Contains(object.GetAPIVersion(), ".sh/") { // custom resources know only the other one
+	if strings.Contains(object.GetAPIVersion(), ".sh/") { // custom resources support only merge patches
 		kind = types.MergePatchType
 	}
 	_, err = client.Patch(ctx, object.GetName(), kind, patch, metav1.PatchOptions{DryRun: dry}, a.subresources()...)

@@ -4,19 +4,19 @@ package e2e
 
 import "strings"
 
-// Objects that the attempts of guard_fixture_test.go create. Most are made from a pod template.
+// Objects for the attempts of guard_fixture_test.go. Most are made from a pod template.
 
-// template is a pod template, whose spec has further lines.
+// template returns a pod template. Spec is added to its spec.
 func template(annotations, spec string) string {
 	return "metadata: {labels: {app: x}, annotations: {" + annotations + "}}\nspec: {containers: [{name: main, image: i}], " + spec + "}"
 }
 
-// volcanoTemplate is a pod template for Volcano's scheduler.
+// volcanoTemplate returns a pod template for Volcano's scheduler.
 func volcanoTemplate(annotations string) string {
 	return template(annotations, "schedulerName: volcano")
 }
 
-// within moves lines to the right.
+// within indents lines.
 func within(indent int, text string) string {
 	return strings.ReplaceAll("\n"+text, "\n", "\n"+strings.Repeat(" ", indent))
 }
@@ -29,7 +29,7 @@ func podIn(queue string) string {
 
 const selector = "\n  selector: {matchLabels: {app: x}}\n  template:"
 
-// workloads make objects of kinds that have one pod template.
+// workloads make objects of kinds with one pod template.
 var workloads = map[string]func(template string) string{
 	"Pod": asPod,
 	"ReplicationController": func(t string) string {
@@ -54,15 +54,15 @@ var workloads = map[string]func(template string) string{
 	},
 }
 
-// revision is what a StatefulSet makes pods from if they have not been updated yet.
+// revision returns a ControllerRevision: a StatefulSet makes pods from it that are not updated yet.
 func revision(template string) string { return mergedRevision("$patch: replace\n" + template) }
 
-// mergedRevision is one whose template the controller merges into that of the StatefulSet.
+// mergedRevision returns a ControllerRevision with a template that the controller merges into the StatefulSet's template.
 func mergedRevision(template string) string {
 	return "apiVersion: apps/v1\nkind: ControllerRevision\nrevision: 1\ndata:\n  spec:\n    template:" + within(6, template)
 }
 
-// volcanoJobs make objects of kinds that have the spec of a Volcano Job.
+// volcanoJobs make objects of kinds with the spec of a Volcano Job.
 var volcanoJobs = map[string]func(spec string) string{
 	"Volcano Job": func(spec string) string {
 		return "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nspec:" + within(2, spec)
@@ -75,7 +75,7 @@ var volcanoJobs = map[string]func(spec string) string{
 	},
 }
 
-// volcanoJob is the spec of a Volcano Job in a queue, with a task.
+// volcanoJob returns the spec of a Volcano Job in a queue, with one task.
 func volcanoJob(queue, template string) string {
 	return "minAvailable: 1\nschedulerName: volcano\nqueue: " + queue + "\ntasks:\n- name: t\n  replicas: 1\n  template:" + within(4, template)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func guardOfPodGroups() {
-	// The policy of queues refuses a stranger, too. The API server tells of one policy, whichever it has evaluated first.
+	// The policy of queues refuses a stranger, too. The API server reports one policy: the first that it evaluated.
 	intoTeam := func(a attempt) judged {
 		return judged{a, []string{administrator, volcanos}, map[string]string{
 			member: "may not move PodGroup existing from queue default to team-a", stranger: "user stranger may not "}}

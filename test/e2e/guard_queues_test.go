@@ -21,7 +21,7 @@ const (
 	mayNotJoin    = "user stranger may not add pods to PodGroup "
 )
 
-// judged says who may make an attempt, and what the others are told.
+// judged says which users may make an attempt, and which messages the others get.
 type judged struct {
 	attempt
 	allowed []string
@@ -40,17 +40,17 @@ func (j judged) check(ctx context.Context) {
 	}
 }
 
-// onlyMembers is the judgment about an object that names the queue team-a.
+// onlyMembers judges an attempt about an object that names the queue team-a.
 func onlyMembers(a attempt) judged {
 	return judged{a, []string{member, operator, administrator, replicaSets, volcanos}, map[string]string{stranger: mayNotUse}}
 }
 
-// onlyThoseWhoJoin is the judgment about an object whose pods join a PodGroup.
+// onlyThoseWhoJoin judges an attempt about an object with pods that join a PodGroup.
 func onlyThoseWhoJoin(a attempt, group string) judged {
 	return judged{a, []string{member, operator, administrator, replicaSets, volcanos}, map[string]string{stranger: mayNotJoin + group}}
 }
 
-// everybodyRefused is the judgment about an object for all users alike.
+// everybodyRefused makes the judgment refuse all users.
 func (j judged) everybodyRefused() judged {
 	message := j.refused[member]
 	for _, user := range j.allowed {
@@ -138,7 +138,7 @@ func guardOfQueues() {
 		Entry("the PodGroup of a pod", onlyThoseWhoJoin(attempt{existing: existing, patch: "metadata: {annotations: {" + group + "}}"}, "existing")),
 		Entry("the PodGroup of a pod, through its status",
 			onlyThoseWhoJoin(attempt{existing: existing, subresource: "status", patch: "metadata: {annotations: {" + group + "}}"}, "existing")),
-		// Volcano's controllers would soon name another PodGroup in a pod for Volcano.
+		// In a pod for Volcano, Volcano's controllers would soon name another PodGroup.
 		Entry("the controller of a pod, whose PodGroup it then joins", onlyThoseWhoJoin(attempt{existing: asPod(template("", "")),
 			patch: "metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: theirs, uid: 0a1b, controller: true}]}"}, "podgroup-0a1b")),
 		Entry("the image of a pod that uses the queue", onlyMembers(attempt{existing: podIn("team-a"), patch: "spec: {containers: [{name: main, image: other}]}"})),
@@ -191,7 +191,7 @@ func guardOfQueues() {
 	})
 }
 
-// command is what Volcano's command line writes to close a queue or to abort a job.
+// command is the object that Volcano's command line creates to close a queue or to abort a job.
 func command(group, kind string) string {
 	return "apiVersion: bus.volcano.sh/v1alpha1\nkind: Command\naction: CloseQueue\ntarget: {apiVersion: " + group + ", kind: " + kind + ", name: team-a, uid: x}"
 }

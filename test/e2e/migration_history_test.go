@@ -20,30 +20,28 @@ import (
 	volcanoinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 )
 
-// poolEvent is a version of an object, or its end.
+// poolEvent is a version of an object, or its deletion.
 type poolEvent struct {
 	revision uint64
 	object   runtime.Object
 	gone     bool
 }
 
-// poolHistory is everything that happens to the jobs, pods, and claims of a namespace, and to nodes and their
-// ResourceSlices. All of them have revisions of the same store, so that the order of all changes is known at the end,
-// although they come from several watches.
+// poolHistory has all changes of the jobs, pods, and claims of a namespace, and of nodes and their ResourceSlices. They come from several
+// watches, but all of them have revisions of the same store. At the end, the order of all changes is therefore known.
 type poolHistory struct {
 	mu     sync.Mutex
 	events []poolEvent
-	// now is the state after what the watches have shown so far.
+	// now is the state after all changes that the watches have shown so far.
 	now *poolState
-	// got is the number of pods that got each node.
+	// got is the number of pods that were bound to each node.
 	got map[string]int
-	// fitting says that some pod waits and fits, and epoch is the number of times that this began anew, because a pod got
-	// a node or because none fitted in between.
+	// fitting says that a waiting pod fits. Epoch counts how often this began anew, because a pod got a node or because none fitted in between.
 	fitting bool
 	epoch   int
 }
 
-// recordPool starts to record.
+// recordPool starts the record.
 func (f *fixture) recordPool(nodes ...string) *poolHistory {
 	GinkgoHelper()
 	h := &poolHistory{now: newPoolState(nodes), got: map[string]int{}}
@@ -97,14 +95,14 @@ func (h *poolHistory) see(obj any, gone bool) {
 	}
 }
 
-// look calls a function with the present state.
+// look calls a function with the current state.
 func (h *poolHistory) look(see func(now *poolState)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	see(h.now)
 }
 
-// fits returns what waits and fits now, nil if nothing does, and the epoch.
+// fits returns the epoch and the waiting pods, nil if none of them fits.
 func (h *poolHistory) fits() (epoch int, waiting []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,14 +112,14 @@ func (h *poolHistory) fits() (epoch int, waiting []string) {
 	return h.epoch, waiting
 }
 
-// bound returns the number of pods that got a node so far.
+// bound returns the number of pods that were bound to a node so far.
 func (h *poolHistory) bound(node string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.got[node]
 }
 
-// replay calls a function with the state after each change, in the order in which the store saw the changes.
+// replay calls a function with the state after each change, in the order of the store.
 func (h *poolHistory) replay(see func(s *poolState, changed runtime.Object)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,7 +131,7 @@ func (h *poolHistory) replay(see func(s *poolState, changed runtime.Object)) {
 	}
 }
 
-// apply changes the state.
+// apply applies a change to the state.
 func (s *poolState) apply(object runtime.Object, gone bool) {
 	switch o := object.(type) {
 	case *corev1.Node:
@@ -157,7 +155,7 @@ func set[T any](objects map[string]T, name string, object T, gone bool) {
 	}
 }
 
-// binds returns the node of a new version of a pod if the one before had none.
+// binds returns the node of a new version of a pod if the previous version had none.
 func (s *poolState) binds(object runtime.Object) string {
 	pod, isPod := object.(*corev1.Pod)
 	if !isPod {

@@ -12,8 +12,7 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// poolState is a pool of nodes with cards, and the jobs of one queue. Each of their pods requests one card. Its
-// arithmetic is its own and knows nothing of the scheduler.
+// poolState is a pool of nodes with cards, and the jobs of one queue. Each pod requests one card. It counts independently of the scheduler.
 type poolState struct {
 	pool   []string
 	nodes  map[string]*corev1.Node
@@ -35,7 +34,7 @@ func holds(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// inUse returns the number of cards that pods hold, or that claims have whose pods do not hold them yet or any more.
+// inUse returns the number of cards that pods hold, plus the devices of claims that no pod holds yet or any more.
 func (s *poolState) inUse() int {
 	cards := 0
 	for _, pod := range s.pods {
@@ -89,7 +88,7 @@ func (s *poolState) podsOn(node string) int {
 	return n
 }
 
-// allocatedOn returns the number of devices of a node that claims have.
+// allocatedOn returns the number of devices of a node that are allocated to claims.
 func (s *poolState) allocatedOn(node string) int {
 	n := 0
 	for _, claim := range s.claims {
@@ -102,7 +101,7 @@ func (s *poolState) allocatedOn(node string) int {
 	return n
 }
 
-// devicePluginCards returns how many cards a device plugin serves on a node.
+// devicePluginCards returns the number of cards that a device plugin serves on a node.
 func (s *poolState) devicePluginCards(node string) int {
 	if s.nodes[node] == nil {
 		return 0
@@ -111,7 +110,7 @@ func (s *poolState) devicePluginCards(node string) int {
 	return int(cards.Value())
 }
 
-// driverCards returns how many cards the DRA driver serves on a node for pods that request the extended resource.
+// driverCards returns the number of cards that the DRA driver serves on a node for pods with the extended resource.
 func (s *poolState) driverCards(node string) int {
 	n := s.nodes[node]
 	if n == nil {
@@ -138,7 +137,7 @@ func (s *poolState) slicesOf(node string) []*resourcev1.ResourceSlice {
 	return all
 }
 
-// freeCards returns the number of cards that further pods could get on any node.
+// freeCards returns the number of cards that are free for more pods on all nodes.
 func (s *poolState) freeCards() int {
 	free := 0
 	for _, name := range s.pool {
@@ -150,7 +149,7 @@ func (s *poolState) freeCards() int {
 	return free
 }
 
-// waiting returns the names of pods without a node, and of jobs that have no pods yet.
+// waiting returns the names of pods without a node, and of jobs without pods.
 func (s *poolState) waiting() []string {
 	var names []string
 	created := map[string]bool{}
@@ -169,7 +168,7 @@ func (s *poolState) waiting() []string {
 	return names
 }
 
-// faults returns what must never be: more cards in use than the quota, more than a node has, or a device in two claims.
+// faults returns violations: more cards in use than the quota or a node has, or a device in two claims.
 func (s *poolState) faults(quota, cardsPerNode int) []string {
 	var faults []string
 	if n := s.inUse(); n > quota {
@@ -193,7 +192,7 @@ func (s *poolState) faults(quota, cardsPerNode int) []string {
 	return faults
 }
 
-// misplaced says what is wrong with the place of a pod when it gets its node; nothing if empty.
+// misplaced says what is wrong with the node of a pod when it gets it, empty if nothing.
 func (s *poolState) misplaced(pod *corev1.Pod) string {
 	node, claim := pod.Spec.NodeName, s.claimOf(pod)
 	status := pod.Status.ExtendedResourceClaimStatus
@@ -214,12 +213,12 @@ func (s *poolState) misplaced(pod *corev1.Pod) string {
 	return ""
 }
 
-// running returns the number of pods that have a node.
+// running returns the number of pods with a node.
 func (m *movingPool) running() int {
 	return m.now(func(s *poolState) int { return s.podsOn(m.name("first")) + s.podsOn(m.name("second")) })
 }
 
-// devicesInUse returns how many devices of the pool are allocated.
+// devicesInUse returns the number of allocated devices of the pool.
 func (m *movingPool) devicesInUse() int {
 	return m.now(func(s *poolState) int { return s.allocatedOn(m.name("first")) + s.allocatedOn(m.name("second")) })
 }

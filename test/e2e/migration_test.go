@@ -25,11 +25,11 @@ import (
 
 const (
 	h800 = "NVIDIA-H800"
-	// poolQuota is the number of cards that the queue may have, and poolCards the number that each of the two nodes has.
+	// poolQuota is the card quota of the queue. PoolCards is the number of cards of each of the two nodes.
 	poolQuota, poolCards = 6, 4
-	// poolJobs is the number of jobs at a time that have not ended. All of their pods together want more than the quota.
+	// poolJobs is the number of concurrent unfinished jobs. Together, their pods ask for more than the quota.
 	poolJobs = 8
-	// poolPatience is the number of cycles in which some pod must get a node if one can.
+	// poolPatience is the number of cycles within which a pod must get a node if one fits.
 	poolPatience = 300
 )
 
@@ -39,7 +39,7 @@ type movingPool struct {
 	queue, class string
 	history      *poolHistory
 	random       *rand.Rand
-	// jobs is the number of jobs that were submitted, and deleted the number of those that did not end by themselves.
+	// jobs is the number of submitted jobs. Deleted is the number of them that did not end by themselves.
 	jobs, deleted int
 }
 
@@ -85,8 +85,8 @@ func newMovingPool(ctx context.Context) *movingPool {
 	return m
 }
 
-// whileJobsGoOn does a step while jobs of the queue come and go. Afterwards, all of them end, and further pods get the whole
-// quota and no more: the step has neither lost a card nor made one that is not there.
+// whileJobsGoOn runs a step while jobs of the queue come and go. Afterwards, all jobs end, and more pods get exactly the quota: the step
+// has neither lost nor invented a card.
 func (m *movingPool) whileJobsGoOn(ctx context.Context, step func()) {
 	GinkgoHelper()
 	stop := m.submitAllTheTime(ctx)
@@ -117,7 +117,7 @@ func (m *movingPool) whileJobsGoOn(ctx context.Context, step func()) {
 	Eventually(func() int { return m.now((*poolState).inUse) }).WithContext(ctx).Should(BeZero())
 }
 
-// submitAllTheTime keeps some jobs going until the function that it returns is called.
+// submitAllTheTime submits jobs until the returned function is called.
 func (m *movingPool) submitAllTheTime(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -145,14 +145,14 @@ func (m *movingPool) submitAllTheTime(ctx context.Context) (stop func()) {
 	return stop
 }
 
-// submitJob submits a job of which each pod can start alone. Every second job names the card.
+// submitJob submits a job with pods that can start alone. Every second job names the card.
 func (m *movingPool) submitJob(ctx context.Context, pods int, runFor string) {
 	m.jobs++
 	task := cardTask{pods: pods, runFor: runFor, names: []string{"", h800}[m.jobs%2]}
 	m.cardJobWith(ctx, fmt.Sprint("job-", m.jobs), m.queue, startingWith(1), task)
 }
 
-// unfinished returns the number of jobs that have been submitted and have not ended.
+// unfinished returns the number of submitted jobs that have not ended.
 func (m *movingPool) unfinished() int {
 	ended := m.now(func(s *poolState) int {
 		n := 0
@@ -172,7 +172,7 @@ func (m *movingPool) now(number func(*poolState) int) int {
 	return n
 }
 
-// expectMorePodsOn waits until more pods have got each of some nodes than a node has cards, so that each card was passed on.
+// expectMorePodsOn waits until each of some nodes has got more new pods than it has cards. Each card was then reused.
 func (m *movingPool) expectMorePodsOn(ctx context.Context, nodes ...string) {
 	GinkgoHelper()
 	for _, node := range nodes {
@@ -182,7 +182,7 @@ func (m *movingPool) expectMorePodsOn(ctx context.Context, nodes ...string) {
 	}
 }
 
-// moveToDRA moves a node as docs/migration.md says. A kubelet before 1.35 must forget the resource.
+// moveToDRA moves a node as described in docs/migration.md. A kubelet before 1.35 must forget the resource.
 func (m *movingPool) moveToDRA(ctx context.Context, node string, kubeletForgets bool) {
 	GinkgoHelper()
 	m.empty(ctx, node)
@@ -206,11 +206,11 @@ func (m *movingPool) moveBack(ctx context.Context, node string) {
 	m.uncordon(ctx, node)
 }
 
-// empty lets no new pods onto a node, and waits until its pods have ended.
+// empty cordons a node, and waits until its pods have ended.
 func (m *movingPool) empty(ctx context.Context, node string) {
 	GinkgoHelper()
 	m.patchNode(ctx, node, `{"spec":{"unschedulable":true}}`)
-	waitForCycles(ctx) // a pod that was assigned to the node before is being bound
+	waitForCycles(ctx) // a pod that got the node before may still be binding
 	Eventually(func() int {
 		return m.now(func(s *poolState) int { return s.podsOn(m.name(node)) + s.allocatedOn(m.name(node)) })
 	}).WithContext(ctx).Should(BeZero(), "cards of node %s in use", node)
@@ -221,7 +221,7 @@ func (m *movingPool) uncordon(ctx context.Context, node string) {
 	m.patchNode(ctx, node, `{"spec":{"unschedulable":null}}`)
 }
 
-// unlist removes the resource from the status of a node, once the kubelet has set its capacity to 0.
+// unlist removes the resource from the status of a node after the kubelet has set its capacity to 0.
 func (m *movingPool) unlist(ctx context.Context, node string) {
 	GinkgoHelper()
 	Eventually(func() int64 { return m.capacity(ctx, node) }).WithContext(ctx).Should(BeZero())
@@ -246,8 +246,8 @@ func (m *movingPool) patchNodeStatus(ctx context.Context, node, patch string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// watchProgress fails the spec if some pod waits although it fits, while the scheduler goes through many cycles and no pod
-// gets a node. The number of cycles is the scheduler's own, so that a slow machine does not matter.
+// watchProgress fails the spec if a waiting pod fits and no pod gets a node for many cycles. It counts the scheduler's cycles, so
+// the speed of the machine does not matter.
 func (m *movingPool) watchProgress() {
 	stop, done := make(chan struct{}), make(chan struct{})
 	DeferCleanup(func() {
@@ -276,7 +276,7 @@ func (m *movingPool) watchProgress() {
 	}()
 }
 
-// expectNoFaults looks at every moment that there was.
+// expectNoFaults checks the state after every recorded change.
 func (m *movingPool) expectNoFaults() {
 	GinkgoHelper()
 	var faults []string

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Actions of other schedulers, drivers and controllers.
+// Actions of other schedulers, drivers, and controllers.
 
 // allocate allocates devices of a node to a claim, as a scheduler does.
 func (f *fixture) allocate(ctx context.Context, claim *resourcev1.ResourceClaim, node string, names ...string) {
@@ -37,7 +37,7 @@ func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceCl
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// boundVolume creates a PersistentVolumeClaim that is bound to a volume, as a controller does.
+// boundVolume creates a PersistentVolumeClaim and binds it to a volume, as a controller does.
 func (f *fixture) boundVolume(ctx context.Context, name string) {
 	size, modes := amount(corev1.ResourceStorage, "1Gi"), []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	claim, err := kube.CoreV1().PersistentVolumeClaims(f.namespace).Create(ctx, &corev1.PersistentVolumeClaim{
@@ -61,7 +61,7 @@ func (f *fixture) boundVolume(ctx context.Context, name string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// nodeOf publishes devices of any driver, which all nodes can reach.
+// nodeOf publishes devices of any driver that all nodes can reach.
 func (f *fixture) nodeOf(ctx context.Context, driver, name string, all ...resourcev1.Device) {
 	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: f.name(name)},

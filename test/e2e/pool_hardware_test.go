@@ -19,14 +19,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Labels that say what runs on a node: the device plugin of NVIDIA's GPU operator, and NVIDIA's DRA driver.
+// Labels for the components on a node: the device plugin of NVIDIA's GPU operator, and NVIDIA's DRA driver.
 const (
 	runsDevicePlugin = "nvidia.com/gpu.deploy.device-plugin"
 	runsDriver       = "nvidia.com/dra-kubelet-plugin"
 )
 
-// poolHardware plays kubelets with a device plugin and a DRA driver on nodes that are played by kwok. The labels of a
-// node say which of them runs there.
+// poolHardware simulates kubelets with a device plugin and a DRA driver on kwok's nodes. The labels of a node say which of them run there.
 type poolHardware struct {
 	ctx    context.Context
 	driver string
@@ -34,7 +33,7 @@ type poolHardware struct {
 	cards int
 }
 
-// playHardware plays the hardware of some nodes until the spec ends.
+// playHardware simulates the hardware of some nodes until the spec ends.
 func playHardware(driver string, cards int, nodes ...string) {
 	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -45,7 +44,7 @@ func playHardware(driver string, cards int, nodes ...string) {
 		mine[name] = true
 		DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
 	}
-	DeferCleanup(func() { // before the slices are deleted, so that none is created after that
+	DeferCleanup(func() { // before the slices are deleted, because none may be created afterwards
 		cancel()
 		factory.Shutdown()
 	})
@@ -63,7 +62,7 @@ func playHardware(driver string, cards int, nodes ...string) {
 	factory.WaitForCacheSync(ctx.Done())
 }
 
-// play does what the labels of a node say now, which may be more than an event about it says.
+// play applies the current labels of a node, which may be newer than an event.
 func (h *poolHardware) play(name string) {
 	node, err := kube.CoreV1().Nodes().Get(h.ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || h.ctx.Err() != nil {
@@ -77,8 +76,7 @@ func (h *poolHardware) play(name string) {
 	case plugin:
 		h.list(node, h.cards, h.cards)
 	case listed && capacity.Value() > 0:
-		// As a kubelet does: the cards are not healthy without their plugin, and are forgotten some minutes later. The
-		// resource stays listed.
+		// A kubelet acts like this: without their plugin, the cards are unhealthy, and are forgotten some minutes later. The resource stays listed.
 		h.list(node, h.cards, 0)
 		h.list(node, 0, 0)
 	}
@@ -89,14 +87,14 @@ func (h *poolHardware) play(name string) {
 	}
 }
 
-// check fails the spec if a write failed, unless the spec has ended.
+// check fails the spec if a write failed before the spec ended.
 func (h *poolHardware) check(err error) {
 	if h.ctx.Err() == nil {
 		Expect(err).NotTo(HaveOccurred())
 	}
 }
 
-// list makes a node list cards of a device plugin.
+// list sets the cards of a device plugin in the status of a node.
 func (h *poolHardware) list(node *corev1.Node, capacity, allocatable int) {
 	if c, a := node.Status.Capacity[gpus], node.Status.Allocatable[gpus]; c.Value() == int64(capacity) && a.Value() == int64(allocatable) {
 		return

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// tryQueue creates a queue with a spec.dra in YAML in dry-run mode.
+// tryQueue creates a queue with spec.dra as YAML in dry-run mode.
 func tryQueue(ctx context.Context, dra string) error {
 	json, err := yaml.YAMLToJSON(fmt.Appendf(nil, `
 apiVersion: scheduling.volcano.sh/v1beta1

@@ -17,13 +17,13 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// The Queue CRD of this project, and the one that Volcano's chart puts back.
+// The Queue CRD of this project, and the CRD that Volcano's chart restores.
 var (
 	projectCRD = filepath.Join("..", "..", "config", "crd", "scheduling.volcano.sh_queues.yaml")
 	stockCRD   = filepath.Join("..", "..", "bin", "crds", "scheduling.volcano.sh_queues.yaml")
 )
 
-// It has a cluster of its own: no other case must run while queues have no spec.dra.
+// These specs have their own cluster: no other case must run while queues have no spec.dra.
 var _ = Describe("A Queue CRD without dra", Ordered, func() {
 	BeforeAll(func() {
 		ownCluster(cluster.Options{Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
@@ -114,7 +114,7 @@ var _ = Describe("A Queue CRD without dra", Ordered, func() {
 	})
 })
 
-// expectLastValid waits until the annotation with a queue's last valid quotas contains a text.
+// expectLastValid waits until the annotation with the last valid quotas of a queue has a text.
 func expectLastValid(ctx context.Context, queue, text string) {
 	GinkgoHelper()
 	Eventually(func() string { return getQueue(ctx, queue).Annotations[schedulingv1beta1.LastValidQuotaAnnotation] }).

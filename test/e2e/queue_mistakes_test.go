@@ -21,7 +21,7 @@ import (
 var _ = Describe("A quota that is valid and surely a mistake", func() {
 	It("is reported on its queue, and no longer counted once it is corrected", func(ctx context.Context) {
 		f := newFixture(ctx)
-		waitForCycles(ctx) // the scheduler forgets the queues and classes of the case before
+		waitForCycles(ctx) // the scheduler forgets the queues and classes of the previous case
 		before := problemsOf(ctx, "UnknownDeviceClass")
 		class := f.namespace + "-late"
 		queue := f.queue(ctx, "team", "root", limit(class, 2))
@@ -56,7 +56,7 @@ var _ = Describe("A quota that is valid and surely a mistake", func() {
 	})
 })
 
-// problemsOf returns how many queues have a problem, by the metric.
+// problemsOf returns the number of queues with a problem, from the metric.
 func problemsOf(ctx context.Context, reason string) int {
 	GinkgoHelper()
 	value := regexp.MustCompile(fmt.Sprintf(`(?m)^volcano_queue_problems\{reason=%q\} (\d+)$`, reason)).FindStringSubmatch(schedulerMetrics(ctx))

@@ -39,8 +39,7 @@ var _ = Describe("kubectl get queue", func() {
 	})
 })
 
-// expectColumn waits until the table that kubectl prints has a text for a queue. What it says of the sample class comes after
-// that: its name sorts after those of the case.
+// expectColumn waits until kubectl's table has a text for a queue. The sample class may follow the text: its name sorts after the names of the case.
 func expectColumn(ctx context.Context, queue, column, want string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

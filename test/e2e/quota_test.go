@@ -149,7 +149,7 @@ var _ = Describe("A queue's count of devices", func() {
 	})
 
 	It("is released by a gang that was never bound", func(ctx context.Context) {
-		// Only half of the gang fits: the scheduler allocates devices in memory and then discards them.
+		// Only half of the gang fits: the scheduler allocates devices in memory and then discards the allocation.
 		queue := f.queue(ctx, "team", "root", limit(f.class, 24))
 		f.submit(ctx, gang("holder", queue, 12))
 		f.expectRunning(ctx, "holder", 12)

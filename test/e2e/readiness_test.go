@@ -46,7 +46,7 @@ var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
 			User:               "system:serviceaccount:volcano-system:volcano-scheduler",
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Group: resourcev1.GroupName, Resource: resource},
 		}}
-		Eventually(func() (bool, error) { // the API server reads roles later
+		Eventually(func() (bool, error) { // the API server reads roles with a delay
 			review, err := f.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, mayList, metav1.CreateOptions{})
 			return err == nil && review.Status.Allowed, err
 		}).WithContext(ctx).Should(BeFalse())

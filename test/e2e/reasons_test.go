@@ -18,7 +18,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// waiting returns the reason and message of the Waiting condition of a PodGroup, and nothing if there is none.
+// waiting returns the reason and message of the Waiting condition of a PodGroup, "" if there is none.
 func (f *fixture) waiting(ctx context.Context, name string) string {
 	group, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, name, metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -31,7 +31,7 @@ func (f *fixture) waiting(ctx context.Context, name string) string {
 	return ""
 }
 
-// expectWaiting waits until the PodGroup of a job says why it waits, as "reason: message", or nothing.
+// expectWaiting waits until the PodGroup of a job has a Waiting condition as "reason: message", or none if want is empty.
 func (f *fixture) expectWaiting(ctx context.Context, job, want string) {
 	GinkgoHelper()
 	group := f.podGroup(ctx, job)
@@ -41,7 +41,7 @@ func (f *fixture) expectWaiting(ctx context.Context, job, want string) {
 	}
 }
 
-// warnings returns the events with a message about an object, by reason.
+// warnings returns the reasons of the warnings about an object.
 func (f *fixture) warnings(ctx context.Context, name string) []string {
 	events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",type=Warning"})
 	Expect(err).NotTo(HaveOccurred())
@@ -52,7 +52,7 @@ func (f *fixture) warnings(ctx context.Context, name string) []string {
 	return reasons
 }
 
-// group creates a PodGroup that needs all of its pods, and these pods, which request a core each.
+// group creates a PodGroup and its pods, which request one core each. The PodGroup needs all of them.
 func (f *fixture) group(ctx context.Context, name, queue string, pods ...string) {
 	GinkgoHelper()
 	group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -107,7 +107,7 @@ var _ = Describe("Why something waits", func() {
 
 	It("is in one event on the PodGroup of a job that has pods and is not admitted, and in one on each pod", func(ctx context.Context) {
 		queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = cores(1) })
-		// Otherwise the scheduler may read the PodGroup first, and say that there is no such queue.
+		// Otherwise, the scheduler may read the PodGroup before the queue, and report a missing queue.
 		expectMetric(ctx, fmt.Sprintf("volcano_queue_capacity_milli_cpu{queue_name=%q} 1000", queue))
 		f.group(ctx, "large", queue, "a", "b")
 		why := "InsufficientCPUQuota: " + insufficient(queue, "cpu", 2, 2, 1)

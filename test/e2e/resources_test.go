@@ -24,8 +24,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// plainNode creates a node for the case's pods only: eight cores, 32 GiB and eight units of a scalar
-// resource.
+// plainNode creates a node for only the case's pods: eight cores, 32 GiB, and eight units of a scalar resource.
 func (f *fixture) plainNode(ctx context.Context) {
 	Expect(controlPlane.ApplyYAML(ctx, "plain node", fmt.Appendf(nil, `
 apiVersion: v1
@@ -57,7 +56,7 @@ func amount(name corev1.ResourceName, quantity string) corev1.ResourceList {
 	return corev1.ResourceList{name: resource.MustParse(quantity)}
 }
 
-// plain submits a job without claims for the fixture's own node. Requests are those of one pod.
+// plain submits a job without claims for the fixture's own node. Requests are the requests of each pod.
 func (f *fixture) plain(ctx context.Context, name, queue string, pods, available int32, requests corev1.ResourceList, priorityClass string, options ...podOption) {
 	limits := requests.DeepCopy() // required for scalar resources
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
@@ -106,7 +105,7 @@ func expectWarning(ctx context.Context, namespace, kind, name, reason, message s
 	}).WithContext(ctx).Should(ContainElement(SatisfyAll(HavePrefix(reason+": "), ContainSubstring(message))))
 }
 
-// The deserved amounts of two queues add up to the node's allocatable; each pod requests a quarter of it.
+// Two queues together deserve all of the node's allocatable resources. Each pod requests a quarter of them.
 var _ = DescribeTable("A queue takes back what it deserves, within its subtree, of", func(ctx context.Context, name corev1.ResourceName, half, quarter string) {
 	f := newFixture(ctx)
 	f.plainNode(ctx)
@@ -147,7 +146,7 @@ var _ = DescribeTable("A pod of higher priority preempts another one in a queue 
 	Expect(f.pods(ctx, "large")).To(BeEmpty(), "a job that is not enqueued has no pods")
 	f.plain(ctx, "equal", queue, 1, 1, amount(name, half), low)
 	f.expectRefused(ctx, "equal", reason, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <", org, name))
-	f.deleteJob(ctx, "equal") // otherwise it gets the resources that preemption frees
+	f.deleteJob(ctx, "equal") // otherwise, it gets the resources that preemption frees
 
 	f.plain(ctx, "high", queue, 1, 1, amount(name, half), high)
 	f.expectRunning(ctx, "high", 1)
@@ -174,7 +173,7 @@ var _ = DescribeTable("A pod that is being deleted counts until it has ended, in
 	Expect(f.phase(ctx, "leaving", corev1.PodRunning)).To(Equal(2))
 	Expect(f.phase(ctx, "next", corev1.PodRunning)).To(BeZero())
 
-	for _, pod := range f.pods(ctx, "leaving") { // as their node does when they have ended
+	for _, pod := range f.pods(ctx, "leaving") { // their node does this when they have ended
 		Expect(kube.CoreV1().Pods(f.namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))).To(Succeed())
 	}
 	f.expectRunning(ctx, "next", 1)
@@ -229,7 +228,7 @@ var _ = Describe("A Deployment", func() {
 	})
 })
 
-// podGroup waits for the PodGroup of a job and returns its name.
+// podGroup waits for the PodGroup of a job, and returns its name.
 func (f *fixture) podGroup(ctx context.Context, job string) string {
 	GinkgoHelper()
 	var name string

@@ -43,7 +43,7 @@ var _ = Describe("A scheduler that is killed", func() {
 	})
 })
 
-// finished returns the number of jobs of the burst whose pods have all succeeded.
+// finished returns the number of jobs of the burst with only succeeded pods.
 func (f *fixture) finished(ctx context.Context, jobs int) int {
 	n := 0
 	for i := range jobs {

@@ -30,7 +30,7 @@ var _ = Describe("The root queue", func() {
 	It("keeps its dra for as many cycles as the scheduler has in an hour", func(ctx context.Context) {
 		const hour = 3600 // the scheduler's default period is one second
 		before := getQueue(ctx, "root")
-		// Upstream writes the status of root when its allocated resources change, so a job must run.
+		// Upstream writes the status of root only when its allocated resources change, so a job must run.
 		f := newFixture(ctx)
 		f.submit(ctx, gang("running", f.queue(ctx, "team", "root", nil), 2))
 		f.expectRunning(ctx, "running", 2)

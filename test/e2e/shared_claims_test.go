@@ -70,7 +70,6 @@ var _ = Describe("A claim that pods name", func() {
 	})
 })
 
-// onNode selects a node by its name.
 func onNode(name string) []corev1.NodeSelectorRequirement {
 	return []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/simulation"
 )
 
-// ask runs kubectl devicequota simulate as a user who may read everything and write nothing, and returns the answer and the exit code.
+// ask runs kubectl devicequota simulate as a user with only read access, and returns the answer and the exit code.
 func (f *fixture) ask(ctx context.Context, args ...string) (*simulate.Answer, int) {
 	GinkgoHelper()
 	output, code := f.askText(ctx, append(args, "-o", "json")...)
@@ -56,13 +56,13 @@ func run(ctx context.Context, kubeconfig string, args ...string) (string, int) {
 	return string(output), 0
 }
 
-// reader returns a user who may read everything, and nothing else.
+// reader returns a user with only read access to everything.
 func (f *fixture) reader(ctx context.Context) string {
 	GinkgoHelper()
 	name := f.name("reader")
 	rules := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}
 	_, err := kube.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
-	if err != nil { // it has asked before
+	if err != nil { // an earlier call has created it
 		return name
 	}
 	DeferCleanup(kube.RbacV1().ClusterRoles().Delete, name, metav1.DeleteOptions{})
@@ -86,7 +86,7 @@ func (f *fixture) file(j job) string {
 	return file
 }
 
-// versions returns the resource versions of the objects of the namespace that a simulation is about.
+// versions returns the resource versions of the objects that are relevant to a simulation.
 func (f *fixture) versions(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	all := map[string]string{}
@@ -104,7 +104,7 @@ func (f *fixture) versions(ctx context.Context) map[string]string {
 	Expect(err).NotTo(HaveOccurred())
 	for i := range list.Items {
 		if q := &list.Items[i]; strings.HasPrefix(q.Name, f.namespace) {
-			all["queue/"+q.Name] = fmt.Sprint(q.Generation) // the scheduler itself writes annotations and the status
+			all["queue/"+q.Name] = fmt.Sprint(q.Generation) // the scheduler itself writes the annotations and the status
 		}
 	}
 	return all
@@ -202,7 +202,7 @@ var _ = Describe("kubectl devicequota simulate", func() {
 	}, NodeTimeout(2*timeout))
 })
 
-// told returns how many pods of a job have their claim, and are told that they wait.
+// told returns the number of pods of a job that have their claim and a condition that they wait.
 func (s *scene) told(ctx context.Context, job string) (n int) {
 	for _, pod := range s.pods(ctx, job) {
 		for _, condition := range pod.Status.Conditions {
@@ -214,7 +214,7 @@ func (s *scene) told(ctx context.Context, job string) (n int) {
 	return n
 }
 
-// running returns how many pods of the namespace run.
+// running returns the number of running pods of the namespace.
 func (s *scene) running(ctx context.Context) (n int, err error) {
 	pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *scene) running(ctx context.Context) (n int, err error) {
 	return len(pods.Items), nil
 }
 
-// victims returns the names of all pods that are evicted.
+// victims returns the names of all evicted pods.
 func victims(answer *simulate.Answer) (names []string) {
 	for i := range answer.Others {
 		names = append(names, answer.Others[i].Evicted...)
@@ -231,7 +231,7 @@ func victims(answer *simulate.Answer) (names []string) {
 	return names
 }
 
-// notInNames separates what may be names.
+// notInNames matches separators between names.
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
 func words(text string) []string {
@@ -240,7 +240,7 @@ func words(text string) []string {
 	return slices.Compact(all)
 }
 
-// secrets returns the names in the cluster that do not belong to Kubernetes or Volcano.
+// secrets returns the names in the cluster other than those of Kubernetes and Volcano.
 func (s *scene) secrets(ctx context.Context) (names []string) {
 	GinkgoHelper()
 	add := func(name string) {
@@ -271,7 +271,7 @@ func (s *scene) secrets(ctx context.Context) (names []string) {
 	return append(names, "alice-in-chains", "takes", "large", s.name("low"), s.name("high"))
 }
 
-// summary has what an answer says of its workloads, without names.
+// summary returns an answer's statements about its workloads, without names.
 func summary(output string) (all []string) {
 	GinkgoHelper()
 	var answer simulate.Answer

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watch starts to keep an account of every queue.
+// watch starts to keep accounts of all queues.
 func (k *soak) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
@@ -36,8 +36,7 @@ func (k *soak) watch() {
 	factory.WaitForCacheSync(ctx.Done())
 }
 
-// see updates the accounts for a changed claim, and records violations. A queue whose quota was lowered
-// may keep what it has, but not get more.
+// see updates the accounts for a changed claim, and records violations. A queue with a lowered quota may keep what it has, but not get more.
 func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -68,8 +67,7 @@ func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {
 	}
 }
 
-// queueOf returns the queue that a claim is charged to. The name of the claim's pod, or of the claim if it
-// has none, begins with it.
+// queueOf returns the queue that a claim is charged to. The name of the claim's pod begins with the queue, or the name of the claim if it has no pod.
 func queueOf(claim *resourcev1.ResourceClaim) string {
 	owner := claim.Name
 	if len(claim.OwnerReferences) > 0 {

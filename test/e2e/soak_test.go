@@ -56,8 +56,8 @@ var _ = Describe("A soak", func() {
 // holdings are amounts by model and dimension.
 type holdings map[string]float64
 
-// soak keeps an account of every queue. The names of pods and claims begin with the short name of their
-// queue. Claims that several queues share begin with ml, the queue above them.
+// soak keeps an account of every queue. The names of pods and claims begin with the short name of their queue. Claims that several
+// queues share begin with ml, the queue above them.
 type soak struct {
 	*fixture
 	queues map[string]string
@@ -162,7 +162,7 @@ func (k *soak) run(ctx context.Context, queue, name string, runFor time.Duration
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// disturb deletes some pods, in any state, and changes the quotas.
+// disturb deletes some pods in any state, and changes the quotas.
 func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
 	pods, err := kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -186,8 +186,8 @@ func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
 	k.setCapability(ctx, changed)
 }
 
-// setCapability changes quotas. Until the scheduler has read a change, the previous quota applies, so the
-// accounts use the higher of the two meanwhile.
+// setCapability changes quotas. Until the scheduler has read a change, the previous quota applies. Until then, the accounts use the
+// higher of the two.
 func (k *soak) setCapability(ctx context.Context, quotas map[string]*schedulingv1beta1.DRAQuota) {
 	for name, dra := range quotas {
 		if dra == nil {
@@ -235,7 +235,7 @@ func (k *soak) unfinished(ctx context.Context) int {
 	groups, err := vc.SchedulingV1beta1().PodGroups(k.namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	waiting := 0
-	for _, group := range groups.Items { // of jobs that have no pods yet
+	for _, group := range groups.Items { // for jobs without pods
 		if group.Status.Phase == "Pending" || group.Status.Phase == "" {
 			waiting++
 		}

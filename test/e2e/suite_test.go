@@ -43,7 +43,7 @@ func TestEndToEnd(t *testing.T) {
 var _ = BeforeSuite(func(ctx context.Context) {
 	shared, err := cluster.Start(context.Background(), cluster.Options{
 		Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")},
-		// A short period makes the suite fast, and faults that need many cycles likely.
+		// A short period makes the suite fast, and makes faults likely that need many cycles.
 		SchedulerArgs: []string{"--schedule-period=20ms"},
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -59,7 +59,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(4*timeout))
 
-// ownCluster runs another cluster. The package's variables refer to it until the calling container ends.
+// ownCluster runs another cluster. The package's variables refer to it until the current container ends.
 func ownCluster(options cluster.Options) {
 	options.SchedulerArgs = append(options.SchedulerArgs, "--schedule-period=20ms")
 	own, err := cluster.Start(context.Background(), options)
@@ -102,8 +102,8 @@ func schedulerLog() string {
 	return string(log)
 }
 
-// checkSchedulerLog fails if the log shows missing permissions in config/rbac, panics that were recovered,
-// or charges that failed. What a policy of a spec refuses, or a namespace that is being deleted, is no missing permission.
+// checkSchedulerLog fails if the log shows missing permissions in config/rbac, recovered panics, or failed charges. Refusals by a
+// policy of a spec, or in a namespace that is being deleted, are not missing permissions.
 func checkSchedulerLog() {
 	for line := range strings.Lines(schedulerLog()) {
 		if strings.Contains(line, refusedByPolicy) || strings.Contains(line, "because it is being terminated") {

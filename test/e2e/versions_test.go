@@ -22,8 +22,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// Kubernetes 1.33 serves v1beta2 of resource.k8s.io, and 1.32 serves v1beta1. Volcano itself reads only v1;
-// the scheduler turns its feature gate off, and devicequota does everything.
+// Kubernetes 1.33 serves v1beta2 of resource.k8s.io, and 1.32 serves v1beta1. Volcano itself reads only v1. The scheduler turns its
+// feature gate off, and devicequota does everything.
 var _ = DescribeTable("A cluster that serves only an older version of resource.k8s.io", func(ctx context.Context, served string) {
 	versions := []string{}
 	for _, v := range []string{"v1", "v1beta1", "v1beta2"} {

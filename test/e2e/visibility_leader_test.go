@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// electing are flags of replicas that soon notice that the leader is gone. A leader on a slow machine has time to renew its lease.
+// electing are flags of replicas that quickly notice the loss of the leader. A leader on a slow machine still has time to renew its lease.
 var electing = []string{
 	"--leader-elect=true", "--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=100ms",
 }
@@ -52,11 +52,11 @@ var _ = Describe("the visibility endpoint of several replicas", func() {
 
 		Expect(last.signal(syscall.SIGTERM)).To(Succeed())
 		Eventually(last.ended).WithContext(ctx).Should(BeClosed())
-		expectEndpoint(ctx) // it has gone before the Pod
+		expectEndpoint(ctx) // the leader has removed it before the Pod is gone
 	}, NodeTimeout(2*timeout))
 })
 
-// expectEndpoint waits until the Service leads to these addresses only.
+// expectEndpoint waits until the Service has exactly these addresses.
 func expectEndpoint(ctx context.Context, addresses ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -70,7 +70,7 @@ func expectEndpoint(ctx context.Context, addresses ...string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// replica is a further scheduler of the cluster.
+// replica is an additional scheduler of the cluster.
 type replica struct {
 	command *exec.Cmd
 	// ended is closed when the process has ended.
@@ -79,7 +79,7 @@ type replica struct {
 
 func (r *replica) signal(s os.Signal) error { return r.command.Process.Signal(s) }
 
-// startReplica runs another scheduler of the cluster, and returns where its visibility server listens.
+// startReplica runs another scheduler of the cluster, and returns the address of its visibility server.
 func startReplica(podIP string) (string, *replica) {
 	GinkgoHelper()
 	address, release, err := cluster.ReserveAddress()
@@ -95,7 +95,7 @@ func startReplica(podIP string) (string, *replica) {
 	Expect(r.command.Start()).To(Succeed())
 	go func() {
 		defer close(r.ended)
-		_ = r.command.Wait() // how it ends does not matter
+		_ = r.command.Wait() // its exit code does not matter
 	}()
 	DeferCleanup(func() {
 		_ = r.command.Process.Kill()

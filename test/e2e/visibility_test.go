@@ -184,7 +184,7 @@ var _ = Describe("the visibility endpoint", func() {
 	})
 })
 
-// bind gives a user a ClusterRole in the namespace of the case.
+// bind binds a user to a ClusterRole in the namespace of the case.
 func (f *fixture) bind(ctx context.Context, user, role string) {
 	_, err := f.kube.RbacV1().RoleBindings(f.namespace).Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "bound-"},
@@ -205,7 +205,7 @@ func visibility(config *rest.Config) *client.Client {
 	return made
 }
 
-// direct returns a configuration for the scheduler itself, whose certificate nobody has signed.
+// direct returns a configuration for the scheduler itself. Its certificate is self-signed.
 func direct(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Host = controlPlane.VisibilityURL()

@@ -27,7 +27,7 @@ func keyed(key, quantity string) func(*upstreamv1beta1.QueueSpec) {
 	}
 }
 
-// patches are the commands of a page that patch a queue.
+// patches matches the commands of a page that patch a queue.
 var patches = regexp.MustCompile(`(?m)^ +kubectl patch queue (\S+) --type merge -p '([^']+)'$`)
 
 var _ = Describe("A quota of devices in the form of Volcano 1.15", func() {

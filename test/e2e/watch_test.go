@@ -20,8 +20,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// claimWatch sums up, at every change of a claim, the devices of a class that are allocated to the claims
-// of a namespace.
+// claimWatch sums up the allocated devices of a class at every change of a claim of a namespace.
 type claimWatch struct {
 	cancel context.CancelFunc
 
@@ -79,21 +78,21 @@ func (w *claimWatch) most() int {
 	return w.highest
 }
 
-// current returns the present sum.
+// current returns the current sum.
 func (w *claimWatch) current() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-// podWatch finds Volcano's pods that run although one of their claims is not allocated or not reserved for
-// them. A kubelet does not start such pods; kwok does.
+// podWatch finds running pods of Volcano with a claim that is not allocated or not reserved for them. A kubelet does not start these
+// pods, but kwok does.
 type podWatch struct {
 	kube   kubernetes.Interface
 	cancel context.CancelFunc
 	mu     sync.Mutex
 	found  []string
-	// checked are the pods whose devices have been looked up, as they are when the pod starts.
+	// checked are the pods whose devices have been checked at their start.
 	checked map[types.UID]bool
 }
 
@@ -123,7 +122,7 @@ func (w *podWatch) setChecked(pod types.UID) {
 	w.checked[pod] = true
 }
 
-// expectChecked waits until a pod that runs has been checked. A spec that changes what its node offers calls it before.
+// expectChecked waits until a running pod has been checked. A spec calls it before it changes what the node offers.
 func (w *podWatch) expectChecked(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(func() bool {
@@ -157,7 +156,7 @@ func (w *podWatch) checkClaim(ctx context.Context, pod *corev1.Pod, name string)
 	if err == nil && resourceclaim.IsReservedForPod(pod, claim) && claim.Status.Allocation != nil {
 		return
 	}
-	// The pod, and with it its claim, may have been deleted in the meantime.
+	// The pod, and its claim, may have been deleted in the meantime.
 	now, getErr := w.kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	if getErr == nil && now.UID == pod.UID && now.Status.Phase == corev1.PodRunning && now.DeletionTimestamp == nil {
 		w.report("pod %s/%s runs, but claim %s is not allocated to it (%v)", pod.Namespace, pod.Name, name, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// The namespace of these attempts is not guarded, so that no policy looks at workloads.
+// unguarded returns an attempt in a namespace that is not guarded, where no policy checks workloads.
 func unguarded(object string) attempt {
 	return attempt{as: administrator, namespace: "default", create: object}
 }
@@ -42,7 +42,7 @@ var _ = Describe("The webhook for quotas and cards", Ordered, func() {
 		inForce(ctx)
 	})
 
-	// objects have one pod template, or are pods.
+	// objects returns pods and objects with one pod template, by kind.
 	objects := func(annotations string) map[string]string {
 		all := map[string]string{}
 		for kind, object := range workloads {
@@ -132,7 +132,7 @@ var _ = Describe("The webhook for quotas and cards", Ordered, func() {
 
 var requestsOfWebhook = regexp.MustCompile(`(?m)^controller_runtime_webhook_requests_total\{code="200",webhook="/validate"\} (\d+)$`)
 
-// asked returns how many requests the webhook has got.
+// asked returns the number of requests that the webhook has received.
 func asked(ctx context.Context) int {
 	GinkgoHelper()
 	_, text := get(ctx, controlPlane.WebhookMetricsURL())

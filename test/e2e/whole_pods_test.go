@@ -15,7 +15,7 @@ import (
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// whole creates pods that request or limit resources as a whole (KEP-2837), and have no requests in their containers.
+// whole creates pods with pod-level resources (KEP-2837) and without requests in their containers.
 func (f *fixture) whole(ctx context.Context, queue string, pods int, resources corev1.ResourceRequirements) {
 	for i := range pods {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("whole-", i), Annotations: map[string]string{upstreamv1beta1.QueueNameAnnotationKey: queue}}}
@@ -29,7 +29,7 @@ func (f *fixture) whole(ctx context.Context, queue string, pods int, resources c
 	}
 }
 
-// bound is how many pods have a node.
+// bound returns the number of pods with a node.
 func (f *fixture) bound(ctx context.Context) int {
 	pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())

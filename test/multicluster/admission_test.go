@@ -66,7 +66,7 @@ var _ = Describe("The dispatcher's webhooks, with the manifests of config/dispat
 	})
 })
 
-// number returns a resource version of this API server.
+// number returns a resource version of Karmada's API server as a number.
 func number(resourceVersion string) int {
 	GinkgoHelper()
 	n, err := strconv.Atoi(resourceVersion)
@@ -85,7 +85,7 @@ func (f *fixture) scaleTo(ctx context.Context, name string, replicas int32, dryR
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// expectHeldGrowth checks, without waiting, that no member gets the growth of a Deployment.
+// expectHeldGrowth checks immediately that no member gets the growth of a Deployment.
 func (f *fixture) expectHeldGrowth(ctx context.Context, name string) {
 	GinkgoHelper()
 	rb := f.binding(ctx, deployments, name)

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bypassScenarios are those of users who try to get round their quota, or who change what the dispatcher relies on. The
-// users have all rights on Karmada's API server.
+// bypassScenarios are about users who try to bypass their quota or change the data of the dispatcher. The users have all
+// rights on Karmada's API server.
 var bypassScenarios = []scenario{
 	{
 		name: "a user who lifts the suspension, clears the hold, or chooses clusters gets no capacity",
@@ -155,7 +155,7 @@ var bypassScenarios = []scenario{
 	},
 }
 
-// fullQueue creates a queue of two cores that are all used by the job filler.
+// fullQueue creates a queue of two cores and fills it with the job filler.
 func (f *fixture) fullQueue(ctx context.Context) string {
 	GinkgoHelper()
 	team := f.queue(ctx, "team", "root", capable(cores("2")))
@@ -164,7 +164,7 @@ func (f *fixture) fullQueue(ctx context.Context) string {
 	return team
 }
 
-// tryPatch applies a merge patch to a binding. The API server may refuse it, or put back what it changes.
+// tryPatch applies a merge patch to a binding. The API server may refuse it or revert its changes.
 func (f *fixture) tryPatch(ctx context.Context, name, patch string) {
 	_, err := karmada.WorkV1alpha2().ResourceBindings(f.namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// settle waits until nothing waits that fits, and until the status of the queues is what runs. It deletes in the members what Karmada has lost
-// there, as the event says. It returns what is wrong in the end.
+// settle waits until no workload waits that fits, and the status of the queues matches the running pods. It deletes objects in the
+// members that Karmada has lost, as the event says. It returns what is still wrong at the end.
 func (c *churn) settle(ctx context.Context) (wrong []string) {
 	GinkgoHelper()
 	c.removeChangedJobs(ctx)
@@ -29,8 +29,8 @@ func (c *churn) settle(ctx context.Context) (wrong []string) {
 	return wrong
 }
 
-// removeChangedJobs deletes the Volcano Jobs whose pods were changed. They stay charged for both, because the pods that run stay as they
-// were made, and new ones come from the new template.
+// removeChangedJobs deletes Volcano Jobs with changed pods. They stay charged for both templates, because running pods keep the former
+// one, and new pods use the new one.
 func (c *churn) removeChangedJobs(ctx context.Context) {
 	GinkgoHelper()
 	for name, w := range c.workloads {
@@ -41,12 +41,12 @@ func (c *churn) removeChangedJobs(ctx context.Context) {
 	}
 }
 
-// unsettled says what waits although it fits, and which queues report something else than what runs in the members.
+// unsettled lists workloads that wait although they fit, and queues with a status that differs from the pods in the members.
 func (c *churn) unsettled(ctx context.Context) []string {
 	GinkgoHelper()
 	changes, err := record.ordered(c.namespace)
 	c.Expect(err).NotTo(HaveOccurred())
-	r, _ := replayed(changes) // what it finds fails the spec afterwards
+	r, _ := replayed(changes) // its findings fail the spec later
 	pods := c.running(ctx)
 	runs := r.running(pods)
 	wrong := c.misreported(ctx, runs)
@@ -74,7 +74,7 @@ func (c *churn) running(ctx context.Context) alive {
 	return all
 }
 
-// misreported says which queues have a status that is not what runs.
+// misreported lists queues with a status that differs from the running pods.
 func (c *churn) misreported(ctx context.Context, runs map[string]tally) []string {
 	GinkgoHelper()
 	var wrong []string
@@ -88,7 +88,7 @@ func (c *churn) misreported(ctx context.Context, runs map[string]tally) []string
 	return wrong
 }
 
-// fits reports whether a binding that is held would fit its queue and the queues above it, besides what runs.
+// fits reports whether a held binding would fit its queue and the queues above it, in addition to the running pods.
 func (r *replay) fits(binding *workv1alpha2.ResourceBinding, pods alive, runs map[string]tally) bool {
 	object := r.templates[binding.Spec.Resource.UID].object
 	more := tally{}

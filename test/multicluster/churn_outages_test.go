@@ -16,7 +16,7 @@ import (
 // leaseLasts is longer than the lease of a dispatcher.
 const leaseLasts = 30 * time.Second
 
-// makeOutages takes dispatchers and members away, and brings them back, until a time. In the end, all of them are there.
+// makeOutages stops dispatchers and disconnects members, and brings them back, until a time. At the end, all of them are back.
 func (c *churn) makeOutages(ctx context.Context, until time.Time) {
 	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
 	for time.Now().Before(until) {
@@ -26,7 +26,7 @@ func (c *churn) makeOutages(ctx context.Context, until time.Time) {
 	}
 }
 
-// pause waits, because an outage takes its time.
+// pause waits for the duration of an outage.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -46,7 +46,7 @@ func (c *churn) killAll(ctx context.Context, random *rand.Rand) {
 	c.kill(ctx, random, "main", "standby")
 }
 
-// kill ends dispatchers as in a crash, and starts them again after a while.
+// kill kills dispatchers, and starts them again after a while.
 func (c *churn) kill(ctx context.Context, random *rand.Rand, names ...string) {
 	for _, name := range names {
 		c.note("kill dispatcher " + name)
@@ -58,7 +58,7 @@ func (c *churn) kill(ctx context.Context, random *rand.Rand, names ...string) {
 	}
 }
 
-// pauseLeader stops the leader until another one leads, lets it go on, and starts it again.
+// pauseLeader pauses the leader until another one leads, resumes it, and restarts it.
 func (c *churn) pauseLeader(ctx context.Context, _ *rand.Rand) {
 	name := leader(ctx)
 	c.note("pause dispatcher " + name)
@@ -70,7 +70,7 @@ func (c *churn) pauseLeader(ctx context.Context, _ *rand.Rand) {
 	Expect(dispatchers[name].Restart(ctx)).To(Succeed())
 }
 
-// disconnect cuts the connection of a member for a while.
+// disconnect disconnects a member for a while.
 func (c *churn) disconnect(ctx context.Context, random *rand.Rand) {
 	member := pick(random, east, west)
 	c.note("disconnect member " + member)

@@ -24,24 +24,24 @@ import (
 )
 
 const (
-	// churnDuration is how long the churn lasts, unless the environment variable CHURN says something else.
+	// churnDuration is how long the churn lasts, unless the environment variable CHURN is set.
 	churnDuration = "6m"
 	// churnStep is the time between two changes of workloads or queues.
 	churnStep = 300 * time.Millisecond
-	// churnWorkloads is how many workloads there are at the same time, at most.
+	// churnWorkloads is the maximum number of workloads at the same time.
 	churnWorkloads = 24
-	// churnSettles is how long after the churn something that fits may wait.
+	// churnSettles is how long a workload that fits may wait after the churn.
 	churnSettles = time.Minute
 )
 
-// churn lets workloads come, change, and go, and quotas rise and fall, while dispatchers and members come and go. What happens depends
-// on the random seed of Ginkgo, and when it happens on the machine.
+// churn creates, changes, and deletes workloads, and changes quotas, during outages of dispatchers and members. The events depend on
+// Ginkgo's random seed. Their timing depends on the machine.
 type churn struct {
 	*fixture
 	random *rand.Rand
 	parent string
 	queues []string
-	// workloads are those that have not been deleted, by name.
+	// workloads are the workloads that are not deleted, by name.
 	workloads map[string]*churned
 	created   int
 }
@@ -50,14 +50,14 @@ type churn struct {
 type churned struct {
 	workload
 	kind string
-	// changed says that its pod template has been changed.
+	// changed says that its pod template was changed.
 	changed bool
 }
 
-// churnSpecs are the churn, which runs alone.
+// churnSpecs are the specs of the churn, which runs alone.
 func churnSpecs() {
 	BeforeAll(func(ctx context.Context) {
-		// A workload that does not fit must not keep others waiting, or it cannot be told what waits in vain.
+		// A workload that does not fit must not block others. Otherwise, it would be unclear which workloads should run.
 		useConfig(ctx, dispatcherConfig("", "strictOrder: false"))
 	})
 
@@ -97,7 +97,7 @@ func newChurn(ctx context.Context) *churn {
 	return c
 }
 
-// fill creates more workloads than the queues may hold, so that the churn begins with full queues.
+// fill creates more workloads than the queues may hold, so the churn begins with full queues.
 func (c *churn) fill(ctx context.Context) {
 	GinkgoHelper()
 	for i := range 14 {
@@ -109,7 +109,7 @@ func (c *churn) fill(ctx context.Context) {
 	c.Eventually(func() int { return len(c.running(ctx)) }).WithContext(ctx).Should(Equal(10), "pods of a core each run in a queue of 10 cores")
 }
 
-// act makes one change. The API server refuses some changes while no dispatcher answers it.
+// act makes one change. The API server refuses some changes while no dispatcher responds.
 func (c *churn) act(ctx context.Context) {
 	act := c.change
 	switch n := c.random.IntN(100); {
@@ -125,10 +125,9 @@ func (c *churn) act(ctx context.Context) {
 	}
 }
 
-// pick returns one of some values.
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// create creates a workload. Some pods take their time to end, and some end by themselves.
+// create creates a random workload. Some pods end slowly, and some end by themselves.
 func (c *churn) create(ctx context.Context) (string, error) {
 	c.created++
 	w := workload{
@@ -149,7 +148,6 @@ func (c *churn) create(ctx context.Context) (string, error) {
 	return "create " + w.name, c.store(ctx, kind, w)
 }
 
-// store creates the object of a workload.
 func (c *churn) store(ctx context.Context, kind string, w workload) (err error) {
 	now := metav1.CreateOptions{}
 	switch kind {
@@ -165,12 +163,12 @@ func (c *churn) store(ctx context.Context, kind string, w workload) (err error) 
 	return err
 }
 
-// one returns a workload.
+// one returns a random workload.
 func (c *churn) one() *churned {
 	return c.workloads[pick(c.random, slices.Sorted(maps.Keys(c.workloads))...)]
 }
 
-// remove deletes a workload.
+// remove deletes a random workload.
 func (c *churn) remove(ctx context.Context) (string, error) {
 	w := c.one()
 	delete(c.workloads, w.name)
@@ -191,12 +189,12 @@ func (c *churn) drop(ctx context.Context, w *churned) (err error) {
 		err = hub.kube.BatchV1().Jobs(c.namespace).Delete(ctx, w.name, how)
 	}
 	if apierrors.IsNotFound(err) {
-		return nil // it was not created, or it is gone
+		return nil // it was never created, or it is gone
 	}
 	return err
 }
 
-// change scales a workload, or changes its pods. Kubernetes Jobs do not change.
+// change scales a workload or changes its pods. Kubernetes Jobs do not change.
 func (c *churn) change(ctx context.Context) (string, error) {
 	w, scale := c.one(), c.random.IntN(3) > 0
 	pods, cpu := c.random.IntN(4), pick(c.random, "1", "2")
@@ -222,7 +220,7 @@ func (c *churn) change(ctx context.Context) (string, error) {
 	return "change " + w.name, err
 }
 
-// resize changes the quota of a queue.
+// resize changes the quota of a random queue.
 func (c *churn) resize(ctx context.Context) (string, error) {
 	queue, n := pick(c.random, c.parent, c.queues[0], c.queues[1]), 2+c.random.IntN(11)
 	patch := fmt.Sprintf(`{"spec":{"capability":{"cpu":"%d"}}}`, n)

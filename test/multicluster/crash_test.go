@@ -20,14 +20,13 @@ import (
 )
 
 const (
-	// burstJobs is how many jobs a burst has.
 	burstJobs = 60
-	// heldJobs of them run until the burst is over. They take 18 cores of 28, and any job of three pods fills the
-	// queues beyond 20, however fast pods come and go.
+	// heldJobs is the number of jobs that run until the burst is over. They use 18 of 28 cores, and any job of three pods fills the
+	// queues beyond 20, regardless of how fast pods come and go.
 	heldJobs = 9
 )
 
-// crashSpecs are those of dispatchers that end. They run one after another.
+// crashSpecs are about dispatchers that crash. They run one after another.
 func crashSpecs() {
 	AfterEach(func(ctx context.Context) {
 		if CurrentSpecReport().Failed() {
@@ -67,7 +66,7 @@ func crashSpecs() {
 		b.expectProgress(ctx)
 		Expect(dispatchers[paused].Resume()).To(Succeed())
 		b.expectDone(ctx)
-		// A dispatcher that has lost its lease ends, and is started again as a Deployment does it.
+		// A dispatcher without its lease exits. A Deployment starts it again.
 		Expect(dispatchers[paused].Restart(ctx)).To(Succeed())
 	})
 }
@@ -82,12 +81,12 @@ func standBy(ctx context.Context, config string) {
 	})
 }
 
-// burst is many jobs in two queues below one. They ask for four times what there is. All but the first are short.
+// burst is many jobs in two queues below another one. They ask for four times the capacity. All but the first are short.
 type burst struct {
 	*fixture
 	parent, left string
 	names        []string
-	// released is how many releases have been seen.
+	// released is the number of releases so far.
 	released int
 }
 
@@ -112,10 +111,10 @@ func startBurst(ctx context.Context) *burst {
 	return b
 }
 
-// podsOf is how many pods the job of an index has.
+// podsOf returns the number of pods of the job with an index.
 func podsOf(i int) int32 { return int32(1 + i%3) }
 
-// expectProgress waits until further jobs have been released, or all have.
+// expectProgress waits until more jobs have been released, or all of them.
 func (b *burst) expectProgress(ctx context.Context) {
 	GinkgoHelper()
 	before := b.released
@@ -125,7 +124,7 @@ func (b *burst) expectProgress(ctx context.Context) {
 	}).WithContext(ctx).Should(BeTrue(), "releases beyond %d", before)
 }
 
-// expectDone waits until all jobs have ended, and checks that each was released once and that the quotas held.
+// expectDone waits until all jobs have ended. It checks that each was released once and that the quotas held.
 func (b *burst) expectDone(ctx context.Context) {
 	GinkgoHelper()
 	b.Eventually(func() []string {
@@ -155,7 +154,7 @@ func withoutZeros(t tally) tally {
 	return nonzero
 }
 
-// leader returns the name of the dispatcher that leads. A dispatcher that has ended or is paused does not.
+// leader returns the name of the leading dispatcher. A dispatcher that has exited or is paused does not lead.
 func leader(ctx context.Context) string {
 	GinkgoHelper()
 	name := ""
@@ -170,7 +169,7 @@ func leader(ctx context.Context) string {
 	return name
 }
 
-// leads is controller-runtime's metric of the leader.
+// leads matches controller-runtime's metric of the leader.
 var leads = regexp.MustCompile(`(?m)^leader_election_master_status\{name="vc-dispatcher"\} 1$`)
 
 // metricsOf returns the Prometheus metrics of a dispatcher.

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// maxLogLines bounds how many lines of one log are shown, and maxLogLine how many bytes of each.
+	// maxLogLines bounds the lines of each log, and maxLogLine the bytes of each line.
 	maxLogLines = 30
 	maxLogLine  = 300
 )
 
-// describe says where the workloads of the case stand: their bindings, with what the dispatcher has said about each, their
-// Works and pods, and what every component has logged about the case.
+// describe describes the workloads of the case: their bindings with the dispatcher's events, their Works and pods, and the log lines
+// of all components about the case.
 func (f *fixture) describe(ctx context.Context) string {
 	text := &strings.Builder{}
 	f.describeBindings(ctx, text)
@@ -101,7 +101,7 @@ func (f *fixture) describePods(ctx context.Context, text *strings.Builder) {
 	}
 }
 
-// describeLogs shows the last lines of each log that name the namespace.
+// describeLogs adds the last lines of each log that name the namespace.
 func (f *fixture) describeLogs(text *strings.Builder) {
 	states := map[string]string{"karmada": multicluster.State()}
 	for name := range members {
@@ -111,7 +111,7 @@ func (f *fixture) describeLogs(text *strings.Builder) {
 		logs, _ := filepath.Glob(filepath.Join(state, "logs", "*.log"))
 		for _, log := range logs {
 			if filepath.Base(log) == cluster.Kwok+".log" {
-				continue // it logs each patch, and not what
+				continue // it logs each patch without its content
 			}
 			content, err := os.ReadFile(log)
 			if err != nil {
@@ -131,7 +131,7 @@ func (f *fixture) describeLogs(text *strings.Builder) {
 	}
 }
 
-// describeFailure adds to the report of a spec where its workloads stand if it has failed.
+// describeFailure adds a description of the workloads to the report of a failed spec.
 func (f *fixture) describeFailure(ctx context.Context) {
 	if CurrentSpecReport().Failed() {
 		AddReportEntry("the case in namespace "+f.namespace, f.describe(ctx), ReportEntryVisibilityFailureOrVerbose)

@@ -18,7 +18,7 @@ import (
 
 const scalar = "InsufficientScalarQuota"
 
-// deviceScenarios are those of DRA devices and of cards.
+// deviceScenarios are about DRA devices and cards.
 var deviceScenarios = []scenario{
 	{
 		name: "a job with DRA devices waits for the quota, and takes its claim template to its member",
@@ -122,7 +122,7 @@ var deviceScenarios = []scenario{
 	{
 		name: "pods that name no card count for every card that their resource may stand for",
 		run: func(ctx context.Context, f *fixture) {
-			// No other queue lists a card of this resource. No member has such cards: the pods wait there.
+			// No other queue lists a card of this resource. No member has these cards, so the pods wait there.
 			const npus, ascend = "huawei.com/Ascend910", "Ascend-910B"
 			requests := cores("1")
 			requests[npus] = resource.MustParse("1")
@@ -147,14 +147,14 @@ var deviceScenarios = []scenario{
 	},
 }
 
-// cards is a number of cards, and a core.
+// cards returns requests for a number of cards and one core.
 func cards(n int64) corev1.ResourceList {
 	requests := cores("1")
 	requests[cardResource] = *resource.NewQuantity(n, resource.DecimalSI)
 	return requests
 }
 
-// deviceClass creates a class of the devices of a driver. That of testdata is gpu.example.com.
+// deviceClass creates a class for the devices of a driver. The driver in testdata is gpu.example.com.
 func (f *fixture) deviceClass(ctx context.Context, name, driver string) string {
 	GinkgoHelper()
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}
@@ -174,7 +174,7 @@ func (f *fixture) claimTemplate(ctx context.Context, name string, requests ...re
 	f.Expect(err).NotTo(HaveOccurred())
 }
 
-// expectDevices waits until n devices of a member are allocated to claims of the case.
+// expectDevices waits until claims of the case have n devices of a member.
 func (f *fixture) expectDevices(ctx context.Context, member string, n int) {
 	GinkgoHelper()
 	f.Eventually(func(g Gomega) {

@@ -48,7 +48,7 @@ var _ = Describe("The dispatcher", Ordered, ContinueOnFailure, func() {
 
 	Context("with a short unschedulableTimeout,", func() {
 		BeforeAll(func(ctx context.Context) {
-			// What runs must be reported within the timeout, or it is taken back, too. A busy machine may take seconds for that.
+			// Running pods must be reported within the timeout, or their grant is taken back, too. A busy machine may need seconds for that.
 			useConfig(ctx, dispatcherConfig("unschedulableTimeout: 15s\nrequeueBackoff: 2s\nrequeueBackoffLimit: 4s", ""))
 		})
 		play(unschedulableScenarios...)

@@ -17,11 +17,10 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// dispatchers are those that run, by name.
+// dispatchers are the running dispatchers, by name.
 var dispatchers = map[string]*cluster.Dispatcher{}
 
-// dispatcherConfig returns a configuration with settings as lines of YAML, and arguments of the plugin capacity as YAML
-// of one line.
+// dispatcherConfig returns a configuration with settings as lines of YAML, and arguments of the plugin capacity as one line of YAML.
 func dispatcherConfig(settings, arguments string) string {
 	return fmt.Sprintf(`%s
 tiers:
@@ -51,7 +50,7 @@ func endDispatcher(name string) {
 	Expect(d.Stop()).To(Succeed())
 }
 
-// useConfig runs the dispatcher with another configuration until the calling container ends.
+// useConfig runs the dispatcher with another configuration until the current container ends.
 func useConfig(ctx context.Context, config string) {
 	GinkgoHelper()
 	endDispatcher("main")
@@ -62,7 +61,7 @@ func useConfig(ctx context.Context, config string) {
 	})
 }
 
-// checkDispatcherLog fails if the log of a dispatcher shows missing permissions in config/dispatcher, or panics.
+// checkDispatcherLog fails if the log of a dispatcher shows panics, or permissions that config/dispatcher lacks.
 func checkDispatcherLog(d *cluster.Dispatcher) {
 	GinkgoHelper()
 	log, err := os.ReadFile(d.Log())

@@ -22,13 +22,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// insufficient is the message of the scheduler plugin, which the dispatcher uses, too.
+// insufficient returns the message of the scheduler plugin. The dispatcher uses it, too.
 func insufficient(queue, dimension string, requested, total, capability any) string {
 	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%v>, total would be <%v>, but capability is <%v>",
 		queue, dimension, requested, total, capability)
 }
 
-// existing returns the binding of a workload, and waits until it exists.
+// existing waits until the binding of a workload exists, and returns it.
 func (f *fixture) existing(ctx context.Context, kind policyv1alpha1.ResourceSelector, name string) *workv1alpha2.ResourceBinding {
 	GinkgoHelper()
 	var binding *workv1alpha2.ResourceBinding
@@ -43,14 +43,14 @@ func isHeld(binding *workv1alpha2.ResourceBinding) bool {
 	return binding.Spec.Suspension != nil && ptr.Deref(binding.Spec.Suspension.Scheduling, false)
 }
 
-// expectTold waits until the workload and its binding have an event with a reason and all of some words.
+// expectTold waits until the workload and its binding have an event with a reason and all given words.
 func (f *fixture) expectTold(ctx context.Context, kind policyv1alpha1.ResourceSelector, name, reason string, words ...string) {
 	GinkgoHelper()
 	f.expectEvent(ctx, kind.Kind, name, reason, words...)
 	f.expectEvent(ctx, workv1alpha2.ResourceKindResourceBinding, names.GenerateBindingName(kind.Kind, name), reason, words...)
 }
 
-// expectEvent waits until an object has an event with a reason and all of some words.
+// expectEvent waits until an object has an event with a reason and all given words.
 func (f *fixture) expectEvent(ctx context.Context, kind, name, reason string, words ...string) {
 	GinkgoHelper()
 	f.Eventually(func(g Gomega) {
@@ -71,7 +71,7 @@ func containsAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// expectHeld waits until a workload is told that it is held, and checks that no member has it.
+// expectHeld waits until a workload has an event that it is held, and checks that no member has it.
 func (f *fixture) expectHeld(ctx context.Context, kind policyv1alpha1.ResourceSelector, name, reason string, words ...string) {
 	GinkgoHelper()
 	f.expectTold(ctx, kind, name, reason, words...)
@@ -142,15 +142,14 @@ func (f *fixture) expectGone(ctx context.Context, workload string) {
 	f.Eventually(func() []corev1.Pod { return f.allPods(ctx, workload) }).WithContext(ctx).Should(BeEmpty(), "pods of %s", workload)
 }
 
-// nextSecond waits until a binding that is created now is younger than the one of a workload. Timestamps have seconds.
+// nextSecond waits until a new binding would be younger than the binding of a workload. Timestamps have seconds.
 func (f *fixture) nextSecond(ctx context.Context, kind policyv1alpha1.ResourceSelector, name string) {
 	GinkgoHelper()
 	created := f.existing(ctx, kind, name).CreationTimestamp
 	f.Eventually(func() int64 { return time.Now().Unix() }).WithContext(ctx).Should(BeNumerically(">", created.Unix()))
 }
 
-// replay returns what has been released so far. It fails if any queue had more released than it may hold, or if more than that ran in
-// the members.
+// replay returns all releases so far. It fails if any queue released more than it may hold, or if more ran in the members.
 func (f *fixture) replay(ctx context.Context) *replay {
 	GinkgoHelper()
 	bindings, err := karmada.WorkV1alpha2().ResourceBindings(f.namespace).List(ctx, metav1.ListOptions{})
@@ -177,7 +176,7 @@ func (f *fixture) replay(ctx context.Context) *replay {
 	return r
 }
 
-// expectQuotasKept checks that no queue ever had more released, and no more ran of it, than it may hold.
+// expectQuotasKept checks that no queue ever released or ran more than it may hold.
 func (f *fixture) expectQuotasKept(ctx context.Context) {
 	GinkgoHelper()
 	f.replay(ctx)

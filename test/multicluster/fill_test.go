@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// fillScenarios are those of queues that fill up.
+// fillScenarios are about queues that fill up.
 var fillScenarios = []scenario{
 	{
 		name: "a queue fills up across two members, and what it holds back runs when a job ends in its member",
@@ -167,8 +167,8 @@ var fillScenarios = []scenario{
 	},
 }
 
-// propagateDivided divides the replicas of a Deployment over both members: evenly if weighted, and over as few as
-// possible if aggregated. The Deployment must be in ownPolicy.
+// propagateDivided divides the replicas of a Deployment among both members: evenly if weighted, or among as few as possible if
+// aggregated. The Deployment must be in ownPolicy.
 func (f *fixture) propagateDivided(ctx context.Context, deployment string, how policyv1alpha1.ReplicaDivisionPreference) {
 	GinkgoHelper()
 	f.propagateAs(ctx, "divided", func(spec *policyv1alpha1.PropagationSpec) {
@@ -198,7 +198,7 @@ func (f *fixture) expectMetrics(ctx context.Context, series ...string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectQueueStatus waits until a queue's status has this cpu allocated, and this many workloads that wait.
+// expectQueueStatus waits until the status of a queue has this allocated cpu and this number of waiting workloads.
 func (f *fixture) expectQueueStatus(ctx context.Context, queue, cpu string, pending int32) {
 	GinkgoHelper()
 	f.Eventually(func(g Gomega) {

@@ -20,30 +20,30 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// fixture is what belongs to one case only.
+// fixture has the objects of one case.
 type fixture struct {
-	// Gomega fails this case only, even if cases run side by side.
+	// Gomega fails only this case, even if cases run side by side.
 	Gomega
 	namespace string
 }
 
-// newFixture creates a namespace on Karmada's API server, which Karmada copies to the members.
+// newFixture creates a namespace on Karmada's API server. Karmada copies it to the members.
 func newFixture(ctx context.Context) *fixture {
 	f := openFixture(ctx, NewGomega(Fail))
 	DeferCleanup(f.delete)
-	DeferCleanup(f.describeFailure) // before that
+	DeferCleanup(f.describeFailure) // runs before delete
 	return f
 }
 
-// openFixture is newFixture for cases that delete their namespace themselves.
+// openFixture is newFixture for cases that delete their own namespace.
 func openFixture(ctx context.Context, g Gomega) *fixture {
 	ns, err := hub.kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	g.Expect(err).NotTo(HaveOccurred())
 	return &fixture{Gomega: g, namespace: ns.Name}
 }
 
-// delete deletes the workloads and waits until nothing of them is left in the members. The deletion of the
-// namespace itself takes longer.
+// delete deletes the workloads and waits until the members have nothing of them. It does not wait for the deletion of the
+// namespace, which takes longer.
 func (f *fixture) delete(ctx context.Context) {
 	all, background := metav1.ListOptions{}, metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
 	f.Expect(hub.vc.BatchV1alpha1().Jobs(f.namespace).DeleteCollection(ctx, background, all)).To(Succeed())
@@ -73,19 +73,17 @@ var (
 	barePods     = policyv1alpha1.ResourceSelector{APIVersion: "v1", Kind: "Pod"}
 )
 
-// named is a workload of a kind.
+// named selects a workload of a kind.
 func named(kind policyv1alpha1.ResourceSelector, name string) policyv1alpha1.ResourceSelector {
 	kind.Name = name
 	return kind
 }
 
-// propagate creates a policy by which Karmada runs each workload of some kinds, with what it depends on, in one
-// member.
+// propagate creates a policy. With it, Karmada runs each workload of some kinds, with its dependencies, in one member.
 func (f *fixture) propagate(ctx context.Context, name string, kinds ...policyv1alpha1.ResourceSelector) {
 	f.propagateAs(ctx, name, func(*policyv1alpha1.PropagationSpec) {}, kinds...)
 }
 
-// propagateAs is like propagate, with a change of the policy.
 func (f *fixture) propagateAs(ctx context.Context, name string, change func(*policyv1alpha1.PropagationSpec), kinds ...policyv1alpha1.ResourceSelector) {
 	policy := &policyv1alpha1.PropagationPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	policy.Spec = policyv1alpha1.PropagationSpec{
@@ -117,7 +115,7 @@ func (f *fixture) template(ctx context.Context, name string, devices int64) {
 	f.Expect(err).NotTo(HaveOccurred())
 }
 
-// binding returns the binding of a workload of a kind, or nil if there is none.
+// binding returns the binding of a workload of a kind, nil if there is none.
 func (f *fixture) binding(ctx context.Context, kind policyv1alpha1.ResourceSelector, name string) *workv1alpha2.ResourceBinding {
 	GinkgoHelper()
 	binding, err := karmada.WorkV1alpha2().ResourceBindings(f.namespace).Get(ctx, strings.ToLower(name+"-"+kind.Kind), metav1.GetOptions{})
@@ -154,14 +152,14 @@ func (f *fixture) expectRunning(ctx context.Context, workload string, n int) {
 	f.Eventually(func() int { return f.running(ctx, east, workload) + f.running(ctx, west, workload) }).WithContext(ctx).Should(Equal(n), "running pods of %s", workload)
 }
 
-// memberLabel is the label of a workload with the member that it must run in; without it, Karmada chooses.
+// memberLabel is the label with the member in which a workload must run. Without it, Karmada chooses.
 const memberLabel = "e2e.devicequota.io/member"
 
-// ownPolicy, in the place of a member, is for a workload with a policy of its own. None of propagateAll matches it: Karmada's
-// detector gives a workload the best policy that it has read by then, and a better one that it reads later does not replace it.
+// ownPolicy replaces the member for a workload with its own policy. The policies of propagateAll do not match it: Karmada's detector
+// gives a workload the best policy that it has read so far, and does not replace it by a better one later.
 const ownPolicy = "as-its-policy-says"
 
-// propagateAll creates policies for all kinds of workloads, except for those with a policy of their own.
+// propagateAll creates policies for all kinds of workloads, except for workloads with their own policy.
 func (f *fixture) propagateAll(ctx context.Context) {
 	kinds := []policyv1alpha1.ResourceSelector{volcanoJobs, deployments, statefulSets, batchJobs, barePods}
 	labelled := func(selector metav1.LabelSelectorRequirement) []policyv1alpha1.ResourceSelector {

@@ -18,7 +18,7 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// growthScenarios are those of workloads that change while they run.
+// growthScenarios are about workloads that change while they run.
 var growthScenarios = []scenario{
 	{
 		name: "a Deployment that is scaled up stays as it is in its member until there is room, and gives back what it is scaled down by",
@@ -112,7 +112,7 @@ var growthScenarios = []scenario{
 			f.expectRunning(ctx, "web", 2)
 			f.scale(ctx, "web", 0)
 			f.expectGone(ctx, "web")
-			f.Eventually(func(g Gomega) { // which changes the Deployment, but not the version that the binding names
+			f.Eventually(func(g Gomega) { // this changes the Deployment, but not the version in the binding
 				web, err := hub.kube.AppsV1().Deployments(f.namespace).Get(ctx, "web", metav1.GetOptions{})
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(web.Status.Replicas).To(BeZero())
@@ -227,7 +227,7 @@ func (f *fixture) changeVolcanoJob(ctx context.Context, name string, change func
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// replicasInMember returns the replicas of a Volcano Job in the member that has it.
+// replicasInMember returns the replicas of a Volcano Job in its member.
 func (f *fixture) replicasInMember(ctx context.Context, name string) int32 {
 	GinkgoHelper()
 	var replicas int32
@@ -241,7 +241,7 @@ func (f *fixture) replicasInMember(ctx context.Context, name string) int32 {
 	return replicas
 }
 
-// cpuOf returns the cpu that the only pod of a workload requests; empty if it has none or several.
+// cpuOf returns the cpu request of the only pod of a workload, empty if it has no pod or several.
 func (f *fixture) cpuOf(ctx context.Context, name string) string {
 	GinkgoHelper()
 	pods := f.allPods(ctx, name)

@@ -6,7 +6,7 @@ package multicluster
 
 import "context"
 
-// hierarchyScenarios are those of queues below queues.
+// hierarchyScenarios are about queues below queues.
 var hierarchyScenarios = []scenario{
 	{
 		name: "the capability of a parent holds over its children together",

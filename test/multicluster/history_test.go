@@ -26,7 +26,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// The resources on Karmada's API server that say what is released, and how much it is.
+// The resources on Karmada's API server that determine the releases and their amounts.
 var (
 	queueResource    = schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "queues"}
 	bindingResource  = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
@@ -42,14 +42,14 @@ var (
 // change is one version of one object. Etcd numbers the changes of all resources in one sequence.
 type change struct {
 	revision int64
-	// seen is when the watch delivered the change, which had happened before.
+	// seen is when the watch delivered the change, which is later than the change itself.
 	seen     time.Time
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
 	gone     bool
 }
 
-// namespace returns the namespace of the case that a change belongs to. The names of its queues begin with it.
+// namespace returns the namespace of the case of a change. The names of its queues begin with it.
 func (c change) namespace() string {
 	switch c.resource {
 	case queueResource:
@@ -61,8 +61,8 @@ func (c change) namespace() string {
 	return c.object.GetNamespace()
 }
 
-// history has every change of the watched resources since it began. Watches deliver changes of different resources
-// out of order. Their revisions put them in order.
+// history has every change of the watched resources since it began. Watches deliver changes of different resources out of
+// order. Their revisions give the order.
 type history struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -132,7 +132,7 @@ func (h *history) add(resource schema.GroupVersionResource, object *unstructured
 		h.fail(err)
 		return
 	}
-	object.SetManagedFields(nil) // they are most of it
+	object.SetManagedFields(nil) // they are the largest part of it
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := change{revision, time.Now(), resource, object, gone}
@@ -145,8 +145,7 @@ func (h *history) fail(err error) {
 	h.broken = errors.Join(h.broken, err)
 }
 
-// ordered returns the changes of a namespace, and of queues whose names begin with it, in the order in which they
-// happened.
+// ordered returns the changes of a namespace, and of queues whose names begin with it, in the order of their revisions.
 func (h *history) ordered(namespace string) ([]change, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// lostSpecs are those of objects that Karmada has lost. They run one after another.
+// lostSpecs are about objects that Karmada has lost. They run one after another.
 func lostSpecs() {
 	var background = metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
 
@@ -30,7 +30,7 @@ func lostSpecs() {
 		team := f.queue(ctx, "team", "root", capable(cores("3")))
 		other := f.queue(ctx, "other", "root")
 		f.lose(ctx, workload{name: "web", queue: team, pods: 2, in: west, change: func(pods *corev1.PodTemplateSpec) {
-			// Users write the labels of pods. Nobody believes them.
+			// Users write the labels of pods. They have no effect.
 			pods.Labels["karmada.io/managed"], pods.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] = "true", "forged"
 			pods.Annotations["scheduling.volcano.sh/queue-name"] = team
 			pods.Labels["scheduling.volcano.sh/queue-name"] = other
@@ -67,12 +67,12 @@ func lostSpecs() {
 	})
 }
 
-// lose runs a Deployment, deletes it, and creates it in its member again, as Karmada does when it acts on what it has read before.
+// lose runs a Deployment, deletes it, and recreates it in its member, as Karmada does when it acts on old data.
 func (f *fixture) lose(ctx context.Context, w workload) {
 	GinkgoHelper()
 	f.deployment(ctx, w)
 	f.expectRunningIn(ctx, w.in, w.name, int(w.pods))
-	f.Eventually(func(g Gomega) { // or Karmada itself may lose what is deleted just after it was created
+	f.Eventually(func(g Gomega) { // otherwise, Karmada itself may lose an object that is deleted just after its creation
 		web, err := hub.kube.AppsV1().Deployments(f.namespace).Get(ctx, w.name, metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(web.Status.ReadyReplicas).To(Equal(w.pods))
@@ -88,8 +88,8 @@ func (f *fixture) lose(ctx context.Context, w workload) {
 	f.expectRunningIn(ctx, w.in, w.name, int(w.pods))
 }
 
-// deleteLost deletes in the members what the dispatcher says should have ended and runs still, if it is not on Karmada's API server any more:
-// Karmada has lost it.
+// deleteLost deletes objects in the members that still run according to the dispatcher, if Karmada's API server does not have them any
+// more: Karmada has lost them.
 func (f *fixture) deleteLost(ctx context.Context) {
 	GinkgoHelper()
 	events, err := hub.kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=StillRuns"})
@@ -116,7 +116,7 @@ func (f *fixture) deleteLost(ctx context.Context) {
 	}
 }
 
-// has creates a Deployment in a member that has the labels of Karmada, and no binding.
+// has creates a Deployment in a member with the labels of Karmada, but without a binding.
 func (f *fixture) has(ctx context.Context, w workload) {
 	GinkgoHelper()
 	web := deploymentOf(w)
@@ -126,7 +126,7 @@ func (f *fixture) has(ctx context.Context, w workload) {
 	f.Expect(err).NotTo(HaveOccurred())
 }
 
-// expectCharged waits until a queue is charged so many thousandths of a core.
+// expectCharged waits until a queue is charged this many thousandths of a core.
 func (f *fixture) expectCharged(ctx context.Context, queue string, milliCPU int64) {
 	GinkgoHelper()
 	f.Eventually(func(g Gomega) {

@@ -21,7 +21,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// mistakeScenarios are those of bad input. In each, another job of the same queue runs.
+// mistakeScenarios are about bad input. In each, another job of the same queue runs.
 var mistakeScenarios = []scenario{
 	{
 		name: "a binding without a workload is told so",
@@ -151,7 +151,7 @@ func (f *fixture) expectOtherJobRuns(ctx context.Context, queue string) {
 	f.expectRunning(ctx, "other", 1)
 }
 
-// told reports whether an object has an event, of whatever reason, with all of some words.
+// told reports whether an object has an event, with any reason, that has all given words.
 func (f *fixture) told(ctx context.Context, name string, words ...string) bool {
 	GinkgoHelper()
 	events, err := hub.kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
@@ -164,8 +164,7 @@ func (f *fixture) told(ctx context.Context, name string, words ...string) bool {
 	return false
 }
 
-// interpretReplicaSets tells Karmada how to read ReplicaSets, which neither it nor the dispatcher knows, and lets the
-// dispatcher read them.
+// interpretReplicaSets makes Karmada interpret ReplicaSets, which neither Karmada nor the dispatcher knows, and allows the dispatcher to read them.
 func (f *fixture) interpretReplicaSets(ctx context.Context) {
 	GinkgoHelper()
 	customization := &configv1alpha1.ResourceInterpreterCustomization{ObjectMeta: metav1.ObjectMeta{Name: f.name("replica-sets")}}

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// briefly is how long pods run that give their capacity back by themselves.
+// briefly is the run time of pods that end by themselves.
 const briefly = 100 * time.Millisecond
 
-// orderScenarios are those of who comes first.
+// orderScenarios are about the order of workloads.
 var orderScenarios = []scenario{
 	{
 		name: "workloads are released by priority, and of one priority the oldest first",
@@ -25,7 +25,7 @@ var orderScenarios = []scenario{
 			team := f.queue(ctx, "team", "root", capable(cores("2")))
 			f.volcanoJob(ctx, workload{name: "filler", queue: team, pods: 2})
 			f.expectRunning(ctx, "filler", 2)
-			for _, name := range []string{"low-z", "low-a"} { // not in the order of their names
+			for _, name := range []string{"low-z", "low-a"} { // not in alphabetical order
 				f.volcanoJob(ctx, workload{name: name, queue: team, pods: 2, priority: low, runFor: briefly})
 				f.nextSecond(ctx, volcanoJobs, name)
 			}

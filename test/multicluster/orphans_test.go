@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// orphanScenarios are those of users who delete an object with --cascade=orphan, which leaves its binding and its pods behind, and create
-// another one of the same name.
+// orphanScenarios are about users who delete an object with --cascade=orphan, which leaves its binding and its pods, and create
+// another object of the same name.
 var orphanScenarios = []scenario{
 	{
 		name: "a Deployment that is deleted without its binding and created again waits for the pods that it had",
@@ -72,15 +72,15 @@ var orphanScenarios = []scenario{
 	},
 }
 
-// leavable are the resources that orphan deletes objects of.
+// leavable are the resources of objects that orphan can delete.
 var leavable = map[string]schema.GroupVersionResource{
 	"deployments":  {Group: "apps", Version: "v1", Resource: "deployments"},
 	"jobs":         {Group: "batch", Version: "v1", Resource: "jobs"},
 	"volcano jobs": {Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"},
 }
 
-// orphan deletes an object without its binding, and waits until it is gone. With the label, Karmada's detector does not make the object the
-// owner of the binding again.
+// orphan deletes an object without its binding, and waits until it is gone. The label prevents Karmada's detector from making the object
+// the owner of the binding again.
 func (f *fixture) orphan(ctx context.Context, resource, name string) {
 	GinkgoHelper()
 	client := dynamic.NewForConfigOrDie(multicluster.Config()).Resource(leavable[resource]).Namespace(f.namespace)

@@ -21,7 +21,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// othersScenarios are those of what is none of the dispatcher's business.
+// othersScenarios are about objects that the dispatcher does not manage.
 var othersScenarios = []scenario{
 	{
 		name: "a ConfigMap goes to its member untouched",
@@ -96,10 +96,10 @@ var othersScenarios = []scenario{
 	},
 }
 
-// commonQueue is the queue of workloads that name none, where all workloads are managed.
+// commonQueue is the default queue when all workloads are managed.
 const commonQueue = "common"
 
-// commonScenarios are those with manageWorkloadsWithoutQueue.
+// commonScenarios run with manageWorkloadsWithoutQueue.
 var commonScenarios = []scenario{{
 	name: "a Deployment that names no queue waits for the default queue",
 	run: func(ctx context.Context, f *fixture) {
@@ -114,7 +114,7 @@ var commonScenarios = []scenario{{
 	},
 }}
 
-// expectUntouched checks that the dispatcher has written nothing to the binding of an object.
+// expectUntouched checks that the dispatcher has not changed the binding of an object.
 func (f *fixture) expectUntouched(ctx context.Context, kind policyv1alpha1.ResourceSelector, name string) {
 	GinkgoHelper()
 	binding := f.existing(ctx, kind, name)
@@ -125,8 +125,7 @@ func (f *fixture) expectUntouched(ctx context.Context, kind policyv1alpha1.Resou
 	f.Expect(binding.Finalizers).NotTo(ContainElement("volcano.sh/charged"))
 }
 
-// suspendInAdvance creates the binding of a Volcano Job before Karmada does, with scheduling suspended. Policies cannot
-// suspend scheduling.
+// suspendInAdvance creates the binding of a Volcano Job before Karmada does, with suspended scheduling. Policies cannot suspend scheduling.
 func (f *fixture) suspendInAdvance(ctx context.Context, job string) {
 	GinkgoHelper()
 	binding := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateBindingName("Job", job)}}
@@ -143,7 +142,7 @@ func (f *fixture) patchBinding(ctx context.Context, name, patch string) {
 	f.Expect(err).NotTo(HaveOccurred())
 }
 
-// kubeIn returns a client of a member, and waits until Karmada has created the namespace there.
+// kubeIn waits until Karmada has created the namespace in a member, and returns a client of the member.
 func (f *fixture) kubeIn(ctx context.Context, member string) kubernetes.Interface {
 	GinkgoHelper()
 	f.Eventually(func() error {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// outageSpecs are those of a member that cannot be reached for a while. They run one after another.
+// outageSpecs are about a member that is unreachable for a while. They run one after another.
 func outageSpecs() {
 	It("keeps what runs there charged, deleted or not, until the member is back and it is gone", func(ctx context.Context) {
 		f := newFixture(ctx)
@@ -60,7 +60,7 @@ func outageSpecs() {
 	})
 }
 
-// expectOtherQueueWorks runs a job in another queue, which takes several cycles of the dispatcher.
+// expectOtherQueueWorks runs a job in another queue. That takes several cycles of the dispatcher.
 func (f *fixture) expectOtherQueueWorks(ctx context.Context) {
 	GinkgoHelper()
 	f.volcanoJob(ctx, workload{name: "elsewhere", queue: f.queue(ctx, "elsewhere", "root", capable(cores("1"))), pods: 1, in: east, runFor: briefly})

@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// overlapScenarios are those of users whose new pods run besides old ones that take their time to end.
+// overlapScenarios are about new pods that would run beside old ones that end slowly.
 var overlapScenarios = []scenario{
 	{
 		name: "a Deployment that shrinks and grows again waits for the pods that it has lost",
@@ -157,7 +157,7 @@ var overlapScenarios = []scenario{
 	},
 }
 
-// ofEdition returns how many pods of a workload run that were made from an edition of its template.
+// ofEdition returns the number of running pods of a workload from an edition of its template.
 func (f *fixture) ofEdition(ctx context.Context, workload, edition string) int {
 	n := 0
 	for _, pod := range f.allPods(ctx, workload) {

@@ -19,11 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// sideBySide is how many scenarios run at the same time.
+// sideBySide is the number of scenarios that run at the same time.
 const sideBySide = 8
 
-// scenario is a case that shares nothing with other scenarios but members, so that they can run side by side. It must
-// use the methods of its fixture instead of Expect and Eventually.
+// scenario is a case that shares only the members with other scenarios, so scenarios can run side by side. It must use the
+// methods of its fixture instead of Expect and Eventually.
 type scenario struct {
 	name string
 	run  func(context.Context, *fixture)
@@ -33,12 +33,12 @@ type scenario struct {
 type performance struct {
 	scenario
 	done chan struct{}
-	// failure is why the scenario failed; empty if it passed.
+	// failure is why the scenario failed, empty if it passed.
 	failure string
 }
 
-// play adds a spec for each scenario. The scenarios run side by side. After each, the history of its namespace shows
-// that no queue had more released than it may hold.
+// play adds a spec for each scenario. The scenarios run side by side. After each, the history of its namespace proves that no
+// queue released more than it may hold.
 func play(scenarios ...scenario) {
 	performances := make([]*performance, len(scenarios))
 	for i := range scenarios {
@@ -83,11 +83,11 @@ func play(scenarios ...scenario) {
 	}
 }
 
-// perform runs the scenario in a namespace of its own. A failure ends the calling goroutine.
+// perform runs the scenario in its own namespace. A failure ends the calling goroutine.
 func (p *performance) perform(ctx context.Context) {
 	defer close(p.done)
 	g := NewGomega(func(message string, callerSkip ...int) {
-		if p.failure == "" { // what fails while a failed scenario ends is of no interest
+		if p.failure == "" { // later failures of a failed scenario do not matter
 			p.failure = fmt.Sprintf("%s\nat %s", message, types.NewCodeLocation(1+slices.Max(append(callerSkip, 0))))
 		}
 		runtime.Goexit()
@@ -104,12 +104,12 @@ func (p *performance) perform(ctx context.Context) {
 	f.expectQuotasKept(ctx)
 }
 
-// leave deletes the namespace, and does not wait.
+// leave deletes the namespace without waiting.
 func (f *fixture) leave(ctx context.Context) {
 	_ = hub.kube.CoreV1().Namespaces().Delete(ctx, f.namespace, metav1.DeleteOptions{})
 }
 
-// inFocus reports whether the scenario of a name runs. Others are not set up.
+// inFocus reports whether the scenario with a name runs. Others are not set up.
 func inFocus(name string) bool {
 	suite, _ := GinkgoConfiguration()
 	if len(suite.FocusStrings) == 0 {

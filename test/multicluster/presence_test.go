@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// presenceSpecs are those of times when no dispatcher runs. They run one after another.
+// presenceSpecs are about times without a dispatcher. They run one after another.
 func presenceSpecs() {
 	It("charges what ran before it was installed, and takes nothing from it", func(ctx context.Context) {
 		f := newFixture(ctx)
@@ -64,7 +64,7 @@ func presenceSpecs() {
 	})
 }
 
-// uninstallDispatcher ends the dispatcher and removes its webhooks.
+// uninstallDispatcher stops the dispatcher and removes its webhooks.
 func uninstallDispatcher(ctx context.Context) {
 	GinkgoHelper()
 	endDispatcher("main")
@@ -73,7 +73,7 @@ func uninstallDispatcher(ctx context.Context) {
 	Expect(webhooks.ValidatingWebhookConfigurations().Delete(ctx, "vc-dispatcher", metav1.DeleteOptions{})).To(Succeed())
 }
 
-// hasFinished reports whether the last binding of a workload was reported to have ended.
+// hasFinished reports whether the end of a workload was reported on its last binding.
 func (r *replay) hasFinished(workload string) bool {
 	for _, b := range r.releases {
 		if b.binding != nil && b.binding.Spec.Resource.Name == workload {

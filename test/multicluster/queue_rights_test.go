@@ -132,7 +132,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 	})
 })
 
-// letUse lets a user use a queue in the namespace.
+// letUse allows a user to use a queue in the namespace.
 func (f *fixture) letUse(ctx context.Context, user, queue string) {
 	GinkgoHelper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "uses-" + queue}}
@@ -145,7 +145,7 @@ func (f *fixture) letUse(ctx context.Context, user, queue string) {
 	f.Expect(err).NotTo(HaveOccurred())
 }
 
-// forgeable are objects by their kind. They have annotations and labels of the object, and those of its pods.
+// forgeable has the objects by kind. The placeholders are the metadata of the object and of its pods.
 var forgeable = map[string]struct {
 	resource schema.GroupVersionResource
 	text     string
@@ -176,7 +176,6 @@ func (f *fixture) naming(kind string, metadata ...string) write {
 	return write{resource: of.resource, namespace: f.namespace, create: fmt.Sprintf(of.text, object, pods)}
 }
 
-// creating returns the creation of an object.
 func (f *fixture) creating(object string) write {
 	GinkgoHelper()
 	read := &unstructured.Unstructured{}

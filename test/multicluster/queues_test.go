@@ -20,7 +20,7 @@ import (
 // cardResource is the resource of the cards in testdata.
 const cardResource = "nvidia.com/gpu"
 
-// deviceClass is the class of the devices in testdata, and card the name of the cards.
+// deviceClass is the class of the devices in testdata. Card is the name of the cards.
 const (
 	deviceClass = "nvidia-h100"
 	card        = "NVIDIA-H100-80GB"
@@ -28,7 +28,7 @@ const (
 
 type queueOption func(*schedulingv1beta1.Queue)
 
-// cores is an amount of cpu.
+// cores returns an amount of cpu.
 func cores(n string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(n)}
 }
@@ -45,14 +45,14 @@ func ofPriority(n int32) queueOption {
 	return func(q *schedulingv1beta1.Queue) { q.Spec.Priority = n }
 }
 
-// withCards has a card quota as JSON.
+// withCards sets a card quota as JSON.
 func withCards(quota string) queueOption {
 	return func(q *schedulingv1beta1.Queue) {
 		metav1.SetMetaDataAnnotation(&q.ObjectMeta, schedulingv1beta1.CardQuotaAnnotation, quota)
 	}
 }
 
-// withDevices has a number of devices, and of each of some capacities.
+// withDevices sets the quota of a device class: a number of devices, and amounts of their capacities.
 func withDevices(class string, count int64, capacities map[string]string) queueOption {
 	return func(q *schedulingv1beta1.Queue) {
 		quota := schedulingv1beta1.DeviceQuota{Count: count}
@@ -69,8 +69,8 @@ func withDevices(class string, count int64, capacities map[string]string) queueO
 // name returns a unique name for an object without a namespace.
 func (f *fixture) name(name string) string { return f.namespace + "-" + name }
 
-// queue creates a queue below parent on Karmada's API server. The members have a queue of that name without limits, so
-// that only those of Karmada's API server count.
+// queue creates a queue below parent on Karmada's API server. The members get a queue of that name without limits, so only the
+// limits on Karmada's API server apply.
 func (f *fixture) queue(ctx context.Context, name, parent string, options ...queueOption) string {
 	GinkgoHelper()
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}

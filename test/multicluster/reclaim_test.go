@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// reclaimScenarios are those of queues that take back what they deserve, with argument reclaim.
+// reclaimScenarios are about queues that reclaim what they deserve.
 var reclaimScenarios = []scenario{
 	{
 		name: "a queue takes back what another has borrowed in another member, and the victim comes again",
@@ -53,7 +53,7 @@ var reclaimScenarios = []scenario{
 			ours, theirs := f.oursAndTheirs(ctx, "4")
 			f.volcanoJob(ctx, workload{name: "low", queue: theirs, pods: 2})
 			f.expectRunning(ctx, "low", 2)
-			f.nextSecond(ctx, volcanoJobs, "low") // the younger one would go otherwise
+			f.nextSecond(ctx, volcanoJobs, "low") // otherwise, the younger one would go
 			f.volcanoJob(ctx, workload{name: "high", queue: theirs, pods: 2, priority: high})
 			f.expectRunning(ctx, "high", 2)
 			f.volcanoJob(ctx, workload{name: "ours", queue: ours, pods: 1})
@@ -85,7 +85,7 @@ func (f *fixture) oursAndTheirs(ctx context.Context, capability string) (string,
 	return f.queue(ctx, "ours", org, deserving(cores(half))), f.queue(ctx, "theirs", org, deserving(cores(half)))
 }
 
-// expectReleasedOnce checks that exactly these workloads have been released, once each, in whatever order.
+// expectReleasedOnce checks that exactly these workloads have been released, once each, in any order.
 func (f *fixture) expectReleasedOnce(ctx context.Context, workloads ...string) {
 	GinkgoHelper()
 	f.Expect(f.replay(ctx).order).To(ConsistOf(workloads))

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A replay that finds nothing proves nothing unless it finds what is there.
+// TestReplay checks that a replay finds mistakes: otherwise, a replay without findings would prove nothing.
 func TestReplay(t *testing.T) {
 	const (
 		free, held = "", "suspension: {scheduling: true}"
@@ -26,7 +26,7 @@ func TestReplay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		changes []change
-		// want is in the error; empty if there must be none.
+		// want is part of the error, empty if there must be no error.
 		want  string
 		order string
 	}{
@@ -91,7 +91,7 @@ func granted(c change, cores int) change {
 	return c
 }
 
-// decided adds a grant of cores that was decided in a second.
+// decided adds a grant of cores with the second of the decision.
 func decided(c change, cores, at int) change {
 	grant := `{"queue":"ns-team","decided":%q,"amounts":[{"kind":"Resource","name":"cpu","amount":"%d"}]}`
 	c.object.SetAnnotations(map[string]string{grantAnnotation: fmt.Sprintf(grant, second(at).UTC().Format(time.RFC3339), cores)})

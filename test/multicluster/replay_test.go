@@ -21,24 +21,24 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// replay goes through the history of a namespace and sums up what is released in each queue after each change. It
-// looks at specs, statuses, and Works only: none of the dispatcher's annotations.
+// replay sums up the released amounts in each queue after each change in the history of a namespace. They come from specs,
+// statuses, and Works. The grants of the dispatcher only add what it charges, and the time of a decision.
 type replay struct {
 	sizer
 	queues map[string]*schedulingv1beta1.Queue
 	limits map[string]tally
-	// former are the limits that queues had before, the oldest first.
+	// former are earlier limits of queues, the oldest first.
 	former    map[string][]former
 	templates map[types.UID]template
-	// releases is what has been on its way to members, by the permanent id of the binding.
+	// releases are the bindings with what was released of them, by permanent ID.
 	releases map[string]*release
-	// order has the names of workloads each time that they were released.
+	// order has the name of a workload for each of its releases.
 	order []string
 	// releasedBy has the queues that have released each workload, by name.
 	releasedBy map[string][]string
 	// peaks is the highest sum in each queue.
 	peaks map[string]tally
-	// raises are the changes that released more than before, by queue and dimension.
+	// raises are the changes that raised the released amount, by queue and dimension.
 	raises map[string]map[string][]raise
 	log    []entry
 }
@@ -49,13 +49,13 @@ type former struct {
 	limits tally
 }
 
-// template is a workload, and what its pods may use.
+// template is a workload with the amounts that its pods may use.
 type template struct {
 	object *unstructured.Unstructured
 	size   tally
 }
 
-// entry is what happened, and what was released in each queue then.
+// entry is a change with the released amounts in each queue.
 type entry struct {
 	change
 	what  string
@@ -66,25 +66,25 @@ func (e entry) String() string {
 	return fmt.Sprintf("%s %d %s %s: %s; in use: %v", e.seen.Format(clock), e.revision, e.resource.Resource, e.object.GetName(), e.what, e.inUse)
 }
 
-// release is a binding, and what of it may run.
+// release is a binding with the amounts that may run.
 type release struct {
 	binding *workv1alpha2.ResourceBinding
 	// queue is the queue that the workload named when it was released.
 	queue string
-	// works is what each Work lets a member run.
+	// works has what each Work allows a member to run.
 	works    map[string]tally
 	released bool
 	finished bool
-	// granted is what may run since the last time that scheduling was not suspended.
+	// granted is what may run since scheduling was last not suspended.
 	granted tally
-	// charged is what the dispatcher says that it has granted. A workload that shrinks and grows again within it takes nothing more.
+	// charged is what the dispatcher has granted according to its annotation. A workload that shrinks and grows within it takes nothing more.
 	charged tally
-	// decided is when the dispatcher took the snapshot on which it granted that, to the second. It is zero without a grant.
+	// decided is the time of the snapshot for the grant, in seconds. It is zero without a grant.
 	decided time.Time
 }
 
-// replayed returns the replay of the changes of a namespace. The error has the history of the first moment at which a queue had more
-// released than it may hold.
+// replayed returns the replay of the changes of a namespace. The error has the history up to the first moment at which a queue
+// released more than it may hold.
 func replayed(changes []change) (*replay, error) {
 	r := &replay{
 		sizer: sizer{map[string]tally{}}, queues: map[string]*schedulingv1beta1.Queue{}, limits: map[string]tally{}, former: map[string][]former{},
@@ -98,7 +98,7 @@ func replayed(changes []change) (*replay, error) {
 		if what != "" {
 			r.log = append(r.log, entry{c, what, after})
 		}
-		if err == nil && c.resource != queueResource { // an administrator may lower a capability below what is in use
+		if err == nil && c.resource != queueResource { // an administrator may lower a capability below the use
 			err = r.check(c, before, after)
 		}
 		if err != nil && first == nil {
@@ -109,7 +109,7 @@ func replayed(changes []change) (*replay, error) {
 	return r, first
 }
 
-// story tells what happened last.
+// story describes the last entries.
 func (r *replay) story() string {
 	var story strings.Builder
 	for _, e := range r.log[max(0, len(r.log)-60):] {
@@ -118,7 +118,7 @@ func (r *replay) story() string {
 	return story.String()
 }
 
-// check returns an error if a change has made a sum grow beyond a limit.
+// check returns an error if a change raises a sum above a limit.
 func (r *replay) check(c change, before, after map[string]tally) error {
 	since := r.decided(c)
 	for queue, sum := range after {
@@ -140,10 +140,10 @@ func (r *replay) check(c change, before, after map[string]tally) error {
 	return nil
 }
 
-// queueLag is how much later than the API server a dispatcher may know of a queue, and the second to which a decision is dated.
+// queueLag is the maximum delay until a dispatcher knows a change of a queue, including the rounding of a decision's time.
 const queueLag = 2 * time.Second
 
-// decided returns when the queues were read on which a change was decided.
+// decided returns the time at which the queues for a decision were read.
 func (r *replay) decided(c change) time.Time {
 	if c.resource == bindingResource {
 		if at := r.release(c.object.GetLabels()[workv1alpha2.ResourceBindingPermanentIDLabel]).decided; !at.IsZero() && at.Before(c.seen) {
@@ -153,7 +153,7 @@ func (r *replay) decided(c change) time.Time {
 	return c.seen
 }
 
-// limit returns the highest limit that a queue has had since a time: an administrator may lower it while something is being granted.
+// limit returns the highest limit of a queue since a time: an administrator may lower it during a decision.
 func (r *replay) limit(queue, dimension string, since time.Time) int64 {
 	all := []tally{r.limits[queue]}
 	for _, f := range r.former[queue] {
@@ -172,7 +172,7 @@ func (r *replay) limit(queue, dimension string, since time.Time) int64 {
 	return highest
 }
 
-// inUse returns what is released in each queue and in the queues below it.
+// inUse returns the released amounts in each queue and the queues below it.
 func (r *replay) inUse() map[string]tally {
 	sums := map[string]tally{}
 	for _, b := range r.releases {
@@ -181,8 +181,8 @@ func (r *replay) inUse() map[string]tally {
 	return sums
 }
 
-// amount returns what of a binding may run in members, or is charged. What has ended counts no more, although the dispatcher writes that a
-// moment later.
+// amount returns what of a binding may run in members or is charged. An ended workload counts as zero at once, although the dispatcher
+// records that a moment later.
 func (r *replay) amount(b *release) tally {
 	if b.finished {
 		return nil
@@ -207,7 +207,7 @@ func (r *replay) mayRun(b *release) tally {
 	return works
 }
 
-// asked returns what the clusters of a binding may run by its template as it is now.
+// asked returns what the clusters of a binding may run by its current template.
 func (r *replay) asked(binding *workv1alpha2.ResourceBinding) tally {
 	t := tally{}
 	copies := int64(max(1, len(binding.Spec.Clusters)+len(binding.Spec.GracefulEvictionTasks)))
@@ -218,7 +218,7 @@ func (r *replay) asked(binding *workv1alpha2.ResourceBinding) tally {
 	return t
 }
 
-// apply makes a change part of the state, and says what it means; nothing if that is not worth a word.
+// apply applies a change to the state. It returns a description of the change, "" if it is not relevant.
 func (r *replay) apply(c change) (string, error) {
 	switch c.resource {
 	case queueResource:
@@ -279,7 +279,7 @@ func (r *replay) applyClaimTemplate(c change) error {
 		return err
 	}
 	r.claims[template.Name] = claim(&template.Spec.Spec)
-	for _, t := range r.templates { // which may have been there before
+	for _, t := range r.templates { // these may have been there before
 		if err := r.applyTemplate(change{object: t.object}); err != nil {
 			return err
 		}
@@ -301,7 +301,7 @@ func (r *replay) applyBinding(c change) (string, error) {
 	}
 	id := binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 	if id == "" || len(binding.Spec.RequiredBy) > 0 && binding.Spec.Placement == nil {
-		return "", nil // what workloads depend on
+		return "", nil // a dependency of workloads
 	}
 	b := r.release(id)
 	b.finished = finished(binding, b.finished)
@@ -321,7 +321,7 @@ func (r *replay) applyBinding(c change) (string, error) {
 	b.released = binding.Spec.Suspension == nil || !ptr.Deref(binding.Spec.Suspension.Scheduling, false)
 	if b.released && !was {
 		b.finished = false
-		if b.queue == "" || len(binding.Spec.Clusters) == 0 { // what goes on while its growth is held stays where it was
+		if b.queue == "" || len(binding.Spec.Clusters) == 0 { // a workload that runs on while its growth is held stays in its queue
 			b.queue = queueOf(r.templates[binding.Spec.Resource.UID].object)
 		}
 		r.order = append(r.order, binding.Spec.Resource.Name)

@@ -16,10 +16,10 @@ import (
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// second returns a time so many seconds after the beginning of a story.
+// second returns a time a number of seconds after the beginning of a story.
 func second(n int) time.Time { return time.Unix(1_800_000_000+int64(n), 0) }
 
-// seenAt are changes that were delivered one second after the other, beginning with a second.
+// seenAt returns changes that are delivered one second after another, from a given second on.
 func seenAt(n int, changes ...change) []change {
 	for i := range changes {
 		changes[i].seen = second(n + i)
@@ -40,7 +40,7 @@ func runningPods(names ...string) alive {
 	return pods
 }
 
-// Samples that find nothing prove nothing unless they find what is there.
+// TestSamples checks that samples find mistakes: otherwise, samples without findings would prove nothing.
 func TestSamples(t *testing.T) {
 	granted := func(name string) change { return binding(name, "", "") }
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestSamples(t *testing.T) {
 		// at is when the pods were seen.
 		at   int
 		pods alive
-		// want is in what is found; empty if nothing must be.
+		// want is part of the finding, empty if there must be none.
 		want string
 	}{
 		{"what was released runs", seenAt(1, job("a", 3), granted("a")), 9, runningPods("1", "2", "3"), ""},

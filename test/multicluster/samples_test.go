@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// sampleEvery is the time between two lists. What exceeds a quota for a shorter time may not be seen.
+	// sampleEvery is the time between two lists. Shorter excesses may be missed.
 	sampleEvery = 100 * time.Millisecond
 	// clock is the format of times in reports.
 	clock = "15:04:05.000"
@@ -31,20 +31,20 @@ const (
 // alive has the pods of a namespace that have not ended, by UID. Pods that are being deleted run until they are gone.
 type alive map[types.UID]*corev1.Pod
 
-// listing is what one member had at a moment between two times.
+// listing is the pods of one member at a moment between two times.
 type listing struct {
 	asked, answered time.Time
 	pods            map[string]alive
 }
 
-// sighting is pods in all members that were there at the same time: at some moment between the two times.
+// sighting is the pods in all members at one moment between two times.
 type sighting struct {
 	from, until time.Time
 	pods        alive
 }
 
-// samples has sightings of the pods in two members. The members are listed in turn. What a member had both before and after
-// the other one was listed was there at that moment, too, so that no two pods are seen together that were not.
+// samples has sightings of the pods in two members. It lists the members in turn. A pod that a member had both before and after the
+// list of the other member was also there in between. Two pods are therefore seen together only if they existed at the same time.
 type samples struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -54,7 +54,7 @@ type samples struct {
 	broken    error
 }
 
-// samplePods samples the pods of two members until end.
+// samplePods samples the pods of two members until end is called.
 func samplePods(members ...kubernetes.Interface) *samples {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &samples{stop: cancel, sightings: map[string][]sighting{}}
@@ -106,7 +106,7 @@ func list(ctx context.Context, member kubernetes.Interface) (listing, error) {
 	return l, nil
 }
 
-// share replaces pods that are as they were before by those of before, so that each is kept once.
+// share replaces unchanged pods by the ones in before, to keep each only once.
 func (l listing) share(before listing) {
 	for namespace, pods := range l.pods {
 		for uid, pod := range pods {
@@ -117,7 +117,7 @@ func (l listing) share(before listing) {
 	}
 }
 
-// add adds what there was when one member was listed between two listings of the other one.
+// add adds the sighting of one list between two lists of the other member.
 func (s *samples) add(before, between, after listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *samples) add(before, between, after listing) {
 		}
 		seen := s.sightings[namespace]
 		if len(seen) > 0 && maps.Equal(now.pods, seen[len(seen)-1].pods) {
-			now.pods = seen[len(seen)-1].pods // is kept once
+			now.pods = seen[len(seen)-1].pods // kept only once
 		}
 		s.sightings[namespace] = append(seen, now)
 	}
@@ -142,7 +142,6 @@ func (s *samples) fail(err error) {
 	s.broken = errors.Join(s.broken, err)
 }
 
-// of returns the sightings of a namespace.
 func (s *samples) of(namespace string) ([]sighting, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,18 +154,17 @@ func (s *samples) end() {
 	s.done.Wait()
 }
 
-// raise is that more was released than before, while no more than limit might be.
+// raise is an increase of the released amount, with the limit at that time.
 type raise struct {
 	seen  time.Time
 	limit int64
 }
 
-// skew is by how much later than a list the watch of Karmada's API server may deliver what had happened before.
+// skew is the maximum delay of the watch of Karmada's API server after a list.
 const skew = 3 * time.Second
 
-// exceeded returns the moments at which more ran of a queue than it might hold. What runs was released before, and when something
-// was released for the last time, all of it was charged: it must fit the limit of that time. A limit that was lowered later
-// does not matter.
+// exceeded returns the moments at which a queue ran more than it might hold. All running pods were released before, and at the last
+// release, all of them were charged. They must therefore fit the limit at that time. A limit that was lowered later does not matter.
 func (r *replay) exceeded(sightings []sighting) []string {
 	var moments []string
 	last := map[string]bool{}
@@ -176,7 +174,7 @@ func (r *replay) exceeded(sightings []sighting) []string {
 			for dimension, n := range sum {
 				if limit, known := r.limitAt(&s, queue, dimension); known && n > limit {
 					now[queue+dimension] = true
-					if !last[queue+dimension] { // the same pods are seen again
+					if !last[queue+dimension] { // the same pods may be seen again
 						moments = append(moments, fmt.Sprintf("%s: %d of %s run in queue %s, which may hold %d:\n%s",
 							s.from.Format(clock), n, dimension, queue, limit, r.scene(&s, queue)))
 					}
@@ -203,7 +201,7 @@ func (r *replay) charge(sums map[string]tally, queue string, amount tally) {
 	}
 }
 
-// running returns what pods use of each queue.
+// running returns the amounts that pods use of each queue.
 func (r *replay) running(pods alive) map[string]tally {
 	sums := map[string]tally{}
 	for _, pod := range pods {
@@ -212,8 +210,8 @@ func (r *replay) running(pods alive) map[string]tally {
 	return sums
 }
 
-// queueOfPod returns the queue that a pod names, unless others have released its workload: it is charged where it was, whatever
-// queue it names later.
+// queueOfPod returns the queue that a pod names. If other queues have released its workload, it returns the first of them: the charge
+// does not move with the name.
 func (r *replay) queueOfPod(pod *corev1.Pod) string {
 	named := pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey]
 	if released := r.releasedBy[pod.Labels[workloadLabel]]; len(released) > 0 && !slices.Contains(released, named) {
@@ -222,8 +220,8 @@ func (r *replay) queueOfPod(pod *corev1.Pod) string {
 	return named
 }
 
-// limitAt returns the highest limit that was in force when more of a queue was released for the last time before pods were seen. What
-// was delivered shortly afterwards may have happened before.
+// limitAt returns the highest limit at the last release of a queue before pods were seen. Releases that were delivered shortly
+// afterwards may have happened before.
 func (r *replay) limitAt(s *sighting, queue, dimension string) (int64, bool) {
 	limit, known := int64(0), false
 	for _, raise := range r.raises[queue][dimension] {
@@ -237,7 +235,7 @@ func (r *replay) limitAt(s *sighting, queue, dimension string) (int64, bool) {
 	return limit, known
 }
 
-// scene describes the pods of a queue and of the queues below it, and what was released last.
+// scene describes the pods of a queue and the queues below it, and the last releases.
 func (r *replay) scene(s *sighting, queue string) string {
 	var text []string
 	for _, pod := range s.pods {

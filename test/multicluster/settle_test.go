@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// settleScenarios are those of workloads that members still run although they were told to run less.
+// settleScenarios are about workloads that members still run although they must run less.
 var settleScenarios = []scenario{
 	{
 		name: "a deleted workload stays charged until its pods have ended",

@@ -21,8 +21,8 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// tally is an amount by dimension: thousandths of resources such as cpu, cards as card/NAME, devices as class/NAME, and
-// their capacity as class/NAME/CAPACITY. The tests calculate with nothing of the product's.
+// tally is an amount by dimension: thousandths of resources such as cpu, cards as card/NAME, devices as class/NAME, and their
+// capacity as class/NAME/CAPACITY. The tests do not calculate with code of the product.
 type tally map[string]int64
 
 func (t tally) add(other tally, times int64) {
@@ -47,13 +47,13 @@ func (t tally) addResources(list corev1.ResourceList) {
 	}
 }
 
-// sizer calculates what workloads may come to use. Of alternatives, each counts.
+// sizer calculates the maximum use of workloads. All alternatives count.
 type sizer struct {
-	// claims is what a claim from each template asks for, by name.
+	// claims has the amounts of a claim from each template, by name.
 	claims map[string]tally
 }
 
-// size returns what all pods of an object may use together, by the object's own words.
+// size returns what all pods of an object may use together, according to the object.
 func (s sizer) size(object []byte) (tally, error) {
 	var kind struct{ APIVersion, Kind string }
 	if err := json.Unmarshal(object, &kind); err != nil {
@@ -76,7 +76,7 @@ func (s sizer) size(object []byte) (tally, error) {
 		}
 		t.add(s.pod(&job.Spec.Template), int64(min(orOne(job.Spec.Parallelism), orOne(job.Spec.Completions))))
 	case "apps/v1/Deployment", "apps/v1/StatefulSet", "apps/v1/ReplicaSet":
-		var deployment appsv1.Deployment // the fields that are read are the same
+		var deployment appsv1.Deployment // all fields that are read are the same
 		if err := json.Unmarshal(object, &deployment); err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (s sizer) pod(template *corev1.PodTemplateSpec) tally {
 	return t
 }
 
-// claim returns what a claim asks for.
+// claim returns the amounts of a claim.
 func claim(spec *resourcev1.ResourceClaimSpec) tally {
 	t := tally{}
 	add := func(class string, count int64, capacity *resourcev1.CapacityRequirements) {
@@ -138,10 +138,10 @@ func claim(spec *resourcev1.ResourceClaimSpec) tally {
 	return t
 }
 
-// grantAnnotation is what the dispatcher says that a binding was granted.
+// grantAnnotation has the grant of a binding by the dispatcher.
 const grantAnnotation = "volcano.sh/granted"
 
-// grantedBy returns what a grant says was granted, and when that was decided.
+// grantedBy returns the amounts in a grant, and the time of the decision.
 func grantedBy(annotation string) (tally, time.Time, error) {
 	var grant struct {
 		Decided metav1.Time
@@ -171,12 +171,12 @@ func grantedBy(annotation string) (tally, time.Time, error) {
 	return t, grant.Decided.Time, nil
 }
 
-// capability returns what a queue may hold at most. Dimensions that are not listed are not limited.
+// capability returns the limits of a queue. Dimensions that are not listed have no limit.
 func capability(queue *schedulingv1beta1.Queue) tally {
 	limits := tally{}
 	limits.addResources(queue.Spec.Capability)
 	cards := map[string]int64{}
-	_ = json.Unmarshal([]byte(queue.Annotations[schedulingv1beta1.CardQuotaAnnotation]), &cards) // a case may have it malformed
+	_ = json.Unmarshal([]byte(queue.Annotations[schedulingv1beta1.CardQuotaAnnotation]), &cards) // some cases have a malformed quota
 	for name, n := range cards {
 		limits["card/"+name] = n
 	}

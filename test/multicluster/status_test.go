@@ -35,7 +35,7 @@ func queueOf(template *unstructured.Unstructured) string {
 	return ""
 }
 
-// finished reports whether all clusters say that the workload has ended. Clusters that say nothing leave it as it was.
+// finished reports whether all clusters report the end of the workload. Without reports, it returns before.
 func finished(binding *workv1alpha2.ResourceBinding, before bool) bool {
 	reports := map[string]bool{}
 	for _, item := range binding.Status.AggregatedStatus {
@@ -61,7 +61,7 @@ func hasEnded(status []byte) (ended, known bool) {
 	var s struct {
 		State struct{ Phase string }
 		Phase string
-		// Active and conditions are those of Kubernetes Jobs.
+		// Active and Conditions are fields of Kubernetes Jobs.
 		Active     int
 		Conditions []struct{ Type, Status string }
 	}

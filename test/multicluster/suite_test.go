@@ -40,19 +40,19 @@ type clients struct {
 
 var (
 	multicluster *cluster.Karmada
-	// hub is Karmada's own API server, and members those of the members by name.
+	// hub has the clients of Karmada's own API server. Members has the clients of the members, by name.
 	hub     clients
 	members map[string]clients
 	karmada karmadaclient.Interface
 	// record has all changes on Karmada's API server.
 	record *history
-	// sampled has the pods of all members, as they were from time to time.
+	// sampled has samples of the pods of all members.
 	sampled *samples
 )
 
 func TestMulticluster(t *testing.T) {
 	RegisterFailHandler(Fail)
-	format.MaxLength = 0 // what happened before is long
+	format.MaxLength = 0 // failures contain long histories
 	SetDefaultEventuallyTimeout(timeout)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()

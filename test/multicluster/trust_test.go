@@ -30,7 +30,7 @@ import (
 // The users of the specs below. Roles allow both to write everything.
 const (
 	writer = "writer"
-	// karmadas is in the ClusterRoleBinding vc-dispatcher-trusted.
+	// karmadas is a subject of the ClusterRoleBinding vc-dispatcher-trusted.
 	karmadas = "system:karmada:karmada-controller-manager"
 )
 
@@ -80,7 +80,7 @@ var _ = Describe("What decisions rest on", Ordered, func() {
 	})
 })
 
-// letWrite lets users write everything, as far as roles go. None of them has another verb on queues than those.
+// letWrite allows users to write everything, as far as roles go. The verb use on queues is not included.
 func letWrite(ctx context.Context, users ...string) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "writers"}}
@@ -113,7 +113,7 @@ func (f *fixture) workOf(ctx context.Context, binding string) *workv1alpha1.Work
 	return &works.Items[0]
 }
 
-// documented returns what docs/multicluster.md lists as protected in some way.
+// documented returns the entries of docs/multicluster.md that are protected in some way.
 func documented(by string) []string {
 	GinkgoHelper()
 	page, err := os.ReadFile("../../docs/multicluster.md")
@@ -129,15 +129,15 @@ func documented(by string) []string {
 	return all
 }
 
-// trustWalk makes requests about a binding that was granted room, one that is held, and a Work. Nothing of them is stored.
+// trustWalk sends requests about a granted binding, a held binding, and a Work. None of them is stored.
 type trustWalk struct {
 	*fixture
 	work *workv1alpha1.Work
-	// finalizers are those of the binding.
+	// finalizers are the finalizers of the binding.
 	finalizers []string
 }
 
-// write is one request: a merge patch, or an object that is created, or the deletion of one.
+// write is one request: a merge patch, a creation, or a deletion.
 type write struct {
 	resource        schema.GroupVersionResource
 	namespace, name string
@@ -162,7 +162,7 @@ func (t *trustWalk) client(user string, w write) dynamic.ResourceInterface {
 	return client.Namespace(w.namespace)
 }
 
-// try makes a request. The error is the answer of the API server.
+// try sends a request. It returns the error of the API server.
 func (t *trustWalk) try(ctx context.Context, user string, w write) error {
 	dry := []string{metav1.DryRunAll}
 	switch {
@@ -195,7 +195,7 @@ func withoutManagedFields(object *unstructured.Unstructured) *unstructured.Unstr
 	return object
 }
 
-// refused are the requests that the policy refuses, by what the page calls them.
+// refused returns the requests that the policy refuses, by their names in the page.
 func (t *trustWalk) refused() map[string]write {
 	all := map[string]write{}
 	binding := write{resource: bindingResource, namespace: t.namespace, name: "web-deployment"}
@@ -232,13 +232,13 @@ func (t *trustWalk) refused() map[string]write {
 	return all
 }
 
-// fieldOf returns the field of the first two levels that a patch changes.
+// fieldOf returns the first two levels of the field that a patch changes.
 func fieldOf(patch string) string {
 	parts := strings.FieldsFunc(patch, func(r rune) bool { return strings.ContainsRune("{}: ", r) })
 	return parts[0] + "." + parts[1]
 }
 
-// replacements create what makes clusters run something else than the object that is counted.
+// replacements create objects that make clusters run something else than the counted object.
 func (t *trustWalk) replacements() map[string]write {
 	all := map[string]write{}
 	for _, r := range []struct {
@@ -268,7 +268,7 @@ func (t *trustWalk) replacements() map[string]write {
 	return all
 }
 
-// undone are the requests that change nothing, or that the webhook refuses, by what the page calls them.
+// undone returns the requests that change nothing, or that the webhook refuses, by their names in the page.
 func (t *trustWalk) undone() map[string]write {
 	all := map[string]write{}
 	others := strings.Join(slices.DeleteFunc(slices.Clone(t.finalizers), func(name string) bool { return name == "volcano.sh/charged" }), ", ")

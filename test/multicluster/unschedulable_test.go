@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// unschedulableScenarios are those of workloads that Karmada cannot place. How often a grant is in vain until Karmada has
-// said why, and until somebody else comes, depends on how fast the machine is.
+// unschedulableScenarios are about workloads that Karmada cannot place. The number of unsuccessful grants before Karmada's answer, or
+// before the next workload, depends on the speed of the machine.
 var unschedulableScenarios = []scenario{
 	{
 		name: "a job that no cluster fits gives its capacity back, says so, comes again, and runs when a cluster fits",
@@ -82,14 +82,14 @@ var unschedulableScenarios = []scenario{
 	},
 }
 
-// expectReleasedInTurn waits until exactly these workloads have been released, in this order, each any number of times.
+// expectReleasedInTurn waits until exactly these workloads have been released, in this order. Each may be released several times.
 func (f *fixture) expectReleasedInTurn(ctx context.Context, workloads ...string) {
 	GinkgoHelper()
 	f.Eventually(func() []string { return slices.Compact(f.replay(ctx).order) }).WithContext(ctx).Should(
 		Equal(workloads), "workloads in the order in which they were released")
 }
 
-// propagateNowhere lets a Volcano Job, which must be in ownPolicy, run only in clusters with a label that none has.
+// propagateNowhere restricts a Volcano Job, which must be in ownPolicy, to clusters with a label that none has.
 func (f *fixture) propagateNowhere(ctx context.Context, job string) {
 	GinkgoHelper()
 	f.propagateAs(ctx, "nowhere", func(spec *policyv1alpha1.PropagationSpec) {

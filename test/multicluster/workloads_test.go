@@ -28,25 +28,25 @@ const workloadLabel = "e2e.devicequota.io/workload"
 // workload describes a number of equal pods, as any kind.
 type workload struct {
 	name string
-	// queue is the queue; none if empty.
+	// queue is the queue, empty for none.
 	queue string
 	pods  int32
-	// requests are the requests of each pod. They are one core if nil.
+	// requests are the requests of each pod. Nil means one core.
 	requests corev1.ResourceList
-	// claimTemplate is the template of the claim of each pod; none if empty.
+	// claimTemplate is the template of the claim of each pod, empty for none.
 	claimTemplate string
-	// cards is the annotation volcano.sh/card.name; none if empty.
+	// cards is the annotation volcano.sh/card.name, empty for none.
 	cards    string
 	priority string
-	// in is the member that must run the pods, or ownPolicy. Karmada chooses a member if it is empty.
+	// in is the member that must run the pods, or ownPolicy. If it is empty, Karmada chooses a member.
 	in string
-	// change changes the pod template; nil if there is nothing to change.
+	// change changes the pod template. It may be nil.
 	change func(*corev1.PodTemplateSpec)
-	// runFor is how long pods run; zero means until they are deleted.
+	// runFor is how long pods run. Zero means until they are deleted.
 	runFor time.Duration
 }
 
-// meta has the queue where Volcano and the dispatcher look for it.
+// meta returns metadata with the queue in the annotation of Volcano.
 func (w workload) meta() metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Name: w.name, Labels: w.labels()}
 	if w.queue != "" {
@@ -98,7 +98,7 @@ func (w workload) selector() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{workloadLabel: w.name}}
 }
 
-// volcanoJob creates the workload as a Volcano Job whose pods start together.
+// volcanoJob creates the workload as a Volcano Job. Its pods start together.
 func (f *fixture) volcanoJob(ctx context.Context, w workload) {
 	GinkgoHelper()
 	_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, volcanoJobOf(w), metav1.CreateOptions{})
@@ -114,14 +114,13 @@ func volcanoJobOf(w workload) *batchv1alpha1.Job {
 	return job
 }
 
-// deployment creates the workload as a Deployment.
 func (f *fixture) deployment(ctx context.Context, w workload) {
 	GinkgoHelper()
 	_, err := hub.kube.AppsV1().Deployments(f.namespace).Create(ctx, deploymentOf(w), metav1.CreateOptions{})
 	f.Expect(err).NotTo(HaveOccurred())
 }
 
-// deploymentOf returns a Deployment whose old pods are gone before new ones start: the surge of an update is not counted.
+// deploymentOf returns a Deployment without surge: its old pods are gone before new ones start.
 func deploymentOf(w workload) *appsv1.Deployment {
 	deployment := &appsv1.Deployment{ObjectMeta: w.meta()}
 	deployment.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(w.pods), Selector: w.selector(), Template: w.template(corev1.RestartPolicyAlways)}
@@ -129,7 +128,6 @@ func deploymentOf(w workload) *appsv1.Deployment {
 	return deployment
 }
 
-// scale sets the number of pods of a Deployment.
 func (f *fixture) scale(ctx context.Context, deployment string, pods int32) {
 	GinkgoHelper()
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, pods)

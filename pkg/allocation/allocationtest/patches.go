@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package allocationtest helps tests of what writes ResourceClaims.
+// Package allocationtest helps to test code that writes ResourceClaims.
 package allocationtest
 
 import (
@@ -13,7 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// PatchesAreUpdates makes a fake API server handle a patch of a ResourceClaim as an update, so that a test has reactors only for
+// PatchesAreUpdates makes a fake API server handle patches of ResourceClaims as updates, so tests need reactors only for
 // updates. The resourceVersion of the updated claim is the one in the patch.
 func PatchesAreUpdates(kube *fake.Clientset) {
 	kube.PrependReactor("patch", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {

@@ -12,16 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// largest is the largest quantity that can be counted, in cores, bytes, or pieces. No node has as much. Volcano and the kubelet count most
-// resources in thousandths and take int64 for them: from 2^63 thousandths on, they count anything, and 4Ei cores are none at all. Above 2^53,
-// Volcano's float64 is not exact.
+// largest is the largest quantity that can be counted, in cores, bytes or pieces. It is more than any node has. Volcano and the kubelet count
+// most resources in thousandths as int64. From 2^63 thousandths on, their results are wrong: 4Ei cores count as none. Above 2^53, Volcano's
+// float64 is not exact.
 const largest = 1 << 53
 
-// Countable reports whether a quantity can be counted. It does not compare exactly, because the API server accepts 1e999999999, and
-// arithmetic with such a quantity takes minutes.
+// Countable reports whether a quantity can be counted. It does not compare exactly, because exact arithmetic with a quantity such
+// as 1e999999999, which the API server accepts, takes minutes.
 func Countable(quantity resource.Quantity) bool { return quantity.AsApproximateFloat64() <= largest }
 
-// UncountableError says that somebody requests more than can be counted.
+// UncountableError says that a request is too large to count.
 type UncountableError struct {
 	Resource corev1.ResourceName
 	Quantity resource.Quantity
@@ -32,7 +32,7 @@ func (e *UncountableError) Error() string {
 	return fmt.Sprintf("it requests <%s> of %s, which is more than can be counted: request less", e.Quantity.String(), e.Resource)
 }
 
-// Check returns an UncountableError if a request cannot be counted, the first one by name of the resource.
+// Check returns an UncountableError for the first request, by name of the resource, that cannot be counted.
 func Check(requests corev1.ResourceList) error {
 	var first *UncountableError
 	for name, quantity := range requests {
@@ -46,7 +46,7 @@ func Check(requests corev1.ResourceList) error {
 	return first
 }
 
-// CheckPod is Check for all that a pod requests, its limits included, which may become requests.
+// CheckPod is Check for all requests of a pod. It includes limits, because they may become requests.
 func CheckPod(spec *corev1.PodSpec) error {
 	err := Check(spec.Overhead)
 	if spec.Resources != nil {
@@ -64,7 +64,7 @@ func checkBoth(of *corev1.ResourceRequirements) error {
 	return cmp.Or(Check(of.Requests), Check(of.Limits))
 }
 
-// boundedPod returns a copy of a spec in which all can be counted that is requested or limited.
+// boundedPod returns a copy of a spec in which all requests and limits can be counted.
 func boundedPod(spec *corev1.PodSpec) *corev1.PodSpec {
 	copied := *spec
 	copied.Overhead, copied.Resources = Bounded(spec.Overhead), spec.Resources.DeepCopy()
@@ -84,7 +84,7 @@ func bind(resources *corev1.ResourceRequirements) {
 	resources.Requests, resources.Limits = Bounded(resources.Requests), Bounded(resources.Limits)
 }
 
-// Bounded returns the list with the largest quantity that can be counted in place of those that cannot. The list itself stays as it is.
+// Bounded returns the list with every uncountable quantity replaced by the largest countable one. It does not change the list itself.
 func Bounded(list corev1.ResourceList) corev1.ResourceList {
 	if Check(list) == nil {
 		return list

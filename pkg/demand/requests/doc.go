@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requests says what a pod requests, and which quantities can be counted.
+// Package requests determines the requests of a pod, and the quantities that can be counted.
 //
-// Pods and resource lists come in. Resource lists go out, and the error of a pod whose requests nobody can count.
+// The input is pods and resource lists. The output is resource lists, and errors for pods with uncountable requests.
 //
-// The package depends on no scheduler: all programs count pods by it.
+// The package does not depend on a scheduler. All programs use it to count pods.
 package requests

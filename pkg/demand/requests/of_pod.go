@@ -10,12 +10,12 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// OfPod returns the effective requests of a pod, as kube-scheduler and the kubelet count them: its containers and sidecars together, the
-// largest init container if that is more, or what the pod requests as a whole (KEP-2837), and the overhead. While a pod is being resized in
-// place (KEP-1287), a container counts with the largest of what it has and what it shall have. A node that does not know requests of whole
-// pods counts the containers, so that these count if they request more.
+// OfPod returns the effective requests of a pod, as kube-scheduler and the kubelet count them. This is the sum of containers and sidecars,
+// or the largest init container if that is more, or the request of the pod as a whole (KEP-2837), plus the overhead. During an in-place
+// resize (KEP-1287), a container counts with the largest of its current and desired resources. A node without support for pod-level
+// requests counts the containers, so they count if they request more.
 //
-// What cannot be counted counts as the most that can.
+// Uncountable quantities count as the largest countable one.
 func OfPod(pod *corev1.Pod) corev1.ResourceList {
 	if CheckPod(&pod.Spec) != nil {
 		pod = &corev1.Pod{Spec: *boundedPod(&pod.Spec), Status: pod.Status}
@@ -32,13 +32,13 @@ func OfPod(pod *corev1.Pod) corev1.ResourceList {
 	return all
 }
 
-// MoreThanContainers reports whether a pod requests something that Volcano's TaskInfo lacks: what it requests as a whole, or overhead beside
-// an init container, which may request the most.
+// MoreThanContainers reports whether a pod has requests that Volcano's TaskInfo lacks: requests of the pod as a whole, or overhead in
+// addition to an init container, which may have the largest request.
 func MoreThanContainers(pod *corev1.Pod) bool {
 	return pod.Spec.Resources != nil || len(pod.Spec.Overhead) > 0 && len(pod.Spec.InitContainers) > 0
 }
 
-// Beside returns what OfPod does of the resources that the pod requests besides its containers, as a whole or as overhead.
+// Beside returns the entries of OfPod for resources that the pod requests as a whole or as overhead.
 func Beside(pod *corev1.Pod) corev1.ResourceList {
 	beside := OfPod(pod)
 	maps.DeleteFunc(beside, func(name corev1.ResourceName, _ resource.Quantity) bool {

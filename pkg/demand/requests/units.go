@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Value returns a quantity in the unit in which Volcano counts a resource: bytes of memory, pieces of pods, and thousandths of all others. It
-// may be a sum that is not Countable.
+// Value returns a quantity in Volcano's unit of a resource: bytes of memory, number of pods, and thousandths of all others. It accepts sums
+// that are not Countable.
 func Value(name corev1.ResourceName, quantity resource.Quantity) float64 {
 	const thousandths = 1000
 	whole := name == corev1.ResourceMemory || name == corev1.ResourcePods

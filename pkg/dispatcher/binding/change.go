@@ -11,12 +11,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// changeTakes is how long a request may take from the admission webhook to the store. It is the API server's default
-// limit for a whole request, and some more for clocks that differ.
+// changeTakes is how long a request may take from the admission webhook to the store. It is the API server's default limit for
+// a request, with a margin for clock skew.
 const changeTakes = 65 * time.Second
 
-// Change says that an update of the workload has been admitted that may need more. Until the update is stored, or has
-// failed, nobody knows what the workload needs, so that nothing is granted.
+// Change records that an update was admitted that may need more. Until the update is stored or has failed, the needs of the
+// workload are unknown, and nothing is granted.
 type Change struct {
 	// Replaces is the resource version of the workload that the update replaces.
 	Replaces string `json:"replaces"`
@@ -29,11 +29,11 @@ type Change struct {
 
 // Annotation returns the text of a ChangeAnnotation.
 func (c *Change) Annotation() string {
-	text, _ := json.Marshal(c) // it has no field that cannot be marshaled
+	text, _ := json.Marshal(c) // no field can fail to marshal
 	return string(text)
 }
 
-// ParseChange reads a ChangeAnnotation. The error says what is wrong.
+// ParseChange reads a ChangeAnnotation. The error says what is wrong with it.
 func ParseChange(text string) (*Change, error) {
 	c := &Change{}
 	if err := json.Unmarshal([]byte(text), c); err != nil {
@@ -42,8 +42,8 @@ func ParseChange(text string) (*Change, error) {
 	return c, nil
 }
 
-// Pending reports whether the update may still be stored, given the version of the workload that is known, and until when
-// at the latest. The receiver may be nil.
+// Pending reports whether the update may still be stored, and until when at the latest. Known is the version of the workload
+// in the cache. The receiver may be nil.
 func (c *Change) Pending(known string, now time.Time) (time.Time, bool) {
 	if c == nil || workload.Newer(known, c.Replaces) {
 		return time.Time{}, false

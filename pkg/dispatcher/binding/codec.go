@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// ParseHold reads a HoldAnnotation. The error says what is wrong.
+// ParseHold reads a HoldAnnotation. The error says what is wrong with it.
 func ParseHold(text string) (*Hold, error) {
 	h := &Hold{}
 	if err := json.Unmarshal([]byte(text), h); err != nil {
@@ -26,7 +26,7 @@ func ParseHold(text string) (*Hold, error) {
 	return h, nil
 }
 
-// ParseGrant reads a GrantAnnotation. The error says what is wrong.
+// ParseGrant reads a GrantAnnotation. The error says what is wrong with it.
 func ParseGrant(text string) (*Grant, error) {
 	g := &Grant{}
 	if err := json.Unmarshal([]byte(text), g); err != nil {
@@ -54,7 +54,7 @@ func ParseGrant(text string) (*Grant, error) {
 	return g, nil
 }
 
-// ParseRequeue reads a RequeueAnnotation. The error says what is wrong.
+// ParseRequeue reads a RequeueAnnotation. The error says what is wrong with it.
 func ParseRequeue(text string) (*Requeue, error) {
 	r := &Requeue{}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
@@ -66,7 +66,7 @@ func ParseRequeue(text string) (*Requeue, error) {
 	return r, nil
 }
 
-// NormalAmounts returns the amounts that are not zero, in the order that a Grant has.
+// NormalAmounts returns the amounts that are not zero, in the order of a Grant.
 func NormalAmounts(amounts []Amount) []Amount {
 	normal := slices.DeleteFunc(slices.Clone(amounts), func(a Amount) bool { return a.Amount == ledger.Amount{} })
 	slices.SortFunc(normal, func(a, b Amount) int {
@@ -76,15 +76,15 @@ func NormalAmounts(amounts []Amount) []Amount {
 	return normal
 }
 
-// longestName is how many bytes the name of an object has at most. Users may write a quarter of a megabyte in its place, which would leave
-// no room for the other annotations.
+// longestName is the maximum length of an object's name in bytes. Users may write a quarter of a megabyte instead, which would
+// leave no room for other annotations.
 const longestName = 253
 
-// Annotation returns the text of a HoldAnnotation. Of a queue that cannot exist, it has no more than what no queue is called.
+// Annotation returns the text of a HoldAnnotation. It shortens the name of a queue that is too long to exist.
 func (h *Hold) Annotation() string {
 	const more = "..."
 	bounded := *h
-	if len(h.Queue) > longestName+len(more) { // what has been bounded stays as it is
+	if len(h.Queue) > longestName+len(more) { // a shortened name stays as it is
 		bounded.Queue = strings.ToValidUTF8(h.Queue[:longestName], "") + more
 	}
 	return encode(bounded)
@@ -95,13 +95,13 @@ func (g *Grant) Annotation() string {
 	normal := *g
 	normal.Amounts, normal.Pod = NormalAmounts(g.Amounts), NormalAmounts(g.Pod)
 	if len(g.Group) > longestName {
-		normal.Group = "" // no PodGroup is called that
+		normal.Group = "" // no PodGroup has a name that long
 	}
 	return encode(normal)
 }
 
-// maxReason bounds the bytes of the reason in a RequeueAnnotation. It has Karmada's words about each cluster, and the API server
-// accepts no annotations of more than 256 KiB: the grant would never end.
+// maxReason bounds the reason in a RequeueAnnotation, in bytes. The reason has Karmada's message for each cluster. The API server
+// rejects annotations of more than 256 KiB, and the grant would never end.
 const maxReason = 4096
 
 // Annotation returns the text of a RequeueAnnotation.
@@ -116,7 +116,7 @@ func (r *Requeue) Annotation() string {
 func encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // the types above have nothing that JSON lacks
+		panic(err) // the types above have only fields that JSON supports
 	}
 	return string(text)
 }

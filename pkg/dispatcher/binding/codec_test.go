@@ -16,7 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// at is a time so many seconds after a fixed one.
+// at returns a time a number of seconds after a fixed time.
 func at(seconds int) metav1.Time {
 	return metav1.NewTime(time.Unix(1_800_000_000+int64(seconds), 0))
 }
@@ -50,7 +50,7 @@ func TestAReasonOfAnyLengthIsWritten(t *testing.T) {
 	}
 }
 
-// mustAmount returns so many billionths.
+// mustAmount returns an amount of billionths.
 func mustAmount(t testing.TB, nano string) ledger.Amount {
 	t.Helper()
 	n, _ := new(big.Int).SetString(nano, 10)
@@ -141,7 +141,7 @@ func TestHoldsAndRequeuesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// TestNamesThatUsersWriteLeaveRoom: the API server refuses to take back what was granted if that makes the annotations too long.
+// TestNamesThatUsersWriteLeaveRoom: if the annotations become too long, the API server refuses to take a grant back.
 func TestNamesThatUsersWriteLeaveRoom(t *testing.T) {
 	long := strings.Repeat("\u00e9", 50_000)
 	hold := &Hold{Reason: Growing, Queue: long}

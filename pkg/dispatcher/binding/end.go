@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// executionNamespace is what the name of the namespace of a cluster's Works begins with.
+// executionNamespace is the prefix of the namespaces that hold the Works of a cluster.
 const executionNamespace = "karmada-es-"
 
 // ClusterOf returns the name of the cluster that a Work goes to.
@@ -21,7 +21,7 @@ func ClusterOf(work *workv1alpha1.Work) string {
 	return strings.TrimPrefix(work.Namespace, executionNamespace)
 }
 
-// StatusIn returns the status that the cluster of a Work has reported last, nil if there is none.
+// StatusIn returns the status that the cluster of a Work reported last, nil if there is none.
 func StatusIn(work *workv1alpha1.Work) []byte {
 	for i := range work.Status.ManifestStatuses {
 		if status := work.Status.ManifestStatuses[i].Status; status != nil {
@@ -31,8 +31,8 @@ func StatusIn(work *workv1alpha1.Work) []byte {
 	return nil
 }
 
-// end reports how the workload has ended in all of its clusters, false if it has not. A cluster that has not reported, or
-// one that it is only just leaving, may still run it. A status that cannot be read is no end.
+// end says how the workload has ended in all of its clusters, and reports whether it has. A cluster that it is leaving, or that
+// has not reported, may still run it. A status that cannot be read does not count as an end.
 func end(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) (string, bool) {
 	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
 	ends := map[string]string{}

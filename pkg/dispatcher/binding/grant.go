@@ -40,7 +40,7 @@ type Amount struct {
 	Amount    ledger.Amount
 }
 
-// Requeue is when a binding that was granted room in vain may be tried again.
+// Requeue says when a binding may be tried again after an unsuccessful grant.
 type Requeue struct {
 	// Attempts is how many grants were in vain since the workload was last scheduled.
 	Attempts int `json:"attempts"`

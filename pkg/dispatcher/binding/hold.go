@@ -16,7 +16,7 @@ const (
 	Returning Reason = "Returning"
 )
 
-// Hold is what the dispatcher has suspended. It always includes spec.suspension.scheduling.
+// Hold is a suspension by the dispatcher. It always includes spec.suspension.scheduling.
 type Hold struct {
 	Reason Reason `json:"reason"`
 	// Queue is the queue that the workload named when it was held, empty if it named none. It counts only for kinds of

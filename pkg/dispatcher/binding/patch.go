@@ -10,15 +10,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// The functions below return JSON merge patches. A patch applies to the resourceVersion of the binding that it was made
-// from, and to no other. It contains the fields that it changes, and nothing else. The binding is not changed.
+// The functions below return JSON merge patches. A patch applies only to the resourceVersion of the binding that it was made
+// from, and contains only the fields that it changes. The functions do not change the binding.
 
-// PatchGrant grants a binding what it needs: what its hold has suspended is lifted. A binding that has been granted
-// something before is granted these amounts in place of it.
+// PatchGrant grants a binding what it needs, in place of an earlier grant, and lifts its hold.
 func PatchGrant(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant) []byte {
 	p := patchOf(rb)
 	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
-	if hold == nil || hold.Reason != Growing { // what has been held is on its way to the clusters only now
+	if hold == nil || hold.Reason != Growing { // a held change starts on its way to the clusters only now
 		p.forgetChange(rb)
 	}
 	p.setFinalizers(withFinalizer(rb))
@@ -34,12 +33,12 @@ func PatchGrant(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant) []by
 	return p.text()
 }
 
-// PatchAdopt records what a binding is charged that runs although it was never granted anything.
+// PatchAdopt records the charge of a binding that runs without a grant.
 func PatchAdopt(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
 	return PatchGrant(rb, nil, grant)
 }
 
-// PatchAmounts replaces the grant of a binding, and leaves it suspended or not as it is.
+// PatchAmounts replaces the grant of a binding. It does not change its suspension.
 func PatchAmounts(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
 	p := patchOf(rb)
 	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
@@ -47,7 +46,7 @@ func PatchAmounts(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
 	return p.text()
 }
 
-// PatchRecord replaces what a grant says, except that the workload may do with less: an update of it may not have been carried out.
+// PatchRecord replaces a grant. It keeps the record of an update, because the update may not have been carried out.
 func PatchRecord(rb *workv1alpha2.ResourceBinding, grant *Grant) []byte {
 	p := patchOf(rb)
 	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
@@ -61,16 +60,16 @@ func (p *patch) forgetChange(rb *workv1alpha2.ResourceBinding) {
 	}
 }
 
-// PatchChange records that an update of the workload has been admitted, so that nothing is granted, and no grant shrinks, for
-// what the workload was before.
+// PatchChange records that an update of the workload was admitted. Until the update is stored or has failed, the dispatcher makes
+// no grant, and shrinks none.
 func PatchChange(rb *workv1alpha2.ResourceBinding, change *Change) []byte {
 	p := patchOf(rb)
 	p.annotate(ChangeAnnotation, ptr.To(change.Annotation()))
 	return p.text()
 }
 
-// PatchHoldGrowth is PatchChange for an update that needs more than was granted: member clusters must not see it. Hold is
-// the one that the binding has, nil if it has none. What waits or is being taken back is held already.
+// PatchHoldGrowth is PatchChange for an update that needs more than the grant: it also hides the update from member clusters.
+// Hold is the current hold, nil if there is none. A binding that waits or is being taken back is held already.
 func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, ends bool, change *Change) []byte {
 	if hold != nil && hold.Reason != Growing {
 		return PatchChange(rb, change)
@@ -91,8 +90,8 @@ func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string,
 	return p.text()
 }
 
-// PatchTakeBack begins to take a grant back: the workload is removed from all clusters, and stays charged until its Works
-// are gone. Hold is the one that the binding has, nil if it has none.
+// PatchTakeBack begins to take a grant back. It removes the workload from all clusters. The workload stays charged until its Works
+// are gone. Hold is the current hold, nil if there is none.
 func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, requeue *Requeue) []byte {
 	next := Hold{Reason: Returning, Queue: queue, KeepScheduling: hold == nil && rb.Spec.SchedulingSuspended()}
 	if hold != nil {
@@ -107,7 +106,7 @@ func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, r
 	return p.text()
 }
 
-// PatchEndGrant ends the grant of a binding that has been taken back: the binding waits again.
+// PatchEndGrant ends a grant that was taken back. The binding waits again.
 func PatchEndGrant(rb *workv1alpha2.ResourceBinding, hold *Hold) []byte {
 	next := *hold
 	next.Reason = Waiting
@@ -118,21 +117,21 @@ func PatchEndGrant(rb *workv1alpha2.ResourceBinding, hold *Hold) []byte {
 	return p.text()
 }
 
-// PatchRemoveFinalizer lets a binding go that is being deleted.
+// PatchRemoveFinalizer releases a binding that is being deleted.
 func PatchRemoveFinalizer(rb *workv1alpha2.ResourceBinding) []byte {
 	p := patchOf(rb)
 	p.setFinalizers(withoutFinalizer(rb))
 	return p.text()
 }
 
-// PatchForgetRequeue removes the record of grants in vain from a binding that a cluster runs.
+// PatchForgetRequeue removes the record of unsuccessful grants from a binding that a cluster runs.
 func PatchForgetRequeue(rb *workv1alpha2.ResourceBinding) []byte {
 	p := patchOf(rb)
 	p.annotate(RequeueAnnotation, nil)
 	return p.text()
 }
 
-// DispatchingSuspended reports whether no cluster gets changes of the object.
+// DispatchingSuspended reports whether clusters do not get changes of the object.
 func DispatchingSuspended(rb *workv1alpha2.ResourceBinding) bool {
 	return rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)
 }
@@ -154,7 +153,7 @@ func patchOf(rb *workv1alpha2.ResourceBinding) patch {
 
 func (p patch) text() []byte { return []byte(encode(p)) }
 
-// part returns a nested object, which it adds if it is not there.
+// part returns a nested object, and adds it if it is missing.
 func part(of map[string]any, name string) map[string]any {
 	inner, is := of[name].(map[string]any)
 	if !is {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// crowded is a binding with everything that belongs to others.
+// crowded returns a binding in which every field of other owners is set.
 func crowded(changes ...func(*workv1alpha2.ResourceBinding)) *workv1alpha2.ResourceBinding {
 	rb := &workv1alpha2.ResourceBinding{
 		ObjectMeta: metav1.ObjectMeta{

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// readPlacement finds out whether a binding that was granted something runs nowhere.
+// readPlacement finds out whether a granted binding runs nowhere.
 func (s *State) readPlacement(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) {
 	held := s.Hold != nil && s.Hold.Reason != Growing || s.Hold == nil && rb.Annotations[HoldAnnotation] != ""
 	if s.Grant == nil || held || s.Deleting || s.SuspendedByOthers || s.Finished {
@@ -27,16 +27,15 @@ func (s *State) readPlacement(rb *workv1alpha2.ResourceBinding, clusters []strin
 	}
 }
 
-// readUnscheduled reads a binding without clusters. The scheduler writes the generation that it has observed only if it
-// succeeds, so that its last refusal counts, whatever generation it was about. Success without clusters means that there
-// are no replicas. Success with an older generation is that of a former grant, or the clusters have been taken away and
-// the scheduler has not answered yet. Without a policy, it never will.
+// readUnscheduled reads a binding without clusters. The scheduler writes the observed generation only if it succeeds, so its last
+// refusal counts for any generation. Success without clusters means that there are no replicas. Success for an older generation
+// belongs to a former grant, or the clusters were removed and the scheduler has not answered yet. Without a policy, it never answers.
 func (s *State) readUnscheduled(rb *workv1alpha2.ResourceBinding) {
 	granted := s.Grant.Time.Time
 	scheduled := meta.FindStatusCondition(rb.Status.Conditions, workv1alpha2.Scheduled)
 	switch {
 	case s.Hold != nil && len(s.Grant.Amounts) == 0:
-		// It has grown from nothing, and holds nothing.
+		// The workload has grown from nothing and holds nothing.
 	case scheduled != nil && scheduled.Status == metav1.ConditionFalse:
 		s.NotPlaced, s.PlacedUntil = true, latest(granted, scheduled.LastTransitionTime.Time)
 		s.WhyNotPlaced = cmp.Or(scheduled.Message, scheduled.Reason)
@@ -52,15 +51,15 @@ func (s *State) readUnscheduled(rb *workv1alpha2.ResourceBinding) {
 	}
 }
 
-// readNotApplied reads a binding with clusters. Karmada does not say where an update of what runs has failed. A status in a
-// Work tells that its cluster has accepted the workload before.
+// readNotApplied reads a binding with clusters. Karmada does not say which update has failed. A status in a Work shows that
+// the cluster has accepted the workload before.
 func (s *State) readNotApplied(rb *workv1alpha2.ResourceBinding, clusters []string, works []*workv1alpha1.Work) {
 	applied := slices.ContainsFunc(rb.Status.AggregatedStatus, func(item workv1alpha2.AggregatedStatusItem) bool {
 		return item.Applied && slices.Contains(clusters, item.ClusterName)
 	})
 	reported := slices.ContainsFunc(works, func(work *workv1alpha1.Work) bool { return len(work.Status.ManifestStatuses) > 0 })
 	if applied || reported || meta.IsStatusConditionTrue(rb.Status.Conditions, workv1alpha2.FullyApplied) {
-		return // what has applied it everywhere, and is none of the clusters, are those that it has just left
+		return // if it is applied everywhere but in none of the clusters, the workload has just left the clusters that applied it
 	}
 	s.NotPlaced, s.PlacedUntil = true, s.Grant.Time.Time
 	for _, condition := range []string{workv1alpha2.Scheduled, workv1alpha2.FullyApplied} {

@@ -12,7 +12,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
-// Read returns where a binding stands. Works are those that have its permanent ID, also those that are being deleted.
+// Read returns the state of a binding. Works are all Works with its permanent ID, including those that are being deleted.
 func Read(rb *workv1alpha2.ResourceBinding, works []*workv1alpha1.Work) State {
 	s := State{
 		NoPolicy: rb.Spec.Placement == nil ||
@@ -36,7 +36,7 @@ func Read(rb *workv1alpha2.ResourceBinding, works []*workv1alpha1.Work) State {
 	return s
 }
 
-// read returns the content of an annotation, nil if there is none or it cannot be read.
+// read returns the content of an annotation, nil if it is missing or cannot be read.
 func read[T any](rb *workv1alpha2.ResourceBinding, annotation string, parse func(string) (*T, error), errs *[]error) *T {
 	text, given := rb.Annotations[annotation]
 	if !given {
@@ -50,8 +50,8 @@ func read[T any](rb *workv1alpha2.ResourceBinding, annotation string, parse func
 	return value
 }
 
-// Clusters returns the names of the clusters that the workload goes to, or that it is being evicted from, each once: those
-// that were chosen for the binding, and those that were chosen for bindings that depend on it.
+// Clusters returns the names of the clusters that the workload goes to or that evict it, each once. They include the clusters
+// of bindings that depend on it.
 func Clusters(rb *workv1alpha2.ResourceBinding) []string {
 	var names []string
 	add := func(name string) {

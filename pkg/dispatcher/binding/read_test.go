@@ -18,7 +18,7 @@ import (
 
 type change = func(*workv1alpha2.ResourceBinding)
 
-// bound is a binding of a Volcano Job in generation 5 that a policy has made.
+// bound returns a binding of a Volcano Job in generation 5 from a policy.
 func bound(changes ...change) *workv1alpha2.ResourceBinding {
 	rb := &workv1alpha2.ResourceBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w-job", Generation: 5, Labels: map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "id"}},
@@ -57,7 +57,7 @@ func requiredOn(cluster string) change {
 	}
 }
 
-// reports is the status of a cluster: that of the workload, or "!" and why it was not applied.
+// reports adds the status of a cluster: the workload's status, or "!" and why it was not applied.
 func reports(cluster, status string) change {
 	item := workv1alpha2.AggregatedStatusItem{ClusterName: cluster}
 	if why, refused := strings.CutPrefix(status, "!"); refused {
@@ -75,14 +75,14 @@ func reports(cluster, status string) change {
 
 func phase(name string) string { return fmt.Sprintf(`{"state":{"phase":%q}}`, name) }
 
-// says adds a condition since so many seconds.
+// says adds a condition with its time in seconds.
 func says(condition string, status metav1.ConditionStatus, message string, since int) change {
 	return func(rb *workv1alpha2.ResourceBinding) {
 		rb.Status.Conditions = append(rb.Status.Conditions, metav1.Condition{Type: condition, Status: status, Message: message, Reason: "R", LastTransitionTime: at(since)})
 	}
 }
 
-// scheduled adds success of the scheduler at a time and for a generation.
+// scheduled adds a success of the scheduler at a time, for a generation.
 func scheduled(since int, generation int64) change {
 	return func(rb *workv1alpha2.ResourceBinding) {
 		says(workv1alpha2.Scheduled, metav1.ConditionTrue, "", since)(rb)
@@ -98,7 +98,7 @@ func held(reason Reason) change {
 	}
 }
 
-// granted is a grant after so many seconds.
+// granted adds a grant at a time in seconds.
 func granted(seconds int) change {
 	return annotated(GrantAnnotation, (&Grant{Queue: "q", Time: at(seconds), Amounts: []Amount{{Dimension: resource("cpu"), Amount: ledger.Units(1)}}}).Annotation())
 }
@@ -114,7 +114,7 @@ func TestWhoSuspendsABinding(t *testing.T) {
 		name  string
 		rb    *workv1alpha2.ResourceBinding
 		works []*workv1alpha1.Work
-		// want has words for what is true: others, mayRun, deleting, noPolicy, hold=reason.
+		// want lists what is true: others, mayRun, deleting, noPolicy, hold=reason.
 		want string
 	}{
 		{name: "nobody", rb: bound(), want: "mayRun"},

@@ -4,36 +4,34 @@ package binding
 
 import "time"
 
-// State is where a binding stands. See Read.
+// State is the state of a binding. See Read.
 type State struct {
-	// Hold is what the dispatcher has suspended, nil if nothing.
+	// Hold is the dispatcher's suspension, nil if there is none.
 	Hold *Hold
-	// Grant is what the binding was granted, nil if nothing.
+	// Grant is what the binding was granted, nil if it has no grant.
 	Grant *Grant
-	// Requeue says when the binding may be tried again, nil if nothing was in vain.
+	// Requeue says when the binding may be tried again, nil if no grant was unsuccessful.
 	Requeue *Requeue
 	// Change is an update of the workload that may need more, nil if there was none since the last grant.
 	Change *Change
-	// SuspendedByOthers says that somebody else suspends scheduling, maybe besides a hold. The dispatcher leaves such a
-	// binding alone.
+	// SuspendedByOthers says that another controller or a policy suspends scheduling, perhaps in addition to a hold. The
+	// dispatcher leaves the binding alone.
 	SuspendedByOthers bool
-	// NoPolicy says that no policy matches any more, so that Karmada's scheduler ignores the binding.
+	// NoPolicy says that no policy matches any more. Karmada's scheduler ignores the binding.
 	NoPolicy bool
 	// Deleting says that the binding is being deleted.
 	Deleting bool
-	// MayRun says that something of the binding may run: it is not suspended, or has clusters, evictions in progress, or
-	// Works.
+	// MayRun says that a part of the workload may run: the binding is not suspended, or has clusters, evictions, or Works.
 	MayRun bool
-	// Finished says that all clusters have reported the end of the workload, Ended how it ended, for people.
+	// Finished says that all clusters have reported the end of the workload. Ended says how it ended, for people.
 	Finished bool
 	Ended    string
-	// NotPlaced says that no cluster runs the workload although it was granted: Karmada's scheduler has found none, or
-	// none has accepted it. WhyNotPlaced says why, in Karmada's own words. PlacedUntil is since when it is so: when
-	// Karmada said so, at the earliest the time of the grant. It is false while something has taken the clusters away and
-	// the scheduler has not answered yet, and if an update has failed of what runs.
+	// NotPlaced says that no cluster runs a granted workload: Karmada's scheduler found none, or none has accepted it.
+	// WhyNotPlaced is Karmada's reason. PlacedUntil is the time of Karmada's report, but not before the grant. NotPlaced is false
+	// if clusters were removed and the scheduler has not answered yet, or if only an update of a running workload failed.
 	NotPlaced    bool
 	WhyNotPlaced string
 	PlacedUntil  time.Time
-	// Err says which of the dispatcher's annotations cannot be read. Nil if all can.
+	// Err says which annotations of the dispatcher cannot be read, nil if all can.
 	Err error
 }

@@ -45,7 +45,7 @@ type PluginConfig struct {
 // Arguments are the arguments of a plugin, as written in the configuration.
 type Arguments map[string]any
 
-// Bool returns a boolean argument, and the default if it is not given.
+// Bool returns a boolean argument, or the default if it is not given.
 func (a Arguments) Bool(name string, byDefault bool) (bool, error) {
 	value, given := a[name]
 	if !given {
@@ -58,7 +58,7 @@ func (a Arguments) Bool(name string, byDefault bool) (bool, error) {
 	return b, nil
 }
 
-// Known returns an error if an argument has none of these names.
+// Known returns an error if an argument is not in names.
 func (a Arguments) Known(names ...string) error {
 	known := map[string]bool{}
 	for _, name := range names {
@@ -73,7 +73,7 @@ func (a Arguments) Known(names ...string) error {
 	return errors.Join(errs...)
 }
 
-// ParseConfig reads a configuration file. The error names every field, plugin, and argument that is unknown or invalid.
+// ParseConfig reads a configuration file. The error names every unknown or invalid field, plugin, and argument.
 func ParseConfig(text []byte) (*Config, error) {
 	c := &Config{}
 	if err := yaml.UnmarshalStrict(text, c); err != nil {
@@ -133,7 +133,7 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// Plugin returns the arguments of a plugin, and whether the configuration lists it.
+// Plugin returns the arguments of a plugin, and whether the configuration lists the plugin.
 func (c *Config) Plugin(name string) (Arguments, bool) {
 	for _, tier := range c.Tiers {
 		for _, p := range tier.Plugins {

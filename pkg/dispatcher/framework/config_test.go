@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// first is a plugin without functions. Its argument wide must be a boolean.
+// first is a plugin without functions. Its argument wide is a boolean.
 type first struct{}
 
 func (first) Name() string            { return "first" }

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Plugin takes part in sessions. It is created anew for each session, as in Volcano.
+// Plugin takes part in sessions. A new one is made for each session, as in Volcano.
 type Plugin interface {
 	// Name is the name in the configuration.
 	Name() string
@@ -46,7 +46,7 @@ func Register(name string, r Registration) {
 	registry.plugins[name] = r
 }
 
-// registered returns the plugin of that name. The error names those that exist.
+// registered returns a plugin by name. The error lists the registered plugins.
 func registered(name string) (Registration, error) {
 	registry.RLock()
 	defer registry.RUnlock()

@@ -2,12 +2,12 @@
 
 package framework
 
-// highestForUsers is the highest value that Kubernetes lets a PriorityClass have that is not one of its own. These are always there.
+// highestForUsers is the highest value of a PriorityClass that Kubernetes does not reserve for its own classes.
 const highestForUsers = 1_000_000_000
 
-// Priorities returns the value of the PriorityClass of a workload. Without a class, if the class does not exist, or if it is one of
-// Kubernetes' own, which all users may name to come before all others, it is the default of the control plane, zero if there is
-// none. If several classes are the default, the lowest one holds, as in Kubernetes.
+// Priorities returns a function for the PriorityClass value of a workload. The default of the control plane, or zero, applies if the
+// workload names no class or a class that does not exist. It also applies to Kubernetes' own classes: all users could name these to
+// come first. If several classes are the default, the lowest one holds, as in Kubernetes.
 func (s *Snapshot) Priorities() func(*Workload) int32 {
 	var byDefault *int32
 	for _, class := range s.PriorityClasses {

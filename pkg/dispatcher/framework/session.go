@@ -10,16 +10,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Session is one cycle. Plugins register functions when it opens, and the dispatcher asks them.
+// Session is one cycle. Plugins register functions when it opens, and the dispatcher calls them.
 type Session struct {
 	*Snapshot
-	// Ledger has what all workloads are charged, with the decisions so far. The plugin that charges them sets it. It is nil
-	// without such a plugin.
+	// Ledger has the charges of all workloads, including the decisions so far. The plugin that charges them sets it. It is nil without that plugin.
 	Ledger *ledger.Ledger
 
-	// plugins are those of all tiers, in their order.
+	// plugins are the plugins of all tiers, in order.
 	plugins []Plugin
-	// names are the names in the configuration, in the order of the tiers.
+	// names are the names of the plugins in the configuration, in the order of the tiers.
 	names []string
 
 	queueOrder  functions[func(a, b string) int]
@@ -30,7 +29,7 @@ type Session struct {
 	handlers    []EventHandler
 }
 
-// functions are what plugins have registered at an extension point, in the order of the tiers.
+// functions are the functions of the plugins at an extension point, in the order of the tiers.
 type functions[F any] []function[F]
 
 type function[F any] struct {
@@ -39,8 +38,7 @@ type function[F any] struct {
 	call F
 }
 
-// add adds the function of a plugin, in place of one that the plugin has added before. Nobody calls a plugin that the
-// configuration does not name.
+// add adds the function of a plugin, and replaces an earlier one of the same plugin. It ignores plugins that the configuration does not name.
 func (fs *functions[F]) add(s *Session, plugin string, f F) {
 	rank := slices.Index(s.names, plugin)
 	if rank < 0 {
@@ -54,16 +52,15 @@ func (fs *functions[F]) add(s *Session, plugin string, f F) {
 	}
 }
 
-// EventHandler is told what the session decides, so that a plugin's accounts are current within the cycle. A nil
-// function is not called.
+// EventHandler receives the decisions of the session, to keep the accounts of a plugin current within the cycle. A nil function is not called.
 type EventHandler struct {
-	// Allocate is called when a workload is granted all that it needs, in place of what it was granted before.
+	// Allocate is called when a workload is granted all its needs, in place of its previous grant.
 	Allocate func(*Workload)
-	// Deallocate is called when a grant ends: a workload has nothing granted from now on.
+	// Deallocate is called when a grant ends.
 	Deallocate func(*Workload)
 }
 
-// Open opens a session: it makes the plugins of the configuration, and lets them register their functions.
+// Open opens a session. It makes the plugins of the configuration and lets them register their functions.
 func Open(config *Config, snapshot *Snapshot) *Session {
 	s := &Session{Snapshot: snapshot}
 	for _, tier := range config.Tiers {
@@ -87,12 +84,12 @@ func (s *Session) Close() {
 	}
 }
 
-// AddQueueOrderFn registers which of two queues, given by name, comes first: negative for the first.
+// AddQueueOrderFn registers a comparison of two queues by name. It is negative if the first comes first.
 func (s *Session) AddQueueOrderFn(plugin string, f func(a, b string) int) {
 	s.queueOrder.add(s, plugin, f)
 }
 
-// AddJobOrderFn registers which of two workloads of one queue comes first: negative for the first.
+// AddJobOrderFn registers a comparison of two workloads of one queue. It is negative if the first comes first.
 func (s *Session) AddJobOrderFn(plugin string, f func(a, b *Workload) int) {
 	s.jobOrder.add(s, plugin, f)
 }
@@ -102,18 +99,17 @@ func (s *Session) AddEnqueueableFn(plugin string, f func(*Workload) *Refusal) {
 	s.enqueueable.add(s, plugin, f)
 }
 
-// AddAllocatableFn registers whether a workload may be granted all that it needs now.
+// AddAllocatableFn registers whether a workload may be granted all its needs now.
 func (s *Session) AddAllocatableFn(plugin string, f func(*Workload) *Refusal) {
 	s.allocatable.add(s, plugin, f)
 }
 
-// AddReclaimableFn registers which workloads must go so that a workload that was refused fits: nil if none may. The
-// first plugin that answers decides.
+// AddReclaimableFn registers which workloads must go to make room for a refused workload, nil if none may. The first plugin that returns any decides.
 func (s *Session) AddReclaimableFn(plugin string, f func(*Workload) []*Workload) {
 	s.reclaimable.add(s, plugin, f)
 }
 
-// AddEventHandler registers who is told of decisions.
+// AddEventHandler registers a handler of decisions.
 func (s *Session) AddEventHandler(h EventHandler) { s.handlers = append(s.handlers, h) }
 
 // QueueOrder compares two queues. The first plugin that prefers one decides. If none does, the names decide.
@@ -153,7 +149,7 @@ func refusalOf(of functions[func(*Workload) *Refusal], w *Workload) *Refusal {
 	return nil
 }
 
-// Reclaimable returns the workloads that must go so that a workload fits, nil if there are none that may.
+// Reclaimable returns the workloads that must go to make room for a workload, nil if none may.
 func (s *Session) Reclaimable(w *Workload) []*Workload {
 	for _, f := range s.reclaimable {
 		if victims := f.call(w); len(victims) > 0 {
@@ -163,7 +159,7 @@ func (s *Session) Reclaimable(w *Workload) []*Workload {
 	return nil
 }
 
-// Allocate tells all plugins that a workload is granted all that it needs.
+// Allocate notifies all plugins that a workload is granted all its needs.
 func (s *Session) Allocate(w *Workload) {
 	for _, h := range s.handlers {
 		if h.Allocate != nil {
@@ -172,7 +168,7 @@ func (s *Session) Allocate(w *Workload) {
 	}
 }
 
-// Deallocate tells all plugins that a workload has nothing granted any more.
+// Deallocate notifies all plugins that the grant of a workload has ended.
 func (s *Session) Deallocate(w *Workload) {
 	for _, h := range s.handlers {
 		if h.Deallocate != nil {

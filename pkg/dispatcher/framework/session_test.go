@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// open returns a session without plugins in which the names first and second stand for plugins of two tiers.
+// open returns a session without plugins. The names first and second represent plugins of two tiers.
 func open() *Session {
 	s := Open(&Config{}, &Snapshot{})
 	s.names = []string{"first", "second"}

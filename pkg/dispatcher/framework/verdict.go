@@ -4,7 +4,7 @@ package framework
 
 import "github.com/devicequota/devicequota/pkg/ledger"
 
-// Refusal says why a workload is not granted room. Nil means that nothing is in the way.
+// Refusal says why a workload is not granted room. Nil means that it may be granted.
 type Refusal struct {
 	// Reason is the reason of the event.
 	Reason string
@@ -12,10 +12,9 @@ type Refusal struct {
 	Message string
 	// Never says that the workload does not fit even if nothing else runs.
 	Never bool
-	// Scope is what the workload waits for: others that come later and wait for the same may be kept behind it. It is the
-	// zero value if nobody is kept behind it.
+	// Scope is what the workload waits for. Later workloads that wait for the same may be kept behind it. It is zero if none are.
 	Scope Scope
-	// Passable says that others are kept behind the workload only while it waits for what others give back for it.
+	// Passable says that later workloads are kept behind this one only while it waits for reclaimed room.
 	Passable bool
 }
 

@@ -12,17 +12,17 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// report is what a member cluster reports of a workload, as Karmada passes it on.
+// report is the status of a workload in a member cluster, as Karmada passes it on.
 type report struct {
-	// ResourceTemplateGeneration is the generation of the object on the control plane that the member has. Generation is that of the
-	// object in the member, and ObservedGeneration the one that its controller has seen.
+	// ResourceTemplateGeneration is the generation on the control plane of the object that the member has. Generation is the
+	// generation of the member's own object. ObservedGeneration is the one that the member's controller has seen.
 	ResourceTemplateGeneration     int64
 	Generation, ObservedGeneration int64
 
 	replicas
 	UpdatedReplicas, ReadyReplicas int64
 
-	// Active is a number of pods of a Job, and the Jobs of a CronJob.
+	// Active is the number of active pods of a Job, or the list of active Jobs of a CronJob.
 	Active json.RawMessage
 
 	State           batchv1alpha1.JobState
@@ -30,16 +30,15 @@ type report struct {
 	Terminating     int64
 }
 
-// replicas are what any kind may report.
+// replicas are the fields that any kind may report.
 type replicas struct {
 	Replicas int64
-	// AvailableReplicas and UnavailableReplicas are together how many pods a Deployment wants, although it may not have made them yet.
+	// AvailableReplicas plus UnavailableReplicas is the number of pods that a Deployment wants, including pods that are not made yet.
 	AvailableReplicas, UnavailableReplicas int64
 }
 
-// Done reports whether a member cluster has done what the object says now: it runs no more than so many replicas, and none of an
-// older template. RawStatus is what the member reported last. A Pod never runs less, and of kinds that are not read nobody knows: see
-// Shape.
+// Done reports whether a member cluster has carried out the current object: it runs at most replicas pods, and none of an older template. RawStatus
+// is the last status from the member. For a Pod, a PodGroup, and kinds that are not read, Done is always true: see Shape.
 func (t *Template) Done(kind schema.GroupVersionKind, rawStatus []byte, replicas int64) bool {
 	if t.Fallback || kind.GroupKind() == Pod.GroupKind() || kind.GroupKind() == PodGroup.GroupKind() {
 		return true
@@ -52,7 +51,7 @@ func (t *Template) Done(kind schema.GroupVersionKind, rawStatus []byte, replicas
 	case Deployment.GroupKind():
 		return r.ObservedGeneration >= r.Generation && t.rolledOut(&r, replicas)
 	case StatefulSet.GroupKind():
-		return t.rolledOut(&r, replicas) // Karmada leaves out which generation its controller has seen
+		return t.rolledOut(&r, replicas) // Karmada omits the generation that its controller has seen
 	case Job.GroupKind():
 		var active int64
 		return r.Active == nil || json.Unmarshal(r.Active, &active) == nil && active <= replicas
@@ -69,11 +68,11 @@ func (t *Template) rolledOut(r *report, replicas int64) bool {
 	return r.ResourceTemplateGeneration == t.Generation && r.wanted() <= replicas && r.UpdatedReplicas == r.Replicas
 }
 
-// wanted returns how many pods a Deployment has, or is about to make.
+// wanted returns how many pods a Deployment has or is about to make.
 func (r *replicas) wanted() int64 { return max(r.Replicas, r.AvailableReplicas+r.UnavailableReplicas) }
 
-// Replaced reports whether a member cluster that has done what the object says makes no pods of a former template any more. A StatefulSet
-// may until all of them are ready.
+// Replaced reports whether a member cluster that is done makes no more pods of a former template. A StatefulSet may make them until
+// all of its pods are ready.
 func (t *Template) Replaced(kind schema.GroupVersionKind, rawStatus []byte, replicas int64) bool {
 	var r report
 	if t.Halts || json.Unmarshal(rawStatus, &r) != nil {
@@ -106,7 +105,7 @@ func (t *Template) tasksFit(counts map[string]batchv1alpha1.TaskState) bool {
 	return true
 }
 
-// Reported returns how many replicas a member cluster reports, zero if it reports none. Those that it cannot make yet count, too.
+// Reported returns the number of replicas that a member cluster reports, including replicas that it cannot make yet.
 func Reported(rawStatus []byte) int64 {
 	var r replicas
 	if json.Unmarshal(rawStatus, &r) != nil {
@@ -115,9 +114,9 @@ func Reported(rawStatus []byte) int64 {
 	return max(0, r.wanted())
 }
 
-// Shape identifies what pods of a workload keep of the template that they were made from, whatever the template becomes later: those
-// of a Volcano Job, and a Pod. Of kinds that are not read, it also has how many there are. It is empty for other kinds. The template
-// remembers it, because each cycle asks, and objects may have a megabyte. Only one goroutine may ask.
+// Shape identifies the parts of the template that existing pods keep when the template changes. Only Volcano Jobs, Pods, and kinds that
+// are not read have a shape; for the latter, it includes the number of pods. The template caches it, because each cycle asks and
+// objects may have a megabyte. It is not safe for concurrent use.
 func (t *Template) Shape() string {
 	if t.shape == "" && (t.Fallback || t.keepsTemplate) {
 		t.shape = t.makeShape()
@@ -135,8 +134,8 @@ func (t *Template) makeShape() string {
 	}
 	text, err := json.Marshal(pods)
 	if err != nil {
-		return "unknown" // the types have nothing that JSON lacks
+		return "unknown" // the types have only fields that JSON supports
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]) // of 8 bytes, users could find two templates with the same
+	return hex.EncodeToString(sum[:16]) // with 8 bytes, users could find two templates with the same sum
 }

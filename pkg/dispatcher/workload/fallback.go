@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// OfBinding returns what Karmada's interpreter found in an object of a kind that Of does not read: its components, or else
-// its replicas and what each of them requires. The template is nil if the interpreter found no pods: the object is no
-// workload then. It never names a queue. A negative number of replicas counts as none.
+// OfBinding returns a template for a kind that Of does not read, from the findings of Karmada's interpreter: the components of the
+// object, or else its replicas and their requirements. It is nil if the interpreter found no pods: then the object is not a workload.
+// It never names a queue. A negative number of replicas counts as zero.
 func OfBinding(rb *workv1alpha2.ResourceBinding) *Template {
 	t := WithoutPods(rb)
 	for i := range rb.Spec.Components {
@@ -34,8 +34,7 @@ func OfBinding(rb *workv1alpha2.ResourceBinding) *Template {
 	return t
 }
 
-// WithoutPods returns a template without pods: that of an object in which Karmada's interpreter finds none any more, such as
-// one that was scaled to 0.
+// WithoutPods returns a template for an object in which Karmada's interpreter finds no pods any more, for example because it was scaled to 0.
 func WithoutPods(rb *workv1alpha2.ResourceBinding) *Template {
 	object := &rb.Spec.Resource
 	return &Template{
@@ -44,7 +43,7 @@ func WithoutPods(rb *workv1alpha2.ResourceBinding) *Template {
 	}
 }
 
-// alike returns pods of one container that requests all that a replica requires.
+// alike returns pods with one container that requests the requirements of a replica.
 func alike(name string, replicas int32, requests corev1.ResourceList, priorityClass string) PodSet {
 	count := int64(max(0, replicas))
 	return PodSet{Name: name, Count: count, Minimum: count, Template: &corev1.PodTemplateSpec{Spec: corev1.PodSpec{

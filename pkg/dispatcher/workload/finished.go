@@ -13,10 +13,8 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// Finished reports whether a status, which one member cluster reported, is the end of the workload, and how it ended, in
-// the words of its kind. Deployments, StatefulSets, CronJobs,
-// DaemonSets, and objects of unknown kinds never end. A status that cannot be read
-// is no end.
+// Finished reports whether the status from a member cluster is the end of the workload. Ended says how it ended, in the words of its kind.
+// Deployments, StatefulSets, CronJobs, DaemonSets, and objects of unknown kinds never end. It returns an error if the status cannot be read.
 func Finished(kind schema.GroupVersionKind, rawStatus []byte) (ended string, finished bool, err error) {
 	var read func([]byte) (string, error)
 	switch kind.GroupKind() {
@@ -39,8 +37,8 @@ func Finished(kind schema.GroupVersionKind, rawStatus []byte) (ended string, fin
 	return ended, ended != "", nil
 }
 
-// endOfVolcanoJob: a job may be Completed, because enough pods have succeeded, while others still run. An Aborted one goes on if somebody resumes
-// it. It must not do so by itself: see checkPolicies.
+// endOfVolcanoJob returns the final phase of a job, "" if it has not ended. A job may be Completed while some pods still run. An Aborted
+// job goes on only if a user resumes it: see checkPolicies.
 func endOfVolcanoJob(raw []byte) (string, error) {
 	var status batchv1alpha1.JobStatus
 	if err := json.Unmarshal(raw, &status); err != nil {

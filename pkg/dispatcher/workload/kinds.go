@@ -37,17 +37,15 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	return builder.AddToScheme(scheme)
 }
 
-// Of reads an object of one of Kinds. Pods that name one of the schedulers make their workload one for Volcano. The
-// template shares memory with the object. If a number in the object is wrong, or the object was unreadable, the error says so, and
-// the template has all but the pods.
+// Of reads an object of one of Kinds. A workload is for Volcano if its pods name one of the schedulers. The template shares
+// memory with the object. If the object was unreadable or has a wrong number, Of returns an error, and a template without pods.
 //
-// The queue of a Volcano Job or PodGroup is spec.queue. If that is empty or "default", which the API server sets if the
-// object names none, the queue is the one that the annotation scheduling.volcano.sh/queue-name names. For other kinds it is
-// the one that this annotation names. The pods' annotation comes before that of the object, as in Volcano, and the labels
-// of the same name come after the annotations. Volcano knows no such label.
+// The queue of a Volcano Job or PodGroup is spec.queue. If that is empty or "default", which the API server sets by default, the
+// annotation scheduling.volcano.sh/queue-name names the queue. For other kinds, only the annotation does. The annotation of the
+// pods comes before the annotation of the object, as in Volcano. The labels of the same name come last. Volcano has no such label.
 //
 // The PriorityClass of a Volcano Job or PodGroup is spec.priorityClassName. If that is empty, or for other kinds, it is the
-// one that all the pods name. If tasks name different ones, there is none, as in Volcano.
+// class that all pods name. If tasks name different classes, there is none, as in Volcano.
 func Of(object runtime.Object, schedulerNames []string) (*Template, error) {
 	var t *Template
 	var err error

@@ -17,7 +17,7 @@ import (
 // queueName is the annotation, and the label, that names a queue.
 const queueName = schedulingv1beta1.QueueNameAnnotationKey
 
-// identified returns a template of the object that has no pods yet.
+// identified returns a template of the object, still without pods.
 func identified(kind schema.GroupVersionKind, object metav1.Object) *Template {
 	return &Template{
 		Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName(),
@@ -26,7 +26,7 @@ func identified(kind schema.GroupVersionKind, object metav1.Object) *Template {
 	}
 }
 
-// describe fills in what the metadata of an object and of its pods say, where the object's own fields do not say it.
+// describe fills in the fields that come from the metadata of an object and its pods, unless they are set.
 func (t *Template) describe(object metav1.Object) {
 	annotations, labels := []map[string]string{}, []map[string]string{}
 	for i := range t.Pods {
@@ -44,13 +44,13 @@ func (t *Template) describe(object metav1.Object) {
 	t.Grace = t.longestGrace()
 }
 
-// retainReplicas is the label by which Karmada leaves the number of replicas to the member clusters, for autoscalers there.
+// retainReplicas is the label that makes Karmada leave the number of replicas to autoscalers in the member clusters.
 const retainReplicas = "resourcetemplate.karmada.io/retain-replicas"
 
-// maxGrace bounds the grace period of pods in seconds: a hundred years.
+// maxGrace bounds the grace period of pods, in seconds. It is a hundred years.
 const maxGrace = 100 * 365 * 24 * 60 * 60
 
-// longestGrace returns the longest grace period of all pods in seconds.
+// longestGrace returns the longest grace period of all pods, in seconds.
 func (t *Template) longestGrace() int64 {
 	var longest int64
 	for i := range t.Pods {
@@ -59,12 +59,12 @@ func (t *Template) longestGrace() int64 {
 	return min(longest, maxGrace)
 }
 
-// QueueOf returns the queue that the metadata of an object name, empty if they name none.
+// QueueOf returns the queue that the annotations or labels of an object name, empty if there is none.
 func QueueOf(object metav1.Object) string {
 	return first(queueName, []map[string]string{object.GetAnnotations(), object.GetLabels()})
 }
 
-// first returns the first value of that name that is not empty.
+// first returns the first non-empty value of a name.
 func first(name string, in []map[string]string) string {
 	for _, values := range in {
 		if value := values[name]; value != "" {
@@ -74,7 +74,7 @@ func first(name string, in []map[string]string) string {
 	return ""
 }
 
-// commonPriorityClass returns the PriorityClass that all pods name.
+// commonPriorityClass returns the PriorityClass that all pods name, empty if they differ.
 func (t *Template) commonPriorityClass() string {
 	class := ""
 	for i := range t.Pods {
@@ -87,14 +87,13 @@ func (t *Template) commonPriorityClass() string {
 	return class
 }
 
-// findScheduler finds out whether pods name one of the schedulers.
+// findScheduler sets ForVolcano if pods name one of the schedulers.
 func (t *Template) findScheduler(names []string) {
 	t.ForVolcano = t.ForVolcano || slices.ContainsFunc(t.Pods, func(p PodSet) bool {
 		return slices.Contains(names, p.Template.Spec.SchedulerName)
 	})
 }
 
-// groupOf returns the PodGroup that pods name.
 func groupOf(pods *corev1.PodTemplateSpec) string {
 	return pods.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey]
 }

@@ -19,7 +19,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// ofReplicas reads an object whose pods are all alike. Nil replicas stand for one.
+// ofReplicas reads an object whose pods are all alike. Nil replicas mean one.
 func ofReplicas(kind schema.GroupVersionKind, object metav1.Object, replicas *int32, pods *corev1.PodTemplateSpec) (*Template, error) {
 	count := ptr.Deref(replicas, 1)
 	t := ofAlike(kind, object, int64(count), pods)
@@ -29,10 +29,10 @@ func ofReplicas(kind schema.GroupVersionKind, object metav1.Object, replicas *in
 	return t, errors.Join(notNegative("spec.replicas", count), err)
 }
 
-// defaultSurge is the surge of an update that does not count: that of Deployments that name none.
+// defaultSurge is the surge in percent that is not charged. It is the default of Deployments.
 const defaultSurge = 25
 
-// ofDeployment counts the surge of an update beyond the default one, too.
+// ofDeployment reads a Deployment. It counts the part of its surge that exceeds the default.
 func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 	t, err := ofReplicas(Deployment, d, d.Spec.Replicas, &d.Spec.Template)
 	t.Overlaps, t.Halts = true, d.Spec.Paused
@@ -41,7 +41,7 @@ func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 		return t, err
 	}
 	surge, err := intstr.GetScaledValueFromIntOrPercent(update.MaxSurge, 100, true)
-	if surge < 0 || surge > math.MaxInt32 { // a percentage of any length is valid, and overflows
+	if surge < 0 || surge > math.MaxInt32 { // a percentage of any length is valid, and may overflow
 		surge = math.MaxInt32
 	}
 	if update.MaxSurge.Type == intstr.Int {
@@ -54,24 +54,24 @@ func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 	return t, err
 }
 
-// ofStatefulSet reads a StatefulSet. What is below its partition is made from a former template.
+// ofStatefulSet reads a StatefulSet. Pods below its partition are made from a former template.
 func ofStatefulSet(set *appsv1.StatefulSet) (*Template, error) {
 	t, err := ofReplicas(StatefulSet, set, set.Spec.Replicas, &set.Spec.Template)
 	if set.Spec.Ordinals != nil {
-		t.Overlaps, t.Start = true, set.Spec.Ordinals.Start // pods with other names take their place
+		t.Overlaps, t.Start = true, set.Spec.Ordinals.Start // pods with other names may replace its pods
 	}
 	update := set.Spec.UpdateStrategy.RollingUpdate
 	t.Halts = update != nil && ptr.Deref(update.Partition, 0) > 0
 	return t, err
 }
 
-// countedSurge returns how many pods of a surge count.
+// countedSurge returns how many pods of a surge are charged.
 func countedSurge(replicas, surge int64) int64 {
 	return max(0, surge-(replicas*defaultSurge+99)/100)
 }
 
-// ofJob reads a Kubernetes Job, or what a CronJob makes one from. Kubernetes runs no more pods at once than there are completions to do. A suspended Job
-// counts as if it ran, because whoever resumes it does not ask first.
+// ofJob reads a Kubernetes Job, or the job template of a CronJob. Kubernetes runs no more pods at once than there are completions to do.
+// A suspended Job counts as running, because resuming it needs no grant.
 func ofJob(kind schema.GroupVersionKind, object metav1.Object, job *batchv1.JobSpec) (*Template, error) {
 	parallelism := ptr.Deref(job.Parallelism, 1)
 	completions := ptr.Deref(job.Completions, parallelism)
@@ -82,16 +82,16 @@ func ofJob(kind schema.GroupVersionKind, object metav1.Object, job *batchv1.JobS
 	return t, errors.Join(notNegative("spec.parallelism", parallelism), notNegative("spec.completions", completions), err)
 }
 
-// ofCronJob reads a CronJob that runs one job at a time. It counts between its jobs, too, because the next one starts in a
-// member cluster, and does not ask first.
+// ofCronJob reads a CronJob that runs one job at a time. It is charged between its jobs, too, because the next job starts in a
+// member cluster without a grant.
 func ofCronJob(cron *batchv1.CronJob) (*Template, error) {
 	t, err := ofJob(CronJob, cron, &cron.Spec.JobTemplate.Spec)
 	switch cron.Spec.ConcurrencyPolicy {
 	case batchv1.ForbidConcurrent:
-	case batchv1.ReplaceConcurrent: // the pods of jobs that were replaced end while others run
+	case batchv1.ReplaceConcurrent: // the pods of replaced jobs end while others run
 		sets := 1 + (t.Grace+59)/60
 		if strings.HasPrefix(cron.Spec.Schedule, "@every") {
-			sets++ // one job starts in each minute, at any second of it
+			sets++ // a job may start at any second of each minute
 		}
 		t.Pods[0].Count *= sets
 		t.Starts = fmt.Sprintf("%q %q %t %d", cron.Spec.Schedule, ptr.Deref(cron.Spec.TimeZone, ""), ptr.Deref(cron.Spec.Suspend, false), ptr.Deref(cron.Spec.StartingDeadlineSeconds, -1))
@@ -101,7 +101,7 @@ func ofCronJob(cron *batchv1.CronJob) (*Template, error) {
 	return t, err
 }
 
-// ofDaemonSet reads all but the number of pods, which only the member clusters know.
+// ofDaemonSet reads everything except the number of pods, which only the member clusters know.
 func ofDaemonSet(set *appsv1.DaemonSet) (*Template, error) {
 	return ofAlike(DaemonSet, set, 1, &set.Spec.Template),
 		errors.New("a DaemonSet has a pod on each node, and nobody knows here how many nodes there will be: use a Deployment, or name no queue")
@@ -123,7 +123,7 @@ func ofAlike(kind schema.GroupVersionKind, object metav1.Object, count int64, po
 	return t
 }
 
-// minimumOf returns how many pods Volcano starts together: one, unless the annotation of the object says more.
+// minimumOf returns how many pods Volcano starts together: the number in the annotation of the object, or else one.
 func minimumOf(object metav1.Object) (int64, error) {
 	const annotation = schedulingv1beta1.VolcanoGroupMinMemberAnnotationKey
 	text, given := object.GetAnnotations()[annotation]

@@ -9,72 +9,71 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Template is what an object says of the pods that it makes.
+// Template describes the pods that an object makes.
 type Template struct {
-	// Kind, Namespace, and Name are those of the object.
+	// Kind, Namespace, and Name identify the object.
 	Kind, Namespace, Name string
 	UID                   types.UID
 	ResourceVersion       string
 	// Generation grows with each change of the spec. It is zero if the kind has none.
 	Generation int64
-	// Queue is the queue that the object names. It is empty if the object names none.
+	// Queue is the queue that the object names, empty if it names none.
 	Queue string
-	// ForVolcano says that the object is meant for Volcano, even if it names no queue: it is of a kind of Volcano's, or
-	// its pods name the scheduler.
+	// ForVolcano says that the object is meant for Volcano even without a queue: it is a Volcano kind, or its pods name the scheduler.
 	ForVolcano bool
 	// PriorityClass is the PriorityClass of the workload, empty if it has none.
 	PriorityClass string
-	// Group is the PodGroup in the object's namespace that its pods belong to. It is empty if they name none.
+	// Group is the PodGroup that its pods name, in the object's namespace. It is empty if they name none.
 	Group string
 	// Pods has the pods that one cluster runs if it gets the whole object. It is empty for a PodGroup.
 	Pods []PodSet
-	// Reserve is the minimum of a PodGroup, which its pods take from. It is nil for any other kind.
+	// Reserve is the minimum of a PodGroup. Its pods use it. It is nil for other kinds.
 	Reserve corev1.ResourceList
 	// CardRequest is the annotation volcano.sh/card.request of a PodGroup, empty if it has none.
 	CardRequest string
-	// Fallback says that the kind is unknown, so that Pods is what Karmada's interpreter found in the object.
+	// Fallback says that the kind is unknown. Then Pods is what Karmada's interpreter found in the object.
 	Fallback bool
 	// RetainsReplicas says that Karmada leaves the number of replicas to the member clusters.
 	RetainsReplicas bool
-	// Grace is for how many seconds at most a pod may go on running after it was deleted.
+	// Grace is the longest time in seconds that a deleted pod may go on running.
 	Grace int64
 
-	// Suspended says that it makes no pods, and ends those that it has.
+	// Suspended says that the object makes no pods, and ends its existing ones.
 	Suspended bool
-	// Overlaps says that new pods come while those that they take the place of still end. Those of other kinds have the same names.
+	// Overlaps says that new pods may start while the pods that they replace still end. Pods of other kinds reuse the same names.
 	Overlaps bool
-	// Surge is how many pods each cluster may run besides its replicas during an update, if the object says that as a number, and
-	// SurgePercent how many for a hundred replicas, otherwise. Surged is how many of them the pods have.
+	// Surge is the number of additional pods in each cluster during an update, if the object states a number. SurgePercent is the
+	// number for a hundred replicas, if it states a percentage. Surged is the part of the surge that Pods includes.
 	Surge, SurgePercent, Surged int64
-	// Start is the number in the name of the first pod of a StatefulSet.
+	// Start is the ordinal of the first pod of a StatefulSet.
 	Start int32
-	// Starts is what decides when a CronJob that replaces its Jobs starts the next one. Each change of it may start one at once.
+	// Starts identifies the schedule of a CronJob that replaces its Jobs. Each change of it may start a Job at once.
 	Starts string
 
-	// Replaces says that pods are replaced when their template changes, and that clusters may meanwhile make more of the former one:
-	// Kubernetes scales what it has before it replaces it.
+	// Replaces says that clusters replace pods when the template changes. Meanwhile, they may make more pods of the former one:
+	// Kubernetes scales existing pods before it replaces them.
 	Replaces bool
-	// Halts says that clusters make pods of a former template until somebody changes the object.
+	// Halts says that clusters make pods of a former template until a user changes the object.
 	Halts bool
 
-	// keepsTemplate says that pods stay as they were made, whatever the template becomes.
+	// keepsTemplate says that existing pods do not follow changes of the template.
 	keepsTemplate bool
-	// shape is what Shape has returned.
+	// shape caches the result of Shape.
 	shape string
 }
 
-// PodSet is a number of pods that are alike.
+// PodSet is a number of identical pods.
 type PodSet struct {
-	// Name is that of the task or component. It is empty if there is only one.
+	// Name is the name of the task or component. It is empty if there is only one.
 	Name string
-	// Count is how many pods there are in all. Minimum is how many the workload needs to start, at most Count.
+	// Count is the number of pods. Minimum is how many of them the workload needs to start.
 	Count, Minimum int64
 	// Template must not be changed.
 	Template *corev1.PodTemplateSpec
 }
 
-// SurgeBeyond returns how many pods of a surge count besides those that Pods has, if there are some replicas or, if that is more, as many as the
-// template says. If they are divided among clusters, each adds a surge that is a number.
+// SurgeBeyond returns how many pods of a surge count beyond the surge in Pods. It uses the larger of replicas and the template's
+// replicas. If they are divided among clusters, each cluster adds a surge that is a number.
 func (t *Template) SurgeBeyond(replicas, clusters int64) int64 {
 	if replicas = max(replicas, t.Unsurged()); replicas <= 0 {
 		return 0
@@ -83,7 +82,7 @@ func (t *Template) SurgeBeyond(replicas, clusters int64) int64 {
 	return max(0, countedSurge(replicas, surge)-t.Surged)
 }
 
-// Unsurged returns how many replicas the template says, without those of a surge.
+// Unsurged returns the replicas of the template, without the surge.
 func (t *Template) Unsurged() int64 { return t.Replicas() - t.Surged }
 
 // Replicas returns how many pods one cluster runs if it gets the whole object.

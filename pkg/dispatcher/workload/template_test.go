@@ -22,7 +22,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// text is a template for tests: kind queue=q class=c group=g volcano reserve=r set:minimum/count...
+// text formats a template for tests: kind queue=q class=c group=g volcano reserve=r set:minimum/count...
 func (t *Template) text() string {
 	if t == nil {
 		return ""
@@ -271,10 +271,10 @@ func TestEachClusterSurges(t *testing.T) {
 		replicas            int32
 		surge               string
 		surged, three, many int64
-		// more is what counts besides if clusters have forty replicas.
+		// more is the additional count if clusters have forty replicas.
 		more int64
 	}{
-		{4, "25%", 0, 0, 0, 0}, {4, "100%", 3, 0, 0, 27}, // a percentage of all replicas, however many clusters there are
+		{4, "25%", 0, 0, 0, 0}, {4, "100%", 3, 0, 0, 27}, // a percentage of all replicas, for any number of clusters
 		{4, "1", 0, 2, 9, 0}, {4, "4", 3, 8, 36, 0}, {4, "50", 49, 100, 450, 0},
 		{0, "100%", 0, 0, 0, 30}, {0, "50", 0, 0, 0, 40},
 	} {

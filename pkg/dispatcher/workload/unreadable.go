@@ -15,11 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// unreadable is the annotation of an object that could not be decoded, and says why. An API server accepts no such name, so that
-// only Tolerant writes it.
+// unreadable is the annotation that says why an object could not be decoded. An API server rejects such a name, so only Tolerant sets it.
 const unreadable = "this object cannot be decoded"
 
-// Unreadable says why an object that Tolerant has decoded has only its metadata. It is nil if the object has everything.
+// Unreadable says why Tolerant could decode only the metadata of an object. It is nil for a complete object.
 func Unreadable(object metav1.Object) error {
 	if why, is := object.GetAnnotations()[unreadable]; is {
 		return errors.New("it cannot be read: " + why)
@@ -27,9 +26,9 @@ func Unreadable(object metav1.Object) error {
 	return nil
 }
 
-// Tolerant returns a decoder that does not fail because of what the schema of a Volcano Job or PodGroup lets users write, and a
-// typed object cannot have, such as the quantity "1e1.5". Of such an object, it keeps the metadata, the queue, and the
-// PriorityClass. Otherwise one object would keep everybody from reading all others of its kind.
+// Tolerant returns a decoder that accepts Volcano Jobs and PodGroups with values that fit only the schema and not the Go types, such as
+// the quantity "1e1.5". It keeps the metadata, the queue, and the PriorityClass of the object. Otherwise, one object would make all
+// others of its kind unreadable.
 func Tolerant(decoder runtime.Decoder) runtime.Decoder { return tolerant{decoder} }
 
 type tolerant struct{ runtime.Decoder }
@@ -41,7 +40,7 @@ func (d tolerant) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 		return object, kind, err
 	}
 	if into != nil {
-		reflect.ValueOf(into).Elem().SetZero() // it has what was decoded before the error
+		reflect.ValueOf(into).Elem().SetZero() // it has the fields that were decoded before the error
 	}
 	item, isList := strings.CutSuffix(kind.Kind, "List")
 	switch itemKind := kind.GroupVersion().WithKind(item); {
@@ -85,7 +84,7 @@ func (d tolerant) list(data []byte, kind schema.GroupVersionKind, into runtime.O
 	return list, apimeta.SetList(list, items)
 }
 
-// metadata decodes what can be read of every object, and notes why that is not everything.
+// metadata decodes the parts that every object has, and notes why the rest is missing.
 func (d tolerant) metadata(data []byte, kind *schema.GroupVersionKind, into runtime.Object, why error) (runtime.Object, error) {
 	var read struct {
 		metav1.TypeMeta `json:",inline"`

@@ -4,8 +4,8 @@ package workload
 
 import "strconv"
 
-// Newer reports whether resource version a is later than b. The API server's versions are numbers that grow (KEP-5504).
-// What is no number is older than all others.
+// Newer reports whether resource version a is later than b. The API server's versions are growing numbers (KEP-5504). A version
+// that is not a number is older than all others.
 func Newer(a, b string) bool { return number(a) > number(b) }
 
 func number(version string) uint64 {

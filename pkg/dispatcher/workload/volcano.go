@@ -17,8 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// ofVolcanoJob reads a Volcano Job. The PriorityClasses of its tasks are not known here, so that the tasks come in their
-// order if not all of their minimums belong to the minimum of the job.
+// ofVolcanoJob reads a Volcano Job. The PriorityClasses of its tasks are unknown here. If the minimum of the job does not include
+// the minimums of all tasks, tasks count in their order.
 func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 	t := identified(VolcanoJob, job)
 	t.Queue, t.PriorityClass, t.keepsTemplate = job.Spec.Queue, job.Spec.PriorityClassName, true
@@ -42,7 +42,7 @@ func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 	return t, nil
 }
 
-// checkTasks returns an error if a number of pods is one that Volcano's webhook refuses in the member cluster.
+// checkTasks returns an error for numbers of pods that Volcano's webhook refuses in the member cluster.
 func checkTasks(job *batchv1alpha1.Job) error {
 	var errs []error
 	var total int64
@@ -67,7 +67,7 @@ func checkTasks(job *batchv1alpha1.Job) error {
 	return errors.Join(errs...)
 }
 
-// checkPolicies returns an error if a job may go on by itself after it was aborted: its queue has given its room to others by then.
+// checkPolicies returns an error if an aborted job may resume by itself. By then, other workloads may have its room.
 func checkPolicies(job *batchv1alpha1.Job) error {
 	fields, policies := []string{"spec.policies"}, [][]batchv1alpha1.LifecyclePolicy{job.Spec.Policies}
 	for i := range job.Spec.Tasks {
@@ -92,7 +92,7 @@ func withDefaults(job *batchv1alpha1.Job) *batchv1alpha1.Job {
 	return &batchv1alpha1.Job{Spec: spec}
 }
 
-// ofPodGroup reads a PodGroup. Its pods are those of other objects.
+// ofPodGroup reads a PodGroup. Its pods belong to other objects.
 func ofPodGroup(group *schedulingv1beta1.PodGroup) (*Template, error) {
 	t := identified(PodGroup, group)
 	t.Queue, t.PriorityClass = group.Spec.Queue, group.Spec.PriorityClassName

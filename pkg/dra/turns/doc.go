@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package turns decides who comes next of those that were passed over because a session has done enough for others.
+// Package turns decides the order of jobs that were passed over because a session has done enough for others.
 //
-// Names and the queues that they belong to come in. Names go out, those of each queue in the order in which they came, and queues in turns,
-// so that somebody with many jobs does not keep other queues waiting.
+// The input is names and their queues. The output is names. The names of each queue come in the order of their arrival, and queues take
+// turns. A user with many jobs therefore does not keep other queues waiting.
 package turns

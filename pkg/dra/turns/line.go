@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Line has those who wait for a turn. The zero value is empty.
+// Line holds the names that wait for a turn. The zero value is empty.
 type Line struct {
-	// waiting are those who wait, those first that have waited longest.
+	// waiting lists the waiting names, longest wait first.
 	waiting []waiter
 	names   map[string]bool
-	// last is in which turn each queue was served last. It is zero for a queue that was not, or long ago.
+	// last is the last turn of each queue. It is zero for a queue without a recent turn.
 	last map[string]int
 	// turns counts the turns.
 	turns int
@@ -20,13 +20,13 @@ type Line struct {
 
 type waiter struct{ queue, name string }
 
-// longAgo is after how many turns it is forgotten when a queue was served.
+// longAgo is the number of turns after which the last turn of a queue is forgotten.
 const longAgo = 10_000
 
-// Len returns how many wait.
+// Len returns the number of waiting names.
 func (l *Line) Len() int { return len(l.waiting) }
 
-// Join lets a name of a queue wait, unless it does already.
+// Join adds a name of a queue, unless it already waits.
 func (l *Line) Join(queue, name string) {
 	if l.names[name] {
 		return
@@ -37,7 +37,7 @@ func (l *Line) Join(queue, name string) {
 	l.names[name], l.waiting = true, append(l.waiting, waiter{queue, name})
 }
 
-// Keep drops those who need not wait any more.
+// Keep drops names that no longer need to wait.
 func (l *Line) Keep(waits func(name string) bool) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
 		if waits(w.name) {
@@ -48,8 +48,8 @@ func (l *Line) Keep(waits func(name string) bool) {
 	})
 }
 
-// Take gives so many a turn, if as many wait, and returns their names. They do not wait any more. Each turn goes to the queue whose last turn was
-// longest ago, and there to the one who has waited longest.
+// Take removes up to most names from the line and returns them. Each turn goes to the queue with the longest time since its last turn, and there
+// to the name with the longest wait.
 func (l *Line) Take(most int) []string {
 	var taken []string
 	for ; len(taken) < most && len(l.waiting) > 0; l.turns++ {

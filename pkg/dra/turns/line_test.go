@@ -15,7 +15,7 @@ func TestQueuesComeInTurns(t *testing.T) {
 	}
 	line.Join("few", "f0")
 	line.Join("few", "f1")
-	line.Join("many", "m0") // it waits already
+	line.Join("many", "m0") // it already waits
 	var got []string
 	for line.Len() > 0 {
 		got = append(got, line.Take(2)...)

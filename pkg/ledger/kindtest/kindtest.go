@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kindtest tests everything that writes or reads dimensions against the table of kinds.
+// Package kindtest checks all code that writes or reads dimensions against the table of kinds.
 package kindtest
 
 import (
@@ -11,18 +11,17 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Form is how some package has dimensions: as an annotation, as labels of a metric, as a field of an object.
+// Form is a representation of dimensions, such as an annotation, metric labels, or a field of an object.
 type Form[T comparable] struct {
-	// Write returns what stands for a dimension. What is zero says that nothing does, on purpose.
+	// Write returns the representation of a dimension. The zero value says that the dimension has none, on purpose.
 	Write func(ledger.Dimension) (T, error)
-	// Read is nil if no program reads the form.
+	// Read parses the representation. It is nil if no program reads this form.
 	Read func(T) (ledger.Dimension, error)
-	// Lists says that the package must list a new kind. Otherwise the table is enough.
+	// Lists says that the package must list new kinds itself. Otherwise, an entry in the table is enough.
 	Lists bool
 }
 
-// Run checks that the form knows all kinds of the table exactly, that it has no kind for another one, and that a kind of which it does not
-// know is an error. Another test must not run at the same time.
+// Run checks that the form represents all kinds of the table exactly and rejects unknown kinds. No other test may run at the same time.
 func Run[T comparable](t *testing.T, f Form[T]) {
 	t.Helper()
 	seen := map[T]ledger.Dimension{}
@@ -49,7 +48,7 @@ func Run[T comparable](t *testing.T, f Form[T]) {
 	}
 }
 
-// exact reports how a dimension is not what is read after it was written, or is written as another one was.
+// exact returns an error if reading does not restore a written dimension, or if another dimension has the same representation.
 func (f Form[T]) exact(d ledger.Dimension, seen map[T]ledger.Dimension) error {
 	written, err := f.Write(d)
 	var none T
@@ -69,7 +68,7 @@ func (f Form[T]) exact(d ledger.Dimension, seen map[T]ledger.Dimension) error {
 	return nil
 }
 
-// samples returns dimensions of a kind, with names that others have as well.
+// samples returns dimensions of a kind, with names that other kinds have as well.
 func samples(kind ledger.Kind) []ledger.Dimension {
 	var all []ledger.Dimension
 	for _, name := range []string{"memory", "cpu", "a.example/b", `"ä`} {

@@ -16,11 +16,11 @@ var (
 	kinds = []*regexp.Regexp{
 		regexp.MustCompile(`ledger\.Resource\b`), regexp.MustCompile(`ledger\.Card\b`), regexp.MustCompile(`ledger\.DeviceCount\b`), regexp.MustCompile(`ledger\.DeviceCapacity\b`),
 	}
-	// uses are what forms of dimensions are made with.
+	// uses matches calls that convert dimensions.
 	uses = regexp.MustCompile(`ledger\.(ParseKey|ParseLabels)\(|\.Kind\.Info\(|\.LabelValues\(|Dimension\.(Key\(|Labels\b)`)
 )
 
-// TestEveryFormOfDimensionsIsTested: a package with a file that lists all kinds has a form, too.
+// TestEveryFormOfDimensionsIsTested checks that a package with a file that lists all kinds has a form, too.
 func TestEveryFormOfDimensionsIsTested(t *testing.T) {
 	found, tested := map[string]string{}, map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {

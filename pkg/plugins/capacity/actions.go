@@ -12,10 +12,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
-// Actions returns what takes the place of upstream's actions of the same names. For jobs that ask for devices, or for cards that
-// their queue limits or deserves, preempt and reclaim follow the rules of package eviction, and allocate and backfill leave to such jobs
-// what was freed for them. For all other jobs, upstream's actions decide, with their arguments. Without this plugin in the
-// configuration, they are upstream's.
+// Actions returns the actions that replace upstream's actions of the same names. For jobs that ask for devices, or for cards that their
+// queue limits or deserves, preempt and reclaim follow the rules of package eviction. For the same jobs, allocate and backfill respect
+// the room that was freed for them. For all other jobs, upstream's actions decide, with their arguments. Without this plugin in the
+// configuration, the actions are upstream's.
 func (p *Plugins) Actions() []framework.Action {
 	return []framework.Action{
 		&action{cache: p.cache, Action: allocate.New()},
@@ -29,7 +29,7 @@ func (p *Plugins) Actions() []framework.Action {
 type action struct {
 	framework.Action
 	cache *cache
-	// rule is by which right jobs evict others. It is empty if they do not.
+	// rule is the right by which jobs evict pods. It is empty if they do not.
 	rule eviction.Rule
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 )
 
-// allocatable is Volcano's AllocatableFn: may the queue take the pod in addition to what it has?
+// allocatable is Volcano's AllocatableFn. It reports whether the queue may take the pod in addition to what it has.
 func (p *plugin) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	if refusal := p.checks.Pod(p.snapshot.Ledger, queue, task); refusal != nil {
 		if p.elastic.Scope() == placement.OutdatedOnly {

@@ -22,7 +22,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 )
 
-// stocked gives node n1 so many devices of class h100.
+// stocked gives node n1 n devices of class h100.
 func (s *fixture) stocked(n int) *fixture {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: resourcev1.ResourceSliceSpec{
 		Driver: "driver", NodeName: ptr.To("n1"), Pool: resourcev1.ResourcePool{Name: "n1", ResourceSliceCount: 1},
@@ -34,18 +34,18 @@ func (s *fixture) stocked(n int) *fixture {
 	return s
 }
 
-// sharing makes a pod use the claim that another pod has been given with claimed.
+// sharing makes a pod use the claim that claimed gave to another pod.
 func sharing(with, p *corev1.Pod) *corev1.Pod {
 	p.Spec.ResourceClaims = with.Spec.ResourceClaims
 	return p
 }
 
-// devicesOfQueue is what a queue is charged of devices.
+// devicesOfQueue returns the devices that a queue is charged for.
 func devicesOfQueue(p *plugin, name string) ledger.Amount {
 	return balanceOfQueue(p, name, ledger.Allocated)
 }
 
-// balanceOfQueue is what a queue has of devices in an account.
+// balanceOfQueue returns the devices of a queue in an account.
 func balanceOfQueue(p *plugin, name string, account ledger.Account) ledger.Amount {
 	queue, _ := p.snapshot.Ledger.Queue(name)
 	return p.snapshot.Ledger.Balance(queue, account, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: h100}))
@@ -101,8 +101,8 @@ func TestGangSharesAClaim(t *testing.T) {
 	}
 }
 
-// TestPodWithoutReservationIsNotBound: Session.Allocate, as the backfill action calls it, does not
-// look whether reserving anything failed (volcano issue 5116).
+// TestPodWithoutReservationIsNotBound: Session.Allocate, as called by the backfill action, ignores failed reservations
+// (volcano issue 5116).
 func TestPodWithoutReservationIsNotBound(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(8)}})
@@ -185,8 +185,8 @@ func TestVolumesAreStillBound(t *testing.T) {
 	}
 }
 
-// TestPipelinedPodsCarryNoClaims: a pod of another queue that shares a claim with one that is only
-// pipelined does not have its devices for nothing.
+// TestPipelinedPodsCarryNoClaims: a pod of another queue shares a claim with a pod that is only pipelined. It does not
+// get the devices for nothing.
 func TestPipelinedPodsCarryNoClaims(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("rich", "root", nil).queue("poor", "root", nil).stocked(2)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"rich": {Capability: counts(2)}, "poor": {Capability: counts(0)}})
@@ -220,8 +220,7 @@ func TestPipelinedPodsCarryNoClaims(t *testing.T) {
 	}
 }
 
-// TestUndoneShareKeepsWhatWasWritten: a claim is written while a pod that shares it is placed and
-// taken back: its devices stay taken.
+// TestUndoneShareKeepsWhatWasWritten: a claim is written while a pod that shares it is placed and undone. Its devices stay taken.
 func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
 	s.withDevices(nil)
@@ -260,7 +259,7 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// TestAPodWhoseAnnotationsLeaveNoRoomForTheRecordOfItsClaimsIsNotBound: nobody could write its status any more.
+// TestAPodWhoseAnnotationsLeaveNoRoomForTheRecordOfItsClaimsIsNotBound: otherwise, its status could not be written any more.
 func TestAPodWhoseAnnotationsLeaveNoRoomForTheRecordOfItsClaimsIsNotBound(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
 	s.withDevices(nil)

@@ -11,7 +11,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// cores is a list of a quantity of cpu that Volcano cannot count.
+// cores is a list with a cpu quantity that Volcano cannot count.
 func cores(quantity string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(quantity)}
 }
@@ -88,8 +88,7 @@ func TestAQuotaThatCannotBeCountedIsNoLimit(t *testing.T) {
 	}
 }
 
-// TestNobodyIsEvictedForWhatCannotBeCounted: no queue takes such a pod. Volcano would also spell out its requests for each node, which takes a square
-// of their number.
+// TestNobodyIsEvictedForWhatCannotBeCounted: no queue accepts the pod. Volcano would also spell out its requests for each node, in quadratic time.
 func TestNobodyIsEvictedForWhatCannotBeCounted(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	unknown := cpu(1)

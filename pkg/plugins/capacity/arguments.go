@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// readArguments takes the default for an argument that is invalid, and logs that.
+// readArguments reads the arguments. It logs invalid arguments, and uses their defaults.
 func readArguments(name string, given framework.Arguments) settings.Settings {
 	read, invalid := settings.Read(name, given)
 	for _, i := range invalid {
@@ -20,7 +20,7 @@ func readArguments(name string, given framework.Arguments) settings.Settings {
 	return read
 }
 
-// countingOptions are the arguments that change what counts.
+// countingOptions returns the arguments that affect what is counted.
 func countingOptions(s *settings.Settings) demand.Options {
 	return demand.Options{CardUnlimitedCPUMemory: s.CardUnlimitedCPUMemory, CapacityCardMode: s.CapacityCardMode}
 }

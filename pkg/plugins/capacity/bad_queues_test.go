@@ -23,8 +23,8 @@ const (
 	pending = schedulingv1beta1.PodGroupPending
 )
 
-// TestBadQueuesHarmNobodyElse has, beside each bad queue, a good one with a pod that must get
-// its node (volcano issues 4818 and 4819).
+// TestBadQueuesHarmNobodyElse has a good queue beside each bad queue. The pod of the good queue must get its node
+// (volcano issues 4818 and 4819).
 func TestBadQueuesHarmNobodyElse(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -149,7 +149,7 @@ func TestNoTreePanics(t *testing.T) {
 	}
 }
 
-// TestWhatHasVanishedIsNoPanic asks about jobs, pods and queues that the session does not have.
+// TestWhatHasVanishedIsNoPanic asks about jobs, pods and queues that the session lacks.
 func TestWhatHasVanishedIsNoPanic(t *testing.T) {
 	s := newFixture(4).queue("root", "", nil).queue("q", "root", nil)
 	s.job("j", "q", running, nil, newPod("known", "n1", cpu(1)))

@@ -13,8 +13,7 @@ import (
 
 var _ framework.BindContextHandler = &plugin{}
 
-// SetupBindContextExtension implements framework.BindContextHandler. Volcano calls it when it has decided to bind the
-// pod.
+// SetupBindContextExtension implements framework.BindContextHandler. Volcano calls it after it has decided to bind the pod.
 func (p *plugin) SetupBindContextExtension(_ *k8sframework.CycleState, bind *schedulercache.BindContext) {
 	if p.session == nil || !p.placements.Bind(bind) { // the session may have the plugin under its other name
 		return

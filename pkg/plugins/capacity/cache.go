@@ -37,21 +37,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// cache is what outlives sessions: informers, and what the rooms remember. Sessions run one after the other, so
-// that nothing else here is locked.
+// cache is the state that outlives sessions: informers, and the memory of the rooms. Sessions run one after the other,
+// so only stop is locked.
 type cache struct {
 	ctx     context.Context
 	clock   clock.WithTicker
 	started sync.Once
-	// stop has a function for everything that was started. It waits until that has stopped. The scheduler may stop while a
-	// session starts something, so that it is locked.
+	// stop has a function for everything that was started. It waits until that has stopped. It is locked, because the
+	// scheduler may stop while a session starts something.
 	stopping sync.Mutex
 	stop     []func()
 
-	// informers are those that must have read everything before devices are allocated.
+	// informers must have read everything before devices are allocated.
 	informers *readiness.Informers
-	// quotas reads the quotas of devices and cards, which the scheduler's own queue type lacks. It is nil if the session
-	// has no REST configuration: then there are no such quotas.
+	// quotas reads the device and card quotas, which the scheduler's own queue type lacks. It is nil if the session has
+	// no REST configuration: then there are no device and card quotas.
 	quotas *quotas.Cache
 	jobs   batchlisters.JobLister
 	// withoutQueue finds the PodGroups whose queue does not exist. It is nil if PodGroups are not read.
@@ -68,20 +68,20 @@ type cache struct {
 	// devices is nil until a session allocates devices.
 	devices *devices.Cache
 	report  *report.Reporter
-	// offers are what nodes are offered by DRA as extended resources.
+	// offers are what DRA offers nodes as extended resources.
 	offers extended.Offers
-	// publisher hands what sessions know to those who ask.
+	// publisher passes what sessions know to users who ask.
 	publisher *visibility.Publisher
 
-	// arguments are those of the last session.
+	// arguments are the arguments of the last session.
 	arguments settings.Settings
-	// opened is the plugin of the session that is open, nil if none is.
+	// opened is the plugin of the open session, nil if none is open.
 	opened *plugin
-	// elastic has the jobs for which nobody can be evicted.
+	// elastic has the jobs for which no pod can be evicted.
 	elastic *elastic.Cache
-	// nominations has for which pods something is kept that others were evicted for.
+	// nominations has the pods for which freed room is kept.
 	nominations *nomination.Cache
-	// session and name are the last session and the name under which the plugin joined it.
+	// session is the last session. name is the name under which the plugin joined it.
 	session types.UID
 	name    string
 	// gang is the plugin gang of the current session. It is nil if the session does not have it, or has closed it.
@@ -96,7 +96,7 @@ func newCache(ctx context.Context, clock clock.WithTicker) *cache {
 	}
 }
 
-// open reports whether the session does not have the plugin under its other name.
+// open reports whether the plugin may join the session. It may not if it has already joined under its other name.
 func (c *cache) open(ssn *framework.Session, name string) bool {
 	if c.session == ssn.UID && c.name != name {
 		return false
@@ -105,7 +105,7 @@ func (c *cache) open(ssn *framework.Session, name string) bool {
 	return true
 }
 
-// use takes over the arguments of a session. If they are others than before, what is remembered of pods, and of whom evictions cannot help, is wrong.
+// use sets the arguments of a session. If they have changed, it drops the remembered pods, and the jobs for which evictions do not help.
 func (c *cache) use(args settings.Settings) {
 	if !reflect.DeepEqual(args, c.arguments) {
 		c.arguments = args
@@ -114,8 +114,7 @@ func (c *cache) use(args settings.Settings) {
 	}
 }
 
-// start starts everything once. It waits for nothing: a session works with what has been read, and refuses devices
-// until enough has been read.
+// start starts everything once. It does not block: a session works with what has been read, and refuses devices until enough has been read.
 func (c *cache) start(ssn *framework.Session) {
 	c.started.Do(func() {
 		c.snapshots.StartCatchUp(c.clock)
@@ -161,7 +160,7 @@ func (c *cache) startQuotas(ssn *framework.Session) {
 	c.startUsage()
 }
 
-// startUsage starts to write what queues use. Only the leader has sessions, so that no other replica writes.
+// startUsage starts to write the usage of queues. Only the leader has sessions, so no other replica writes.
 func (c *cache) startUsage() {
 	c.report.Usage = &queueusage.Writer{Annotations: c.quotas.Annotations, Patch: c.quotas.PatchMetadata}
 	var writing sync.WaitGroup
@@ -169,7 +168,7 @@ func (c *cache) startUsage() {
 	c.onStop(writing.Wait)
 }
 
-// startAccounting begins to record usage, with the arguments of the first session. Only the leader has sessions, so that no other replica
+// startAccounting starts to record usage, with the arguments of the first session. Only the leader has sessions, so no other replica
 // writes.
 func (c *cache) startAccounting(ssn *framework.Session, arguments *settings.Accounting) {
 	if c.usage.Start(c.ctx, ssn.ClientConfig(), arguments) {
@@ -177,7 +176,7 @@ func (c *cache) startAccounting(ssn *framework.Session, arguments *settings.Acco
 	}
 }
 
-// startVolcano reads Volcano's Jobs and PodGroups. The templates of Jobs say what pods ask for that do not exist yet.
+// startVolcano reads Volcano's Jobs and PodGroups. The templates of Jobs describe pods that do not exist yet.
 func (c *cache) startVolcano(ssn *framework.Session) {
 	if ssn.VCClient() == nil {
 		return
@@ -194,7 +193,7 @@ func (c *cache) startVolcano(ssn *framework.Session) {
 	c.onStop(factory.Shutdown)
 }
 
-// startDevices starts to read resource.k8s.io, when a session first allocates devices.
+// startDevices starts to read resource.k8s.io when a session first allocates devices.
 func (c *cache) startDevices(ssn *framework.Session) {
 	if c.devices != nil {
 		return

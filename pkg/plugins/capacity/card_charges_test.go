@@ -17,8 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestChargesStayWithPods: a pod keeps its charge whatever becomes of its node, and gives it back
-// when it goes.
+// TestChargesStayWithPods: a pod keeps its charge, whatever happens to its node. The charge ends with the pod.
 func TestChargesStayWithPods(t *testing.T) {
 	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 8, "A100": 8}`}).job("j", "q", running, nil, gpuPod("p", "n1", 3, ""))
@@ -55,8 +54,7 @@ func TestChargesStayWithPods(t *testing.T) {
 	}
 }
 
-// again opens a further session with the same process once that is so; the nodes' labels stay as they
-// are in the first session's cluster.
+// again opens another session of the same process once ready returns true. The nodes' labels stay as in the first session's cluster.
 func (s *fixture) again(t *testing.T, ready func() bool) *framework.Session {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ready(), nil })
@@ -70,8 +68,7 @@ func (s *fixture) again(t *testing.T, ready func() bool) *framework.Session {
 	return s.open(t)
 }
 
-// TestGoingPodsKeepTheirCards: what a pod has is not handed out before it is gone, but others may be
-// told to wait for it.
+// TestGoingPodsKeepTheirCards: what a pod has is not given away before the pod is gone. Other pods may be asked to wait for it.
 func TestGoingPodsKeepTheirCards(t *testing.T) {
 	s := newFixture(8, 8).model(1, "H100").model(2, "H100").queue("root", "", nil).queue("q", "root", nil)
 	going := gpuPod("going", "n1", 2, "")
@@ -97,7 +94,7 @@ func queueID(p *plugin) ledger.QueueID {
 	return q
 }
 
-// TestUndoneAllocationsAreRefunded: a pod that is taken back in the session may get another card next.
+// TestUndoneAllocationsAreRefunded: a pod whose allocation is undone may get another card next.
 func TestUndoneAllocationsAreRefunded(t *testing.T) {
 	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 2}`}).job("j", "q", inqueue, nil, gpuPod("p", "", 2, "H100|A100"))
@@ -135,7 +132,7 @@ func TestUndoneAllocationsAreRefunded(t *testing.T) {
 	}
 }
 
-// TestEvictedPodsKeepTheirCards: an eviction that is taken back changes nothing.
+// TestEvictedPodsKeepTheirCards: an undone eviction changes nothing.
 func TestEvictedPodsKeepTheirCards(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2}`}).job("j", "q", running, nil, gpuPod("p", "n1", 2, ""))
@@ -154,7 +151,7 @@ func TestEvictedPodsKeepTheirCards(t *testing.T) {
 	}
 }
 
-// TestChargesSurviveASessionWithoutTheirJob: as when its queue is deleted and made again.
+// TestChargesSurviveASessionWithoutTheirJob: this happens when a queue is deleted and created again.
 func TestChargesSurviveASessionWithoutTheirJob(t *testing.T) {
 	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 8, "A100": 8}`}).job("j", "q", running, nil, gpuPod("p", "n1", 3, ""))
@@ -177,7 +174,7 @@ func TestChargesSurviveASessionWithoutTheirJob(t *testing.T) {
 	}
 }
 
-// relabel gives the first node another model, and waits until that is seen.
+// relabel gives the first node another model, and waits until this is read.
 func (s *fixture) relabel(t *testing.T, ssn *framework.Session, model string) {
 	t.Helper()
 	node := s.Nodes[0].DeepCopy()
@@ -195,7 +192,7 @@ func (s *fixture) relabel(t *testing.T, ssn *framework.Session, model string) {
 	}
 }
 
-// TestCardsThatComeToBeKnownAreCharged: a device plugin that starts after the scheduler does.
+// TestCardsThatComeToBeKnownAreCharged: a device plugin starts after the scheduler.
 func TestCardsThatComeToBeKnownAreCharged(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
 	delete(s.Nodes[0].Status.Allocatable, "nvidia.com/gpu")

@@ -18,10 +18,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// cardLimits are the annotations of a queue for cards. Those that are empty are missing.
+// cardLimits are the card annotations of a queue. Empty ones are missing.
 type cardLimits struct{ quota, deserved, guarantee string }
 
-// withElasticCards gives queues annotations for cards.
+// withElasticCards gives queues card annotations.
 func (s *fixture) withElasticCards(limits map[string]cardLimits) *fixture {
 	s.publish(func(q *schedulingv1beta1.Queue) {
 		q.Annotations = map[string]string{}
@@ -47,7 +47,7 @@ func TestCardsThatAQueueDeservesAreTakenBack(t *testing.T) {
 		flat              bool
 		asks              int
 		names             string
-		// taken is how many H100 the other queue loses, takenA100 how many A100.
+		// taken and takenA100 are the numbers of H100 and A100 that the other queue loses.
 		taken, takenA100 int
 	}{
 		{name: "up to what it deserves", root: cardLimits{quota: all}, team: cardLimits{deserved: `{"H100": 4}`}, asks: 4, names: "H100", taken: 4},

@@ -27,7 +27,7 @@ func TestNodesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	expectEvent(t, ssn.KubeClient(), "Node", "n1", mistakes.CardsNotReadReason, `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB`)
 }
 
-// TestStartWaitsForPodsThatHoldCards: what is not known yet is not given away again.
+// TestStartWaitsForPodsThatHoldCards: cards whose holders are unknown are not given away.
 func TestStartWaitsForPodsThatHoldCards(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).queue("free", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2}`})
@@ -59,7 +59,7 @@ func TestStartWaitsForPodsThatHoldCards(t *testing.T) {
 	expect("one will never be known", true)
 }
 
-// lookAgain finds out again whether devices and cards can be allocated.
+// lookAgain checks again whether devices and cards can be allocated.
 func (p *plugin) lookAgain() {
 	p.checks.DevicesNotReady, p.checks.CardsNotReady = nil, nil
 	p.checkReadiness(p.devices != nil, p.binder().Devices)
@@ -90,8 +90,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestAClaimThatIsNotNeededDoesNotPanic: the scheduler does not allocate devices, and a pod that asks for a card has an
-// entry in spec.resourceClaims for which no claim is needed.
+// TestAClaimThatIsNotNeededDoesNotPanic: the scheduler does not allocate devices. A pod that asks for a card has an
+// entry in spec.resourceClaims that needs no claim.
 func TestAClaimThatIsNotNeededDoesNotPanic(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil).withCards(map[string]string{"q": `{"H100": 8}`})
 	pod := gpuPod("p", "", 1, "H100")
@@ -102,8 +102,7 @@ func TestAClaimThatIsNotNeededDoesNotPanic(t *testing.T) {
 	expectStatuses(t, ssn, "p:Binding")
 }
 
-// TestWhichRequestsAreCards: those of containers and of the overhead, but not those that a plugin of Volcano's accounts
-// for.
+// TestWhichRequestsAreCards: requests of containers and of the overhead are, requests that a Volcano plugin accounts for are not.
 func TestWhichRequestsAreCards(t *testing.T) {
 	overhead := newPod("p", "", cpu(1))
 	overhead.Spec.Overhead = gpu(2)

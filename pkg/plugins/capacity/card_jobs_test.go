@@ -66,7 +66,7 @@ func TestJobsWithCardsAreLetIn(t *testing.T) {
 	}
 }
 
-// TestJobsThatWereLetInCount: what a job may still take is not given to the next one.
+// TestJobsThatWereLetInCount: what an admitted job may still take is not given to the next job.
 func TestJobsThatWereLetInCount(t *testing.T) {
 	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 4}`})
@@ -87,7 +87,7 @@ func TestJobsThatWereLetInCount(t *testing.T) {
 	}
 }
 
-// TestSplitsComeLast: what a job may choose among is reserved where the others leave room.
+// TestSplitsComeLast: cards that a job may choose among are reserved where other jobs leave room.
 func TestSplitsComeLast(t *testing.T) {
 	s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 4, "A100": 4}`})
@@ -99,7 +99,7 @@ func TestSplitsComeLast(t *testing.T) {
 	}
 }
 
-// requesting adds a job without pods that says itself what it needs.
+// requesting adds a job without pods that states its needs itself.
 func (s *fixture) requesting(t *testing.T, phase scheduling.PodGroupPhase, request string) *fixture {
 	t.Helper()
 	i := len(s.PodGroups)
@@ -110,7 +110,7 @@ func (s *fixture) requesting(t *testing.T, phase scheduling.PodGroupPhase, reque
 	return s
 }
 
-// TestReservationsLastWhilePodsAreMade: the first pod of a job does not make it need less.
+// TestReservationsLastWhilePodsAreMade: a job needs no less once its first pod exists.
 func TestReservationsLastWhilePodsAreMade(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 4}`})
@@ -129,7 +129,7 @@ func TestReservationsLastWhilePodsAreMade(t *testing.T) {
 	}
 }
 
-// TestPodsThatMakeNoSenseReserveNothing: they wait, and others go on.
+// TestPodsThatMakeNoSenseReserveNothing: these pods wait, and other pods continue.
 func TestPodsThatMakeNoSenseReserveNothing(t *testing.T) {
 	for _, names := range []string{"H100||A100", "B200"} {
 		s := newFixture(8, 8).model(1, "H100").model(2, "A100").queue("root", "", nil).queue("q", "root", nil)

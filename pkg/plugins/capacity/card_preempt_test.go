@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// prioritized makes the fixture's jobs preempt each other by priority, as the priorities of their pods say.
+// prioritized makes the fixture's jobs preempt each other by the priorities of their pods.
 func (s *fixture) prioritized() {
 	if s.Plugins == nil {
 		s.Plugins = map[string]framework.PluginBuilder{}
@@ -34,7 +34,7 @@ func withPriority(pod *corev1.Pod, value int32) *corev1.Pod {
 	return pod
 }
 
-// TestPreemptionForCards: victims are only pods whose going helps.
+// TestPreemptionForCards: only pods whose eviction helps become victims.
 func TestPreemptionForCards(t *testing.T) {
 	for _, c := range []struct {
 		name, quota string
@@ -61,7 +61,7 @@ func TestPreemptionForCards(t *testing.T) {
 	}
 }
 
-// TestReclaimForCards: nobody is evicted for a pod that its own queue refuses.
+// TestReclaimForCards: no pod is evicted for a pod that its own queue refuses.
 func TestReclaimForCards(t *testing.T) {
 	for _, c := range []struct {
 		name, quota, names, want, promised string

@@ -11,8 +11,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// BenchmarkCards is what a pod costs that asks for cards, beside one that does not, in a queue whose
-// parent has a quota of five models.
+// BenchmarkCards measures a pod that asks for cards, compared to a pod that does not. The parent of its queue has a quota of five models.
 func BenchmarkCards(b *testing.B) {
 	const quota = `{"M1": 1000, "M2": 1000, "M3": 1000, "M4": 1000, "M5": 1000}`
 	s := newFixture(64, 64, 64, 64, 64).queue("root", "", nil).queue("parent", "root", nil).queue("q", "parent", nil)
@@ -62,8 +61,7 @@ func BenchmarkCards(b *testing.B) {
 	})
 }
 
-// BenchmarkCardSession is what the plugin does at the beginning of a session in which nothing has changed,
-// with twenty thousand pods that run, all of them with a card or none.
+// BenchmarkCardSession measures the start of an unchanged session with twenty thousand running pods. All of them have a card, or none has.
 func BenchmarkCardSession(b *testing.B) {
 	for _, cards := range []bool{false, true} {
 		s := newFixture().queue("root", "", nil).queue("q", "root", nil)

@@ -21,7 +21,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// model labels the i-th node, from 1, with a card model.
+// model labels the i-th node, counted from 1, with a card model.
 func (s *fixture) model(i int, model string) *fixture {
 	s.Nodes[i-1].Labels = map[string]string{"nvidia.com/gpu.product": model}
 	return s
@@ -37,7 +37,7 @@ func (s *fixture) withCards(quotas map[string]string) *fixture {
 	return s
 }
 
-// gpuPod asks for GPUs and a core, and names cards unless names is empty.
+// gpuPod asks for GPUs and a core. It names cards unless names is empty.
 func gpuPod(name, node string, gpus int, names string) *corev1.Pod {
 	requests := gpu(gpus)
 	requests[corev1.ResourceCPU] = resource.MustParse("1")
@@ -48,7 +48,7 @@ func gpuPod(name, node string, gpus int, names string) *corev1.Pod {
 	return p
 }
 
-// twice makes a pod request as many example.com/gpu as it does GPUs.
+// twice makes a pod request as many example.com/gpu as GPUs.
 func twice(pod *corev1.Pod) *corev1.Pod {
 	requests := pod.Spec.Containers[0].Resources.Requests
 	requests["example.com/gpu"] = requests["nvidia.com/gpu"]
@@ -64,7 +64,7 @@ func (p *plugin) cardsIn(account ledger.Account, queue, name string) string {
 	return p.snapshot.Ledger.Balance(id, account, p.snapshot.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})).String()
 }
 
-// nodesOf returns where the pods of a session are, sorted.
+// nodesOf returns the nodes of a session's pods, sorted.
 func nodesOf(ssn *framework.Session) string {
 	var all []string
 	for _, job := range ssn.Jobs {
@@ -84,7 +84,7 @@ func TestCardsAreAllocated(t *testing.T) {
 		pods      []*corev1.Pod
 		want      string
 		wantEvent string
-		// reason of the event is InsufficientScalarQuota if empty.
+		// reason is the reason of the event, InsufficientScalarQuota if empty.
 		reason  string
 		charged string
 		with    framework.Arguments
@@ -170,7 +170,7 @@ func TestCardsAreAllocated(t *testing.T) {
 	}
 }
 
-// TestCardsWithoutAQuota: an existing cluster can switch over without losing a pod.
+// TestCardsWithoutAQuota: an existing cluster can switch to this plugin without losing a pod.
 func TestCardsWithoutAQuota(t *testing.T) {
 	for _, c := range []struct {
 		name, plugin string
@@ -202,7 +202,7 @@ func TestCardsWithoutAQuota(t *testing.T) {
 	}
 }
 
-// TestCapacityCardLooksAtCardsCPUAndMemoryOnly: other resources and parents are of no interest to it.
+// TestCapacityCardLooksAtCardsCPUAndMemoryOnly: it ignores other resources and parents.
 func TestCapacityCardLooksAtCardsCPUAndMemoryOnly(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil)
 	s.queue("parent", "root", func(spec *scheduling.QueueSpec) { spec.Capability = cpu(1) })
@@ -265,7 +265,7 @@ func TestNodeOrderPrefersWhatIsNamedFirst(t *testing.T) {
 	}
 }
 
-// TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull: neither reason alone says why the pod waits.
+// TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull: neither reason alone explains why the pod waits.
 func TestOneCardIsUsedUpAndTheNodesOfTheOtherAreFull(t *testing.T) {
 	s := newFixture(8, 8).model(1, "A").model(2, "B").queue("root", "", nil).queue("q", "root", nil).queue("other", "root", nil)
 	s.withCards(map[string]string{"q": `{"A": 2, "B": 8}`, "other": `{"B": 8}`})

@@ -14,8 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// TestPodsThatJoinAClaimMoveNoCharge: a pod of a queue that may have no devices waits with the pod that gets the claim, joins it, and outlives it.
-// The records say for which queue the claim got its devices, and a scheduler without a memory goes by them.
+// TestPodsThatJoinAClaimMoveNoCharge: a pod of a queue without device quota waits with the pod that gets the claim, joins the claim, and outlives
+// the other pod. The records say for which queue the claim got its devices. A scheduler without memory follows them.
 func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	upTo := func(n int64) schedulingv1beta1.DRAQuota {

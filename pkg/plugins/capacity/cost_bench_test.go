@@ -26,7 +26,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// jumpingClock lets time pass between the sessions of a benchmark. During a session it is the real time.
+// jumpingClock lets time pass between the sessions of a benchmark. During a session, it shows the real time.
 type jumpingClock struct {
 	clock.RealClock
 	ahead time.Duration
@@ -63,7 +63,7 @@ func largeCluster(b *testing.B) (*fixture, *schedulercache.SchedulerCache, *jump
 	return s, s.filled(b), time
 }
 
-// filled is Volcano's cache with the objects of the fixture. Its API server has the claims only.
+// filled returns Volcano's cache with the objects of the fixture. Its API server has only the claims.
 func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
 	scheduler := schedulercache.NewCustomMockSchedulerCache("benchmark", util.NewFakeBinder(0), util.NewFakeEvictor(0), &util.FakeStatusUpdater{}, nil, &record.FakeRecorder{})
 	for _, claim := range s.ResourceClaims {
@@ -92,7 +92,7 @@ func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
 	return scheduler
 }
 
-// next opens a session in which nothing has changed, and in which no action runs.
+// next opens an unchanged session in which no action runs.
 func (s *fixture) next(scheduler *schedulercache.SchedulerCache) (*framework.Session, *plugin) {
 	tiers := s.tiers()
 	uthelper.RegisterPlugins(s.Plugins)
@@ -101,8 +101,8 @@ func (s *fixture) next(scheduler *schedulercache.SchedulerCache) (*framework.Ses
 	return ssn, pluginOf(ssn)
 }
 
-// BenchmarkSession is a whole session of Volcano with 1,000 queues and 10,000 pods, in which nothing happens. Sessions begin a second apart.
-// The share is that of what is recorded and told in the time of the sessions. Use -benchtime 60x: everything is observed each ten
+// BenchmarkSession measures a whole session of Volcano with 1,000 queues and 10,000 pods in which nothing happens. Sessions begin a second
+// apart. The share is the part of the sessions' time that recording and reporting take. Use -benchtime 60x: everything is observed every ten
 // seconds.
 func BenchmarkSession(b *testing.B) {
 	s, scheduler, time := largeCluster(b)
@@ -140,7 +140,7 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// BenchmarkExplain is what it costs a session of the same size to explain why a pod waits.
+// BenchmarkExplain measures an explanation of a waiting pod in a session of the same size.
 func BenchmarkExplain(b *testing.B) {
 	s, scheduler, _ := largeCluster(b)
 	ssn, p := s.next(scheduler)

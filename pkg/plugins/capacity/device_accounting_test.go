@@ -29,8 +29,8 @@ import (
 
 const testDriver = "gpu.example.com"
 
-// withModels publishes devices, and a class for each model besides the class gpu, which has all devices. Each node has
-// one device of each model that its words name.
+// withModels publishes devices and classes. There is a class for each model, and the class gpu with all devices. Each
+// node has one device of each model in its list of words.
 func (s *fixture) withModels(accounting string, quotas map[string]schedulingv1beta1.DRAQuota, models map[string]string) *fixture {
 	s.withDevices(quotas)
 	s.arguments = framework.Arguments{settings.DeviceAccounting: accounting}
@@ -121,7 +121,7 @@ func TestAGenericClassIsNoWayRoundTheQuotaOfASpecificOne(t *testing.T) {
 	}
 }
 
-// TestAGenericClassIsNoWayRoundTheImplicitNameOfASpecificOne: spec.capability may limit devices of a class by that name, without spec.dra.
+// TestAGenericClassIsNoWayRoundTheImplicitNameOfASpecificOne: spec.capability may limit devices of a class by this name, without spec.dra.
 func TestAGenericClassIsNoWayRoundTheImplicitNameOfASpecificOne(t *testing.T) {
 	for accounting, node := range map[string]string{"requested": "n1", "matching": ""} {
 		t.Run(accounting, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestWhereADeviceQuotaIsRequiredUnlistedDevicesAreRefused(t *testing.T) {
 	} {
 		for _, flat := range []bool{false, true} {
 			if flat && c.queue == "team" {
-				continue // without hierarchy, nothing is above the queue
+				continue // without hierarchy, the queue has no ancestors
 			}
 			t.Run(fmt.Sprintf("%s, a %s for %s in %s, flat %v", c.accounting, c.model, c.class, c.queue, flat), func(t *testing.T) {
 				s := newFixture(8).queue("root", "", nil).queue("default", "root", nil).queue("ml", "root", nil).queue("team", "ml", nil).queue("deserving", "root", nil).queue("lost", "root", nil)

@@ -15,7 +15,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// TestWhatAdmittedJobsMayChooseCounts: otherwise, jobs beyond the quota are let in, and their pods wait.
+// TestWhatAdmittedJobsMayChooseCounts: otherwise, too many jobs for the quota are admitted, and their pods wait.
 func TestWhatAdmittedJobsMayChooseCounts(t *testing.T) {
 	for _, c := range []struct {
 		name  string

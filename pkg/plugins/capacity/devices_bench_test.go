@@ -15,9 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// BenchmarkDeviceSession is what the plugin does at the beginning of a session with four thousand allocated claims, for
-// each way to account devices. Either nothing has changed, or the scheduler has just started, so that every claim is counted
-// for the first time.
+// BenchmarkDeviceSession measures the start of a session with four thousand allocated claims, for each kind of device
+// accounting. Either nothing has changed, or the scheduler has just started: then it counts every claim for the first time.
 func BenchmarkDeviceSession(b *testing.B) {
 	for _, accounting := range []string{settings.AccountRequested, settings.AccountMatching} {
 		s := deviceCluster(accounting)
@@ -38,7 +37,7 @@ func BenchmarkDeviceSession(b *testing.B) {
 	}
 }
 
-// deviceCluster has a hundred nodes with forty devices each, all of which pods use.
+// deviceCluster has a hundred nodes with forty devices each, all used by pods.
 func deviceCluster(accounting string) *fixture {
 	s := newFixture().queue("root", "", nil).queue("q", "root", nil)
 	models := map[string]string{}

@@ -30,8 +30,7 @@ import (
 
 const h100 = "h100"
 
-// withDevices makes the fixture's queues, with the quotas of devices given by name, what the
-// plugin reads from the API server.
+// withDevices publishes the fixture's queues with the given device quotas, for the plugin to read from the API server.
 func (s *fixture) withDevices(quotas map[string]schedulingv1beta1.DRAQuota) *fixture {
 	s.publish(func(q *schedulingv1beta1.Queue) {
 		if dra, listed := quotas[q.Name]; listed {
@@ -42,7 +41,7 @@ func (s *fixture) withDevices(quotas map[string]schedulingv1beta1.DRAQuota) *fix
 	return s
 }
 
-// publish makes the fixture's queues, with a change, what the plugin reads from the API server.
+// publish publishes the fixture's queues with a change, for the plugin to read from the API server.
 func (s *fixture) publish(change func(*schedulingv1beta1.Queue)) {
 	indexer := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
 	for _, q := range s.Queues {
@@ -60,7 +59,7 @@ func counts(n int64) schedulingv1beta1.DeviceQuotas {
 	return schedulingv1beta1.DeviceQuotas{h100: {Count: n}}
 }
 
-// claimed gives a pod a claim for n devices, which is allocated if the pod has a node.
+// claimed gives a pod a claim for n devices. The claim is allocated if the pod has a node.
 func (s *fixture) claimed(n int, p *corev1.Pod) *corev1.Pod {
 	name := p.Name + "-gpus"
 	claim := &resourcev1.ResourceClaim{
@@ -109,7 +108,7 @@ func TestDevicesTakePartInEverything(t *testing.T) {
 	}
 }
 
-// Volcano's controllers make the PodGroup of a pod before they name it in the pod.
+// Volcano's controllers create the PodGroup of a pod before they name it in the pod.
 func TestAJobWhosePodsHaveNotBeenReadIsNotAdmitted(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -145,13 +144,13 @@ func TestAJobWhosePodsHaveNotBeenReadIsNotAdmitted(t *testing.T) {
 	}
 }
 
-// Volcano's controllers create the pods of a Volcano Job when it has been let in.
+// Volcano's controllers create the pods of a Volcano Job after its admission.
 func TestAVolcanoJobThatIsCalledPodgroupIsAdmitted(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
 	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "podgroup", UID: "uid"}, Spec: batchv1alpha1.JobSpec{Queue: "q"}}
 	known := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
-	s.open(t) // starts the informers, whose place this takes
+	s.open(t) // starts the informers that this replaces
 	s.cache.jobs = batchlisters.NewJobLister(known)
 	if err := known.Add(job); err != nil {
 		t.Fatal(err)
@@ -188,8 +187,8 @@ func TestOverLimitIsKeptInSimulations(t *testing.T) {
 	}
 }
 
-// TestDevicesOutliveTheirQueue: a queue is deleted while its pod runs; the devices are still
-// taken, and the queue above must not hand them out again.
+// TestDevicesOutliveTheirQueue: a queue is deleted while its pod runs. The devices are still taken, and the queue above
+// must not give them away again.
 func TestDevicesOutliveTheirQueue(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("ml", "root", nil).queue("gone", "ml", nil).queue("other", "ml", nil)
 	quotas := map[string]schedulingv1beta1.DRAQuota{"ml": {Capability: counts(4)}}
@@ -263,7 +262,7 @@ func TestStartWaitsForPodsThatHoldDevices(t *testing.T) {
 	}
 }
 
-// TestALostQuotaHolds: the CRD has no spec.dra any more, and the scheduler has restarted.
+// TestALostQuotaHolds: the CRD no longer has spec.dra, and the scheduler has restarted.
 func TestALostQuotaHolds(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(nil)

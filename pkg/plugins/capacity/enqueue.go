@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// jobEnqueueable is Volcano's JobEnqueueableFn: does the queue have room for what the job needs at least?
+// jobEnqueueable is Volcano's JobEnqueueableFn. It permits a job if the queue has room for the minimum of the job.
 func (p *plugin) jobEnqueueable(obj any) int {
 	job := obj.(*api.JobInfo)
 	if checks.PodsUnread(job) {
@@ -24,7 +24,7 @@ func (p *plugin) jobEnqueueable(obj any) int {
 	return util.Permit
 }
 
-// refuseJob says why a job is not admitted to its queue. It returns nil if the job is admitted.
+// refuseJob returns why a job is not admitted to its queue, nil if it is admitted.
 func (p *plugin) refuseJob(job *api.JobInfo) report.Refusal {
 	info, found := p.session.Queues[job.Queue]
 	if !found {

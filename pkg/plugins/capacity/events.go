@@ -11,9 +11,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// allocate is Volcano's AllocateFunc. It charges a pod that was allocated or pipelined to a node in this session, or
-// whose eviction was undone. A pod that cannot have its devices must not be bound: Volcano undoes the allocation,
-// or the binding of the pod fails.
+// allocate is Volcano's AllocateFunc. It charges a pod that was allocated or pipelined to a node in this session, or whose eviction
+// was undone. A pod that cannot have its devices must not be bound: Volcano undoes the allocation, or the binding of the pod fails.
 func (p *plugin) allocate(event *framework.Event) {
 	task := event.Task
 	pod, err := p.snapshot.PodOf(task)
@@ -70,16 +69,16 @@ func (p *plugin) deallocate(event *framework.Event) {
 	}
 }
 
-// forgetNode removes the node that Volcano wrote into the object of a pod when it assigned the pod, and leaves there when
-// it undoes that. The informers have the same object, and a pod with a node counts as one that runs. Volcano may have decided to bind
-// the pod, and found out that its own cache has no room on the node.
+// forgetNode removes the node from the object of a pod. Volcano writes it there when it assigns the pod, and leaves it when it undoes
+// that. The informers share the object, and a pod with a node counts as running. Volcano may also have decided to bind the pod before
+// its own cache found no room on the node.
 func (p *plugin) forgetNode(task *api.TaskInfo) {
 	task.Pod.Spec.NodeName = ""
 	p.cache.snapshots.NotBinding(task.Pod.UID)
 }
 
-// forgetUnboundNodes does the same, when the session closes, for pods that were assigned and are not being bound, because
-// their job does not have enough pods. Volcano does not undo that if the backfill action has assigned them.
+// forgetUnboundNodes calls forgetNode, when the session closes, for assigned pods that are not being bound because their
+// job has too few pods. Volcano does not undo these assignments if they are from the backfill action.
 func (p *plugin) forgetUnboundNodes() {
 	for _, job := range p.session.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Allocated] {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// describe says what there is, what was done, and what should have been.
+// describe returns the input of the model, its outcome, and the expected outcome.
 func (m *model) describe(o modelOutcome) string {
 	var b strings.Builder
 	want, reclaim, found := m.expect()

@@ -16,7 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// movedFrom returns a pod that got its node in another queue than that in which its job is now.
+// movedFrom returns a pod that got its node in another queue than the current queue of its job.
 func movedFrom(queue string, pod *corev1.Pod) *corev1.Pod {
 	return record.OnPod(pod, "root/"+queue, "")
 }
@@ -30,7 +30,7 @@ func twoQueues(devices int) *fixture {
 	})
 }
 
-// TestPriorityTakesNothingThatAnotherQueueIsChargedFor: the job of lower priority is in the same queue now, but its pod holds what another queue
+// TestPriorityTakesNothingThatAnotherQueueIsChargedFor: the job of lower priority is now in the same queue, but its pod holds what another queue
 // deserves.
 func TestPriorityTakesNothingThatAnotherQueueIsChargedFor(t *testing.T) {
 	s := twoQueues(1)

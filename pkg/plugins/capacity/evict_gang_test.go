@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
-// TestNoNodeIsPromisedMoreThanItHas: the first pod of the gang needs its own victim, although the victim of the second one would be
-// enough for the quota.
+// TestNoNodeIsPromisedMoreThanItHas: the first pod of the gang needs its own victim, although the victim of the second pod would
+// suffice for the quota.
 func TestNoNodeIsPromisedMoreThanItHas(t *testing.T) {
 	s := newFixture(3, 4).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{})
 	s.stocked(2)
@@ -27,7 +27,7 @@ func TestNoNodeIsPromisedMoreThanItHas(t *testing.T) {
 	expectStatuses(t, s.act(t), "gang-0:Pipelined gang-1:Pipelined large:Releasing small:Releasing")
 }
 
-// TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken: if gang-1 goes to node n1, where there is room, gang-2 has no place.
+// TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken: if gang-1 goes to node n1, which has room, gang-2 has no place.
 func TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken(t *testing.T) {
 	s := newFixture(4, 3).queue("root", "", nil).queue("q", "root", nil).withDevices(map[string]schedulingv1beta1.DRAQuota{})
 	s.stocked(1)
@@ -38,7 +38,7 @@ func TestPodsThatNeedMoreGoFirstIfTheirPlacesAreTaken(t *testing.T) {
 	expectStatuses(t, s.act(t), "gang-0:Pipelined gang-1:Pipelined gang-2:Pipelined keep:Running low:Releasing")
 }
 
-// TestAGangTakesBackNoMoreThanItsQueueDeserves: one device is free, and the victim has two. The gang needs all three of them.
+// TestAGangTakesBackNoMoreThanItsQueueDeserves: one device is free, and the victim has two. The gang needs all three.
 func TestAGangTakesBackNoMoreThanItsQueueDeserves(t *testing.T) {
 	for deserved, want := range map[int64]string{
 		2: "g-0:Pending g-1:Pending g-2:Pending low:Running",

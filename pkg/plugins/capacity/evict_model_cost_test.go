@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// modelCost is what victims cost.
+// modelCost is the cost of victims.
 type modelCost struct {
 	gangs                                    int
 	priorities, excesses, closeness, created []int
@@ -45,7 +45,7 @@ func (m *model) depth(q int) int {
 	return n
 }
 
-// excess is by how many thousandths of its target the queue of a pod with devices has more than it.
+// excess returns how far the queue of a pod with devices is above its target, in thousandths of the target.
 func (m *model) excess(victim int) int {
 	pod := &m.pods[victim]
 	if pod.claim < 0 {
@@ -69,7 +69,7 @@ func (c modelCost) compare(o modelCost) int {
 		slices.Compare(o.closeness, c.closeness), slices.Compare(o.created, c.created))
 }
 
-// placements calls for each way to place the pods that ask.
+// placements calls each for all ways to place the asking pods.
 func (m *model) placements(each func(places []int) bool) bool {
 	places := make([]int, len(m.asks))
 	var next func(i int) bool
@@ -87,7 +87,7 @@ func (m *model) placements(each func(places []int) bool) bool {
 	return next(0)
 }
 
-// rightSomewhere reports whether a set is right, and enough, with some placement.
+// rightSomewhere reports whether a set is right and sufficient with some placement.
 func (m *model) rightSomewhere(reclaim bool, gone podSet) bool {
 	if !m.candidates(reclaim, gone) || !m.keepsGangs(gone) {
 		return false
@@ -95,7 +95,7 @@ func (m *model) rightSomewhere(reclaim bool, gone podSet) bool {
 	return m.placements(func(places []int) bool { return m.enough(gone, places) && m.right(reclaim, gone, places) })
 }
 
-// best returns the cheapest right set; false if there is none.
+// best returns the cheapest right set, false if there is none.
 func (m *model) best(reclaim bool) (best podSet, found bool) {
 	var cost modelCost
 	for gone := podSet(0); gone < 1<<len(m.pods); gone++ {

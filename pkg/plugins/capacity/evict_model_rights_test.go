@@ -2,7 +2,7 @@
 
 package capacity
 
-// enough reports whether all pods that ask get what they need.
+// enough reports whether all asking pods get what they need.
 func (m *model) enough(gone podSet, places []int) bool {
 	for d := range modelDimensions {
 		if m.lacksQuota(d, gone) || m.lacksNode(d, gone, places) {
@@ -12,7 +12,7 @@ func (m *model) enough(gone podSet, places []int) bool {
 	return true
 }
 
-// right reports whether these victims break nobody's right.
+// right reports whether these victims break no right.
 func (m *model) right(reclaim bool, gone podSet, places []int) bool {
 	return m.candidates(reclaim, gone) && m.keepsGangs(gone) && (!reclaim || m.maySetTakeBack(gone, places))
 }
@@ -37,7 +37,7 @@ func (m *model) candidates(reclaim bool, gone podSet) bool {
 	return covered <= m.budget
 }
 
-// count returns how many pods of a job there are, and how many go.
+// count returns the number of pods of a job, and the number that go.
 func (m *model) count(job int, gone podSet) (there, lost int) {
 	for i, pod := range m.pods {
 		if pod.job != job || pod.leaving {
@@ -63,7 +63,7 @@ func (m *model) keepsGangs(gone podSet) bool {
 	return true
 }
 
-// wholes reports whether a gang goes as a whole.
+// wholes reports whether some gang goes as a whole.
 func (m *model) wholes(gone podSet) bool {
 	for j := range m.jobs {
 		if m.wholeGang(j, gone) {
@@ -73,7 +73,7 @@ func (m *model) wholes(gone podSet) bool {
 	return false
 }
 
-// maySetTakeBack reports whether the queue that asks has a right to what each victim has.
+// maySetTakeBack reports whether the asking queue has a right to what each victim has.
 func (m *model) maySetTakeBack(gone podSet, places []int) bool {
 	for i := range m.pods {
 		if gone.has(i) && !m.mayTakeBack(i, gone, places) {
@@ -83,7 +83,7 @@ func (m *model) maySetTakeBack(gone podSet, places []int) bool {
 	return true
 }
 
-// frees is what goes with a pod or, if its gang goes as a whole, with the gang.
+// frees returns what a pod frees or, if its gang goes as a whole, what the gang frees.
 func (m *model) frees(victim int, gone podSet, match func(*modelPod) bool) (sum [modelDimensions]int) {
 	claims := map[int]bool{}
 	whole := m.wholeGang(m.pods[victim].job, gone)
@@ -131,14 +131,14 @@ func (m *model) mayTakeBack(victim int, gone podSet, places []int) bool {
 	return justified
 }
 
-// settled reports whether anybody deserves devices where the branches of two queues part.
+// settled reports whether any queue deserves devices at the level where the branches of two queues part.
 func (m *model) settled(from int) bool {
 	branch := m.branch(m.asking.queue, from)
 	_, set := m.target(branch[len(branch)-1], device)
 	return set
 }
 
-// freesWhereShort reports whether something goes with a pod on a node that has too little.
+// freesWhereShort reports whether a pod frees something on a node that has too little.
 func (m *model) freesWhereShort(victim, d int, gone podSet, places []int) bool {
 	for node := range m.nodes {
 		if m.lacksOn(node, d, 0, places) && m.frees(victim, gone, func(pod *modelPod) bool { return pod.node == node })[d] > 0 {

@@ -4,7 +4,7 @@ package capacity
 
 import resourcev1 "k8s.io/api/resource/v1"
 
-// A model of evictions, in simple arithmetic. It looks at all sets of victims and all placements.
+// A model of evictions in simple arithmetic. It examines all sets of victims and all placements.
 
 // Dimensions of the model.
 const (
@@ -17,7 +17,7 @@ type modelQueue struct {
 	name string
 	// parent is -1 for root.
 	parent int
-	// deserved, guarantee, and capability are -1 where the queue lists nothing.
+	// deserved, guarantee, and capability are -1 if the queue lists nothing.
 	deserved, guarantee, capability [modelDimensions]int
 	irreclaimable                   bool
 }
@@ -37,7 +37,7 @@ type modelClaim struct{ first, devices int }
 
 type modelNode struct{ cores, devices int }
 
-// modelAsk is a pod that waits.
+// modelAsk is a waiting pod.
 type modelAsk struct{ needs [modelDimensions]int }
 
 type model struct {
@@ -46,25 +46,25 @@ type model struct {
 	jobs   []modelJob
 	pods   []modelPod
 	claims []modelClaim
-	// asking is the job of the pods that ask.
+	// asking is the job of the asking pods.
 	asking modelJob
 	asks   []modelAsk
-	// budget is how many pods may go that the PodDisruptionBudget covers.
+	// budget is the number of pods covered by the PodDisruptionBudget that may go.
 	budget     int
 	wholeGangs bool
 	// stock has the slices of the nodes.
 	stock []*resourcev1.ResourceSlice
 }
 
-// podSet is a set of pods by bits.
+// podSet is a bit set of pods.
 type podSet uint
 
 func (s podSet) has(i int) bool { return s&(1<<i) != 0 }
 
-// holds reports whether a pod is there, and stays.
+// holds reports whether a pod is there and stays.
 func (m *model) holds(i int, gone podSet) bool { return !m.pods[i].leaving && !gone.has(i) }
 
-// held is what a claim, or cores, of pods that stay add up to, of those that match.
+// held returns the claims and cores of those matching pods that stay.
 func (m *model) held(gone podSet, match func(*modelPod) bool) (sum [modelDimensions]int) {
 	claims := map[int]bool{}
 	for i := range m.pods {
@@ -150,7 +150,7 @@ func (m *model) limit(q, d int) int {
 	return min(left, m.capability(q, d))
 }
 
-// target is what a queue may take back, and may keep; false if it is not set.
+// target returns what a queue may take back and keep, false if it is not set.
 func (m *model) target(q, d int) (int, bool) {
 	if m.queues[q].deserved[d] >= 0 || m.guarantee(q, d) > 0 {
 		return max(min(max(0, m.queues[q].deserved[d]), m.limit(q, d)), m.guarantee(q, d)), true
@@ -163,7 +163,7 @@ func (m *model) target(q, d int) (int, bool) {
 	return infinite, false
 }
 
-// branch returns a queue and its ancestors that are not ancestors of another one.
+// branch returns a queue and those of its ancestors that the other queue does not share.
 func (m *model) branch(q, other int) (all []int) {
 	for ; q >= 0 && !m.within(other, q); q = m.queues[q].parent {
 		all = append(all, q)
@@ -171,7 +171,7 @@ func (m *model) branch(q, other int) (all []int) {
 	return all
 }
 
-// total is what pods ask for together.
+// total returns the sum of what pods ask for.
 func (m *model) total(match func(i int) bool) (sum [modelDimensions]int) {
 	for i := range m.asks {
 		for d := range sum {

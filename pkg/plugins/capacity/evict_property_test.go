@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// FuzzEvictions compares what a session does for a job with all that it could do, in small random clusters. Nobody is evicted in vain, or
-// without right, and no victim could stay. A pod that asks alone gets its place if there is a right set of victims, and the
-// victims are those that cost least. For several pods together, the solver may miss a set or take a dearer one. The same
-// objects in another order have the same result.
+// FuzzEvictions compares the result of a session for a job with everything that it could do, in small random clusters. No pod is evicted
+// for nothing or without right, and no victim could stay. A pod that asks alone gets its place if there is a right set of victims, and
+// the cheapest set is taken. For several pods together, the solver may miss a set or take a more expensive one. The order of objects does
+// not affect the result.
 func FuzzEvictions(f *testing.F) {
 	for _, seed := range []uint64{12, 546, 906, 915, 1142, 1176, 1401, 2027, 2192, 2366, 2562, 2951, 3354, 4423, 4668, 4782, 4874, 4887, 6732, 7029} {
 		f.Add(seed)
@@ -31,7 +31,7 @@ func FuzzEvictions(f *testing.F) {
 	})
 }
 
-// expect returns the cheapest right set, and by which rule.
+// expect returns the cheapest right set, and its rule.
 func (m *model) expect() (victims podSet, reclaim, found bool) {
 	if victims, found = m.best(false); found {
 		return victims, false, true
@@ -40,7 +40,7 @@ func (m *model) expect() (victims podSet, reclaim, found bool) {
 	return victims, true, found
 }
 
-// fault is what is wrong with an outcome.
+// fault describes what is wrong with an outcome.
 type fault string
 
 const (
@@ -54,8 +54,8 @@ const (
 	dear         fault = "there is a cheaper right set of victims"
 )
 
-// tolerated reports whether a fault is known to happen: with several pods that ask, which are placed one after the other, and with
-// pods that share a claim, which go together even if the claim is not what is short.
+// tolerated reports whether a fault is known to happen. With several asking pods, the solver places one after the other. Pods that
+// share a claim go together even if the claim is not short.
 func (m *model) tolerated(f fault) bool {
 	return len(m.asks) > 1 && (f == missed || f == dear || f == noRightThere) || m.shares() && (f == missed || f == dear || f == notMinimal)
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// randomModel returns a small cluster.
+// randomModel returns a small random cluster.
 func randomModel(r *rand.Rand) *model {
 	m := &model{budget: infinite, wholeGangs: r.IntN(2) == 0}
 	for range 1 + r.IntN(3) {
@@ -130,7 +130,7 @@ func (m *model) addPod(r *rand.Rand) {
 	m.pods = append(m.pods, pod)
 }
 
-// present is what pods on a node have, those that leave included.
+// present returns what pods on a node have, including leaving pods.
 func (m *model) present(node int) (sum [modelDimensions]int) {
 	claims := map[int]bool{}
 	for _, pod := range m.pods {
@@ -148,7 +148,7 @@ func (m *model) present(node int) (sum [modelDimensions]int) {
 
 func (p *modelPod) name(i int) string { return fmt.Sprintf("j%d-p%d", p.job, i) }
 
-// fixture returns the cluster of a model. Objects are added in a random order.
+// fixture returns the cluster of a model. It adds objects in random order.
 func (m *model) fixture(r *rand.Rand) *fixture {
 	var cores []int
 	for _, node := range m.nodes {
@@ -255,10 +255,10 @@ func (p *modelPod) object(i, priority int) *corev1.Pod {
 	return pod
 }
 
-// modelOutcome is what a session has done.
+// modelOutcome is the result of a session.
 type modelOutcome struct {
 	victims podSet
-	// places has the nodes of pods that ask, -1 for none.
+	// places has the nodes of asking pods, -1 for none.
 	places []int
 }
 

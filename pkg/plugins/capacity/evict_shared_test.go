@@ -12,7 +12,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// TestSharedClaimsOfSeveralPodsGoTogether: pod b shares one claim with pod a, and another one with pod c.
+// TestSharedClaimsOfSeveralPodsGoTogether: pod b shares one claim with pod a, and another claim with pod c.
 func TestSharedClaimsOfSeveralPodsGoTogether(t *testing.T) {
 	for range 8 {
 		s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)

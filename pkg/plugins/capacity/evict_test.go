@@ -33,7 +33,7 @@ func (s *fixture) act(t *testing.T) *framework.Session {
 	return ssn
 }
 
-// lending is a cluster whose queue lender holds the four devices of node n1, with four pods. Queues q and lender deserve two each.
+// lending is a cluster whose queue lender holds the four devices of node n1 with four pods. Queues q and lender deserve two each.
 func lending() *fixture {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
@@ -73,7 +73,7 @@ func TestNobodyIsEvictedForMoreThanAQueueDeserves(t *testing.T) {
 	expectStatuses(t, s.act(t), "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending")
 }
 
-// crowd adds n pods without devices to a queue, each in a job of its own.
+// crowd adds n pods without devices to a queue, each in a separate job.
 func (s *fixture) crowd(n int, queue, node string) {
 	for i := range n {
 		name := fmt.Sprint("cpu-", i)
@@ -102,7 +102,7 @@ func TestNobodyIsEvictedForDevicesThatNoNodeHas(t *testing.T) {
 	expectStatuses(t, s.act(t), "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending")
 }
 
-// TestPriorityTakesDevices: the devices of the node are gone though the quota is not.
+// TestPriorityTakesDevices: the devices of the node are used up, but the quota is not.
 func TestPriorityTakesDevices(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(8)}})
@@ -135,7 +135,7 @@ func TestGangsGoAsAWholeOrStay(t *testing.T) {
 	}
 }
 
-// TestPodsThatShareAClaimGoTogether: the devices of a claim are free when its last user goes.
+// TestPodsThatShareAClaimGoTogether: the devices of a claim are free after its last user has gone.
 func TestPodsThatShareAClaimGoTogether(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(2)
@@ -155,7 +155,7 @@ func TestPodsThatShareAClaimGoTogether(t *testing.T) {
 	expectStatuses(t, s.act(t), "alone:Running p:Pipelined shares-0:Releasing shares-1:Releasing")
 }
 
-// TestAJobEntersByRight: the queue above is full. The job of a queue that deserves devices enters all the same, and takes them back.
+// TestAJobEntersByRight: the queue above is full. The job of a queue that deserves devices is still admitted, and takes them back.
 func TestAJobEntersByRight(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("org", "root", nil).queue("q", "org", nil)
 	s.queue("lender", "org", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
@@ -174,7 +174,7 @@ func TestAJobEntersByRight(t *testing.T) {
 	}
 }
 
-// TestPodsOfAGangThatDiffer: they belong to no task of a Job that would say that they are alike.
+// TestPodsOfAGangThatDiffer: the pods belong to no task of a Job that would make them alike.
 func TestPodsOfAGangThatDiffer(t *testing.T) {
 	s := lending()
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(3)}, "lender": {Deserved: counts(1)}})
@@ -187,7 +187,8 @@ func TestPodsOfAGangThatDiffer(t *testing.T) {
 	expectStatuses(t, s.act(t), "g-0:Pipelined g-1:Pipelined g-2:Pipelined low-0:Releasing low-1:Releasing low-2:Releasing low-3:Running")
 }
 
-// TestDevicesThatCountAsCardsAreTakenBack: the class of the devices names a card, of which the queue deserves two. Its pods request no card.
+// TestDevicesThatCountAsCardsAreTakenBack: the class of the devices names a card, and the queue deserves two of it. Its pods request no
+// card.
 func TestDevicesThatCountAsCardsAreTakenBack(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	s.queue("lender", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) }).stocked(4)
@@ -201,7 +202,7 @@ func TestDevicesThatCountAsCardsAreTakenBack(t *testing.T) {
 	expectStatuses(t, s.act(t), "low-0:Releasing low-1:Running low-2:Running low-3:Running p:Pipelined")
 }
 
-// TestAllDevicesOfANodeAreMoreThanAQueueDeserves: how many devices a claim comes to is known only when they are picked.
+// TestAllDevicesOfANodeAreMoreThanAQueueDeserves: the number of devices of the claim is known only when they are picked.
 func TestAllDevicesOfANodeAreMoreThanAQueueDeserves(t *testing.T) {
 	for deserved, want := range map[int64]string{
 		2: "low-0:Running low-1:Running low-2:Running low-3:Running p:Pending",

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// putBudget puts a PodDisruptionBudget that covers all pods, with a status that nobody brings up to date.
+// putBudget puts a PodDisruptionBudget that covers all pods. Its status is never updated.
 func (c *fuzzCluster) putBudget(allowed, healthy int32, change func(*policyv1.PodDisruptionBudget)) {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: c.meta("budget", "ns")}
 	budget.Generation, budget.Spec.Selector = 1, &metav1.LabelSelector{}
@@ -40,7 +40,7 @@ func lendingCluster(t *testing.T) *fuzzCluster {
 	return c
 }
 
-// TestABudgetOfOneIsNotSpentTwice: the status of the budget does not say yet that the first victim has gone.
+// TestABudgetOfOneIsNotSpentTwice: the status of the budget does not show yet that the first victim has gone.
 func TestABudgetOfOneIsNotSpentTwice(t *testing.T) {
 	c := lendingCluster(t)
 	c.putBudget(1, 2, nil)
@@ -59,7 +59,7 @@ func TestABudgetOfOneIsNotSpentTwice(t *testing.T) {
 	c.turn()
 	c.expectPlaces("p1@n1 p2@ v1@n1")
 
-	// A pod that is ready takes the place of the one that has gone, so that the status is right once more.
+	// A ready pod replaces the victim, so the status is right again.
 	c.node("n2", 8)
 	c.group("v3", "lender", 1, nil)
 	c.pod("v3", "v3", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "n2", corev1.PodRunning })

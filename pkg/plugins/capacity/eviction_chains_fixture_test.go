@@ -18,8 +18,8 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// newCalmCluster is a cluster that lives through sessions, as that of FuzzSessions, in which nothing happens by chance. It has
-// the queue root, and a template for each class, which asks for one device.
+// newCalmCluster returns a cluster that lives through sessions, like the cluster of FuzzSessions, but without random events.
+// It has the queue root, and a template for each class that asks for one device.
 func newCalmCluster(t *testing.T, classes ...string) *fuzzCluster {
 	c := newFuzzCluster(t, newFuzzInput(make([]byte, 1<<20)), false)
 	t.Cleanup(func() {
@@ -69,7 +69,7 @@ func (c *fuzzCluster) node(name string, cores int, models ...string) {
 	c.putSlice(&resourcev1.ResourceSlice{ObjectMeta: c.meta(name, ""), Spec: spec})
 }
 
-// group adds a job that needs so many pods.
+// group adds a job with a minimum number of pods.
 func (c *fuzzCluster) group(name, queue string, minimum int32, change func(*upstreamv1beta1.PodGroup)) {
 	group := &upstreamv1beta1.PodGroup{ObjectMeta: c.meta(name, "ns")}
 	group.Spec.Queue, group.Spec.MinMember, group.Status.Phase = queue, minimum, upstreamv1beta1.PodGroupInqueue
@@ -79,7 +79,7 @@ func (c *fuzzCluster) group(name, queue string, minimum int32, change func(*upst
 	c.putGroup(group)
 }
 
-// pod adds a pod to a job: it asks for a core, and a device of each class.
+// pod adds a pod to a job. It asks for a core, and a device of each class.
 func (c *fuzzCluster) pod(name, group string, change func(*corev1.Pod), classes ...string) {
 	pod := newPod(name, "", cpu(1))
 	pod.ObjectMeta = c.meta(name, "ns")
@@ -102,7 +102,7 @@ func (c *fuzzCluster) single(name, queue string, classes ...string) {
 	c.pod(name, name, nil, classes...)
 }
 
-// leave lets the pods end that are terminating, and controllers do their work.
+// leave ends the terminating pods, and lets controllers do their work.
 func (c *fuzzCluster) leave() {
 	for _, pod := range slices.Clone(c.pods) {
 		if pod.DeletionTimestamp != nil {
@@ -112,14 +112,14 @@ func (c *fuzzCluster) leave() {
 	c.control()
 }
 
-// turn is a session, after which controllers do their work.
+// turn runs a session, and then the controllers.
 func (c *fuzzCluster) turn() {
 	c.evictedFor = nil // tests change things in between
 	c.session()
 	c.control()
 }
 
-// places returns where pods are, sorted by their names. Those that are terminating have an x.
+// places returns the places of pods, sorted by name. Terminating pods have an x.
 func (c *fuzzCluster) places() string {
 	var all []string
 	for _, pod := range c.pods {
@@ -144,7 +144,7 @@ func deserve(class string, n int64) schedulingv1beta1.DRAQuota {
 	return schedulingv1beta1.DRAQuota{Deserved: schedulingv1beta1.DeviceQuotas{class: {Count: n}}}
 }
 
-// edit changes a pod as a person does.
+// edit changes a pod as a user does.
 func (c *fuzzCluster) edit(name string, change func(*corev1.Pod)) {
 	pod, _ := c.pods.get(name)
 	pod = pod.DeepCopy()

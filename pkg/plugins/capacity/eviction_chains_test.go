@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// TestEachEvictionHasItsOwnTimeLimit: a further pod of a job for which a pod was evicted long ago gets what is freed for it.
+// TestEachEvictionHasItsOwnTimeLimit: a pod was evicted for a job long ago. Another pod of the job gets what is freed for it.
 func TestEachEvictionHasItsOwnTimeLimit(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	c.queue("q", "root", deserve("h100", 2), nil)
@@ -56,7 +56,8 @@ func TestEachEvictionHasItsOwnTimeLimit(t *testing.T) {
 	c.expectPlaces("p1@n1 p2@n1 v2again@")
 }
 
-// TestQueuesDoNotTakeTurnsToEvict: what one queue takes back by its right to one thing, another must not take back by its right to another.
+// TestQueuesDoNotTakeTurnsToEvict: what one queue takes back by its right to one dimension, another queue must not take back by its right
+// to another.
 func TestQueuesDoNotTakeTurnsToEvict(t *testing.T) {
 	c := newCalmCluster(t, "h100", "a100")
 	c.queue("q", "root", deserve("h100", 1), nil)
@@ -83,7 +84,7 @@ func TestQueuesDoNotTakeTurnsToEvict(t *testing.T) {
 	}
 }
 
-// TestAJobAsksAgainWhenSomethingChanges: nobody can be evicted at first.
+// TestAJobAsksAgainWhenSomethingChanges: at first, no pod can be evicted.
 func TestAJobAsksAgainWhenSomethingChanges(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -131,7 +132,7 @@ func TestAJobAsksAgainWhenSomethingChanges(t *testing.T) {
 	}
 }
 
-// TestAForgedNominationTakesNothing: somebody has written the nominated node of an older pod.
+// TestAForgedNominationTakesNothing: a user has written the nominated node of an older pod.
 func TestAForgedNominationTakesNothing(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	c.queue("q", "root", deserve("h100", 1), nil)
@@ -173,7 +174,7 @@ func TestWhatWasFreedSurvivesRestarts(t *testing.T) {
 	c.expectPlaces("again@ p@n1")
 }
 
-// TestWhatIsLeavingGoesToThoseWhoComeFirst: a pod for which nobody was evicted does not keep others from what is leaving.
+// TestWhatIsLeavingGoesToThoseWhoComeFirst: a pod without victims of its own does not keep other pods from the room of leaving pods.
 func TestWhatIsLeavingGoesToThoseWhoComeFirst(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	c.queue("q", "root", schedulingv1beta1.DRAQuota{}, nil)

@@ -17,8 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// TestAGangThatGetsNothingIsNotNominated: two pods could have a node, and the third could not. Autoscalers leave out pods that are
-// nominated.
+// TestAGangThatGetsNothingIsNotNominated: two pods could have a node, and the third could not. Autoscalers ignore nominated pods.
 func TestAGangThatGetsNothingIsNotNominated(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	c.queue("q", "root", deserve("h100", 3), nil)
@@ -41,7 +40,7 @@ func TestAGangThatGetsNothingIsNotNominated(t *testing.T) {
 	}
 }
 
-// TestAWaitThatEndedDoesNotCount: a pod waits for what is leaving a node, twice, and long after each other.
+// TestAWaitThatEndedDoesNotCount: a pod waits for leaving pods of a node twice, with a long time in between.
 func TestAWaitThatEndedDoesNotCount(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	c.queue("q", "root", deserve("h100", 1), nil)
@@ -71,7 +70,7 @@ func TestAWaitThatEndedDoesNotCount(t *testing.T) {
 	c.expectPlaces("p@ v3@n1x")
 }
 
-// TestCardsAreKeptWhileDevicesAreRead: after a start, devices are read while cards are known.
+// TestCardsAreKeptWhileDevicesAreRead: after a start, devices are still being read while cards are known.
 func TestCardsAreKeptWhileDevicesAreRead(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 1}`})
@@ -84,7 +83,8 @@ func TestCardsAreKeptWhileDevicesAreRead(t *testing.T) {
 	expectStatuses(t, ssn, "a:Pending nominated:Binding")
 }
 
-// TestAGangThatCannotBeEvictedLetsNobodyIn: a job of higher priority would wait for the gang, and keep others from what is free.
+// TestAGangThatCannotBeEvictedLetsNobodyIn: otherwise, a job of higher priority would wait for the gang, and keep free room from
+// other jobs.
 func TestAGangThatCannotBeEvictedLetsNobodyIn(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	c.queue("q", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 4}}}, nil)
@@ -144,7 +144,7 @@ func TestAVictimWhoseCPUIsNeededIsNotSpared(t *testing.T) {
 	c.expectPlaces("g-cpu@n1 g-device@n2")
 }
 
-// TestAPodDoesNotTakeWhatWasFreedForAnotherOfItsJob: the victim of the other pod is gone first.
+// TestAPodDoesNotTakeWhatWasFreedForAnotherOfItsJob: the victim of the other pod goes first.
 func TestAPodDoesNotTakeWhatWasFreedForAnotherOfItsJob(t *testing.T) {
 	c := newCalmCluster(t, "h100")
 	c.queue("q", "root", deserve("h100", 2), nil)

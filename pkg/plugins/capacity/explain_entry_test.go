@@ -23,7 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/explain"
 )
 
-// actOnly executes the actions enqueue and allocate, and some more of this plugin's, as the only ones of the configuration.
+// actOnly executes the actions enqueue and allocate, and the given actions of this plugin. The configuration has no other actions.
 func (s *fixture) actOnly(t *testing.T, more ...string) *framework.Session {
 	t.Helper()
 	before := conf.EnabledActionMap
@@ -44,7 +44,7 @@ func (s *fixture) actOnly(t *testing.T, more ...string) *framework.Session {
 	return ssn
 }
 
-// TestWhyNobodyIsEvictedForAJobThatIsNotLetIn: queue parent may have four devices, which queue lender holds with pods of priority 1.
+// TestWhyNobodyIsEvictedForAJobThatIsNotLetIn: queue parent may have four devices. Queue lender holds them with pods of priority 1.
 func TestWhyNobodyIsEvictedForAJobThatIsNotLetIn(t *testing.T) {
 	for _, c := range []struct {
 		name, actions, queue string

@@ -23,7 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// explained asks an open session.
+// explained asks an open session a question.
 func (s *fixture) explained(t *testing.T, ssn *framework.Session, kind, name string) (*v1alpha1.Explanation, error) {
 	t.Helper()
 	plugins := &Plugins{cache: s.cache}
@@ -46,7 +46,7 @@ func (s *fixture) explained(t *testing.T, ssn *framework.Session, kind, name str
 	}
 }
 
-// waits returns the cause of a pod or workload that waits, and the check that fails.
+// waits returns the cause of a waiting pod or workload, and the failing check.
 func (s *fixture) waits(t *testing.T, ssn *framework.Session, kind, name string) (cause, check string, told *v1alpha1.Explanation) {
 	t.Helper()
 	told, err := s.explained(t, ssn, kind, name)

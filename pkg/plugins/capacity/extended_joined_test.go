@@ -11,8 +11,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// TestNobodyJoinsAnExtendedClaim: whoever may create pods in a namespace can name the claim for the extended resources of another pod there.
-// The queue of that pod would be charged for the resources and for the devices.
+// TestNobodyJoinsAnExtendedClaim: users who may create pods in a namespace can name the claim for another pod's extended resources. That
+// pod's queue would be charged for both the resources and the devices.
 func TestNobodyJoinsAnExtendedClaim(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("other", "root", nil)
 	s.withDevices(nil).offered(4, "n1")

@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// holdingExtended makes a pod that runs hold the first devices of its node for nvidia.com/gpu.
+// holdingExtended makes a running pod hold the first devices of its node for nvidia.com/gpu.
 func (s *fixture) holdingExtended(t *testing.T, devices int, p *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	claim, err := dra.ExtendedClaim(p, []corev1.ResourceName{"nvidia.com/gpu"}, func(corev1.ResourceName) string { return h100 })
@@ -35,7 +35,7 @@ func (s *fixture) holdingExtended(t *testing.T, devices int, p *corev1.Pod) *cor
 	return p
 }
 
-// TestAPodThatIsDeletedKeepsItsExtendedResources: it runs for as long as its terminationGracePeriodSeconds, which its owner chooses.
+// TestAPodThatIsDeletedKeepsItsExtendedResources: it runs for its terminationGracePeriodSeconds, which its owner chooses.
 func TestAPodThatIsDeletedKeepsItsExtendedResources(t *testing.T) {
 	for limit, want := range map[int]string{2: "leaving:Releasing next:Pipelined", 4: "leaving:Releasing next:Binding"} {
 		s := newFixture(8).queue("root", "", nil).queue("q", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = gpu(limit) })
@@ -47,7 +47,7 @@ func TestAPodThatIsDeletedKeepsItsExtendedResources(t *testing.T) {
 	}
 }
 
-// TestAPodWithARecordOfItsExtendedClaimHasNoCardsBesides: another controller has taken the reservation away, and the node has got a device
+// TestAPodWithARecordOfItsExtendedClaimHasNoCardsBesides: another controller has removed the reservation, and the node has got a device
 // plugin since.
 func TestAPodWithARecordOfItsExtendedClaimHasNoCardsBesides(t *testing.T) {
 	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)

@@ -14,8 +14,8 @@ import (
 	ourv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// TestSmallerDevicesAreFoundForAnExtendedResourceAndAClaim: the devices of the claim count for the extended resource, and those that the pod
-// gets for its request do not count once more. A search that takes both for the same finds no room.
+// TestSmallerDevicesAreFoundForAnExtendedResourceAndAClaim: the devices of the claim count for the extended resource. The devices for the
+// pod's own request do not count again. A search that confuses the two finds no room.
 func TestSmallerDevicesAreFoundForAnExtendedResourceAndAClaim(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = gpu(2) })
 	limit := ourv1beta1.DeviceQuotas{h100: {Count: 2, Capacity: map[string]resource.Quantity{"memory": resource.MustParse("160Gi")}}}

@@ -20,7 +20,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 )
 
-// offered makes class h100 offer nvidia.com/gpu, with devices on some nodes, which do not list the resource otherwise.
+// offered makes class h100 offer nvidia.com/gpu, with devices on some nodes. These nodes do not list the resource otherwise.
 func (s *fixture) offered(devices int, nodes ...string) *fixture {
 	s.DeviceClasses[0].Spec.ExtendedResourceName = ptr.To("nvidia.com/gpu")
 	for _, name := range nodes {
@@ -44,7 +44,7 @@ func (s *fixture) offered(devices int, nodes ...string) *fixture {
 	return s
 }
 
-// used writes what a queue has of the dimensions that matter here.
+// used returns what a queue has of the dimensions that matter here, as text.
 func used(p *plugin, queue string) string {
 	id, _ := p.snapshot.Ledger.Queue(queue)
 	var words []string
@@ -60,7 +60,7 @@ func used(p *plugin, queue string) string {
 	return strings.Join(words, " ")
 }
 
-// try places a pod on a node, or says why not.
+// try places a pod on a node, or returns why not.
 func try(ssn *framework.Session, name, node string) error {
 	task := taskOf(ssn, name)
 	if !ssn.Allocatable(ssn.Queues[ssn.Jobs[task.Job].Queue], task) {
@@ -140,7 +140,7 @@ func TestAPlacementThatIsUndoneGivesBackEitherWay(t *testing.T) {
 	}
 }
 
-// TestOneCardQuotaForBothWorlds: the class stands for the card that the labels of the other node tell.
+// TestOneCardQuotaForBothWorlds: the class stands for the card in the labels of the other node.
 func TestOneCardQuotaForBothWorlds(t *testing.T) {
 	s := newFixture(8, 8, 8).queue("root", "", nil).queue("q", "root", nil)
 	s.withCards(map[string]string{"q": `{"H100": 2, "A100": 1}`})
@@ -198,7 +198,8 @@ func TestAWaitingPodIsToldWhyInEachWorld(t *testing.T) {
 	}
 }
 
-// TestAQueueThatTakesAPodInOneWayRefusesTheOther: the queue takes a pod if it takes one variant, and each node must still be right for it.
+// TestAQueueThatTakesAPodInOneWayRefusesTheOther: the queue accepts a pod if it accepts one variant. Each node must still suit this
+// variant.
 func TestAQueueThatTakesAPodInOneWayRefusesTheOther(t *testing.T) {
 	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)
 	s.withDevices(map[string]ourv1beta1.DRAQuota{"q": {Capability: counts(-1)}}).offered(4, "n2") // the quota of devices is invalid
@@ -213,7 +214,7 @@ func TestAQueueThatTakesAPodInOneWayRefusesTheOther(t *testing.T) {
 	}
 }
 
-// TestANodeThatListsWhatNobodyOffersGetsNoPods: the class was deleted after the nodes of the session were shown what it offers. The pod would
+// TestANodeThatListsWhatNobodyOffersGetsNoPods: the class was deleted after its offers were added to the nodes of the session. The pod would
 // run without a device.
 func TestANodeThatListsWhatNobodyOffersGetsNoPods(t *testing.T) {
 	s := newFixture(8, 8).queue("root", "", nil).queue("q", "root", nil)

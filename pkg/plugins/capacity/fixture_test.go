@@ -50,21 +50,21 @@ func TestMain(m *testing.M) {
 type fixture struct {
 	uthelper.TestCommonStruct
 	extra []conf.PluginOption
-	// above is a tier above that of the plugin.
+	// above is a tier above the tier of the plugin.
 	above []conf.PluginOption
 	flat  bool
-	// cache is what outlives sessions; nil for a new one.
+	// cache is the state that outlives sessions, nil for a new one.
 	cache *cache
 	// name is the plugin's name, capacity if empty.
 	name      string
 	arguments framework.Arguments
 	// strays are pods that the API server has, but no job of the session.
 	strays []*corev1.Pod
-	// budget is a PodDisruptionBudget that the API server has; nil for none.
+	// budget is the PodDisruptionBudget in the API server, nil for none.
 	budget *policyv1.PodDisruptionBudget
 }
 
-// newFixture has nodes with so many cores each, in GiB as many again, and eight GPUs.
+// newFixture has nodes with these numbers of cores. Each node has as many GiB as cores, and eight GPUs.
 func newFixture(cores ...int) *fixture {
 	s := &fixture{}
 	for i, n := range cores {
@@ -74,7 +74,7 @@ func newFixture(cores ...int) *fixture {
 	return s
 }
 
-// cpu is a list of cores alone.
+// cpu is a list that has only cores.
 func cpu(cores int) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cores), resource.DecimalSI)}
 }
@@ -94,8 +94,7 @@ func (s *fixture) queue(name, parent string, change func(*schedulingv1beta1.Queu
 	return s
 }
 
-// job adds a PodGroup of that phase, which needs all its pods, with minResources when they
-// are not nil.
+// job adds a PodGroup in a phase that needs all its pods. minimum is its minResources, nil for none.
 func (s *fixture) job(name, queue string, phase schedulingv1beta1.PodGroupPhase, minimum corev1.ResourceList, pods ...*corev1.Pod) *fixture {
 	group := util.BuildPodGroup(name, "ns", queue, int32(len(pods)), nil, phase)
 	group.UID = types.UID(name)
@@ -110,7 +109,7 @@ func (s *fixture) job(name, queue string, phase schedulingv1beta1.PodGroupPhase,
 	return s
 }
 
-// newPod waits for a node when it has none.
+// newPod returns a pod. It waits for a node if it has none.
 func newPod(name, node string, requests corev1.ResourceList) *corev1.Pod {
 	phase := corev1.PodRunning
 	if node == "" {
@@ -145,7 +144,7 @@ func taskOf(ssn *framework.Session, name string) *api.TaskInfo {
 	panic("no pod " + name)
 }
 
-// counter is an event recorder that counts.
+// counter is an event recorder that counts events.
 type counter struct{ n int }
 
 func (c *counter) Event(runtime.Object, string, string, string)          { c.n++ }
@@ -154,7 +153,7 @@ func (c *counter) AnnotatedEventf(runtime.Object, map[string]string, string, str
 	c.n++
 }
 
-// readFirst is the plugin after it has read all that there is of devices and cards.
+// readFirst is the plugin after it has read all devices and cards.
 type readFirst struct {
 	*plugin
 	fixture *fixture
@@ -163,7 +162,7 @@ type readFirst struct {
 func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 	seen := p.fixture.strays
 	if p.fixture.budget != nil {
-		seen = append(slices.Clone(seen), p.fixture.Pods...) // only budgets make a difference between these and those of the session
+		seen = append(slices.Clone(seen), p.fixture.Pods...) // only with budgets do these differ from the pods of the session
 	}
 	for _, pod := range seen {
 		if err := ssn.InformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
@@ -203,7 +202,7 @@ func (p readFirst) OnSessionOpen(ssn *framework.Session) {
 	p.plugin.OnSessionOpen(ssn)
 }
 
-// awaitWatch waits until a fake API server is watched for a resource. It does not send changes that happen between an
+// awaitWatch waits until a resource of a fake API server is watched. The server does not send changes between an
 // informer's list and its watch.
 func awaitWatch(kube *fake.Clientset, resource string) {
 	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
@@ -251,7 +250,7 @@ func (s *fixture) tiers() []conf.Tier {
 	return tiers
 }
 
-// statuses returns how a session sees pods, sorted.
+// statuses returns the statuses of a session's pods, sorted.
 func statuses(ssn *framework.Session) string {
 	var all []string
 	for _, job := range ssn.Jobs {
@@ -270,10 +269,10 @@ func expectStatuses(t *testing.T, ssn *framework.Session, want string) {
 	}
 }
 
-// newTestCache is the cache of a scheduler that starts.
+// newTestCache returns the cache of a new scheduler.
 func newTestCache() *cache { return newCache(context.Background(), clock.RealClock{}) }
 
-// expectEvent waits for an event on an object, which is written after the session has closed.
+// expectEvent waits for an event on an object. The event is written after the session has closed.
 func expectEvent(t *testing.T, client kubernetes.Interface, kind, name, reason, message string) {
 	t.Helper()
 	var seen []string

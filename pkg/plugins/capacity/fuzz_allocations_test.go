@@ -43,7 +43,7 @@ func (c *fuzzCluster) publisher(pool, name string) (*resourcev1.ResourceSlice, *
 	return nil, nil
 }
 
-// allocated returns the names of the claims that are allocated.
+// allocated returns the names of allocated claims.
 func (c *fuzzCluster) allocated() map[string]bool {
 	names := map[string]bool{}
 	for _, claim := range c.claims() {
@@ -54,8 +54,8 @@ func (c *fuzzCluster) allocated() map[string]bool {
 	return names
 }
 
-// checkBound fails if a pod that was bound lacks devices, or if claims that were allocated for it have devices that they
-// must not have. Fresh says that nothing has changed since they were picked.
+// checkBound fails if a bound pod lacks devices, or if claims allocated for it have devices that they must not have.
+// fresh says that nothing has changed since they were picked.
 func (c *fuzzCluster) checkBound(name string, before map[string]bool, fresh bool) {
 	pod, exists := c.pods.get(name)
 	if !exists || !c.options.Devices {
@@ -83,7 +83,7 @@ func (c *fuzzCluster) checkBound(name string, before map[string]bool, fresh bool
 	}
 }
 
-// checkAllocation fails if a claim that the plugin has allocated has wrong devices.
+// checkAllocation fails if a claim allocated by the plugin has wrong devices.
 func (c *fuzzCluster) checkAllocation(pod *corev1.Pod, claim *resourcev1.ResourceClaim, fresh bool) {
 	for _, result := range claim.Status.Allocation.Devices.Results {
 		slice, device := c.publisher(result.Pool, result.Device)
@@ -104,8 +104,8 @@ func (c *fuzzCluster) checkAllocation(pod *corev1.Pod, claim *resourcev1.Resourc
 	}
 }
 
-// checkUsers fails if other claims have a device that a claim has, more of its capacity than there is, or, of devices that
-// share a counter, more than there is.
+// checkUsers fails if other claims have the same device, or if claims use more of its capacity than it has. It also fails
+// if devices that share a counter use more than there is.
 func (c *fuzzCluster) checkUsers(claim *resourcev1.ResourceClaim, mine resourcev1.DeviceRequestAllocationResult, device *resourcev1.Device) {
 	shared, users, consumed, partitions := ptr.Deref(device.AllowMultipleAllocations, false), 0, 0.0, map[string]bool{}
 	for _, other := range append(c.claims(), c.lost...) {

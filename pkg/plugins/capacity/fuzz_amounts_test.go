@@ -27,7 +27,7 @@ func requestsOfPod(pod *corev1.Pod) fuzzAmounts {
 	return amountsOfList(pod.Spec.Containers[0].Resources.Requests)
 }
 
-// amountsOfList returns quantities as Volcano counts them: it has no larger numbers.
+// amountsOfList returns quantities as Volcano counts them. Volcano has no larger numbers.
 func amountsOfList(list corev1.ResourceList) fuzzAmounts {
 	amounts := fuzzAmounts{}
 	for name, quantity := range list {
@@ -38,7 +38,7 @@ func amountsOfList(list corev1.ResourceList) fuzzAmounts {
 	return amounts
 }
 
-// cardOf returns the card model that a pod with a node is charged for, and whether the node has it still.
+// cardOf returns the card model that a pod with a node is charged for, and whether the node still has it.
 func (c *fuzzCluster) cardOf(pod *corev1.Pod, nodeName string) (model string, stable bool) {
 	if requestsOfPod(pod)["nvidia.com/gpu"] == 0 {
 		return "", false
@@ -54,7 +54,7 @@ func (c *fuzzCluster) cardOf(pod *corev1.Pod, nodeName string) (model string, st
 	return now, true
 }
 
-// amountsOf returns the devices of an allocated claim. It is false if an allocation is for a request that does not exist.
+// amountsOf returns the devices of an allocated claim, false if an allocation is for a nonexistent request.
 func (c *fuzzCluster) amountsOf(claim *resourcev1.ResourceClaim) (fuzzAmounts, bool) {
 	amounts := fuzzAmounts{}
 	for _, result := range claim.Status.Allocation.Devices.Results {
@@ -79,7 +79,7 @@ func (c *fuzzCluster) amountsOf(claim *resourcev1.ResourceClaim) (fuzzAmounts, b
 	return amounts, true
 }
 
-// mostOf returns the most that a claim without devices counts for: it counts if its pod runs all the same.
+// mostOf returns the maximum that a claim without devices counts for. It counts if its pod still runs.
 func (c *fuzzCluster) mostOf(claim *resourcev1.ResourceClaim) fuzzAmounts {
 	amounts := fuzzAmounts{}
 	add := func(class string, count int64) {

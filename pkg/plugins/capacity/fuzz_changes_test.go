@@ -19,7 +19,7 @@ var (
 	fuzzNodeNames  = []string{"n1", "n2", "n3"}
 )
 
-// populate makes a cluster in which something can run.
+// populate fills a cluster in which something can run.
 func (c *fuzzCluster) populate() {
 	for _, class := range []string{"h100", "a100", "carded", "part", "mig", "any"} {
 		c.addClass(class)
@@ -61,7 +61,7 @@ func (c *fuzzCluster) addSharedClaim(name string) {
 	c.note("ResourceClaim %s: %s", name, requestsOf(&claim.Spec))
 }
 
-// change is one thing that happens to the cluster between sessions.
+// change makes one change to the cluster between sessions.
 func (c *fuzzCluster) change() {
 	in := c.fuzzInput
 	if c.extended && c.oneIn(4) {
@@ -125,7 +125,7 @@ func (c *fuzzCluster) changeClass() {
 	c.note("DeviceClass %s is as at the start, and may offer a resource", name)
 }
 
-// changePod changes one pod as a kubelet, a controller or a person does.
+// changePod changes one pod as a kubelet, a controller or a user does.
 func (c *fuzzCluster) changePod() {
 	if len(c.pods) == 0 {
 		return
@@ -157,7 +157,7 @@ func (c *fuzzCluster) changePod() {
 		c.note("Pod %s: cards %q", pod.Name, pod.Annotations[card.NameAnnotation])
 	case 5:
 		if len(c.late) > 0 {
-			return // Volcano forgets that it binds a pod if its PodGroup changes meanwhile
+			return // Volcano forgets that it binds a pod if its PodGroup changes in the meantime
 		}
 		pod.Annotations[upstreamv1beta1.KubeGroupNameAnnotationKey] = choose(c.fuzzInput, "g1", "g2", "later", "")
 		c.putPod(pod)
@@ -167,7 +167,7 @@ func (c *fuzzCluster) changePod() {
 	}
 }
 
-// terminate begins to delete a pod. A pod that no node runs is gone at once.
+// terminate starts to delete a pod. A pod without a node is gone at once.
 func (c *fuzzCluster) terminate(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		c.deletePod(pod)
@@ -180,7 +180,7 @@ func (c *fuzzCluster) terminate(pod *corev1.Pod) {
 	c.note("Pod %s is terminating", pod.Name)
 }
 
-// changeClaim changes a claim as a person, a driver or another scheduler does.
+// changeClaim changes a claim as a user, a driver or another scheduler does.
 func (c *fuzzCluster) changeClaim() {
 	all := c.claims()
 	if len(all) == 0 {
@@ -189,7 +189,7 @@ func (c *fuzzCluster) changeClaim() {
 	claim := all[c.under(len(all))]
 	switch c.under(5) {
 	case 0:
-		if claim.Status.Allocation == nil && len(c.late) == 0 { // two may otherwise write the same device at once
+		if claim.Status.Allocation == nil && len(c.late) == 0 { // otherwise, two writers may allocate the same device at once
 			c.writeAllocation(claim)
 		}
 	case 1:
@@ -211,7 +211,7 @@ func (c *fuzzCluster) changeClaim() {
 	}
 }
 
-// control does, for some objects, what controllers and kubelets do in time.
+// control does, for some objects, the work of controllers and kubelets.
 func (c *fuzzCluster) control() {
 	for _, pod := range slices.Clone(c.pods) {
 		switch {
@@ -233,7 +233,7 @@ func (c *fuzzCluster) control() {
 	}
 }
 
-// controlClaim removes consumers that are gone. A claim without consumers is deallocated, and deleted if its pod is gone.
+// controlClaim removes consumers that are gone. It deallocates a claim without consumers, and deletes the claim if its pod is gone.
 func (c *fuzzCluster) controlClaim(claim *resourcev1.ResourceClaim) {
 	before := len(claim.Status.ReservedFor)
 	claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool {

@@ -20,21 +20,21 @@ func (c *fuzzCluster) groupQueue(pod *corev1.Pod) string {
 	return group.Spec.Queue
 }
 
-// queueOf returns the queue that a pod is charged to. It is empty if the PodGroup or the queue is missing, if the queue is misplaced, or if the
-// pod waits for another scheduler.
+// queueOf returns the queue that a pod is charged to. It is empty if the PodGroup or the queue is missing, the queue is misplaced, or the pod
+// waits for another scheduler.
 func (c *fuzzCluster) queueOf(pod *corev1.Pod) string {
 	queue := c.groupQueue(pod)
 	if queue == "" || !seesPod(pod) {
 		return ""
 	}
 	if charged := c.charged[pod.UID]; charged == "root" || charged != "" && c.path(charged) != nil {
-		return charged // it stays charged to the queue in which it got its node; root is there also without its object
+		return charged // it stays charged to the queue in which it got its node; root exists even without its object
 	}
 	return queue
 }
 
-// noteRunning notes which queue the pods are charged to that a session finds with a node and that nobody has noted: the queue of the
-// record, or that of the PodGroup.
+// noteRunning notes the queue of pods that a session finds with a node and that are not noted yet. It is the queue of the record, or
+// the queue of the PodGroup.
 func (c *fuzzCluster) noteRunning() {
 	for _, pod := range c.pods {
 		queue := c.groupQueue(pod)
@@ -49,15 +49,15 @@ func (c *fuzzCluster) noteRunning() {
 	}
 }
 
-// noteDecided notes which queue the pods are charged to that a session is about to bind.
+// noteDecided notes the queues of pods that a session is about to bind.
 func (c *fuzzCluster) noteDecided(placed []*schedulercache.BindContext) {
 	for _, one := range placed {
 		c.charged[one.TaskInfo.Pod.UID] = c.groupQueue(one.TaskInfo.Pod)
 	}
 }
 
-// hasMoved reports whether a pod without a record runs whose PodGroup is in another queue now. Only a process that knows from which one the
-// pod came charges that one.
+// hasMoved reports whether a running pod without a record has a PodGroup that is now in another queue. Only a process that knows the old
+// queue charges it.
 func (c *fuzzCluster) hasMoved() bool {
 	for _, pod := range c.pods {
 		if pod.Spec.NodeName != "" && record.Path(pod) == nil && c.queueOf(pod) != c.groupQueue(pod) {

@@ -36,7 +36,7 @@ import (
 )
 
 // fuzzCluster is a cluster that lives through all sessions of a run. Its objects are in the fake API servers, in the
-// informers' stores, and in Volcano's cache, all of which change together and at once.
+// informers' stores, and in Volcano's cache. All of these change together.
 type fuzzCluster struct {
 	testing.TB
 	*fuzzInput
@@ -49,7 +49,7 @@ type fuzzCluster struct {
 	kube    *fake.Clientset
 	volcano *vcfake.Clientset
 	version atomic.Int64
-	// watches counts the watches that the plugin's reader has begun.
+	// watches counts the watches that the plugin's reader has started.
 	watches   sync.Map
 	informers *fuzzInformers
 	queueList toolscache.Indexer
@@ -67,29 +67,29 @@ type fuzzCluster struct {
 	nodes  fuzzObjects[*corev1.Node]
 	groups fuzzObjects[*upstreamv1beta1.PodGroup]
 	queues fuzzObjects[*schedulingv1beta1.Queue]
-	// evictedFor has the pods for which others were evicted while nobody has changed anything, as namespace/name.
+	// evictedFor has the pods for which others were evicted since the last change, as namespace/name.
 	evictedFor map[string]bool
 	events     *fuzzEvents
-	// marked says that classes, slices, and templates are as when they were marked last.
+	// marked says that classes, slices, and templates are unchanged since they were last marked.
 	marked bool
-	// versions are those of the claims that the plugin had read before the session.
+	// versions are the versions of the claims that the plugin had read before the session.
 	versions map[string]string
 	// created counts objects, for their names.
 	created int
-	// lost are the claims that were deleted while they had devices.
+	// lost are claims that were deleted while they had devices.
 	lost []*resourcev1.ResourceClaim
-	// cards has the card model that each pod with a node has been charged for.
+	// cards has the card model that each pod with a node is charged for.
 	cards map[types.UID]string
-	// charged has the queue that each pod with a node, or that is being bound, has been charged to.
+	// charged has the queue that each pod with a node, or being bound, is charged to.
 	charged map[types.UID]string
-	// payers has the queue that was charged for each claim with a record when the last session opened.
+	// payers has, for each claim with a record, the queue that paid when the last session opened.
 	payers map[types.UID]string
 	// lastCards and lastDRA have the last valid quotas of each queue.
 	lastCards map[types.UID]map[string]int64
 	lastDRA   map[types.UID]*schedulingv1beta1.DRAQuota
 }
 
-// fuzzObjects are objects of one kind, the oldest first.
+// fuzzObjects are objects of one kind, oldest first.
 type fuzzObjects[T metav1.Object] []T
 
 func (all fuzzObjects[T]) get(name string) (found T, ok bool) {
@@ -134,7 +134,7 @@ func (c *fuzzCluster) note(format string, values ...any) {
 	c.history = append(c.history, fmt.Sprintf(format, values...))
 }
 
-// fail ends the run with what is wrong and the history.
+// fail ends the run with the failure and the history.
 func (c *fuzzCluster) fail(format string, values ...any) {
 	c.Helper()
 	c.Fatalf("%s\noptions: %+v\nhistory:\n%s", fmt.Sprintf(format, values...), c.options, strings.Join(c.history, "\n"))
@@ -147,7 +147,7 @@ func (c *fuzzCluster) try(err error) {
 	}
 }
 
-// likeAPIServer gives every change a version of its own, and refuses updates of old versions.
+// likeAPIServer gives every change a new version, and refuses updates of old versions.
 func (c *fuzzCluster) likeAPIServer() {
 	c.kube.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		write, is := action.(clienttesting.UpdateAction) // or a CreateAction, which has the same methods
@@ -195,9 +195,9 @@ func (c *fuzzCluster) meta(name, namespace string) metav1.ObjectMeta {
 	}
 }
 
-// putPod gives Volcano a copy, because it writes the node of a pod into the object before it has decided.
+// putPod gives Volcano a copy of the pod, because Volcano writes the node of a pod into the object before it has decided.
 func (c *fuzzCluster) putPod(pod *corev1.Pod) {
-	if pod.Spec.NodeName != "" { // a binding, or else the kubelet, says so
+	if pod.Spec.NodeName != "" { // a binding or the kubelet writes this
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
 		if pod.Status.Phase == corev1.PodRunning {
 			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
@@ -235,7 +235,7 @@ func (c *fuzzCluster) putNode(node *corev1.Node) {
 func (c *fuzzCluster) deleteNode(node *corev1.Node) {
 	c.nodes.remove(node.Name)
 	c.informers.nodes.remove(node)
-	_ = c.scheduler.RemoveNode(node.Name) // it may be known from a pod only
+	_ = c.scheduler.RemoveNode(node.Name) // it may be known only from a pod
 }
 
 func (c *fuzzCluster) putGroup(group *upstreamv1beta1.PodGroup) {
@@ -268,7 +268,7 @@ func (c *fuzzCluster) putQueue(queue *schedulingv1beta1.Queue) {
 	}
 	c.scheduler.AddQueueV1beta1(withoutDRA(queue))
 	if queue.Name == "root" {
-		_ = c.volcano.Tracker().Add(withoutDRA(queue)) // it may have been there before
+		_ = c.volcano.Tracker().Add(withoutDRA(queue)) // it may have existed before
 	}
 }
 
@@ -278,7 +278,7 @@ func (c *fuzzCluster) deleteQueue(queue *schedulingv1beta1.Queue) {
 	c.scheduler.DeleteQueueV1beta1(withoutDRA(queue))
 }
 
-// withoutDRA is how Volcano sees a queue.
+// withoutDRA returns Volcano's view of a queue.
 func withoutDRA(queue *schedulingv1beta1.Queue) *upstreamv1beta1.Queue {
 	return &upstreamv1beta1.Queue{ObjectMeta: *queue.ObjectMeta.DeepCopy(), Spec: *queue.Spec.QueueSpec.DeepCopy(), Status: queue.Status}
 }

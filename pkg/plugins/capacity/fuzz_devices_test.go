@@ -21,7 +21,7 @@ import (
 
 const fuzzDriver = "driver.example.com"
 
-// fuzzModels has the model of the devices of each class. Devices of the class any are those of all models.
+// fuzzModels has the device model of each class. The class any has the devices of all models.
 var fuzzModels = map[string]string{"h100": "h100", "a100": "a100", "carded": "a100", "part": "part", "mig": "mig", "any": ""}
 
 func (c *fuzzCluster) put(resource string, object interface {
@@ -44,7 +44,7 @@ func (c *fuzzCluster) putTemplate(template *resourcev1.ResourceClaimTemplate) {
 	c.put("resourceclaimtemplates", template)
 }
 
-// remove deletes an object of resource.k8s.io if it is there.
+// remove deletes an object of resource.k8s.io if it exists.
 func (c *fuzzCluster) remove(resource, namespace, name string) {
 	c.marked = c.marked && resource == "resourceclaims"
 	_ = c.kube.Tracker().Delete(schema.GroupVersionResource{Group: resourcev1.GroupName, Version: "v1", Resource: resource}, namespace, name)
@@ -63,7 +63,7 @@ func (c *fuzzCluster) addClass(name string) {
 	c.putClass(class)
 }
 
-// changeSlice publishes other devices for a node.
+// changeSlice publishes new devices for a node.
 func (c *fuzzCluster) changeSlice(node string) {
 	spec := resourcev1.ResourceSliceSpec{Driver: fuzzDriver, NodeName: ptr.To(node), Pool: resourcev1.ResourcePool{Name: node, Generation: c.version.Load(), ResourceSliceCount: 1}}
 	if c.oneIn(8) {
@@ -95,8 +95,7 @@ func (c *fuzzCluster) changeSlice(node string) {
 	c.changePartitions(node)
 }
 
-// changePartitions publishes partitions of a node, which share a counter, and one of which can be shared itself. They are in a pool of
-// their own.
+// changePartitions publishes partitions of a node in a separate pool. They share a counter, and one of them can be shared itself.
 func (c *fuzzCluster) changePartitions(node string) {
 	if c.oneIn(3) {
 		return
@@ -127,7 +126,7 @@ func deviceNames(devices []resourcev1.Device) string {
 	return strings.Join(names, " ")
 }
 
-// claimSpec asks for devices, rarely in a way that is wrong.
+// claimSpec returns a claim that asks for devices. Rarely, it is wrong.
 func (c *fuzzCluster) claimSpec() resourcev1.ResourceClaimSpec {
 	var spec resourcev1.ResourceClaimSpec
 	for i := range 1 + c.under(2) {
@@ -244,7 +243,7 @@ func claimNames(pod *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// writeAllocation gives a claim a status that another scheduler, a controller or a person may have written.
+// writeAllocation gives a claim a status that another scheduler, a controller or a user may have written.
 func (c *fuzzCluster) writeAllocation(claim *resourcev1.ResourceClaim) {
 	claim.Status = resourcev1.ResourceClaimStatus{}
 	kind := c.under(6)

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// fuzzEvents records for which pods others are evicted.
+// fuzzEvents records the pods for which others are evicted.
 type fuzzEvents struct {
 	record.EventRecorder
 	mu sync.Mutex
@@ -35,7 +35,7 @@ func (e *fuzzEvents) Event(_ runtime.Object, _, reason, message string) {
 // Eventf implements record.EventRecorder.
 func (e *fuzzEvents) Eventf(runtime.Object, string, string, string, ...any) {}
 
-// checkEvictions fails if a session evicts others for a pod although the last one did, and nobody has changed anything since.
+// checkEvictions fails if two sessions evict for the same pod, although nothing has changed in between.
 func (c *fuzzCluster) checkEvictions() {
 	before := c.evictedFor
 	c.evictedFor = map[string]bool{}

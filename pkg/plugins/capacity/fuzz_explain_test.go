@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// explain asks why each pod and each job waits, as people do. It fails if an answer lacks a cause, or if the questions change the session.
+// explain asks why each pod and each job waits. It fails if an answer lacks a cause, or if the questions change the session.
 func (c *fuzzCluster) explain(ssn *framework.Session) {
 	before, books, told := statuses(ssn), opened.snapshot.Ledger.Describe(), c.told(ssn)
 	for _, pod := range c.pods {
@@ -26,7 +26,7 @@ func (c *fuzzCluster) explain(ssn *framework.Session) {
 	}
 	after := c.told(ssn)
 	for _, id := range told {
-		if !slices.Contains(after, id) { // pods that had not been tried in the session may have reasons now
+		if !slices.Contains(after, id) { // pods that the session had not tried may have reasons now
 			c.fail("after questions, fewer are told why they wait:\n%s, and then\n%s", strings.Join(told, "\n"), strings.Join(after, "\n"))
 		}
 	}
@@ -35,8 +35,8 @@ func (c *fuzzCluster) explain(ssn *framework.Session) {
 	}
 }
 
-// told returns which jobs and pods the session would tell at its end why they wait. The reason is that of the last time that somebody
-// asked, such as that other pods have used up the quota meanwhile.
+// told returns the jobs and pods whose waiting the session would explain at its end. The reason is from the last question, for
+// example that other pods have used up the quota in the meantime.
 func (c *fuzzCluster) told(ssn *framework.Session) []string {
 	var all []string
 	for id, job := range ssn.Jobs {

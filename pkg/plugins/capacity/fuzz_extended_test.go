@@ -56,7 +56,7 @@ func (c *fuzzCluster) offering() string {
 	return newest.Name
 }
 
-// showOffers makes the nodes of the cache list what DRA offers them, as the scheduler does before each session.
+// showOffers makes the nodes of the cache list the offers of DRA, as the scheduler does before each session.
 func (c *fuzzCluster) showOffers(tiers []conf.Tier) {
 	c.offers = c.plugins.Offers(tiers)
 	for _, info := range c.scheduler.Nodes {
@@ -70,12 +70,12 @@ func (c *fuzzCluster) showOffers(tiers []conf.Tier) {
 	}
 }
 
-// shownNode is a node as the scheduler's informer delivers it.
+// shownNode returns a node as the scheduler's informer delivers it.
 func (c *fuzzCluster) shownNode(node *corev1.Node) *corev1.Node {
 	return dra.ShowOffers(node.DeepCopy(), c.offers)
 }
 
-// readExtendedStatus gives a pod what the plugin has written to its status.
+// readExtendedStatus copies the status that the plugin has written to a pod.
 func (c *fuzzCluster) readExtendedStatus(pod *corev1.Pod) {
 	written, err := c.kube.CoreV1().Pods(pod.Namespace).Get(context.Background(), pod.Name, metav1.GetOptions{})
 	if err == nil && written.UID == pod.UID {
@@ -88,7 +88,7 @@ func (d fuzzDecision) extendedClaim(pod *corev1.Pod) *resourcev1.ResourceClaim {
 	return d.inMemory[pod.UID]
 }
 
-// extended returns what gives a pod devices for its extended resources, nil if nothing does.
+// extended returns the claim that gives a pod devices for its extended resources, nil if there is none.
 func (d fuzzDecision) extended(pod *corev1.Pod) *string {
 	if pod.Spec.NodeName != "" && pod.Status.ExtendedResourceClaimStatus != nil {
 		return &pod.Status.ExtendedResourceClaimStatus.ResourceClaimName
@@ -99,7 +99,7 @@ func (d fuzzDecision) extended(pod *corev1.Pod) *string {
 	return nil
 }
 
-// extendedHoldings returns what pods hold for which claims are to be created.
+// extendedHoldings returns what pods hold whose claims are still to be created.
 func (c *fuzzCluster) extendedHoldings(d fuzzDecision) []fuzzHolding {
 	var all []fuzzHolding
 	for _, pod := range c.pods {
@@ -116,8 +116,8 @@ func (c *fuzzCluster) extendedHoldings(d fuzzDecision) []fuzzHolding {
 	return all
 }
 
-// resourceHoldings returns what a claim holds of the extended resource that the class of its devices offers. The claim that was made for a
-// pod holds none: its pod does.
+// resourceHoldings returns the extended resources that a claim holds through the class of its devices. The claim made for a pod holds
+// none: its pod does.
 func (c *fuzzCluster) resourceHoldings(claim *resourcev1.ResourceClaim, queues []string, sure bool) []fuzzHolding {
 	class := c.offering()
 	if class == "" {
@@ -144,7 +144,7 @@ func (c *fuzzCluster) resourceHoldings(claim *resourcev1.ResourceClaim, queues [
 	return []fuzzHolding{{name: "resource of claim " + claim.Name, amounts: fuzzAmounts{fuzzExtended: count}, queues: queues, sure: sure, charged: sure}}
 }
 
-// checkServed fails if a pod gets devices for its extended resource on a node where device plugins serve it, or the other way round.
+// checkServed fails if a pod gets devices for its extended resource on a node where device plugins serve it, or vice versa.
 func (c *fuzzCluster) checkServed(pod *corev1.Pod, decided *schedulercache.BindContext, inMemory *string) {
 	info := c.scheduler.Nodes[decided.TaskInfo.NodeName]
 	if info == nil || info.Node == nil {
@@ -163,7 +163,7 @@ func (c *fuzzCluster) checkServed(pod *corev1.Pod, decided *schedulercache.BindC
 	}
 }
 
-// checkUnbound fails if something is left of an attempt to bind a pod.
+// checkUnbound fails if an attempt to bind a pod has left something behind.
 func (c *fuzzCluster) checkUnbound(pod *corev1.Pod) {
 	if c.plugins.cache.devices == nil {
 		return
@@ -179,7 +179,7 @@ func (c *fuzzCluster) checkUnbound(pod *corev1.Pod) {
 	}
 }
 
-// changeServing changes who serves the extended resource.
+// changeServing changes what serves the extended resource: DRA or device plugins.
 func (c *fuzzCluster) changeServing() {
 	switch name := choose(c.fuzzInput, fuzzNodeNames...); c.under(4) {
 	case 0:
@@ -191,11 +191,11 @@ func (c *fuzzCluster) changeServing() {
 	}
 }
 
-// checkRestart fails if a scheduler without a memory places a pod that this one does not.
+// checkRestart fails if a scheduler without memory places a pod that this scheduler does not.
 func (c *fuzzCluster) checkRestart() {
 	for idle, sessions := 0, 0; idle < 2; sessions++ {
 		if sessions > 12 {
-			return // it evicts again and again, or pods are being bound
+			return // it evicts repeatedly, or pods are being bound
 		}
 		before := len(c.history)
 		c.session()

@@ -7,8 +7,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// checkHolders fails if what holders are said to pay for is not exactly what the queues are charged, what releasing pods still
-// hold included.
+// checkHolders fails if the payments of all holders differ from the charges of the queues, including what releasing pods still hold.
 func (c *fuzzCluster) checkHolders(when string) {
 	s := opened.snapshot
 	sums := map[ledger.QueueID]ledger.Amounts{}

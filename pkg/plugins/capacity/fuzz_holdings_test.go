@@ -18,26 +18,26 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// What follows counts, with simple arithmetic on the objects, what everybody holds. It shares no code with the ledger.
+// The following code counts what all pods and claims hold, with simple arithmetic on the objects. It shares no code with the ledger.
 
 // fuzzHolding is what one pod or one claim holds.
 type fuzzHolding struct {
 	name    string
 	amounts fuzzAmounts
-	// queues are those that may be charged. Exactly one of them is, if sure is set. Otherwise, any queue may be, or none.
+	// queues are the queues that may be charged. If sure is set, exactly one of them is. Otherwise, any queue may be, or none.
 	queues []string
 	sure   bool
 	// charged says that some queue is charged even if sure is not set.
 	charged bool
 }
 
-// fuzzDecision is what a session has decided for pods that are not bound yet.
+// fuzzDecision is a session's decision about pods that are not bound yet.
 type fuzzDecision struct {
 	nodes  map[types.UID]string
 	claims map[types.UID]*resourcev1.ResourceClaim
 	// inMemory has the extended claims that are to be created, by the UID of their pod.
 	inMemory map[types.UID]*resourcev1.ResourceClaim
-	// earlier says that the session is not the last one, so that the devices may have been released since.
+	// earlier says that the session is not the last one: the devices may have been released since.
 	earlier bool
 }
 
@@ -73,7 +73,7 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 		if claim := d.extended(pod); claim != nil {
 			object := c.claim(*claim)
 			lost := (object == nil || object.Status.Allocation == nil) && d.inMemory[pod.UID] == nil
-			if on, exists := c.nodes.get(node); exists && lost { // then, it may count as any other pod
+			if on, exists := c.nodes.get(node); exists && lost { // then, it may count like any other pod
 				amounts := fuzzAmounts{"card/" + on.Labels["nvidia.com/gpu.product"]: requestsOfPod(pod)[fuzzExtended]}
 				all = append(all, fuzzHolding{name: "cards of pod " + pod.Name, amounts: amounts, queues: []string{queue}})
 			}
@@ -93,7 +93,7 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 	return slices.Concat(all, c.extendedHoldings(d), c.lostHoldings())
 }
 
-// claimHoldings returns what a claim holds. A claim without devices counts for what it asks for if a pod with a node uses it.
+// claimHoldings returns what a claim holds. A claim without devices counts for its request if a pod with a node uses it.
 func (c *fuzzCluster) claimHoldings(claim *resourcev1.ResourceClaim, d fuzzDecision) []fuzzHolding {
 	var all []fuzzHolding
 	queues, sure := c.queuesOf(claim, d)
@@ -123,7 +123,7 @@ func (c *fuzzCluster) nodeOf(pod *corev1.Pod, d fuzzDecision) string {
 	return d.nodes[pod.UID]
 }
 
-// path returns a queue and those above it. It is nil if the queue does not exist or is misplaced.
+// path returns a queue and its ancestors. It is nil if the queue does not exist or is misplaced.
 func (c *fuzzCluster) path(name string) []string {
 	var path []string
 	for {
@@ -144,7 +144,8 @@ func (c *fuzzCluster) path(name string) []string {
 	}
 }
 
-// queuesOf returns the queue for which a claim got its devices, those above it, the queues of the pods that hold the claim, and whether exactly one of them is charged for sure.
+// queuesOf returns the queues that may pay for a claim: the queue for which the claim got its devices, its ancestors, and the queues of the pods that
+// hold the claim. sure says that exactly one of them is charged.
 func (c *fuzzCluster) queuesOf(claim *resourcev1.ResourceClaim, d fuzzDecision) (queues []string, sure bool) {
 	sure = true
 	if claim.Status.Allocation != nil {
@@ -166,7 +167,7 @@ func (c *fuzzCluster) queuesOf(claim *resourcev1.ResourceClaim, d fuzzDecision) 
 	return queues, sure && len(queues) > 0
 }
 
-// claimsOf returns the names of the claims of a pod that exist or are named.
+// claimsOf returns the names of a pod's claims that exist or are named.
 func claimsOf(pod *corev1.Pod) []string {
 	var names []string
 	for _, reference := range pod.Spec.ResourceClaims {
@@ -183,7 +184,7 @@ func claimsOf(pod *corev1.Pod) []string {
 	return names
 }
 
-// held returns the least and the most that a queue and the queues below it hold.
+// held returns the minimum and maximum that a queue and the queues below it hold.
 func (c *fuzzCluster) held(queue string, all []fuzzHolding) (least, most fuzzAmounts) {
 	least, most = fuzzAmounts{}, fuzzAmounts{}
 	for _, h := range all {

@@ -4,7 +4,7 @@ package capacity
 
 import "github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 
-// checkInadmissible looks for victims for the jobs that the memory would pass over now, as if there were no memory.
+// checkInadmissible searches victims, without memory, for the jobs that the memory would skip now.
 func (c *fuzzCluster) checkInadmissible() {
 	p := c.plugins.cache.opened
 	if p == nil || p.checks.NotReady() != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // fuzzInformers are the scheduler's informers. They never run: a run puts pods and nodes into their stores, which calls
-// all handlers at once.
+// all handlers synchronously.
 type fuzzInformers struct {
 	informers.SharedInformerFactory
 	pods  *fuzzInformer

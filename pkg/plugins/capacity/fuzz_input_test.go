@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 )
 
-// fuzzInput makes the choices of a fuzzed run: with its bytes as long as there are some, then with a random
-// generator whose seed is among the first bytes. The same bytes make the same choices.
+// fuzzInput makes the choices of a fuzzed run. It uses its bytes first, and then a random generator whose seed is among
+// the first bytes. The same bytes make the same choices.
 type fuzzInput struct {
 	bytes  []byte
 	random *rand.Rand
 }
 
-// newFuzzInput takes two bytes for the seed.
+// newFuzzInput takes the seed from the first two bytes.
 func newFuzzInput(data []byte) *fuzzInput {
 	head := make([]byte, 8)
 	n := copy(head[:2], data)
@@ -34,7 +34,7 @@ func (in *fuzzInput) under(limit int) int {
 // oneIn is true in one of n cases.
 func (in *fuzzInput) oneIn(n int) bool { return in.under(n) == n-1 }
 
-// odd is oneIn for what is a mistake or rare. In a calm run, it is rarer.
+// odd is oneIn for mistakes and rare events. In a calm run, it is rarer.
 func (c *fuzzCluster) odd(n int) bool {
 	if c.options.Calm {
 		return c.oneIn(n) && c.oneIn(4)

@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 )
 
-// limitsOf returns what a queue's own capability says. Cards that are not listed are missing.
+// limitsOf returns the limits of a queue's own capability. Unlisted cards are missing.
 func (c *fuzzCluster) limitsOf(queue *schedulingv1beta1.Queue) fuzzAmounts {
 	limits := amountsOfList(queue.Spec.Capability)
 	for _, name := range []string{"cpu", "memory"} {
@@ -43,7 +43,7 @@ func (c *fuzzCluster) limitsOf(queue *schedulingv1beta1.Queue) fuzzAmounts {
 	return limits
 }
 
-// hasNoDevices reports whether pods of a queue must get no devices, because its quota is invalid and never was valid.
+// hasNoDevices reports whether pods of a queue must get no devices, because the queue's quota has never been valid.
 func (c *fuzzCluster) hasNoDevices(queue *schedulingv1beta1.Queue) bool {
 	return queue.Spec.DRA != nil && !isValid(queue.Spec.DRA) && c.lastDRA[queue.UID] == nil
 }
@@ -64,7 +64,7 @@ func (c *fuzzCluster) readQuotas() {
 	for _, queue := range c.queues {
 		switch dra := queue.Spec.DRA; {
 		case dra == nil:
-			delete(c.lastDRA, queue.UID) // whether the last one holds is known later
+			delete(c.lastDRA, queue.UID) // later, it is known whether the last one applies
 		case isValid(dra):
 			c.lastDRA[queue.UID] = dra
 		}
@@ -84,8 +84,7 @@ func (c *fuzzCluster) readQuotas() {
 	}
 }
 
-// checkLimits fails if pods that a session has placed take a queue above its limit. A queue that was above it before
-// must not grow.
+// checkLimits fails if the placements of a session take a queue above its limit. A queue that was above its limit before must not grow.
 func (c *fuzzCluster) checkLimits(before []fuzzHolding, placed []*schedulercache.BindContext) {
 	after := c.holdings(decisionOf(slices.Concat(placed, c.late)))
 	checked := map[string]bool{}
@@ -115,7 +114,7 @@ func (c *fuzzCluster) checkLimits(before []fuzzHolding, placed []*schedulercache
 	}
 }
 
-// checkPlace fails if a pod should not have been placed whatever the numbers are.
+// checkPlace fails if a pod should not have been placed, whatever the amounts are.
 func (c *fuzzCluster) checkPlace(pod *corev1.Pod, decided *schedulercache.BindContext) {
 	queue := c.queueOf(pod)
 	path := c.path(queue)
@@ -165,8 +164,8 @@ func (c *fuzzCluster) allowsCard(path []string, model string) bool {
 	return !c.options.CardQuotaRequired
 }
 
-// checkLedger fails if a session does not begin with a charge for everything that runs, or charges anything twice. It says nothing if
-// the plugin has taken devices away from a claim since it read the claims: it does so in the background.
+// checkLedger fails if a session does not begin with exactly one charge for everything that runs. It checks nothing if the plugin has
+// deallocated a claim since it read the claims: it does so in the background.
 func (c *fuzzCluster) checkLedger() {
 	if c.options.Devices && !maps.Equal(c.versions, c.claimVersions()) {
 		return
@@ -198,15 +197,14 @@ func (c *fuzzCluster) checkLedger() {
 	}
 }
 
-// dimensions are those that are compared, by the names in amounts. Amounts of devices that are no longer published are
-// unknown here.
+// dimensions returns the dimensions to compare, by the names in amounts. Amounts of devices that are no longer published are unknown here.
 func (c *fuzzCluster) dimensions() map[string]ledger.Dimension {
 	named := map[string]ledger.Dimension{
 		"cpu": {Kind: ledger.Resource, Name: "cpu"}, "memory": {Kind: ledger.Resource, Name: "memory"},
 		"card/H100": {Kind: ledger.Card, Name: "H100"}, "card/A100": {Kind: ledger.Card, Name: "A100"},
 	}
 	offered := slices.ContainsFunc(c.nodes, func(node *corev1.Node) bool { return node.Status.Allocatable["nvidia.com/gpu"] != resource.Quantity{} })
-	if c.options.Name != CardName && (offered || c.offering() != "") { // otherwise it is a name that has no dimension
+	if c.options.Name != CardName && (offered || c.offering() != "") { // otherwise, the name has no dimension
 		named["nvidia.com/gpu"] = ledger.Dimension{Kind: ledger.Resource, Name: "nvidia.com/gpu"}
 	}
 	if c.options.Devices && opened.checks.DevicesNotReady == nil {
@@ -220,8 +218,8 @@ func (c *fuzzCluster) dimensions() map[string]ledger.Dimension {
 	return named
 }
 
-// heldByPodsThatStay returns the least that a queue is charged in the ledger, which leaves out what terminating pods hold and
-// what nobody uses any more, and the same with what nobody uses.
+// heldByPodsThatStay returns the minimum that a queue is charged in the ledger, without the holdings of terminating pods and
+// unused claims. It also returns the same with unused claims.
 func (c *fuzzCluster) heldByPodsThatStay(queue string, all []fuzzHolding) (least, withUnused fuzzAmounts) {
 	terminating, unused := map[string]bool{}, map[string]bool{}
 	for _, pod := range c.pods {

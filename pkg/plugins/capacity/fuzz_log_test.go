@@ -12,16 +12,16 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// logged is the logger of all tests. It is set before they start, because goroutines that a test leaves behind go on logging.
+// logged is the logger of all tests. It is set before they start, because goroutines that a test leaves behind still log.
 var logged = &fuzzLog{}
 
-// fuzzLog keeps the errors that this module logs. Other errors are dropped.
+// fuzzLog keeps the errors that this module logs. It drops other errors.
 type fuzzLog struct {
 	mu     sync.Mutex
 	errors []string
 }
 
-// expected are errors that say something about the input or about the API server.
+// expected are errors about the input or the API server.
 var expected = []string{"Failed to deallocate a claim", "Failed to remove the reservation of a claim", "A queue has a problem", "Failed to count the resources of a pod", "A device is allocated twice",
 	"Queues deserve something, but the scheduler's configuration does not provide for that"}
 

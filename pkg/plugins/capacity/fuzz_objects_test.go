@@ -15,14 +15,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 )
 
-// oddLimits and oddRequests are quantities that rarely make sense. Volcano panics if the pods of a job request so much that
-// floating-point numbers lose some of it.
+// oddLimits and oddRequests are quantities that rarely make sense. Volcano panics if the requests of a job's pods are so
+// large that floating-point numbers lose precision.
 var (
 	oddLimits   = []string{"0", "1m", "9223372036854775807", "1e20"}
 	oddRequests = []string{"0", "1m", "9000000000000"}
 )
 
-// limits returns capabilities or what a queue deserves, which are mostly those of several pods.
+// limits returns a capability or deserved of a queue. Mostly, it fits several pods.
 func (c *fuzzCluster) limits() corev1.ResourceList {
 	list := c.quantities(oddLimits)
 	for name, quantity := range list {
@@ -34,7 +34,7 @@ func (c *fuzzCluster) limits() corev1.ResourceList {
 	return list
 }
 
-// quantities returns some of cpu, memory and GPUs.
+// quantities returns some amounts of cpu, memory and GPUs.
 func (c *fuzzCluster) quantities(odd []string) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	add := func(name corev1.ResourceName, among ...string) {
@@ -66,7 +66,7 @@ func (c *fuzzCluster) deviceQuotas(odd bool) schedulingv1beta1.DeviceQuotas {
 	return quotas
 }
 
-// changeQueue gives a queue, which may be new, a spec.
+// changeQueue gives a new or existing queue a spec.
 func (c *fuzzCluster) changeQueue(name string) {
 	queue, exists := c.queues.get(name)
 	if exists {
@@ -110,7 +110,7 @@ func (c *fuzzCluster) changeQueue(name string) {
 		}
 	}
 	if spec.DRA == nil && queue.Spec.DRA != nil && !c.odd(6) {
-		spec.DRA = &schedulingv1beta1.DRAQuota{} // without spec.dra, the last one may hold
+		spec.DRA = &schedulingv1beta1.DRAQuota{} // without spec.dra, the last one may apply
 	}
 	queue.Spec = spec
 	queue.Generation++
@@ -127,7 +127,7 @@ func text(list corev1.ResourceList) string {
 	return all
 }
 
-// changeNode gives a node, which may be new, its capacity and labels.
+// changeNode gives a new or existing node its capacity and labels.
 func (c *fuzzCluster) changeNode(name string) {
 	node, exists := c.nodes.get(name)
 	if exists {
@@ -156,7 +156,7 @@ func (c *fuzzCluster) changeNode(name string) {
 	c.note("Node %s: %s labels %v ready %s", name, text(node.Status.Allocatable), node.Labels, ready)
 }
 
-// changeGroup gives a PodGroup, which may be new, a spec.
+// changeGroup gives a new or existing PodGroup a spec.
 func (c *fuzzCluster) changeGroup(name string) {
 	group, exists := c.groups.get(name)
 	if exists {
@@ -199,7 +199,7 @@ func (c *fuzzCluster) leaf() string {
 	return leaves[c.under(len(leaves))].Name
 }
 
-// addPod adds a pod that waits or, rarely, has a node already.
+// addPod adds a pod that waits or, rarely, already has a node.
 func (c *fuzzCluster) addPod() {
 	pod := &corev1.Pod{ObjectMeta: c.meta(c.named("p"), "ns")}
 	pod.Labels[upstreamv1beta1.PodPreemptable] = choose(c.fuzzInput, "true", "true", "false")
@@ -229,7 +229,7 @@ func (c *fuzzCluster) addPod() {
 		pod.Spec.NodeName = choose(c.fuzzInput, c.nodes[c.under(len(c.nodes))].Name, "gone")
 		pod.Status.Phase = choose(c.fuzzInput, corev1.PodRunning, corev1.PodPending, corev1.PodUnknown, corev1.PodPhase(""))
 		pod.Spec.SchedulingGates = nil
-		pod.Spec.Containers[0].Resources.Requests = c.quantities(nil) // what runs is of some size
+		pod.Spec.Containers[0].Resources.Requests = c.quantities(nil) // running pods have some size
 	}
 	if c.oneIn(3) {
 		c.addClaimsTo(pod)

@@ -26,7 +26,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 )
 
-// fuzzScheduler is Volcano's cache without its goroutines and clients: a run calls its handlers, and binds pods itself.
+// fuzzScheduler is Volcano's cache without its goroutines and clients. A run calls its handlers, and binds pods itself.
 type fuzzScheduler struct {
 	*schedulercache.SchedulerCache
 	cluster    *fuzzCluster
@@ -35,9 +35,9 @@ type fuzzScheduler struct {
 	mu sync.Mutex
 	// groups are the PodGroups whose status a session has changed.
 	groups []*upstreamv1beta1.PodGroup
-	// nominated has the node that a session has nominated for a pod, by the UID of the pod.
+	// nominated has the nominated nodes of a session, by the UID of the pod.
 	nominated map[types.UID]string
-	// evictions is the number of evictions that have begun. Each sends its pod to evicted.
+	// evictions is the number of evictions started. Each sends its pod to evicted.
 	evictions int
 	evicted   chan *corev1.Pod
 }
@@ -57,7 +57,7 @@ func newFuzzScheduler(c *fuzzCluster) *fuzzScheduler {
 	return s
 }
 
-// noJobs is a queue of jobs to delete that nobody reads.
+// noJobs is a queue of jobs to delete that is never read.
 type noJobs struct {
 	workqueue.TypedRateLimitingInterface[string]
 }
@@ -86,8 +86,8 @@ func (s *fuzzScheduler) RegisterBinder(name string, binder any) {
 	}
 }
 
-// podChanged tells Volcano's cache of a pod, as its informer does: not of those that another scheduler is to place. Before
-// and after are nil for a pod that is new, or is gone.
+// podChanged notifies Volcano's cache of a pod, as its informer does. It ignores pods for another scheduler. before is nil
+// for a new pod, and after is nil for a deleted pod.
 func (s *fuzzScheduler) podChanged(before, after *corev1.Pod) {
 	switch {
 	case seesPod(before) && seesPod(after):
@@ -104,7 +104,7 @@ func seesPod(pod *corev1.Pod) bool {
 	return pod != nil && (pod.Spec.SchedulerName == "volcano" || pod.Spec.NodeName != "")
 }
 
-// OnSessionOpen implements Cache. It deletes jobs of which nothing is left, as Volcano does in the background.
+// OnSessionOpen implements Cache. It deletes jobs that have nothing left, as Volcano does in the background.
 func (s *fuzzScheduler) OnSessionOpen() {
 	for id, job := range s.Jobs {
 		if api.JobTerminated(job) {
@@ -122,7 +122,7 @@ func (s *fuzzScheduler) Evict(task *api.TaskInfo, reason string) error {
 	return err
 }
 
-// fuzzWriter takes what a session writes to the API server.
+// fuzzWriter receives the writes of a session to the API server.
 type fuzzWriter struct {
 	*util.FakeStatusUpdater
 	s *fuzzScheduler
@@ -157,7 +157,7 @@ func (w fuzzWriter) UpdatePodStatus(pod *corev1.Pod) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// settle makes what a session has written what the API server has.
+// settle applies the writes of a session to the API server.
 func (s *fuzzScheduler) settle() {
 	c := s.cluster
 	for _, written := range s.groups {
@@ -239,7 +239,7 @@ func (s *fuzzScheduler) preBind(decided *schedulercache.BindContext) error {
 	return nil
 }
 
-// resync makes the cache see a pod as the API server does. Volcano also writes a condition.
+// resync updates the cache with a pod from the API server. Volcano also writes a condition.
 func (s *fuzzScheduler) resync(task *api.TaskInfo) {
 	s.DeletePod(task.Pod)
 	delete(s.cluster.cards, task.Pod.UID)

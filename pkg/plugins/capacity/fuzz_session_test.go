@@ -35,7 +35,7 @@ import (
 type fuzzOptions struct {
 	Name                                                                   string
 	Hierarchy, Devices, CardQuotaRequired, CardUnlimitedCPUMemory, Preempt bool
-	// Calm makes mistakes in objects rarer, so that more pods run.
+	// Calm makes mistakes in objects rarer: more pods run.
 	Calm bool
 	// Extended says that DeviceClasses offer an extended resource.
 	Extended bool
@@ -53,7 +53,7 @@ func (c *fuzzCluster) chooseOptions() fuzzOptions {
 	return o
 }
 
-// start starts a scheduler, with an empty memory, on what there is.
+// start starts a scheduler with an empty memory on the existing cluster.
 func (c *fuzzCluster) start() {
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.Background())
@@ -92,7 +92,7 @@ func (c *fuzzCluster) shutdown() {
 	c.plugins.Shutdown()
 }
 
-// restart is a restart of the scheduler, which loses what was decided and not written.
+// restart restarts the scheduler. It loses decisions that are not written.
 func (c *fuzzCluster) restart() {
 	c.shutdown()
 	c.start()
@@ -147,8 +147,8 @@ func (c *fuzzCluster) act(ssn *framework.Session) {
 	}
 }
 
-// catchUp waits until the plugin has read everything. Informers see the changes of one kind in order, so that the last
-// change of each kind shows that all others have been seen.
+// catchUp waits until the plugin has read everything. Informers see the changes of one kind in order, so the last
+// change of each kind proves that all earlier ones were seen.
 func (c *fuzzCluster) catchUp() {
 	if !c.options.Devices {
 		return
@@ -185,7 +185,7 @@ func (c *fuzzCluster) catchUp() {
 	c.marked = true
 }
 
-// claimsRead reports whether the plugin has read all claims as they are, and notes their versions.
+// claimsRead reports whether the plugin has read the current version of all claims, and notes their versions.
 func (c *fuzzCluster) claimsRead(cache *devices.Cache) bool {
 	c.versions = c.claimVersions()
 	known, err := cache.Claims()
@@ -194,7 +194,8 @@ func (c *fuzzCluster) claimsRead(cache *devices.Cache) bool {
 	}) && c.releasesRead(cache)
 }
 
-// releasesRead reports whether the plugin knows of all claims that have given their devices back. It hears of that after it has read the claims.
+// releasesRead reports whether the plugin knows all claims that have returned their devices. It is notified of these after it has read the
+// claims.
 func (c *fuzzCluster) releasesRead(cache *devices.Cache) bool {
 	have := map[types.UID]bool{}
 	for _, claim := range c.claims() {

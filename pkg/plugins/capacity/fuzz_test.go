@@ -19,18 +19,18 @@ import (
 // FuzzSessions lets one cluster live through several sessions of the scheduler, with all kinds of objects, and checks that
 //
 //   - nothing panics, and the plugin logs no error;
-//   - what a session places takes no queue above its limit;
+//   - the placements of a session take no queue above its limit;
 //   - what runs is charged exactly once when the next session begins;
-//   - nobody can be evicted for a job of which that is remembered;
-//   - no device is given out twice, and a pod that is bound has all its devices;
-//   - while nobody changes anything, pods are evicted once for the same pod.
+//   - no pod can be evicted for a job that is remembered as having no victims;
+//   - no device is given out twice, and a bound pod has all its devices;
+//   - without changes, pods are evicted only once for the same pod.
 //
 // See CONTRIBUTING.md for how to run it.
 func FuzzSessions(f *testing.F) {
 	fuzzSessions(f, false, []string{"", "a", "b", "c", "ab", "cd", "xyz", "12345678"})
 }
 
-// FuzzExtendedResources is FuzzSessions in clusters where DeviceClasses offer an extended resource (KEP-5004), which DRA serves on some nodes
+// FuzzExtendedResources is FuzzSessions in clusters where DeviceClasses offer an extended resource (KEP-5004). DRA serves it on some nodes,
 // and device plugins on others.
 func FuzzExtendedResources(f *testing.F) {
 	var seeds []string
@@ -74,7 +74,7 @@ func fuzzSessions(f *testing.F, extended bool, seeds []string) {
 	})
 }
 
-// session runs a session and binds the pods that it has decided on, of some only after the next session.
+// session runs a session and binds the pods that it has decided on. It binds some only after the next session.
 func (c *fuzzCluster) session() {
 	c.note("session")
 	began := time.Now()
@@ -104,7 +104,7 @@ func (c *fuzzCluster) session() {
 	c.bindAll(placed)
 }
 
-// bindAll binds pods. Some that are decided now are bound after the next session.
+// bindAll binds pods. Some of the pods decided now are bound after the next session.
 func (c *fuzzCluster) bindAll(placed []*schedulercache.BindContext) {
 	late := c.late
 	c.late = nil
@@ -124,8 +124,7 @@ func (c *fuzzCluster) bindAll(placed []*schedulercache.BindContext) {
 	}
 }
 
-// slowest is how long a session of a few pods may last in a run that measures time. It is far beyond one second for a
-// thousand pods.
+// slowest is the maximum duration of a session of a few pods in a run that measures time. It is far beyond one second for a thousand pods.
 const slowest = 5 * time.Second
 
 func (c *fuzzCluster) checkTime(took time.Duration) {

@@ -16,10 +16,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// What follows is what a user with the role edit does where no admission policy refuses it: all but the status of objects, and the
-// records of the scheduler.
+// The following are actions of a user with the role edit if no admission policy refuses them: all except changes of the status of
+// objects and of the records of the scheduler.
 
-// edits is one such change.
+// edits makes one of these changes.
 func (c *fuzzCluster) edits() {
 	if c.oneIn(3) {
 		c.editPod()
@@ -28,7 +28,7 @@ func (c *fuzzCluster) edits() {
 	c.editClaim()
 }
 
-// editPod changes what users can write of a pod besides what changePod does.
+// editPod changes what users can write to a pod, except what changePod does.
 func (c *fuzzCluster) editPod() {
 	if len(c.pods) == 0 {
 		return
@@ -54,7 +54,7 @@ func (c *fuzzCluster) editPod() {
 	c.putPod(pod)
 }
 
-// editClaim changes what users can write of a claim, also while pods use it.
+// editClaim changes what users can write to a claim, even while pods use it.
 func (c *fuzzCluster) editClaim() {
 	all := c.claims()
 	if len(all) == 0 {
@@ -95,7 +95,7 @@ func (c *fuzzCluster) own(claim *resourcev1.ResourceClaim) {
 	c.note("ResourceClaim %s is owned by pod %s", claim.Name, pod.Name)
 }
 
-// annotate says of a claim that it is for extended resources, or that it is not.
+// annotate marks a claim as a claim for extended resources, or removes the mark.
 func (c *fuzzCluster) annotate(claim *resourcev1.ResourceClaim) {
 	annotations := maps.Clone(claim.Annotations)
 	if annotations == nil {
@@ -118,7 +118,7 @@ func (c *fuzzCluster) deleteClaim(claim *resourcev1.ResourceClaim) {
 	c.remove("resourceclaims", "ns", claim.Name)
 }
 
-// lostHoldings returns what pods hold of claims that were deleted while they run.
+// lostHoldings returns what running pods hold of deleted claims.
 func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 	var all []fuzzHolding
 	for _, claim := range c.lost {
@@ -143,16 +143,17 @@ func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 	return all
 }
 
-// payersOf returns the queue for which a claim got its devices, by its record, and those above it.
+// payersOf returns the queue for which a claim got its devices, according to its record, and its ancestors.
 func (c *fuzzCluster) payersOf(claim *resourcev1.ResourceClaim) []string {
 	return slices.DeleteFunc(record.Path(claim), func(queue string) bool { return c.path(queue) == nil })
 }
 
-// elsewhere is the payer of a claim whose queue was missing in some session: an ancestor, which a scheduler without a memory does not know.
+// elsewhere is the payer of a claim whose queue was missing in some session. This is an ancestor that a scheduler without memory does not
+// know.
 const elsewhere = "-"
 
-// checkPayers fails if the charge of a claim has moved since the last session to another queue than the one for which the claim got its devices, also
-// when the scheduler has been restarted.
+// checkPayers fails if the charge of a claim has moved since the last session away from the queue for which the claim got its devices, even across
+// restarts of the scheduler.
 func (c *fuzzCluster) checkPayers() {
 	if !c.options.Devices {
 		return

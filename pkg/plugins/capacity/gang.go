@@ -7,9 +7,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 )
 
-// gangPlugin is upstream's plugin gang. Volcano closes the plugins of a session in random order. In a session that has
-// the plugin capacity, too, capacity closes gang: when it is known why jobs wait, which gang quotes in its conditions,
-// and before the jobs that were refused leave the session, because gang counts them in its metrics.
+// gangPlugin is upstream's plugin gang. Volcano closes the plugins of a session in random order. In a session that also has the
+// plugin capacity, capacity closes gang at the right time. It must be after the reasons of waiting jobs are known, which gang
+// quotes in its conditions. It must be before the refused jobs leave the session, because gang counts them in its metrics.
 type gangPlugin struct {
 	framework.Plugin
 	cache *cache

@@ -17,8 +17,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// inadmissibleGang is a cluster with a gang of queue q: one pod of it could get a device that queue r uses, and the other one asks for a class of
-// which there is no device, and for more cpu than the node has.
+// inadmissibleGang is a cluster with a gang of queue q. One pod of it could get a device that queue r uses. The other pod asks for a class
+// without devices, and for more cpu than the node has.
 func inadmissibleGang(minimum int32, needs ...*corev1.Pod) *fixture {
 	s := slowCluster(1)
 	s.job("elsewhere", "r", running, nil, newPod("elsewhere", "n0", cpu(1)))
@@ -35,7 +35,7 @@ func TestWhatCouldNeverStartIsAskedAgainWhenItCould(t *testing.T) {
 	s.Pods[len(s.Pods)-1].Annotations[scheduling.KubeGroupNameAnnotationKey] = "j"
 	t.Cleanup(framework.CleanupPluginBuilders)
 	scheduler := s.filled(t)
-	// asked runs a session, and returns how often it has looked for victims.
+	// asked runs a session, and returns its number of searches for victims.
 	asked := func() int {
 		s.whole(scheduler)
 		return s.cache.elastic.Searches()

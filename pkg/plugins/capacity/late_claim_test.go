@@ -12,7 +12,7 @@ import (
 )
 
 // TestABoundPodIsChargedBeforeTheWatchTellsThatItsClaimIsAllocated: another process of the scheduler has bound it. Claims and pods are
-// watched apart.
+// watched separately.
 func TestABoundPodIsChargedBeforeTheWatchTellsThatItsClaimIsAllocated(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})

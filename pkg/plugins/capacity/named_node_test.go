@@ -10,7 +10,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// TestAPodThatNamesItsNodeIsCharged: nobody asked the quota before it ran. Its queue gets nothing more.
+// TestAPodThatNamesItsNodeIsCharged: it ran without a check of the quota. Its queue gets nothing more.
 func TestAPodThatNamesItsNodeIsCharged(t *testing.T) {
 	c := newCalmCluster(t)
 	c.queue("q", "root", schedulingv1beta1.DRAQuota{}, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cpu(2) })

@@ -11,7 +11,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// TestTheSecondNameIsLeftOut: a configuration that has the plugin under both of its names works with the first one.
+// TestTheSecondNameIsLeftOut: a configuration with the plugin under both names works with the first one.
 func TestTheSecondNameIsLeftOut(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})

@@ -23,7 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// openSnapshot takes the snapshot of the session, and opens the sessions of devices and cards on it.
+// openSnapshot takes the snapshot of the session, and opens the sessions of the other rooms on it.
 func (p *plugin) openSnapshot() {
 	ssn := p.session
 	p.pods = ssn.InformerFactory().Core().V1().Pods().Lister()
@@ -85,7 +85,7 @@ func (p *plugin) newElastic() *elastic.Session {
 	}
 }
 
-// matcher returns what finds the classes that a device counts for, nil if that is only the class that was asked for.
+// matcher finds the classes that a device counts for. It is nil if a device counts only for the requested class.
 func (p *plugin) matcher(cache *devices.Cache) *dra.Matcher {
 	if cache == nil || p.arguments.DeviceAccounting != settings.AccountMatching {
 		return nil
@@ -100,7 +100,7 @@ func overlapsOf(cache *devices.Cache) dra.Overlaps {
 	return cache.Overlaps()
 }
 
-// openDevices gives the session of devices what it needs to know.
+// openDevices opens the session of devices.
 func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	config := devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
@@ -114,8 +114,8 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	p.devices = cache.Open(config)
 }
 
-// checkReadiness finds out whether the limits, and the devices and cards in use, are known well enough to allocate
-// devices and cards. Allocates says that the configuration asks for devices.
+// checkReadiness determines whether the limits, and the devices and cards in use, are known well enough to allocate
+// devices and cards. allocates says that the configuration asks for devices.
 func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
 	missing := p.missingPod(cache)
 	if missing != nil {
@@ -133,7 +133,7 @@ func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
 	}
 }
 
-// notRead says why devices cannot be allocated before something has been read.
+// notRead returns why devices cannot be allocated before something has been read.
 func (p *plugin) notRead(what string) *report.NotReady {
 	why := what + " are still being read"
 	if err := p.cache.informers.Err(); err != nil {

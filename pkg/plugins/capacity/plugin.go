@@ -35,19 +35,18 @@ const (
 	CardName = settings.CardName
 )
 
-// Plugins makes the plugin for each session of a scheduler.
+// Plugins creates the plugin for each session of a scheduler.
 type Plugins struct {
 	cache *cache
 }
 
-// New returns plugins that share informers and memory. Call it once in a process. When ctx ends, the
-// informers stop.
+// New returns plugins that share informers and memory. Call it once per process. The informers stop when ctx ends.
 func New(ctx context.Context) *Plugins {
 	return &Plugins{cache: newCache(ctx, clock.RealClock{})}
 }
 
-// Builders returns what framework.RegisterPluginBuilder takes, by name: this plugin under both of its names, and upstream's
-// plugin gang, which has to close at the right moment.
+// Builders returns the arguments of framework.RegisterPluginBuilder by name: this plugin under both names, and upstream's
+// plugin gang, which must close at the right time.
 func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 	builders := map[string]framework.PluginBuilder{
 		gang.PluginName: func(given framework.Arguments) framework.Plugin { return newGang(given, p.cache) },
@@ -64,8 +63,8 @@ func (p *Plugins) Builders() map[string]framework.PluginBuilder {
 // is nil before the first session: a replica that waits to become the leader reads nothing.
 func (p *Plugins) Ready() error { return p.cache.informers.Err() }
 
-// Offers returns what DRA offers nodes as extended resources to a session with these plugins: the same object as long as nothing has
-// changed. It is nil while no devices are allocated. The goroutine that runs the sessions calls it before each of them.
+// Offers returns what DRA offers nodes as extended resources in a session with these plugins. It returns the same object as long as
+// nothing has changed, and nil while no devices are allocated. The goroutine that runs the sessions calls it before each session.
 func (p *Plugins) Offers(plugins []conf.Tier) *dra.Offers {
 	c := p.cache
 	if c.devices == nil || !c.devices.Ready() || !predicates.LeavesDevicesTo(plugins, Name, CardName) {
@@ -75,10 +74,10 @@ func (p *Plugins) Offers(plugins []conf.Tier) *dra.Offers {
 	return c.offers.Of(c.devices.Catalog(), c.devices.Matcher().CELCache())
 }
 
-// Publisher hands what sessions know to those who ask.
+// Publisher returns the publisher of what sessions know.
 func (p *Plugins) Publisher() *visibility.Publisher { return p.cache.publisher }
 
-// Shutdown waits until all informers and goroutines have stopped. The context that New was given must have ended.
+// Shutdown waits until all informers and goroutines have stopped. The context passed to New must have ended.
 func (p *Plugins) Shutdown() { p.cache.shutdown() }
 
 // plugin lives for one session.
@@ -92,17 +91,17 @@ type plugin struct {
 	cards    *cards.Session
 	// devices is nil if the scheduler does not allocate devices.
 	devices *devices.Session
-	// checks decides whether queues take pods and jobs.
+	// checks decides whether queues accept pods and jobs.
 	checks *checks.Session
 	// placements decides which nodes suit pods that ask for devices or cards.
 	placements *placement.Session
-	// nominations keeps what was freed for pods by evictions.
+	// nominations keeps the room that evictions freed for pods.
 	nominations *nomination.Session
 	// elastic makes room for jobs.
 	elastic *elastic.Session
-	// evicting says that upstream evicts for jobs without devices and limited cards.
+	// evicting says that upstream evicts for jobs without devices and counted cards.
 	evicting bool
-	// usage is the session of the recorder of usage.
+	// usage is the session of the usage recorder.
 	usage usage.Session
 }
 
@@ -148,8 +147,7 @@ func (p *plugin) register(ssn *framework.Session) {
 	ssn.RegisterBinder(p.Name(), p.binder())
 }
 
-// OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and
-// queues.
+// OnSessionClose implements framework.Plugin. It runs before the session writes the status of pods, PodGroups, and queues.
 func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	if p.session == nil {
 		return // the session has the plugin under its other name
@@ -169,7 +167,7 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 	p.cache.report.End(ssn.Jobs, ssn.PodGroupOldState, ssn.DirtyJobs)
 }
 
-// observe lets the recorder of usage observe the session.
+// observe lets the usage recorder observe the session.
 func (p *plugin) observe() {
 	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It
-// also checks pods that request no resources: the backfill action places them without asking an AllocatableFn.
+// prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It also
+// checks pods that request no resources: the backfill action places them without an AllocatableFn.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	filters := p.placements.Begin(task)
 	if !task.BestEffort && !filters && !p.evicting {
@@ -28,7 +28,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 		return elastic.ErrElsewhere
 	}
 	if !task.BestEffort && !filters {
-		return cmp.Or(p.refuseUncountable(task), p.refuseNodes(task, p.checks.OnlyReleasing(task))) // nobody is evicted for it
+		return cmp.Or(p.refuseUncountable(task), p.refuseNodes(task, p.checks.OnlyReleasing(task))) // no pod is evicted for it
 	}
 	queue, found := p.session.Queues[job.Queue]
 	if !found {
@@ -55,7 +55,7 @@ func (p *plugin) prePredicate(task *api.TaskInfo) error {
 	return nil
 }
 
-// refuseUncountable returns an error if it is not known what a pod comes to. Then no queue takes it.
+// refuseUncountable returns an error if the demand of a pod cannot be counted. Then no queue accepts the pod.
 func (p *plugin) refuseUncountable(task *api.TaskInfo) error {
 	if pod := p.snapshot.Known(task.Pod); pod != nil && pod.Err != nil {
 		return pod.Err
@@ -63,7 +63,7 @@ func (p *plugin) refuseUncountable(task *api.TaskInfo) error {
 	return nil
 }
 
-// refuseNodes reports why no node is suitable for a pod, and returns it as an error. It is nil without a refusal.
+// refuseNodes reports why no node is suitable for a pod, and returns the reason as an error. It returns nil without a refusal.
 func (p *plugin) refuseNodes(task *api.TaskInfo, refusal report.Refusal) error {
 	if refusal == nil {
 		return nil
@@ -72,8 +72,8 @@ func (p *plugin) refuseNodes(task *api.TaskInfo, refusal report.Refusal) error {
 	return errors.New(refusal.Message())
 }
 
-// predicate is Volcano's PredicateFn: does the node have the cards and devices that the pod asks for, and does the
-// quota allow just these? Volcano calls it for several nodes at the same time.
+// predicate is Volcano's PredicateFn. It returns an error if the node lacks the requested cards and devices, or the
+// quota forbids these. Volcano calls it for several nodes in parallel.
 func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if err := p.nominations.Refuse(task, node); err != nil {
 		return err
@@ -81,8 +81,8 @@ func (p *plugin) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	return p.placements.Filter(task, node, p.elastic.Scope())
 }
 
-// nodeOrder is Volcano's NodeOrderFn: nodes with the cards that a pod prefers score higher. Nodes with devices that did not get
-// ready lately score lower.
+// nodeOrder is Volcano's NodeOrderFn. Nodes with cards that a pod prefers score higher. Nodes with devices that recently failed
+// to become ready score lower.
 func (p *plugin) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 	return p.placements.Score(task, node), nil
 }

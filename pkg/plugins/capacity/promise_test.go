@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// holding gives a pod on node n1 a claim that has devices of stocked, from the given one on.
+// holding gives a pod on node n1 a claim with n devices of stocked, from the given device on.
 func (s *fixture) holding(first, n int, p *corev1.Pod) *corev1.Pod {
 	s.claimed(n, p)
 	claim := s.ResourceClaims[len(s.ResourceClaims)-1]
@@ -37,7 +37,7 @@ func TestPodsArePipelinedOnlyWhereTheirDevicesWillBe(t *testing.T) {
 		reclaim bool
 		want    string
 		promise int64
-		// reason is why a pod waits that is not pipelined.
+		// reason says why a pod waits that is not pipelined.
 		reason string
 	}{
 		{name: "preempt: one pod makes room for two devices", devices: 2, quota: 4, want: "high:Pipelined low-0:Running low-1:Releasing", promise: 2},
@@ -88,7 +88,7 @@ func idOfQueue(p *plugin, name string) ledger.QueueID {
 	return queue
 }
 
-// TestPromisedDevicesGoToNobodyElse: two pods are pipelined to a node on which pods with three devices are leaving.
+// TestPromisedDevicesGoToNobodyElse: two pods are pipelined to a node with leaving pods that have three devices.
 func TestPromisedDevicesGoToNobodyElse(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(4)
 	s.withDevices(nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// preemptive is Volcano's PreemptiveFn: may the queue take back from other queues what the pod asks for? Upstream's action asks it
-// before it calls prePredicate, so for jobs about which this plugin decides, too.
+// preemptive is Volcano's PreemptiveFn. It reports whether the queue may take back from other queues what the pod asks for.
+// Upstream's action calls it before prePredicate, so also for jobs that this plugin decides about.
 func (p *plugin) preemptive(obj, candidate any) bool {
 	info, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
 	if job := p.jobOf(task); p.evicting && job != nil && p.placements.AsksForDevices(job) {
@@ -41,8 +41,8 @@ func (p *plugin) reclaimer(queue ledger.QueueID, pod *demand.Pod) reclaim.Reclai
 	return reclaim.Reclaimer{Ledger: p.snapshot.Ledger, Pod: pod, Queue: queue}
 }
 
-// reclaimable is Volcano's ReclaimableFn: which pods of a node can be evicted, so that the reclaimer gets what its
-// queue deserves? The reclaimer asks for neither devices nor cards that count, because prePredicate refuses others while
+// reclaimable is Volcano's ReclaimableFn. It returns the pods of a node that can be evicted to give the reclaimer what
+// its queue deserves. The reclaimer asks for neither devices nor counted cards: prePredicate refuses other pods while
 // upstream's action runs. The victims may hold some.
 func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if p.elastic.Permits() {
@@ -70,8 +70,8 @@ func (p *plugin) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo
 	return victims, util.Permit
 }
 
-// preemptable is Volcano's PreemptableFn: may these pods be evicted for another one of their queue? The plugin agrees if it has
-// chosen the victims itself, and has no opinion otherwise.
+// preemptable is Volcano's PreemptableFn. It permits victims for another pod of their queue if this plugin has chosen them.
+// Otherwise, it abstains.
 func (p *plugin) preemptable(_ *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if p.elastic.Permits() {
 		return preemptees, util.Permit
@@ -79,7 +79,7 @@ func (p *plugin) preemptable(_ *api.TaskInfo, preemptees []*api.TaskInfo) ([]*ap
 	return nil, util.Abstain
 }
 
-// logReclaim logs what keeps reclaim from working as the quotas of the queues say.
+// logReclaim logs what keeps reclaim from working as the quotas require.
 func (p *plugin) logReclaim() {
 	fault := p.snapshot.ReclaimFault
 	deserving, wronged := p.snapshot.Deserving()

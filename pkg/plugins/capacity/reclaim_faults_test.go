@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
-// TestATierAboveDecidesWithoutWhatQueuesDeserve: this is what the event ReclaimIgnoresDeserved warns of.
+// TestATierAboveDecidesWithoutWhatQueuesDeserve: the event ReclaimIgnoresDeserved warns of this.
 func TestATierAboveDecidesWithoutWhatQueuesDeserve(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -12,7 +12,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// TestAPodWithoutDevicesReclaimsFromPodsWithDevices unless their queue holds no more devices than it deserves. Upstream's action decides.
+// TestAPodWithoutDevicesReclaimsFromPodsWithDevices, unless their queue holds no more devices than it deserves. Upstream's action decides.
 func TestAPodWithoutDevicesReclaimsFromPodsWithDevices(t *testing.T) {
 	for deserved, want := range map[int64]string{
 		0: "low-0:Releasing low-1:Releasing p:Pipelined",
@@ -30,7 +30,7 @@ func TestAPodWithoutDevicesReclaimsFromPodsWithDevices(t *testing.T) {
 	}
 }
 
-// TestUpstreamsReclaimIsForOtherJobs: it asks about pods with devices, too.
+// TestUpstreamsReclaimIsForOtherJobs: it also asks about pods with devices.
 func TestUpstreamsReclaimIsForOtherJobs(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", func(spec *scheduling.QueueSpec) { spec.Deserved = cpu(4) })
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(4)}})

@@ -55,7 +55,7 @@ func (l *eventLog) AnnotatedEventf(object runtime.Object, _ map[string]string, k
 	l.Event(object, kind, reason, message)
 }
 
-// scheduler is Volcano's cache with the objects of the fixture, and the API server, which no informer reads.
+// scheduler returns Volcano's cache with the objects of the fixture, and the API server, which no informer reads.
 func (s *fixture) scheduler(t *testing.T, events *eventLog) *schedulercache.SchedulerCache {
 	t.Helper()
 	scheduler := schedulercache.NewCustomMockSchedulerCache("utmock-scheduler", util.NewFakeBinder(0), util.NewFakeEvictor(0), &util.FakeStatusUpdater{}, nil, events)
@@ -133,7 +133,7 @@ func sayings(group *schedulingv1beta1.PodGroup) string {
 	return strings.Join(said, " ")
 }
 
-// unscheduledJobs returns what Volcano's plugin gang counted last.
+// unscheduledJobs returns the last count of Volcano's plugin gang.
 func unscheduledJobs(t *testing.T) float64 {
 	t.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()

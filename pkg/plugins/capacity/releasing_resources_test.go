@@ -13,7 +13,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// deleted makes a pod one that is being deleted.
+// deleted marks a pod as being deleted.
 func deleted(pod *corev1.Pod) *corev1.Pod {
 	pod.DeletionTimestamp = ptr.To(metav1.Now())
 	return pod
@@ -23,7 +23,7 @@ func limited(list corev1.ResourceList) func(*schedulingv1beta1.QueueSpec) {
 	return func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = list }
 }
 
-// TestAPodThatIsDeletedKeepsItsResources: it runs for as long as its terminationGracePeriodSeconds, which its owner chooses.
+// TestAPodThatIsDeletedKeepsItsResources: it runs for its terminationGracePeriodSeconds, which its owner chooses.
 func TestAPodThatIsDeletedKeepsItsResources(t *testing.T) {
 	for name, requests := range map[string]func(int) corev1.ResourceList{"cpu": cpu, "nvidia.com/gpu": gpu} {
 		for limit, want := range map[int]string{3: "leaving:Releasing next:Pending", 4: "leaving:Releasing next:Binding"} {
@@ -38,7 +38,7 @@ func TestAPodThatIsDeletedKeepsItsResources(t *testing.T) {
 	}
 }
 
-// TestAPodWithoutRequestsAwaitsADeletedOne: the action backfill binds it, which does not look whether it was allocated without an error.
+// TestAPodWithoutRequestsAwaitsADeletedOne: the action backfill binds the pod, and ignores whether its allocation failed.
 func TestAPodWithoutRequestsAwaitsADeletedOne(t *testing.T) {
 	for limit, want := range map[int64]string{1: "leaving:Releasing next:Pending", 2: "leaving:Releasing next:Binding"} {
 		pods := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(limit, resource.DecimalSI)}
@@ -48,7 +48,7 @@ func TestAPodWithoutRequestsAwaitsADeletedOne(t *testing.T) {
 	}
 }
 
-// TestNobodyIsEvictedForAPodThatAwaitsADeletedOne: its queue has room when that has ended, and so it must be before it takes back anything.
+// TestNobodyIsEvictedForAPodThatAwaitsADeletedOne: its queue has room after the deleted pod has ended. Before that, it takes nothing back.
 func TestNobodyIsEvictedForAPodThatAwaitsADeletedOne(t *testing.T) {
 	for limit, want := range map[int]string{4: "leaving:Releasing low:Running next:Pending", 5: "leaving:Releasing low:Releasing next:Pipelined"} {
 		s := newFixture(8, 2).queue("root", "", nil).queue("lender", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Reclaimable = ptr.To(true) })
@@ -66,12 +66,11 @@ func TestAPodWithoutANodeHoldsNothingWhenItIsDeleted(t *testing.T) {
 	expectStatuses(t, s.act(t), "kept:Releasing next:Binding")
 }
 
-// TestWhatADeletedPodLeavesGoesToTheFirstInLine: otherwise the queue that was made to give it back would get it again, bit by bit, and would have
-// to give it back for ever.
+// TestWhatADeletedPodLeavesGoesToTheFirstInLine: otherwise, the queue that had to give it back would get it again, bit by bit, forever.
 func TestWhatADeletedPodLeavesGoesToTheFirstInLine(t *testing.T) {
 	for limit, want := range map[int]string{
 		8:  "again:Pending big:Pending leaving:Releasing one:Pending stays:Running",
-		9:  "again:Pending big:Pending leaving:Releasing one:Binding stays:Running", // beside what is promised, and beside what still runs
+		9:  "again:Pending big:Pending leaving:Releasing one:Binding stays:Running", // in addition to what is promised, and what still runs
 		10: "again:Pending big:Binding leaving:Releasing one:Pending stays:Running",
 	} {
 		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))
@@ -116,7 +115,7 @@ func TestAGangIsPromisedItsPodsOfHighestPriority(t *testing.T) {
 	}
 }
 
-// TestAGangIsPromisedNothingIfItsMinimumHasNoRoom: it cannot start when the deleted pod has ended either.
+// TestAGangIsPromisedNothingIfItsMinimumHasNoRoom: it cannot start even after the deleted pod has ended.
 func TestAGangIsPromisedNothingIfItsMinimumHasNoRoom(t *testing.T) {
 	for limit, want := range map[int]string{
 		8: "big1:Pending big2:Pending big3:Pending leaving:Releasing small:Binding stays:Running",

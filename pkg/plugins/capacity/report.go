@@ -8,8 +8,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// report tells people why the pods and jobs wait that were refused in this session, and which queues have
-// problems.
+// report reports why the pods and jobs refused in this session wait, and which queues have problems.
 func (p *plugin) report() {
 	p.refuseUnplaced()
 	p.elastic.TellWaiting()
@@ -20,7 +19,7 @@ func (p *plugin) report() {
 		p.cache.report.DeviceConflicts(p.devices.Conflicts())
 		p.cache.report.ContestedResources(p.devices.Catalog.Contested())
 	}
-	if p.checks.CardsNotReady == nil { // otherwise the session may lack jobs that come yet
+	if p.checks.CardsNotReady == nil { // otherwise, the session may still lack jobs
 		p.cache.report.Unattributed(p.snapshot.Unattributed())
 	}
 	if p.cache.withoutQueue != nil {

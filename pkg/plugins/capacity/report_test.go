@@ -14,7 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// TestWhyItWaits holds both places where a job can be stopped to the wording that people read.
+// TestWhyItWaits checks the wording for users in both places where a job can be stopped.
 func TestWhyItWaits(t *testing.T) {
 	memory := func(gib int) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(int64(gib)<<30, resource.BinarySI)}

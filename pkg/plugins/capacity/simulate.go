@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// simulateAddTask is Volcano's SimulateAddTaskFn: a pod that was removed comes back.
+// simulateAddTask is Volcano's SimulateAddTaskFn. A removed pod comes back.
 func (p *plugin) simulateAddTask(_ context.Context, cycle fwk.CycleState, _, added *api.TaskInfo, _ *api.NodeInfo) error {
 	books, pod, err := p.placements.SimulationWith(cycle, added)
 	if err != nil {
@@ -21,7 +21,7 @@ func (p *plugin) simulateAddTask(_ context.Context, cycle fwk.CycleState, _, add
 	return books.Charge(pod.Queue, snapshot.HolderOf(added), pod.Demand)
 }
 
-// simulateRemoveTask is Volcano's SimulateRemoveTaskFn: a pod gives back what it holds.
+// simulateRemoveTask is Volcano's SimulateRemoveTaskFn. A pod gives back what it holds.
 func (p *plugin) simulateRemoveTask(_ context.Context, cycle fwk.CycleState, _, removed *api.TaskInfo, _ *api.NodeInfo) error {
 	books, pod, err := p.placements.SimulationWith(cycle, removed)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *plugin) simulateRemoveTask(_ context.Context, cycle fwk.CycleState, _, 
 	return books.ReleaseHeld(snapshot.HolderOf(removed), pod.Demand)
 }
 
-// simulateAllocatable is Volcano's SimulateAllocatableFn: may the queue take the pod in the simulation?
+// simulateAllocatable is Volcano's SimulateAllocatableFn. It reports whether the queue may take the pod in the simulation.
 func (p *plugin) simulateAllocatable(_ context.Context, cycle fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
 	books, err := p.placements.Simulation(cycle)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// crowdedCluster has so many nodes with eight devices, which queue r holds, and with so many of its pods without devices. On one more node, queue q
-// holds the four devices that it may have.
+// crowdedCluster has nodes with eight devices each, which queue r holds. Each node also has pods of queue r without devices. On one more node,
+// queue q holds the four devices that it may have.
 func crowdedCluster(nodes, crowd int) *fixture {
 	s := newFixture().queue("root", "", nil).queue("q", "root", nil)
 	s.queue("r", "root", func(spec *scheduling.QueueSpec) { spec.Reclaimable = ptr.To(true) })
@@ -55,7 +55,7 @@ func (s *fixture) different(pods int) {
 	s.alone("j", all...)
 }
 
-// chained adds pods of queue r that have no devices. Each shares a claim, which asks for nothing, with the next.
+// chained adds pods of queue r without devices. Each shares a claim, which asks for nothing, with the next.
 func (s *fixture) chained(pods, nodes int) {
 	for i := range pods {
 		p := newPod(fmt.Sprint("chained-", i), fmt.Sprint("n", i%nodes), cpu(1))
@@ -76,7 +76,7 @@ func (s *fixture) chained(pods, nodes int) {
 	}
 }
 
-// TestPodsThatAreAllDifferentShareWhatIsKnownOfVictims: whether anybody may be evicted is not found out anew for each pod and each node.
+// TestPodsThatAreAllDifferentShareWhatIsKnownOfVictims: the rights to evict are not determined again for each pod and each node.
 func TestPodsThatAreAllDifferentShareWhatIsKnownOfVictims(t *testing.T) {
 	const nodes, crowd, pods = 6, 12, 30
 	s := crowdedCluster(nodes, crowd)
@@ -93,7 +93,7 @@ func TestPodsThatAreAllDifferentShareWhatIsKnownOfVictims(t *testing.T) {
 	}
 }
 
-// BenchmarkSlowEvictions is a session that looks for victims in vain.
+// BenchmarkSlowEvictions measures a session with unsuccessful searches for victims.
 func BenchmarkSlowEvictions(b *testing.B) {
 	for _, c := range []struct {
 		name string

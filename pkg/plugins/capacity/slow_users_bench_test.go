@@ -51,7 +51,7 @@ func (s *fixture) withRequests(p *corev1.Pod, requests ...resourcev1.DeviceReque
 	return p
 }
 
-// contended are eight requests, of which two can only be met by the same device.
+// contended returns eight requests. Two of them can only be met by the same device.
 func contended() []resourcev1.DeviceRequest {
 	var requests []resourcev1.DeviceRequest
 	for i := range 8 {
@@ -64,7 +64,7 @@ func contended() []resourcev1.DeviceRequest {
 	return requests
 }
 
-// alternatives are so many requests with so many alternatives each, of classes that no device has.
+// alternatives returns requests with alternatives of classes that no device has.
 func alternatives(requests, each int) []resourcev1.DeviceRequest {
 	var all []resourcev1.DeviceRequest
 	for i := range requests {
@@ -79,7 +79,7 @@ func alternatives(requests, each int) []resourcev1.DeviceRequest {
 	return all
 }
 
-// selecting are so many requests with so many selectors each, which are all different.
+// selecting returns requests with selectors that are all different.
 func selecting(requests, each int, format string) []resourcev1.DeviceRequest {
 	var all []resourcev1.DeviceRequest
 	for i := range requests {
@@ -124,11 +124,11 @@ func (s *fixture) busy(nodes, devices int) {
 	}
 }
 
-// known is after how many sessions there is an answer for each job: a session gives turns to some of them.
+// known is the number of sessions after which there is an answer for each job: a session gives turns only to some of them.
 const known = 12
 
-// BenchmarkSlowUsers is a whole session with pods of one user that take long. In the first session, nothing is known. In the others, either
-// nothing has changed since the one before, or a pod elsewhere has.
+// BenchmarkSlowUsers measures a whole session with slow pods of one user. In the first session, nothing is known. In the other sessions,
+// either nothing has changed, or a pod elsewhere has.
 func BenchmarkSlowUsers(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -236,19 +236,19 @@ func (s *fixture) whole(scheduler *schedulercache.SchedulerCache) {
 	framework.CloseSession(ssn)
 }
 
-// patience is the context of somebody who asks. It tells when the question has arrived.
+// patience is the context of a user who asks. It reports when the question has arrived.
 type patience struct {
 	context.Context
 	arrived *sync.WaitGroup
 }
 
-// Done implements context.Context. Whoever asks waits for it once, after asking.
+// Done implements context.Context. Each asker waits for it once, after asking.
 func (p patience) Done() <-chan struct{} {
 	p.arrived.Done()
 	return p.Context.Done()
 }
 
-// BenchmarkEqualQuestions is what it costs a session that 64 people ask about the same pod.
+// BenchmarkEqualQuestions measures a session when 64 users ask about the same pod.
 func BenchmarkEqualQuestions(b *testing.B) {
 	s := slowCluster(4)
 	var pods []*corev1.Pod

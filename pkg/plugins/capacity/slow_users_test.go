@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// halves makes the devices of node n0 so many of one half and so many of the other.
+// halves splits the devices of node n0 into a left and a right half of these sizes.
 func (s *fixture) halves(left, right int) {
 	slice := s.ResourceSlices[0]
 	slice.Spec.Devices = nil

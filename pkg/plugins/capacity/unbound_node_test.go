@@ -12,7 +12,7 @@ import (
 )
 
 // TestPodThatIsNotBoundHasNoNode: Volcano writes the node of a pod into the object that it shares with the informers, before
-// it knows whether the job has enough pods. Such a pod would be charged as one that runs when its PodGroup is deleted.
+// it knows whether the job has enough pods. Without its PodGroup, the pod would be charged as running.
 func TestPodThatIsNotBoundHasNoNode(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -24,7 +24,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// choosingTemplate is a template of a claim with 32 requests, each for devices of either of two classes. No two ask for as many.
+// choosingTemplate is a template of a claim with 32 requests, each for devices of either of two classes. All requests have
+// different counts.
 func choosingTemplate(name string, least int64) *resourcev1.ResourceClaimTemplate {
 	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	for i := range 32 {
@@ -39,7 +40,7 @@ func choosingTemplate(name string, least int64) *resourcev1.ResourceClaimTemplat
 	return template
 }
 
-// TestAJobWhoseAlternativesCannotBeAddedUpIsRefused: no combination of its alternatives can be counted, and there are more than anybody can try.
+// TestAJobWhoseAlternativesCannotBeAddedUpIsRefused: no combination of its alternatives can be counted, and there are too many to try.
 func TestAJobWhoseAlternativesCannotBeAddedUpIsRefused(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil)
 	one := schedulingv1beta1.DeviceQuotas{h100: {Count: 1}, "a100": {Count: 1}}
@@ -63,7 +64,7 @@ func TestAJobWhoseAlternativesCannotBeAddedUpIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, _ := s.next(scheduler) // starts the informers, whose place the lister takes
+	first, _ := s.next(scheduler) // starts the informers that the lister replaces
 	framework.CloseSession(first)
 	s.cache.jobs = batchlisters.NewJobLister(known)
 	ssn, _ := s.next(scheduler)

@@ -18,15 +18,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// These are faults that upstream's plugin has or had, and neighbours of them.
+// These are past or present faults of upstream's plugin, and related cases.
 
-// capped is a queue of so many cores.
+// capped limits a queue to a number of cores.
 func capped(cores int) func(*schedulingv1beta1.QueueSpec) {
 	return func(q *schedulingv1beta1.QueueSpec) { q.Capability = cpu(cores) }
 }
 
-// TestPodsThatAreBeingBoundCountOnce: a PodGroup stays Inqueue until its pods run, while
-// what they hold is allocated (volcano pull request 5130).
+// TestPodsThatAreBeingBoundCountOnce: a PodGroup stays Inqueue until its pods run, although their amounts are already
+// allocated (volcano pull request 5130).
 func TestPodsThatAreBeingBoundCountOnce(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(4))
 	s.job("binding", "q", inqueue, cpu(3), newPod("b1", "n1", cpu(1)), newPod("b2", "n1", cpu(1)), newPod("b3", "n1", cpu(1)))
@@ -35,8 +35,7 @@ func TestPodsThatAreBeingBoundCountOnce(t *testing.T) {
 	expectStatuses(t, ssn, "b1:Running b2:Running b3:Running next:Binding")
 }
 
-// TestScalarsThatARunningJobStillNeeds: what is kept for the rest of a running job is counted
-// in the same unit as all else.
+// TestScalarsThatARunningJobStillNeeds: what is kept for the rest of a running job is counted in the same unit as everything else.
 func TestScalarsThatARunningJobStillNeeds(t *testing.T) {
 	for _, c := range []struct {
 		gpus int
@@ -53,7 +52,7 @@ func TestScalarsThatARunningJobStillNeeds(t *testing.T) {
 	}
 }
 
-// veto is a plugin that admits no job whose name is veto.
+// veto is a plugin that rejects jobs named veto.
 type veto struct{}
 
 func (veto) Name() string                      { return "veto" }
@@ -67,8 +66,7 @@ func (v veto) OnSessionOpen(ssn *framework.Session) {
 	})
 }
 
-// TestJobThatAnotherPluginRejectsLeavesNothingBehind: room is taken when a job is admitted, not
-// when this plugin alone would admit it.
+// TestJobThatAnotherPluginRejectsLeavesNothingBehind: room is taken only when a job is admitted, not when this plugin alone would admit it.
 func TestJobThatAnotherPluginRejectsLeavesNothingBehind(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", capped(4))
 	s.Plugins = map[string]framework.PluginBuilder{"veto": func(framework.Arguments) framework.Plugin { return veto{} }}
@@ -80,8 +78,7 @@ func TestJobThatAnotherPluginRejectsLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestNobodyIsEvictedForAQueueThatIsFull: a queue that deserves more may still be at its
-// capability (volcano pull request 5053).
+// TestNobodyIsEvictedForAQueueThatIsFull: a queue that deserves more may still be at its capability (volcano pull request 5053).
 func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
 	s := newFixture(4).queue("root", "", nil)
 	s.queue("full", "root", func(q *schedulingv1beta1.QueueSpec) { q.Capability, q.Deserved = cpu(1), cpu(3) })
@@ -93,8 +90,8 @@ func TestNobodyIsEvictedForAQueueThatIsFull(t *testing.T) {
 	expectStatuses(t, s.act(t), "holder:Running more:Pending v1:Running v2:Running v3:Running")
 }
 
-// TestRootMayBeLargerThanTheNodes: with a capability on root, jobs are admitted for which an
-// autoscaler will add nodes (volcano issue 3947).
+// TestRootMayBeLargerThanTheNodes: with a capability on root, jobs are admitted for which an autoscaler will add nodes
+// (volcano issue 3947).
 func TestRootMayBeLargerThanTheNodes(t *testing.T) {
 	s := newFixture(2).queue("root", "", capped(100)).queue("q", "root", nil)
 	s.job("big", "q", pending, cpu(50))
@@ -103,8 +100,7 @@ func TestRootMayBeLargerThanTheNodes(t *testing.T) {
 	}
 }
 
-// TestClusterThatShrinksKeepsScheduling: guarantees above what the nodes have leave each queue
-// what it is guaranteed itself, and take no session from anybody.
+// TestClusterThatShrinksKeepsScheduling: if guarantees exceed the nodes, each queue still has its own guarantee, and sessions still work.
 func TestClusterThatShrinksKeepsScheduling(t *testing.T) {
 	s := newFixture(2).queue("root", "", nil)
 	guaranteed := func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = cpu(2) }
@@ -133,8 +129,7 @@ func TestVictimsMakeRoomWhereItIsMissing(t *testing.T) {
 	}
 }
 
-// TestSimulationsRunAtTheSameTime: topology-aware preemption simulates on many nodes at once.
-// Run with -race, this finds what they share.
+// TestSimulationsRunAtTheSameTime: topology-aware preemption simulates on many nodes in parallel. With -race, this finds shared state.
 func TestSimulationsRunAtTheSameTime(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("ml", "root", capped(4)).queue("q", "ml", nil)
 	s.job("low", "q", running, nil, newPod("l1", "n1", cpu(2)), newPod("l2", "n1", cpu(2)))
@@ -170,7 +165,7 @@ func TestSimulationsRunAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestEventsAreChargedOnce goes through what a statement does and takes back.
+// TestEventsAreChargedOnce covers what a statement does and undoes.
 func TestEventsAreChargedOnce(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("ml", "root", nil).queue("q", "ml", nil)
 	s.job("j", "q", inqueue, nil, newPod("p1", "", cpu(1)), newPod("p2", "", cpu(1))).job("r", "q", running, nil, newPod("r", "n1", cpu(2)))
@@ -211,8 +206,7 @@ func TestEventsAreChargedOnce(t *testing.T) {
 	}
 }
 
-// TestHotPathDoesNotAllocate: what is done for every pod of a burst leaves nothing to the
-// garbage collector.
+// TestHotPathDoesNotAllocate: the work for every pod of a burst creates no garbage.
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("ml", "root", capped(8)).queue("q", "ml", capped(4))
 	s.job("j", "q", inqueue, nil, newPod("p", "", cpu(1)))

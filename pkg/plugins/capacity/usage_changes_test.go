@@ -39,7 +39,7 @@ func TestAPodThatRunsForSecondsCountsExactly(t *testing.T) {
 	s.session(t)
 	clock.Step(15 * time.Second)
 	s.session(t)
-	want := []string{`team used cpu ns "" 16`} // 10 of one, and 3 of the other one, which has 2
+	want := []string{`team used cpu ns "" 16`} // 10 of one pod, and 3 of the other, which has 2
 	if diff := cmp.Diff(want, counted(account)); diff != "" {
 		t.Error(diff)
 	}
@@ -78,7 +78,7 @@ func manyHolders(t testing.TB, pods int) (*fixture, *testingclock.FakeClock) {
 	return s, clock
 }
 
-// nextSession returns the session after one that has observed everything, in which nothing has changed.
+// nextSession returns an unchanged session after one that has observed everything.
 func (s *fixture) nextSession(t testing.TB) *plugin {
 	ssn := s.open(t)
 	pluginOf(ssn).observe()
@@ -97,7 +97,7 @@ func TestASessionInWhichNothingChangedObservesNobody(t *testing.T) {
 	}
 }
 
-// BenchmarkObserve is what the record of usage costs a session in which nothing has changed, and one that observes everything.
+// BenchmarkObserve measures the record of usage in an unchanged session, and in one that observes everything.
 func BenchmarkObserve(b *testing.B) {
 	const pods = 2000
 	s, clock := manyHolders(b, pods)

@@ -21,7 +21,7 @@ import (
 
 var accountBegins = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// accounted is a fixture whose sessions are observed at a time that tests set. It returns the account that they are observed for.
+// accounted is a fixture whose sessions are observed at times that tests set. It returns the account of the observations.
 func accounted(s *fixture) (*testingclock.FakeClock, *accounting.Account) {
 	clock, account := testingclock.NewFakeClock(accountBegins), accounting.New(accounting.Period(24*time.Hour))
 	if s.cache == nil {
@@ -33,7 +33,7 @@ func accounted(s *fixture) (*testingclock.FakeClock, *accounting.Account) {
 	return clock, account
 }
 
-// since gives a pod the time at which it got its node.
+// since sets the time when a pod got its node.
 func since(pod *corev1.Pod, seconds int) *corev1.Pod {
 	pod.Status.Conditions = []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(accountBegins.Add(time.Duration(seconds) * time.Second)),

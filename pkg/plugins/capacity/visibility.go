@@ -13,18 +13,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// errNotUsed answers questions to a scheduler whose configuration lacks this plugin.
+// errNotUsed is the answer of a scheduler whose configuration lacks this plugin.
 var errNotUsed = errors.New("the scheduler's configuration does not have the plugin " + Name)
 
-// Answer answers questions that wait, with the checks that decide and on the ledger of a session. The actions of the session have
-// run, and the session has not been closed: then plugins are not there any more that must be asked.
+// Answer answers pending questions with the checks and the ledger of a session. Call it after the actions of the session and
+// before the session is closed: closed plugins cannot be asked.
 func (p *Plugins) Answer(ssn *framework.Session) {
 	opened := p.cache.opened
 	if opened == nil || opened.session != ssn {
 		p.cache.publisher.AnswerQuestions(func(*visibility.Question) (*v1alpha1.Explanation, error) { return nil, errNotUsed })
 		return
 	}
-	opened.refuseUnplaced() // an answer filters nodes anew
+	opened.refuseUnplaced() // an answer filters nodes again
 	if opened.devices != nil {
 		opened.devices.BeginAnswers()
 	}
@@ -38,7 +38,7 @@ func (p *plugin) explainer() *explain.Session {
 	}
 }
 
-// tellAskers publishes what the session knows, if somebody has asked lately. It costs nothing if nobody asks.
+// tellAskers publishes what the session knows, if a user has asked recently. Otherwise, it costs nothing.
 func (p *plugin) tellAskers() {
 	publisher := p.cache.publisher
 	if publisher.HistoryDue() {
@@ -49,7 +49,7 @@ func (p *plugin) tellAskers() {
 	}
 }
 
-// described says what the session knows in the types of the visibility API.
+// described returns the description of the session in the types of the visibility API.
 func (p *plugin) described() *describe.Session {
 	described := &describe.Session{
 		Snapshot: p.snapshot, Report: p.cache.report, Promised: p.placements.Promised, Time: p.cache.clock.Now(), ID: p.session.UID,

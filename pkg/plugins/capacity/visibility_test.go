@@ -114,7 +114,7 @@ func TestAWorkloadDoesNotWaitForWhatAPodWaitedForThatRunsNow(t *testing.T) {
 	}
 }
 
-// textOf returns amounts, sorted by their names.
+// textOf returns amounts as text, sorted by name.
 func textOf(amounts []v1alpha1.Amount) []string {
 	byName := map[string]string{}
 	for _, a := range amounts {
@@ -127,7 +127,7 @@ func textOf(amounts []v1alpha1.Amount) []string {
 	return all
 }
 
-// BenchmarkTell is what it costs a session with 1,000 queues and 10,000 pods to tell what it knows: nothing unless somebody asks.
+// BenchmarkTell measures what a session with 1,000 queues and 10,000 pods takes to publish its state: nothing unless a user asks.
 func BenchmarkTell(b *testing.B) {
 	s := newFixture().queue("root", "", nil)
 	for i := range 1000 {

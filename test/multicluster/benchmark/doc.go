@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package benchmark measures how many pods per second start through Karmada and its members, with and without the
-// dispatcher. `make bench-multicluster` builds what it needs and runs it.
+// Package benchmark measures how many pods per second start through Karmada and its members, with and without the dispatcher.
+// `make bench-multicluster` builds the binaries and runs it.
 package benchmark

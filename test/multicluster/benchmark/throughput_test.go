@@ -33,7 +33,7 @@ const (
 	jobs       = 500
 	podsPerJob = 2
 	queues     = 10
-	// creators is how many jobs are created at the same time.
+	// creators is the number of jobs that are created at the same time.
 	creators = 8
 	// patience bounds the wait for all pods. Only a benchmark that fails waits so long.
 	patience = 5 * time.Minute
@@ -48,9 +48,8 @@ type site struct {
 	b *testing.B
 }
 
-// BenchmarkPods measures the time from the creation of the first of 500 Volcano Jobs with two pods each until all pods
-// run in member clusters. The jobs are in ten queues that have room for all of them. Without a dispatcher, nobody looks
-// at the queues on Karmada's API server.
+// BenchmarkPods measures the time from the creation of the first of 500 Volcano Jobs with two pods each until all pods run in member clusters. The
+// jobs are in ten queues with room for all of them. Without a dispatcher, the queues on Karmada's API server have no effect.
 func BenchmarkPods(b *testing.B) {
 	s := start(b)
 	b.Run("dispatcher=false", func(b *testing.B) { s.measure(b, "without") })
@@ -60,7 +59,7 @@ func BenchmarkPods(b *testing.B) {
 	b.Run("dispatcher=true", func(b *testing.B) { s.measure(b, "with") })
 }
 
-// start returns a site with the queues, in the members without limits.
+// start returns a site with the queues. In the members, the queues have no limits.
 func start(b *testing.B) *site {
 	b.Helper()
 	both := filepath.Join("..", "testdata", "both")
@@ -116,7 +115,7 @@ func (s *site) measure(b *testing.B, name string) {
 	}
 }
 
-// createNamespace creates a namespace whose Volcano Jobs run in one member each.
+// createNamespace creates a namespace. Each of its Volcano Jobs runs in one member.
 func (s *site) createNamespace(b *testing.B, name string) {
 	b.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -149,7 +148,7 @@ func (s *site) createJobs(b *testing.B, namespace string) {
 	}
 }
 
-// job returns a job whose pods do not fill a node before all of them run.
+// job returns a job. Its pods are small, so all pods can run before a node is full.
 func job(i int) *batchv1alpha1.Job {
 	pods := corev1.PodTemplateSpec{}
 	pods.Spec = corev1.PodSpec{SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0)}
@@ -164,7 +163,7 @@ func job(i int) *batchv1alpha1.Job {
 	return job
 }
 
-// waitForPods returns when the members run a number of pods in a namespace, and have no others.
+// waitForPods waits until the members run a number of pods in a namespace, and have no other pods there.
 func (s *site) waitForPods(b *testing.B, namespace string, want int) {
 	b.Helper()
 	running, others := 0, 0

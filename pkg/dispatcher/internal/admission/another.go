@@ -11,16 +11,16 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// getsAnother reports whether a binding that was granted room gets another object than the one that clusters run. Whoever deletes an
-// object may leave its binding behind, and create an object of the same name, which Karmada then takes for the one of the binding.
+// getsAnother reports whether a granted binding gets a different object than the one that clusters run. A user may delete an object, leave
+// its binding behind, and create an object of the same name. Karmada then takes it for the object of the binding.
 func getsAnother(old, rb *workv1alpha2.ResourceBinding) bool {
 	return old != nil && rb.DeletionTimestamp == nil && has(rb, binding.GrantAnnotation) &&
 		old.Spec.Resource.UID != "" && old.Spec.Resource.UID != rb.Spec.Resource.UID
 }
 
-// replace admits that a binding gets another object. No update of an object tells what has changed, so that it waits for all pods that may
-// end. If the one before has ended, its queue may have granted its room to others. Clusters would keep one of another kind beside the new
-// one, and nobody would look for its pods.
+// replace admits a new object for a granted binding. No update says what has changed, so the new object waits for all pods that may
+// end. If the old object has ended, its grant ends, because the queue may have granted its room to others. An object of another kind
+// is refused: clusters would keep the old one beside it, and its pods would not be counted.
 func (b *Bindings) replace(old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	state, held := binding.Read(old, nil), holdOf(rb)
 	was, is := &old.Spec.Resource, &rb.Spec.Resource

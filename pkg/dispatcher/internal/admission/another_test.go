@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// again is that an object of the same name was created after the one of the binding was deleted without it.
+// again makes the binding name a new object with the same name. The old object was deleted without the binding.
 func again(replicas int32) option {
 	return func(rb *workv1alpha2.ResourceBinding) {
 		objectAt("2", replicas)(rb)
@@ -19,8 +19,8 @@ func again(replicas int32) option {
 	}
 }
 
-// TestAnotherObjectOfABinding: users delete an object with --cascade=orphan, so that its binding stays with all that runs, and create it again.
-// No update of an object tells of what has changed.
+// TestAnotherObjectOfABinding: a user deletes an object with --cascade=orphan, which leaves its binding and its pods, and creates it
+// again. No update of the object says what has changed.
 func TestAnotherObjectOfABinding(t *testing.T) {
 	runs := newBinding(granting, on("m1", 2))
 	const ends = `{"reason":"Growing","queue":"research","dispatching":true,"ends":true}`
@@ -55,7 +55,7 @@ func TestAnotherObjectOfABinding(t *testing.T) {
 	}
 }
 
-// TestAGrantThatCannotBeReadStaysWithItsObject: nobody can tell what runs.
+// TestAGrantThatCannotBeReadStaysWithItsObject: it is unknown what runs.
 func TestAGrantThatCannotBeReadStaysWithItsObject(t *testing.T) {
 	unreadable := annotated(binding.GrantAnnotation, "{")
 	old, asked := newBinding(granting, unreadable, on("m1", 2)), newBinding(granting, unreadable, on("m1", 2), again(2))

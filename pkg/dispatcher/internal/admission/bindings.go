@@ -26,24 +26,21 @@ const BindingsPath = "/mutate-resourcebinding"
 
 // Bindings is the mutating webhook for ResourceBindings.
 //
-// What it decides depends on the request and on the objects that its functions read, so that the same request twice gets
-// the same answer. This matters because other webhooks may make the API server ask again. It also makes an update that
-// only undoes what the webhook sets an update that changes nothing, so that Karmada's controllers do not loop.
+// Its answer depends only on the request and on the objects that its functions read, because other webhooks may make the API server
+// call it again. An update that only reverts the webhook's changes therefore changes nothing, and Karmada's controllers do not loop.
 type Bindings struct {
-	// User is the name of the user that the dispatcher itself is. All that it updates is admitted as it is. It creates
-	// no bindings.
+	// User is the user name of the dispatcher. Its updates are admitted unchanged, unless they are late. It creates no bindings.
 	User string
-	// ManageWorkloadsWithoutQueue is that of the configuration.
+	// ManageWorkloadsWithoutQueue is the field of the configuration.
 	ManageWorkloadsWithoutQueue bool
-	// Template reads the object of a binding, at least as new as the version that the binding names. An object of another
-	// UID is not found. With a template, an error means that the object has been read and is wrong. No template and no error
-	// mean that the object is no workload.
+	// Template reads the object of a binding, at least as new as the version in the binding. An object with another UID is not found. A
+	// template with an error means that the object is wrong. Neither a template nor an error means that the object is not a workload.
 	Template func(context.Context, *workv1alpha2.ResourceBinding) (*workload.Template, error)
 	// Now returns the time.
 	Now func() time.Time
-	// Exceeds returns by how much a workload needs more than its binding was granted. The error says why it cannot be counted.
+	// Exceeds returns by how much a workload exceeds the grant of its binding. The error says why it cannot be counted.
 	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
-	// Spares reports whether a binding was granted more than a workload needs.
+	// Spares reports whether the grant of a binding exceeds the needs of a workload.
 	Spares func(*workload.Template, *workv1alpha2.ResourceBinding) bool
 }
 
@@ -77,8 +74,8 @@ func (b *Bindings) Handle(ctx context.Context, req ctrladmission.Request) ctrlad
 	return patched(asked, rb).WithWarnings(warnings...)
 }
 
-// review changes a binding to what may be stored. It returns a response if nothing may be stored, or if there is something to warn of. The old binding
-// is nil if the binding is being created.
+// review changes a binding to what may be stored. It returns a response only if the request is refused or needs a warning. Old is
+// nil if the binding is being created.
 func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	released := restore(old, rb)
 	if has(rb, binding.HoldAnnotation) || has(rb, binding.GrantAnnotation) {
@@ -106,8 +103,8 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 	}
 }
 
-// holdNew holds a managed binding that has not been granted anything and does not run anywhere. Its scheduling was never
-// suspended, or somebody else has just resumed it. A binding that has clusters runs already: the dispatcher adopts it.
+// holdNew holds a managed binding without a grant that does not run anywhere. Its scheduling was never suspended, or another user
+// has just resumed it. A binding with clusters runs already: the dispatcher adopts it.
 func (b *Bindings) holdNew(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	runs := old != nil && len(old.Spec.Clusters)+len(old.Spec.GracefulEvictionTasks) > 0
 	if runs || isDependency(rb) {
@@ -139,13 +136,11 @@ func (b *Bindings) holdNew(ctx context.Context, old, rb *workv1alpha2.ResourceBi
 	return nil
 }
 
-// leaveNothing makes Karmada remove the workload from its clusters when it is deleted. What stays there would run on, and
-// nobody would be charged for it.
+// leaveNothing makes Karmada remove the workload from its clusters when it is deleted. Otherwise, it would go on running there without a charge.
 func leaveNothing(rb *workv1alpha2.ResourceBinding) { rb.Spec.PreserveResourcesOnDeletion = nil }
 
-// holdGrowth holds a workload that needs more than its binding was granted. Workloads does so earlier, at the object. This
-// is for objects that it does not look at, for policies that send a workload to more clusters, and for grants that were
-// given for an older version of the object while it was being updated.
+// holdGrowth holds a workload that exceeds the grant of its binding. Workloads does so earlier, at the object. HoldGrowth is for
+// other kinds of objects, for policies that add clusters, and for grants that were made for an older version during an update.
 func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	if sameNeeds(&old.Spec, &rb.Spec) {
 		return nil
@@ -153,7 +148,7 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 	t, err := b.Template(ctx, rb)
 	switch {
 	case t == nil && err == nil || isGone(err):
-		return nil // the binding goes with the object
+		return nil // the binding is deleted with the object
 	case t == nil:
 		return unread(rb, err)
 	}
@@ -168,7 +163,7 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 	return nil
 }
 
-// noteChange notes a change of a workload: the next one waits for the pods that this one leaves.
+// noteChange records a change of a workload. The next change waits for the pods that this one ends.
 func (b *Bindings) noteChange(old, rb *workv1alpha2.ResourceBinding) {
 	change := binding.Change{}
 	if before := binding.Read(old, nil).Change; before != nil {
@@ -178,21 +173,21 @@ func (b *Bindings) noteChange(old, rb *workv1alpha2.ResourceBinding) {
 	rb.Annotations = withEntry(rb.Annotations, binding.ChangeAnnotation, change.Annotation())
 }
 
-// ends reports whether pods of a workload that moves may still end that an earlier change took the place of.
+// ends reports whether pods that an earlier change replaced may still end when a workload moves.
 func (b *Bindings) ends(old, rb *workv1alpha2.ResourceBinding, t *workload.Template) bool {
 	state, clusters := binding.Read(old, nil), binding.Clusters(old)
 	left := func(cluster string) bool { return !slices.Contains(clusters, cluster) }
 	return state.Change != nil || state.Grant != nil && slices.ContainsFunc(state.Grant.Clusters, left) || b.Spares(t, rb)
 }
 
-// sameNeeds reports whether nothing has changed that a workload's needs depend on. The object's version is among it.
+// sameNeeds reports whether everything is unchanged that the needs of a workload depend on, including the version of the object.
 func sameNeeds(a, b *workv1alpha2.ResourceBindingSpec) bool {
 	equal := apiequality.Semantic.DeepEqual
 	return a.Resource == b.Resource && a.Replicas == b.Replicas && equal(a.ReplicaRequirements, b.ReplicaRequirements) &&
 		equal(a.Components, b.Components) && equal(a.Placement, b.Placement) && equal(a.RequiredBy, b.RequiredBy)
 }
 
-// isGone reports whether an object, or its kind, does not exist.
+// isGone reports whether an object or its kind does not exist.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
 func unread(rb *workv1alpha2.ResourceBinding, err error) *ctrladmission.Response {
@@ -201,8 +196,8 @@ func unread(rb *workv1alpha2.ResourceBinding, err error) *ctrladmission.Response
 	return &response
 }
 
-// patched admits a request with what has changed. The patch is the difference of two typed objects, so that it does not
-// touch fields that later versions of Karmada add.
+// patched admits a request with the changes of a binding. The patch is the difference of two typed objects. It does not touch
+// fields that later versions of Karmada add.
 func patched(asked, rb *workv1alpha2.ResourceBinding) ctrladmission.Response {
 	before, err := json.Marshal(asked)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 
 	waiting = `{"reason":"Waiting","queue":"research"}`
 	growing = `{"reason":"Growing","queue":"research","dispatching":true}`
-	// growingKept holds what somebody else suspends, too.
+	// growingKept also holds a suspension by others.
 	growingKept = `{"reason":"Growing","queue":"research","dispatching":true,"keepScheduling":true}`
 	returning   = `{"reason":"Returning"}`
 	granted     = `{"queue":"research","time":"2026-01-01T00:00:00Z","grace":30,"amounts":[{"kind":"Resource","name":"cpu","amount":"2"}]}`
@@ -37,7 +37,7 @@ const (
 
 type option func(*workv1alpha2.ResourceBinding)
 
-// newBinding returns what Karmada's detector creates for a Deployment with two replicas.
+// newBinding returns the binding that Karmada's detector creates for a Deployment with two replicas.
 func newBinding(options ...option) *workv1alpha2.ResourceBinding {
 	rb := &workv1alpha2.ResourceBinding{
 		TypeMeta: metav1.TypeMeta{APIVersion: "work.karmada.io/v1alpha2", Kind: "ResourceBinding"},
@@ -59,7 +59,7 @@ func newBinding(options ...option) *workv1alpha2.ResourceBinding {
 	return rb
 }
 
-// held and granting are what the dispatcher writes.
+// held and granting add the annotations of the dispatcher.
 func held(hold string) option {
 	return func(rb *workv1alpha2.ResourceBinding) {
 		annotated(binding.HoldAnnotation, hold)(rb)
@@ -99,7 +99,7 @@ func on(cluster string, replicas int32) option {
 	}
 }
 
-// followingTo is that something else needs the object in a cluster.
+// followingTo makes another workload need the object in a cluster.
 func followingTo(cluster string, replicas int32) option {
 	return func(rb *workv1alpha2.ResourceBinding) {
 		rb.Spec.RequiredBy = append(rb.Spec.RequiredBy, workv1alpha2.BindingSnapshot{
@@ -116,7 +116,7 @@ func deleting(rb *workv1alpha2.ResourceBinding) {
 	rb.DeletionTimestamp = &metav1.Time{Time: metav1.Date(2026, 1, 1, 0, 0, 0, 0, metav1.Now().UTC().Location()).Time}
 }
 
-// objectAt is that the detector has seen another version of the object.
+// objectAt makes the binding name another version of the object.
 func objectAt(version string, replicas int32) option {
 	return func(rb *workv1alpha2.ResourceBinding) {
 		rb.Spec.Resource.ResourceVersion, rb.Spec.Replicas = version, replicas
@@ -133,7 +133,7 @@ func dependent(rb *workv1alpha2.ResourceBinding) {
 	rb.Spec.Placement, rb.Spec.RequiredBy = nil, []workv1alpha2.BindingSnapshot{{Namespace: "team", Name: "train-job"}}
 }
 
-// inQueue answers every request for a template with a workload in a queue.
+// inQueue returns a Template function that finds a workload in a queue.
 func inQueue(queue string) func(context.Context, *workv1alpha2.ResourceBinding) (*workload.Template, error) {
 	return func(_ context.Context, rb *workv1alpha2.ResourceBinding) (*workload.Template, error) {
 		return &workload.Template{
@@ -147,7 +147,7 @@ func failing(err error) func(context.Context, *workv1alpha2.ResourceBinding) (*w
 	return func(context.Context, *workv1alpha2.ResourceBinding) (*workload.Template, error) { return nil, err }
 }
 
-// newWebhook grants every workload two pods.
+// newWebhook returns a webhook for which every workload is granted two pods.
 func newWebhook() *Bindings {
 	return &Bindings{
 		User: self, Template: inQueue("research"),
@@ -163,12 +163,12 @@ func exceedsTwoPods(t *workload.Template, _ *workv1alpha2.ResourceBinding) ([]bi
 	return nil, nil
 }
 
-// sparesTwoPods is for what was granted two pods.
+// sparesTwoPods compares a workload with a grant of two pods.
 func sparesTwoPods(t *workload.Template, _ *workv1alpha2.ResourceBinding) bool {
 	return t.Pods[0].Count < 2
 }
 
-// ask sends a request, and returns what would be stored. The old binding is nil for a creation.
+// ask sends a request, and returns the binding that would be stored. Old is nil for a creation.
 func ask(t *testing.T, b *Bindings, user string, old, rb *workv1alpha2.ResourceBinding) (*workv1alpha2.ResourceBinding, ctrladmission.Response) {
 	t.Helper()
 	req := ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{

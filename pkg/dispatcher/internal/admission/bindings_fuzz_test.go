@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// FuzzBindings checks what holds for every update by somebody else than the dispatcher, whatever annotations there are.
+// FuzzBindings checks invariants of every update by a user other than the dispatcher, for any annotations.
 func FuzzBindings(f *testing.F) {
 	for _, seed := range []struct {
 		old, asked string
@@ -59,7 +59,7 @@ func FuzzBindings(f *testing.F) {
 	})
 }
 
-// checkStored checks what an update may have changed.
+// checkStored checks which changes of an update are stored.
 func checkStored(t *testing.T, old, got *workv1alpha2.ResourceBinding) {
 	t.Helper()
 	for _, name := range annotations {
@@ -89,7 +89,7 @@ func checkStored(t *testing.T, old, got *workv1alpha2.ResourceBinding) {
 	}
 }
 
-// arbitrary makes a binding of the bits in flags.
+// arbitrary makes a binding from the bits in flags.
 func arbitrary(hold, grant string, flags uint16) *workv1alpha2.ResourceBinding {
 	rb := newBinding()
 	bit := func(n int, o option) {

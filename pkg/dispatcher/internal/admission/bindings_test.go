@@ -37,7 +37,7 @@ type bindingCase struct {
 	// old is nil for a creation.
 	old, asked *workv1alpha2.ResourceBinding
 	webhook    func(*Bindings)
-	// want is nil if the request is refused, with this message.
+	// want is nil if the request is refused with message.
 	want    *workv1alpha2.ResourceBinding
 	message string
 	// warnings are parts of the warnings.
@@ -65,7 +65,7 @@ func (c *bindingCase) run(t *testing.T) {
 	if !slices.EqualFunc(response.Warnings, c.warnings, strings.Contains) {
 		t.Errorf("the warnings are %q, want these in them: %q", response.Warnings, c.warnings)
 	}
-	// Another webhook may change the object, so that the API server asks again.
+	// Another webhook may change the object, which makes the API server call again.
 	again, response := ask(t, b, c.user, c.old, got)
 	if diff := cmp.Diff(got, again); diff != "" || len(response.Patches) != 0 && c.user != self {
 		t.Errorf("the second request changes more (-first +second):\n%s", diff)
@@ -230,7 +230,7 @@ func evicting(rb *workv1alpha2.ResourceBinding) {
 	rb.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: "m2", Reason: "Down", Producer: "taint-manager"}}
 }
 
-// leftM0 is of a workload that was granted room, and has left a cluster.
+// leftM0 adds a grant to a workload that has left a cluster.
 func leftM0(rb *workv1alpha2.ResourceBinding) {
 	granting(rb)
 	rb.Annotations[binding.GrantAnnotation] = strings.Replace(granted, `"grace"`, `"clusters":["m0","m1"],"grace"`, 1)
@@ -278,7 +278,7 @@ func TestGrowthSeenAtTheBinding(t *testing.T) {
 	}
 }
 
-// TestTheDetectorDoesNotLoop has the writes that Karmada's detector makes again whenever it sees the object.
+// TestTheDetectorDoesNotLoop sends the writes that Karmada's detector repeats whenever it sees the object.
 func TestTheDetectorDoesNotLoop(t *testing.T) {
 	stored := newBinding(held(growing), dispatching, granting, on("m1", 2))
 	asked := newBinding(held(growing), granting, on("m1", 2)) // util.MergePolicySuspension

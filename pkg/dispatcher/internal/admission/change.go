@@ -24,13 +24,13 @@ import (
 type change struct {
 	group         string
 	before, after *workload.Template
-	// unreadable says why it is not known what the workload needs after the update.
+	// unreadable says why the needs of the workload after the update are unknown.
 	unreadable error
 	// dryRun says that the update is not stored.
 	dryRun bool
 }
 
-// changeOf returns nil if the request cannot make the workload need more.
+// changeOf returns the change in a request, nil if it cannot make the workload need more.
 func (w *Workloads) changeOf(ctx context.Context, req ctrladmission.Request) (*change, error) {
 	if req.SubResource == "scale" {
 		return w.scaled(ctx, req)
@@ -48,7 +48,7 @@ func (w *Workloads) changeOf(ctx context.Context, req ctrladmission.Request) (*c
 
 func (w *Workloads) between(before, after runtime.Object) (*change, error) {
 	c := &change{group: after.GetObjectKind().GroupVersionKind().Group}
-	// That the object was wrong before does not matter. Without its pods, it differs from what it is now.
+	// An error in the old object does not matter: without pods, it differs from the new one.
 	c.before, _ = workload.Of(before, w.SchedulerNames)
 	c.after, c.unreadable = workload.Of(after, w.SchedulerNames)
 	if c.before == nil || c.after == nil {
@@ -73,7 +73,7 @@ func (w *Workloads) scaled(ctx context.Context, req ctrladmission.Request) (*cha
 	}
 	object, err := w.Object(ctx, kind, req.Namespace, req.Name)
 	if apierrors.IsNotFound(err) {
-		return nil, nil // the API server says so itself
+		return nil, nil // the API server reports that itself
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s/%s cannot be read to find out what it needs: %w. Try again", kind.Kind, req.Namespace, req.Name, err)
@@ -81,7 +81,7 @@ func (w *Workloads) scaled(ctx context.Context, req ctrladmission.Request) (*cha
 	return w.between(object, withReplicas(kind, object, after.Spec.Replicas))
 }
 
-// withReplicas returns a copy of an object with other replicas.
+// withReplicas returns a copy of an object with a different number of replicas.
 func withReplicas(kind schema.GroupVersionKind, object runtime.Object, replicas int32) runtime.Object {
 	object = object.DeepCopyObject()
 	object.GetObjectKind().SetGroupVersionKind(kind) // typed clients leave it empty
@@ -94,8 +94,8 @@ func withReplicas(kind schema.GroupVersionKind, object runtime.Object, replicas 
 	return object
 }
 
-// needsNoMore reports whether only things have changed that need not be counted: there may be fewer pods, and everything
-// else that needs depend on is the same.
+// needsNoMore reports whether an update cannot increase the needs: it has at most fewer pods, and everything else that the needs
+// depend on is the same.
 func (c *change) needsNoMore() bool {
 	a, b := c.before, c.after
 	if c.unreadable != nil || c.resumes() || c.restarts() || a.Start != b.Start || b.Surge > a.Surge || b.SurgePercent > a.SurgePercent || a.Queue != b.Queue || a.Group != b.Group || a.CardRequest != b.CardRequest || len(a.Pods) != len(b.Pods) ||
@@ -111,14 +111,14 @@ func (c *change) needsNoMore() bool {
 	return true
 }
 
-// resumes reports whether the workload makes pods again. Those that it had may still end.
+// resumes reports whether the workload makes pods again. Its former pods may still end.
 func (c *change) resumes() bool { return c.before.Suspended && !c.after.Suspended }
 
-// restarts reports whether a CronJob may replace its Job by another one at once. The pods of the one before may still end.
+// restarts reports whether a CronJob may replace its Job at once. The pods of the former Job may still end.
 func (c *change) restarts() bool { return c.before.Starts != c.after.Starts }
 
-// makesFormerPods reports whether a workload gets pods that clusters would make of a template that it had before, and nobody knows which: more
-// pods of a StatefulSet with a partition, or the first ones of a paused Deployment.
+// makesFormerPods reports whether clusters would make additional pods of an unknown former template: more pods of a StatefulSet with a
+// partition, or the first pods of a paused Deployment.
 func (c *change) makesFormerPods(rb *workv1alpha2.ResourceBinding) bool {
 	if c.after == nil || !c.after.Halts || len(rb.Spec.Clusters) == 0 {
 		return false
@@ -133,7 +133,7 @@ func (c *change) makesFormerPods(rb *workv1alpha2.ResourceBinding) bool {
 	return c.after.Unsurged() > most && (most == 0 || c.after.Kind == workload.StatefulSet.Kind)
 }
 
-// grace returns the longest grace period of pods of the workload, zero if its grant says so already.
+// grace returns the longest grace period of pods of the workload in seconds, zero if its grant covers it already.
 func (c *change) grace(state *binding.State) int64 {
 	grace := max(c.before.Grace, c.after.Grace)
 	if state.Change != nil {
@@ -145,8 +145,8 @@ func (c *change) grace(state *binding.State) int64 {
 	return grace
 }
 
-// isOf reports whether a binding is that of the workload. A batch Job and a Volcano Job of one name would have the same
-// binding. Karmada gives it to the first.
+// isOf reports whether a binding belongs to the workload. A batch Job and a Volcano Job of the same name would have the same
+// binding. Karmada gives it to the first one.
 func (c *change) isOf(rb *workv1alpha2.ResourceBinding) bool {
 	object := &rb.Spec.Resource
 	group, err := schema.ParseGroupVersion(object.APIVersion)

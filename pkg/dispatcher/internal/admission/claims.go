@@ -19,11 +19,11 @@ import (
 // ClaimsPath is where the webhook configuration finds Claims.
 const ClaimsPath = "/validate-claim"
 
-// Claims is the validating webhook for claims and claim templates: one that is created in place of another one must not give a workload more
-// devices than it was granted.
+// Claims is the validating webhook for claims and claim templates. A new one that replaces a deleted one must not give a workload
+// more devices than its grant.
 type Claims struct {
-	// GrowsWith returns a workload that would need more than it was granted with a *resourceapi.ResourceClaim or a
-	// *resourceapi.ResourceClaimTemplate, or that could not be counted; nil if there is none.
+	// GrowsWith returns a workload that would exceed its grant, or could not be counted, with a *resourceapi.ResourceClaim or a
+	// *resourceapi.ResourceClaimTemplate. It returns nil if there is none.
 	GrowsWith func(metav1.Object) (*workload.Template, []binding.Amount, error)
 }
 

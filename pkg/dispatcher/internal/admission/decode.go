@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// deserializer knows the objects that requests have. The rules of the webhooks name one version of each, and the API server
-// converts to it. It reads what it can of an unreadable workload, so that its owner can correct it.
+// deserializer knows the types of objects in requests. The rules of the webhooks name one version of each, and the API server
+// converts to it. It reads as much as possible of an unreadable workload, to let its owner correct it.
 var deserializer = func() runtime.Decoder {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{workload.AddToScheme, autoscalingv1.AddToScheme, resourceapi.AddToScheme, workv1alpha2.Install} {

@@ -2,11 +2,11 @@
 
 // Package admission has the webhooks of the dispatcher.
 //
-// Bindings looks at ResourceBindings when they are created and updated. It suspends those of workloads that belong to
-// queues, puts back what only the dispatcher may change, and holds workloads that outgrow their grants. It mutates.
+// Bindings mutates ResourceBindings when they are created and updated. It suspends the bindings of workloads that belong to
+// queues, reverts changes that only the dispatcher may make, and holds workloads that outgrow their grants.
 //
-// Workloads looks at updates of the objects that bindings propagate. It holds the binding before growth beyond the grant is
-// stored, so that no member cluster sees the growth before the queue has room. It validates.
+// Workloads validates updates of the objects that bindings propagate. It holds the binding before growth beyond the grant is
+// stored. No member cluster sees the growth before the queue has room. Claims validates claims and claim templates.
 //
-// Both run in every replica, and neither keeps anything between requests.
+// All run in every replica, and keep nothing between requests.
 package admission

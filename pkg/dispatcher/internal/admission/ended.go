@@ -9,9 +9,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// runsAgain reports whether a workload that was granted room, and has ended, is sent to clusters where it has not run, or is taken
-// from its clusters to be sent elsewhere. Its queue may have granted its room to others. What goes where others need it does not
-// ask for room.
+// runsAgain reports whether an ended workload with a grant is sent to clusters where it has not run, or is removed from its clusters
+// to be sent elsewhere. Its queue may have granted its room to others. Dependencies of other workloads do not ask for room.
 func runsAgain(old, rb *workv1alpha2.ResourceBinding) bool {
 	equal := apiequality.Semantic.DeepEqual
 	if old == nil || !has(rb, binding.GrantAnnotation) || len(rb.Spec.RequiredBy) > 0 ||
@@ -23,11 +22,11 @@ func runsAgain(old, rb *workv1alpha2.ResourceBinding) bool {
 	return binding.Read(old, nil).Finished && !binding.Read(&next, nil).Finished
 }
 
-// endGrant takes back the grant of a workload that has ended. The workload waits when it has left its clusters. Evictions are
-// dropped, because there is nothing left to wait for.
+// endGrant takes back the grant of an ended workload. The workload waits when it has left its clusters. Evictions are dropped,
+// because there is nothing left to wait for.
 func endGrant(old, rb *workv1alpha2.ResourceBinding) {
 	h := binding.Hold{KeepScheduling: rb.Spec.SchedulingSuspended()}
-	if held := holdOf(rb); held != nil { // what it has suspended is resumed some day
+	if held := holdOf(rb); held != nil { // its suspensions must be lifted some day
 		h = binding.Hold{KeepScheduling: held.KeepScheduling, Dispatching: held.Dispatching}
 	}
 	h.Reason = binding.Returning

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ended is that a cluster has reported the end of a Volcano Job.
+// ended makes a cluster report the end of a Volcano Job.
 func ended(cluster string) option {
 	return func(rb *workv1alpha2.ResourceBinding) {
 		rb.Status.AggregatedStatus = append(rb.Status.AggregatedStatus, workv1alpha2.AggregatedStatusItem{
@@ -24,7 +24,7 @@ func evictedFrom(cluster string) option {
 	}
 }
 
-// TestWhatHasEndedDoesNotRunAgainUnasked: its queue has granted its room to others.
+// TestWhatHasEndedDoesNotRunAgainUnasked: its queue may have granted its room to others.
 func TestWhatHasEndedDoesNotRunAgainUnasked(t *testing.T) {
 	const scheduler = "system:karmada:scheduler"
 	job := func(options ...option) *workv1alpha2.ResourceBinding {

@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// growth says why a workload that was granted room must wait for more, for people. It is empty if it need not. What cannot be
-// read or counted any more waits, too.
+// growth says why a workload with a grant must wait for more, for people. It returns "" if it need not wait. A workload that can no
+// longer be read or counted waits, too.
 func growth(t *workload.Template, rb *workv1alpha2.ResourceBinding, unreadable error,
 	exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error),
 ) string {
@@ -30,7 +30,7 @@ func growth(t *workload.Template, rb *workv1alpha2.ResourceBinding, unreadable e
 	return "it needs more than it was granted: " + listed(amounts) + " more"
 }
 
-// listed names amounts for people.
+// listed formats amounts for people.
 func listed(amounts []binding.Amount) string {
 	texts := make([]string, len(amounts))
 	for i, a := range amounts {

@@ -22,8 +22,8 @@ const GrantTakes = 10 * time.Second
 // the webhook for bindings. A replica that answers may be stopped, too.
 const AnswerTakes = 10 * time.Second
 
-// refuseLate admits what the dispatcher writes, except for a grant that was decided on long ago: a dispatcher that was
-// stopped while the request was on its way goes on, and another one leads by now.
+// refuseLate admits the writes of the dispatcher, except for late grants. A dispatcher may pause while its request is under way and
+// go on when another one leads already.
 func (b *Bindings) refuseLate(req ctrladmission.Request) ctrladmission.Response {
 	rb, err := decode[*workv1alpha2.ResourceBinding](req.Object.Raw)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *Bindings) refuseLate(req ctrladmission.Request) ctrladmission.Response 
 		return ctrladmission.Errored(http.StatusBadRequest, err)
 	}
 	if !has(rb, binding.GrantAnnotation) || rb.Annotations[binding.GrantAnnotation] == old.Annotations[binding.GrantAnnotation] {
-		return ctrladmission.Allowed("") // what stays need not be read, and may be impossible to read
+		return ctrladmission.Allowed("") // an unchanged grant is not read, because it may be unreadable
 	}
 	grant, err := binding.ParseGrant(rb.Annotations[binding.GrantAnnotation])
 	if err != nil {
@@ -42,7 +42,7 @@ func (b *Bindings) refuseLate(req ctrladmission.Request) ctrladmission.Response 
 	}
 	before, err := binding.ParseGrant(old.Annotations[binding.GrantAnnotation])
 	if err == nil && before.Queue == grant.Queue && slices.Equal(before.Amounts, grant.Amounts) {
-		return ctrladmission.Allowed("") // what grew has been reverted
+		return ctrladmission.Allowed("") // the growth has been reverted
 	}
 	switch late := b.Now().Sub(grant.Decided.Time); {
 	case late > GrantTakes:

@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestAGrantThatComesLateIsRefused: a dispatcher may be stopped while its request is on its way.
+// TestAGrantThatComesLateIsRefused: a dispatcher may be paused while its request is under way.
 func TestAGrantThatComesLateIsRefused(t *testing.T) {
 	changedAt := func(granted, decided time.Duration) option {
 		grant := binding.Grant{Queue: "research", Time: metav1.NewTime(noon.Add(-granted)), Decided: metav1.NewTime(noon.Add(-decided))}

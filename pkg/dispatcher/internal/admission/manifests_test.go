@@ -149,7 +149,7 @@ func ofClaims(webhooks []runtime.Object) *admissionregistrationv1.ValidatingWebh
 	return &of[*admissionregistrationv1.ValidatingWebhookConfiguration](webhooks)[0].Webhooks[1]
 }
 
-// resources has the resource of each kind of workload.
+// resources has the resource name of each kind of workload.
 var resources = map[schema.GroupVersionKind]string{
 	workload.VolcanoJob: "jobs", workload.PodGroup: "podgroups", workload.Deployment: "deployments",
 	workload.StatefulSet: "statefulsets", workload.DaemonSet: "daemonsets", workload.Job: "jobs", workload.CronJob: "cronjobs", workload.Pod: "pods",
@@ -191,7 +191,7 @@ func TestTheManifestsNameEveryKindOfWorkload(t *testing.T) {
 	}
 }
 
-// TestUsersPropagateTheKindsThatCanBeCounted: nobody can count a DaemonSet.
+// TestUsersPropagateTheKindsThatCanBeCounted: a DaemonSet cannot be counted.
 func TestUsersPropagateTheKindsThatCanBeCounted(t *testing.T) {
 	text, err := config.FS.ReadFile("dispatcher/admission.yaml")
 	if err != nil {
@@ -205,7 +205,7 @@ func TestUsersPropagateTheKindsThatCanBeCounted(t *testing.T) {
 	}
 }
 
-// TestTheDispatcherMayNotDoMore lists what the dispatcher may change.
+// TestTheDispatcherMayNotDoMore lists everything that the dispatcher may change.
 func TestTheDispatcherMayNotDoMore(t *testing.T) {
 	var got []string
 	read := []string{"get", "list", "watch"}
@@ -257,7 +257,7 @@ func init() {
 	framework.Register("capacity", plugin)
 }
 
-// TestTheConfigurationSaysWhatHoldsWithoutIt checks the comment in config.yaml.
+// TestTheConfigurationSaysWhatHoldsWithoutIt checks that config.yaml has the defaults.
 func TestTheConfigurationSaysWhatHoldsWithoutIt(t *testing.T) {
 	text, err := config.FS.ReadFile("dispatcher/config.yaml")
 	if err != nil {

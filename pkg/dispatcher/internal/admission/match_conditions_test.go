@@ -20,7 +20,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// matches evaluates match conditions as the API server does. A nil object is none.
+// matches evaluates match conditions as the API server does. Objects may be nil.
 func matches(t *testing.T, conditions []admissionregistrationv1.MatchCondition, old, object runtime.Object) bool {
 	t.Helper()
 	accessors := make([]celplugin.ExpressionAccessor, len(conditions))

@@ -11,14 +11,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// annotations are those that only the dispatcher writes.
+// annotations are the annotations that only the dispatcher writes.
 var annotations = []string{binding.HoldAnnotation, binding.GrantAnnotation, binding.RequeueAnnotation, binding.ChangeAnnotation}
 
-// restore puts back the dispatcher's annotations and finalizer as they were. A binding that is being created has none of
-// them: what a restored backup says was granted need not be free any more.
+// restore restores the dispatcher's annotations and finalizer. A binding that is being created gets none of them: the grant in a
+// restored backup may not be free any more.
 //
-// It reports whether it has removed a hold. That is either somebody else's, or the webhook's own answer when the API server
-// asks again.
+// It reports whether it has removed a hold. A user has written the hold, or the webhook itself in an earlier call for the same request.
 func restore(old, rb *workv1alpha2.ResourceBinding) (released bool) {
 	if old == nil {
 		old = &workv1alpha2.ResourceBinding{}
@@ -38,7 +37,7 @@ func restore(old, rb *workv1alpha2.ResourceBinding) (released bool) {
 		}
 	}
 	restoreFinalizer(old, rb)
-	// The Works of a binding are found by this label. As long as there are any, the binding is charged.
+	// The Works of a binding are found by this label. The binding is charged as long as it has any.
 	const id = workv1alpha2.ResourceBindingPermanentIDLabel
 	if value := old.Labels[id]; value != "" && rb.Labels[id] != value {
 		rb.Labels = withEntry(rb.Labels, id, value)
@@ -46,8 +45,8 @@ func restore(old, rb *workv1alpha2.ResourceBinding) (released bool) {
 	return released
 }
 
-// tookOver reports whether a hold differs only in that it takes over what others no longer suspend. This is the webhook's own
-// answer, see keepSuspended, when the API server asks again.
+// tookOver reports whether a hold differs only because it takes over a suspension that others have ended. This is the webhook's
+// own answer in an earlier call for the same request: see keepSuspended.
 func tookOver(old, rb *workv1alpha2.ResourceBinding) bool {
 	was, is := holdOf(old), holdOf(rb)
 	if was == nil || is == nil || !rb.Spec.SchedulingSuspended() {
@@ -59,8 +58,8 @@ func tookOver(old, rb *workv1alpha2.ResourceBinding) bool {
 	return *is == with
 }
 
-// restoreFinalizer leaves the other finalizers and their order alone. The API server accepts the finalizer even if the
-// binding is being deleted, because it had it before.
+// restoreFinalizer restores the finalizer. It keeps the other finalizers and their order. The API server accepts this even during
+// deletion, because the binding had the finalizer before.
 func restoreFinalizer(old, rb *workv1alpha2.ResourceBinding) {
 	was, is := slices.Index(old.Finalizers, binding.Finalizer), slices.Contains(rb.Finalizers, binding.Finalizer)
 	switch {
@@ -71,8 +70,8 @@ func restoreFinalizer(old, rb *workv1alpha2.ResourceBinding) {
 	}
 }
 
-// protected returns warnings for whoever tried to change what only the dispatcher changes. Karmada's detector resets
-// suspension.dispatching as a matter of course, so there is no warning for this field.
+// protected returns warnings for a user who tried to change fields of the dispatcher. Karmada's detector resets
+// suspension.dispatching all the time, so there is no warning for this field.
 func protected(old, asked, rb *workv1alpha2.ResourceBinding) []string {
 	if old == nil {
 		old = &workv1alpha2.ResourceBinding{}
@@ -95,7 +94,7 @@ func protected(old, asked, rb *workv1alpha2.ResourceBinding) []string {
 	return warnings
 }
 
-// keptByOthers reports whether somebody else suspends a binding besides the dispatcher.
+// keptByOthers reports whether scheduling is suspended by others, too.
 func keptByOthers(rb *workv1alpha2.ResourceBinding) bool {
 	h := holdOf(rb)
 	return h != nil && h.KeepScheduling

@@ -13,12 +13,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// maxOthers bounds the bytes of annotations that are not the dispatcher's. The API server accepts 256 KiB in all, and the dispatcher
-// needs the rest to take a grant back.
+// maxOthers bounds the size of others' annotations in bytes. The API server accepts 256 KiB in all, and the dispatcher needs the rest
+// to take a grant back.
 const maxOthers = 128 << 10
 
-// leavesNoRoom refuses annotations of others that leave the dispatcher no room for its own. Karmada notes the placement in one, which
-// users write.
+// leavesNoRoom refuses annotations that leave no room for the dispatcher's own. Users control the size of one of them: Karmada writes the
+// placement into it.
 func leavesNoRoom(old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	size := sizeOfOthers(rb)
 	if size <= maxOthers || !has(rb, binding.HoldAnnotation) && !has(rb, binding.GrantAnnotation) || old != nil && size <= sizeOfOthers(old) {

@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// TestAnnotationsOfOthersLeaveRoom: otherwise the API server would refuse to take back what was granted, for annotations that are too long.
+// TestAnnotationsOfOthersLeaveRoom: otherwise, the annotations would get too long, and the API server would refuse to take a grant back.
 func TestAnnotationsOfOthersLeaveRoom(t *testing.T) {
 	placed := func(bytes int) option {
 		return annotated("policy.karmada.io/applied-placement", strings.Repeat("x", bytes))

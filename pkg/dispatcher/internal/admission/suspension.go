@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// hold suspends a binding and says so in its annotation.
+// hold suspends a binding and records the hold in its annotation.
 func hold(rb *workv1alpha2.ResourceBinding, h binding.Hold) {
 	s := suspensionOf(rb)
 	s.Scheduling = ptr.To(true)
@@ -25,12 +25,11 @@ func hold(rb *workv1alpha2.ResourceBinding, h binding.Hold) {
 	}
 }
 
-// keepSuspended suspends what the hold of a binding stands for. Karmada's detector resets suspension.dispatching to that of
-// the policy whenever the object changes. Who else had suspended the binding when the hold began may resume it: then it is
-// the dispatcher alone that suspends it.
+// keepSuspended restores the suspensions of a hold. Karmada's detector resets suspension.dispatching to the policy's value whenever
+// the object changes. If others have suspended the binding too, they may resume it. Then only the dispatcher suspends it.
 func keepSuspended(rb *workv1alpha2.ResourceBinding) {
 	h := holdOf(rb)
-	if h == nil { // it stays as it is, for people to see, and the dispatcher reports it
+	if h == nil { // it stays unchanged for people to see, and the dispatcher reports it
 		suspensionOf(rb).Scheduling = ptr.To(true)
 		return
 	}
@@ -38,7 +37,7 @@ func keepSuspended(rb *workv1alpha2.ResourceBinding) {
 	hold(rb, *h)
 }
 
-// release undoes what the hold of a binding stands for.
+// release removes the suspensions of a hold.
 func release(rb *workv1alpha2.ResourceBinding) {
 	h, s := holdOf(rb), rb.Spec.Suspension
 	delete(rb.Annotations, binding.HoldAnnotation)
@@ -63,7 +62,7 @@ func suspensionOf(rb *workv1alpha2.ResourceBinding) *workv1alpha2.Suspension {
 	return rb.Spec.Suspension
 }
 
-// holdOf returns the hold of a binding, nil if there is none or it cannot be read.
+// holdOf returns the hold of a binding, nil if it is missing or unreadable.
 func holdOf(rb *workv1alpha2.ResourceBinding) *binding.Hold {
 	h, err := binding.ParseHold(rb.Annotations[binding.HoldAnnotation])
 	if err != nil {
@@ -72,9 +71,8 @@ func holdOf(rb *workv1alpha2.ResourceBinding) *binding.Hold {
 	return h
 }
 
-// refuseNewClusters refuses clusters and replicas that a held binding did not have. Karmada's scheduler goes on with
-// bindings that it had queued before they were suspended. Karmada makes Works for the clusters of what requires the binding,
-// too, and does not ask whether scheduling is suspended.
+// refuseNewClusters refuses additional clusters and replicas of a held binding. Karmada's scheduler may still process bindings that
+// it queued before they were suspended. Karmada also makes Works for the clusters in spec.requiredBy, even if scheduling is suspended.
 func refuseNewClusters(old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
 	replicas := map[string]int32{}
 	for _, c := range targets(&old.Spec) {
@@ -95,7 +93,7 @@ func refuseNewClusters(old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Res
 	return nil
 }
 
-// targets returns the clusters that Karmada makes Works for, those of spec.clusters first.
+// targets returns the clusters that Karmada makes Works for, the clusters of spec.clusters first.
 func targets(spec *workv1alpha2.ResourceBindingSpec) []workv1alpha2.TargetCluster {
 	all := slices.Clone(spec.Clusters)
 	for i := range spec.RequiredBy {

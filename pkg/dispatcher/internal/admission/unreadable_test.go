@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// TestTheOwnerOfAnUnreadableWorkloadMayCorrectIt: the CRD accepts quantities that Kubernetes' types do not.
+// TestTheOwnerOfAnUnreadableWorkloadMayCorrectIt: the CRD accepts quantities that Kubernetes' types cannot represent.
 func TestTheOwnerOfAnUnreadableWorkloadMayCorrectIt(t *testing.T) {
 	readable := job(2)
 	readable.Spec.Tasks[0].Template.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{

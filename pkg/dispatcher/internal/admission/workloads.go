@@ -28,20 +28,20 @@ const WorkloadsPath = "/validate-workload"
 
 // Workloads is the validating webhook for updates of the objects that bindings propagate.
 //
-// It reads the binding from the API server and not from a cache, because the binding may have been granted room a moment
-// ago. Only objects that may need more than before cost this request.
+// It reads the binding from the API server and not from a cache, because the binding may have been granted room a moment ago. Only
+// objects that may need more than before cost this request.
 type Workloads struct {
-	// SchedulerNames are those of the configuration.
+	// SchedulerNames is the field of the configuration.
 	SchedulerNames []string
-	// Object reads an object of one of workload.Kinds from the API server. Only the subresource scale needs it, whose
-	// requests do not have the object.
+	// Object reads an object of one of workload.Kinds from the API server. Only requests for the subresource scale need it, because
+	// they do not contain the object.
 	Object func(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (runtime.Object, error)
 	// Binding reads a binding from the API server.
 	Binding func(ctx context.Context, namespace, name string) (*workv1alpha2.ResourceBinding, error)
-	// Exceeds returns by how much a workload needs more than its binding was granted. The error says why it cannot be counted,
-	// or what it was granted cannot be read.
+	// Exceeds returns by how much a workload exceeds the grant of its binding. The error says why the needs cannot be counted or the
+	// grant cannot be read.
 	Exceeds func(*workload.Template, *workv1alpha2.ResourceBinding) ([]binding.Amount, error)
-	// Spares reports whether a binding was granted more than a workload needs.
+	// Spares reports whether the grant of a binding exceeds the needs of a workload.
 	Spares func(*workload.Template, *workv1alpha2.ResourceBinding) bool
 	// Patch sends a merge patch. It fails with a conflict if the binding has changed.
 	Patch func(ctx context.Context, rb *workv1alpha2.ResourceBinding, patch []byte) error
@@ -113,8 +113,8 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 	return response, w.Patch(ctx, rb, patch)
 }
 
-// ends reports whether pods may still end that an earlier change took the place of. New ones would run besides them: the change was
-// admitted since the last grant, or made the workload need less, or suspended it.
+// ends reports whether pods that an earlier change replaced may still end beside new ones. The earlier change was admitted since the
+// last grant, reduced the needs of the workload, or suspended it.
 func (w *Workloads) ends(c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) bool {
 	return c.resumes() || c.restarts() || c.after.Overlaps && state.Change != nil || len(c.before.Pods) > 0 && w.Spares(c.before, rb)
 }

@@ -33,7 +33,7 @@ func deployment(replicas int32, options ...func(*appsv1.Deployment)) *appsv1.Dep
 	return d
 }
 
-// noon is when updates are admitted.
+// noon is the time at which updates are admitted.
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func changing(rb *workv1alpha2.ResourceBinding) {
@@ -49,7 +49,7 @@ func withGrace(d *appsv1.Deployment) {
 }
 func paused(d *appsv1.Deployment)    { d.Spec.Paused = true }
 func withImage(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "v2" }
-func surging(d *appsv1.Deployment) { // by no more than what does not count
+func surging(d *appsv1.Deployment) { // by no more than the surge that is not charged
 	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1))}
 }
 func inTestQueue(d *appsv1.Deployment) {

@@ -31,7 +31,7 @@ import (
 type controlPlane struct {
 	binding *workv1alpha2.ResourceBinding
 	object  runtime.Object
-	// conflicts is how many patches fail because the binding changes in between.
+	// conflicts is the number of patches that fail because the binding has changed.
 	conflicts int
 	readErr   error
 
@@ -89,7 +89,7 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 		before, after  runtime.Object
 		with           controlPlane
 		request        func(*ctrladmission.Request)
-		want           *workv1alpha2.ResourceBinding // how the binding is afterwards, if that is not as before
+		want           *workv1alpha2.ResourceBinding // the binding afterwards, nil if it is unchanged
 		reads, patches int
 		denied         string
 		code           int32
@@ -199,7 +199,7 @@ func scaling(r *ctrladmission.Request) {
 	r.SubResource, r.Resource = "scale", metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 }
 
-// TestBothWebhooksHoldGrowthAlike compares the hold that Workloads writes with that of Bindings.
+// TestBothWebhooksHoldGrowthAlike compares the holds of Workloads and Bindings.
 func TestBothWebhooksHoldGrowthAlike(t *testing.T) {
 	for _, runs := range []*workv1alpha2.ResourceBinding{
 		newBinding(granting), newBinding(granting, dispatching), newBinding(granting, scheduling(true)), newBinding(granting, dispatching, scheduling(true)),

@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// assumed has the bindings that the dispatcher has written and the informer has not shown yet. Without it, the next
-// cycle would decide on the state before the write.
+// assumed has the bindings that the dispatcher has written and that the informer does not show yet. Without it, the next cycle
+// would decide on the state before the write.
 type assumed struct {
 	mu       sync.Mutex
 	bindings map[types.UID]*workv1alpha2.ResourceBinding
@@ -23,7 +23,7 @@ func newAssumed() *assumed {
 	return &assumed{bindings: map[types.UID]*workv1alpha2.ResourceBinding{}}
 }
 
-// add notes what the API server has answered to a write. The write that lets go of a binding is the last one.
+// add adds the API server's answer to a write. The write that removes the last finalizer of a deleted binding is not added.
 func (a *assumed) add(written *workv1alpha2.ResourceBinding) {
 	if written.DeletionTimestamp != nil && len(written.Finalizers) == 0 {
 		return
@@ -35,8 +35,8 @@ func (a *assumed) add(written *workv1alpha2.ResourceBinding) {
 	}
 }
 
-// latest returns the bindings of a list, or what has been written if that is later. It reads the writes before the list: what the informer
-// shows meanwhile is dropped here, and the list need not have it.
+// latest returns the bindings of a list, or their last writes if these are later. It reads the writes before the list: shows may drop a
+// write meanwhile that the list does not have.
 func (a *assumed) latest(list func() ([]*workv1alpha2.ResourceBinding, error)) ([]*workv1alpha2.ResourceBinding, error) {
 	a.mu.Lock()
 	written := maps.Clone(a.bindings)
@@ -50,7 +50,7 @@ func (a *assumed) latest(list func() ([]*workv1alpha2.ResourceBinding, error)) (
 	return bindings, err
 }
 
-// shows drops what the informer shows by now.
+// shows drops a write that the informer shows.
 func (a *assumed) shows(shown *workv1alpha2.ResourceBinding) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

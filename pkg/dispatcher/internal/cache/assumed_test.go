@@ -13,8 +13,7 @@ func at(version string) *workv1alpha2.ResourceBinding {
 	return &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{UID: "1", ResourceVersion: version}}
 }
 
-// latest returns the version that a snapshot has of a binding that the informer shows when it is listed. What happens meanwhile comes after
-// that.
+// latest returns the version of a binding in a snapshot while the informer shows a given version. Meanwhile is called during the list.
 func latest(t *testing.T, a *assumed, shown string, meanwhile func()) string {
 	t.Helper()
 	bindings, err := a.latest(func() ([]*workv1alpha2.ResourceBinding, error) {
@@ -41,7 +40,7 @@ func TestAWriteIsVisibleToASnapshotDuringWhichTheInformerShowsIt(t *testing.T) {
 func TestAWriteIsVisibleUntilTheInformerShowsItOrALaterOne(t *testing.T) {
 	a := newAssumed()
 	a.add(at("10"))
-	a.add(at("9")) // the answers to two writes may come in another order
+	a.add(at("9")) // the answers to two writes may arrive in the wrong order
 	for _, tc := range []struct{ shown, want string }{{"8", "10"}, {"9", "10"}, {"10", "10"}, {"11", "11"}} {
 		if got := latest(t, a, tc.shown, nil); got != tc.want {
 			t.Errorf("while the informer shows version %s, the latest is %s, want %s", tc.shown, got, tc.want)

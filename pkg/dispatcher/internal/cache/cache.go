@@ -37,9 +37,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
-// Cache has everything that the dispatcher reads.
+// Cache has all objects that the dispatcher reads.
 type Cache struct {
-	// CardQuotaRequired is that argument of the plugin capacity. It must be set before anything is read.
+	// CardQuotaRequired is the argument of the plugin capacity. It must be set before anything is read.
 	CardQuotaRequired bool
 
 	clients   *Clients
@@ -59,7 +59,7 @@ type Cache struct {
 	assumed         *assumed
 	places          places
 	objects         *objects
-	// optional is what the API server need not serve.
+	// optional are the kinds that the API server may not serve.
 	optional []*optional
 
 	// changed has an element if something has changed since the last snapshot.
@@ -71,10 +71,10 @@ type Cache struct {
 	requests        requests
 	mapper          meta.RESTMapper
 
-	// What follows belongs to the goroutine that takes snapshots.
+	// The following fields belong to the goroutine that takes snapshots.
 	counter *needs.Counter
 	known   map[types.UID]*known
-	// order has all that is known in the order of the last snapshot, then what is new.
+	// order has all known bindings: first in the order of the last snapshot, then new ones.
 	order []*known
 	round uint64
 }
@@ -85,7 +85,7 @@ type starter interface {
 	Shutdown()
 }
 
-// New returns a cache that reads nothing yet.
+// New returns a cache. It reads nothing before Run.
 func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	c := &Cache{
 		clients: clients, config: config, readiness: readiness.NewInformers(clock.RealClock{}), assumed: newAssumed(),
@@ -134,7 +134,7 @@ func New(clients *Clients, config *framework.Config) (*Cache, error) {
 	return c, nil
 }
 
-// addOptional adds the informers of what the API server need not serve. They are started one by one.
+// addOptional adds the informers of kinds that the API server may not serve. Each is started separately.
 func (c *Cache) addOptional() {
 	core := informers.NewSharedInformerFactoryWithOptions(c.clients.Kubernetes, 0, informers.WithTransform(withoutManagedFields))
 	volcano := volcanoinformers.NewSharedInformerFactoryWithOptions(c.clients.Volcano, 0, volcanoinformers.WithTransform(withoutManagedFields))
@@ -151,7 +151,7 @@ func (c *Cache) addOptional() {
 		&optional{gvk: resourceapi.SchemeGroupVersion.WithKind("ResourceClaim"), informer: devices.ResourceClaims().Informer()})
 }
 
-// source is a resource that must be read before the dispatcher decides anything.
+// source is a resource that must be read before the dispatcher decides.
 type source struct {
 	resource schema.GroupVersionResource
 	informer cache.SharedIndexInformer
@@ -172,7 +172,7 @@ func (c *Cache) Queues() queuelisters.QueueLister { return c.queues }
 // Clusters reads clusters.
 func (c *Cache) Clusters() clusterinformers.ClusterInformer { return c.clusterInformer }
 
-// Change makes Changed deliver, because something else has changed that decisions depend on.
+// Change makes Changed deliver, because something outside the cache has changed that decisions depend on.
 func (c *Cache) Change() { c.change() }
 
 // change notes that a new snapshot may differ from the last one.
@@ -183,10 +183,10 @@ func (c *Cache) change() {
 	}
 }
 
-// Changed delivers when something has changed since it delivered last.
+// Changed delivers when something has changed since its last delivery.
 func (c *Cache) Changed() <-chan struct{} { return c.changed }
 
-// Ready returns nil if everything can be read, and otherwise what cannot.
+// Ready returns nil if everything has been read. Otherwise, the error says what has not.
 func (c *Cache) Ready() error {
 	errs := []error{c.readiness.Err()}
 	for _, o := range c.optional {
@@ -195,8 +195,8 @@ func (c *Cache) Ready() error {
 	return errors.Join(errs...)
 }
 
-// clusterHandler counts the changes that decide which clusters a placement may choose, and notes those that decide which can be
-// reached. Others, such as heartbeats, come all the time.
+// clusterHandler counts the changes that affect which clusters a placement may choose, and notes changes of reachability. It ignores
+// others, such as heartbeats, which come all the time.
 func (c *Cache) clusterHandler() cache.ResourceEventHandler {
 	count := func(any) {
 		c.clustersChanged.Add(1)
@@ -226,7 +226,7 @@ func (c *Cache) bindingHandler() cache.ResourceEventHandler {
 		rb := object.(*workv1alpha2.ResourceBinding)
 		c.assumed.shows(rb)
 		if c.places.see(rb) {
-			c.changes.add(string(rb.UID)) // a snapshot may have a later version already, which does not name the clusters
+			c.changes.add(string(rb.UID)) // a snapshot may have a later version already, without these clusters
 		}
 		c.change()
 	}
@@ -245,7 +245,7 @@ func (c *Cache) bindingHandler() cache.ResourceEventHandler {
 	}
 }
 
-// Run reads until ctx ends.
+// Run reads objects until ctx ends.
 func (c *Cache) Run(ctx context.Context) error {
 	for _, factory := range c.factories {
 		factory.Start(ctx.Done())
@@ -262,7 +262,7 @@ func (c *Cache) Run(ctx context.Context) error {
 	return nil
 }
 
-// WaitForSync returns when everything has been read. The error is that of ctx, and says what has not been read.
+// WaitForSync returns when everything has been read. If ctx ends first, the error says what has not been read.
 func (c *Cache) WaitForSync(ctx context.Context) error {
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
@@ -279,7 +279,7 @@ func (c *Cache) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Wrote notes the answer of the API server to a write.
+// Wrote records the API server's answer to a write.
 func (c *Cache) Wrote(rb *workv1alpha2.ResourceBinding) {
 	c.assumed.add(rb)
 	c.change()

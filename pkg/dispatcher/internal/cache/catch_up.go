@@ -16,13 +16,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// catchUpPoll is the interval at which the informer is asked whether it has caught up.
+// catchUpPoll is the interval at which CatchUp checks the informer.
 const catchUpPoll = 20 * time.Millisecond
 
 var bindingsResource = workv1alpha2.SchemeGroupVersion.WithResource("resourcebindings")
 
-// CatchUp returns when the cache shows every write to a binding or a queue that the API server had accepted when CatchUp was
-// called. A dispatcher that takes over must see the grants of the one before, and the limits that it knew: an informer may be behind.
+// CatchUp returns when the cache shows every write to a binding or a queue that the API server accepted before the call. Informers may
+// lag behind, and a new leader must see the grants and the limits of the one before.
 func (c *Cache) CatchUp(ctx context.Context) error {
 	list, err := c.clients.Metadata.Resource(bindingsResource).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Cache) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// catchUp returns when an object is shown.
+// catchUp returns when the informer shows an object.
 func catchUp(ctx context.Context, kind string, listed metav1.Object, shows func() bool) error {
 	poll := time.NewTicker(catchUpPoll)
 	defer poll.Stop()
@@ -60,7 +60,6 @@ func catchUp(ctx context.Context, kind string, listed metav1.Object, shows func(
 	return nil
 }
 
-// showsQueue is shows for a queue.
 func (c *Cache) showsQueue(ctx context.Context, listed *schedulingv1beta1.Queue) bool {
 	if shown, err := c.queues.Get(listed.Name); err == nil {
 		return !workload.Newer(listed.ResourceVersion, shown.ResourceVersion)
@@ -69,8 +68,8 @@ func (c *Cache) showsQueue(ctx context.Context, listed *schedulingv1beta1.Queue)
 	return apierrors.IsNotFound(err) || err == nil && read.UID != listed.UID
 }
 
-// shows reports whether the informer shows a version of a binding, or a later one, or that the binding is gone. A binding that was created in
-// place of the listed one is later.
+// shows reports whether the informer shows a version of a binding or a later one, or the binding is gone. A binding that replaces the
+// listed one counts as later.
 func (c *Cache) shows(ctx context.Context, listed *metav1.PartialObjectMetadata) bool {
 	shown, err := c.bindings.ResourceBindings(listed.Namespace).Get(listed.Name)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	queuelisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 )
 
-// TestWhoTakesOverKnowsTheLimits that the one before knew.
+// TestWhoTakesOverKnowsTheLimits checks that a new leader knows the limits that the one before knew.
 func TestWhoTakesOverKnowsTheLimits(t *testing.T) {
 	queue := func(version string) *schedulingv1beta1.Queue {
 		return &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "team", ResourceVersion: version}}

@@ -13,8 +13,7 @@ import (
 // ids are UIDs of objects, and permanent IDs of bindings. Both are universally unique.
 type ids map[string]bool
 
-// changes has what has changed since the last snapshot, so that it costs nothing to look at bindings of which nothing
-// has.
+// changes has the IDs of what has changed since the last snapshot. Bindings without a change need no work.
 type changes struct {
 	mu  sync.Mutex
 	ids ids
@@ -32,8 +31,8 @@ func (c *changes) add(id string) {
 	c.ids[id] = true
 }
 
-// take returns what has changed since it was called last. An informer shows a change before the change is noted, so that
-// what is read after take is at least as new.
+// take returns the changes since its last call. An informer shows a change before the change is noted. Reads after take are
+// therefore at least as new as the changes.
 func (c *changes) take() ids {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +41,7 @@ func (c *changes) take() ids {
 	return taken
 }
 
-// noting is a handler that notes what has changed.
+// noting returns a handler that notes the IDs of changed objects.
 func (c *Cache) noting(id func(object any) string) cache.ResourceEventHandler {
 	note := func(object any) {
 		if deleted, ok := object.(cache.DeletedFinalStateUnknown); ok {
@@ -61,7 +60,7 @@ func (c *Cache) noting(id func(object any) string) cache.ResourceEventHandler {
 	}
 }
 
-// uidOf returns the UID of an object, nothing if there is none.
+// uidOf returns the UID of an object, "" if there is none.
 func uidOf(object any) string {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -70,7 +69,7 @@ func uidOf(object any) string {
 	return string(accessor.GetUID())
 }
 
-// bindingOf returns the permanent ID of the binding that a Work belongs to.
+// bindingOf returns the permanent ID of the binding of a Work.
 func bindingOf(object any) string {
 	work, is := object.(*workv1alpha1.Work)
 	if !is {

@@ -15,9 +15,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// GrowsWith returns a workload that was granted room, names a claim or a claim template, and would need more than it was granted if that were what
-// is given: *resourceapi.ResourceClaim or *resourceapi.ResourceClaimTemplate. New pods would get more devices than the queue has
-// granted. It is nil if there is none. The error says why it cannot be counted. What waits is counted when it is granted room.
+// GrowsWith returns a workload that would exceed its grant with a given *resourceapi.ResourceClaim or *resourceapi.ResourceClaimTemplate
+// that it names: new pods would get more devices than the queue has granted. It returns nil if there is none. The error says why
+// a workload cannot be counted. Workloads without a grant are counted when they are granted room.
 func (c *Cache) GrowsWith(given metav1.Object) (*workload.Template, []binding.Amount, error) {
 	bindings, err := c.bindings.ResourceBindings(given.GetNamespace()).List(labels.Everything())
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *Cache) GrowsWith(given metav1.Object) (*workload.Template, []binding.Am
 		}
 		object, _, err := c.objects.shown(&rb.Spec.Resource)
 		if err != nil || object == nil {
-			continue // nobody knows what its pods name
+			continue // it is unknown what its pods name
 		}
 		template, err := workload.Of(object, c.config.SchedulerNames)
 		if err != nil || template == nil || !usesClaim(template, given) {
@@ -42,7 +42,7 @@ func (c *Cache) GrowsWith(given metav1.Object) (*workload.Template, []binding.Am
 	return nil, nil, nil
 }
 
-// usesClaim reports whether pods of a workload name a claim or a claim template.
+// usesClaim reports whether pods of a workload name a given claim or claim template.
 func usesClaim(template *workload.Template, given metav1.Object) bool {
 	_, isTemplate := given.(*resourceapi.ResourceClaimTemplate)
 	return slices.ContainsFunc(template.Pods, func(set workload.PodSet) bool {
@@ -55,7 +55,7 @@ func usesClaim(template *workload.Template, given metav1.Object) bool {
 	})
 }
 
-// with is a claimReader with one object in place of what the informers show.
+// with is a claimReader with one object that replaces the one in the informers.
 type with struct {
 	claimReader
 	given metav1.Object

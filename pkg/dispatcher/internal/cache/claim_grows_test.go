@@ -21,7 +21,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore than was granted.
+// TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore checks that a replaced claim or template gives no more than the grant.
 func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing.T) {
 	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
 	web.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main"}}

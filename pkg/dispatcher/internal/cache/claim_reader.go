@@ -25,8 +25,8 @@ func (r claimReader) ClaimTemplate(namespace, name string) (*resourceapi.Resourc
 	return r.templates.ResourceClaimTemplates(namespace).Get(name)
 }
 
-// ExtendedClaim returns nil: schedulers of members make claims for extended resources, and the templates of workloads have none.
+// ExtendedClaim returns nil. Schedulers of members make claims for extended resources; the templates of workloads have none.
 func (claimReader) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { return nil }
 
-// LostClaims returns nil: pods run in members.
+// LostClaims returns nil, because pods run only in members.
 func (claimReader) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }

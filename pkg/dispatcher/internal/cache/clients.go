@@ -21,7 +21,7 @@ type Clients struct {
 	Metadata   metadata.Interface
 }
 
-// NewClients returns clients that share connections. Each has the rate limit of the configuration for itself.
+// NewClients returns clients that share connections. Each has its own rate limit.
 func NewClients(config *rest.Config) (*Clients, error) {
 	shared, err := rest.HTTPClientFor(config)
 	if err != nil {

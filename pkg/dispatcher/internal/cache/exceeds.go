@@ -20,19 +20,19 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// requests counts for the admission webhook, whose requests come at any time and in any replica.
+// requests counts for requests to the admission webhook. They come at any time and in any replica.
 type requests struct {
 	mu      sync.Mutex
 	counter *needs.Counter
 }
 
-// Exceeds returns by how much a workload needs more than its binding was granted, by dimension. The error says why that
-// cannot be counted, or that its queue does not grant that to anybody.
+// Exceeds returns by how much a workload exceeds the grant of its binding, by dimension. The error says why the needs cannot be
+// counted, or that the queue forbids something that the workload asks for.
 func (c *Cache) Exceeds(template *workload.Template, rb *workv1alpha2.ResourceBinding) (more []binding.Amount, err error) {
 	return c.exceedsWith(template, rb, c.claimReader())
 }
 
-// exceedsWith is Exceeds with the claims and claim templates of a reader.
+// exceedsWith is Exceeds with a reader for claims and claim templates.
 func (c *Cache) exceedsWith(template *workload.Template, rb *workv1alpha2.ResourceBinding, claims dra.ClaimReader) (more []binding.Amount, err error) {
 	err = c.compare(template, rb, claims, func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, way []framework.QueueLimits) error {
 		more = needs.Exceeds(dimensions, needed, grant)
@@ -44,7 +44,7 @@ func (c *Cache) exceedsWith(template *workload.Template, rb *workv1alpha2.Resour
 	return more, nil
 }
 
-// Spares reports whether a binding was granted more than a workload needs, or may have been.
+// Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
 func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
 	err := c.compare(template, rb, c.claimReader(), func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, _ []framework.QueueLimits) error {
 		spares = grant != nil && len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.All, nil)) > 0
@@ -53,8 +53,8 @@ func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBin
 	return spares || err != nil
 }
 
-// compare counts what a workload needs with the claims and claim templates of a reader, and calls a function with that, with what its binding was
-// granted, and with the limits of the queues that it was granted by.
+// compare counts the needs of a workload with a reader for claims and claim templates. It calls a function with the needs, the grant,
+// and the limits of the queues on the path of the grant.
 func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBinding, claims dra.ClaimReader,
 	with func(*ledger.Dimensions, framework.Needs, *binding.Grant, []framework.QueueLimits) error,
 ) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// TestAnUpdateDoesNotBringWhatTheQueueLetsNobodyUse: no amount of the grant stands for it.
+// TestAnUpdateDoesNotBringWhatTheQueueLetsNobodyUse: no amount in the grant covers it.
 func TestAnUpdateDoesNotBringWhatTheQueueLetsNobodyUse(t *testing.T) {
 	limitsMemory := func(q *schedulingv1beta1.Queue) {
 		q.Spec.DRA = &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{
@@ -93,7 +93,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// add shows the cache an object of a kind that the API server need not serve.
+// add adds an object of an optional kind to the cache.
 func add(t *testing.T, c *Cache, kind string, object any) {
 	t.Helper()
 	for _, o := range c.optional {

@@ -22,7 +22,7 @@ type kind struct {
 	get func(ctx context.Context, namespace, name string) (runtime.Object, error)
 }
 
-// kindsOf returns the kinds whose objects the dispatcher reads: those of [workload.Kinds].
+// kindsOf returns the kinds that the dispatcher reads: [workload.Kinds].
 func kindsOf(c *Clients, core informers.SharedInformerFactory, volcano volcanoinformers.SharedInformerFactory) []*kind {
 	apps, batch := core.Apps().V1(), core.Batch().V1()
 	return []*kind{

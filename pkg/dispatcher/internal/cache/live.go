@@ -17,9 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// Template returns what the object of a binding says, at least as new as the version that the binding names: an object is
-// written milliseconds before its binding. An object of another UID is not found. An error with a template says what is
-// wrong in the object.
+// Template returns the template of a binding's object, at least as new as the version in the binding: an object is written milliseconds before its
+// binding. An object with another UID is not found. An error with a template says what is wrong with the object.
 func (c *Cache) Template(ctx context.Context, rb *workv1alpha2.ResourceBinding) (*workload.Template, error) {
 	ref := &rb.Spec.Resource
 	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
@@ -46,8 +45,8 @@ func versionOf(object runtime.Object) string {
 	return accessor.GetResourceVersion()
 }
 
-// fallback returns what Karmada found in an object of a kind that the dispatcher does not know, and the queue that the
-// object names. It returns nil if that is no workload.
+// fallback returns Karmada's findings about an object of an unknown kind, with the queue that the object names. It returns nil if
+// the object is not a workload.
 func (c *Cache) fallback(ctx context.Context, rb *workv1alpha2.ResourceBinding, gvk schema.GroupVersionKind) (*workload.Template, error) {
 	template := workload.OfBinding(rb)
 	if template == nil {
@@ -96,7 +95,7 @@ func (c *Cache) hasWorks(ctx context.Context, namespace, id string) (bool, error
 	return len(works.Items) > 0, nil
 }
 
-// oneOf selects one object with a permanent ID.
+// oneOf selects at most one object with a permanent ID.
 func oneOf(id string) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: workv1alpha2.ResourceBindingPermanentIDLabel + "=" + id, Limit: 1}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// Sends reports whether Karmada has a Work for a cluster of a binding with a permanent ID, or such a binding that goes there, or whose grant
-// says that something of it may be left there. It asks the API server about those that the cache does not show: it may lag behind.
+// Sends reports whether Karmada has a Work with a permanent ID for a cluster, or a binding with that ID that goes there or whose grant
+// names the cluster. If the cache shows none, it asks the API server, because the cache may lag behind.
 func (c *Cache) Sends(ctx context.Context, id, cluster string) (bool, error) {
 	works, err := c.workInformer.GetIndexer().ByIndex(byBinding, id)
 	if err != nil || slices.ContainsFunc(works, func(o any) bool { return binding.ClusterOf(o.(*workv1alpha1.Work)) == cluster }) {
@@ -39,7 +39,7 @@ func (c *Cache) Sends(ctx context.Context, id, cluster string) (bool, error) {
 	return c.hasWorks(ctx, names.GenerateExecutionSpaceName(cluster), id)
 }
 
-// mayBeIn reports whether something of a binding may be in a cluster, as far as the binding says.
+// mayBeIn reports whether a part of a workload may be in a cluster according to its binding.
 func mayBeIn(rb *workv1alpha2.ResourceBinding, cluster string) bool {
 	clusters := binding.Clusters(rb)
 	if grant := binding.Read(rb, nil).Grant; grant != nil {
@@ -48,8 +48,8 @@ func mayBeIn(rb *workv1alpha2.ResourceBinding, cluster string) bool {
 	return slices.Contains(clusters, cluster)
 }
 
-// Lost returns what members have and Karmada has lost as workloads without bindings, with what they need. The last snapshot must
-// be that of the session, and only the goroutine that takes snapshots may call it.
+// Lost returns workloads without bindings for the objects that Karmada has lost, with their needs. The last snapshot must be the
+// snapshot of the session. Only the goroutine that takes snapshots may call it.
 func (c *Cache) Lost(all []framework.Lost) []*framework.Workload {
 	var workloads []*framework.Workload
 	for i := range all {
@@ -68,7 +68,7 @@ func (c *Cache) Lost(all []framework.Lost) []*framework.Workload {
 	return workloads
 }
 
-// bindingOfLost says what a lost object is. No binding has such a name.
+// bindingOfLost returns a binding that identifies a lost object. No real binding has such a name.
 func bindingOfLost(lost *framework.Lost) *workv1alpha2.ResourceBinding {
 	t := lost.Template
 	return &workv1alpha2.ResourceBinding{

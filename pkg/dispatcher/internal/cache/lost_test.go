@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// TestWhatABindingSendsElsewhereIsNoneOfACluster: Karmada may make an object again in a cluster that its workload has left.
+// TestWhatABindingSendsElsewhereIsNoneOfACluster: Karmada may recreate an object in a cluster that its workload has left.
 func TestWhatABindingSendsElsewhereIsNoneOfACluster(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "team", Name: "web-deployment", Labels: map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "id"}}
 	rb := &workv1alpha2.ResourceBinding{ObjectMeta: meta}

@@ -25,8 +25,7 @@ func newObjects(kinds []*kind) *objects {
 	return o
 }
 
-// shown returns the object that a binding propagates as the informer shows it. It returns false for a kind that the
-// dispatcher does not know. The error says why there is no object.
+// shown returns the object of a binding from the informer. It returns false for an unknown kind. The error says why there is no object.
 func (o *objects) shown(ref *workv1alpha2.ObjectReference) (runtime.Object, bool, error) {
 	k := o.kinds[schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)]
 	if k == nil {

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// discoverEvery is how often a kind that the API server does not serve is looked for: its CRD may be installed later.
+// discoverEvery is the interval between checks for a kind that the API server does not serve. Its CRD may be installed later.
 const discoverEvery = 10 * time.Second
 
-// optional reads objects of a kind that the API server need not serve.
+// optional reads objects of a kind that the API server may not serve.
 type optional struct {
 	gvk      schema.GroupVersionKind
 	informer cache.SharedIndexInformer
@@ -25,7 +25,7 @@ type optional struct {
 	absent atomic.Bool
 }
 
-// run reads as soon as the API server serves the kind, until ctx ends.
+// run waits until the API server serves the kind, and then reads objects until ctx ends.
 func (o *optional) run(ctx context.Context, discovery discovery.DiscoveryInterface) {
 	poll := time.NewTicker(discoverEvery)
 	defer poll.Stop()
@@ -60,7 +60,7 @@ func (o *optional) served(discovery discovery.DiscoveryInterface) (bool, error) 
 	return false, nil
 }
 
-// notRead says that objects have not been read although the API server serves them. It is nil if they have.
+// notRead returns an error if the API server serves the kind and its objects have not been read.
 func (o *optional) notRead() error {
 	if o.absent.Load() || o.informer.HasSynced() {
 		return nil

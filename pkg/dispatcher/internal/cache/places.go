@@ -13,14 +13,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// places has the clusters that bindings had according to some version of them, until their grants say so: Karmada may choose a
-// cluster and leave it between two snapshots, and pods stay there.
+// places has the clusters that any version of a binding named, until its grant names them. Karmada may choose a cluster and leave
+// it between two snapshots, and pods may stay there.
 type places struct {
 	mu   sync.Mutex
 	seen map[types.UID][]string
 }
 
-// see notes the clusters of a version of a binding, and reports whether some of them are new. What has no grant is not charged for any.
+// see adds the clusters of a version of a binding, and reports whether some are new. It ignores bindings without a grant.
 func (p *places) see(rb *workv1alpha2.ResourceBinding) (noted bool) {
 	if rb.Annotations[binding.GrantAnnotation] == "" {
 		return false
@@ -46,7 +46,7 @@ func (p *places) forget(uid types.UID) {
 	delete(p.seen, uid)
 }
 
-// of returns the clusters in which something of a binding may run, sorted. It forgets those that the grant names.
+// of returns the clusters in which a part of a workload may run, sorted. It forgets clusters that the grant names.
 func (p *places) of(rb *workv1alpha2.ResourceBinding, grant *binding.Grant, works []*workv1alpha1.Work) []string {
 	all := binding.Clusters(rb)
 	for _, work := range works {

@@ -16,7 +16,7 @@ var (
 	priorityClassesResource = schedulingv1.SchemeGroupVersion.WithResource("priorityclasses")
 )
 
-// withoutManagedFields drops what nobody here reads, and what is the largest part of many objects.
+// withoutManagedFields drops the managed fields. They are not used here and are the largest part of many objects.
 func withoutManagedFields(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)

@@ -23,22 +23,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// known is what has been computed of a binding, and what it was computed from. A binding and an object that have not
-// changed are the same pointers.
+// known has the results for a binding, and their input. Unchanged bindings and objects keep their pointers.
 type known struct {
 	// round is the last snapshot that had the binding.
 	round  uint64
 	rb     *workv1alpha2.ResourceBinding
 	object runtime.Object
-	// uid is that of the object, id the permanent ID of the binding.
+	// uid is the UID of the object, id the permanent ID of the binding.
 	uid, id  string
 	works    []*workv1alpha1.Work
 	clusters int64
-	// missing is why there is no object. It is empty if there is one.
+	// missing says why there is no object. It is empty if there is one.
 	missing string
 	// workload is nil if the binding is not managed.
 	workload *framework.Workload
-	// counted is what the workload needs, nil before that is counted.
+	// counted has the needs of the workload, nil before they are counted.
 	counted *needs.Counted
 }
 
@@ -74,8 +73,8 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	return s, nil
 }
 
-// inOrder returns all workloads, the oldest first, with what they need. It begins with the order of the last snapshot.
-// It forgets bindings that are gone.
+// inOrder returns all workloads with their needs, the oldest first. It starts from the order of the last snapshot, and forgets
+// bindings that are gone.
 func (c *Cache) inOrder() []*framework.Workload {
 	c.order = slices.DeleteFunc(c.order, func(k *known) bool {
 		gone := k.round != c.round
@@ -98,7 +97,7 @@ func (c *Cache) inOrder() []*framework.Workload {
 	return workloads
 }
 
-// readShared reads what does not belong to one workload, and begins a round of the counter.
+// readShared reads the objects that all workloads share, and begins a round of the counter.
 func (c *Cache) readShared(s *framework.Snapshot) error {
 	queues, limits, err := c.begin(c.counter, c.claimReader())
 	if err != nil {
@@ -118,8 +117,8 @@ func (c *Cache) readShared(s *framework.Snapshot) error {
 	return nil
 }
 
-// renew computes anew what has changed. Changed has the UIDs and the permanent IDs of which an object or a Work has
-// changed, and the UIDs of bindings of which more clusters are known. What has no object is looked for again, because objects of its kind may not have been read before.
+// renew updates the results for a binding if something has changed. Changed has the UIDs and permanent IDs with a changed object or Work,
+// and the UIDs of bindings with additional known clusters. A missing object is always looked up again, because its kind may be read later.
 func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluster, edition int64, changed ids) {
 	k := c.known[rb.UID]
 	if k == nil {
@@ -160,12 +159,12 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 		return nil
 	}
 	if template == nil && err == nil {
-		template = workload.WithoutPods(rb) // it had pods when it was held or granted something
+		template = workload.WithoutPods(rb) // it had pods when it was held or granted
 	}
 	w := &framework.Workload{Binding: rb, State: state, Works: works, Template: template, TemplateErr: err, Created: rb.CreationTimestamp.Time}
 	w.Queue, w.Places = c.queueOf(&state, template), c.places.of(rb, state.Grant, works)
 	if len(w.Left()) > 0 {
-		w.State.Finished = false // only those that it goes to have reported that
+		w.State.Finished = false // only its current clusters have reported the end
 	}
 	if template != nil {
 		w.Spread = spread.Retained(spread.Of(rb, template, clusters), template, works)
@@ -183,13 +182,13 @@ func (c *Cache) queueOf(state *binding.State, template *workload.Template) strin
 	case template != nil && !template.Fallback && template.Queue != "":
 		return template.Queue
 	case state.Hold != nil && state.Hold.Queue != "" && (template == nil || template.Fallback || !template.Managed(c.config.ManageWorkloadsWithoutQueue)):
-		return state.Hold.Queue // also if it names none any more: nobody has asked whether its user may use the default queue
+		return state.Hold.Queue // even if it names no queue any more: its user may not have access to the default queue
 	default:
 		return c.config.DefaultQueue
 	}
 }
 
-// count counts what a workload needs, if that may have changed.
+// count counts the needs of a workload if they may have changed.
 func (c *Cache) count(k *known) {
 	switch w := k.workload; {
 	case w.TemplateErr != nil:

@@ -21,7 +21,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// newFake returns a cache that shows what tests put into its stores.
+// newFake returns a cache of objects that tests put into its stores.
 func newFake(t *testing.T) *Cache {
 	t.Helper()
 	c, err := New(&Clients{
@@ -36,7 +36,7 @@ func newFake(t *testing.T) *Cache {
 
 func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
 	c := newFake(t)
-	// Karmada's interpreter says nothing of pods that request nothing.
+	// Karmada's interpreter does not report pods without requests.
 	for name, annotation := range map[string]string{
 		"waits": binding.HoldAnnotation, "runs": binding.GrantAnnotation,
 	} {
@@ -101,7 +101,7 @@ func TestAWorkloadHasNotEndedWhileItsPodsMayRunInAClusterThatItHasLeft(t *testin
 	}
 }
 
-// TestAWorkloadThatNamesNoQueueAnyMoreStaysInItsOwn: nobody has asked whether its user may use the default queue.
+// TestAWorkloadThatNamesNoQueueAnyMoreStaysInItsOwn: its user may not have access to the default queue.
 func TestAWorkloadThatNamesNoQueueAnyMoreStaysInItsOwn(t *testing.T) {
 	const waiting = `{"reason":"Waiting","queue":"team"}`
 	for name, tc := range map[string]struct {
@@ -137,7 +137,7 @@ func TestAWorkloadThatNamesNoQueueAnyMoreStaysInItsOwn(t *testing.T) {
 	}
 }
 
-// TestAClusterThatIsKnownLaterCounts: an informer shows a binding before its handler sees the versions before.
+// TestAClusterThatIsKnownLaterCounts: an informer may show a binding before its handler has seen earlier versions.
 func TestAClusterThatIsKnownLaterCounts(t *testing.T) {
 	c := newFake(t)
 	rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", UID: "b", ResourceVersion: "2"}}

@@ -21,7 +21,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// jobOf and groupOf are what the API server answers. It checks no more than the schema of their CRDs.
+// jobOf and groupOf return answers of the API server. It checks only the schema of the CRDs.
 func jobOf(name, cpu string) string {
 	return fmt.Sprintf(`{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"namespace": "team", "name": %q, "uid": %q, "resourceVersion": "5"},
 		"spec": {"queue": "research", "tasks": [{"name": "t", "replicas": 2, "template": {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": %q}}}]}}}]}}`,
@@ -33,7 +33,7 @@ func groupOf(name, cpu string) string {
 		"spec": {"queue": "research", "minResources": {"cpu": %q}}}`, name, name, cpu)
 }
 
-// answers has what an API server lists and watches by path.
+// answers has the objects that an API server lists and watches, by path.
 var answers = map[string]struct{ kind, listed, watched string }{
 	"/apis/batch.volcano.sh/v1alpha1/jobs":                     {"batch.volcano.sh/v1alpha1 Job", jobOf("bad", "1e1.5") + "," + jobOf("good", "1"), jobOf("later", "1e1.5")},
 	"/apis/scheduling.volcano.sh/v1beta1/podgroups":            {"scheduling.volcano.sh/v1beta1 PodGroup", groupOf("bad", "1e1.5") + "," + groupOf("good", "1"), groupOf("later", "1e1.5")},
@@ -58,7 +58,7 @@ func serveUnreadable(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestAnUnreadableWorkloadConcernsNobodyElse: the CRDs of Volcano accept quantities that Kubernetes' types do not.
+// TestAnUnreadableWorkloadConcernsNobodyElse: Volcano's CRDs accept quantities that Kubernetes' types cannot represent.
 func TestAnUnreadableWorkloadConcernsNobodyElse(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(serveUnreadable))
 	defer server.Close()

@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// volcanoClients read Volcano Jobs and PodGroups even if some of them are unreadable: users write them.
+// volcanoClients reads Volcano Jobs and PodGroups even if users have written unreadable ones.
 type volcanoClients struct {
 	volcano.Interface
 	batch      batchclient.BatchV1alpha1Interface

@@ -16,10 +16,10 @@ import (
 
 var worksResource = workv1alpha1.SchemeGroupVersion.WithResource("works")
 
-// byBinding is the index by the permanent ID that Karmada gives a binding.
+// byBinding is the name of the index by permanent ID.
 const byBinding = "binding"
 
-// permanentIDs is for Works, and for the bindings themselves.
+// permanentIDs indexes Works and bindings by the permanent ID that Karmada gives a binding.
 var permanentIDs = cache.Indexers{byBinding: func(object any) ([]string, error) {
 	if accessor, err := meta.Accessor(object); err == nil && idOf(accessor.GetLabels()) != "" {
 		return []string{idOf(accessor.GetLabels())}, nil
@@ -31,10 +31,10 @@ func idOf(labels map[string]string) string {
 	return labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 }
 
-// toldBy are the annotations of what a Work contains that tell which workload its cluster is told to run, and which generation of it.
+// toldBy are the annotations in a Work's manifest that identify the workload that its cluster must run, and its generation.
 var toldBy = []string{workv1alpha2.ResourceTemplateUIDAnnotation, workv1alpha2.ResourceTemplateGenerationAnnotationKey}
 
-// withoutManifests drops what a Work contains, except for what its cluster is told to run, which it makes annotations of the Work.
+// withoutManifests drops the manifests of a Work. It copies the toldBy annotations to the Work.
 func withoutManifests(object any) (any, error) {
 	if work, ok := object.(*workv1alpha1.Work); ok {
 		if told := annotationsOf(work); told[workv1alpha2.ResourceTemplateGenerationAnnotationKey] != "" {
@@ -47,13 +47,12 @@ func withoutManifests(object any) (any, error) {
 	return withoutManagedFields(object)
 }
 
-// annotationsOf returns the annotations of what a Work contains, those of the first object that Karmada gave a generation. There are none if
-// no object has one.
+// annotationsOf returns the annotations of the first manifest of a Work to which Karmada gave a generation, nil if there is none.
 func annotationsOf(work *workv1alpha1.Work) map[string]string {
 	for i := range work.Spec.Workload.Manifests {
 		manifest := metav1.PartialObjectMetadata{}
 		if err := json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, &manifest); err != nil {
-			continue // a Work that others wrote
+			continue // another user wrote this Work
 		}
 		if manifest.Annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] != "" {
 			return manifest.Annotations

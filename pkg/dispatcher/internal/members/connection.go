@@ -16,20 +16,20 @@ import (
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 )
 
-// connection is how to reach the API server of a member. Connections compare with ==.
+// connection says how to reach the API server of a member. Connections compare with ==.
 type connection struct {
 	endpoint, token, ca string
 	insecure            bool
 	proxy, proxyHeaders string
 }
 
-// The rate limits of the client of a member, which only reads.
+// The rate limits of a member's client, which only reads.
 const memberQPS, memberBurst = 20, 40
 
-// errPull says that the control plane cannot reach a member: an agent in the member pulls.
+// errPull means that an agent in the member pulls, and the control plane cannot reach the member.
 var errPull = errors.New("its syncMode is Pull, so that nothing connects to it")
 
-// hasSecret returns an error if nothing can connect to a member, whatever its Secret says.
+// hasSecret returns an error if a member cannot be reached, regardless of its Secret.
 func hasSecret(spec *clusterv1alpha1.ClusterSpec) error {
 	switch {
 	case spec.SyncMode == clusterv1alpha1.Pull:
@@ -61,7 +61,7 @@ func connectionTo(spec *clusterv1alpha1.ClusterSpec, secret *corev1.Secret) (con
 	return c, nil
 }
 
-// joined returns the entries of a map, a line each, sorted.
+// joined returns the entries of a map as sorted lines.
 func joined(headers map[string]string) string {
 	lines := make([]string, 0, len(headers))
 	for name, values := range headers {
@@ -99,7 +99,7 @@ func (c connection) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// connectHeaders are the headers for the proxy. Several values are separated by commas, as in Karmada.
+// connectHeaders returns the headers for the proxy. Commas separate the values of a header, as in Karmada.
 func (c connection) connectHeaders() http.Header {
 	headers := http.Header{}
 	for line := range strings.Lines(c.proxyHeaders) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package members asks member clusters what still runs there: of workloads that were told to end or to shrink, and of workloads
-// that Karmada has lost.
+// Package members asks member clusters for the rest of workloads that must end or shrink, and for workloads that Karmada has lost.
 //
-// It connects to a member as Karmada does, with the Secret that the Cluster object names, and reads only the metadata of pods and
-// of workloads, and the few workloads that Karmada has lost. A cycle of the dispatcher never waits for an answer: it takes the last one.
+// It connects to a member as Karmada does, with the Secret that the Cluster object names. It reads only the metadata of pods and
+// workloads, and the few workloads that Karmada has lost. A dispatcher cycle never waits for an answer: it uses the last one.
 package members

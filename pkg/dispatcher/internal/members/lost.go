@@ -26,43 +26,42 @@ import (
 )
 
 const (
-	// surveyTakes is how long a member may take to say what it has.
+	// surveyTakes is the time limit for the survey of a member.
 	surveyTakes = 10 * time.Second
-	// surveyAgainLimit is how long it counts at most that a member has nothing that Karmada has lost. The time doubles with each
-	// survey after the member has come back: Karmada loses objects shortly afterwards.
+	// surveyAgainLimit is the maximum time between surveys of a member without lost objects. After the member has come back, the time
+	// doubles with each survey: Karmada loses objects shortly afterwards.
 	surveyAgainLimit = 10 * time.Minute
 )
 
-// byKarmada selects what Karmada has created in a member.
+// byKarmada selects the objects that Karmada has created in a member.
 const byKarmada = "karmada.io/managed=true"
 
-// survey is what a member has that Karmada has lost.
+// survey has the objects of a member that Karmada has lost.
 type survey struct {
 	found map[types.UID]lost
-	// ready says that the member could be reached in the last round, asks that it is being asked.
+	// ready says that the member was reachable in the last round. Asks says that a survey is under way.
 	ready, asks bool
 	again       time.Time
 	wait        time.Duration
-	// told is the error that was logged last.
+	// told is the last logged error.
 	told string
 }
 
 // lost is an object of a member that Karmada has lost.
 type lost struct {
 	framework.Lost
-	// origin is what it was made from.
+	// origin identifies the object on the control plane that it was made from.
 	origin subject
 }
 
-// Await waits until the members that can be reached have said what they have, or have had their time. Nothing else may be asked
-// meanwhile.
+// Await surveys the reachable members, and waits until they have answered or their time is over. Nothing else may be asked meanwhile.
 func (r *Remains) Await() {
 	r.surveyAll()
 	r.looking.Wait()
 }
 
-// Lost returns what members have that Karmada has lost. Of a member that does not answer, that is what it had last. It asks members
-// that have come back, and others from time to time, next at a time unless something changes. It does not wait.
+// Lost returns the objects in members that Karmada has lost. For a member that does not answer, it returns the previous ones. It starts
+// surveys of members that have come back, and of others from time to time. Next is when the next survey is due. It does not wait.
 func (r *Remains) Lost() (all []framework.Lost, next time.Time) {
 	r.surveyAll()
 	r.mu.Lock()
@@ -78,7 +77,7 @@ func (r *Remains) Lost() (all []framework.Lost, next time.Time) {
 	return all, next
 }
 
-// earlier returns the earlier of two times. Zero is never.
+// earlier returns the earlier of two times. Zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -86,7 +85,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// surveyAll asks the members that are due. It forgets clusters that are no longer Karmada's.
+// surveyAll starts the surveys that are due. It forgets clusters that Karmada no longer has.
 func (r *Remains) surveyAll() {
 	clusters, err := r.Clusters.List(labels.Everything())
 	if err != nil {
@@ -114,9 +113,9 @@ func (r *Remains) surveyAll() {
 	r.surveys = is
 }
 
-// survey asks a member what it has, and notes the answer.
+// survey asks a member for its objects and records the answer.
 func (r *Remains) survey(s *survey, cluster *clusterv1alpha1.Cluster) {
-	ctx, cancel := context.WithTimeout(r.ctx, surveyTakes) // with the time until it is its turn, so that Await does not take longer
+	ctx, cancel := context.WithTimeout(r.ctx, surveyTakes) // the time includes the wait for a slot, to bound the time of Await
 	defer cancel()
 	var found map[types.UID]lost
 	var err error
@@ -148,7 +147,7 @@ func (r *Remains) survey(s *survey, cluster *clusterv1alpha1.Cluster) {
 	}
 }
 
-// find returns what a member has that Karmada has lost. What was found before counts until its pods have ended.
+// find returns the objects of a member that Karmada has lost. Objects that were found before count until their pods have ended.
 func (r *Remains) find(ctx context.Context, before map[types.UID]lost, cluster *clusterv1alpha1.Cluster) (map[types.UID]lost, error) {
 	c, err := r.client(ctx, cluster)
 	if err != nil {
@@ -175,7 +174,7 @@ func (r *Remains) find(ctx context.Context, before map[types.UID]lost, cluster *
 	return found, nil
 }
 
-// findKind finds the objects of a kind. Karmada labels those that it creates. What has a controller was made in the member.
+// findKind finds the lost objects of a kind. Karmada labels the objects that it creates. An object with a controller was made in the member.
 func (r *Remains) findKind(ctx context.Context, c Client, cluster string, kind schema.GroupVersionKind, found map[types.UID]lost) error {
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	made, err := c.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: byKarmada})
@@ -217,7 +216,7 @@ var decoder = func() runtime.Decoder {
 	return workload.Tolerant(serializer.NewCodecFactory(scheme).UniversalDeserializer())
 }()
 
-// read reads an object as a whole. It returns nil if the object is gone, or has ended.
+// read reads a whole object. It returns nil if the object is gone or has ended.
 func (r *Remains) read(ctx context.Context, c Client, resource schema.GroupVersionResource, object *metav1.PartialObjectMetadata) (*lost, error) {
 	whole, err := c.Objects.Resource(resource).Namespace(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && whole.GetUID() != object.UID {

@@ -31,7 +31,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// memberWithLost is a member of which a test sets what it has. Karmada has bindings of the IDs in known.
+// memberWithLost is a member with given objects. Karmada has bindings for the IDs in known.
 type memberWithLost struct {
 	*Remains
 	t        *testing.T
@@ -72,7 +72,7 @@ func (m *memberWithLost) setReady(ready bool) {
 	}
 }
 
-// has adds an object to the member: YAML of its spec and status. Karmada made it from a binding with an ID.
+// has adds an object to the member, with YAML of its spec and status. Karmada made it from a binding with an ID.
 func (m *memberWithLost) has(kind schema.GroupVersionKind, name, id, text string, change ...func(*metav1.PartialObjectMetadata)) {
 	m.t.Helper()
 	version := kind.GroupVersion().String()
@@ -95,7 +95,7 @@ func (m *memberWithLost) has(kind schema.GroupVersionKind, name, id, text string
 	}
 }
 
-// expect asks the member as if it had come back, and compares what is found: kind, name, queue, and number of pods.
+// expect surveys the member as if it had come back, and compares the found objects: kind, name, queue, and number of pods.
 func (m *memberWithLost) expect(want ...string) {
 	m.t.Helper()
 	m.setReady(false)

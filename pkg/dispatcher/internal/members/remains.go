@@ -23,30 +23,30 @@ import (
 )
 
 const (
-	// lookers is how many members are asked at the same time.
+	// lookers is the number of concurrent requests to members.
 	lookers = 8
-	// lookTakes is how long the answer of a member may take.
+	// lookTakes is the time limit for the answer of a member.
 	lookTakes = 5 * time.Second
-	// lookAgain and lookAgainLimit are how long an answer holds that lets somebody wait. The time doubles with each of them.
+	// lookAgain and lookAgainLimit bound how long an answer is used while a workload waits. The time doubles with each answer.
 	lookAgain, lookAgainLimit = time.Second, 30 * time.Second
 )
 
-// errLooks says that a member has been asked and has not answered yet.
+// errLooks means that a member has been asked and has not answered yet.
 var errLooks = errors.New("it has been asked, and has not answered yet")
 
-// Remains says what members still have of workloads that were told to end, or to shrink, and what they have that Karmada has lost.
+// Remains knows what members still have of workloads that must end or shrink, and which of their objects Karmada has lost.
 type Remains struct {
-	// Secrets reads the Secrets that Cluster objects refer to, on the control plane.
+	// Secrets reads the Secrets that Cluster objects name, on the control plane.
 	Secrets kubernetes.Interface
 	// Clusters lists the clusters.
 	Clusters clusterlisters.ClusterLister
-	// Connect makes the client of a member. Nil means one that connects.
+	// Connect makes the client of a member. Nil means the default client.
 	Connect func(*rest.Config) (Client, error)
 	// Changed is called after each answer. It must not block.
 	Changed func()
 	// Sends reports whether Karmada has a binding or a Work with a permanent ID for a cluster.
 	Sends func(ctx context.Context, id, cluster string) (bool, error)
-	// SchedulerNames are those of Volcano.
+	// SchedulerNames are the names of Volcano's schedulers.
 	SchedulerNames []string
 
 	slots   chan struct{}
@@ -61,10 +61,10 @@ type Remains struct {
 	round   uint64
 }
 
-// Client reads what a member has.
+// Client reads objects of a member.
 type Client struct {
 	metadata.Interface
-	// Objects reads whole objects, of which there are few.
+	// Objects reads whole objects. Few are needed.
 	Objects dynamic.Interface
 }
 
@@ -75,34 +75,34 @@ func connect(config *rest.Config) (c Client, err error) {
 	return c, err
 }
 
-// question is about a workload in a cluster.
+// question identifies a workload in a cluster.
 type question struct {
 	binding types.UID
 	cluster string
 }
 
-// answer is what a member has answered last. Asked is when it was asked that, and zero if it has not answered yet.
+// answer is the last answer of a member. Asked is the time of its request, zero if there is no answer yet.
 type answer struct {
 	left  framework.Left
 	asked time.Time
-	// after is the time that somebody asked about last.
+	// after is the time in the last call of Of.
 	after time.Time
-	// looks says that it is being asked.
+	// looks says that a request is under way.
 	looks bool
-	// again is when it may be asked again, and wait the time between the last two.
+	// again is when it may be asked again. Wait is the time between the last two requests.
 	again time.Time
 	wait  time.Duration
-	// round is the last one in which somebody asked.
+	// round is the last round in which the answer was used.
 	round uint64
 }
 
-// asker is a client of a member, and the way that it takes.
+// asker is the client of a member, and its connection.
 type asker struct {
 	Client
 	via connection
 }
 
-// Start lets Remains ask members until ctx ends or Shutdown is called.
+// Start allows requests to members until ctx ends or Shutdown is called.
 func (r *Remains) Start(ctx context.Context) {
 	r.ctx, r.stop = context.WithCancel(ctx)
 	r.slots = make(chan struct{}, lookers)
@@ -112,13 +112,13 @@ func (r *Remains) Start(ctx context.Context) {
 	}
 }
 
-// Shutdown stops to ask members, and waits for that.
+// Shutdown stops all requests to members, and waits for their end.
 func (r *Remains) Shutdown() {
 	r.stop()
 	r.looking.Wait()
 }
 
-// Turn begins a round. It forgets what nobody has asked for in the last one.
+// Turn begins a round. It forgets answers that were not used in the last one.
 func (r *Remains) Turn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,8 +130,8 @@ func (r *Remains) Turn() {
 	r.round++
 }
 
-// Of returns what a cluster has of a workload, as it was after a time. If that is not known yet, it asks the member, and
-// calls Changed when it has answered. It does not wait.
+// Of returns what a cluster had of a workload after a time. If that is not known yet, it asks the member, and calls Changed when
+// the member has answered. It does not wait.
 func (r *Remains) Of(w *framework.Workload, cluster string, after time.Time) framework.Left {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +165,7 @@ func (r *Remains) Of(w *framework.Workload, cluster string, after time.Time) fra
 	return left
 }
 
-// look asks a member, and notes the answer. What was seen last counts while a member does not answer.
+// look asks a member and records the answer. The last successful answer counts while the member does not answer.
 func (r *Remains) look(a *answer, cluster string, s subject) {
 	r.slots <- struct{}{}
 	defer func() { <-r.slots }()
@@ -185,7 +185,7 @@ func (r *Remains) look(a *answer, cluster string, s subject) {
 	}
 }
 
-// ask asks a member. A cluster that is no longer one of Karmada's has nothing.
+// ask asks a member. A cluster that Karmada no longer has counts as empty.
 func (r *Remains) ask(ctx context.Context, cluster string, s subject) (framework.Left, error) {
 	object, err := r.Clusters.Get(cluster)
 	if apierrors.IsNotFound(err) {
@@ -218,7 +218,7 @@ func (r *Remains) client(ctx context.Context, cluster *clusterv1alpha1.Cluster) 
 	return r.asker(cluster.Name, via)
 }
 
-// asker returns the client of a member, which stays the same as long as the way to it does.
+// asker returns the client of a member. It makes a new one only if the connection has changed.
 func (r *Remains) asker(cluster string, via connection) (Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,7 +28,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// pushed is a cluster that can be reached, and is ready.
+// pushed returns a cluster that is reachable and ready.
 func pushed(name, endpoint string) *clusterv1alpha1.Cluster {
 	c := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	c.Spec = clusterv1alpha1.ClusterSpec{
@@ -43,7 +43,7 @@ func tokenOf(cluster, token string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-cluster", Name: cluster}, Data: map[string][]byte{"token": []byte(token)}}
 }
 
-// there is an object in a member. The owner of a pod is its kind and name.
+// there returns an object in a member. The owner of a pod is its kind and name.
 func there(apiVersion, kind, name string, change ...func(*metav1.PartialObjectMetadata)) runtime.Object {
 	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	for _, c := range change {
@@ -58,7 +58,7 @@ func podFor(apiVersion, kind, name string) runtime.Object {
 	})
 }
 
-// setSeen is a StatefulSet of which its controller has seen a generation.
+// setSeen returns a StatefulSet of which the controller has seen a generation.
 func setSeen(generation, seen int64) runtime.Object {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"namespace": "ns", "name": "web", "generation": generation},
@@ -131,7 +131,7 @@ func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 	}
 }
 
-// TestRemainsOfAWorkload asks a member that answers, that fails, and that answers again. What was seen last counts meanwhile.
+// TestRemainsOfAWorkload asks a member that answers, fails, and answers again. Until then, the last answer counts.
 func TestRemainsOfAWorkload(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {

@@ -26,19 +26,19 @@ import (
 // subject is an object of the control plane that was sent to a member.
 type subject struct {
 	apiVersion, kind, namespace, name string
-	// uid is that on the control plane.
+	// uid is the UID on the control plane.
 	uid string
 	// id is the permanent ID of its binding.
 	id string
 }
 
-// errAnother says that nothing can be said about the pods of an object.
+// errAnother means that the owner of the pods is unclear.
 var errAnother = errors.New("it has another object of this name, so that nobody can tell whose pods there are")
 
 // livePhases selects the pods that have not ended, with and without a node.
 const livePhases = "status.phase!=Succeeded,status.phase!=Failed"
 
-// in returns what a member has of the object. The object is asked for first: nothing makes pods that come later.
+// in returns what a member has of the object. It reads the object before the pods: if the object is gone, no more pods are made.
 func (s *subject) in(ctx context.Context, member Client) (framework.Left, error) {
 	gvk := schema.FromAPIVersionAndKind(s.apiVersion, s.kind)
 	if !slices.Contains(workload.Kinds, gvk) {
@@ -82,8 +82,8 @@ func (s *subject) in(ctx context.Context, member Client) (framework.Left, error)
 	return left, nil
 }
 
-// isSeen reports whether the controller of an object has seen what it is now. Karmada leaves that out of the status of StatefulSets, which says
-// of an older template that all pods are made from it.
+// isSeen reports whether the controller of a StatefulSet has seen the current object. Karmada omits that from the status, which may
+// still say of an older template that all pods are made from it.
 func (s *subject) isSeen(ctx context.Context, objects dynamic.NamespaceableResourceInterface) (bool, error) {
 	object, err := objects.Namespace(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -96,8 +96,8 @@ func (s *subject) isSeen(ctx context.Context, objects dynamic.NamespaceableResou
 	return seen >= object.GetGeneration(), err
 }
 
-// owns reports whether a pod was made for the object. Between a Deployment and its pods there is a ReplicaSet, and between a CronJob
-// and its pods a Job, whose names end in a part of their own: they may be gone before the pods are.
+// owns reports whether a pod was made for the object. A ReplicaSet is between a Deployment and its pods, and a Job between a CronJob
+// and its pods. They may be gone before the pods are, but their names are the object's name with one more part.
 func (s *subject) owns(gvk schema.GroupVersionKind, pod *metav1.PartialObjectMetadata) bool {
 	if gvk == workload.Pod {
 		return pod.Name == s.name
@@ -113,7 +113,7 @@ func (s *subject) owns(gvk schema.GroupVersionKind, pod *metav1.PartialObjectMet
 	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == want && name == s.name
 }
 
-// between has what stands between an object and its pods.
+// between has the kind of objects that are between an object and its pods.
 var between = map[schema.GroupVersionKind]schema.GroupKind{
 	workload.Deployment: {Group: "apps", Kind: "ReplicaSet"}, workload.CronJob: workload.Job.GroupKind(),
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// TestNamesThatUsersMakeUpAreNotRemembered: each of them may be a card, and the next version of a job has thousands of others.
+// TestNamesThatUsersMakeUpAreNotRemembered: each may be a card, and the next version of a job may have thousands of new ones.
 func TestNamesThatUsersMakeUpAreNotRemembered(t *testing.T) {
 	queue := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "q", Annotations: map[string]string{
 		schedulingv1beta1.CardQuotaAnnotation: `{"X100": 8, "Y100": 8}`,

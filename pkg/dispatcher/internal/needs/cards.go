@@ -17,8 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// cardsOf returns the cards that a pod may get. Of the cards that it names, each counts, and so does each listed card that
-// a resource may stand for if the pod names none.
+// cardsOf returns the cards that a pod may get. Each card that it names counts. If it names none, each listed card counts that a
+// requested resource may stand for.
 func (w *counting) cardsOf(set *workload.PodSet, spec *corev1.PodSpec, requests corev1.ResourceList) (ledger.Amounts, error) {
 	named, names, err := demand.CardNames(set.Template.Annotations)
 	if err != nil {
@@ -31,7 +31,7 @@ func (w *counting) cardsOf(set *workload.PodSet, spec *corev1.PodSpec, requests 
 	var amounts ledger.Amounts
 	for _, resource := range asked {
 		quantity := requests[resource]
-		if quantity.CmpInt64(math.MaxInt64) > 0 { // the sum of containers: Value would be anything, also negative
+		if quantity.CmpInt64(math.MaxInt64) > 0 { // for the sum of containers, Value could be anything, even negative
 			return nil, fmt.Errorf("a pod requests %s of %s, which is more than can be counted: request less", quantity.String(), resource)
 		}
 		count := quantity.Value()
@@ -64,8 +64,7 @@ func (w *counting) plusCards(amounts ledger.Amounts, cards []string, count int64
 	return amounts, nil
 }
 
-// among returns the listed cards that a resource may be, and what else it may be that no queue lists: cards that the pod
-// names, or the resource itself.
+// among returns the listed cards that a resource may be, and the unlisted ones: cards that the pod names, or the resource itself.
 func (w *counting) among(resource corev1.ResourceName, named []string) (listed, unlisted []string) {
 	for _, name := range named {
 		switch {
@@ -79,7 +78,7 @@ func (w *counting) among(resource corev1.ResourceName, named []string) (listed, 
 	if len(listed)+len(unlisted) > 0 {
 		return listed, unlisted
 	}
-	// Naming no card of the resource is no way round the quotas.
+	// A pod that names no card of the resource must not bypass the quotas.
 	if listed = w.mayBe(resource); len(listed) == 0 {
 		unlisted = []string{string(resource)}
 	}
@@ -91,7 +90,7 @@ func (c *Counter) listsCard(name string) bool {
 	return listed
 }
 
-// maxMay bounds the resources that are remembered: users may write any names.
+// maxMay bounds the remembered resources, because users may write any names.
 const maxMay = 1000
 
 // mayBe returns the listed cards that a resource may stand for.
@@ -111,8 +110,8 @@ func (c *Counter) mayBe(resource corev1.ResourceName) []string {
 	return cards
 }
 
-// cardResources returns the requested resources that look like cards, sorted. Those that a DeviceClass with a card name
-// offers count as its devices.
+// cardResources returns the requested resources that look like cards, sorted. It omits resources of a DeviceClass with a card name,
+// because they count as its devices.
 func (w *counting) cardResources(requests corev1.ResourceList) []corev1.ResourceName {
 	return w.requested(requests, card.LooksLikeCards)
 }
@@ -137,7 +136,7 @@ func (w *counting) requested(requests corev1.ResourceList, is func(corev1.Resour
 	return names
 }
 
-// cardRequest returns the cards of annotation volcano.sh/card.request of a PodGroup.
+// cardRequest returns the cards in the annotation volcano.sh/card.request of a PodGroup.
 func (w *counting) cardRequest(text string) (ledger.Amounts, error) {
 	if text == "" {
 		return nil, nil

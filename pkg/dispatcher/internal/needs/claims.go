@@ -22,8 +22,8 @@ const (
 	MaxDevicesAnnotation = "volcano.sh/max-devices"
 )
 
-// devicesOf returns the devices that a pod gets. Claims that the pod names are added to the sums of the workload instead,
-// because its pods share them.
+// devicesOf returns the devices that a pod gets. The pods of a workload share the claims that they name, so these claims are added
+// to the sums of the workload instead.
 func (w *counting) devicesOf(set *workload.PodSet, spec *corev1.PodSpec) (ledger.Amounts, error) {
 	amounts, err := w.extended(spec)
 	if err != nil {
@@ -46,7 +46,7 @@ func (w *counting) devicesOf(set *workload.PodSet, spec *corev1.PodSpec) (ledger
 	return amounts, nil
 }
 
-// fromTemplate returns the devices of a claim that is made from a template. A pod may name a template twenty thousand times.
+// fromTemplate returns the devices of a claim from a template. It caches the result, because a pod may name a template many times.
 func (w *counting) fromTemplate(name string) (ledger.Amounts, error) {
 	if amounts, counted := w.templates[name]; counted {
 		return amounts, nil
@@ -62,7 +62,7 @@ func (w *counting) fromTemplate(name string) (ledger.Amounts, error) {
 	return amounts, err
 }
 
-// mostOf returns the most that a claim from a template may come to. It remembers that, because many workloads may name the template.
+// mostOf returns the maximum of a claim from a template. It caches the result, because many workloads may name the template.
 func (w *counting) mostOf(template *resourceapi.ResourceClaimTemplate) (ledger.Amounts, error) {
 	known, counted := w.most[template]
 	if !counted {
@@ -84,7 +84,7 @@ func (w *counting) mostOf(template *resourceapi.ResourceClaimTemplate) (ledger.A
 	return known.amounts, nil
 }
 
-// addNamed adds a claim that pods name, once for each cluster, which has a claim of its own.
+// addNamed adds a claim that pods name, once for each cluster, because each cluster has its own claim.
 func (w *counting) addNamed(name string, minimum int64) error {
 	if w.named[name] {
 		return nil
@@ -101,7 +101,7 @@ func (w *counting) addNamed(name string, minimum int64) error {
 	return err
 }
 
-// mostOfClaim returns the most that a claim may come to.
+// mostOfClaim returns the maximum that a claim may get.
 func (w *counting) mostOfClaim(object string, annotations map[string]string, spec resourceapi.ResourceClaimSpec) (ledger.Amounts, error) {
 	usage, err := w.usage(annotations, &spec)
 	if err == nil {
@@ -120,7 +120,7 @@ func (w *counting) mostOfClaim(object string, annotations map[string]string, spe
 	return amounts, nil
 }
 
-// usage returns what a claim asks for. A request for all devices asks for as many as the annotation says.
+// usage returns the usage of a claim. For a request for all devices, the annotation states their number.
 func (w *counting) usage(annotations map[string]string, spec *resourceapi.ResourceClaimSpec) (dra.Usage, error) {
 	bounded := spec.DeepCopy()
 	for i := range bounded.Devices.Requests {
@@ -158,7 +158,7 @@ func bound(annotations map[string]string, mode *resourceapi.DeviceAllocationMode
 	return nil
 }
 
-// noteUnnamed notes the capacities of which devices name no amount: only a member cluster knows what its devices have.
+// noteUnnamed notes limited capacities for which devices state no amount. Only a member cluster knows the capacity of its devices.
 func (w *counting) noteUnnamed(usage *dra.Usage) {
 	for _, devices := range append([][]dra.Devices{usage.Devices}, usage.Choices...) {
 		for i := range devices {
@@ -182,8 +182,8 @@ func (w *counting) addUnnamed(o ledger.Ordinal) {
 	}
 }
 
-// extended returns the devices that DRA would hand out for the extended resources that containers request (KEP-5004). The pod is
-// charged for the resources as such, too, because in another cluster device plugins may serve them.
+// extended returns the devices that DRA would allocate for extended resources of containers (KEP-5004). The pod is also charged for the
+// resources themselves, because device plugins may serve them in another cluster.
 func (w *counting) extended(spec *corev1.PodSpec) (ledger.Amounts, error) {
 	offers := func(name corev1.ResourceName) string {
 		class, _ := w.catalog.Extended(name)

@@ -23,24 +23,23 @@ type counting struct {
 	*Counter
 	template *workload.Template
 	read     claimsRead
-	// minimum and all are the sums for one copy, pod is the largest pod.
+	// minimum and all are the sums for one copy. Pod is the largest pod.
 	minimum, all, pod ledger.Amounts
-	// more says that there may be more pods than the template says. They may be of a set that has none by now.
+	// more says that there may be more pods than in the template, even of a set with a count of zero.
 	more bool
-	// own is what one pod needs as the template says now.
+	// own is what one pod needs by the current template.
 	own ledger.Amounts
-	// named has the claims that pods name, which count once for each copy, or in each of the clusters among which a copy is divided.
+	// named has the claims that pods name. They count once for each copy, or for each of the clusters of a divided copy.
 	named    map[string]bool
 	clusters int64
-	// templates has what a claim from a template comes to, by the name of the template.
+	// templates has the amounts of a claim from a template, by the name of the template.
 	templates map[string]ledger.Amounts
 	unlisted  map[string]ledger.Amount
-	// unnamed are the limited capacities of which devices name no amount.
+	// unnamed are the limited capacities for which devices state no amount.
 	unnamed []ledger.Ordinal
 	notices []string
 }
 
-// count counts a workload anew.
 func (c *Counter) count(template *workload.Template, spread framework.Spread) *Counted {
 	w := &counting{Counter: c, template: template, named: map[string]bool{}, templates: map[string]ledger.Amounts{}, unlisted: map[string]ledger.Amount{}}
 	needs, err := w.needs(spread)
@@ -58,7 +57,7 @@ func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {
 	copies := max(1, spread.Copies)
 	needs := framework.Needs{Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Pod: w.own, Notice: strings.Join(w.notices, "; ")}
 	for _, amounts := range []ledger.Amounts{w.all, w.minimum} {
-		// Another order would be another refusal, and another event.
+		// A different order would give a different refusal and a new event.
 		slices.SortFunc(amounts, func(a, b ledger.Entry) int { return cmp.Compare(a.Dimension, b.Dimension) })
 	}
 	var err error
@@ -69,7 +68,7 @@ func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {
 	return needs, err
 }
 
-// addAll adds what one copy needs.
+// addAll adds the needs of one copy.
 func (w *counting) addAll(spread framework.Spread) error {
 	if err := w.addReserve(); err != nil {
 		return err
@@ -95,11 +94,11 @@ func (w *counting) addAll(spread framework.Spread) error {
 		w.pod = w.pod.Max(pod)
 	}
 	more := max(0, spread.Replicas-w.template.Unsurged()) + w.template.SurgeBeyond(spread.Replicas, w.clusters)
-	return w.add(w.pod, 0, more) // nobody knows which pods they are
+	return w.add(w.pod, 0, more) // it is unknown which pods they are
 }
 
-// orFormer returns the most of what a pod needs, and of what pods may have that clusters make of a former template. What they have of claims
-// that all of them name is in no pod.
+// orFormer returns the maximum of a pod's needs and of the pods that clusters may make of a former template. Claims that all pods share
+// belong to no pod.
 func (w *counting) orFormer(pod ledger.Amounts, granted *binding.Grant) ledger.Amounts {
 	if !w.template.Replaces || len(pod) == 0 {
 		return pod
@@ -110,7 +109,7 @@ func (w *counting) orFormer(pod ledger.Amounts, granted *binding.Grant) ledger.A
 	return append(ledger.Amounts(nil), pod...).Max(FromGrant(w.counter.Dimensions, granted.Pod))
 }
 
-// add adds a number of pods that are alike.
+// add adds a number of identical pods.
 func (w *counting) add(pod ledger.Amounts, minimum, count int64) error {
 	for _, sum := range []struct {
 		of    *ledger.Amounts
@@ -130,7 +129,7 @@ func (w *counting) add(pod ledger.Amounts, minimum, count int64) error {
 	return nil
 }
 
-// onePod returns what one pod needs. It adds the claims that the pod names to the sums, if they are new.
+// onePod returns the needs of one pod. It adds new claims that the pod names to the sums.
 func (w *counting) onePod(set *workload.PodSet) (ledger.Amounts, error) {
 	if set.Template == nil || set.Count <= 0 && !w.more {
 		return nil, nil
@@ -155,7 +154,7 @@ func (w *counting) onePod(set *workload.PodSet) (ledger.Amounts, error) {
 	return amounts.PlusAll(devices)
 }
 
-// addReserve adds what a PodGroup reserves.
+// addReserve adds the reserve of a PodGroup.
 func (w *counting) addReserve() error {
 	if err := podrequests.Check(w.template.Reserve); err != nil {
 		return err
@@ -171,7 +170,7 @@ func (w *counting) addReserve() error {
 	return err
 }
 
-// maxNotices bounds what people are told of one workload, which may request thousands of resources.
+// maxNotices bounds the notices for a workload, which may request thousands of resources.
 const maxNotices = 8
 
 func (w *counting) note(format string, args ...any) {
@@ -187,7 +186,7 @@ func (w *counting) note(format string, args ...any) {
 	w.notices = append(w.notices, notice)
 }
 
-// refuse notes cards that no queue lists.
+// refuse adds cards that no queue lists.
 func (w *counting) refuse(name string, count, pods int64) error {
 	amount, err := ledger.Units(count).Times(pods)
 	if err == nil {
@@ -205,7 +204,7 @@ func (w *counting) listUnlisted() []binding.Amount {
 	return list
 }
 
-// withoutDevices leaves out the implicit names of DeviceClasses, which are devices of the classes and nothing else.
+// withoutDevices drops the implicit resource names of DeviceClasses. They count only as devices of the classes.
 func (w *counting) withoutDevices(requests corev1.ResourceList) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range requests {

@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Inputs are what a round counts by.
+// Inputs are the objects that a round uses.
 type Inputs struct {
 	// Queues must not be changed.
 	Queues []*schedulingv1beta1.Queue
@@ -27,8 +27,7 @@ type Inputs struct {
 	Claims dra.ClaimReader
 }
 
-// Counter counts what workloads need. It works in rounds: call Begin before anything else. It is not
-// safe for concurrent use.
+// Counter counts the needs of workloads. It works in rounds: call Begin first. It is not safe for concurrent use.
 type Counter struct {
 	counter *demand.Counter
 	reader  dra.ClaimReader
@@ -40,44 +39,44 @@ type Counter struct {
 	listed []bool
 	// cards are the cards that quotas list, sorted by name.
 	cards []string
-	// may has the listed cards that a resource may stand for. It is filled when this is asked.
+	// may caches the listed cards that a resource may stand for.
 	may map[corev1.ResourceName][]string
 
-	// most has what a claim from a template comes to. It holds as long as the edition.
+	// most caches the amounts of a claim from a template, for the current edition.
 	most map[*resourceapi.ResourceClaimTemplate]fromOne
-	// edition is a number that changes with everything that workloads are counted by, except claims.
+	// edition changes with every input of the count, except claims.
 	edition uint64
 }
 
-// Counted is what was counted for a workload. It must not be changed.
+// Counted is the result for a workload. It must not be changed.
 type Counted struct {
 	Needs framework.Needs
-	// Err names the object that is missing or wrong, and says what to write.
+	// Err names the object that is missing or wrong, and says how to correct it.
 	Err error
 
 	edition uint64
 	claims  claimsRead
 }
 
-// maxMost bounds the templates that are remembered, also deleted ones: users may create one after the other.
+// maxMost bounds the remembered templates. Users may create and delete many.
 const maxMost = 1000
 
-// fromOne is what a claim comes to, with the limited capacities of which its devices name no amount.
+// fromOne has the amounts of a claim, and the limited capacities for which its devices state no amount.
 type fromOne struct {
 	amounts ledger.Amounts
 	unnamed []ledger.Ordinal
 }
 
-// New returns a counter that remembers nothing.
+// New returns an empty counter.
 func New() *Counter {
 	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
 	return &Counter{counter: counter, queues: map[string]*knownQueue{}}
 }
 
-// Dimensions are those of all amounts.
+// Dimensions returns the dimensions of all amounts.
 func (c *Counter) Dimensions() *ledger.Dimensions { return c.counter.Dimensions }
 
-// Begin begins a round, and returns what each queue limits.
+// Begin begins a round, and returns the limits of each queue.
 func (c *Counter) Begin(in Inputs) map[string]framework.QueueLimits {
 	c.reader = in.Claims
 	reclassified := c.catalog == nil || !sameObjects(c.classes, in.Classes)
@@ -109,8 +108,8 @@ func sameObjects(a, b []*resourceapi.DeviceClass) bool {
 	return !slices.ContainsFunc(b, func(class *resourceapi.DeviceClass) bool { return !known[class] })
 }
 
-// Of returns what a workload needs if it goes to some clusters. That is what was counted before for the same template and
-// the same clusters, if it still holds. Before may be nil.
+// Of returns the needs of a workload for a spread. It returns before if its inputs have not changed. Before must be from the same
+// template and the same spread, or nil.
 func (c *Counter) Of(template *workload.Template, spread framework.Spread, before *Counted) *Counted {
 	if before != nil && before.edition == c.edition && before.claims.current(c.reader) {
 		return before

@@ -99,7 +99,7 @@ func TestExceedsSaysWhatIsBeyondAGrant(t *testing.T) {
 	}
 }
 
-// BenchmarkRound counts 10,000 workloads that have not changed.
+// BenchmarkRound counts 10,000 unchanged workloads.
 func BenchmarkRound(b *testing.B) {
 	w := newWorld(class("h100"), claimTemplate("t", nil, exactly("h100", 1)))
 	for i := range 100 {
@@ -130,7 +130,7 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// TestAClaimTemplateIsCountedOnce: a pod may name a template twenty thousand times, and users make the dispatcher count as often as they want.
+// TestAClaimTemplateIsCountedOnce: a pod may name a template twenty thousand times, and users can trigger a count at any time.
 func TestAClaimTemplateIsCountedOnce(t *testing.T) {
 	long := claimTemplate("t", nil, slices.Repeat([]resourceapi.DeviceRequest{firstAvailable(slices.Repeat([]resourceapi.DeviceRequest{exactly("a", 1)}, 8)...)}, 32)...)
 	w := newWorld(class("a"), capacity("a", "memory", "1Gi"), long)
@@ -149,7 +149,7 @@ func TestAClaimTemplateIsCountedOnce(t *testing.T) {
 	if got := textOf(counter, n.Needs); got != "a=32032 pods=2 without a/memory" {
 		t.Errorf("got %s", got)
 	}
-	long(w) // another template of this name, which is not the one that is remembered
+	long(w) // another template of this name, different from the cached one
 	w.templates["ns/t"].Spec.Spec.Devices.Requests = w.templates["ns/t"].Spec.Spec.Devices.Requests[:1]
 	counter.Begin(w.inputs())
 	if got := textOf(counter, counter.Of(often, alone, n).Needs); got != "a=1001 pods=2 without a/memory" {

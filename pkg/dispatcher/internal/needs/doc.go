@@ -2,8 +2,7 @@
 
 // Package needs counts what workloads need and what queues limit, on a control plane that has no nodes, pods, or devices.
 //
-// Templates of workloads come in, and to how many clusters they go. Queues, DeviceClasses, and ResourceClaimTemplates
-// come in, too. Amounts of the ledger go out. What depends on a choice that a member cluster makes counts with the most
-// that it may come to. What was
-// counted holds until something changes that it was counted by: see [Counted].
+// Its inputs are templates of workloads, the clusters that they go to, queues, DeviceClasses, and ResourceClaimTemplates. The results
+// are amounts of the ledger. If an amount depends on a choice of the member cluster, the maximum counts. A result is valid until
+// one of its inputs changes: see [Counted].
 package needs

@@ -23,7 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// world is what a counter counts by.
+// world has the inputs of a counter.
 type world struct {
 	queues    []*schedulingv1beta1.Queue
 	classes   []*resourceapi.DeviceClass
@@ -67,7 +67,7 @@ func (w *world) inputs() needs.Inputs {
 	return needs.Inputs{Queues: w.queues, Classes: w.classes, Claims: w}
 }
 
-// counted returns what one round says of a workload.
+// counted returns the result of one round for a workload.
 func (w *world) counted(t *testing.T, template *workload.Template, spread framework.Spread) (*needs.Counter, framework.Needs, error) {
 	t.Helper()
 	counter := needs.New()
@@ -76,7 +76,7 @@ func (w *world) counted(t *testing.T, template *workload.Template, spread framew
 	return counter, n.Needs, n.Err
 }
 
-// all returns all that a workload needs in one cluster, such as "cpu=2 pods=1".
+// all returns the needs of a workload in one cluster, such as "cpu=2 pods=1".
 func (w *world) all(t *testing.T, template *workload.Template) string {
 	t.Helper()
 	counter, n, err := w.counted(t, template, framework.Spread{Copies: 1})
@@ -86,7 +86,7 @@ func (w *world) all(t *testing.T, template *workload.Template) string {
 	return textOf(counter, n)
 }
 
-// textOf returns all that a workload needs, and the capacities of which it names no amount.
+// textOf formats the needs of a workload, and the capacities for which it states no amount.
 func textOf(counter *needs.Counter, n framework.Needs) string {
 	all := text(counter, n.All)
 	for _, o := range n.Unnamed {
@@ -105,7 +105,7 @@ func text(counter *needs.Counter, amounts ledger.Amounts) string {
 	return strings.Join(words, " ")
 }
 
-// queue makes a queue that limits resources, given as "cpu=4".
+// queue returns a queue with limits of resources, such as "cpu=4".
 func queue(name string, limits ...string) *schedulingv1beta1.Queue {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
 	q.Spec.Capability = list(limits...)
@@ -125,7 +125,7 @@ func limits(amounts ...string) option {
 	return func(w *world) { w.queues = append(w.queues, queue("q", amounts...)) }
 }
 
-// cards makes a queue that lists cards.
+// cards adds a queue with a card quota.
 func cards(quota string) option {
 	return func(w *world) {
 		q := queue(fmt.Sprintf("cards-%d", len(w.queues)))
@@ -134,7 +134,7 @@ func cards(quota string) option {
 	}
 }
 
-// capacity makes a queue that limits a capacity of a class.
+// capacity adds a queue that limits a capacity of a class.
 func capacity(class, name, amount string) option {
 	return func(w *world) {
 		q := queue(fmt.Sprintf("capacity-%d", len(w.queues)))
@@ -205,12 +205,12 @@ func firstAvailable(of ...resourceapi.DeviceRequest) resourceapi.DeviceRequest {
 	return r
 }
 
-// job makes a workload of sets of pods.
+// job returns a workload with sets of pods.
 func job(sets ...workload.PodSet) *workload.Template {
 	return &workload.Template{Kind: "Job", Namespace: "ns", Name: "j", Pods: sets}
 }
 
-// pods makes a number of pods with one container.
+// pods returns a number of pods with one container.
 func pods(count int64, change ...func(*corev1.PodTemplateSpec)) workload.PodSet {
 	template := &corev1.PodTemplateSpec{}
 	template.Spec.Containers = []corev1.Container{{Name: "main"}}
@@ -232,7 +232,7 @@ func overhead(amounts ...string) func(*corev1.PodTemplateSpec) {
 	return func(t *corev1.PodTemplateSpec) { t.Spec.Overhead = list(amounts...) }
 }
 
-// ofPod gives the pod resources of its own, beside those of its containers.
+// ofPod gives the pod its own resources, in addition to the resources of its containers.
 func ofPod(requests, limits string) func(*corev1.PodTemplateSpec) {
 	amounts := func(text string) corev1.ResourceList {
 		if text == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// ToGrant returns amounts as a grant has them: without zeros, sorted by name.
+// ToGrant returns amounts in the form of a grant: without zeros, sorted by name.
 func ToGrant(dimensions *ledger.Dimensions, amounts ledger.Amounts) []binding.Amount {
 	list := make([]binding.Amount, 0, len(amounts))
 	for _, e := range amounts {
@@ -32,7 +32,7 @@ func sortByName(list []binding.Amount) {
 	})
 }
 
-// FromGrant returns the amounts of a grant. Only the dispatcher writes grants, so that all their dimensions count.
+// FromGrant returns the amounts of a grant. Only the dispatcher writes grants, so all dimensions count.
 func FromGrant(dimensions *ledger.Dimensions, granted []binding.Amount) ledger.Amounts {
 	amounts := make(ledger.Amounts, 0, len(granted))
 	for _, a := range granted {
@@ -41,9 +41,8 @@ func FromGrant(dimensions *ledger.Dimensions, granted []binding.Amount) ledger.A
 	return amounts
 }
 
-// Forbidden says what a workload asks for that no amount in a grant stands for, and that the queues on the way to the root let nobody
-// use: cards that no queue lists, where one lists the cards that may be used, and devices of which a queue limits a capacity that the
-// claim does not name.
+// Forbidden returns an error if a workload asks for something that is not an amount and that the queues on the path to the root forbid:
+// unlisted cards if a queue restricts cards, or devices with a limited capacity for which the claim states no amount.
 func Forbidden(dimensions *ledger.Dimensions, needs framework.Needs, way []framework.QueueLimits, cardQuotaRequired bool) error {
 	if len(needs.Unlisted) > 0 && (cardQuotaRequired || slices.ContainsFunc(way, func(l framework.QueueLimits) bool { return l.ListsCards })) {
 		return fmt.Errorf("it asks for %s, which its queue does not list: use a card that is listed", needs.Unlisted[0].Dimension)
@@ -60,8 +59,8 @@ func Forbidden(dimensions *ledger.Dimensions, needs framework.Needs, way []frame
 	return nil
 }
 
-// Exceeds returns by how much a workload needs more than it was granted, sorted by name, or else by how much one of its pods does: clusters may
-// make more of those later. It is empty if the grant is enough.
+// Exceeds returns by how much a workload exceeds its grant, sorted by name. If it does not, Exceeds returns by how much one pod exceeds
+// the grant's pod, because clusters may make more of these pods later. It returns nothing if the grant is enough.
 func Exceeds(dimensions *ledger.Dimensions, needs framework.Needs, grant *binding.Grant) []binding.Amount {
 	var granted ledger.Amounts
 	if grant != nil {

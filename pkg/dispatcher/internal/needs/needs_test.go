@@ -137,7 +137,7 @@ func TestNeedsFollowTheSpread(t *testing.T) {
 	if got := text(counter, n.All); err != nil || got != "" {
 		t.Errorf("what was scaled to zero counts: %s, %v", got, err)
 	}
-	surging := job(pods(10, requests("cpu=1"))) // 8 replicas, of whose surge of 4 each cluster has all, and 2 do not count
+	surging := job(pods(10, requests("cpu=1"))) // 8 replicas with a surge of 4 in each cluster, of which 2 are not charged
 	surging.Surge, surging.Surged = 4, 2
 	for clusters, want := range map[int64]string{1: "cpu=10 pods=10", 3: "cpu=18 pods=18"} {
 		counter, n, err := w.counted(t, surging, framework.Spread{Copies: 1, Divided: true, Clusters: clusters})

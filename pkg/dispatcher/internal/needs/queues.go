@@ -15,13 +15,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// knownQueue is a queue that has been read.
+// knownQueue is a queue with its limits.
 type knownQueue struct {
 	object *schedulingv1beta1.Queue
 	limits framework.QueueLimits
 }
 
-// readQueues returns the limits of all queues, and forgets all other queues.
+// readQueues returns the limits of all queues, and forgets queues that are gone.
 func (c *Counter) readQueues(queues []*schedulingv1beta1.Queue) map[string]framework.QueueLimits {
 	limits, before := make(map[string]framework.QueueLimits, len(queues)), c.queues
 	c.queues = make(map[string]*knownQueue, len(queues))
@@ -35,7 +35,7 @@ func (c *Counter) readQueues(queues []*schedulingv1beta1.Queue) map[string]frame
 	return limits
 }
 
-// limitsOf reads all quotas of a queue. A quota that cannot be read is left out, and is in the error.
+// limitsOf reads all quotas of a queue. It omits a quota that cannot be read, and reports it in the error.
 func (c *Counter) limitsOf(queue *schedulingv1beta1.Queue) framework.QueueLimits {
 	devices, devicesErr := quota.Devices(queue, c.counter.Dimensions)
 	var cards [len(quota.CardAnnotations)]ledger.Amounts
@@ -58,7 +58,7 @@ func (c *Counter) limitsOf(queue *schedulingv1beta1.Queue) framework.QueueLimits
 	}
 }
 
-// relist finds out which dimensions quotas list, and reports whether that has changed.
+// relist updates the dimensions that quotas list, and reports whether they have changed.
 func (c *Counter) relist() bool {
 	listed := make([]bool, c.counter.Dimensions.Len())
 	for _, k := range c.queues {

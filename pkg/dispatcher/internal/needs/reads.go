@@ -16,8 +16,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// claimsRead has the claims and claim templates that were read to count a workload, so that a later round can tell
-// whether they are still the same objects. An object that did not exist is nil.
+// claimsRead has the claims and claim templates that were read to count a workload. A later round can check whether they are still the
+// same objects. An object that did not exist is nil.
 type claimsRead struct {
 	claims    []read[resourceapi.ResourceClaim]
 	templates []read[resourceapi.ResourceClaimTemplate]
@@ -28,7 +28,7 @@ type read[T any] struct {
 	object          *T
 }
 
-// current reports whether nothing has changed.
+// current reports whether the objects are unchanged.
 func (r *claimsRead) current(reader dra.ClaimReader) bool {
 	for _, claim := range r.claims {
 		if object, _ := reader.Claim(claim.namespace, claim.name); object != claim.object {
@@ -43,7 +43,7 @@ func (r *claimsRead) current(reader dra.ClaimReader) bool {
 	return true
 }
 
-// identity identifies the objects that were read, and what they say of how many devices they get. Their specs never change.
+// identity identifies the objects, and their annotations with the number of devices. Their specs never change.
 func (r *claimsRead) identity() string {
 	var all []string
 	for _, claim := range r.claims {
@@ -78,12 +78,12 @@ func (w *counting) ClaimTemplate(namespace, name string) (*resourceapi.ResourceC
 	return object, err
 }
 
-// ExtendedClaim implements dra.ClaimReader. Templates of workloads have no such claim, so that there is nothing to read again.
+// ExtendedClaim implements dra.ClaimReader. Templates of workloads have no such claim, so it records no read.
 func (w *counting) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	return w.reader.ExtendedClaim(pod)
 }
 
-// LostClaims implements dra.ClaimReader. Templates of workloads are no pods that run.
+// LostClaims implements dra.ClaimReader. Templates of workloads are not running pods.
 func (w *counting) LostClaims(pod types.UID) []*resourceapi.ResourceClaim {
 	return w.reader.LostClaims(pod)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// withDefaults returns the spec as the API server of a member cluster makes it of a pod: what a container limits and does
-// not request, it requests. Templates do not have that default.
+// withDefaults returns the spec with the defaults that the API server of a member cluster sets for pods: a container requests what
+// it limits and does not request. Templates do not have these defaults.
 func withDefaults(spec *corev1.PodSpec) *corev1.PodSpec {
 	copied := *spec
 	copied.InitContainers, copied.Containers = requestLimits(spec.InitContainers), requestLimits(spec.Containers)
@@ -23,7 +23,7 @@ func withDefaults(spec *corev1.PodSpec) *corev1.PodSpec {
 	return &copied
 }
 
-// ofContainers returns what the containers of a pod request together.
+// ofContainers returns the sum of the requests of all containers of a pod.
 func ofContainers(spec *corev1.PodSpec) corev1.ResourceList {
 	return resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
 }
@@ -36,7 +36,7 @@ func requestLimits(containers []corev1.Container) []corev1.Container {
 	return containers
 }
 
-// requestsOf returns what is requested, and what is only limited. What others request is not only limited.
+// requestsOf returns the requests, plus the limits of resources that neither this container nor others request.
 func requestsOf(resources *corev1.ResourceRequirements, others corev1.ResourceList) corev1.ResourceList {
 	requests := maps.Clone(resources.Requests)
 	for name, limit := range resources.Limits {

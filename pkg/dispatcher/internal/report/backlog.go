@@ -9,25 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// urgency says which events come first. Events of one urgency are written in the order in which they became due.
+// urgency is the priority of an event. Events of one urgency are written in the order in which they became due.
 type urgency int
 
 const (
-	// done is what the dispatcher has just done.
+	// done events report actions of the dispatcher.
 	done urgency = iota
-	// changed is how things stand now, and did not before.
+	// changed events report a new state.
 	changed
-	// refreshed is what people were told before, with other numbers.
+	// refreshed events repeat a known state with new numbers.
 	refreshed
 
 	urgencies = 3
 )
 
-// topic is what there is one event of at most that waits to be written.
+// topic identifies what an event is about. At most one event of a topic waits to be written.
 type topic struct {
 	// object is a binding or a queue.
 	object types.UID
-	// notice says that the event is not about a decision, but about what is counted.
+	// notice says that the event is about the count, not about a decision.
 	notice bool
 }
 
@@ -35,19 +35,19 @@ type topic struct {
 type note struct {
 	topic   topic
 	urgency urgency
-	// objects are those that the event is written on.
+	// objects are the objects that get the event.
 	objects []*corev1.ObjectReference
-	// eventType, reason, and message are those of the event.
+	// eventType, reason, and message are the fields of the event.
 	eventType, reason, message string
 }
 
-// backlog has the events that wait to be written. The latest one of a topic replaces those before.
+// backlog has the events that wait to be written. The latest event of a topic replaces earlier ones.
 type backlog struct {
 	lines [urgencies]list.List
 	notes map[topic]*list.Element
 }
 
-// put adds an event. If one of the topic waits already, its place stays, unless the new one is more urgent.
+// put adds an event. It takes the place of a waiting event of the same topic, unless the new one is more urgent.
 func (b *backlog) put(n note) {
 	if b.notes == nil {
 		b.notes = map[topic]*list.Element{}
@@ -71,7 +71,7 @@ func (b *backlog) drop(t topic) {
 	}
 }
 
-// next removes and returns the event that comes first; false if there is none.
+// next removes and returns the first event. It returns false if there is none.
 func (b *backlog) next() (note, bool) {
 	for i := range b.lines {
 		if first := b.lines[i].Front(); first != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// BenchmarkCycleWithTenThousandHeldWorkloads is what a cycle costs that has no news.
+// BenchmarkCycleWithTenThousandHeldWorkloads measures a cycle without news.
 func BenchmarkCycleWithTenThousandHeldWorkloads(b *testing.B) {
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	if err != nil {

@@ -30,8 +30,8 @@ const (
 	KindStillRuns     Kind = "still_runs"
 )
 
-// lasts reports whether decisions of the kind say how things stand. They are made anew in each cycle, and are news only
-// if they change. All others say what has just been done, and are always news.
+// lasts reports whether decisions of the kind describe a state. They are made in each cycle, and are news only if they change.
+// Decisions of all other kinds describe an action, and are always news.
 func (k Kind) lasts() bool {
 	switch k {
 	case KindHeld, KindGrowthHeld, KindFinished, KindStillCharged, KindStillRuns:
@@ -89,21 +89,20 @@ const (
 	QuotaNotReadReason = "QuotaNotRead"
 )
 
-// Decision is what the dispatcher decided about a workload, and the words for people.
+// Decision is a decision about a workload, with its text for people.
 type Decision struct {
 	Workload *framework.Workload
-	// Kind is empty if there is nothing to tell.
+	// Kind is empty if there is nothing to report.
 	Kind Kind
-	// Type, Reason, and Message are those of the event.
+	// Type, Reason, and Message are the fields of the event.
 	Type, Reason, Message string
 
-	// about or scope is what the decision is about. Two decisions of the same kind and reason about the same differ in
-	// numbers at most.
+	// about or scope is the subject of the decision. Two decisions with the same kind, reason, and subject differ at most in numbers.
 	about string
 	scope framework.Scope
 }
 
-// Patch is what the patch that carries the decision out is called in metrics.
+// Patch returns the label of the decision's patch in metrics.
 func (d *Decision) Patch() Patch {
 	if d.Kind == "" {
 		return PatchBookkeeping
@@ -111,7 +110,7 @@ func (d *Decision) Patch() Patch {
 	return Patch(d.Kind)
 }
 
-// news is what makes a decision news.
+// news has the fields that make a decision news when they change.
 type news struct {
 	kind          Kind
 	reason, about string
@@ -120,20 +119,20 @@ type news struct {
 
 func (d *Decision) news() news { return news{d.Kind, d.Reason, d.about, d.scope} }
 
-// normal makes a decision that nobody has to act on.
+// normal makes a decision that requires no action from people.
 func normal(w *framework.Workload, kind Kind, reason, message string) Decision {
 	message = bounded(message)
 	return Decision{Workload: w, Kind: kind, Type: corev1.EventTypeNormal, Reason: reason, Message: message, about: message}
 }
 
-// warning makes a decision that people should know of.
+// warning makes a decision that people should know about.
 func warning(w *framework.Workload, kind Kind, reason, message string) Decision {
 	d := normal(w, kind, reason, message)
 	d.Type = corev1.EventTypeWarning
 	return d
 }
 
-// maxMessage bounds the length of a message in bytes. Karmada's words, which some messages quote, list each cluster.
+// maxMessage bounds the length of a message in bytes. Some messages quote Karmada, which lists each cluster.
 const maxMessage = 1000
 
 func bounded(message string) string {

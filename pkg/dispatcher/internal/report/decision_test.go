@@ -81,7 +81,7 @@ func TestWhatEventsSay(t *testing.T) {
 	}
 }
 
-// TestOnlyTheNumbersOfARefusalAreNoNews: 10,000 workloads of a queue would have news whenever one of them starts.
+// TestOnlyTheNumbersOfARefusalAreNoNews: otherwise, 10,000 workloads of a queue would have news whenever one of them starts.
 func TestOnlyTheNumbersOfARefusalAreNoNews(t *testing.T) {
 	w := job("train", "team")
 	scope := framework.Scope{Queue: "team", Dimension: cpu}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report tells people what the dispatcher decided, and why.
+// Package report tells people about the dispatcher's decisions and their reasons.
 //
-// Decisions come in as values, whose sentences are written in this package, and what queues use. Events on bindings and
-// workloads, the status and the annotations of queues, and metrics go out. All of it is written in the background, so that no
-// cycle waits for the API server. An event is written when a decision is new, not in each cycle.
+// Its inputs are decisions, which get their text in this package, and the usage of queues. Its outputs are events on bindings and
+// workloads, the status and annotations of queues, and metrics. It writes in the background, so no cycle waits for the API server.
+// It writes an event when a decision is new, not in each cycle.
 package report

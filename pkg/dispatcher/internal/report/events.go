@@ -20,18 +20,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// component is who events come from.
+// component is the source of the events.
 const component = "vc-dispatcher"
 
-// notesPerSecond and notesAtOnce bound how many workloads get events. That is two requests each. Client-go's recorder keeps up to
-// a thousand events, and drops others: this is far less.
+// notesPerSecond and notesAtOnce bound the number of workloads that get events, with two requests each. Client-go's recorder queues
+// up to a thousand events and drops others: this is far less.
 const (
 	notesPerSecond = 25
 	notesAtOnce    = 100
 )
 
-// Events writes events in the background. If there are more than it may write, the latest of each workload waits, and what
-// the dispatcher has done comes first. Client-go's recorder aggregates events that repeat, and bounds how many an object gets.
+// Events writes events in the background. Above its rate limit, only the latest event of each workload waits, and actions of the
+// dispatcher come first. Client-go's recorder aggregates repeated events and bounds the events of an object.
 type Events struct {
 	recorder record.EventRecorder
 	limiter  flowcontrol.RateLimiter
@@ -43,8 +43,7 @@ type Events struct {
 	backlog backlog
 }
 
-// StartEvents starts to write events, which ends when ctx ends. The client should not share its limit of requests with the
-// client that releases workloads.
+// StartEvents starts to write events, until ctx ends. The client should not share its rate limit with the client that releases workloads.
 func StartEvents(ctx context.Context, kube kubernetes.Interface) *Events {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
@@ -63,10 +62,10 @@ func newEvents(recorder record.EventRecorder) *Events {
 	}
 }
 
-// Shutdown waits until nothing is written any more. The context that the writer was started with must have ended.
+// Shutdown waits until writing has ended. The context of StartEvents must have ended.
 func (e *Events) Shutdown() { e.workers.Wait() }
 
-// tell writes an event some time.
+// tell queues an event.
 func (e *Events) tell(n note) {
 	e.mu.Lock()
 	e.backlog.put(n)
@@ -77,7 +76,7 @@ func (e *Events) tell(n note) {
 	}
 }
 
-// forget drops what was not written yet about a binding or a queue that is gone.
+// forget drops the unwritten events of a binding or a queue that is gone.
 func (e *Events) forget(object types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -92,7 +91,7 @@ func (e *Events) run(ctx context.Context) {
 			return
 		case <-e.wake:
 		}
-		// The wait comes first, so that the event is the latest one when it is written.
+		// The wait comes first, so the event is the latest one when it is written.
 		for e.waits() {
 			if err := e.limiter.Wait(ctx); err != nil {
 				return
@@ -108,7 +107,7 @@ func (e *Events) waits() bool {
 	return len(e.backlog.notes) > 0
 }
 
-// writeNext writes the event that comes first.
+// writeNext writes the first event.
 func (e *Events) writeNext() {
 	e.mu.Lock()
 	n, found := e.backlog.next()
@@ -121,7 +120,7 @@ func (e *Events) writeNext() {
 	}
 }
 
-// objectsOf returns the binding of a workload, or the cluster that has it if there is none, and the object that it propagates.
+// objectsOf returns the object of a workload and its binding. A lost workload has no binding: then it returns the object and the cluster.
 func objectsOf(w *framework.Workload) []*corev1.ObjectReference {
 	b, r := w.Binding, &w.Binding.Spec.Resource
 	object := &corev1.ObjectReference{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion}

@@ -35,17 +35,16 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	}
 }
 
-// exportedFile is what the checks of the alerts and the dashboard read. See hack/promtool.
+// exportedFile is the input of the checks of alerts and dashboard. See hack/promtool.
 const exportedFile = "../../../../test/monitoring/testdata/dispatcher-metrics.txt"
 
-// TestTheDispatcherExportsTheListOfMetrics compares the collectors with the list, and with the file. To write the file, set
-// UPDATE_METRICS.
+// TestTheDispatcherExportsTheListOfMetrics compares the collectors with the list and with the file. UPDATE_METRICS makes it write the file.
 func TestTheDispatcherExportsTheListOfMetrics(t *testing.T) {
 	metrics, registry := newMetrics(t)
 	l, snapshot := books(t)
 	snapshot.Workloads = append(snapshot.Workloads, job("train", "team"))
 	usage, limit := UsageOf(l, snapshot, nil), ledger.Limit{Amount: ledger.Units(4), Set: true}
-	limited := usage["limited"] // in what the books do not limit
+	limited := usage["limited"] // in dimensions that the books do not limit
 	for _, d := range []ledger.Dimension{memory, gpu} {
 		limited.Dimensions = append(limited.Dimensions, DimensionUsage{Dimension: d, Deserved: limit, Nearest: limit, Limit: limit})
 	}

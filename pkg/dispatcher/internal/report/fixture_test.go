@@ -23,10 +23,10 @@ var (
 	bytes  = ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "memory"}
 )
 
-// noon is a time that messages have.
+// noon is the time in messages.
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// job is a Job of that name in namespace ns, whose binding is held.
+// job returns a held Job in namespace ns.
 func job(name, queue string) *framework.Workload {
 	return &framework.Workload{
 		Binding: &workv1alpha2.ResourceBinding{
@@ -39,7 +39,7 @@ func job(name, queue string) *framework.Workload {
 	}
 }
 
-// granted is a Job that has a grant.
+// granted returns a Job with a grant.
 func granted(name, queue string, amounts ...binding.Amount) *framework.Workload {
 	w := job(name, queue)
 	w.State.Hold, w.State.Grant = nil, &binding.Grant{Queue: queue, Amounts: amounts}

@@ -14,7 +14,7 @@ import (
 // gauge is a metric of the queues.
 type gauge struct {
 	desc *prometheus.Desc
-	// value returns the value of a series; false if there is no series for the dimension.
+	// value returns the value of a series. It returns false if the dimension has no series.
 	value func(*DimensionUsage) (ledger.Amount, bool)
 	// unit is the unit of the metric, in billionths of the unit of the dimension.
 	unit uint64
@@ -48,7 +48,7 @@ func ofRequest(d *DimensionUsage) (ledger.Amount, bool) {
 	return d.Request, d.Request.Sign() != 0 || d.listed() || d.basic()
 }
 
-// ofCardLimit has no series for cards that the queue must not use, and that no list of it names.
+// ofCardLimit omits cards that the queue must not use and does not list.
 func ofCardLimit(d *DimensionUsage) (ledger.Amount, bool) {
 	return d.Limit.Amount, d.Limit.Set && (d.Limit.Amount.Sign() > 0 || d.listed() || d.Allocated.Sign() > 0)
 }
@@ -87,12 +87,12 @@ var (
 	allGauges = [][]gauge{cpuGauges, memoryGauges, scalarGauges, cardGauges, deviceGauges, deviceCapacityGauges}
 )
 
-// gaugesOfKinds are the metrics of each kind. Of resources, cpu and memory have their own.
+// gaugesOfKinds are the metrics of each kind. The resources cpu and memory have their own.
 var gaugesOfKinds = map[ledger.Kind][]gauge{
 	ledger.Resource: scalarGauges, ledger.Card: cardGauges, ledger.DeviceCount: deviceGauges, ledger.DeviceCapacity: deviceCapacityGauges,
 }
 
-// gaugesOf returns the metrics of a dimension, and the values of their labels besides the queue. There are none for an unknown kind.
+// gaugesOf returns the metrics of a dimension, and the values of their labels after the queue. It returns none for an unknown kind.
 func gaugesOf(d ledger.Dimension) ([]gauge, []string) {
 	switch d {
 	case ledger.Dimension{Kind: ledger.Resource, Name: string(corev1.ResourceCPU)}:

@@ -20,8 +20,8 @@ var (
 	stillRunsDesc = metric.DispatcherStillRuns.Desc()
 )
 
-// Metrics are the metrics of the dispatcher. What is said of queues is made of the last cycle when somebody asks, so that it
-// costs a cycle nothing and no series outlives its queue. It may be used concurrently.
+// Metrics are the metrics of the dispatcher. The series of queues are made from the last cycle when they are scraped. They cost a
+// cycle nothing, and no series outlives its queue. Metrics are safe for concurrent use.
 type Metrics struct {
 	decisions *prometheus.CounterVec
 	cycles    prometheus.Histogram
@@ -30,11 +30,11 @@ type Metrics struct {
 	mu        sync.Mutex
 	usage     Usage
 	workloads map[string]*workloadCounts
-	// stillRun is how many workloads of each queue run although they should have ended.
+	// stillRun is the number of workloads in each queue that run although they should have ended.
 	stillRun map[string]int
 }
 
-// NewMetrics returns metrics, and registers them.
+// NewMetrics makes and registers metrics.
 func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		decisions: prometheus.NewCounterVec(metric.DispatcherDecisions.CounterOpts(), metric.DispatcherDecisions.Labels),
@@ -49,8 +49,8 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// Patch is what a request changes. It is a label of metrics. Patches that carry out a decision have its kind: see
-// Decision.Patch.
+// Patch is the purpose of a request that changes an object. It is a label of metrics. A patch that carries out a decision has the
+// kind of the decision: see Decision.Patch.
 type Patch string
 
 // The other patches.
@@ -80,7 +80,7 @@ func (m *Metrics) decided(kind Kind, queue string) {
 	m.decisions.WithLabelValues(string(kind), queue).Inc()
 }
 
-// cycle takes the results of a cycle.
+// cycle records the results of a cycle.
 func (m *Metrics) cycle(snapshot *framework.Snapshot, workloads map[string]*workloadCounts, stillRun map[string]int, usage Usage, duration time.Duration) {
 	m.cycles.Observe(duration.Seconds())
 	m.mu.Lock()
@@ -140,7 +140,7 @@ func collectDimension(out chan<- prometheus.Metric, queue string, d *DimensionUs
 	}
 }
 
-// send sends a series. It leaves out one whose labels are no text, which would otherwise spoil all others.
+// send sends a series. It omits a series with labels that are not valid UTF-8, because it would spoil all others.
 func send(out chan<- prometheus.Metric, desc *prometheus.Desc, value float64, labels ...string) {
 	if series, err := prometheus.NewConstMetric(desc, prometheus.GaugeValue, value, labels...); err == nil {
 		out <- series

@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// prefix is that of all metrics of the dispatcher.
+// prefix is the prefix of all metrics of the dispatcher.
 const prefix = "volcano_dispatcher_"
 
 // series lists the series whose name begins with a prefix, with their values.
@@ -60,7 +60,7 @@ func newMetrics(t *testing.T) (*Metrics, *prometheus.Registry) {
 	return metrics, registry
 }
 
-// books are a snapshot with the queue team below root, and its ledger.
+// books returns the ledger of a snapshot with the queue team below root, and the snapshot.
 func books(t *testing.T) (*ledger.Ledger, *framework.Snapshot) {
 	dimensions := &ledger.Dimensions{}
 	of := func(n int64, ds ...ledger.Dimension) ledger.Amounts {
@@ -86,7 +86,7 @@ func books(t *testing.T) (*ledger.Ledger, *framework.Snapshot) {
 	return l, &framework.Snapshot{Now: noon, Dimensions: dimensions, Queues: map[string]*schedulingv1beta1.Queue{"root": {}, "team": {}, "misplaced": {}}}
 }
 
-// amountsOf are n of each dimension.
+// amountsOf returns n of each dimension.
 func amountsOf(snapshot *framework.Snapshot, n int64, dimensions ...ledger.Dimension) ledger.Amounts {
 	var all ledger.Amounts
 	for _, d := range dimensions {

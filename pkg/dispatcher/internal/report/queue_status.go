@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/queueusage"
 )
 
-// queueReport is what a cycle says of a queue.
+// queueReport is the report of a cycle about a queue.
 type queueReport struct {
 	usage     QueueUsage
 	workloads workloadCounts
@@ -28,7 +28,7 @@ func newQueueReport(queue *schedulingv1beta1.Queue, usage QueueUsage, workloads 
 	return &queueReport{usage: usage, workloads: *workloads, propagated: propagated}
 }
 
-// status returns the status of a queue. It keeps what somebody else has written: the reservation, and a state.
+// status returns the status of a queue. It keeps the reservation and the state that others have written.
 func (r *queueReport) status(before *upstream.QueueStatus) upstream.QueueStatus {
 	status := *before.DeepCopy()
 	if status.State == "" {
@@ -54,7 +54,7 @@ func (r *queueReport) allocated() corev1.ResourceList {
 		}
 		quantity, err := resource.ParseQuantity(d.Allocated.String())
 		if err != nil {
-			continue // an amount is a decimal number, which is a quantity
+			continue // every amount is a decimal number, which is a valid quantity
 		}
 		if d.Dimension.Name == string(corev1.ResourceMemory) {
 			quantity = *resource.NewQuantity(quantity.Value(), resource.BinarySI)
@@ -64,8 +64,8 @@ func (r *queueReport) allocated() corev1.ResourceList {
 	return list
 }
 
-// columns returns what `kubectl get queue` shows of devices and cards. That is nothing for a queue that Karmada propagates:
-// the annotations would go to member clusters, and replace there what the member's scheduler writes in the same ones.
+// columns returns the usage of devices and cards for `kubectl get queue`. It returns none for a queue that Karmada propagates:
+// the annotations would go to member clusters, and replace the annotations of the member's scheduler.
 func (r *queueReport) columns() queueusage.Usage {
 	if r.propagated {
 		return queueusage.Usage{}

@@ -18,8 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/queueusage"
 )
 
-// QueueWriter writes the status and the annotations of queues, in the background. Nothing else writes them on a Karmada
-// control plane.
+// QueueWriter writes the status and the annotations of queues in the background. On a Karmada control plane, no other component writes them.
 type QueueWriter struct {
 	queues  client.QueueInterface
 	lister  listers.QueueLister
@@ -29,11 +28,11 @@ type QueueWriter struct {
 
 	mu     sync.Mutex
 	wanted map[string]*queueReport
-	// written has the resource version that each status replaced, which the lister may still have. Only write uses it.
+	// written has the resource version that each status replaced. The lister may still have that version. Only write uses it.
 	written map[string]string
 }
 
-// StartQueueWriter starts a writer, which ends when ctx ends.
+// StartQueueWriter starts a writer that ends with ctx.
 func StartQueueWriter(ctx context.Context, queues client.QueueInterface, lister listers.QueueLister, metrics *Metrics) *QueueWriter {
 	w := newQueueWriter(queues, lister, metrics)
 	w.workers.Go(func() { w.usage.Run(ctx) })
@@ -58,10 +57,10 @@ func newQueueWriter(queues client.QueueInterface, lister listers.QueueLister, me
 	return w
 }
 
-// Shutdown waits until nothing is written any more. The context that the writer was started with must have ended.
+// Shutdown waits until writing has ended. The context of StartQueueWriter must have ended.
 func (w *QueueWriter) Shutdown() { w.workers.Wait() }
 
-// set takes what all queues are to say.
+// set sets the reports of all queues.
 func (w *QueueWriter) set(wanted map[string]*queueReport) {
 	w.mu.Lock()
 	before := w.wanted
@@ -77,8 +76,8 @@ func (w *QueueWriter) set(wanted map[string]*queueReport) {
 	}
 }
 
-// write writes each status that has changed. A queue that the API server refuses to change does not keep others from being
-// written. It ends at any other error, which the next queue would meet, too.
+// write writes each changed status. If the API server refuses one queue, the others are still written. Any other error ends it,
+// because the next queue would fail, too.
 func (w *QueueWriter) write(ctx context.Context) error {
 	w.mu.Lock()
 	wanted := w.wanted
@@ -92,7 +91,7 @@ func (w *QueueWriter) write(ctx context.Context) error {
 	for name, report := range wanted {
 		err := w.writeStatus(ctx, name, report)
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			continue // the next time, the lister has the queue as it is now
+			continue // the lister has the current queue next time
 		}
 		err = fmt.Errorf("queue %s: %w", name, err)
 		if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
@@ -103,8 +102,8 @@ func (w *QueueWriter) write(ctx context.Context) error {
 	return refused
 }
 
-// writeStatus writes the status of a queue if it differs from what the API server has, so that a new leader writes only what
-// has changed, and nobody can edit it for long.
+// writeStatus writes the status of a queue if it differs from the stored one. A new leader therefore writes only changes, and edits
+// by users are reverted.
 func (w *QueueWriter) writeStatus(ctx context.Context, name string, report *queueReport) error {
 	queue, err := w.lister.Get(name)
 	if err != nil {

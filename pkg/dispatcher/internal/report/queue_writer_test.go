@@ -28,13 +28,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// queuesFixture is a writer of queues, and the API server with its informer.
+// queuesFixture is a queue writer with its API server and informer.
 type queuesFixture struct {
 	*testing.T
 	*QueueWriter
 	client  *fake.Clientset
 	indexer cache.Indexer
-	// failure is the answer to updates. Written has those that were tried.
+	// failure is the answer to updates. Written has all attempts.
 	failure func(queue string) error
 	written []string
 	version int
@@ -73,7 +73,7 @@ func (f *queuesFixture) create(queue *schedulingv1beta1.Queue) {
 	}
 }
 
-// watched brings the informer up to date.
+// watched updates the informer.
 func (f *queuesFixture) watched() {
 	queues, err := f.client.SchedulingV1beta1().Queues().List(f.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *queuesFixture) watched() {
 	}
 }
 
-// cores is a queue that is charged that many.
+// cores returns the report of a queue that is charged n cores.
 func cores(n int64) *queueReport {
 	return &queueReport{usage: QueueUsage{Dimensions: []DimensionUsage{{Dimension: cpu, Allocated: ledger.Units(n)}}}}
 }

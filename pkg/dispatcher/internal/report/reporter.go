@@ -10,18 +10,17 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// Cycle is what there is to tell of a cycle.
+// Cycle has the results of a cycle.
 type Cycle struct {
 	Snapshot *framework.Snapshot
-	// Decisions has those that took effect. Later ones about a workload replace earlier ones. A workload about which nothing
-	// was decided needs none.
+	// Decisions are the decisions that took effect. A later one about a workload replaces earlier ones. Workloads without a decision have none.
 	Decisions []Decision
-	// Usage is that of the queues, with all decisions.
+	// Usage is the usage of the queues after all decisions.
 	Usage    Usage
 	Duration time.Duration
 }
 
-// Reporter tells people what happened in cycles. It is not safe for concurrent use.
+// Reporter reports the results of cycles. It is not safe for concurrent use.
 type Reporter struct {
 	teller  teller
 	queues  *QueueWriter
@@ -33,8 +32,8 @@ func New(events *Events, queues *QueueWriter, metrics *Metrics) *Reporter {
 	return &Reporter{teller: teller{events: events}, queues: queues, metrics: metrics}
 }
 
-// Cycle tells what happened in a cycle. It does not wait for the API server. It returns when another cycle is due so that people
-// get new numbers even if nothing changes any more, zero if none is.
+// Cycle reports the results of a cycle without waiting for the API server. It returns when the next cycle is due to refresh numbers in
+// events even without a change, zero if none is.
 func (r *Reporter) Cycle(c *Cycle) (due time.Time) {
 	r.teller.begin(c.Snapshot)
 	r.teller.tellQueues(c.Snapshot)

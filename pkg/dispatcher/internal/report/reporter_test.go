@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// TestACycleIsToldEverywhere: events, metrics, and queues agree.
+// TestACycleIsToldEverywhere checks that events, metrics, and queues agree.
 func TestACycleIsToldEverywhere(t *testing.T) {
 	queues := newQueues(t, "root", "team")
 	metrics, registry := newMetrics(t)

@@ -13,34 +13,33 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 )
 
-// refreshAfter is how long people see old numbers in an event. All workloads of a queue have new numbers whenever one of them
-// starts or ends.
+// refreshAfter is how long an event may show old numbers. The numbers of all workloads of a queue change whenever one of them starts or ends.
 const refreshAfter = 10 * time.Minute
 
-// told is what people have been told of a workload.
+// told is the last report about a workload.
 type told struct {
-	// news and message are those of the last decision, at its time. They are empty if there was none.
+	// news, message, and time belong to the last decision. They are empty if there was none.
 	news    news
 	message string
 	time    time.Time
-	// notice is what they were told about what is counted.
+	// notice is the last notice about the count.
 	notice string
 	// cycle is the last cycle that had the workload.
 	cycle uint64
 }
 
-// teller remembers what people have been told, so that it tells them news only. It is not safe for concurrent use.
+// teller remembers reports to report only news. It is not safe for concurrent use.
 type teller struct {
 	events *Events
 	told   map[types.UID]*told
 	cycle  uint64
-	// due is when the first event of which the cycle has other numbers may be renewed, zero if there is none.
+	// due is when the first event with outdated numbers may be refreshed, zero if there is none.
 	due time.Time
-	// queues has why the quota of a queue cannot be read, by the UID of the queue.
+	// queues says why the quota of a queue cannot be read, by the UID of the queue.
 	queues map[types.UID]string
 }
 
-// begin begins a cycle with all workloads that there are, and forgets all others.
+// begin begins a cycle. It forgets workloads that are gone.
 func (t *teller) begin(snapshot *framework.Snapshot) {
 	if t.told == nil {
 		t.told = map[types.UID]*told{}
@@ -52,7 +51,7 @@ func (t *teller) begin(snapshot *framework.Snapshot) {
 		if last == nil {
 			last = &told{}
 			t.told[w.Binding.UID] = last
-			if w.State.Finished { // under a dispatcher before this one
+			if w.State.Finished { // it ended under an earlier dispatcher
 				d := Finished(w)
 				last.news, last.message = d.news(), d.Message
 			}
@@ -68,7 +67,7 @@ func (t *teller) begin(snapshot *framework.Snapshot) {
 	}
 }
 
-// noticeOf says what counts instead of what could not be read. It is empty in general.
+// noticeOf says what is counted in place of things that could not be read. It is usually empty.
 func noticeOf(w *framework.Workload, snapshot *framework.Snapshot) string {
 	if w.Err != nil {
 		return ""
@@ -83,7 +82,7 @@ func noticeOf(w *framework.Workload, snapshot *framework.Snapshot) string {
 	return w.Needs.Notice + "; " + missing
 }
 
-// tellNotice tells once what is counted instead of what could not be read.
+// tellNotice reports a notice once.
 func (t *teller) tellNotice(w *framework.Workload, notice string, last *told) {
 	if notice == "" || last.notice == notice {
 		return
@@ -95,11 +94,11 @@ func (t *teller) tellNotice(w *framework.Workload, notice string, last *told) {
 	})
 }
 
-// tell tells a decision of the cycle, and reports whether it is news.
+// tell reports a decision of the cycle. It returns whether the decision is news.
 func (t *teller) tell(d *Decision, now time.Time) bool {
 	last := t.told[d.Workload.Binding.UID]
 	if last == nil || d.Kind == "" {
-		return false // the binding is not one of the cycle, or there is nothing to tell
+		return false // the binding is not in the cycle, or there is nothing to report
 	}
 	how := done
 	if d.Kind.lasts() {
@@ -123,7 +122,7 @@ func (t *teller) tell(d *Decision, now time.Time) bool {
 	return how != refreshed
 }
 
-// tellQueues tells the queues whose quotas cannot be read.
+// tellQueues reports the queues whose quotas cannot be read.
 func (t *teller) tellQueues(snapshot *framework.Snapshot) {
 	queues := map[types.UID]string{}
 	for name, queue := range snapshot.Queues {

@@ -38,7 +38,7 @@ func newTeller(t *testing.T) *tellerFixture {
 	return f
 }
 
-// cycles runs a cycle, and returns the events on bindings that it leads to, and how many decisions were news.
+// cycles runs a cycle. It returns the number of decisions that were news, and the events on bindings.
 func (f *tellerFixture) cycles(workloads []*framework.Workload, decisions ...Decision) string {
 	f.begin(&framework.Snapshot{Workloads: workloads})
 	news := 0
@@ -50,7 +50,7 @@ func (f *tellerFixture) cycles(workloads []*framework.Workload, decisions ...Dec
 	var all []string
 	for f.events.waits() {
 		f.events.writeNext()
-		<-f.written.Events // the same on the object
+		<-f.written.Events // the same event on the object
 		message, _, _ := strings.Cut(<-f.written.Events, " involvedObject")
 		all = append(all, message)
 	}

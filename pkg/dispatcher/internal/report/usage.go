@@ -9,29 +9,28 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Usage is what each queue has, by its name. Nothing in it may be changed.
+// Usage is the usage of each queue, by name. It is read-only.
 type Usage map[string]QueueUsage
 
-// QueueUsage is what a queue and the queues below it have.
+// QueueUsage is the usage of a queue and the queues below it.
 type QueueUsage struct {
-	// Share is the fraction of what the queue deserves that is charged.
+	// Share is the charged fraction of what the queue deserves.
 	Share float64
 	// Dimensions has cpu, memory, and all other dimensions that are used or limited.
 	Dimensions []DimensionUsage
 }
 
-// DimensionUsage is what a queue has of one dimension.
+// DimensionUsage is the usage of one dimension in a queue.
 type DimensionUsage struct {
 	Dimension ledger.Dimension
-	// Allocated is what is charged. Request is that and what workloads wait for.
+	// Allocated is the charged amount. Request adds the amounts that workloads wait for.
 	Allocated, Request ledger.Amount
-	// Capability, Deserved, and Guarantee are the queue's own. Nearest is the capability of the lowest queue, from this one
-	// upwards, that has one. Limit is what the queue can have, given all queues above it and the guarantees of others.
+	// Capability, Deserved, and Guarantee are the queue's own. Nearest is the capability of the lowest queue on the path to the root
+	// that has one. Limit is the maximum for the queue, given all queues above it and the guarantees of others.
 	Capability, Nearest, Deserved, Guarantee, Limit ledger.Limit
 }
 
-// UsageOf reads the usage of all queues of a snapshot from a ledger, which has the decisions of the cycle, too. It is nil if
-// there is no ledger.
+// UsageOf returns the usage of all queues of a snapshot. The ledger must include the decisions of the cycle. It returns nil if the ledger is nil.
 func UsageOf(books *ledger.Ledger, snapshot *framework.Snapshot, decisions []Decision) Usage {
 	if books == nil {
 		return nil
@@ -69,15 +68,15 @@ func dimensionUsage(books *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal, wa
 	return d
 }
 
-// there reports whether there is anything to say of a dimension.
+// there reports whether the dimension is in use, waited for, or limited, or is basic.
 func (d *DimensionUsage) there() bool {
 	return d.basic() || d.Allocated.Sign() != 0 || d.Request.Sign() != 0 || d.Capability.Set || d.Limit.Set || d.Deserved.Set || d.Guarantee.Set
 }
 
-// basic reports whether the dimension is shown even if there is none of it.
+// basic reports whether the dimension is always shown.
 func (d *DimensionUsage) basic() bool {
 	return d.Dimension.Kind == ledger.Resource && (d.Dimension.Name == string(corev1.ResourceCPU) || d.Dimension.Name == string(corev1.ResourceMemory))
 }
 
-// listed reports whether the queue limits the dimension itself, or is owed some of it.
+// listed reports whether the queue itself has a capability or a deserved amount of the dimension.
 func (d *DimensionUsage) listed() bool { return d.Capability.Set || d.Deserved.Set }

@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// waitingIn returns what workloads wait for in each queue and the queues below it, after the decisions of the cycle.
+// waitingIn returns the amounts that workloads wait for in each queue and the queues below it, after the decisions of the cycle.
 func waitingIn(books *ledger.Ledger, snapshot *framework.Snapshot, decisions []Decision) map[string]ledger.Amounts {
 	granted := map[types.UID]bool{}
 	for i := range decisions {
@@ -42,7 +42,7 @@ func waitingIn(books *ledger.Ledger, snapshot *framework.Snapshot, decisions []D
 	return all
 }
 
-// beyondGrant returns what a workload needs beyond its grant.
+// beyondGrant returns the needs of a workload beyond its grant.
 func beyondGrant(w *framework.Workload, dimensions *ledger.Dimensions) ledger.Amounts {
 	if w.State.Grant == nil {
 		return w.Needs.All
@@ -56,7 +56,7 @@ func beyondGrant(w *framework.Workload, dimensions *ledger.Dimensions) ledger.Am
 	return w.Needs.All.Beyond(granted, nil)
 }
 
-// plus adds amounts to a sum. A sum that is out of range stays as it is, because only people look at it.
+// plus adds amounts to a sum. It skips an amount that would overflow, because the sum is only for people.
 func plus(sum, amounts ledger.Amounts) ledger.Amounts {
 	for _, e := range amounts {
 		if more, err := sum.Plus(e.Dimension, e.Amount); err == nil {

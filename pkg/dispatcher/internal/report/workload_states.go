@@ -4,13 +4,13 @@ package report
 
 import "github.com/devicequota/devicequota/pkg/dispatcher/framework"
 
-// workloadState is where a workload stands, for metrics and the status of queues.
+// workloadState is the state of a workload, for metrics and the status of queues.
 type workloadState int
 
 const (
 	// pending workloads wait for a grant.
 	pending workloadState = iota
-	// inqueue workloads have a grant, and no cluster has accepted them yet.
+	// inqueue workloads have a grant, but no cluster has accepted them yet.
 	inqueue
 	// running workloads have been accepted by a cluster.
 	running
@@ -20,18 +20,17 @@ const (
 	returning
 	// completed workloads have ended in all their clusters.
 	completed
-	// deleting workloads are being deleted, and are charged until nothing of them can run.
+	// deleting workloads are being deleted. They are charged until nothing of them can run.
 	deleting
 
 	workloadStates = 7
 )
 
-// String returns the label of metrics.
+// String returns the label of the state in metrics.
 func (s workloadState) String() string {
 	return [workloadStates]string{"pending", "inqueue", "running", "growing", "returning", "completed", "deleting"}[s]
 }
 
-// stateOf returns where a workload stands.
 func stateOf(w *framework.Workload) workloadState {
 	switch {
 	case w.State.Deleting:
@@ -54,7 +53,7 @@ func stateOf(w *framework.Workload) workloadState {
 // workloadCounts is the number of workloads in each state.
 type workloadCounts [workloadStates]int32
 
-// countWorkloads counts the workloads of each queue. Those whose queue does not exist are under the empty name.
+// countWorkloads counts the workloads of each queue. Workloads of queues that do not exist are under noQueue.
 func countWorkloads(snapshot *framework.Snapshot) map[string]*workloadCounts {
 	counts := make(map[string]*workloadCounts, len(snapshot.Queues)+1)
 	for name := range snapshot.Queues {
@@ -67,7 +66,7 @@ func countWorkloads(snapshot *framework.Snapshot) map[string]*workloadCounts {
 	return counts
 }
 
-// noQueue is the label of queues that do not exist. Users write their names, and could write any number of them.
+// noQueue is the label for queues that do not exist. Their real names could be any number of series.
 const noQueue = ""
 
 func queueLabel(snapshot *framework.Snapshot, queue string) string {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// widest returns how many clusters besides some Karmada's scheduler may choose at most. Field selectors, taints, and what
-// is free in the clusters may only lessen the number. Of several affinities, Karmada follows one.
+// widest returns the maximum number of clusters, other than besides, that Karmada's scheduler may choose. Field selectors, taints, and
+// free capacity can only reduce the number. If there are several affinities, Karmada follows one of them.
 func widest(placement *policyv1alpha1.Placement, clusters []*clusterv1alpha1.Cluster, besides []string) int {
 	if placement == nil {
 		return 0
@@ -40,7 +40,7 @@ func widest(placement *policyv1alpha1.Placement, clusters []*clusterv1alpha1.Clu
 	return most
 }
 
-// matcher returns whether an affinity admits a cluster. Nil admits all. A selector that is wrong admits none, as in Karmada.
+// matcher returns a function that reports whether an affinity admits a cluster. Nil admits all. An invalid selector admits none, as in Karmada.
 func matcher(affinity *policyv1alpha1.ClusterAffinity) func(*clusterv1alpha1.Cluster) bool {
 	if affinity == nil {
 		return func(*clusterv1alpha1.Cluster) bool { return true }
@@ -58,9 +58,8 @@ func matcher(affinity *policyv1alpha1.ClusterAffinity) func(*clusterv1alpha1.Clu
 	}
 }
 
-// limitOf returns how many clusters the spread constraints admit, false if they do not limit the number. Karmada does not
-// look at them if it divides replicas by static weights, even if there is nothing to divide. If regions are constrained,
-// it chooses at least one cluster in each of them.
+// limitOf returns how many clusters the spread constraints allow, false if they set no limit. Karmada ignores the constraints if it divides replicas
+// by static weights, even if there is nothing to divide. If regions are constrained, it chooses at least one cluster in each of them.
 func limitOf(placement *policyv1alpha1.Placement) (int, bool) {
 	if staticWeights(placement.ReplicaScheduling) {
 		return 0, false

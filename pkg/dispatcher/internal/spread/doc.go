@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spread says to how many clusters a workload goes. Bindings and clusters come in. Spreads go out: those of the
-// clusters that Karmada's scheduler has chosen, and before that the widest that the placement allows.
+// Package spread counts the clusters that a workload goes to. It uses the clusters that Karmada's scheduler has chosen, or, before
+// that, the maximum that the placement allows.
 //
 // The package is pure: it reads no API.
 package spread

@@ -18,9 +18,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// Of returns to how many of the clusters a workload goes. Karmada gives each cluster as many replicas as the binding says
-// there, whatever the template says by now, so that the larger number counts. A cluster that the workload is being evicted
-// from keeps its replicas until others run elsewhere.
+// Of returns the spread of a workload. Karmada gives each cluster the number of replicas in the binding, even if the template has
+// another number by now, so the larger number counts. A cluster that evicts the workload keeps its replicas until others run elsewhere.
 func Of(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) framework.Spread {
 	replicas := template.Unsurged()
 	if divided(rb) {
@@ -34,8 +33,7 @@ func Of(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters 
 	return s
 }
 
-// Retained returns a spread with the replicas that clusters report, if Karmada leaves their number to them: they may be more than the
-// template says.
+// Retained adds the replicas that clusters report to a spread, if Karmada leaves the number of replicas to them. They may exceed the template.
 func Retained(s framework.Spread, template *workload.Template, works []*workv1alpha1.Work) framework.Spread {
 	if !template.RetainsReplicas {
 		return s
@@ -52,7 +50,7 @@ func Retained(s framework.Spread, template *workload.Template, works []*workv1al
 	return s
 }
 
-// Left adds clusters that a workload has left, and that may still run it: each all that it had, whatever that was.
+// Left adds clusters that a workload has left and that may still run it. Each may have all of its replicas.
 func Left(s framework.Spread, template *workload.Template, clusters int64) framework.Spread {
 	if s.Divided && clusters > 0 {
 		s.Replicas = max(s.Replicas, template.Unsurged()) + clusters*template.Replicas()
@@ -63,15 +61,15 @@ func Left(s framework.Spread, template *workload.Template, clusters int64) frame
 	return s
 }
 
-// divided reports whether each cluster gets a part of the replicas. Karmada divides no Volcano Jobs, and nothing that has
-// several components, even if the placement says so.
+// divided reports whether each cluster gets a part of the replicas. Karmada does not divide Volcano Jobs and objects with several
+// components, even if the placement says so.
 func divided(rb *workv1alpha2.ResourceBinding) bool {
 	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
 	return rb.Spec.Placement != nil && rb.Spec.Placement.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided &&
 		rb.Spec.Replicas > 0 && len(rb.Spec.Components) <= 1 && kind.GroupKind() != workload.VolcanoJob.GroupKind()
 }
 
-// dividedReplicas returns how many replicas all clusters have, or may come to have.
+// dividedReplicas returns how many replicas all clusters together have or may get.
 func dividedReplicas(rb *workv1alpha2.ResourceBinding, replicas int64) int64 {
 	var evicted int64
 	for i := range rb.Spec.GracefulEvictionTasks {
@@ -80,7 +78,7 @@ func dividedReplicas(rb *workv1alpha2.ResourceBinding, replicas int64) int64 {
 	return max(replicas, int64(rb.Spec.Replicas), assigned(rb)) + evicted
 }
 
-// assigned returns how many replicas clusters have together.
+// assigned returns how many replicas are assigned to clusters.
 func assigned(rb *workv1alpha2.ResourceBinding) int64 {
 	var all int64
 	for _, target := range targets(rb) {
@@ -89,7 +87,7 @@ func assigned(rb *workv1alpha2.ResourceBinding) int64 {
 	return all
 }
 
-// dividedAmong returns among how many clusters replicas are divided at most. For those that no cluster has yet, Karmada may choose any.
+// dividedAmong returns the maximum number of clusters that replicas are divided among. Karmada may choose any cluster for unassigned ones.
 func dividedAmong(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) int64 {
 	among := copies(rb, clusters)
 	if assigned(rb) < max(int64(rb.Spec.Replicas), template.Unsurged()) {
@@ -99,7 +97,7 @@ func dividedAmong(rb *workv1alpha2.ResourceBinding, template *workload.Template,
 	return among
 }
 
-// largest returns the most replicas that a cluster has.
+// largest returns the largest number of replicas in a cluster.
 func largest(rb *workv1alpha2.ResourceBinding) int64 {
 	most := int64(rb.Spec.Replicas)
 	for _, target := range targets(rb) {
@@ -111,8 +109,7 @@ func largest(rb *workv1alpha2.ResourceBinding) int64 {
 	return most
 }
 
-// targets returns how many replicas each cluster has by name: what was chosen for the binding, and for other clusters what
-// was chosen for bindings that depend on it.
+// targets returns the replicas of each cluster by name. The clusters of the binding come before the clusters of bindings that depend on it.
 func targets(rb *workv1alpha2.ResourceBinding) map[string]int32 {
 	replicas := make(map[string]int32, len(rb.Spec.Clusters))
 	for i := range rb.Spec.Clusters {
@@ -128,7 +125,7 @@ func targets(rb *workv1alpha2.ResourceBinding) map[string]int32 {
 	return replicas
 }
 
-// beyond returns n if it is more than what the template says, else zero.
+// beyond returns n if it exceeds the template, else zero.
 func beyond(template, n int64) int64 {
 	if n <= template {
 		return 0
@@ -136,8 +133,8 @@ func beyond(template, n int64) int64 {
 	return n
 }
 
-// copies returns how many clusters get the whole workload, at least one. While the scheduler has not followed a new
-// placement, it may choose as many clusters as that allows, whatever it has chosen before.
+// copies returns how many clusters get the whole workload, at least one. Until the scheduler has followed a new placement, it may
+// choose as many clusters as the placement allows.
 func copies(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluster) int64 {
 	known := binding.Clusters(rb)
 	switch {
@@ -150,11 +147,11 @@ func copies(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluste
 	}
 }
 
-// appliedPlacement is the annotation in which Karmada's scheduler notes the placement that it has followed.
+// appliedPlacement is the annotation with the placement that Karmada's scheduler has followed.
 const appliedPlacement = "policy.karmada.io/applied-placement"
 
-// placementIsNew reports whether the scheduler has chosen clusters for another placement than that of the binding.
-// Others who choose clusters may leave the annotation out.
+// placementIsNew reports whether the scheduler has chosen clusters for a placement other than the binding's. Other components that
+// choose clusters may omit the annotation.
 func placementIsNew(rb *workv1alpha2.ResourceBinding) bool {
 	text, noted := rb.Annotations[appliedPlacement]
 	if !noted || rb.Spec.Placement == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
-// The clusters a, b, and c are in zone 1, d is in zone 2.
+// fleet returns the clusters a, b, and c in zone 1, and d in zone 2.
 func fleet() []*clusterv1alpha1.Cluster {
 	var clusters []*clusterv1alpha1.Cluster
 	for name, zone := range map[string]string{"a": "1", "b": "1", "c": "1", "d": "2"} {
@@ -103,8 +103,7 @@ func inOrder(affinities ...policyv1alpha1.ClusterAffinity) change {
 	}
 }
 
-// followed says that the scheduler has chosen clusters for the placement that the binding has so far. What changes the
-// placement afterwards is new to the scheduler.
+// followed makes the scheduler have followed the current placement of the binding. Later changes of the placement are new to the scheduler.
 func followed(rb *workv1alpha2.ResourceBinding) {
 	text, err := json.Marshal(rb.Spec.Placement)
 	if err != nil {
@@ -173,7 +172,6 @@ func TestSpreadOfWholeWorkloads(t *testing.T) {
 	}
 }
 
-// replicated returns the template of a workload with a number of replicas.
 func replicated(n int64) *workload.Template {
 	return &workload.Template{Pods: []workload.PodSet{{Count: n}}}
 }
@@ -212,7 +210,7 @@ func TestReplicasAreDividedAmongNoMoreClustersThanThereAreReplicas(t *testing.T)
 	if got := Of(rb(aggregated, replicas(2)), replicated(2), fleet()).Clusters; got != 2 {
 		t.Errorf("among %d clusters, want 2", got)
 	}
-	// What a surge adds is no replica that waits for a cluster.
+	// The surge does not add replicas that wait for a cluster.
 	surging := replicated(6)
 	surging.Surged = 2
 	if got := Of(rb(aggregated, replicas(4), on("a", 4)), surging, fleet()).Clusters; got != 1 {
@@ -220,7 +218,7 @@ func TestReplicasAreDividedAmongNoMoreClustersThanThereAreReplicas(t *testing.T)
 	}
 }
 
-// TestReplicasThatMembersRetainCountIfTheyAreMore than those of the template.
+// TestReplicasThatMembersRetainCountIfTheyAreMore compares them with the replicas of the template.
 func TestReplicasThatMembersRetainCountIfTheyAreMore(t *testing.T) {
 	in := func(replicas int) *workv1alpha1.Work {
 		work := &workv1alpha1.Work{}

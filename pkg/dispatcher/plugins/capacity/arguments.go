@@ -26,7 +26,7 @@ type arguments struct {
 	mayReclaim, strictOrder, cardQuotaRequired, deviceQuotaRequired, cardUnlimitedCPUMemory bool
 }
 
-// byName has the fields by the names of the arguments.
+// byName returns the fields by the names of the arguments.
 func (a *arguments) byName() map[string]*bool {
 	return map[string]*bool{
 		reclaimArgument: &a.mayReclaim, strictOrder: &a.strictOrder, CardQuotaRequired: &a.cardQuotaRequired,
@@ -34,7 +34,7 @@ func (a *arguments) byName() map[string]*bool {
 	}
 }
 
-// readArguments takes the default for what is not given. Check has checked the rest.
+// readArguments uses the defaults for missing arguments. Check has checked the others.
 func readArguments(given framework.Arguments) arguments {
 	a, _ := parse(given)
 	return a

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkCycle opens a session and decides about everything that waits: 10,000 workloads in 100 queues, and 2,000 that
-// run in half of the queues and fill the queue above. What each workload needs is remembered. If workloads may be taken
-// back, the queues that have less than they deserve ask for it.
+// BenchmarkCycle opens a session and decides about 10,000 waiting workloads in 100 queues. In half of the queues, 2,000 workloads run
+// and fill the queue above. Needs are cached. With reclaim, queues ask for what they deserve.
 func BenchmarkCycle(b *testing.B) {
 	for name, arguments := range map[string]string{"checks": "", "reclaim": "reclaim: true"} {
 		b.Run(name, func(b *testing.B) {

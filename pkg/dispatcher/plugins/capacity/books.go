@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// books is the ledger of a session, and what each workload is charged.
+// books is the ledger of a session, with the charge of each workload.
 type books struct {
 	*ledger.Ledger
 	snapshot *framework.Snapshot
@@ -20,25 +20,25 @@ type books struct {
 	misplaced map[string]string
 	charges   map[*framework.Workload]*charge
 	groups    map[groupKey]*group
-	// unused is the ledger without charges. It is nil until it is needed.
+	// unused is the ledger without charges. It is nil until it is first needed.
 	unused *ledger.Ledger
 	// changes counts the changes since the session was opened.
 	changes int
 }
 
-// charge is what a workload is charged.
+// charge is the charge of a workload.
 type charge struct {
 	workload *framework.Workload
 	queue    ledger.QueueID
 	holder   ledger.Holder
-	// amounts is what the workload may use. The part is less for a PodGroup whose pods use the reserve.
+	// amounts is what the workload may use. The part of a PodGroup is smaller if pods use its reserve.
 	amounts ledger.Amounts
 	part    *ledger.Part
 	// group is the PodGroup that the workload is or belongs to, nil if there is none.
 	group *group
 }
 
-// newBooks charges what has been granted, and what runs without a grant.
+// newBooks charges all grants, and the workloads that run without a grant.
 func newBooks(s *framework.Snapshot, a arguments) *books {
 	b := &books{
 		snapshot: s,
@@ -55,7 +55,7 @@ func newBooks(s *framework.Snapshot, a arguments) *books {
 	return b
 }
 
-// due returns what a workload is charged at the start of the session.
+// due returns the charge of a workload at the start of the session.
 func (b *books) due(w *framework.Workload) ledger.Amounts {
 	grant := w.State.Grant
 	switch {
@@ -68,12 +68,12 @@ func (b *books) due(w *framework.Workload) ledger.Amounts {
 	}
 	granted := needs.FromGrant(b.snapshot.Dimensions, grant.Amounts)
 	if w.Err != nil || w.State.Hold != nil {
-		return granted // clusters see nothing of what a held workload has become
+		return granted // clusters do not see the changes of a held workload
 	}
 	return granted.Max(w.Needs.All)
 }
 
-// allocate charges a workload all that it needs. It stays charged what it was granted before, as long as that may run.
+// allocate charges a workload all its needs. It keeps the previous charge, too, because pods of the previous grant may still run.
 func (b *books) allocate(w *framework.Workload) {
 	amounts := w.Needs.All
 	if c := b.charges[w]; c != nil {
@@ -85,7 +85,7 @@ func (b *books) allocate(w *framework.Workload) {
 // deallocate ends the charge of a workload.
 func (b *books) deallocate(w *framework.Workload) { b.set(w, nil) }
 
-// set charges a workload in place of what it was charged before, nothing if there are no amounts.
+// set replaces the charge of a workload. Without amounts, it ends the charge.
 func (b *books) set(w *framework.Workload, amounts ledger.Amounts) {
 	c := b.charges[w]
 	if c == nil && len(amounts) == 0 {
@@ -120,7 +120,7 @@ func (b *books) newCharge(w *framework.Workload, amounts ledger.Amounts) *charge
 	return c
 }
 
-// payer returns the queue of a workload, and root if the ledger lacks that queue.
+// payer returns the queue of a workload, or root if the ledger does not have that queue.
 func (b *books) payer(w *framework.Workload) ledger.QueueID {
 	if id, found := b.Queue(w.Queue); found {
 		return id
@@ -129,7 +129,7 @@ func (b *books) payer(w *framework.Workload) ledger.QueueID {
 	return id
 }
 
-// asks returns what a workload asks for in addition to what it is charged, if it needs some amounts.
+// asks returns the part of amounts that a workload is not charged for already.
 func (b *books) asks(w *framework.Workload, queue ledger.QueueID, amounts ledger.Amounts) ledger.Amounts {
 	c, g := b.charges[w], b.groupOf(w, queue)
 	if g != nil && isGroup(w) {
@@ -143,7 +143,7 @@ func (b *books) asks(w *framework.Workload, queue ledger.QueueID, amounts ledger
 		amounts = amounts.Beyond(c.amounts, nil)
 	}
 	if g != nil && g.reserve != nil {
-		amounts = amounts.Beyond(g.reserve.part.Amounts(), nil) // nobody uses that
+		amounts = amounts.Beyond(g.reserve.part.Amounts(), nil) // this part of the reserve is not in use
 	}
 	return amounts
 }

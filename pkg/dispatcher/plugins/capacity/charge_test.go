@@ -47,7 +47,7 @@ func TestWhatIsChargedWhenASessionOpens(t *testing.T) {
 
 func namesNoGroup(w *framework.Workload) { w.Template.Group = "" }
 
-// TestAReserveThatPodsUseIsNobodyElses: pods that leave their group go on running, so that others must not use what they used.
+// TestAReserveThatPodsUseIsNobodyElses: pods that leave their group run on, so others must not use their part of the reserve.
 func TestAReserveThatPodsUseIsNobodyElses(t *testing.T) {
 	for name, change := range map[string]func(*framework.Workload){"they name no group any more": namesNoGroup, "they cannot be read any more": cannotBeRead} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// enqueueable refuses a workload whose minimum does not fit. What it needs in all, which does not fit either, tells people
-// more.
+// enqueueable refuses a workload whose minimum does not fit. The refusal is about everything that it needs, which tells more.
 func (p *plugin) enqueueable(w *framework.Workload) *framework.Refusal {
 	if p.refuse(w, w.Needs.Minimum) == nil {
 		return nil
@@ -21,12 +20,12 @@ func (p *plugin) enqueueable(w *framework.Workload) *framework.Refusal {
 	return p.refuse(w, w.Needs.All)
 }
 
-// allocatable refuses a workload that does not fit as a whole. Growth is all that it asks for if it has a grant.
+// allocatable refuses a workload that does not fit as a whole. If it has a grant, only the growth must fit.
 func (p *plugin) allocatable(w *framework.Workload) *framework.Refusal {
 	return p.refuse(w, w.Needs.All)
 }
 
-// refuse says why amounts of a workload do not fit, nil if they do.
+// refuse says why amounts of a workload do not fit. It returns nil if they do.
 func (p *plugin) refuse(w *framework.Workload, amounts ledger.Amounts) *framework.Refusal {
 	if w.Err != nil {
 		return &framework.Refusal{Reason: report.CannotCountReason, Message: w.Err.Error()}
@@ -44,7 +43,7 @@ func (p *plugin) refuse(w *framework.Workload, amounts ledger.Amounts) *framewor
 	return p.refuseQuota(w, queue.id, amounts)
 }
 
-// refuseUnlisted refuses cards that no queue lists where a queue lists the cards that may be used.
+// refuseUnlisted refuses cards that no queue lists if a queue on the path restricts cards.
 func (p *plugin) refuseUnlisted(w *framework.Workload, queue ledger.QueueID) *framework.Refusal {
 	if len(w.Needs.Unlisted) == 0 || !p.books.ListsCards(queue) {
 		return nil
@@ -55,7 +54,7 @@ func (p *plugin) refuseUnlisted(w *framework.Workload, queue ledger.QueueID) *fr
 	}, true)
 }
 
-// refuseUnnamed refuses devices that do not say how much they have of a capacity that a queue on the way to the root limits.
+// refuseUnnamed refuses devices that state no amount of a capacity that a queue on the path to the root limits.
 func (p *plugin) refuseUnnamed(w *framework.Workload, queue ledger.QueueID) *framework.Refusal {
 	for _, o := range w.Needs.Unnamed {
 		lister, _, listed := p.books.Nearest(queue, o)
@@ -86,7 +85,7 @@ func (p *plugin) refuseQuota(w *framework.Workload, queue ledger.QueueID, amount
 	}
 }
 
-// limited returns the amounts that limits apply to.
+// limited returns the amounts that are subject to limits.
 func (p *plugin) limited(w *framework.Workload, amounts ledger.Amounts) ledger.Amounts {
 	if !p.cardUnlimitedCPUMemory || !slices.ContainsFunc(w.Needs.All, p.isDevice) && len(w.Needs.Unlisted) == 0 {
 		return amounts
@@ -101,17 +100,17 @@ func (p *plugin) isDevice(e ledger.Entry) bool {
 	return p.books.Dimension(e.Dimension).Kind != ledger.Resource && e.Amount.Sign() > 0
 }
 
-// refusalKey is what decides about the words of a refusal.
+// refusalKey identifies the text of a refusal.
 type refusalKey struct {
 	ledger.Refusal
 	queue ledger.QueueID
 	never bool
 }
 
-// explain puts a refusal of the ledger into words, the same as the scheduler's.
+// explain turns a refusal of the ledger into text, the same as the scheduler's.
 func (p *plugin) explain(queue ledger.QueueID, refused *ledger.Refusal, never bool) *framework.Refusal {
 	key := refusalKey{*refused, queue, never}
-	key.Committed = nil // it says nothing more, because nothing is let in before it is granted
+	key.Committed = nil // it adds nothing, because nothing is enqueued before it is granted
 	if known := p.refused[key]; known != nil {
 		return known
 	}
@@ -132,7 +131,7 @@ func (p *plugin) explain(queue ledger.QueueID, refused *ledger.Refusal, never bo
 
 func (p *plugin) hasCardQuota(queue string) bool { return p.session.Limits[queue].ListsCards }
 
-// noDeviceQuota reports whether no queue on the way to the root lists a class of devices, which is required.
+// noDeviceQuota reports whether a device quota is required and no queue on the path to the root lists the device class.
 func (p *plugin) noDeviceQuota(queue ledger.QueueID, d ledger.Dimension) bool {
 	return p.deviceQuotaRequired && d.Kind == ledger.DeviceCount && !p.books.ListsClass(queue, d.Name)
 }

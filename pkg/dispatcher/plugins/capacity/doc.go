@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package capacity is the dispatcher's plugin for quotas. Queues with their limits come in, and workloads with what they
-// were granted and what they need. At the start of a session they become a ledger. The plugin refuses what a queue or an
-// ancestor has no room for, orders queues by priority and share, and says which workloads must go so that another one gets
-// what its queue deserves.
+// Package capacity is the dispatcher's plugin for quotas. Its inputs are queues with limits, and workloads with grants and needs. At
+// the start of a session, it makes a ledger of them. It refuses workloads that a queue or its ancestors have no room for, orders
+// queues by priority and share, and chooses victims for queues that have less than they deserve.
 //
-// A workload with a grant is charged what it was granted or what it needs, whichever is more, because members may run
-// either. A workload that is held, because it has grown or is being taken back, is charged what it was granted. A queue that
-// does not exist any more is charged to root.
+// A workload with a grant is charged the larger of its grant and its needs, because members may run either. A held workload, which has grown or is
+// being taken back, is charged its grant. Workloads of a queue that does not exist any more are charged to root.
 package capacity

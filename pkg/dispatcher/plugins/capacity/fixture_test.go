@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scene is what a session is opened on.
+// scene is the input of a session.
 type scene struct {
 	queues    []*schedulingv1beta1.Queue
 	classes   []*resourceapi.DeviceClass
@@ -50,7 +50,6 @@ func newScene(things ...thing) *scene {
 	return s
 }
 
-// open opens a session and returns it with its plugin.
 func (s *scene) open(t testing.TB) (*framework.Session, *plugin) {
 	t.Helper()
 	config, err := framework.ParseConfig([]byte("tiers: [{plugins: [{name: capacity, arguments: {" + s.arguments + "}}]}]"))
@@ -96,7 +95,7 @@ func (s *scene) workload(name string) *framework.Workload {
 	panic("there is no workload " + name)
 }
 
-// queue makes a queue. Words are such as parent=ml, cpu=4, deserved:cpu=2, guarantee:cpu=1, priority=3, closed, keeps.
+// queue adds a queue. Words are for example parent=ml, cpu=4, deserved:cpu=2, guarantee:cpu=1, priority=3, closed, keeps.
 func queue(name string, words ...string) thing {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
 	q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource = corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
@@ -129,7 +128,7 @@ func queue(name string, words ...string) thing {
 	return func(s *scene) { s.queues = append(s.queues, q) }
 }
 
-// job makes a workload that waits for cpus.
+// job adds a workload that waits for cpus.
 func job(name, queue string, cpus int64, change ...func(*framework.Workload)) thing {
 	template := &corev1.PodTemplateSpec{}
 	template.Spec.Containers = []corev1.Container{{}}
@@ -148,7 +147,7 @@ func job(name, queue string, cpus int64, change ...func(*framework.Workload)) th
 	}
 }
 
-// granted makes a workload run with a grant of all that it needs.
+// granted makes a workload run with a grant of everything that it needs.
 func granted(w *framework.Workload) {
 	w.State = binding.State{MayRun: true, Grant: &binding.Grant{Queue: w.Queue, Time: metav1.Unix(1, 0)}}
 }
@@ -201,7 +200,7 @@ func cannotBeRead(w *framework.Workload) {
 	w.Err, w.Template = fmt.Errorf("ResourceClaimTemplate ns/t does not exist"), nil
 }
 
-// gpus lets each pod request a card, by name if there is one.
+// gpus makes each pod request a card, with its name unless the name is empty.
 func gpus(card string) func(*framework.Workload) {
 	return func(w *framework.Workload) {
 		template := w.Template.Pods[0].Template
@@ -212,7 +211,7 @@ func gpus(card string) func(*framework.Workload) {
 	}
 }
 
-// podGroup makes a PodGroup that reserves cpus.
+// podGroup adds a PodGroup that reserves cpus.
 func podGroup(name, queue string, cpus int64, change ...func(*framework.Workload)) thing {
 	return job(name, queue, 0, append([]func(*framework.Workload){func(w *framework.Workload) {
 		w.Template.Kind, w.Template.Pods = "PodGroup", nil
@@ -226,7 +225,7 @@ func amountOf(resource string, units int64) binding.Amount {
 	return binding.Amount{Dimension: ledger.Dimension{Name: resource}, Amount: ledger.Units(units)}
 }
 
-// used returns what a queue and its descendants are charged of a resource.
+// used returns the amount of a resource that a queue and its descendants are charged.
 func used(p *plugin, queue, resource string) string {
 	id, found := p.books.Queue(queue)
 	if !found {
@@ -245,7 +244,7 @@ func class(name string) thing {
 	}
 }
 
-// requestDevices lets each pod request a device of a class as an extended resource.
+// requestDevices makes each pod request a device of a class as an extended resource.
 func requestDevices(w *framework.Workload, class string) {
 	w.Template.Pods[0].Template.Spec.Containers[0].Resources.Requests[corev1.ResourceName("deviceclass.resource.kubernetes.io/"+class)] = resource.MustParse("1")
 }

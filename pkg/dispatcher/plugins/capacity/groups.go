@@ -10,13 +10,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// groupKey identifies a PodGroup. Workloads of other queues take nothing from its reserve.
+// groupKey identifies a PodGroup. Workloads of other queues cannot use its reserve.
 type groupKey struct {
 	queue           ledger.QueueID
 	namespace, name string
 }
 
-// group is a PodGroup whose reserve the workloads that name it use, so that both together are charged once.
+// group is a PodGroup and the workloads that name it. They use its reserve, so both together are charged once.
 type group struct {
 	// reserve is the charge of the PodGroup itself, nil if it has none.
 	reserve *charge
@@ -37,7 +37,7 @@ func (b *books) groupOf(w *framework.Workload, queue ledger.QueueID) *group {
 	return b.groups[key]
 }
 
-// groupName returns the group of a workload: the one that it named when it was granted room, if it was.
+// groupName returns the name of a workload's group. After a grant, it is the group at the time of the grant.
 func groupName(w *framework.Workload) string {
 	switch {
 	case isGroup(w):
@@ -55,7 +55,7 @@ func isGroup(w *framework.Workload) bool {
 	return w.Template != nil && w.Template.Kind == workload.PodGroup.Kind
 }
 
-// used returns what the workloads of the group are charged, except those that are gone.
+// used returns the sum of the charges of the group's workloads, except gone ones.
 func (g *group) used(gone map[*framework.Workload]bool) ledger.Amounts {
 	var sum ledger.Amounts
 	for _, member := range g.members {
@@ -71,7 +71,7 @@ func (g *group) used(gone map[*framework.Workload]bool) ledger.Amounts {
 	return sum
 }
 
-// regroup charges the PodGroup what nobody uses of its reserve, after a charge of the group has changed.
+// regroup charges the PodGroup the unused part of its reserve, after a charge of the group has changed.
 func (b *books) regroup(g *group, changed *charge) error {
 	charged := len(changed.amounts) > 0
 	if isGroup(changed.workload) {
@@ -91,8 +91,7 @@ func (b *books) regroup(g *group, changed *charge) error {
 	return b.Amend(g.reserve.part, g.reserve.amounts.Beyond(g.used(nil), nil))
 }
 
-// without returns the ledger as it is when some workloads are gone. It is a view, so that the session must not change the
-// ledger while the view is used.
+// without returns a view of the ledger without some workloads. The session must not change the ledger while the view is in use.
 func (b *books) without(workloads ...[]*framework.Workload) *ledger.Ledger {
 	view := b.View()
 	gone, groups := map[*framework.Workload]bool{}, map[*group]bool{}

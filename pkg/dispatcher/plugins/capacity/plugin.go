@@ -22,7 +22,7 @@ type plugin struct {
 	session *framework.Session
 	books   *books
 	queues  map[string]*queueState
-	// refused has the refusals of the session. Workloads that are alike are refused in the same words.
+	// refused caches the refusals of the session. Equal workloads are refused with the same text.
 	refused map[refusalKey]*framework.Refusal
 	reclaim reclaim
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// model is a dumb account of what has been granted: it adds up all grants whenever it is asked.
+// model is a simple account of the grants: it adds up all grants at each request.
 type model struct {
 	*scene
 	parent     map[string]string
@@ -29,7 +29,7 @@ func newModel(seed uint64) *model {
 		name, parent := fmt.Sprintf("q%d", i), names[r.IntN(len(names))]
 		words := []string{"parent=" + parent}
 		if r.IntN(3) > 0 {
-			m.capability[name] = 1 + int64(r.IntN(20)) // Volcano takes zero for no limit
+			m.capability[name] = 1 + int64(r.IntN(20)) // zero means no limit in Volcano
 			words = append(words, fmt.Sprintf("cpu=%d", m.capability[name]))
 		}
 		if m.capability[name] > 1 {
@@ -44,7 +44,7 @@ func newModel(seed uint64) *model {
 	return m
 }
 
-// cpus returns the cpus that a workload may use: those of its grant.
+// cpus returns the cpus that a workload may use by its grant.
 func cpus(w *framework.Workload) int64 {
 	if w.State.Grant == nil || w.State.Finished {
 		return 0
@@ -57,7 +57,7 @@ func cpus(w *framework.Workload) int64 {
 	return 0
 }
 
-// granted returns what a queue and its descendants were granted.
+// granted returns the cpus that a queue and its descendants have granted.
 func (m *model) granted(queue string) int64 {
 	var sum int64
 	for _, w := range m.workloads {
@@ -88,7 +88,7 @@ func (m *model) fits(w *framework.Workload, more int64) bool {
 	return true
 }
 
-// change changes something that is not the plugin's decision.
+// change makes a change that the plugin does not decide.
 func (m *model) change() {
 	w := m.workloads[m.random.IntN(len(m.workloads))]
 	set := &w.Template.Pods[0]
@@ -111,7 +111,7 @@ func (m *model) change() {
 	}
 }
 
-// cycle decides about everything that waits, in random order, and applies the decisions.
+// cycle decides about all waiting workloads in random order, and applies the decisions.
 func (m *model) cycle(t *testing.T) {
 	session, p := m.open(t)
 	victims := map[*framework.Workload]bool{}
@@ -148,7 +148,7 @@ func (m *model) cycle(t *testing.T) {
 	m.compare(t, p)
 }
 
-// compare compares the ledger with that of the next session.
+// compare compares the ledger with the ledger of the next session.
 func (m *model) compare(t *testing.T, p *plugin) {
 	_, next := m.open(t)
 	if got, want := p.books.Describe(), next.books.Describe(); got != want {

@@ -18,8 +18,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// queueSpecs combines queues and their limits, sorted by name so that all sessions say the same, and says which queues have no place in the
-// tree.
+// queueSpecs combines queues and their limits. They are sorted by name, to give all sessions the same result. It also says
+// which queues have no place in the tree.
 func queueSpecs(s *framework.Snapshot, a arguments) ([]ledger.QueueSpec, map[string]string) {
 	specs := make([]ledger.QueueSpec, 0, len(s.Queues)+1)
 	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
@@ -38,13 +38,13 @@ func queueSpecs(s *framework.Snapshot, a arguments) ([]ledger.QueueSpec, map[str
 	return specs, misplaced
 }
 
-// queueState is what the plugin knows of a queue.
+// queueState is the state of a queue in the session.
 type queueState struct {
 	id       ledger.QueueID
 	priority int32
-	// refusal says why the queue grants nothing to anybody, nil if it does.
+	// refusal says why the queue grants nothing, nil if it grants.
 	refusal *framework.Refusal
-	// mayLose says that workloads of the queue may be taken back for others.
+	// mayLose says that workloads of the queue may be reclaimed.
 	mayLose bool
 }
 
@@ -61,7 +61,7 @@ func (p *plugin) readQueues() {
 	}
 }
 
-// queue returns a queue, which says itself if it grants nothing.
+// queue returns the state of a queue. For a queue that does not exist, the state has a refusal.
 func (p *plugin) queue(name string) *queueState {
 	if state := p.queues[name]; state != nil {
 		return state
@@ -86,7 +86,7 @@ func (p *plugin) readQueue(name string, queue *schedulingv1beta1.Queue) (ledger.
 	return id, nil
 }
 
-// quotaNotRead refuses because the quota of the queue, or of a queue above it, is not known.
+// quotaNotRead is the refusal if the quota of a queue, or of a queue above it, cannot be read.
 type quotaNotRead struct {
 	queue string
 	err   error
@@ -95,13 +95,13 @@ type quotaNotRead struct {
 // Reason is the reason of the event.
 func (quotaNotRead) Reason() string { return report.QuotaNotReadReason }
 
-// Message is the sentence for people.
+// Message is the text for people.
 func (q quotaNotRead) Message() string {
 	return fmt.Sprintf("Queue <%s> grants nothing more, because its quota cannot be read: %v", q.queue, q.err)
 }
 
-// queueOrder is negative if queue a comes first: by priority, then by share. Queues are compared where their branches
-// part, so that a subtree that has little comes before a subtree that has much.
+// queueOrder is negative if queue a comes first: by priority, then by share. Shares are compared where the branches of the queues
+// part, so a subtree with a small share comes before one with a large share.
 func (p *plugin) queueOrder(a, b string) int {
 	l, r := p.queue(a), p.queue(b)
 	if c := cmp.Compare(r.priority, l.priority); c != 0 {

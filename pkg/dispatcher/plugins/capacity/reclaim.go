@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// maxCandidates bounds the workloads that victims of one workload are chosen from: the cheapest ones.
+	// maxCandidates bounds the candidates for victims of one workload. The cheapest ones are candidates.
 	maxCandidates = 32
 	// maxTries bounds the sets of victims that are tried for one workload.
 	maxTries = 64
-	// effortOfQueue bounds the sets that are tried for the workloads of one queue in one session, effortOfAll those for all
-	// queues. The next session goes on.
+	// effortOfQueue bounds the sets that are tried for one queue in a session. EffortOfAll bounds the sets for all queues. The
+	// next session continues.
 	effortOfQueue = 160
 	effortOfAll   = 1600
-	// chargesPerEffort is how many charges are looked at in the time that a set needs.
+	// chargesPerEffort is the number of charges that cost as much time as one set.
 	chargesPerEffort = 64
-	// maxHopeless bounds the questions that are remembered for each queue.
+	// maxHopeless bounds the remembered questions of each queue.
 	maxHopeless = 16
 )
 
@@ -29,16 +29,16 @@ const (
 type reclaim struct {
 	*plugin
 	priority func(*framework.Workload) int32
-	// leaving are the workloads whose grants end without anybody's doing, and the victims of this session.
+	// leaving are the workloads whose grants end already, and the victims of this session.
 	leaving []*framework.Workload
-	// promised is what leaves for the workloads that asked before, so that nobody counts on it twice.
+	// promised is the leaving room that earlier askers get. It prevents that two askers count on the same room.
 	promised []promise
 	hopeless map[string][]question
-	// base is the ledger when all that is leaving is gone, and when what was promised is charged. It is nil if it must be
-	// made anew. baseOf is how many changes there had been.
+	// base is the ledger without leaving workloads, and with the promises charged. It is nil if it must be rebuilt. BaseOf is the
+	// number of changes at the time it was built.
 	base   *ledger.Ledger
 	baseOf int
-	// effort is what was spent for each queue, spent what was spent for all.
+	// effort is the effort for each queue, spent the effort for all queues.
 	effort map[string]int
 	spent  int
 }
@@ -48,7 +48,7 @@ type promise struct {
 	asked ledger.Amounts
 }
 
-// question is what a workload asked for when nobody could be found, and how many changes there had been.
+// question is a request for which no victims were found, and the number of changes at that time.
 type question struct {
 	asked   ledger.Amounts
 	changes int
@@ -59,7 +59,7 @@ type asker struct {
 	*reclaim
 	workload *framework.Workload
 	queue    ledger.QueueID
-	// asked is what it asks for, short is the part of it for which there is no room even when all that leaves is gone.
+	// asked is what it asks for. Short is the part of it without room even when all leaving workloads are gone.
 	asked, short ledger.Amounts
 	units        []*framework.Workload
 	costs        []victims.Unit
@@ -77,8 +77,8 @@ func newReclaim(p *plugin) reclaim {
 	return r
 }
 
-// victims returns the workloads that must go so that a workload that was refused fits, nil if there are none that may, or
-// if those that are leaving already are enough.
+// victims returns the workloads that must go to make room for a refused workload. It returns nil if no workloads may go, or if
+// the leaving ones are enough.
 func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	state := r.plugin.queue(w.Queue)
 	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil {
@@ -112,17 +112,16 @@ func (r *reclaim) isHopeless(queue string, q question) bool {
 	})
 }
 
-// promise keeps what leaves for a workload.
+// promise keeps leaving room for a workload.
 func (r *reclaim) promise(a *asker) {
 	r.promised, r.base = append(r.promised, promise{a.queue, a.asked}), nil
 }
 
 func isLeaving(w *framework.Workload) bool {
-	return w.Returns() || w.State.Deleting && w.Lost == "" // what is lost stays until somebody deletes it
+	return w.Returns() || w.State.Deleting && w.Lost == "" // a lost workload stays until a user deletes it
 }
 
-// without returns the books when some workloads, and all that are leaving, are gone, and when those that asked before
-// have what was promised to them.
+// without returns the ledger without some workloads and all leaving ones. The promises to earlier askers are charged.
 func (a *asker) without(set []*framework.Workload) *ledger.Ledger {
 	a.spend(1)
 	if slices.ContainsFunc(set, func(w *framework.Workload) bool { return a.books.charges[w].group != nil }) {
@@ -143,15 +142,15 @@ func (a *asker) spend(effort int) {
 	a.spent += effort
 }
 
-// keep charges what was promised.
+// keep charges the promises.
 func (a *asker) keep(view *ledger.Ledger) *ledger.Ledger {
 	for _, p := range a.promised {
-		_ = view.Charge(p.queue, "promised", ledger.Demand{ledger.NewPart(p.asked)}) // what overflows fits nowhere
+		_ = view.Charge(p.queue, "promised", ledger.Demand{ledger.NewPart(p.asked)}) // an amount that overflows fits nowhere
 	}
 	return view
 }
 
-// findShort finds the dimensions for which there is no room.
+// findShort finds the dimensions that have no room.
 func (a *asker) findShort() {
 	view := a.without(nil)
 	for _, e := range a.asked {
@@ -175,7 +174,7 @@ func (a *asker) choose() []*framework.Workload {
 		return list
 	}
 	chosen, found := victims.Choose(a.costs,
-		func(chosen []int) bool { return len(chosen) == 1 || a.allowed(set(chosen)) }, // each alone is allowed
+		func(chosen []int) bool { return len(chosen) == 1 || a.allowed(set(chosen)) }, // each victim alone is allowed
 		func(chosen []int) bool { return a.enough(set(chosen)) }, maxTries)
 	if !found {
 		return nil
@@ -189,7 +188,7 @@ func (a *asker) enough(set []*framework.Workload) bool {
 	return refused == nil && err == nil
 }
 
-// allowed reports whether the asker has a right to take each of some workloads.
+// allowed reports whether the asker has a right to reclaim each of some workloads.
 func (a *asker) allowed(set []*framework.Workload) bool {
 	view := a.without(set)
 	return !slices.ContainsFunc(set, func(w *framework.Workload) bool {

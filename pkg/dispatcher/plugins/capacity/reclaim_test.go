@@ -79,8 +79,8 @@ func TestWhatLeavesIsPromisedOnce(t *testing.T) {
 	_, p := s.open(t)
 	for _, step := range []struct{ asker, want string }{
 		{"w", ""},  // y leaves
-		{"v", "x"}, // what y leaves is for w
-		{"u", ""},  // nobody may lose more
+		{"v", "x"}, // the room of y is for w
+		{"u", ""},  // no queue may lose more
 		{"u", ""},
 	} {
 		if got := names(p.reclaim.victims(s.workload(step.asker))); got != step.want {

@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
-// findUnits finds the workloads that may go, the cheapest if there are many.
+// findUnits finds the candidates for victims. If there are many, it keeps the cheapest.
 func (a *asker) findUnits() {
 	alone := a.without(nil)
 	a.spend(len(a.books.charges) / chargesPerEffort)
@@ -35,14 +35,14 @@ func (a *asker) findUnits() {
 	}
 }
 
-// mayGo reports whether a workload may be a victim, whatever it frees.
+// mayGo reports whether a workload may be a victim, regardless of what it frees.
 func (a *asker) mayGo(w *framework.Workload, c *charge) bool {
 	state := a.plugin.queue(w.Queue)
 	return w.State.Grant != nil && c.queue != a.queue && state.mayLose && !slices.Contains(a.leaving, w)
 }
 
-// frees reports whether a workload frees something of what is short, and the asker may take that back. It is the part of
-// justified that needs no view of its own.
+// frees reports whether a workload frees an amount that is short and that the asker may reclaim. It is the part of allowed that
+// needs no view of its own.
 func (a *asker) frees(books *ledger.Ledger, c *charge) bool {
 	return slices.ContainsFunc(a.short, func(e ledger.Entry) bool {
 		return c.amounts.Of(e.Dimension).Sign() > 0 && books.MayTakeBack(a.queue, c.queue, e.Dimension, e.Amount)

@@ -25,8 +25,7 @@ func limitsMemory(name, class string) thing {
 	}
 }
 
-// TestACapacityThatAClaimDoesNotNameMattersWhereItIsLimited: the quota of one queue must not keep workloads of others
-// waiting.
+// TestACapacityThatAClaimDoesNotNameMattersWhereItIsLimited: the quota of one queue must not hold workloads of other queues.
 func TestACapacityThatAClaimDoesNotNameMattersWhereItIsLimited(t *testing.T) {
 	for name, c := range map[string]struct {
 		limited string

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package priority orders the workloads of a queue by their PriorityClasses. It says nothing about queues.
+// Package priority orders the workloads of a queue by their PriorityClasses. It does not order queues.
 package priority
 
 import (

@@ -20,9 +20,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Cache keeps the fleet up to date. It outlives sessions. Nodes that do not change cost a session nothing.
+// Cache keeps the fleet up to date. It outlives sessions. Unchanged nodes cost a session nothing.
 type Cache struct {
-	// Fleet is the cards that all nodes offer. It changes in Refresh only.
+	// Fleet has the cards that all nodes offer. It changes only in Refresh.
 	Fleet card.Fleet
 
 	// names are the resource names that the fleet was read with.
@@ -39,7 +39,7 @@ func NewCache() *Cache {
 	return &Cache{changed: map[string]bool{}}
 }
 
-// Start begins to watch nodes.
+// Start starts to watch nodes.
 func (c *Cache) Start(nodes coreinformers.NodeInformer) {
 	c.lister = nodes.Lister()
 	_, err := nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -61,8 +61,8 @@ func (c *Cache) Start(nodes coreinformers.NodeInformer) {
 	c.markAllChanged()
 }
 
-// mayDiffer reports whether two states of a node may offer different cards. A device plugin may list as many as DRA served before, so that
-// only their sources differ.
+// mayDiffer reports whether two states of a node may offer different cards. A device plugin may list as many cards as DRA served before:
+// then only the sources differ.
 func mayDiffer(before, after *corev1.Node) bool {
 	return !maps.Equal(before.Labels, after.Labels) ||
 		!equality.Semantic.DeepEqual(dra.WithoutOffers(before).Status.Allocatable, dra.WithoutOffers(after).Status.Allocatable)
@@ -84,8 +84,7 @@ func (c *Cache) markAllChanged() {
 	}
 }
 
-// Refresh brings the fleet up to date. Names are the resources that stand for cards, nil for the default
-// rule of card.Read.
+// Refresh updates the fleet. names are the resources that stand for cards, nil for the default rule of card.Read.
 func (c *Cache) Refresh(names card.ResourceNames, reporter *report.Reporter) {
 	if !slices.Equal(names, c.names) {
 		c.names, c.Fleet.Given = names, names
@@ -102,7 +101,7 @@ func (c *Cache) Refresh(names card.ResourceNames, reporter *report.Reporter) {
 			reporter.ForgetNode(name)
 			continue
 		}
-		// What DRA serves is no card of the node's labels.
+		// Resources served by DRA are not cards of the node's labels.
 		read := card.Read(dra.WithoutOffers(node), c.names)
 		c.Fleet.Set(name, read)
 		reporter.Node(node, read.Problems)

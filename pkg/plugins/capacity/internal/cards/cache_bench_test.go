@@ -33,8 +33,7 @@ func fiveThousand(b *testing.B, reporter *report.Reporter) (*Cache, []*corev1.No
 	return cache, nodes
 }
 
-// BenchmarkCardDiscovery is what a session costs with so many nodes that have changed since the
-// last one.
+// BenchmarkCardDiscovery measures a session in which all these nodes have changed since the last session.
 func BenchmarkCardDiscovery(b *testing.B) {
 	reporter := report.NewReporter(&record.FakeRecorder{})
 	cache, nodes := fiveThousand(b, reporter)

@@ -201,7 +201,7 @@ func TestInvalidLabelsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// The lister may show what DRA offers a node, as if the node had cards.
+// The lister may show DRA's offers on a node as if the node had cards.
 func TestWhatDRAServesIsNoCard(t *testing.T) {
 	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpus"}, Spec: resourceapi.DeviceClassSpec{ExtendedResourceName: ptr.To("nvidia.com/gpu")}}
 	slice := &resourceapi.ResourceSlice{Spec: resourceapi.ResourceSliceSpec{

@@ -2,8 +2,7 @@
 
 // Package cards decides which nodes' cards a pod may get.
 //
-// Nodes and their labels come in through a [Cache]. It keeps the fleet: the cards that all nodes
-// offer. [PreFilter] asks the ledger once for each card that a pod may get. [Session.Filter] and
-// [Session.Score] then only look at the card of each node. The names are those of
-// kube-scheduler's extension points.
+// A [Cache] reads the nodes and their labels. It keeps the fleet: the cards that all nodes offer. [PreFilter] asks the
+// ledger once for each card that a pod may get. [Session.Filter] and [Session.Score] then only look up the card of each
+// node. The names are those of kube-scheduler's extension points.
 package cards

@@ -17,20 +17,19 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Session looks at the cards of nodes during one session.
+// Session decides about the cards of nodes during one session.
 type Session struct {
-	// Fleet is the cards that all nodes offer.
+	// Fleet has the cards that all nodes offer.
 	Fleet *card.Fleet
-	// Holds reports whether a pod on the node holds such cards at the expense of the queue.
+	// Holds reports whether a pod on the node holds these cards at the expense of the queue.
 	Holds func(node *api.NodeInfo, queue string, card ledger.Ordinal) bool
-	// Weight is how much the preference among cards counts in Score.
+	// Weight is the weight of the card preference in Score.
 	Weight float64
 }
 
-// Filter says why a pod must not take the cards of a node: the pod names other cards, the quota does
-// not allow these cards, or a quota holds and nobody knows which cards these are. It is nil if the pod
-// may take them. A refusal that no eviction on the node can help is unresolvable, so that Volcano evicts
-// nobody there. Books is the ledger that the cards must fit.
+// Filter returns why a pod must not take the cards of a node, nil if it may. Either the pod names other cards, the
+// quota forbids these cards, or a quota applies and it is unknown which cards these are. A refusal is unresolvable if
+// no eviction on the node can help: then Volcano evicts no pod there. books is the ledger that the cards must fit.
 func (s *Session) Filter(books *ledger.Ledger, state State, pod *demand.Pod, node *api.NodeInfo) *report.NodeRefusal {
 	cards, offers := pod.Cards, s.Fleet.Node(node.Name)
 	if _, ok := cards.Position(offers); !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// models has a node with cards A, one with cards B, one whose labels do not say which cards it has, and one without cards.
+// models has four nodes: with cards A, with cards B, with cards that its labels do not name, and without cards.
 var models = []string{"a", "b", "unnamed", "none"}
 
 func newModels(t *testing.T, quota string) *fixture {
@@ -25,12 +25,11 @@ func TestFilter(t *testing.T) {
 	const unnamed = "offers nvidia.com/gpu, but its labels do not say which card that is, and the queue limits cards"
 	for _, c := range []struct {
 		name, pod, requests string
-		// quota is that of the queue, held what it holds already. Without a quota, its cards are not limited.
+		// quota is the quota of the queue. held is what it already holds. Without a quota, its cards are not limited.
 		quota, held string
 		// holders are the nodes on which pods of the queue hold cards.
 		holders string
-		// want has the refusal of each node, in the order of models. A refusal that no eviction helps ends with an
-		// exclamation mark.
+		// want has the refusal of each node, in the order of models. A refusal that no eviction helps ends with an exclamation mark.
 		want [4]string
 	}{
 		{name: "cards are not limited", requests: "nvidia.com/gpu=2"},

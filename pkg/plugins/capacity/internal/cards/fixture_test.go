@@ -43,12 +43,12 @@ type fixture struct {
 	counter *demand.Counter
 	books   *ledger.Ledger
 	session *Session
-	// holders are the nodes on which a pod holds what the queue has too little of.
+	// holders are the nodes on which a pod holds what the queue lacks.
 	holders map[string]bool
 }
 
-// newFixture gives queue q a card quota, as words such as A=2. All other cards are forbidden there. Names are the
-// resources that stand for cards, nil for the usual ones.
+// newFixture gives queue q a card quota, as words such as A=2. All other cards are forbidden there. names are the
+// resources that stand for cards, nil for the default.
 func newFixture(t *testing.T, quota string, names card.ResourceNames, nodes ...*corev1.Node) *fixture {
 	f := &fixture{T: t, fleet: &card.Fleet{Given: names}, nodes: map[string]*corev1.Node{}, holders: map[string]bool{}}
 	for _, n := range nodes {
@@ -62,7 +62,7 @@ func newFixture(t *testing.T, quota string, names card.ResourceNames, nodes ...*
 	return f
 }
 
-// amounts reads words such as A=2, and cpu=2 for cores.
+// amounts parses words such as A=2, and cpu=2 for cores.
 func (f *fixture) amounts(words string) ledger.Amounts {
 	var amounts ledger.Amounts
 	for name, quantity := range list(words) {

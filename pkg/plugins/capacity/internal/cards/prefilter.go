@@ -7,11 +7,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// State has, for each request of a pod and each card that the request may be, why the quota does not allow
-// that card, nil if it does. A nil State means that no queue limits the cards of the pod.
+// State has, for each request of a pod and each possible card, why the quota forbids the card, nil if it does not. A
+// nil State means that no queue limits the cards of the pod.
 type State [][]*ledger.Refusal
 
-// PreFilter asks the ledger for each card of a pod, so that Filter needs to ask for no node.
+// PreFilter asks the ledger about each card of a pod, so Filter need not ask for each node.
 func PreFilter(books *ledger.Ledger, pod *demand.Pod) (State, error) {
 	state := make(State, len(pod.Cards.Requests))
 	for i, r := range pod.Cards.Requests {
@@ -28,9 +28,9 @@ func PreFilter(books *ledger.Ledger, pod *demand.Pod) (State, error) {
 	return state, nil
 }
 
-// Explain returns the refusal to report for a pod that may choose among cards, and the names of the other
-// cards, for which there is no quota either. It prefers a card of which the queue may use any. If the quota does
-// not refuse all cards of a request, it returns the refusal that it is given.
+// Explain returns the refusal to report for a pod that may choose among cards, and the names of the other cards, which
+// have no quota either. It prefers a card that the queue may use at all. If the quota does not refuse all cards of a
+// request, it returns the given refusal.
 func (s State) Explain(pod *demand.Pod, refused *ledger.Refusal) (*ledger.Refusal, []string) {
 	if refused.Dimension.Kind != ledger.Card || s == nil || pod.Cards.Assigned() {
 		return refused, nil
@@ -49,8 +49,8 @@ func (s State) Explain(pod *demand.Pod, refused *ledger.Refusal) (*ledger.Refusa
 	return refused, nil
 }
 
-// Partly returns, for a pod that may choose among cards of which the quota allows only some, the first refusal of the quota
-// and the names of the cards that it allows. The refusal is nil if the quota allows all cards of a request, or none.
+// Partly returns, for a pod that may choose among cards, the first refusal of the quota and the names of the allowed cards.
+// The refusal is nil if the quota allows all cards of a request, or none.
 func (s State) Partly(pod *demand.Pod) (*ledger.Refusal, []string) {
 	for i, refusals := range s {
 		var first *ledger.Refusal
@@ -69,7 +69,8 @@ func (s State) Partly(pod *demand.Pod) (*ledger.Refusal, []string) {
 	return nil, nil
 }
 
-// best returns the refusal of the first card of which the queue may use any, or else the first refusal. It is nil if the quota allows a card, or refuses something else than a card.
+// best returns the refusal of the first card that the queue may use at all, or else the first refusal. It is nil if the quota allows a card, or
+// refuses a dimension other than a card.
 func (s State) best(request int) *ledger.Refusal {
 	var best *ledger.Refusal
 	for _, refusal := range s[request] {
@@ -83,5 +84,5 @@ func (s State) best(request int) *ledger.Refusal {
 	return best
 }
 
-// mayUseAny reports whether the queue that refused may use any of what was asked for.
+// mayUseAny reports whether the queue that refused may use any of the requested dimension.
 func mayUseAny(refusal *ledger.Refusal) bool { return refusal.Limit.Cmp(refusal.Guaranteed) > 0 }

@@ -13,9 +13,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// admitsWithReclaim reports whether a job that needs devices or limited cards is admitted although there is no room for it, because it
-// may take room from others: from other queues what its own deserves, or from jobs of lower priority in its queue. Otherwise it
-// would never get to the actions that evict for it. Upstream lets such jobs wait.
+// admitsWithReclaim reports whether a job that needs devices or limited cards is admitted although there is no room for it. It may
+// take what its queue deserves from other queues, or room from jobs of lower priority in its queue. Without admission, it would never
+// reach the actions that evict for it. Upstream lets such jobs wait.
 func (s *Session) admitsWithReclaim(ask JobAsk) bool {
 	if !ask.Needs.Any && !ask.Needs.Cards {
 		return false
@@ -28,7 +28,7 @@ func (s *Session) admitsWithReclaim(ask JobAsk) bool {
 	return may
 }
 
-// Takings returns what the configured actions could take from others for a job. It is false if that is nothing.
+// Takings returns what the configured actions could take from other jobs. takes is false if that is nothing.
 func (s *Session) Takings(ask JobAsk) (from ledger.Takings, takes bool) {
 	from.Back = conf.EnabledActionMap[string(eviction.Reclaim)]
 	if conf.EnabledActionMap[string(eviction.Preempt)] {
@@ -37,8 +37,8 @@ func (s *Session) Takings(ask JobAsk) (from ledger.Takings, takes bool) {
 	return from, from.Back || from.Spare != nil
 }
 
-// Right reports whether a job may take the room that it needs, with some combination of its alternatives. If not, it says why not with the
-// first one, nil if no combination can be counted.
+// Right reports whether a job may take the room that it needs, with some combination of its alternatives. If not, first says why the first
+// combination may not. It is nil if no combination can be counted.
 func (s *Session) Right(ask JobAsk, from ledger.Takings) (first *ledger.NoRight, may bool) {
 	may = ask.Needs.AnyCombination(func(minimum ledger.Amounts) bool {
 		no := s.Snapshot.Ledger.WhyNoRight(ask.Queue, minimum, from)
@@ -48,7 +48,7 @@ func (s *Session) Right(ask JobAsk, from ledger.Takings) (first *ledger.NoRight,
 	return first, may
 }
 
-// heldBelow adds up what the jobs of lower priority in a queue hold.
+// heldBelow sums up what jobs of lower priority hold in the queue.
 func (s *Session) heldBelow(ask JobAsk) ledger.Amounts {
 	if s.held == nil {
 		s.held = map[ledger.QueueID]map[int32]ledger.Amounts{}

@@ -22,7 +22,7 @@ import (
 type JobAsk struct {
 	Job   *api.JobInfo
 	Queue ledger.QueueID
-	// Needs is what the job needs at least. Uncounted says why its devices are not included.
+	// Needs is the minimum of the job. Uncounted says why its devices are not included.
 	Needs     demand.Needs
 	Uncounted error
 }
@@ -34,7 +34,7 @@ func (s *Session) Ask(queue ledger.QueueID, job *api.JobInfo) JobAsk {
 	return ask
 }
 
-// jobCheck is one reason for which a queue may refuse a job.
+// jobCheck is one reason for a queue to refuse a job.
 type jobCheck struct {
 	name string
 	// refuse returns nil if the job passes.
@@ -52,7 +52,7 @@ var jobChecks = []jobCheck{
 	{"ResourcesKnown", (*Session).jobResourcesKnown},
 }
 
-// Job returns the first check that refuses a job. Its refusal is nil if none does.
+// Job returns the first check that refuses a job. Without a refusal, the result is empty.
 func (s *Session) Job(ask JobAsk) Result {
 	for _, check := range jobChecks {
 		if refusal := check.refuse(s, ask); refusal != nil {
@@ -62,7 +62,7 @@ func (s *Session) Job(ask JobAsk) Result {
 	return Result{}
 }
 
-// EachOfJob makes the checks of a job up to the first that refuses it. Those after that have no refusal.
+// EachOfJob lists all checks of a job. Only the first check that refuses the job has a refusal.
 func (s *Session) EachOfJob(ask JobAsk) []Result {
 	first, results := s.Job(ask), make([]Result, len(jobChecks))
 	for i, check := range jobChecks {
@@ -74,16 +74,16 @@ func (s *Session) EachOfJob(ask JobAsk) []Result {
 	return results
 }
 
-// PodsUnread reports whether a job has pods that the scheduler has not read yet. Volcano's controllers make a PodGroup for pods that
-// others create, and name it in the pods' annotations after that. Only the pods say which devices and cards the job needs. The PodGroup
-// of a Volcano Job that is called podgroup has such a name, too, and the pods of that job are created only when it has been let in.
+// PodsUnread reports whether the scheduler has not read the pods of a job yet. Volcano's controllers create a PodGroup for pods of
+// other owners, and only then name it in the pods' annotations. Only the pods say which devices and cards the job needs. The PodGroup
+// of a Volcano Job named podgroup has such a name, too. The pods of that job are created only after its admission.
 func PodsUnread(job *api.JobInfo) bool {
 	owner := metav1.GetControllerOf(&job.PodGroup.PodGroup)
 	return len(job.Tasks) == 0 && owner != nil && job.PodGroup.Name == batchv1alpha1.PodgroupNamePrefix+string(owner.UID) &&
 		schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() != helpers.JobKind.GroupKind()
 }
 
-// jobSharers refuses a job that can never start, whether or not devices are limited: too many of its pods share a claim.
+// jobSharers refuses a job that can never start because too many of its pods share a claim. It does so even if devices are not limited.
 func (s *Session) jobSharers(ask JobAsk) report.Refusal {
 	if !ask.Needs.Devices && ask.Uncounted == nil {
 		return nil
@@ -94,8 +94,7 @@ func (s *Session) jobSharers(ask JobAsk) report.Refusal {
 	return nil
 }
 
-// jobDevicesReady refuses devices, where they are limited, while it is not known which are in use, or what the quotas are. A job
-// that is let in stays so.
+// jobDevicesReady refuses limited devices while their use or the quotas are unknown. An admitted job stays admitted.
 func (s *Session) jobDevicesReady(ask JobAsk) report.Refusal {
 	if !ask.Needs.Devices && ask.Uncounted == nil {
 		return nil
@@ -109,8 +108,8 @@ func (s *Session) jobDevicesReady(ask JobAsk) report.Refusal {
 	return nil
 }
 
-// jobCountable refuses a job whose devices cannot be counted where devices are limited, and a job that says
-// something invalid of its cards, or needs more of a resource than can be counted.
+// jobCountable refuses a job whose devices cannot be counted, if they are limited. It also refuses invalid card
+// requests, and more of a resource than can be counted.
 func (s *Session) jobCountable(ask JobAsk) report.Refusal {
 	invalid := errors.As(ask.Uncounted, new(demand.CardsError)) || errors.As(ask.Uncounted, new(*requests.UncountableError))
 	if ask.Uncounted == nil || !invalid && !s.Snapshot.LimitsDevices(ask.Queue) {
@@ -119,7 +118,7 @@ func (s *Session) jobCountable(ask JobAsk) report.Refusal {
 	return report.Uncountable{Err: ask.Uncounted}
 }
 
-// jobResourcesKnown refuses a job that needs a resource which nobody offers.
+// jobResourcesKnown refuses a job that needs a resource that no node offers.
 func (s *Session) jobResourcesKnown(ask JobAsk) report.Refusal {
 	if ask.Needs.Unknown.Resource == "" {
 		return nil
@@ -127,7 +126,7 @@ func (s *Session) jobResourcesKnown(ask JobAsk) report.Refusal {
 	return report.ResourceUnknown{UnknownResourceError: ask.Needs.Unknown, Queue: s.Snapshot.Top(ask.Queue)}
 }
 
-// jobCardsReady refuses cards while it is not known which are in use, or what the quotas are.
+// jobCardsReady refuses cards while their use or the quotas are unknown.
 func (s *Session) jobCardsReady(ask JobAsk) report.Refusal {
 	if !ask.Needs.Cards {
 		return nil
@@ -135,12 +134,12 @@ func (s *Session) jobCardsReady(ask JobAsk) report.Refusal {
 	return s.refuseCards(ask.Queue)
 }
 
-// jobDevicesListed refuses devices where no queue on the way to the root lists any class, if that is required.
+// jobDevicesListed refuses devices if a listed class is required, but no queue on the way to the root lists any class.
 func (s *Session) jobDevicesListed(ask JobAsk) report.Refusal {
 	return s.Snapshot.RefuseUnlistedJob(ask.Queue, ask.Needs)
 }
 
-// jobQuota refuses a job whose minimum the queue or an ancestor has no room for.
+// jobQuota refuses a job if the queue or an ancestor has no room for its minimum, unless admitsWithReclaim admits it.
 func (s *Session) jobQuota(ask JobAsk) report.Refusal {
 	refused, err := s.Snapshot.FitsInqueue(ask.Queue, ask.Needs)
 	switch {

@@ -18,14 +18,14 @@ import (
 type podAsk struct {
 	pod   *demand.Pod
 	queue ledger.QueueID
-	// books is the ledger, or a view of it, that the pod must fit.
+	// books is the ledger, or a view of it, that must have room for the pod.
 	books *ledger.Ledger
 }
 
-// podCheck is one reason for which a queue may refuse a pod.
+// podCheck is one reason for a queue to refuse a pod.
 type podCheck struct {
 	name string
-	// on selects the pods that the check is for.
+	// on selects the pods that the check applies to.
 	on podKind
 	// refuse returns nil if the pod passes.
 	refuse func(*Session, podAsk) report.Refusal
@@ -53,7 +53,7 @@ const (
 	withCards  podKind = 2
 )
 
-// checksOf has the checks for each kind of pod, so that a pod is not asked about what it lacks.
+// checksOf has the checks for each kind of pod. A pod skips checks for claims or cards that it does not have.
 var checksOf = func() (byKind [4][]podCheck) {
 	for kind := range byKind {
 		for _, check := range podChecks {
@@ -76,7 +76,7 @@ func kindOf(pod *demand.Pod) podKind {
 	return kind
 }
 
-// Pod says why the queue refuses the pod, by the ledger or a view of it. It returns nil if the queue takes the pod.
+// Pod returns why the queue refuses the pod, according to the ledger or a view of it. It returns nil if the queue accepts the pod.
 func (s *Session) Pod(books *ledger.Ledger, info *api.QueueInfo, task *api.TaskInfo) report.Refusal {
 	pod := s.Snapshot.Known(task.Pod)
 	if pod == nil {
@@ -99,7 +99,7 @@ func (s *Session) Pod(books *ledger.Ledger, info *api.QueueInfo, task *api.TaskI
 	return report.RefuseEachWay(variants, refusals)
 }
 
-// refuse says why the queue refuses a pod that gets its extended resources in a given way, nil if it does not.
+// refuse returns why the queue refuses one variant of a pod, nil if it does not.
 func (s *Session) refuse(ask podAsk) report.Refusal {
 	for _, check := range checksOf[kindOf(ask.pod)] {
 		if refusal := check.refuse(s, ask); refusal != nil {
@@ -109,7 +109,7 @@ func (s *Session) refuse(ask podAsk) report.Refusal {
 	return nil
 }
 
-// ForGood says why the queue of a variant of a pod refuses it whichever other pods go, nil if it does not.
+// ForGood returns why the queue refuses a variant of a pod no matter which other pods go, nil if it does not.
 func (s *Session) ForGood(variant *demand.Pod) report.Refusal {
 	ask := podAsk{pod: variant, queue: variant.Queue, books: s.Snapshot.Ledger}
 	for _, check := range checksOf[kindOf(variant)] {
@@ -123,8 +123,8 @@ func (s *Session) ForGood(variant *demand.Pod) report.Refusal {
 	return nil
 }
 
-// EachOfPod makes all checks of a pod, beside what releasing pods still hold. A pod that may get its extended resources in different ways
-// passes a check if one way does.
+// EachOfPod makes all checks of a pod, in addition to what releasing pods still hold. A pod with variants passes a check if one variant
+// does.
 func (s *Session) EachOfPod(queue ledger.QueueID, pod *demand.Pod) []Result {
 	variants := pod.Alternatives()
 	if variants == nil {
@@ -149,7 +149,7 @@ func (s *Session) EachOfPod(queue ledger.QueueID, pod *demand.Pod) []Result {
 	return results
 }
 
-// podDevicesReady refuses devices while it is not known which are in use.
+// podDevicesReady refuses devices while it is unknown which are in use.
 func (s *Session) podDevicesReady(podAsk) report.Refusal {
 	if s.DevicesNotReady != nil {
 		return s.DevicesNotReady
@@ -157,7 +157,7 @@ func (s *Session) podDevicesReady(podAsk) report.Refusal {
 	return nil
 }
 
-// podDeviceQuotaReady refuses devices while a quota on the way to the root is not known.
+// podDeviceQuotaReady refuses devices while a quota on the way to the root is unknown.
 func (s *Session) podDeviceQuotaReady(ask podAsk) report.Refusal {
 	if notReady := s.Snapshot.DeviceQuotaNotReady(ask.queue); notReady != nil {
 		return notReady
@@ -165,8 +165,8 @@ func (s *Session) podDeviceQuotaReady(ask podAsk) report.Refusal {
 	return nil
 }
 
-// podCountable refuses a pod whose demand cannot be counted. A scheduler that does not allocate devices leaves
-// pods with claims alone where no queue limits devices.
+// podCountable refuses a pod whose demand cannot be counted. If the scheduler does not allocate devices, it ignores
+// pods with claims in queues without device limits.
 func (s *Session) podCountable(ask podAsk) report.Refusal {
 	err := ask.pod.Err
 	if err == nil || ask.pod.HasClaims && errors.Is(err, devices.ErrNotEnabled) && !s.Snapshot.LimitsDevices(ask.queue) {
@@ -178,34 +178,34 @@ func (s *Session) podCountable(ask podAsk) report.Refusal {
 	return report.Uncountable{Err: err}
 }
 
-// podResourcesKnown refuses a pod that asks for a resource which nobody offers.
+// podResourcesKnown refuses a pod that asks for a resource that no node offers.
 func (s *Session) podResourcesKnown(ask podAsk) report.Refusal {
 	if ask.pod.Err == nil {
 		return nil
 	}
-	var unknown demand.UnknownResourceError // allocated only if it is needed
+	var unknown demand.UnknownResourceError // allocated only if needed
 	if !errors.As(ask.pod.Err, &unknown) {
 		return nil
 	}
 	return report.ResourceUnknown{UnknownResourceError: unknown, Queue: s.Snapshot.Top(ask.queue)}
 }
 
-// podCapacityInUse refuses devices whose capacity is limited while it is not known how much of it is in use.
+// podCapacityInUse refuses devices of limited capacity while the used capacity is unknown.
 func (s *Session) podCapacityInUse(ask podAsk) report.Refusal {
 	return s.Snapshot.CapacityInUseUnknown(ask.queue, ask.pod)
 }
 
-// podDevicesListed refuses devices for which no queue on the way to the root lists a class, if that is required.
+// podDevicesListed refuses devices if a listed class is required, but no queue on the way to the root lists one of theirs.
 func (s *Session) podDevicesListed(ask podAsk) report.Refusal {
 	return s.Snapshot.RefuseUnlistedPod(ask.queue, ask.pod)
 }
 
-// podCardsReady refuses cards while it is not known which are in use, or what the quotas are.
+// podCardsReady refuses cards while their use or the quotas are unknown.
 func (s *Session) podCardsReady(ask podAsk) report.Refusal {
 	return s.refuseCards(ask.queue)
 }
 
-// podCardsNamed refuses cards that no node's labels name, in a queue that limits cards.
+// podCardsNamed refuses cards that no node label names, in a queue that limits cards.
 func (s *Session) podCardsNamed(ask podAsk) report.Refusal {
 	unnamed := ask.pod.UnnamedCards
 	if ask.pod.Cards != nil {
@@ -217,7 +217,7 @@ func (s *Session) podCardsNamed(ask podAsk) report.Refusal {
 	return report.CardUnnamed{Resource: unnamed}
 }
 
-// podQuota refuses a pod that the queue or an ancestor has no room for.
+// podQuota refuses a pod if the queue or an ancestor has no room for it.
 func (s *Session) podQuota(ask podAsk) report.Refusal {
 	refused, err := ask.books.Fits(ask.queue, s.Snapshot.Asked(ask.pod))
 	switch {
@@ -228,7 +228,7 @@ func (s *Session) podQuota(ask podAsk) report.Refusal {
 	}
 	var state cards.State
 	if refused.Dimension.Kind == ledger.Card && s.Snapshot.LimitsCards(ask.pod) {
-		state, _ = cards.PreFilter(ask.books, ask.pod) // without it, the message names the first card only
+		state, _ = cards.PreFilter(ask.books, ask.pod) // without it, the message names only the first card
 	}
 	return s.Exceeded(ask.queue, ask.pod, refused, state)
 }

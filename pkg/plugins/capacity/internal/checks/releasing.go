@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// Releasing refuses a pod for which its queue has room only when pods that are being deleted have ended.
+// Releasing refuses a pod if its queue has room only after pods that are being deleted have ended.
 func (s *Session) Releasing(task *api.TaskInfo) report.Refusal {
 	if !s.Snapshot.Retains() {
 		return nil
@@ -39,9 +39,9 @@ func (s *Session) Releasing(task *api.TaskInfo) report.Refusal {
 	return nil
 }
 
-// Promise refuses a pod as Releasing does. It promises the pod, and the others without which its job cannot start, the room that they wait for:
-// until the session closes, they are refused, and nobody who comes later gets it. If the job cannot start then either, Volcano's
-// undoing of the allocation ends what the pod is charged. The job is nil if the session lacks it.
+// Promise refuses a pod as Releasing does. It promises the awaited room to the pod, and to the other pods without which its job cannot start.
+// Until the session closes, these pods are refused, and later pods do not get the room. If the job cannot start even then, Volcano undoes the
+// allocation, which ends the charge of the pod. The job is nil if the session lacks it.
 func (s *Session) Promise(job *api.JobInfo, pod *demand.Pod, task *api.TaskInfo) report.Refusal {
 	refusal := s.Releasing(task)
 	if refusal == nil {
@@ -59,7 +59,7 @@ func (s *Session) Promise(job *api.JobInfo, pod *demand.Pod, task *api.TaskInfo)
 	return refusal
 }
 
-// promiseRest promises room to the pods that a job lacks to start.
+// promiseRest promises room to the pods that a job still needs to start.
 func (s *Session) promiseRest(job *api.JobInfo, missing int32) {
 	for _, task := range pending(job) {
 		if missing--; missing < 0 {
@@ -73,7 +73,7 @@ func (s *Session) promiseRest(job *api.JobInfo, missing int32) {
 	}
 }
 
-// PromiseUndone promises a pod whose allocation is undone, because its job awaits the room of another one, the room that it would have had.
+// PromiseUndone promises the room of an undone allocation to its pod. Volcano undid it because the job awaits room for another pod.
 func (s *Session) PromiseUndone(pod *demand.Pod, task *api.TaskInfo) {
 	if s.jobsAwaiting[task.Job] != nil && pod.Plain() {
 		s.await(task, s.Releasing(task))
@@ -81,7 +81,7 @@ func (s *Session) PromiseUndone(pod *demand.Pod, task *api.TaskInfo) {
 	}
 }
 
-// await notes that a pod is promised its room because Releasing refuses it, or refuses another one of its job: then the refusal is nil.
+// await notes that a pod is promised room. The refusal comes from Releasing. It is nil if Releasing refuses only another pod of the job.
 func (s *Session) await(task *api.TaskInfo, refusal report.Refusal) {
 	if refusal == nil {
 		refusal = s.jobsAwaiting[task.Job]
@@ -103,15 +103,14 @@ func (s *Session) AlsoReleasing(task *api.TaskInfo) report.Refusal {
 	return s.Releasing(task)
 }
 
-// fits reports whether the queue of a pod has room for it when pods that are being deleted have ended.
+// fits reports whether the queue of a pod has room for it after pods that are being deleted have ended.
 func (s *Session) fits(pod *demand.Pod) bool {
 	refused, err := s.Snapshot.Ledger.Fits(pod.Queue, s.Snapshot.Asked(pod))
 	return err == nil && refused == nil
 }
 
-// OnlyReleasing refuses the pods of a job that waits for nothing but the end of pods that are being deleted: nobody is evicted for it. The
-// first pod decides for its job, because what is freed by evictions for the others has not ended yet either. Once a pod has room, no other one is
-// refused.
+// OnlyReleasing refuses the pods of a job that waits only for the end of pods that are being deleted: no pod is evicted for it. The first pod
+// decides for its job: victims evicted for the other pods have not ended yet either. Once a pod has room, no other pod of the job is refused.
 func (s *Session) OnlyReleasing(task *api.TaskInfo) report.Refusal {
 	awaits, known := s.onlyAwaits[task.Job]
 	if known && !awaits {
@@ -128,9 +127,9 @@ func (s *Session) OnlyReleasing(task *api.TaskInfo) report.Refusal {
 	return refusal
 }
 
-// canStart reports whether enough pods of a job that are pending have room when pods that are being deleted have ended, beside those that have been
-// given nodes already. Otherwise, the job cannot start then either, and must keep the room from nobody. The answer holds until the session closes. Pods
-// with devices or cards count as if they had room.
+// canStart reports whether enough pending pods of a job have room after pods that are being deleted have ended, in addition to its pods that
+// already have nodes. Otherwise, the job cannot start even then, and must not keep the room from other jobs. The answer holds until the session
+// closes. Pods with devices or cards count as if they had room.
 func (s *Session) canStart(job *api.JobInfo, missing int32) bool {
 	if fits, known := s.minimumFits[job.UID]; known {
 		return fits

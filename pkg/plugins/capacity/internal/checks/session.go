@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checks decides whether a queue takes a pod, and whether it admits a job. Each check is one reason to refuse. The scheduler
-// and its explanations make the same checks.
+// Package checks decides whether a queue accepts a pod, and whether it admits a job. Each check is one reason to refuse. The
+// scheduler and its explanations make the same checks.
 package checks
 
 import (
@@ -22,28 +22,27 @@ const Quota = "Quota"
 // Session makes the checks of one session.
 type Session struct {
 	Snapshot *snapshot.Snapshot
-	// DevicesNotReady and CardsNotReady say why no device, or no limited card, can be allocated in this session. They are nil if they
-	// can be allocated.
+	// DevicesNotReady and CardsNotReady say why devices or limited cards cannot be allocated in this session. They are nil if they can.
 	DevicesNotReady, CardsNotReady *report.NotReady
 	// QuotasRead says that the quotas of all queues are known.
 	QuotasRead bool
-	// Jobs are those of the session. WholeGangs says that gangs may be evicted whole.
+	// Jobs are the jobs of the session. WholeGangs says that gangs may be evicted whole.
 	Jobs       map[api.JobID]*api.JobInfo
 	WholeGangs bool
 
-	// held has what the jobs of each priority hold that may be preempted, by queue. It is nil until it is needed.
+	// held has what the preemptable pods of each priority hold, by queue. It is nil until needed.
 	held map[ledger.QueueID]map[int32]ledger.Amounts
-	// awaiting has why the pods wait that have been promised what pods which are being deleted still have.
+	// awaiting has the refusals of pods that are promised the room of pods that are being deleted.
 	awaiting map[types.UID]report.Refusal
-	// jobsAwaiting is the same for their jobs.
+	// jobsAwaiting has the same refusals by job.
 	jobsAwaiting map[api.JobID]report.Refusal
-	// onlyAwaits says of the jobs that were asked about whether they wait for nothing else.
+	// onlyAwaits has the answers of OnlyReleasing by job: whether the job waits for nothing else.
 	onlyAwaits map[api.JobID]bool
 	// minimumFits has the answers of canStart.
 	minimumFits map[api.JobID]bool
 }
 
-// NotReady is why the scheduler decides nothing about devices or cards, nil if it does.
+// NotReady returns why the scheduler decides nothing about devices or cards, nil if it does.
 func (s *Session) NotReady() *report.NotReady {
 	if s.DevicesNotReady != nil {
 		return s.DevicesNotReady
@@ -51,7 +50,7 @@ func (s *Session) NotReady() *report.NotReady {
 	return s.CardsNotReady
 }
 
-// Result is the answer of one check. The refusal is nil if it passes.
+// Result is the answer of one check. The refusal is nil if the check passes.
 type Result struct {
 	Name    string
 	Refusal report.Refusal
@@ -63,7 +62,7 @@ func (s *Session) Exceeded(queue ledger.QueueID, pod *demand.Pod, refused *ledge
 	return s.Snapshot.RefuseCards(queue, refused, others)
 }
 
-// refuseCards refuses limited cards while it is not known which are in use, or what the quotas are.
+// refuseCards refuses limited cards while their use or the quotas are unknown.
 func (s *Session) refuseCards(queue ledger.QueueID) report.Refusal {
 	if s.CardsNotReady != nil && s.Snapshot.Ledger.ListsCards(queue) {
 		return s.CardsNotReady

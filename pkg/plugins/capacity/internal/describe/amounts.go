@@ -24,7 +24,7 @@ func CompareDimensions(a, b v1alpha1.Dimension) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Capacity, b.Capacity))
 }
 
-// Quantity returns an amount as a quantity, which is as exact.
+// Quantity returns an amount as a quantity, without loss of precision.
 func Quantity(d ledger.Dimension, a ledger.Amount) resource.Quantity {
 	format := resource.DecimalSI
 	if d.Binary() {
@@ -40,7 +40,7 @@ func Quantity(d ledger.Dimension, a ledger.Amount) resource.Quantity {
 	return quota.Exact(quantity)
 }
 
-// Amounts describes what is more than zero, in an order that is always the same.
+// Amounts describes the amounts above zero, in a fixed order.
 func (s *Session) Amounts(as ledger.Amounts) []v1alpha1.Amount {
 	var described []v1alpha1.Amount
 	for _, e := range as {
@@ -52,7 +52,7 @@ func (s *Session) Amounts(as ledger.Amounts) []v1alpha1.Amount {
 	return described
 }
 
-// Asked returns what a pod asks for at least, with the first of its alternatives.
+// Asked returns the minimum request of a pod, with the first of its alternatives.
 func (s *Session) Asked(pod *demand.Pod) ledger.Amounts {
 	var sum ledger.Amounts
 	for _, part := range s.Snapshot.Asked(pod) {
@@ -65,7 +65,7 @@ func (s *Session) Asked(pod *demand.Pod) ledger.Amounts {
 	return sum
 }
 
-// plus adds amounts that the ledger can hold together.
+// plus adds amounts. It returns nil if the sum overflows.
 func plus(sum, amounts ledger.Amounts) ledger.Amounts {
 	total, err := sum.PlusAll(amounts)
 	if err != nil {

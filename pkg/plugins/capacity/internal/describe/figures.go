@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// Standings says how a queue and those above it stand in what is asked for.
+// Standings returns the figures of a queue and its ancestors for the requested dimensions.
 func (s *Session) Standings(queue ledger.QueueID, asked ledger.Amounts) []v1alpha1.Standing {
 	var all []v1alpha1.Standing
 	for _, name := range s.Snapshot.Ledger.Path(queue) {
@@ -28,7 +28,7 @@ func (s *Session) Standings(queue ledger.QueueID, asked ledger.Amounts) []v1alph
 	return all
 }
 
-// figuresOf returns how a queue stands in the dimensions that it limits, is owed, uses, or waits for.
+// figuresOf returns the figures of a queue in the dimensions that it limits, deserves, uses, or waits for.
 func (s *Session) figuresOf(name string) []v1alpha1.Figures {
 	books := s.Snapshot.Ledger
 	queue, found := books.Queue(name)
@@ -47,7 +47,7 @@ func (s *Session) figuresOf(name string) []v1alpha1.Figures {
 	return all
 }
 
-// figures returns how a queue stands in one dimension.
+// figures returns the figures of a queue in one dimension.
 func (s *Session) figures(queue ledger.QueueID, o ledger.Ordinal) v1alpha1.Figures {
 	books, held, dimension := s.Snapshot.Ledger, s.Snapshot.Held(), s.Snapshot.Dimensions.Dimension(o)
 	balance := func(account ledger.Account) resource.Quantity {
@@ -76,7 +76,8 @@ func (s *Session) figures(queue ledger.QueueID, o ledger.Ordinal) v1alpha1.Figur
 	return figures
 }
 
-// limitedBy returns the queue with the least capability, from a queue to the root, the lowest of several. It is empty if none has one.
+// limitedBy returns the queue with the least capability, from a queue to the root. Of several, it returns the lowest. It is empty if
+// no queue has a capability.
 func (s *Session) limitedBy(queue ledger.QueueID, o ledger.Ordinal) string {
 	var least ledger.Limit
 	by := ""
@@ -89,7 +90,8 @@ func (s *Session) limitedBy(queue ledger.QueueID, o ledger.Ordinal) string {
 	return by
 }
 
-// Allocated returns what each queue has allocated of devices and cards, and of the resources that it limits itself. The history is made of it.
+// Allocated returns what each queue has allocated of devices and cards, and of the resources that it limits itself. The history consists of
+// these values.
 func (s *Session) Allocated() map[visibility.SeriesKey]float64 {
 	values := map[visibility.SeriesKey]float64{}
 	for _, info := range s.Snapshot.Queues {

@@ -17,13 +17,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// Holders returns who holds what, those that have held it longest first, and what each job is charged.
+// Holders returns all holders, and what each job is charged. Those that have held longest come first.
 func (s *Session) Holders() ([]v1alpha1.Holder, map[api.JobID]ledger.Amounts) {
 	pods := 0
 	for _, job := range s.Snapshot.Jobs {
 		pods += len(job.Tasks)
 	}
-	holders := make([]v1alpha1.Holder, 0, pods) // for speed alone: a list that grows is copied again and again
+	holders := make([]v1alpha1.Holder, 0, pods) // only for speed: a growing list is copied again and again
 	charged := map[api.JobID]ledger.Amounts{}
 	s.Snapshot.EachHolding(s.Promised, func(h *snapshot.Holding) {
 		holders = append(holders, s.holder(h))
@@ -35,13 +35,13 @@ func (s *Session) Holders() ([]v1alpha1.Holder, map[api.JobID]ledger.Amounts) {
 	return holders, charged
 }
 
-// HoldersOf returns who holds something of the dimensions in a queue and below it, or anywhere if the queue is nil: those that have held it
-// longest, and not more than that many.
+// HoldersOf returns the holders of the dimensions in a queue and below it, or anywhere if the queue is nil. It returns at most
+// the given number. Those that have held longest come first.
 func (s *Session) HoldersOf(dimensions []ledger.Ordinal, within *ledger.QueueID, atMost int) []v1alpha1.Holder {
 	if len(dimensions) == 0 {
 		return nil
 	}
-	var oldest []v1alpha1.Holder // in their order, so that only those that are described are made
+	var oldest []v1alpha1.Holder // kept in order, to describe only these holders
 	s.Snapshot.EachHolding(s.Promised, func(h *snapshot.Holding) {
 		if !s.holdsAny(h, dimensions, within) {
 			return
@@ -54,7 +54,7 @@ func (s *Session) HoldersOf(dimensions []ledger.Ordinal, within *ledger.QueueID,
 	return oldest
 }
 
-// holdsAny reports whether something of the dimensions is held that is charged within a queue, or to any queue if that is nil.
+// holdsAny reports whether a holding has some of the dimensions that is charged within a queue, or to any queue if within is nil.
 func (s *Session) holdsAny(h *snapshot.Holding, dimensions []ledger.Ordinal, within *ledger.QueueID) bool {
 	for i := range h.Parts {
 		if within != nil && !s.Snapshot.Ledger.Within(h.Parts[i].Queue, *within) {
@@ -67,13 +67,13 @@ func (s *Session) holdsAny(h *snapshot.Holding, dimensions []ledger.Ordinal, wit
 	return false
 }
 
-// Holder says what one pod holds. It is false if that is nothing. The job is nil if the session has none for the pod.
+// Holder returns what one pod holds, false if that is nothing. The job is nil if the session has none for the pod.
 func (s *Session) Holder(job *api.JobInfo, task *api.TaskInfo) (holder v1alpha1.Holder, holds bool) {
 	s.Snapshot.HoldingOf(job, task, s.Promised, func(h *snapshot.Holding) { holder, holds = s.holder(h), true })
 	return holder, holds
 }
 
-// Charged says what the queue of a job is charged for the job.
+// Charged returns what the queue of a job is charged for the job.
 func (s *Session) Charged(job *api.JobInfo) []v1alpha1.Amount {
 	var charged ledger.Amounts
 	for _, task := range job.Tasks {
@@ -82,7 +82,7 @@ func (s *Session) Charged(job *api.JobInfo) []v1alpha1.Amount {
 	return s.Amounts(charged)
 }
 
-// pays reports whether the queue of a holder is charged for a part. A claim that the holder shares may be charged to another queue.
+// pays reports whether the queue of a holder is charged for a part. A shared claim may be charged to another queue.
 func pays(h *snapshot.Holding, part *snapshot.HeldPart) bool {
 	return part.Pays && part.Queue == h.Queue
 }
@@ -97,12 +97,12 @@ func plusPaid(sum ledger.Amounts, h *snapshot.Holding) ledger.Amounts {
 	return sum
 }
 
-// compareHolders puts those first that have held what they hold longest.
+// compareHolders puts those first that have held longest.
 func compareHolders(a, b v1alpha1.Holder) int {
 	return cmp.Or(compareTimes(a.Since, b.Since), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// compareTimes puts a time that is not known last.
+// compareTimes puts unknown times last.
 func compareTimes(a, b *metav1.Time) int {
 	switch {
 	case a == nil && b == nil:
@@ -116,7 +116,7 @@ func compareTimes(a, b *metav1.Time) int {
 	}
 }
 
-// holder says what a pod or claim holds.
+// holder describes what a pod or claim holds.
 func (s *Session) holder(h *snapshot.Holding) v1alpha1.Holder {
 	holder := holderOf(h)
 	holder.Queue, holder.State = s.Snapshot.Ledger.Name(h.Queue), stateOf(h)
@@ -137,7 +137,7 @@ func (s *Session) holder(h *snapshot.Holding) v1alpha1.Holder {
 	return holder
 }
 
-// holderOf says which pod or claim holds something, since when.
+// holderOf returns which pod or claim holds something, and since when.
 func holderOf(h *snapshot.Holding) v1alpha1.Holder {
 	if h.Task == nil {
 		return v1alpha1.Holder{Object: Object("ResourceClaim", &h.Claim.ObjectMeta), Since: allocatedSince(h.Claim)}
@@ -156,7 +156,7 @@ func stateOf(h *snapshot.Holding) v1alpha1.HolderState {
 	}
 }
 
-// allocatedSince returns when a claim got its devices. If the claim does not say so, it is when the claim was created.
+// allocatedSince returns when a claim got its devices. If this is unknown, it returns the creation time of the claim.
 func allocatedSince(claim *resourceapi.ResourceClaim) *metav1.Time {
 	if claim.Status.Allocation != nil && claim.Status.Allocation.AllocationTimestamp != nil {
 		return claim.Status.Allocation.AllocationTimestamp

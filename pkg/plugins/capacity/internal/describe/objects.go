@@ -8,7 +8,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// Object names an object. Kind is given, because the objects of informers do not have it.
+// Object names an object. The kind is a parameter, because objects of informers lack it.
 func Object(kind string, meta *metav1.ObjectMeta) v1alpha1.Object {
 	return v1alpha1.Object{Kind: kind, Namespace: meta.Namespace, Name: meta.Name, UID: string(meta.UID)}
 }

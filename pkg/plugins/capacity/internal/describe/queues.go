@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// Queues returns how all queues stand, parents before their children.
+// Queues returns the state of all queues, parents before their children.
 func (s *Session) Queues() []v1alpha1.Queue {
 	paths := map[string][]string{}
 	queues := make([]v1alpha1.Queue, 0, len(s.Snapshot.Queues))
@@ -34,7 +34,7 @@ func (s *Session) Queues() []v1alpha1.Queue {
 	return queues
 }
 
-// pathOf returns a queue and those above it, the root first. A queue that has no place in the hierarchy is alone.
+// pathOf returns a queue and its ancestors, the root first. A queue without a place in the hierarchy is alone.
 func (s *Session) pathOf(name string) []string {
 	id, found := s.Snapshot.Ledger.Queue(name)
 	if !found {
@@ -45,7 +45,7 @@ func (s *Session) pathOf(name string) []string {
 	return path
 }
 
-// addProblems adds what is wrong with each queue.
+// addProblems adds the problems of each queue.
 func (s *Session) addProblems(queues []v1alpha1.Queue, places map[string]int) {
 	for problem, message := range s.Snapshot.Problems {
 		if i, found := places[problem.Queue]; found {
@@ -57,7 +57,6 @@ func (s *Session) addProblems(queues []v1alpha1.Queue, places map[string]int) {
 	}
 }
 
-// countWorkloads counts the jobs and pods of each queue.
 func (s *Session) countWorkloads(queues []v1alpha1.Queue, places map[string]int) {
 	for _, job := range s.Snapshot.Jobs {
 		i, found := places[string(job.Queue)]

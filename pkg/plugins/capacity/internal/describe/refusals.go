@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Refusal describes a refusal, with the numbers of a quota if it is one that refuses.
+// Refusal describes a refusal, with its numbers if a quota refuses.
 func Refusal(refusal report.Refusal) *v1alpha1.Refusal {
 	described := &v1alpha1.Refusal{Reason: refusal.Reason(), Message: refusal.Message()}
 	if quota := report.RefusedByQuota(refusal); quota != nil {
@@ -24,7 +24,7 @@ func Refusal(refusal report.Refusal) *v1alpha1.Refusal {
 	return described
 }
 
-// whyWaits says why a job, or some of its pods, wait. It is nil if nothing does, or if nobody has said why.
+// whyWaits returns why a job, or some of its pods, wait. It is nil if none wait, or no reason was given.
 func (s *Session) whyWaits(job *api.JobInfo) *v1alpha1.Refusal {
 	refusal, task := s.Report.WhyJob(job.UID)
 	switch {
@@ -41,7 +41,7 @@ func (s *Session) whyWaits(job *api.JobInfo) *v1alpha1.Refusal {
 	}
 }
 
-// unschedulable is what Volcano says of a job whose pods wait, nil if it has not tried them.
+// unschedulable returns Volcano's reason for a job whose pods wait, nil if it has not tried them.
 func unschedulable(job *api.JobInfo) *v1alpha1.Refusal {
 	message := ""
 	for id := range job.TaskStatusIndex[api.Pending] {
@@ -55,7 +55,7 @@ func unschedulable(job *api.JobInfo) *v1alpha1.Refusal {
 	return &v1alpha1.Refusal{Reason: string(scheduling.PodGroupUnschedulableType), Message: message, Pods: int32(len(job.TaskStatusIndex[api.Pending]))}
 }
 
-// refusedPods counts the pods of a job that have been refused and still wait.
+// refusedPods counts the pods of a job that were refused and still wait.
 func (s *Session) refusedPods(job *api.JobInfo) int32 {
 	refused := int32(0)
 	for _, status := range []api.TaskStatus{api.Pending, api.Pipelined} {

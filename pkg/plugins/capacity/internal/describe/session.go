@@ -21,11 +21,11 @@ import (
 type Session struct {
 	// Snapshot has the ledger of the session, its queues, and its jobs.
 	Snapshot *snapshot.Snapshot
-	// Report knows what people have been told why jobs and pods wait.
+	// Report knows the reported reasons why jobs and pods wait.
 	Report *report.Reporter
 	// Promised returns what a pipelined pod is charged in place of its claims.
 	Promised func(*api.TaskInfo) ledger.Demand
-	// Time and ID are those of the session. Incomplete says what is not known yet, empty if everything is.
+	// Time and ID are the time and ID of the session. Incomplete says what is not known yet. It is empty if everything is known.
 	Time       time.Time
 	ID         types.UID
 	Incomplete string
@@ -38,7 +38,7 @@ func (s *Session) Info() v1alpha1.Snapshot {
 	return v1alpha1.Snapshot{Time: metav1.NewMicroTime(s.Time), Session: string(s.ID), Incomplete: s.Incomplete}
 }
 
-// Published returns what the session tells those who ask.
+// Published returns what the session publishes to users.
 func (s *Session) Published() *visibility.Published {
 	holders, charged := s.Holders()
 	return &visibility.Published{

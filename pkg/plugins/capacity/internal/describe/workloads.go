@@ -16,8 +16,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Workloads returns the workloads that have not ended, the oldest first. Charged is what the jobs of the session hold. Stranded are those that
-// the session does not have.
+// Workloads returns the workloads that have not ended, oldest first. charged is what the jobs of the session are charged. stranded are
+// workloads that the session does not have.
 func (s *Session) Workloads(charged map[api.JobID]ledger.Amounts, stranded []report.Stranded) []v1alpha1.Workload {
 	var workloads []v1alpha1.Workload
 	for id, job := range s.Snapshot.Jobs {

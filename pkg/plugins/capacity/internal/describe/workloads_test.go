@@ -29,7 +29,7 @@ func TestStrandedWorkloadsAreThoseThatWait(t *testing.T) {
 	}) {
 		described[w.Name] = fmt.Sprint(w.Queue, w.Phase, w.Pods, w.Waits.Reason)
 	}
-	// Those that need no pods any more do not wait.
+	// PodGroups that need no more pods do not wait.
 	want := map[string]string{
 		"new": "gonemap[]QueueNotFound", "pending": "gonePendingmap[]QueueNotFound",
 		"inqueue": "goneInqueuemap[Pending:1]QueueNotFound", "grows": "goneRunningmap[Pending:1]QueueNotFound",

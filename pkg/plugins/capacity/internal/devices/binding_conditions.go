@@ -16,16 +16,16 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// ConditionWait is how PreBind waits for devices with binding conditions (KEP-5007).
+// ConditionWait configures how PreBind waits for devices with binding conditions (KEP-5007).
 type ConditionWait struct {
-	// Timeout is how long devices have to get ready after their allocation.
+	// Timeout is the time that devices have to become ready after their allocation.
 	Timeout time.Duration
-	// Waiting is called once if the pod has to wait, with what is missing. Failed is called if a device does not get ready.
+	// Waiting is called once if the pod must wait, with what is missing. Failed is called if a device does not become ready.
 	Waiting, Failed func(why string)
 }
 
-// waitForConditions waits until the devices of claims that are reserved for a pod are ready. If they do not get ready, it takes back the
-// reservation and the devices. If the scheduler stops, it leaves everything as it is: the next one goes on.
+// waitForConditions waits until the devices of a pod's reserved claims are ready. If they do not become ready, it takes back the
+// reservation and the devices. If the scheduler stops, everything stays as it is: the next scheduler continues.
 func (c *Cache) waitForConditions(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, wait ConditionWait) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -44,13 +44,14 @@ func (c *Cache) waitForConditions(ctx context.Context, pod *corev1.Pod, claims [
 	}
 	c.conditions.GiveUp(failure)
 	c.writer.Release(ctx, pod, claims)
-	c.writer.Deallocate(ctx, pod, failure.Claim) // also if pods name it
+	c.writer.Deallocate(ctx, pod, failure.Claim) // even if other pods name it
 	wait.Failed(failure.Error())
 	return err
 }
 
-// refuseNotReady says that devices of an allocated claim do not get ready, nil if they may. It takes them back if no other pod uses the
-// claim. PreBind does that, too. This is for what it has not come to: the scheduler was restarted, or the pod is another one.
+// refuseNotReady returns the failure of an allocated claim whose devices do not become ready, nil if they may. It takes the devices
+// back if no other pod uses the claim. PreBind does that, too. This handles the cases that PreBind misses: the scheduler was restarted,
+// or another pod uses the claim.
 func (s *Session) refuseNotReady(pod *demand.Pod, claim *resourceapi.ResourceClaim) report.Refusal {
 	failure := s.conditions.Failure(claim, s.BindingTimeout)
 	if failure == nil {
@@ -63,10 +64,10 @@ func (s *Session) refuseNotReady(pod *demand.Pod, claim *resourceapi.ResourceCla
 	return report.DevicesNotReady{Err: failure}
 }
 
-// lastChoice outweighs what other plugins say of a node.
+// lastChoice outweighs the scores of other plugins for a node.
 const lastChoice = -1e6
 
-// Score is lastChoice for a node if what was picked there has a device that did not get ready lately.
+// Score returns lastChoice for a node if a device picked there recently failed to become ready. Otherwise, it returns 0.
 func (s *Session) Score(state *State, node string) float64 {
 	state.mu.Lock()
 	picked := state.picks[node]
@@ -77,5 +78,5 @@ func (s *Session) Score(state *State, node string) float64 {
 	return 0
 }
 
-// Scores reports whether Score needs to be asked.
+// Scores reports whether Score must be called.
 func (s *Session) Scores() bool { return s.allocator != nil && s.allocator.Spares() }

@@ -25,7 +25,7 @@ func newConditionsFixture(t *testing.T, has cluster) *fixture {
 	return newFixture(t, has)
 }
 
-// waiting is what PreBind of a pod has told and returned.
+// waiting is what PreBind of a pod has reported and returned.
 type waiting struct {
 	told   chan string
 	failed chan string
@@ -128,7 +128,7 @@ func TestADeviceThatFailsIsGivenBackAndPickedLast(t *testing.T) {
 	}
 }
 
-// TestSharersOfAFailedDevice: each gives up its reservation, and the last one the devices.
+// TestSharersOfAFailedDevice: each pod gives up its reservation, and the last one also the devices.
 func TestSharersOfAFailedDevice(t *testing.T) {
 	f := newConditionsFixture(t, cluster{devices: map[string]string{"n1": "h100"}, claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))}})
 	a, b := f.pod("a", "q", "c"), f.pod("b", "q", "c")
@@ -171,7 +171,7 @@ func TestARestartGoesOnToWait(t *testing.T) {
 	}
 }
 
-// TestAfterARestartADeviceThatFailedIsTakenBack, also if that happened while no scheduler ran.
+// TestAfterARestartADeviceThatFailedIsTakenBack, even if it failed while no scheduler ran.
 func TestAfterARestartADeviceThatFailedIsTakenBack(t *testing.T) {
 	allocated := func(change func(*resourceapi.ResourceClaim), pods ...string) *resourceapi.ResourceClaim {
 		c := usedBy(on("n1", claim("c", exactly("h100", 1)), "h100-0"), pods...)

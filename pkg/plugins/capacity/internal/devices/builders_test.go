@@ -110,7 +110,7 @@ func usedBy(c *resourceapi.ResourceClaim, pods ...string) *resourceapi.ResourceC
 	return c
 }
 
-// podObject is a pod with claims. The claims whose names begin with "<pod>-" are made for it.
+// podObject is a pod with claims. Claims whose names begin with "<pod>-" are made for it.
 func podObject(name string, claims ...string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}, Spec: corev1.PodSpec{SchedulerName: "volcano"}}
 	for _, claim := range claims {

@@ -21,13 +21,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
-// maxDeallocations bounds how many claims are deallocated at the same time.
+// maxDeallocations is the maximum number of claims that are deallocated at the same time.
 const maxDeallocations = 8
 
-// Cache outlives sessions. It reads resource.k8s.io and has the allocations in flight.
+// Cache outlives sessions. It reads resource.k8s.io and tracks the allocations in flight.
 type Cache struct {
 	*allocation.Reader
-	// pending has the allocations in flight.
+	// pending are the allocations in flight.
 	pending *allocation.Pending
 	writer  *allocation.Writer
 	// conditions waits until devices are ready.
@@ -36,18 +36,18 @@ type Cache struct {
 	// ctx ends when the cache is shut down.
 	ctx        context.Context
 	background errgroup.Group
-	// deallocating has the UIDs of the claims whose devices are being taken back.
+	// deallocating has the UIDs of claims whose devices are being taken back.
 	deallocating sync.Map
-	// finished has the pods that have finished, for the worker that deletes their claims.
+	// finished has finished pods for the worker that deletes their claims.
 	finished workqueue.TypedRateLimitingInterface[finishedPod]
 	worker   sync.WaitGroup
 	overlaps overlapSearch
 	memory   memory
-	// budget is that of the last session. It is nil before the first one.
+	// budget is the search budget of the last session. It is nil before the first session.
 	budget *dra.Budget
 }
 
-// Start begins to read. It waits for nothing, see Ready. It adds its informers to those that the scheduler depends on.
+// Start starts to read. It does not block, see Ready. It adds its informers to those that the scheduler depends on.
 // When ctx ends, all reading and writing ends. The pods are the scheduler's.
 func Start(ctx context.Context, kube kubernetes.Interface, depends *readiness.Informers, pods coreinformers.PodInformer, clock clock.Clock) (*Cache, error) {
 	reader, err := allocation.NewReader(ctx, kube, depends, pods)
@@ -67,14 +67,14 @@ func Start(ctx context.Context, kube kubernetes.Interface, depends *readiness.In
 	return c, nil
 }
 
-// Shutdown waits for all goroutines of the cache. The context that it was started with must have ended.
+// Shutdown waits for all goroutines of the cache. The context passed to Start must have ended.
 func (c *Cache) Shutdown() {
 	_ = c.background.Wait() // its functions return no errors
 	c.worker.Wait()
 	c.Reader.Shutdown()
 }
 
-// unwritten reports whether the API server does not have the allocation that a claim is shown with.
+// unwritten reports whether the allocation of a claim is missing in the API server.
 func (c *Cache) unwritten(claim *resourceapi.ResourceClaim) bool {
 	if dra.InMemory(claim) {
 		created := c.created(claim)
@@ -84,7 +84,7 @@ func (c *Cache) unwritten(claim *resourceapi.ResourceClaim) bool {
 	return err == nil && now.UID == claim.UID && now.Status.Allocation == nil
 }
 
-// latest returns a claim with the allocation that it has got since the session began.
+// latest returns a claim with the allocation that it got since the session began.
 func (c *Cache) latest(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	if claim.Status.Allocation != nil {
 		return claim
@@ -101,7 +101,7 @@ func (c *Cache) latest(claim *resourceapi.ResourceClaim) *resourceapi.ResourceCl
 	return claim
 }
 
-// created returns what the API server has of an extended claim in memory, nil if nothing.
+// created returns the API server's version of an in-memory extended claim, nil if there is none.
 func (c *Cache) created(claim *resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	owner := metav1.GetControllerOf(claim)
 	if owner == nil {

@@ -18,8 +18,8 @@ import (
 // ErrNotEnabled says that this scheduler does not serve claims.
 var ErrNotEnabled = errors.New("the scheduler does not allocate devices: set predicate.DynamicResourceAllocationEnable to true in the arguments of the plugin predicates")
 
-// ClaimReader reads claims as this scheduler knows them: with the allocations in flight. Without a Cache, which
-// may be nil, it returns ErrNotEnabled.
+// ClaimReader reads claims as this scheduler knows them, including the allocations in flight. The Cache may be nil:
+// then the reader returns ErrNotEnabled.
 type ClaimReader struct {
 	*Cache
 }
@@ -50,8 +50,8 @@ func (r ClaimReader) ClaimTemplate(namespace, name string) (*resourceapi.Resourc
 	return r.Reader.ClaimTemplate(namespace, name)
 }
 
-// ExtendedClaim implements dra.ClaimReader. While a claim is created, the API server's has no devices yet, and the pending one
-// stands for it.
+// ExtendedClaim implements dra.ClaimReader. While a claim is being created, its version in the API server has no devices yet.
+// The pending claim replaces it.
 func (r ClaimReader) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	switch {
 	case r.Cache == nil:
@@ -70,8 +70,8 @@ func (r ClaimReader) ExtendedClaim(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	return r.extendedOfUnbound(pod)
 }
 
-// extendedOfUnbound returns the claim that a scheduler has created for the extended resources of a pod that is not bound, nil if there is
-// none. A claim that the pod itself names is none, whatever a user has written on it since.
+// extendedOfUnbound returns the claim that a scheduler created for the extended resources of an unbound pod, nil if there is none. A
+// claim that the pod itself names does not count, no matter what a user has written to it since.
 func (r ClaimReader) extendedOfUnbound(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	claim := r.Reader.ExtendedClaim(pod)
 	if claim == nil {
@@ -89,8 +89,8 @@ func (r ClaimReader) extendedOfUnbound(pod *corev1.Pod) *resourceapi.ResourceCla
 	return claim
 }
 
-// extendedOfBound returns the claim that the status of a pod names or, without that, its record, also if the claim was deleted, or its
-// reservation taken away, while the pod uses it.
+// extendedOfBound returns the extended claim that the status of a pod names or, if there is none, its record. It finds the claim even
+// if the claim was deleted or lost its reservation while the pod uses it.
 func (r ClaimReader) extendedOfBound(pod *corev1.Pod) *resourceapi.ResourceClaim {
 	var name string
 	if status := pod.Status.ExtendedResourceClaimStatus; status != nil {
@@ -117,7 +117,7 @@ func (r ClaimReader) LostClaims(pod types.UID) []*resourceapi.ResourceClaim {
 	return r.Reader.LostClaims(pod)
 }
 
-// InUse returns a claim as it is now, and whether it is allocated or about to be allocated.
+// InUse returns the current version of a claim, and whether it is allocated or about to be.
 func (r ClaimReader) InUse(claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, bool) {
 	if dra.InMemory(claim) && r.Cache != nil {
 		return r.inUseInMemory(claim)
@@ -129,17 +129,17 @@ func (r ClaimReader) InUse(claim *resourceapi.ResourceClaim) (*resourceapi.Resou
 	return now, now.Status.Allocation != nil
 }
 
-// inUseInMemory is InUse for an extended claim in memory. The one that the API server has got of it replaces it.
+// inUseInMemory is InUse for an in-memory extended claim. The claim created in the API server replaces it.
 func (r ClaimReader) inUseInMemory(claim *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, bool) {
-	pending := r.pending.Of(claim.UID) // it ends only when the other can be read
+	pending := r.pending.Of(claim.UID) // it ends only after the created claim can be read
 	if created := r.created(claim); created != nil && created.Status.Allocation != nil {
 		return created, true
 	}
 	return pending, pending != nil
 }
 
-// Allocated returns the claims that the API server has with an allocation, and those that were deleted while pods use them. There are
-// none without a Cache.
+// Allocated returns the claims that are allocated in the API server, including claims that were deleted while pods use them. Without
+// a Cache, there are none.
 func (r ClaimReader) Allocated() ([]*resourceapi.ResourceClaim, error) {
 	if r.Cache == nil {
 		return nil, nil

@@ -11,13 +11,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Conflicts lists the devices that several claims have beyond what sharing allows.
+// Conflicts lists the devices that several claims hold beyond what sharing allows.
 func (s *Session) Conflicts() []dra.Conflict {
 	return s.Reader.Conflicts(s.Catalog)
 }
 
-// conflictOf returns a conflict for which a pod that is not bound must not use the devices of a claim. It is nil if there is
-// none.
+// conflictOf returns a conflict that forbids an unbound pod to use the devices of a claim, nil if there is none.
 func (s *Session) conflictOf(pod *demand.Pod, claim *resourceapi.ResourceClaim) *dra.Conflict {
 	return s.ConflictOf(claim, allocation.Settled(pod.Object, func(namespace, name string) (*corev1.Pod, error) {
 		return s.Pods.Pods(namespace).Get(name)

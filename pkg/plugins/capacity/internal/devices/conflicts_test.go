@@ -13,8 +13,8 @@ import (
 
 const twice = "device driver/n1/h100-0 is allocated to ResourceClaims ns/theirs and ns/c at the same time"
 
-// TestAPodDoesNotUseADeviceOfAnotherClaim: another scheduler has allocated the device, too. The claim gets another
-// device, unless another pod uses it.
+// TestAPodDoesNotUseADeviceOfAnotherClaim: another scheduler has also allocated the device. The claim gets another
+// device, unless another pod uses the claim.
 func TestAPodDoesNotUseADeviceOfAnotherClaim(t *testing.T) {
 	theirs := usedBy(on("n1", claim("theirs", exactly("h100", 1)), "h100-0"), "stranger")
 	for _, c := range []struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// Deallocate takes devices away from claims that no pod uses and whose devices keep this pod from running: the
-// pod was not bound, and no node is suitable for it now. Call it for such a pod when a session closes.
-// Kube-scheduler does so in PostFilter, an extension point that Volcano lacks.
+// Deallocate takes devices away from claims that no pod uses and that keep this pod from running. The pod was not
+// bound, and no node suits it now. Call it for each of these pods when a session closes. Kube-scheduler does this in
+// PostFilter, an extension point that Volcano lacks.
 func (s *Session) Deallocate(state *State) {
 	for i := range state.allocated {
 		if claim := &state.allocated[i]; s.unusable(state, claim) {
@@ -23,8 +23,8 @@ func (s *Session) Deallocate(state *State) {
 	}
 }
 
-// deallocate works in the background, once at a time for a claim. Beyond the limit of the cache, it leaves the
-// claim to the next session.
+// deallocate deallocates a claim in the background. Per claim, only one deallocation runs at a time. Beyond the limit
+// of the cache, it leaves the claim to the next session.
 func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 	if _, already := c.deallocating.LoadOrStore(claim.UID, true); already || c.ctx.Err() != nil {
 		return
@@ -39,7 +39,7 @@ func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 	}
 }
 
-// unusable reports whether the devices of a claim keep a pod from running while no other pod uses them: the claim was
+// unusable reports whether the devices of a claim keep the pod from running while no other pod uses them. The claim was
 // made for the pod, or some node cannot use the devices.
 func (s *Session) unusable(state *State, claim *allocatedClaim) bool {
 	if s.pending.Of(claim.UID) != nil || usedByOthers(state.pod, claim.ResourceClaim) {

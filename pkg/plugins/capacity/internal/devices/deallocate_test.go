@@ -53,8 +53,7 @@ func TestAnAllocationInFlightIsNotDeallocated(t *testing.T) {
 	}
 }
 
-// block holds back every read of a claim from the API server until release is closed. It returns a channel that has
-// an entry for each read.
+// block blocks every read of a claim from the API server until release is closed. It returns a channel with an entry for each read.
 func (f *fixture) block(release chan struct{}) chan struct{} {
 	reads := make(chan struct{}, 100)
 	f.kube.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {

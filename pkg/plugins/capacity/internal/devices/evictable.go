@@ -12,16 +12,16 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// evictable picks devices as if no queue held any. It is made when a node first lacks devices.
+// evictable picks devices as if no queue held any. It is created when a node first lacks devices.
 type evictable struct {
 	once      sync.Once
 	allocator *dra.Allocator
-	// inUse is a hash of the devices that are in use nevertheless.
+	// inUse is a hash of the devices that are in use even then.
 	inUse uint64
 }
 
-// InVain reports whether a node would lack the devices of a pod even if all pods of all queues were gone. To evict pods
-// there for this pod is in vain.
+// InVain reports whether a node would lack the devices of a pod even if all pods of all queues were gone. Evictions on
+// this node do not help the pod.
 func (s *Session) InVain(state *State, node *corev1.Node) bool {
 	if len(state.unallocated) == 0 {
 		return false
@@ -40,7 +40,7 @@ func (s *Session) InVain(state *State, node *corev1.Node) bool {
 	return err == nil && results == nil
 }
 
-// NotEvictable is a hash of the devices that would be in use even if all pods of all queues were gone.
+// NotEvictable returns a hash of the devices that would be in use even if all pods of all queues were gone.
 func (s *Session) NotEvictable() uint64 {
 	s.evictable.once.Do(s.openEvictable)
 	return s.evictable.inUse

@@ -15,9 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Filter picks devices on a node. It says why the node is not suitable: it cannot use devices that are
-// allocated already, it lacks devices, or the quota does not allow the devices that it has. It is
-// nil if the node is suitable.
+// Filter picks devices on a node. It returns nil if the node is suitable. Otherwise, the node cannot use devices that
+// are already allocated, lacks devices, or has only devices that the quota does not allow.
 func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 	for i := range state.allocated {
 		if err := state.allocated[i].check(node); err != nil {
@@ -43,7 +42,7 @@ func (s *Session) Filter(state *State, node *corev1.Node) *report.NodeRefusal {
 	return nil
 }
 
-// check says why a node cannot use the devices of the claim, nil if it can.
+// check returns why a node cannot use the devices of the claim, nil if it can.
 func (c *allocatedClaim) check(node *corev1.Node) error {
 	if c.nodes != nil && !c.nodes.Match(node) {
 		return elsewhere(c.ResourceClaim)
@@ -55,7 +54,7 @@ func elsewhere(claim *resourceapi.ResourceClaim) error {
 	return fmt.Errorf("ResourceClaim %s has devices elsewhere", nameOf(claim))
 }
 
-// refuse explains a refusal of the ledger, also if it is about a class that the pod does not ask for.
+// refuse explains a refusal of the ledger, even for a class that the pod does not ask for.
 func (s *Session) refuse(pod *demand.Pod, refusal *ledger.Refusal) report.Refusal {
 	explained := s.Refuse(pod.Queue, refusal)
 	exceeded, is := explained.(report.QuotaExceeded)
@@ -73,21 +72,19 @@ func (s *Session) refuse(pod *demand.Pod, refusal *ledger.Refusal) report.Refusa
 	return exceeded
 }
 
-// refuseUnlisted refuses what was picked for a claim if it counts for no class that a queue on the way to the root lists,
-// and that is required.
+// refuseUnlisted refuses devices picked for a claim if a listed class is required, but no queue on the way to the root lists one of theirs.
 func (s *Session) refuseUnlisted(state *State, claim *demand.Claim, result *resourceapi.AllocationResult) report.Refusal {
 	if s.RefuseUnlisted == nil {
 		return nil
 	}
 	usage, err := dra.Allocated(&claim.Object.Spec, result, s.Catalog)
 	if err != nil {
-		return nil // it was counted before, so that there is no error
+		return nil // the claim was already counted: there is no error
 	}
 	return s.RefuseUnlisted(state.pod.Queue, &usage)
 }
 
-// checkCapacities returns an error if a queue limits a capacity that a picked device lacks, because the
-// device cannot be counted then.
+// checkCapacities returns an error if a queue limits a capacity that a picked device lacks. Then the device cannot be counted.
 func (s *Session) checkCapacities(state *State, lacking []ledger.Ordinal, result *resourceapi.AllocationResult) error {
 	for _, o := range lacking {
 		if by, _, limited := state.books.Nearest(state.pod.Queue, o); limited {

@@ -21,13 +21,13 @@ func TestFilter(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		claims []*resourceapi.ResourceClaim
-		// devices are those of node n1, quota is that of queue q.
+		// devices are the devices of node n1. quota is the quota of queue q.
 		devices, quota string
-		// want is the refusal of the node, quotaSays the refusal of the quota.
+		// want is the refusal of the node. quotaSays is the refusal of the quota.
 		want         report.NodeRefusal
 		insufficient bool
 		quotaSays    string
-		// picked is what is picked on the node.
+		// picked has the devices picked on the node.
 		picked string
 	}{
 		{name: "a node with a free device", devices: "h100 h100", claims: []*resourceapi.ResourceClaim{claim("c", exactly("h100", 1))}, picked: "n1/h100-0"},
@@ -108,7 +108,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestASearchThatEndsSaysSo: too many alternatives for each of which the quota must be checked together.
+// TestASearchThatEndsSaysSo: there are too many alternatives that must be checked together against the quota.
 func TestASearchThatEndsSaysSo(t *testing.T) {
 	c := claim("c")
 	for i := range 31 {
@@ -163,7 +163,7 @@ func TestOneNodeWithDevicesIsEnough(t *testing.T) {
 	}
 }
 
-// TestWhatReleasingPodsHoldCounts: the pods are gone in the ledger of the session, but still have their devices.
+// TestWhatReleasingPodsHoldCounts: in the ledger of the session, the pods are gone, but they still have their devices.
 func TestWhatReleasingPodsHoldCounts(t *testing.T) {
 	f := newFixture(t, cluster{
 		devices: map[string]string{"n1": "h100 h100"}, quotas: map[string]string{"q": "h100=1"},
@@ -180,7 +180,7 @@ func TestWhatReleasingPodsHoldCounts(t *testing.T) {
 	}
 }
 
-// TestCardsOfTheNodeCountWithItsDevices: a class may name a card that device plugins hand out, too.
+// TestCardsOfTheNodeCountWithItsDevices: a class may name a card that device plugins also provide.
 func TestCardsOfTheNodeCountWithItsDevices(t *testing.T) {
 	for quota, suitable := range map[string]bool{"h100=1": false, "h100=2": true} {
 		f := newFixture(t, cluster{

@@ -12,34 +12,33 @@ import (
 	"github.com/devicequota/devicequota/pkg/allocation"
 )
 
-// finishedPod is a pod that has finished, or was deleted.
+// finishedPod is a pod that has finished or was deleted.
 type finishedPod struct {
 	*corev1.Pod
 	deleted bool
 }
 
-// newFinished returns a queue of such pods. Its rate limiter spaces the attempts for a pod whose claim cannot be deleted.
+// newFinished returns a work queue of finished pods. Its rate limiter spaces retries if a claim cannot be deleted.
 func newFinished() workqueue.TypedRateLimitingInterface[finishedPod] {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[finishedPod]())
 }
 
-// ReleaseFinished deletes, in the background, the claim for extended resources of a pod that has finished. It does nothing for
-// other pods. Call it for every pod that an informer adds or updates: Kubernetes 1.34 leaves the devices allocated until the pod is
-// deleted.
+// ReleaseFinished deletes, in the background, the claim for extended resources of a finished pod. It ignores other pods. Call it
+// for every pod that an informer adds or updates: Kubernetes 1.34 leaves the devices allocated until the pod is deleted.
 func (c *Cache) ReleaseFinished(pod *corev1.Pod) {
 	if pod.Status.ExtendedResourceClaimStatus != nil && allocation.Finished(pod) {
 		c.finished.Add(finishedPod{Pod: pod})
 	}
 }
 
-// ReleaseGone does the same for a pod that was deleted. Call it for every pod that an informer deletes.
+// ReleaseGone is ReleaseFinished for deleted pods. Call it for every pod that an informer deletes.
 func (c *Cache) ReleaseGone(pod *corev1.Pod) {
 	if c.Reader.ExtendedClaim(pod) != nil {
 		c.finished.Add(finishedPod{Pod: pod, deleted: true})
 	}
 }
 
-// releaseFinished works through the queue until the context of the cache ends.
+// releaseFinished processes the queue until the context of the cache ends.
 func (c *Cache) releaseFinished() {
 	defer context.AfterFunc(c.ctx, c.finished.ShutDown)()
 	if !c.Reader.AwaitClaims(c.ctx) {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// holding is a pod with an extended claim, and the scheduler's view of them.
+// holding is a pod with an extended claim, and the scheduler's view of both.
 func holding(t *testing.T) (*fixture, *corev1.Pod) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "p-uid"}}
 	pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "made"}
@@ -22,7 +22,8 @@ func holding(t *testing.T) (*fixture, *corev1.Pod) {
 	return newFixture(t, cluster{devices: map[string]string{"n1": "h100"}, claims: []*resourceapi.ResourceClaim{made}}), pod
 }
 
-// TestAPodThatIsDeletedGivesUpItsExtendedClaim: the controller of Kubernetes 1.34 may have looked at the claim before it heard of that.
+// TestAPodThatIsDeletedGivesUpItsExtendedClaim: the controller of Kubernetes 1.34 may have read the claim before it was notified of the
+// deletion.
 func TestAPodThatIsDeletedGivesUpItsExtendedClaim(t *testing.T) {
 	f, pod := holding(t)
 	f.cache.ReleaseGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "another"}})

@@ -35,10 +35,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
-// cluster is what the API server has. There are the DeviceClasses h100, a100 and bare, and the queues q and r below root.
+// cluster is the state of the API server. There are the DeviceClasses h100, a100 and bare, and the queues q and r below root.
 type cluster struct {
-	// devices has the classes of the devices of each node, as words. Devices are named h100-0, h100-1 and so on. A
-	// device of the class bare matches the class h100, too, but has no memory.
+	// devices has the classes of each node's devices, as words. Devices are named h100-0, h100-1 and so on. A device of
+	// the class bare also matches the class h100, but has no memory.
 	devices map[string]string
 	// quotas has the capability of each queue, as words such as h100=2 or h100/memory=80Gi.
 	quotas map[string]string
@@ -47,7 +47,7 @@ type cluster struct {
 	conditions bool
 }
 
-// fixture is a cluster, and a session on it. There is no scheduler.
+// fixture is a cluster with a session, but without a scheduler.
 type fixture struct {
 	testing.TB
 	kube    *fake.Clientset
@@ -115,8 +115,7 @@ func newFixture(t testing.TB, has cluster) *fixture {
 	return f
 }
 
-// countVersions gives every change of a claim a version of its own, as an API server does. Without it, readers take a
-// change for old news.
+// countVersions gives every change of a claim a new version, as an API server does. Otherwise, readers ignore changes as outdated.
 func (f *fixture) countVersions() {
 	version := 1
 	f.kube.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -127,8 +126,8 @@ func (f *fixture) countVersions() {
 	})
 }
 
-// signalWatch returns a channel that is closed once a resource is watched. The fake API server does not send changes that
-// happen between a list and a watch.
+// signalWatch returns a channel that is closed once a resource is watched. The fake API server does not send changes
+// between a list and a watch.
 func (f *fixture) signalWatch(resource string) <-chan struct{} {
 	watching := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(watching) })
@@ -140,7 +139,7 @@ func (f *fixture) signalWatch(resource string) <-chan struct{} {
 	return watching
 }
 
-// open begins the next session. Pods must be made again.
+// open begins the next session. Pods must be created again.
 func (f *fixture) open() {
 	f.books, _ = ledger.New(f.counter.Dimensions, nil, f.specs)
 	catalog := f.cache.Catalog()
@@ -192,7 +191,7 @@ func (f *fixture) eventually(what string, condition func() bool) {
 	}
 }
 
-// amounts reads words such as h100=2 or h100/memory=80Gi.
+// amounts parses words such as h100=2 or h100/memory=80Gi.
 func (f *fixture) amounts(words string) ledger.Amounts {
 	var amounts ledger.Amounts
 	for word := range strings.FieldsSeq(words) {
@@ -218,7 +217,7 @@ func (f *fixture) text(amounts ledger.Amounts) string {
 	return strings.Join(words, " ")
 }
 
-// pod makes a pod of a queue that waits for a node.
+// pod makes a waiting pod of a queue.
 func (f *fixture) pod(name, queue string, claims ...string) *demand.Pod {
 	f.Helper()
 	object := podObject(name, claims...)
@@ -269,7 +268,7 @@ func (f *fixture) claim(name string) *resourceapi.ResourceClaim {
 	return claim
 }
 
-// pending returns the devices that are in flight for a claim.
+// pending returns the devices in flight for a claim.
 func (f *fixture) pending(claim string) string {
 	return devicesOf(f.cache.pending.Of(types.UID(claim)))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Insufficient is the refusal of a pod whose devices the quota allows, but no node has free. It names who
-// holds such devices that only root is charged for, where nobody would look.
+// Insufficient returns the refusal of a pod whose devices the quota allows, but no node has free. It names the holders
+// of the same classes that only root is charged for: users would not look for them there.
 func (s *Session) Insufficient(state *State) report.Refusal {
 	var classes []string
 	for _, claim := range state.unallocated {
@@ -40,7 +40,7 @@ func (s *Session) Insufficient(state *State) report.Refusal {
 	return refusal
 }
 
-// rootHolders looks for who holds devices that are charged to root because nobody knows their queue, once in a session.
+// rootHolders finds the holders of devices that are charged to root because their queue is unknown. It searches once per session.
 func (s *Session) rootHolders() []report.RootHolder {
 	if s.atRoot != nil {
 		return s.atRoot
@@ -70,7 +70,7 @@ func (s *Session) rootHolders() []report.RootHolder {
 	return s.atRoot
 }
 
-// consumerOf says who uses a claim: the first consumer if there are several.
+// consumerOf describes the consumer of a claim, the first one if there are several.
 func (s *Session) consumerOf(claim *resourceapi.ResourceClaim) string {
 	if len(claim.Status.ReservedFor) == 0 {
 		return "ResourceClaim " + nameOf(claim) + ", which nobody uses"

@@ -22,7 +22,7 @@ func TestInsufficient(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		request resourceapi.DeviceRequest
-		// others are the claims of others. Those of pods that begin with "mine" are charged to a queue.
+		// others are claims of other pods. Claims of pods that begin with "mine" are charged to a queue.
 		others []*resourceapi.ResourceClaim
 		pods   []*corev1.Pod
 		want   string
@@ -83,7 +83,7 @@ func TestInsufficient(t *testing.T) {
 	}
 }
 
-// TestAChargedClaimThatChangesStaysCharged: the claim is another object then, but the same claim.
+// TestAChargedClaimThatChangesStaysCharged: the claim is then a new object, but the same claim.
 func TestAChargedClaimThatChangesStaysCharged(t *testing.T) {
 	f := newFixture(t, cluster{
 		devices: map[string]string{"n1": "h100"},

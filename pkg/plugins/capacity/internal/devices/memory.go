@@ -15,67 +15,68 @@ import (
 )
 
 const (
-	// memorable is the effort from which on an answer is remembered. A question about twenty requests and alternatives takes that
-	// much. Pods usually ask for less: to search again for them costs little more than to remember, which takes memory for each
-	// node.
+	// memorable is the minimum effort of a search whose answer is remembered. A search with about twenty requests and
+	// alternatives takes this effort. Most pods ask for less: a new search for them costs little more than to remember the
+	// answer, which takes memory for each node.
 	memorable = 32
-	// maxAnswers bounds the memory, to some ten megabytes. If there are more answers, all are forgotten.
+	// maxAnswers limits the memory to some ten megabytes. If there are more answers, all are forgotten.
 	maxAnswers = 100_000
 )
 
-// memory has, from session to session, why nodes lack the devices of pods. Pods that ask for the same share an answer. It holds while
-// everything that the search reads stays the same. Several goroutines may use it.
+// memory keeps, across sessions, why nodes lack the devices of pods. Pods with the same request share an answer. An answer is valid
+// as long as all inputs of the search are the same. memory is safe for concurrent use.
 type memory struct {
 	mu    sync.Mutex
 	known map[signature]*answers
 	// signed has the digests of claims.
 	signed digests
-	// catalog is what the answers were searched in.
+	// catalog is the catalog that the searches used.
 	catalog *dra.Catalog
 }
 
-// answers is what is remembered of pods with the same signature.
+// answers is what is remembered for pods with the same signature.
 type answers struct {
-	// pods are those that have asked. They are locked by the memory.
+	// pods are the pods that have asked. The mutex of the memory guards them.
 	pods map[types.UID]*corev1.Pod
 
 	mu sync.Mutex
-	// standing is how the queue of the pods stood when the quota refused devices. It is nil if it refused none.
+	// standing is the standing of the pods' queue when the quota refused devices. It is nil if the quota refused none.
 	standing *standing
 	nodes    map[question]*answer
 }
 
-// question is a search on one node: for devices that are free or, if evictions is set, for devices that evictions free.
+// question is a search on one node: for free devices or, if evictions is set, for devices that evictions would free.
 type question struct {
 	node      string
 	evictions bool
 }
 
-// answer is what a search came to.
+// answer is the result of a search.
 type answer struct {
-	// found says that there are devices. It is set only for devices that evictions free: what is free now is to be taken.
+	// found says that there are devices. It is set only for devices that evictions would free: free devices are taken instead.
 	found bool
-	// err is why the search failed or did not end.
+	// err says why the search failed or did not end.
 	err error
-	// of is the pod to which the error belongs. It is empty if others may be told, too.
+	// of is the pod that the error belongs to. It is empty if the error applies to other pods as well.
 	of types.UID
-	// effort is what a search that did not end could have spent. It is zero for a search that ended.
+	// effort is the effort that an unfinished search could have spent. It is zero if the search ended.
 	effort int
-	// refusal is why the quota refused devices. Refused says that it did, or that devices could not be counted.
+	// refusal says why the quota refused devices. refused says that the quota refused some, or that devices could not be counted.
 	refusal report.Refusal
 	refused bool
 
-	// The rest is what the answer depends on, besides what the memory and answers have.
+	// The other fields are further inputs of the answer.
+	//
+	// resourceVersion and labels are those of the node. Slices and devices select nodes by labels.
 
 	// resourceVersion and labels are those of the node. Slices and devices select nodes by labels.
 	resourceVersion string
 	labels          map[string]string
-	// devices is the version of the devices that the node may be able to reach. For devices that evictions free, it is a hash of those that
-	// are in use nevertheless.
+	// devices is the version of the devices that the node may reach. If evictions is set, it is a hash of the devices that stay in use.
 	devices uint64
 }
 
-// open begins a session. It forgets answers that nobody needs any more.
+// open begins a session. It forgets answers that are no longer needed.
 func (m *memory) open(catalog *dra.Catalog, pods corelisters.PodLister) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +101,7 @@ func (m *memory) open(catalog *dra.Catalog, pods corelisters.PodLister) {
 	}
 }
 
-// of returns what is remembered for a signature, nil if nothing is. It is kept as long as the pod waits.
+// of returns what is remembered for a signature, nil if nothing is. The memory keeps it as long as the pod waits.
 func (m *memory) of(signed signature, pod *corev1.Pod) *answers {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +112,7 @@ func (m *memory) of(signed signature, pod *corev1.Pod) *answers {
 	return known
 }
 
-// begin begins to remember what pods with a signature ask.
+// begin starts to remember answers for pods with a signature.
 func (m *memory) begin(signed signature, pod *corev1.Pod) *answers {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +124,7 @@ func (m *memory) begin(signed signature, pod *corev1.Pod) *answers {
 	return known
 }
 
-// use forgets what the quota refused if the queue of the pod stands differently now.
+// use forgets the refusals of the quota if the standing of the pod's queue has changed.
 func (a *answers) use(now func() *standing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,7 +135,7 @@ func (a *answers) use(now func() *standing) {
 	maps.DeleteFunc(a.nodes, func(_ question, known *answer) bool { return known.refused })
 }
 
-// on returns the answer to a question, nil if it is not known or may be another one by now.
+// on returns the answer to a question, nil if it is unknown or may be outdated.
 func (a *answers) on(asked question, node *corev1.Node, devices uint64) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -145,7 +146,7 @@ func (a *answers) on(asked question, node *corev1.Node, devices uint64) *answer 
 	return known
 }
 
-// sameNode reports whether a node has the name and the labels that it had. The status of a node changes often.
+// sameNode reports whether a node has the same labels as before. The status of a node changes often.
 func (a *answer) sameNode(node *corev1.Node) bool {
 	if a.resourceVersion != "" && a.resourceVersion == node.ResourceVersion {
 		return true
@@ -157,7 +158,7 @@ func (a *answer) sameNode(node *corev1.Node) bool {
 	return true
 }
 
-// keep remembers an answer. Now is how the queue of the pod stands.
+// keep remembers an answer. now returns the current standing of the pod's queue.
 func (a *answers) keep(asked question, known *answer, now func() *standing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

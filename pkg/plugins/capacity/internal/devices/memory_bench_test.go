@@ -10,9 +10,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// BenchmarkManyAlternatives filters ten nodes for each of a hundred pods that wait, which have four claims of 31 requests with eight
-// alternatives each. The nodes lack the devices, or the quota refuses them. Either the session is the first one, or it knows
-// the answers of earlier ones.
+// BenchmarkManyAlternatives filters ten nodes for each of a hundred waiting pods. The pods have four claims of 31 requests with
+// eight alternatives each. The nodes lack the devices, or the quota refuses them. Either the session is the first one, or it knows
+// the answers of earlier sessions.
 func BenchmarkManyAlternatives(b *testing.B) {
 	for _, lack := range []struct{ what, devices, quota string }{
 		{what: "devices", devices: "h100"},
@@ -35,7 +35,7 @@ func BenchmarkManyAlternatives(b *testing.B) {
 		for _, remembered := range []bool{false, true} {
 			b.Run(fmt.Sprintf("pods=100/nodes=10/lack=%s/remembered=%t", lack.what, remembered), func(b *testing.B) {
 				b.ReportAllocs()
-				for session := 0; remembered && session < 30; session++ { // what one session does not find out, a later one does
+				for session := 0; remembered && session < 30; session++ { // later sessions find out what one session does not
 					f.filterAll(f.waiting(claims))
 				}
 				for b.Loop() {

@@ -16,8 +16,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// large has as many requests as given. Each may get a device of any class, in eight alternatives. The first request needs several devices:
-// if there are not as many, the search ends soon.
+// large has the given number of requests, with eight alternatives each. Each may get a device of any class. The first request needs
+// several devices: if there are fewer, the search ends soon.
 func large(name string, requests int, first int64, classes ...string) *resourceapi.ResourceClaim {
 	c := claim(name)
 	for r := range requests {
@@ -37,7 +37,7 @@ func large(name string, requests int, first int64, classes ...string) *resourcea
 	return c
 }
 
-// filter filters a node for a pod, and reports whether devices were searched for.
+// filter filters a node for a pod, and reports whether it searched for devices.
 func (f *fixture) filter(state *State, node string) (refusal *report.NodeRefusal, searched bool) {
 	f.Helper()
 	before, _ := f.session.budget.Used()
@@ -55,7 +55,7 @@ func (f *fixture) again(pod, node string, claims ...string) (state *State, refus
 	return state, refusal, searched
 }
 
-// changed waits until a change of devices or of what is published is read.
+// changed waits until a change of devices or of published objects is read.
 func (f *fixture) changed(what string, change func() error) {
 	f.Helper()
 	version, catalog := f.cache.DevicesVersion(), f.cache.Catalog()
@@ -97,13 +97,13 @@ func (f *fixture) deallocateClaim(name string) {
 	})
 }
 
-// TestThatANodeLacksDevicesIsRemembered while nothing changes that matters. The pod needs the six devices of node n1, of which another
-// claim has three.
+// TestThatANodeLacksDevicesIsRemembered as long as nothing relevant changes. The pod needs the six devices of node n1, but another
+// claim has three of them.
 func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*fixture)
-		// searched says that the next session searches again, and suitable that it finds devices.
+		// searched says that the next session searches again. suitable says that it finds devices.
 		searched, suitable bool
 	}{
 		{name: "nothing changes", change: func(*fixture) {}},
@@ -192,7 +192,7 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 	}
 }
 
-// TestThatTheQuotaRefusesDevicesIsRemembered while the queue stands as it did.
+// TestThatTheQuotaRefusesDevicesIsRemembered as long as the standing of the queue is the same.
 func TestThatTheQuotaRefusesDevicesIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -240,7 +240,7 @@ func TestThatTheQuotaRefusesDevicesIsRemembered(t *testing.T) {
 	}
 }
 
-// TestThatEvictionsHelpIsRemembered until it is not known any more which queue the claim is charged to.
+// TestThatEvictionsHelpIsRemembered until the queue that the claim is charged to is unknown.
 func TestThatEvictionsHelpIsRemembered(t *testing.T) {
 	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100 h100 h100"}, claims: []*resourceapi.ResourceClaim{
 		large("c", 3, 4, "h100"), on("n1", claim("other", exactly("h100", 3)), "h100-0", "h100-1", "h100-2"),
@@ -277,7 +277,7 @@ func TestOnlyWhatTookLongIsRemembered(t *testing.T) {
 	}
 }
 
-// remembered is what the memory has for a pod, nil if it has nothing.
+// remembered returns what the memory has for a pod, nil if it has nothing.
 func (f *fixture) remembered(pod types.UID) *answers {
 	for _, known := range f.cache.memory.known {
 		if known.pods[pod] != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// nodeQuota says which devices of one node the quota allows for a pod.
+// nodeQuota decides which devices of one node the quota allows for a pod.
 type nodeQuota struct {
 	session *Session
 	state   *State
 	node    *corev1.Node
 
-	// amounts has what each claim comes to with the devices that were accepted.
+	// amounts has the amounts of each claim with the accepted devices.
 	amounts []ledger.Amounts
-	// refusals is how many sets of devices were not accepted, and refusal is why, nil if it is because of failed.
+	// refusals counts the sets of devices that were not accepted. refusal says why, nil if the reason is failed.
 	refusals int
 	refusal  report.Refusal
-	// failed is why some devices cannot be counted. It does not matter if others are accepted.
+	// failed says why some devices cannot be counted. It does not matter if other devices are accepted.
 	failed error
-	// charges has what each dra.Charge means.
+	// charges has the amounts of each dra.Charge.
 	charges []ledger.Amounts
 }
 
@@ -47,7 +47,7 @@ func (q *nodeQuota) accepts(results []resourceapi.AllocationResult) bool {
 	return accepted
 }
 
-// check checks what would be charged for picked devices against the quota.
+// check checks the charge of picked devices against the quota.
 func (q *nodeQuota) check(results []resourceapi.AllocationResult) bool {
 	amounts := make([]ledger.Amounts, len(results))
 	for i, claim := range q.state.unallocated {
@@ -74,7 +74,7 @@ func (q *nodeQuota) check(results []resourceapi.AllocationResult) bool {
 	return refusal == nil && err == nil
 }
 
-// fits checks whether the pod fits if its claims come to these amounts.
+// fits checks whether the pod fits if its claims have these amounts.
 func (q *nodeQuota) fits(amounts []ledger.Amounts) (*ledger.Refusal, error) {
 	asked := slices.Clone(q.state.pod.Checked)
 	if cards := q.session.CardsOn(q.state.pod, q.node); cards != nil {
@@ -86,7 +86,7 @@ func (q *nodeQuota) fits(amounts []ledger.Amounts) (*ledger.Refusal, error) {
 	return q.state.books.Fits(q.state.pod.Queue, asked)
 }
 
-// charge implements dra.Quota. A device that cannot be counted comes to nothing, so that it is left to accepts.
+// charge implements dra.Quota. A device that cannot be counted has no amounts here: accepts decides about it.
 func (q *nodeQuota) charge(claim int, only *resourceapi.AllocationResult) dra.Charge {
 	amounts, _, err := q.session.Claims.Picked(q.state.unallocated[claim], only)
 	if err != nil {
@@ -100,8 +100,8 @@ func (q *nodeQuota) charge(claim int, only *resourceapi.AllocationResult) dra.Ch
 	return dra.Charge(known)
 }
 
-// possible implements dra.Quota: it checks the least amount in each dimension, although no devices may have the least of
-// all dimensions.
+// possible implements dra.Quota. It checks the least amount in each dimension, although there may be no devices with the
+// least amounts in all dimensions.
 func (q *nodeQuota) possible(slots []dra.Slots) bool {
 	least := make([]ledger.Amounts, len(q.state.unallocated))
 	for _, slot := range slots {

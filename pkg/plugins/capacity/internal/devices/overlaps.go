@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// maxEvaluations bounds a search for classes that share devices. It takes a few seconds.
+	// maxEvaluations limits a search for classes that share devices. A full search takes a few seconds.
 	maxEvaluations = 100_000
-	// restFactor is how many times as long as a search took no other search begins.
+	// restFactor times the duration of a search is the pause before the next search.
 	restFactor = 10
 )
 
-// overlapSearch is the search for classes that share devices. It runs in the background.
+// overlapSearch is the background search for classes that share devices.
 type overlapSearch struct {
 	mu    sync.Mutex
 	found dra.Overlaps
-	// running says that a search runs, and notBefore when the next one may begin.
+	// running says that a search runs. notBefore is the earliest start of the next search.
 	running   bool
 	notBefore time.Time
-	// catalog and classes are what the last search was about.
+	// catalog and classes are the input of the last search.
 	catalog *dra.Catalog
 	classes []string
 }
 
-// Overlaps returns which classes shared devices when it was last searched for.
+// Overlaps returns the overlaps of classes that the last search found.
 func (c *Cache) Overlaps() dra.Overlaps {
 	c.overlaps.mu.Lock()
 	defer c.overlaps.mu.Unlock()
 	return c.overlaps.found
 }
 
-// SearchOverlaps begins to search for the classes that share devices with any of these classes, sorted by name, unless
-// the answer is known.
+// SearchOverlaps starts a search for the classes that share devices with any of these classes, unless the answer is
+// known. The classes must be sorted by name.
 func (c *Cache) SearchOverlaps(catalog *dra.Catalog, classes []string) {
 	s := &c.overlaps
 	s.mu.Lock()

@@ -10,14 +10,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// pick picks devices on a node. It returns nil if the node lacks devices, or if the quota allows none
-// that it has.
+// pick picks devices on a node. It returns nil if the node lacks devices, or if the quota allows none of them.
 func (s *Session) pick(state *State, node *corev1.Node) (*pick, error) {
 	picked, _, err := s.search(state, node, state.effort.Node())
 	return picked, err
 }
 
-// search is pick, and also returns what the quota says.
+// search is pick. It also returns the quota with its results.
 func (s *Session) search(state *State, node *corev1.Node, effort *dra.NodeEffort) (*pick, *nodeQuota, error) {
 	picked := &pick{changes: s.allocator.Changes()}
 	quota := &nodeQuota{session: s, state: state, node: node}
@@ -35,5 +34,5 @@ func (s *Session) search(state *State, node *corev1.Node, effort *dra.NodeEffort
 	return picked, quota, nil
 }
 
-// searchContext is the context of searches. A session that is running when the scheduler stops goes on to its end.
+// searchContext returns the context of searches. A session that runs when the scheduler stops continues to its end.
 func (s *Session) searchContext() context.Context { return context.WithoutCancel(s.ctx) }

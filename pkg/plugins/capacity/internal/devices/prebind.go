@@ -28,8 +28,8 @@ func (s *Session) ClaimsToBind(pod *demand.Pod) ([]*resourceapi.ResourceClaim, e
 	return claims, nil
 }
 
-// PreBind writes the allocations of claims, the queue that is charged, and that the pod uses the claims. Then it waits until the
-// devices are ready. It returns the claims as the API server has them. It may be called from several goroutines, during other sessions.
+// PreBind writes the allocations of claims, the charged queue, and the reservation for the pod. Then it waits until the devices are
+// ready. It returns the claims as the API server has them. It may be called concurrently, and during other sessions.
 func (c *Cache) PreBind(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string, wait ConditionWait) ([]*resourceapi.ResourceClaim, error) {
 	reserved, err := c.writer.Reserve(ctx, pod, claims, queue)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Cache) PreBind(ctx context.Context, pod *corev1.Pod, claims []*resource
 	return reserved, c.waitForConditions(ctx, pod, reserved, wait)
 }
 
-// UndoPreBind takes back what PreBind wrote, for a pod that is not bound after all.
+// UndoPreBind takes back the writes of PreBind for a pod that is not bound after all.
 func (c *Cache) UndoPreBind(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim) {
 	c.writer.Release(ctx, pod, claims)
 }

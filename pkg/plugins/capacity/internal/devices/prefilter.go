@@ -15,11 +15,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// PreFilter finds out which claims of a pod need devices. What is picked must fit books. Long searches are charged to the pod's job.
-// Before is the state of the pod from an earlier action of the session, nil if there is none. The refusal says why no node is
-// suitable.
+// PreFilter finds the claims of a pod that need devices. Picked devices must fit books. Long searches are charged to the pod's job.
+// before is the state of the pod from an earlier action of the session, nil if there is none. The refusal says why no node is suitable.
 func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, before *State) (*State, report.Refusal) {
-	// What is in flight counts as taken for the rest of the session, even if it is given up.
+	// Allocations in flight count as taken for the rest of the session, even if they are given up.
 	if err := s.openAllocator(); err != nil {
 		return nil, report.Unplaceable{Err: err}
 	}
@@ -27,7 +26,7 @@ func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, b
 	if before != nil {
 		// Later actions do not filter nodes again that cannot become suitable.
 		state.unavailable, state.inVain = before.unavailable, before.inVain
-		// Not every action filters nodes by devices. What is known stays the reason to report.
+		// Not every action filters nodes by devices. The known reason is still the one to report.
 		state.refusal, state.insufficient = before.Refusal(), before.insufficient
 	}
 	for _, claim := range pod.Claims {
@@ -53,8 +52,8 @@ func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, b
 	return state, nil
 }
 
-// RefuseStale refuses a pod that waits while the API server has a claim for its extended resources: the attempt to bind the pod was
-// interrupted, and the claim may not suit any more. As kube-scheduler does, it is deleted, and the pod gets another one.
+// RefuseStale refuses a waiting pod that already has a claim for its extended resources in the API server. An attempt to bind the
+// pod was interrupted, and the claim may not fit any more. As in kube-scheduler, the claim is deleted, and the pod gets a new one.
 func (s *Session) RefuseStale(pod *demand.Pod) report.Refusal {
 	if !pod.RequestsExtended() || s.pending.ExtendedOf(pod.Object.UID) != nil {
 		return nil
@@ -67,8 +66,7 @@ func (s *Session) RefuseStale(pod *demand.Pod) report.Refusal {
 	return busy(claim, "is left from an earlier attempt to bind the pod, and is being deleted: the pod gets another one")
 }
 
-// refuseAllocated says why a pod cannot use the allocation of a claim, nil if it can. Object is
-// the claim as it is now.
+// refuseAllocated returns why a pod cannot use the allocation of a claim, nil if it can. The object is the current version of the claim.
 func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *resourceapi.ResourceClaim) report.Refusal {
 	unwritten := s.unwritten(object)
 	if unwritten && s.pending.Of(object.UID) == nil {

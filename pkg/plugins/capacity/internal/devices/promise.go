@@ -16,18 +16,17 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// promise is what was picked for a claim of pipelined pods.
+// promise is the allocation picked for a claim of pipelined pods.
 type promise struct {
 	claim allocatedClaim
 	// pods are the pipelined pods that use the claim.
 	pods map[types.UID]bool
-	// withdraw undoes that the devices are in use.
+	// withdraw puts the devices back.
 	withdraw func()
 }
 
-// Promise picks devices on a node for a pod that is pipelined, as if the leaving pods were gone. Nobody else gets these
-// devices in this session, until Unreserve. Pods that share a claim are promised the same devices. The error says why the pod
-// cannot have its devices there.
+// Promise picks devices on a node for a pipelined pod as if the leaving pods were gone. In this session, no other pod gets these devices
+// until Unreserve. Pods that share a claim are promised the same devices. The error says why the pod cannot have its devices there.
 func (s *Session) Promise(state *State, node *corev1.Node, leaving []*demand.Pod) error {
 	s.withdraw(state.pod)
 	promised, err := s.pickWithout(state, node, leaving)
@@ -48,8 +47,8 @@ func (s *Session) Promise(state *State, node *corev1.Node, leaving []*demand.Pod
 	return nil
 }
 
-// Obtainable returns what the claims of a pod that need devices would come to on a node if the leaving pods were gone. The error
-// says why the pod could not have its devices there even then.
+// Obtainable returns the amounts of a pod's unallocated claims on a node if the leaving pods were gone. The error says why the
+// pod could not have its devices there even then.
 func (s *Session) Obtainable(state *State, node *corev1.Node, leaving []*demand.Pod) (ledger.Amounts, error) {
 	claims, err := s.pickWithout(state, node, leaving)
 	if err != nil {
@@ -73,13 +72,13 @@ func (s *Session) Obtainable(state *State, node *corev1.Node, leaving []*demand.
 }
 
 // pickWithout picks devices on a node as if the leaving pods were gone, for the claims that need some. It returns these claims.
-// Devices that are promised are in use.
+// Promised devices are in use.
 func (s *Session) pickWithout(state *State, node *corev1.Node, leaving []*demand.Pod) ([]allocatedClaim, error) {
 	state, err := s.withDecided(state)
 	if err != nil {
 		return nil, err
 	}
-	// What this search finds out is no reason to report, so that it has a state of its own.
+	// This search has a state of its own: its findings are not to be reported.
 	search := &State{pod: state.pod, books: s.booksWithout(leaving), open: state.open, effort: state.effort}
 	var claims []allocatedClaim
 	for _, claim := range state.unallocated {
@@ -129,7 +128,7 @@ func (s *Session) booksWithout(leaving []*demand.Pod) *ledger.Ledger {
 	return books
 }
 
-// promisedOf returns the promised allocations that have devices of these.
+// promisedOf returns the promised allocations that contain freed devices.
 func (s *Session) promisedOf(freed []*resourceapi.AllocationResult) []*resourceapi.AllocationResult {
 	var all []*resourceapi.AllocationResult
 	for _, allocation := range freed {
@@ -140,7 +139,7 @@ func (s *Session) promisedOf(freed []*resourceapi.AllocationResult) []*resourcea
 	return all
 }
 
-// notePromise remembers which devices a promise has.
+// notePromise notes the devices of a promise.
 func (s *Session) notePromise(allocation *resourceapi.AllocationResult) {
 	if s.promisedDevices == nil {
 		s.promisedDevices = map[dra.DeviceID][]*resourceapi.AllocationResult{}
@@ -163,7 +162,7 @@ func idOf(result *resourceapi.DeviceRequestAllocationResult) dra.DeviceID {
 	return dra.DeviceID{Driver: result.Driver, Pool: result.Pool, Device: result.Device}
 }
 
-// freedBy returns the allocations that nobody uses any more when pods are gone.
+// freedBy returns the allocations that are unused after pods have gone.
 func (s *Session) freedBy(leaving []*demand.Pod) []*resourceapi.AllocationResult {
 	gone := map[types.UID]bool{}
 	for _, pod := range leaving {
@@ -180,7 +179,7 @@ func (s *Session) freedBy(leaving []*demand.Pod) []*resourceapi.AllocationResult
 	return freed
 }
 
-// freedSoon returns the allocations on a node that nobody uses any more, although the API server still has them.
+// freedSoon returns the unused allocations on a node that the API server still has.
 func (s *Session) freedSoon(node *corev1.Node) []*resourceapi.AllocationResult {
 	if s.unused == nil {
 		s.unused = s.findUnused()
@@ -211,7 +210,7 @@ func (s *Session) findUnused() []allocatedClaim {
 	return unused
 }
 
-// usedOnlyBy reports whether a claim is reserved for no other pods than these, and for at least one of them.
+// usedOnlyBy reports whether a claim is reserved for at least one of these pods, and for no other pod.
 func usedOnlyBy(pods map[types.UID]bool, claim *resourceapi.ResourceClaim) bool {
 	for _, consumer := range claim.Status.ReservedFor {
 		if !pods[consumer.UID] {

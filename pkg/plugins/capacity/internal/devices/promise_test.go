@@ -90,8 +90,7 @@ func TestNobodyElseGetsWhatIsPromised(t *testing.T) {
 	}
 }
 
-// TestFilterKnowsWhereEvictionsAreInVain: node n1 has three devices. A pod of a queue has one, and a pod outside of
-// all queues has one.
+// TestFilterKnowsWhereEvictionsAreInVain: node n1 has three devices. A pod of a queue has one, and a pod outside of all queues has one.
 func TestFilterKnowsWhereEvictionsAreInVain(t *testing.T) {
 	for _, c := range []struct {
 		count  int64

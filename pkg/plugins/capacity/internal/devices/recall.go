@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// find picks devices on a node for Filter, unless it is known that there are none.
+// find picks devices on a node for Filter, unless there are known to be none.
 func (s *Session) find(state *State, node *corev1.Node) (*pick, error) {
 	asked := question{node: node.Name}
 	if known := s.recall(state, node, asked); known != nil {
@@ -22,19 +22,19 @@ func (s *Session) find(state *State, node *corev1.Node) (*pick, error) {
 	effort := state.effort.Node()
 	picked, quota, err := s.search(state, node, effort)
 	refused := quota.refusals > 0
-	// Devices that are promised in this session are free in the next one.
+	// Devices that are promised in this session are free in the next session.
 	if picked == nil && len(s.promises) == 0 && (!refused || hasStanding(state)) {
 		s.remember(state, node, asked, effort, answer{err: err, refusal: quota.refusal, refused: refused})
 	}
 	return picked, err
 }
 
-// hasStanding reports whether a standing says all about what the quota allows for a pod.
+// hasStanding reports whether a standing fully determines what the quota allows for a pod.
 func hasStanding(state *State) bool {
 	return state.pod.Cards == nil && len(state.allocated) == 0
 }
 
-// recallPod looks for what was found out about a pod, or about others that ask for the same.
+// recallPod looks up what is known about a pod, or about pods with the same request.
 func (s *Session) recallPod(state *State) {
 	if len(state.unallocated) == 0 {
 		return
@@ -46,7 +46,7 @@ func (s *Session) recallPod(state *State) {
 	}
 }
 
-// recall returns the answer to a question if it is known and asking again would not get further.
+// recall returns the known answer to a question, nil if there is none or another search would get further.
 func (s *Session) recall(state *State, node *corev1.Node, asked question) *answer {
 	pod := state.known.Load()
 	if pod == nil {
@@ -65,14 +65,14 @@ func (s *Session) recall(state *State, node *corev1.Node, asked question) *answe
 	return known
 }
 
-// remember keeps the answer to a question that took long. An error names the claims of the pod, so that it is the pod's own.
+// remember keeps the answer to a question that took long. An error names the claims of the pod, so it applies only to this pod.
 func (s *Session) remember(state *State, node *corev1.Node, asked question, effort *dra.NodeEffort, found answer) {
 	if effort.Used() < memorable {
 		return
 	}
 	devices := s.versionOf(asked)
 	if !asked.evictions && devices > s.devicesVersion {
-		return // the allocators of this session need not know the latest change
+		return // the allocators of this session may not know the latest change
 	}
 	answer := found
 	if unfinished := new(dra.UnfinishedError); found.err != nil && !errors.As(found.err, &unfinished) {
@@ -89,7 +89,7 @@ func (s *Session) remember(state *State, node *corev1.Node, asked question, effo
 	known.keep(asked, &answer, func() *standing { return s.standingOf(state) })
 }
 
-// versionOf is another number when the answer to a question may be another one because of the devices that are in use.
+// versionOf returns the version of the devices in use that the answer to a question depends on.
 func (s *Session) versionOf(asked question) uint64 {
 	if asked.evictions {
 		return s.evictable.inUse

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// TestPodsThatAskForTheSameShareAnAnswer, and others do not: of another queue, or with another claim.
+// TestPodsThatAskForTheSameShareAnAnswer. Pods of another queue, or with another claim, do not.
 func TestPodsThatAskForTheSameShareAnAnswer(t *testing.T) {
 	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100"}, claims: []*resourceapi.ResourceClaim{
 		large("c", 3, 4, "h100"), large("d", 3, 4, "h100"), large("e", 3, 5, "h100"), large("f", 3, 4, "h100"),
@@ -57,7 +57,7 @@ func TestManyUnfinishedSearchesComeToAnEnd(t *testing.T) {
 	}
 }
 
-// TestSeveralGoroutinesRemember: Volcano filters several nodes at the same time.
+// TestSeveralGoroutinesRemember: Volcano filters several nodes in parallel.
 func TestSeveralGoroutinesRemember(t *testing.T) {
 	const nodes = 16
 	has := cluster{devices: map[string]string{}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}}
@@ -100,7 +100,7 @@ func TestAnUnfinishedSearchIsRememberedWithItsReason(t *testing.T) {
 	}
 }
 
-// TestWhatIsPromisedIsNotRememberedAsTaken: in the next session, nobody may be promised the device.
+// TestWhatIsPromisedIsNotRememberedAsTaken: in the next session, the device may not be promised.
 func TestWhatIsPromisedIsNotRememberedAsTaken(t *testing.T) {
 	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100 h100 h100"}, claims: []*resourceapi.ResourceClaim{
 		large("c", 3, 4, "h100"), claim("x", exactly("h100", 3)),

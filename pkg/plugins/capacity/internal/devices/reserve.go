@@ -15,9 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Reserve takes the devices that were picked for a pod on a node. The caller calls Unreserve if it fails. Unlike
-// upstream, the caller passes the node of the task: the node of the pod is not set if the pod is only
-// pipelined (volcano pull request 5884).
+// Reserve takes the devices picked for a pod on a node. If it fails, the caller calls Unreserve. Unlike upstream, the caller
+// passes the node of the task: the pod's own node is not set if the pod is only pipelined (volcano pull request 5884).
 func (s *Session) Reserve(state *State, node *corev1.Node) error {
 	state, err := s.withDecided(state)
 	if err != nil {
@@ -65,9 +64,8 @@ func (s *Session) checkConflicts(state *State, picked *pick) error {
 	return nil
 }
 
-// withDecided returns the state of a pod with the devices that other pods have got for its claims since PreFilter. That
-// happens if Volcano goes back to an earlier choice of nodes, in which another pod was first. The state itself stays as
-// it is, because Volcano may go back once more.
+// withDecided returns the state of a pod with the devices that other pods got for its claims since PreFilter. This happens if Volcano
+// returns to an earlier choice of nodes in which another pod was first. The state itself is unchanged, because Volcano may return again.
 func (s *Session) withDecided(state *State) (*State, error) {
 	now := &State{pod: state.pod, books: state.books, allocated: slices.Clip(state.allocated), open: state.open, effort: state.effort, picks: map[string]*pick{}}
 	for _, claim := range state.unallocated {
@@ -88,7 +86,7 @@ func (s *Session) withDecided(state *State) (*State, error) {
 	return now, nil
 }
 
-// take takes what was picked for a claim.
+// take takes the devices picked for a claim.
 func (s *Session) take(claim *demand.Claim, result *resourceapi.AllocationResult, amounts ledger.Amounts, pod types.UID) error {
 	allocated := *claim.Object
 	allocated.Status.Allocation = result
@@ -97,7 +95,7 @@ func (s *Session) take(claim *demand.Claim, result *resourceapi.AllocationResult
 	return s.Assign(claim, amounts)
 }
 
-// join notes that the pod needs an allocation that is still to be written.
+// join notes that the pod needs an allocation that is not written yet.
 func (s *Session) join(claim *allocatedClaim, pod types.UID, node *corev1.Node) error {
 	if err := claim.check(node); err != nil {
 		return err
@@ -112,8 +110,8 @@ func (s *Session) join(claim *allocatedClaim, pod types.UID, node *corev1.Node) 
 	return nil
 }
 
-// validPick returns what was picked for a pod on a node. If devices have been taken or put back since, as when
-// Volcano tries several sets of nodes and goes back to the best, it picks again.
+// validPick returns the pick for a pod on a node. If devices were taken or put back since, it picks again. This happens
+// when Volcano tries several sets of nodes and returns to the best.
 func (s *Session) validPick(state *State, node *corev1.Node) (*pick, error) {
 	if len(state.unallocated) == 0 {
 		return &pick{}, nil

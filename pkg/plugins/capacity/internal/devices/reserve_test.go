@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// free is how many devices of a class a new pod of queue r can get on a node, up to three.
+// free returns how many devices of a class a new pod of queue r can get on a node, up to three.
 func (f *fixture) free(node, class string) int {
 	f.Helper()
 	for n := 3; n > 0; n-- {
@@ -93,7 +93,7 @@ func TestReserveCorrectsTheCharge(t *testing.T) {
 func TestPodsThatShareAClaimGetTheSameDevices(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// early says that the second pod is considered before the first one gets the devices, as when Volcano goes back
+		// early says that the second pod is considered before the first pod gets the devices, as when Volcano returns
 		// to an earlier choice of nodes.
 		early bool
 		node  string

@@ -17,58 +17,57 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Config is what a session allocates by.
+// Config is the configuration of a session.
 type Config struct {
-	// Catalog is what is published of devices.
+	// Catalog is what is published about devices.
 	Catalog *dra.Catalog
-	// Claims counts what claims come to.
+	// Claims counts the amounts of claims.
 	Claims     *demand.Claims
 	Dimensions *ledger.Dimensions
 	// Ledger has the charges of the session.
 	Ledger *ledger.Ledger
-	// Held returns the ledger with what releasing pods still hold. Devices are allocated within its limits.
+	// Held returns the ledger that includes what releasing pods still hold. Devices are allocated within its limits.
 	Held func() *ledger.Ledger
 	// CardsOn returns what a pod would be charged for the cards of a node, nil if no queue limits its cards.
 	CardsOn func(*demand.Pod, *corev1.Node) *ledger.Part
 	// Refuse explains a refusal of the ledger for a pod of a queue.
 	Refuse func(ledger.QueueID, *ledger.Refusal) report.Refusal
-	// RefuseUnlisted refuses devices for which no queue on the way to the root lists a class. It is nil unless that is
-	// required and known only when devices are picked.
+	// RefuseUnlisted refuses devices if no queue on the way to the root lists one of their classes. It is nil unless a
+	// listed class is required and known only when devices are picked.
 	RefuseUnlisted func(ledger.QueueID, *dra.Usage) report.Refusal
-	// Assign makes a claim come to what was picked for it. Unassign undoes that.
+	// Assign sets the amounts of a claim according to the devices picked for it. Unassign undoes that.
 	Assign   func(*demand.Claim, ledger.Amounts) error
 	Unassign func(*demand.Claim) error
-	// Leaving reports whether nobody uses an allocated claim any more.
+	// Leaving reports whether an allocated claim is no longer used.
 	Leaving func(*resourceapi.ResourceClaim) bool
-	// Attributed reports whether it is known which queue a claim is charged to.
+	// Attributed reports whether the queue that pays for a claim is known.
 	Attributed func(claim types.UID) bool
-	// BindingTimeout is how long devices have to get ready after their allocation.
+	// BindingTimeout is the time that devices have to become ready after their allocation.
 	BindingTimeout time.Duration
 
 	Nodes corelisters.NodeLister
 	Pods  corelisters.PodLister
 }
 
-// Session allocates devices during one session of the scheduler. Filter may be called from several
-// goroutines. All other methods are called one at a time.
+// Session allocates devices during one session of the scheduler. Filter is safe for concurrent use. The other methods are not.
 type Session struct {
 	*Cache
 	Config
 	// allocator picks devices. It is nil until a pod needs devices.
 	allocator *dra.Allocator
-	// devicesVersion is the version of the devices before the allocator read which are in use.
+	// devicesVersion is the version of the devices just before the allocator read which are in use.
 	devicesVersion uint64
 	// evictable picks devices as if no queue held any.
 	evictable evictable
-	// unused has the claims that nobody uses any more. It is nil until they are looked for.
+	// unused are the claims that are no longer used. It is nil before the first search.
 	unused []allocatedClaim
-	// promises has what was picked for claims of pipelined pods. It is nil if there are none.
+	// promises are the promises by claim. It is nil if there are none.
 	promises map[types.UID]*promise
 	// promisedDevices has the promised allocations of each device.
 	promisedDevices map[dra.DeviceID][]*resourceapi.AllocationResult
-	// budget bounds the long searches of the session.
+	// budget limits the long searches of the session.
 	budget *dra.Budget
-	// atRoot has who holds devices that are charged to root because no other queue is known. It is nil until a pod lacks devices.
+	// atRoot are the holders of devices that are charged to root because their queue is unknown. It is nil until a pod lacks devices.
 	atRoot []report.RootHolder
 }
 
@@ -85,11 +84,11 @@ func (c *Cache) Open(config Config) *Session {
 	return &Session{Cache: c, Config: config, budget: c.budget}
 }
 
-// BeginAnswers makes what follows cost a budget of its own, so that people who ask take nothing from pods. Call it when all actions of the
-// session have run.
+// BeginAnswers gives the following searches a budget of their own, so user questions take nothing from pods. Call it after all actions of
+// the session have run.
 func (s *Session) BeginAnswers() { s.budget = dra.NewBudget(dra.BudgetOfAnswers) }
 
-// openAllocator makes the allocator when it is first needed.
+// openAllocator creates the allocator on first use.
 func (s *Session) openAllocator() (err error) {
 	if s.allocator == nil {
 		s.devicesVersion = s.DevicesVersion()
@@ -100,5 +99,5 @@ func (s *Session) openAllocator() (err error) {
 	return err
 }
 
-// SearchBudget is the budget of the last session.
+// SearchBudget returns the search budget of the last session.
 func (c *Cache) SearchBudget() *dra.Budget { return c.budget }

@@ -13,21 +13,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// signature is a hash of all that decides about a pod's devices and differs among pods: the queue, what the claims without devices ask for, and
-// what else the pod is charged. While the rest stays the same, a search for two pods with the same signature comes to the same.
+// signature is a hash of the inputs of a search that differ between pods: the queue, the requests of unallocated claims, and the other charges
+// of the pod. With all other inputs equal, searches for pods with the same signature have the same result.
 type signature [sha256.Size]byte
 
-// digest is a hash of what a claim asks for.
+// digest is a hash of a claim's request.
 type digest [sha256.Size]byte
 
-// digests has the digests of claims that this session and the one before have asked for. One goroutine uses it.
+// digests has the digests of claims that this session and the previous one asked for. It is not safe for concurrent use.
 type digests struct {
 	now, before map[*resourceapi.ResourceClaim]digest
 }
 
 func (d *digests) open() { d.now, d.before = map[*resourceapi.ResourceClaim]digest{}, d.now }
 
-// of returns the digest of a claim; false if there is none.
+// of returns the digest of a claim, false if there is none.
 func (d *digests) of(claim *resourceapi.ResourceClaim) (digest, bool) {
 	known, found := d.now[claim]
 	if !found {

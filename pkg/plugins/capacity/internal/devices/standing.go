@@ -8,11 +8,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// standing is all that decides which devices the quota allows for a pod that has no cards and whose claims have no devices, if
-// the least that the pod may get fits.
+// standing is everything that decides which devices the quota allows for a pod. It applies to pods without cards and without
+// allocated claims, if the least that the pod may get fits.
 type standing struct {
 	queue []ledger.Standing
-	// matches and unlisted say how devices are counted, and whether they must be listed.
+	// matches says how devices are counted. unlisted says that their classes must be listed.
 	matches, unlisted bool
 }
 

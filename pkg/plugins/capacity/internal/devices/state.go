@@ -17,36 +17,36 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// State is what a scheduling cycle knows of the claims of one pod. Simulations of the pod share it.
+// State is what a scheduling cycle knows about the claims of one pod. Simulations of the pod share it.
 type State struct {
 	pod *demand.Pod
 	// books is the ledger that picked devices must fit.
 	books *ledger.Ledger
-	// allocated are the claims that have devices, or are about to get them.
+	// allocated are the claims that have devices or are about to get them.
 	allocated []allocatedClaim
-	// unallocated are the claims that devices must be picked for.
+	// unallocated are the claims that need devices.
 	unallocated []*demand.Claim
-	// open says that the quota must be checked against the devices that are picked.
+	// open says that the quota must be checked against the picked devices.
 	open bool
-	// effort bounds the long searches for devices of the pod's job in this session.
+	// effort limits the long searches for the pod's job in this session.
 	effort *dra.Effort
 
-	// signature is what the pod has in common with others for which a search comes to the same.
+	// signature is shared by pods whose searches have the same result.
 	signature signature
-	// known is what is remembered for the signature. It is nil if there is nothing.
+	// known is what is remembered for the signature, nil if nothing is.
 	known atomic.Pointer[answers]
-	// goneOn says that a search which did not end in an earlier session has gone on in this one. One does at a time, so that
-	// it has the effort for itself.
+	// goneOn says that this session has continued an unfinished search of an earlier session. Only one search continues, to
+	// have all the effort.
 	goneOn atomic.Bool
 
 	mu sync.Mutex
-	// picks has what was picked on each node.
+	// picks has the pick on each node.
 	picks map[string]*pick
-	// unavailable has the UIDs of the allocated claims whose devices some node cannot use.
+	// unavailable has the UIDs of allocated claims whose devices some node cannot use.
 	unavailable map[types.UID]bool
-	// insufficient says that some node lacked devices, inVain that no eviction would change that on some node.
+	// insufficient says that some node lacked devices. inVain says that evictions would not help on some node.
 	insufficient, inVain bool
-	// refusal is why the quota refused what was picked, nil if it did not.
+	// refusal says why the quota refused picked devices, nil if it did not.
 	refusal report.Refusal
 }
 
@@ -57,17 +57,17 @@ type allocatedClaim struct {
 	nodes *nodeaffinity.NodeSelector
 }
 
-// pick is what was picked on one node.
+// pick is the result of a search on one node.
 type pick struct {
 	// results has an allocation for each unallocated claim.
 	results []resourceapi.AllocationResult
-	// amounts has what each of these claims comes to. It is nil if that does not depend on the pick.
+	// amounts has the amounts of each of these claims. It is nil if they do not depend on the pick.
 	amounts []ledger.Amounts
 	// changes is the state of the allocator for which the pick is valid.
 	changes uint64
 }
 
-// objects are the claims that devices must be picked for.
+// objects returns the claims that need devices.
 func (s *State) objects() []*resourceapi.ResourceClaim {
 	claims := make([]*resourceapi.ResourceClaim, len(s.unallocated))
 	for i, claim := range s.unallocated {
@@ -76,10 +76,10 @@ func (s *State) objects() []*resourceapi.ResourceClaim {
 	return claims
 }
 
-// Alike returns what pods have in common for which searches come to the same. It is zero for a pod that needs no more devices.
+// Alike returns a value that is equal for pods whose searches have the same result. It is zero for a pod that needs no more devices.
 func (s *State) Alike() [32]byte { return s.signature }
 
-// Refusal returns why the quota refused the devices that were picked on some node, nil if it did not.
+// Refusal returns why the quota refused devices picked on some node, nil if it did not.
 func (s *State) Refusal() report.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,9 +93,8 @@ func (s *State) Insufficient() bool {
 	return s.insufficient && len(s.picks) == 0
 }
 
-// refuse keeps one refusal, so that the result does not depend on the order in which nodes are looked at: an error comes
-// before a refusal by the quota, because somebody has to correct something, and then the message that
-// sorts first.
+// refuse keeps one refusal, independent of the order of nodes. An error, which needs a correction, comes before a
+// refusal by the quota. Next, the message that sorts first wins.
 func (s *State) refuse(refusal report.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

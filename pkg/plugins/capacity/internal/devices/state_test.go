@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// TestWhichRefusalIsReported does not depend on the order in which nodes are looked at.
+// TestWhichRefusalIsReported checks that the refusal does not depend on the order of nodes.
 func TestWhichRefusalIsReported(t *testing.T) {
 	failed := report.PickFailed{Err: errors.New("queue q limits memory, a capacity that device d of the class does not have")}
 	quota := func(queue string) report.Refusal {

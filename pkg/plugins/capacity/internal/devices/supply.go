@@ -8,7 +8,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Supplies says where the devices of a class are, and which are in use. The error says why that is not known.
+// Supplies returns where the devices of a class are, and which are in use. The error says why this is unknown.
 func (s *Session) Supplies(class string) (dra.Supplies, error) {
 	if err := s.openAllocator(); err != nil {
 		return dra.Supplies{}, err

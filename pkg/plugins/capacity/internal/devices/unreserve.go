@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// Unreserve puts back what Reserve took for a pod and no other pod needs. It also undoes Promise.
+// Unreserve puts back devices that Reserve took for a pod, unless other pods need them. It also undoes Promise.
 func (s *Session) Unreserve(pod *demand.Pod) {
 	s.withdraw(pod)
 	for _, claim := range pod.Claims {
@@ -26,9 +26,8 @@ func (s *Session) Unreserve(pod *demand.Pod) {
 	}
 }
 
-// UnreserveUnbound puts back, when a session closes, what is reserved for pods that are not being bound.
-// A gang that is only pipelined is neither bound nor undone: upstream keeps its devices reserved until the
-// scheduler restarts (volcano pull requests 5103 and 5884).
+// UnreserveUnbound puts back, when a session closes, the devices reserved for pods that are not being bound. Upstream neither binds nor
+// undoes a gang that is only pipelined: it keeps the devices reserved until the scheduler restarts (volcano pull requests 5103 and 5884).
 func (c *Cache) UnreserveUnbound(binding func(pod types.UID) bool) {
 	c.pending.Keep(binding)
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Cache remembers for which jobs nobody can be evicted, so that the question is not asked again while nothing has changed.
+// Cache remembers jobs for which no pod can be evicted, to avoid the same search while nothing has changed.
 type Cache struct {
 	seed    maphash.Seed
 	answers map[question]answer
-	// nodes has what decides of each node.
+	// nodes has the relevant state of each node.
 	nodes map[string]nodeState
-	// catalog is the last that was seen, and edition counts them.
+	// catalog is the last catalog seen. edition counts the catalogs.
 	catalog *dra.Catalog
 	edition int
 	// turns decides, for each rule, which jobs ask again.
@@ -33,29 +33,29 @@ type question struct {
 	podGroup types.UID
 }
 
-// answer is that there was no right set of victims for a job.
+// answer says that there was no right set of victims for a job.
 type answer struct {
-	// never says that the job could not start even if nobody else had anything, so that it does not matter what others have.
+	// never says that the job could not start even if all other pods were gone, so the holdings of others do not matter.
 	never bool
-	// state is the state of the cluster then, as far as it matters.
+	// state is the relevant state of the cluster at that time.
 	state uint64
-	// at is when that was found out.
+	// at is the time of the answer.
 	at time.Time
-	// cannot is what the queue of the job is told. It is nil if that is nothing.
+	// cannot is the message for the queue of the job, nil if there is none.
 	cannot *report.CannotReclaim
-	// protected is how many pods of gangs stand in the way.
+	// protected is the number of gang pods in the way.
 	protected int
 }
 
 const (
-	// forgetAfter is when a question is asked again although nothing has changed that this plugin knows: other plugins may
+	// forgetAfter is the time after which a question is asked again even if this plugin sees no change. Other plugins may
 	// decide by the time.
 	forgetAfter = time.Minute
-	// maxForgotten is for how many jobs that happens in one session.
+	// maxForgotten is the maximum number of these repeated questions in one session.
 	maxForgotten = 2
 )
 
-// NewCache returns a cache that remembers nothing.
+// NewCache returns an empty cache.
 func NewCache() *Cache {
 	return &Cache{
 		seed: maphash.MakeSeed(), answers: map[question]answer{}, nodes: map[string]nodeState{},
@@ -63,11 +63,11 @@ func NewCache() *Cache {
 	}
 }
 
-// hash is the same for the same value in this process.
+// hash is deterministic within this process.
 func hash[T comparable](h *Cache, value T) uint64 { return maphash.Comparable(h.seed, value) }
 
-// isInadmissible reports whether nobody could be evicted for a job when it was last asked, and nothing has changed since, or it is not its turn
-// to ask.
+// isInadmissible reports whether a job must not ask for victims now. Either the last search found none and nothing has changed since, or it is
+// not the turn of the job.
 func (s *Session) isInadmissible(rule eviction.Rule, job *api.JobInfo) bool {
 	last, known := s.Cache.answers[question{rule, job.PodGroup.UID}]
 	changed := !s.Remembers(rule, job) || s.forgets(last)
@@ -82,13 +82,13 @@ func (s *Session) isInadmissible(rule eviction.Rule, job *api.JobInfo) bool {
 	return true
 }
 
-// Remembers reports whether nobody could be evicted for a job when it was last asked, and nothing has changed since.
+// Remembers reports whether the last search found no victims for a job, and nothing has changed since.
 func (s *Session) Remembers(rule eviction.Rule, job *api.JobInfo) bool {
 	last, known := s.Cache.answers[question{rule, job.PodGroup.UID}]
 	return known && last.state == s.stateFor(job, last.never)
 }
 
-// noteInadmissible remembers that nobody can be evicted for a job, which was looked for since a time.
+// noteInadmissible remembers that there are no victims for a job. The search started at the given time.
 func (s *Session) noteInadmissible(rule eviction.Rule, job *api.JobInfo, since time.Time) {
 	asked := question{rule, job.PodGroup.UID}
 	last, known := s.Cache.answers[asked]
@@ -108,7 +108,7 @@ func (s *Session) noteInadmissible(rule eviction.Rule, job *api.JobInfo, since t
 // Clear forgets all answers.
 func (c *Cache) Clear() { clear(c.answers) }
 
-// Searches returns how often the last session looked for victims in vain.
+// Searches returns the number of unsuccessful searches for victims in the last session.
 func (c *Cache) Searches() int {
 	return c.turns[eviction.Preempt].looked + c.turns[eviction.Reclaim].looked
 }
@@ -122,8 +122,8 @@ func (s *Session) forgets(last answer) bool {
 	return old
 }
 
-// told returns what the queue was told last if only what it holds has changed since, so that it is not told anew whenever a pod
-// comes or goes.
+// told returns the last message if only the holdings have changed since. Otherwise, the queue would get a new message whenever
+// a pod comes or goes.
 func told(last, now *report.CannotReclaim) *report.CannotReclaim {
 	if last == nil || now == nil {
 		return now
@@ -136,7 +136,7 @@ func told(last, now *report.CannotReclaim) *report.CannotReclaim {
 	return now
 }
 
-// Forget drops what is remembered of jobs that are gone.
+// Forget drops the answers for jobs that are gone.
 func (s *Session) Forget() {
 	if len(s.Cache.answers) == 0 {
 		return

@@ -6,12 +6,12 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// StartsNever reports whether a job for which nobody can be evicted could not start even if nobody else had anything: too few of its pods
-// suit any node. PrePredicate of its pods must have run.
+// StartsNever reports whether a job without victims could not start even if all other pods were gone: too few of its pods suit any node.
+// PrePredicate of its pods must have run.
 func (s *Session) StartsNever(job *api.JobInfo) bool {
 	pending := job.TaskStatusIndex[api.Pending]
 	if s.Volcano.JobPipelined(job) {
-		return false // nothing asks for a minimum
+		return false // no minimum is missing
 	}
 	may := int(job.MinAvailable) - (len(job.Tasks) - len(pending))
 	kinds := map[[32]byte]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// tellEvicted tells victims why they are evicted, and notes since when the pods of a plan have been promised their nodes.
+// tellEvicted tells victims why they are evicted. It also notes when the pods of a plan were promised their nodes.
 func (s *Session) tellEvicted(rule eviction.Rule, job *api.JobInfo, plan *eviction.Plan) {
 	for i := range plan.Victims {
 		victim := &plan.Victims[i]
@@ -23,7 +23,7 @@ func (s *Session) tellEvicted(rule eviction.Rule, job *api.JobInfo, plan *evicti
 	}
 }
 
-// why says why a pod is evicted.
+// why returns why a pod is evicted.
 func (s *Session) why(rule eviction.Rule, job *api.JobInfo, victim *eviction.Victim) report.Eviction {
 	pod := victim.For.Namespace + "/" + victim.For.Name
 	other := s.jobOf(victim.TaskInfo)
@@ -43,7 +43,7 @@ func (s *Session) ChargedQueue(task *api.TaskInfo) string {
 	return s.Snapshot.Ledger.Name(s.Snapshot.Known(task.Pod).Queue)
 }
 
-// nameOf returns the name that the owner of a job knows: that of what the PodGroup was made for.
+// nameOf returns the job name that users know: the name of the PodGroup's owner.
 func nameOf(job *api.JobInfo) string {
 	if job.PodGroup != nil {
 		if owner := metav1.GetControllerOf(&job.PodGroup.PodGroup); owner != nil {
@@ -57,7 +57,7 @@ func (s *Session) shareOf(share eviction.Share) report.QueueShare {
 	return report.QueueShare{Queue: s.Snapshot.Ledger.Name(share.Queue), Held: share.Held, Deserved: share.Deserved}
 }
 
-// TellWaiting says of pods for which others were evicted for whom they wait.
+// TellWaiting reports, for pods with evicted victims, which pods they wait for.
 func (s *Session) TellWaiting() {
 	for name := range s.Nominations.Nodes() {
 		node := s.Volcano.Nodes[name]
@@ -78,7 +78,7 @@ func (s *Session) TellWaiting() {
 	}
 }
 
-// CannotReclaim says why a queue cannot take back what it deserves for a job, and what stands in the way. It is nil if the queue does not
+// CannotReclaim returns why a queue cannot take back what it deserves for a job, and the obstacle. It is nil if the queue does not
 // deserve what the job asks for.
 func (s *Session) CannotReclaim(job *api.JobInfo) (*report.CannotReclaim, eviction.Obstacle) {
 	found, deserves := s.Solver().Obstacle(job)
@@ -120,7 +120,7 @@ func (s *Session) noteProtected(job *api.JobInfo, found eviction.Obstacle) {
 	s.protected[job.UID] = found.Gangs
 }
 
-// Explained adds to a refusal of a pod that gangs keep the pod from getting what its queue deserves.
+// Explained adds to the refusal of a pod that gangs keep the pod from getting what its queue deserves.
 func (s *Session) Explained(job api.JobID, refusal report.Refusal) report.Refusal {
 	if gangs := s.protected[job]; gangs > 0 {
 		return report.ProtectedByGangs{Refusal: refusal, Pods: gangs}

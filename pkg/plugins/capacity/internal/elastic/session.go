@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package elastic makes room for jobs that ask for devices or cards, by evictions that package eviction plans. It remembers for which jobs
-// nobody can be evicted, and tells victims and jobs why.
+// Package elastic makes room for jobs that ask for devices or cards, with evictions planned by package eviction. It remembers the jobs for
+// which no pod can be evicted, and tells victims and jobs the reasons.
 package elastic
 
 import (
@@ -45,22 +45,22 @@ type Session struct {
 
 	// solves finds victims. It is nil until a job asks.
 	solves *eviction.Solver
-	// forgotten is for how many jobs it was asked again whether others can be evicted, because the answer was old.
+	// forgotten counts the questions that were asked again because the answer was old.
 	forgotten int
-	// protected has how many pods of gangs keep each job from getting what its queue deserves. It is nil if none do.
+	// protected has, for each job, the number of gang pods that keep it from getting what its queue deserves. It is nil if there are none.
 	protected map[api.JobID]int
-	// clusterState is a hash of what decides whether others can be evicted, zero if it is not known.
+	// clusterState is a hash of everything that decides whether victims can be evicted, zero if unknown.
 	clusterState uint64
-	// nodesState is a hash of what decides whether jobs could ever start, zero if it is not known.
+	// nodesState is a hash of everything that decides whether jobs could ever start, zero if unknown.
 	nodesState uint64
 }
 
 func (s *Session) jobOf(task *api.TaskInfo) *api.JobInfo { return s.Volcano.Jobs[task.Job] }
 
-// Permits reports whether the plugin must permit all victims, because the search for them asks for its opinion.
+// Permits reports whether the plugin must permit all victims, because the search for victims itself is asking it.
 func (s *Session) Permits() bool { return s.solves != nil && s.solves.Asked() }
 
-// Scope returns for what a node is refused now.
+// Scope returns the reasons for which a node may be refused now.
 func (s *Session) Scope() placement.Scope {
 	switch {
 	case s.solves == nil:
@@ -74,7 +74,7 @@ func (s *Session) Scope() placement.Scope {
 	}
 }
 
-// EvictFor makes room for the jobs that ask for devices or for cards that count, in the order of queues and jobs.
+// EvictFor makes room for jobs that ask for devices or for counted cards, in the order of queues and jobs.
 func (s *Session) EvictFor(rule eviction.Rule) {
 	s.clusterState = 0
 	s.Cache.turns[rule].begin()
@@ -108,8 +108,8 @@ func (s *Session) preemptors() (*util.PriorityQueue, map[api.QueueID]*util.Prior
 	return queues, jobs
 }
 
-// Asks reports whether a job asks for devices or for cards that count, and may ask others for room. As upstream, a job with a
-// network topology does not, because its pods may go to some nodes only together.
+// Asks reports whether a job asks for devices or counted cards, and may ask for the room of other pods. As in upstream, a job
+// with a network topology may not, because its pods may suit some nodes only together.
 func (s *Session) Asks(job *api.JobInfo) bool {
 	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) == 0 || job.ContainsNetworkTopology() || !s.Placements.AsksForDevices(job) {
 		return false
@@ -118,7 +118,7 @@ func (s *Session) Asks(job *api.JobInfo) bool {
 	return valid == nil || valid.Pass
 }
 
-// makeRoom evicts others for a job if that is right.
+// makeRoom evicts pods for a job if there is a right set of victims.
 func (s *Session) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 	if s.Checks.NotReady() != nil || s.isInadmissible(rule, job) {
 		return

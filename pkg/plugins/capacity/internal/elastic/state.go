@@ -16,8 +16,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 )
 
-// stateFor is a hash of all that decides whether others can be evicted for a job. What waits besides the job's own pods does
-// not. For a job that could never start, it does not matter either what others have.
+// stateFor returns a hash of everything that decides whether victims can be evicted for a job. Waiting pods of other jobs do
+// not count. For a job that could never start, the holdings of others do not count either.
 func (s *Session) stateFor(job *api.JobInfo, never bool) uint64 {
 	h := s.Cache
 	var state uint64
@@ -43,8 +43,8 @@ func (s *Session) stateFor(job *api.JobInfo, never bool) uint64 {
 	}{job.Priority, job.MinAvailable, s.Nominations.Cache.Failures(job)})
 }
 
-// stateOfCluster is a hash of what runs, of nodes, queues, devices, and PodDisruptionBudgets. It is made once in a session, and again
-// after each eviction.
+// stateOfCluster returns a hash of pods that do not wait, nodes, queues, devices, and PodDisruptionBudgets. It is computed once in a
+// session, and again after each eviction.
 func (s *Session) stateOfCluster() uint64 {
 	if s.clusterState != 0 {
 		return s.clusterState
@@ -67,7 +67,7 @@ func (s *Session) stateOfCluster() uint64 {
 	return s.clusterState
 }
 
-// stateOfNodes is a hash of what nodes have, whoever uses it, and of devices. It is made once in a session.
+// stateOfNodes returns a hash of the capacity of nodes, used or not, and of devices. It is computed once in a session.
 func (s *Session) stateOfNodes() uint64 {
 	if s.nodesState != 0 {
 		return s.nodesState
@@ -87,14 +87,14 @@ func (s *Session) stateOfNodes() uint64 {
 	return s.nodesState
 }
 
-// nodeState is a hash of what decides of a node. Objects of nodes do not change: another state is another object.
+// nodeState is a hash of the relevant state of a node. Node objects are immutable: a new state is a new object.
 type nodeState struct {
 	object *corev1.Node
 	hash   uint64
 }
 
-// stateOfNode is a hash of what decides of a node. It is made again for another object only. The version would not do: what DRA offers on
-// the node changes without it.
+// stateOfNode returns a hash of the relevant state of a node. It is computed again only for a new object. The resource version does not
+// suffice: what DRA offers on the node changes without it.
 func (h *Cache) stateOfNode(node *api.NodeInfo) uint64 {
 	known := h.nodes[node.Name]
 	if known.object == node.Node {

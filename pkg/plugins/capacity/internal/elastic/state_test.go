@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// What DRA offers on a node changes without a new version of the node, and a device plugin may list as many as DRA served.
+// DRA's offers on a node change without a new version of the node, and a device plugin may list as many devices as DRA served.
 func TestTheStateOfANodeFollowsWhatDRAServes(t *testing.T) {
 	one := corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}
 	info := api.NewNodeInfo(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "7"}, Status: corev1.NodeStatus{Allocatable: one, Capacity: one}})

@@ -13,30 +13,31 @@ import (
 )
 
 const (
-	// maxInVain is for how many jobs a session looks for victims in vain at most, by each rule: those that it looks for the first time, and as
-	// many others. A few always have their turn, however long it takes.
+	// maxInVain is the maximum number of unsuccessful searches per rule in a session. It applies to jobs without an earlier answer and to
+	// other jobs separately. minInVain jobs always get their turn, however long it takes.
 	maxInVain, minInVain = 32, 2
-	// timeInVain is how long a session looks for victims in vain, by each rule. One job takes some milliseconds, and more in large clusters.
+	// timeInVain limits the time for unsuccessful searches per rule in a session. One job takes some milliseconds, and more in large
+	// clusters.
 	timeInVain = 100 * time.Millisecond
 )
 
-// evictionTurns decides for which jobs victims are looked for, so that many jobs for which nobody can be evicted do not slow down all sessions
-// in which something has changed. Those that are passed over come in turn in the next sessions.
+// evictionTurns decides for which jobs to search victims. Otherwise, many jobs without possible victims would slow down every session in which
+// something has changed. Skipped jobs get their turn in later sessions.
 type evictionTurns struct {
-	// waiting are the PodGroups that were passed over.
+	// waiting are the skipped PodGroups.
 	waiting turns.Line
-	// turn has those whose turn it is in this session, and passed those that are passed over in it.
+	// turn has the PodGroups whose turn it is in this session. passed has those skipped in it.
 	turn, passed map[types.UID]bool
-	// first is how often nobody was found for a job that was looked at for the first time, and others how often for one that had no turn.
+	// first counts the unsuccessful searches for jobs without an earlier answer. others counts those for other jobs without a turn.
 	first, others int
-	// looked is how often nobody was found, and spent how long that took.
+	// looked counts the unsuccessful searches, and spent is their duration.
 	looked int
 	spent  time.Duration
-	// most is for how many jobs nobody may be found, first ones and others each.
+	// most limits the unsuccessful searches, for first and others each.
 	most int
 }
 
-// begin begins a session. Who does not ask any more does not wait any more. As many have a turn as probably do not take too long.
+// begin begins a session. PodGroups that no longer ask no longer wait. The number of turns is chosen to fit into timeInVain.
 func (t *evictionTurns) begin() {
 	if t.most == 0 {
 		t.most = maxInVain
@@ -54,7 +55,7 @@ func (t *evictionTurns) begin() {
 	}
 }
 
-// may reports whether victims may be looked for. Known says that nobody was found before.
+// may reports whether a job may search for victims. known says that an earlier search found none.
 func (t *evictionTurns) may(job *api.JobInfo, known bool) bool {
 	group, inTime := job.PodGroup.UID, t.spent < timeInVain
 	switch {
@@ -68,7 +69,7 @@ func (t *evictionTurns) may(job *api.JobInfo, known bool) bool {
 	return false
 }
 
-// failed notes that nobody was found, and how long that took.
+// failed notes an unsuccessful search and its duration.
 func (t *evictionTurns) failed(job *api.JobInfo, known bool, took time.Duration) {
 	t.looked, t.spent = t.looked+1, t.spent+took
 	switch {

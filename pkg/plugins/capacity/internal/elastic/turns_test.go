@@ -19,7 +19,7 @@ func askingJob(queue, group string) *api.JobInfo {
 	return job
 }
 
-// TestManyHopelessJobsAreAskedInTurn: something has changed in each session, so that all of them ask.
+// TestManyHopelessJobsAreAskedInTurn: something changes in each session, so all of them ask.
 func TestManyHopelessJobsAreAskedInTurn(t *testing.T) {
 	const jobs = 300
 	known, asked, turns := map[types.UID]bool{}, map[types.UID]int{}, &evictionTurns{}
@@ -58,7 +58,6 @@ func TestManyHopelessJobsAreAskedInTurn(t *testing.T) {
 	}
 }
 
-// TestWhoIsGoneHasNoTurn.
 func TestWhoIsGoneHasNoTurn(t *testing.T) {
 	turns := &evictionTurns{}
 	turns.begin()
@@ -75,7 +74,8 @@ func TestWhoIsGoneHasNoTurn(t *testing.T) {
 	}
 }
 
-// TestSearchesThatTakeLongAreFewer: a session ends in time, and an honest job of another queue that comes last has its turn in the next one.
+// TestSearchesThatTakeLongAreFewer: a session ends in time. An honest job of another queue that comes last gets its turn in the next
+// session.
 func TestSearchesThatTakeLongAreFewer(t *testing.T) {
 	const each = 50 * time.Millisecond
 	turns, known := &evictionTurns{}, map[types.UID]bool{}

@@ -11,13 +11,13 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 )
 
-// agreement asks the other plugins whether pods may be evicted. Upstream asks tier by tier, and the first tier in which a plugin
-// names victims decides, so that a veto in one tier leaves the decision to the next. Here all plugins must agree, each for
-// itself. Plugin gang is not asked, because it protects pods that stand alone as well: see unit.
+// agreement asks the other plugins whether pods may be evicted. Upstream asks tier by tier: the first tier in which a plugin
+// names victims decides, so a veto in one tier passes the decision to the next. Here, each plugin is asked separately, and all
+// must agree. Plugin gang is not asked, because it also protects pods that stand alone: see unit.
 type agreement struct {
 	session *framework.Session
-	// each has a tier for each plugin, together with the plugin that owns the solver. That one permits everything, so that
-	// a plugin without an opinion does not look like one that vetoes.
+	// each has one tier per plugin, together with the plugin that owns the solver. The owner permits everything. Without
+	// it, a plugin without an opinion would look like a veto.
 	each []conf.Tier
 	// asking says that the plugins are being asked.
 	asking bool
@@ -36,7 +36,7 @@ func newAgreement(session *framework.Session, owner string) agreement {
 	return a
 }
 
-// agree reports whether all plugins agree that these victims are evicted for a pod.
+// agree reports whether all plugins agree to evict these victims for a pod.
 func (a *agreement) agree(rule Rule, preemptor *api.TaskInfo, victims []*api.TaskInfo) bool {
 	tiers := a.session.Tiers
 	a.asking = true

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// asker is a job that asks for room, by one rule.
+// asker is a job that asks for room by one rule.
 type asker struct {
 	*Solver
 	rule  Rule
@@ -22,26 +22,27 @@ type asker struct {
 	// whole says that gangs may be evicted as a whole.
 	whole bool
 	units
-	// roles has where the pods of each role may go.
+	// roles has the possible places for the pods of each role.
 	roles map[string]*places
-	// effort is how many more pods are looked at: each time that one is left out to see what is free then, and each place that is thought about.
+	// effort is the remaining effort in number of pods. Each removal of a pod to see what becomes free counts, and each place under
+	// consideration.
 	effort int
-	// granted is for how many pods with places there has been more of it.
+	// granted is the number of pods with places for which more effort was granted.
 	granted int
-	// version counts the changes of the plan, so that quotes are asked for again when something has changed.
+	// version counts the changes of the plan. After a change, quotes are asked for again.
 	version int
 	rights  rights
 }
 
-// maxEffort is how much effort there is for one job in a session, effortOfOther how much more for each pod that runs, and effortOfStep for each pod
-// of the job that gets a place: pods for which there is none are not to take long, however many there are. A unit of it takes some microseconds.
+// maxEffort is the effort for one job in a session. effortOfOther is added for each running pod, and effortOfStep for each pod of the job that gets
+// a place. So pods without a place cannot take long, no matter how many there are. One unit of effort takes some microseconds.
 const (
 	maxEffort     = 200_000
 	effortOfOther = 4
 	effortOfStep  = 1000
 )
 
-// maxEffort returns how much effort there is for a job before any of its pods has a place.
+// maxEffort returns the effort for a job before any of its pods has a place.
 func (s *Solver) maxEffort() int {
 	if s.others == 0 {
 		for _, job := range s.Session.Jobs {
@@ -51,13 +52,13 @@ func (s *Solver) maxEffort() int {
 	return maxEffort + effortOfOther*s.others
 }
 
-// spend notes effort.
+// spend notes spent effort.
 func (a *asker) spend(effort int) {
 	a.effort -= effort
 	a.spent += effort
 }
 
-// grant gives more effort for a pod that has got a place. That is done once for each pod, in however many orders they are placed.
+// grant adds effort for a pod that has got a place. It does so once for each pod, even if the pods are placed in several orders.
 func (a *asker) grant() {
 	if a.granted < len(a.job.Tasks) {
 		a.granted++
@@ -65,12 +66,12 @@ func (a *asker) grant() {
 	}
 }
 
-// MayAsk reports whether a pod may take the place of others.
+// MayAsk reports whether a pod may take the place of other pods.
 func MayAsk(task *api.TaskInfo) bool {
 	return !task.SchGated && (task.Pod.Spec.PreemptionPolicy == nil || *task.Pod.Spec.PreemptionPolicy != corev1.PreemptNever)
 }
 
-// asked returns all that a pod would be charged on a node, as a demand for checks.
+// asked returns the whole charge of a pod on a node, as a demand for checks.
 func (a *asker) asked(pod *demand.Pod, node *api.NodeInfo) ledger.Demand {
 	asked := pod.Checked
 	if cards := a.CardsOn(pod, node.Node); cards != nil {
@@ -82,7 +83,7 @@ func (a *asker) asked(pod *demand.Pod, node *api.NodeInfo) ledger.Demand {
 	return asked
 }
 
-// uncharged adds up what nobody is charged for yet. Of alternatives, the one counts that asks for most, in each dimension.
+// uncharged sums up the parts that are not charged yet. For alternatives, the largest amount in each dimension counts.
 func uncharged(books *ledger.Ledger, asked ledger.Demand) ledger.Amounts {
 	var sum ledger.Amounts
 	for _, part := range asked {
@@ -96,7 +97,7 @@ func uncharged(books *ledger.Ledger, asked ledger.Demand) ledger.Amounts {
 	return sum
 }
 
-// most is what a part asks for at most in each dimension.
+// most returns the largest amounts of a part in each dimension.
 func most(part *ledger.Part) ledger.Amounts {
 	amounts := part.Amounts()
 	var alternatives ledger.Amounts

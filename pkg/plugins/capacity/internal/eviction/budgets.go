@@ -17,42 +17,42 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// budgets has the PodDisruptionBudgets of a session. They hold whether or not upstream's plugin pdb is configured, by the rules of the
-// Eviction API. That API itself could refuse some victims of a set when others have been evicted, so the scheduler deletes pods.
+// budgets has the PodDisruptionBudgets of a session. They apply by the rules of the Eviction API, whether or not upstream's plugin pdb is
+// configured. The Eviction API itself could refuse some victims of a set after others have been evicted, so the scheduler deletes pods.
 type budgets struct {
 	session *framework.Session
-	// lister is nil if there are no budgets.
+	// lister is nil if budgets are not read.
 	lister policylisters.PodDisruptionBudgetLister
 	pods   corelisters.PodLister
 	read   bool
-	// all has the budgets of each namespace, and covering those that select a pod.
+	// all has the budgets of each namespace. covering has the budgets that select a pod.
 	all      map[string][]*budget
 	covering map[types.UID][]*budget
-	// excessive has the namespaces whose budgets select by more than maxRequirements.
+	// excessive has the namespaces whose budgets have more than maxRequirements requirements.
 	excessive map[string]bool
-	// releasing has the pods that the session takes to be leaving. It is nil until something is counted.
+	// releasing has the pods that are leaving, according to the session. It is nil until something is counted.
 	releasing map[types.UID]bool
 }
 
-// maxRequirements bounds by how many labels, and values of labels, the budgets of a namespace select together. If there are more, nobody is
-// evicted there: each pod would be compared with all of them.
+// maxRequirements is the maximum number of labels and label values in the selectors of a namespace's budgets. In namespaces with more, no
+// pod is evicted: each pod would be compared with all of them.
 const maxRequirements = 1024
 
 type budget struct {
 	*policyv1.PodDisruptionBudget
 	selector labels.Selector
-	// pods are those that the budget selects, listed says that they have been looked for. What changes meanwhile counts in the next session.
+	// pods are the pods that the budget selects. listed says that they have been listed. Later changes count in the next session.
 	pods   []*corev1.Pod
 	listed bool
 	// counted says that allowed and kept are up to date.
 	counted bool
-	// allowed is how many more pods may go.
+	// allowed is the number of pods that may still go.
 	allowed int32
-	// kept says that there are as many healthy pods as there must be.
+	// kept says that there are enough healthy pods.
 	kept bool
 }
 
-// hold reports whether all budgets hold if these pods are evicted.
+// hold reports whether all budgets still hold after the eviction of these pods.
 func (b *budgets) hold(victims []*api.TaskInfo) bool {
 	counts := map[*budget]int32{}
 	for _, victim := range victims {
@@ -88,7 +88,7 @@ func (b *budgets) allow(victims []Victim, more int32) {
 	}
 }
 
-// recount forgets what was counted, because other actions may have evicted pods since.
+// recount forgets all counts, because other actions may have evicted pods since.
 func (b *budgets) recount() {
 	b.releasing = nil
 	for _, all := range b.all {
@@ -98,9 +98,9 @@ func (b *budgets) recount() {
 	}
 }
 
-// spends reports whether the eviction of a pod uses up something of a budget that selects it. As with the Eviction API, pods that have not started do not,
-// nor do those that are not ready, if the budget is kept or its policy does not protect them. A pod that is gone for the budget does not count
-// twice.
+// spends reports whether the eviction of a pod counts against a budget that selects it. As in the Eviction API, pods that have not started do not
+// count. Pods that are not ready do not count if the budget is kept, or its policy does not protect them. A pod that the budget has already lost does
+// not count twice.
 func (b *budgets) spends(budget *budget, pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodPending {
 		return false
@@ -118,10 +118,10 @@ func (b *budgets) spends(budget *budget, pod *corev1.Pod) bool {
 	}
 }
 
-// count finds out how many pods may go. The status of a budget is written some time after pods have gone, and does not say which of
-// them it takes into account. Therefore, healthy pods are counted here, too, and the smaller number holds. Nothing has to be
-// remembered of earlier sessions: a pod that was evicted is releasing until the API server says that it is a target of disruption, or being
-// deleted. The first of these writes fails if anybody has changed the pod in the meantime, and then the pod is not evicted.
+// count determines how many pods may go. The status of a budget is updated some time after pods have gone, and does not say which of them
+// it includes. Therefore, healthy pods are counted here, too, and the smaller number applies. Earlier sessions need not be remembered: an
+// evicted pod is releasing until the API server shows it as a target of disruption or as being deleted. The first of these writes fails if
+// the pod was changed in the meantime: then the pod is not evicted.
 func (b *budgets) count(budget *budget) {
 	budget.counted, budget.allowed, budget.kept = true, 0, false
 	status := &budget.Status
@@ -159,7 +159,7 @@ func (b *budgets) findReleasing() {
 	}
 }
 
-// lost reports whether the API server says that a pod is leaving: it is being deleted, or about to be.
+// lost reports whether the API server shows a pod as leaving: it is being deleted, or is about to be.
 func (b *budget) lost(pod *corev1.Pod) bool {
 	_, evicted := b.Status.DisruptedPods[pod.Name]
 	return evicted || pod.DeletionTimestamp != nil || hasCondition(pod, corev1.DisruptionTarget)
@@ -217,7 +217,7 @@ func (b *budgets) list() {
 	}
 }
 
-// requirementsOf is by how many labels, and values of labels, a selector selects. One that selects everything counts, too.
+// requirementsOf returns the number of labels and label values in a selector. A selector of everything counts, too.
 func requirementsOf(selector *metav1.LabelSelector) int {
 	if selector == nil {
 		return 0

@@ -42,7 +42,7 @@ func targeted(pod *corev1.Pod) {
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue})
 }
 
-// budgetOf is a budget for all pods with the label, which counts so many healthy pods and demands so many.
+// budgetOf is a budget for all pods with the label, with these numbers of current and desired healthy pods.
 func budgetOf(healthy, desired int32, change func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "budget", Generation: 2}}
 	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
@@ -130,7 +130,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestBudgetsOfAPlan: what a plan evicts and does not evict after all.
+// TestBudgetsOfAPlan: a plan evicts pods, and undoes evictions.
 func TestBudgetsOfAPlan(t *testing.T) {
 	store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
 	budgetStore := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
@@ -155,7 +155,7 @@ func TestBudgetsOfAPlan(t *testing.T) {
 	holds(true)
 }
 
-// TestBudgetsThatSelectByTooMuch: nobody is evicted where it would take long to find out whom the budgets select.
+// TestBudgetsThatSelectByTooMuch: no pod is evicted where it would take long to match the budgets with pods.
 func TestBudgetsThatSelectByTooMuch(t *testing.T) {
 	for requirements, want := range map[int]bool{maxRequirements: true, maxRequirements + 1: false} {
 		store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})

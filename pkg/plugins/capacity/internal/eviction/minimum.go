@@ -11,11 +11,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// maxOrders bounds in how many orders the pods of a job are placed.
+// maxOrders is the maximum number of orders in which the pods of a job are placed.
 const maxOrders = 4
 
-// placeAll places pods, as many as possible. It reports whether the job has its minimum then, by right. If it has not, pods may
-// have taken the only places of others that need more: those go first then.
+// placeAll places as many pods as possible. It reports whether the job then has its minimum, within its rights. If not, pods
+// may have taken the only places of other pods that need more: then those other pods go first.
 func (p *planning) placeAll() bool {
 	tasks := p.waiting()
 	for range maxOrders {
@@ -45,8 +45,8 @@ func (p *planning) waiting() []*api.TaskInfo {
 	return tasks
 }
 
-// placeInOrder places pods. It reports whether the job has its minimum then, by right. If some pod has no place, although pods
-// of other roles before it have one, late is the first of these.
+// placeInOrder places pods. It reports whether the job then has its minimum, within its rights. late is the first pod without
+// a place although an earlier pod of another role has one. It is nil if there is none.
 func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.TaskInfo) {
 	roles := map[string]bool{} // of the pods that have places
 	for _, task := range tasks {
@@ -73,8 +73,8 @@ func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.
 	return reached, late
 }
 
-// isRight reports whether the asker still has a right to each victim when all pods so far have their places. When a pod
-// got its place, it was only clear what the pods before it had.
+// isRight reports whether the asker still has a right to each victim after all pods so far have their places. When a
+// pod got its place, only the charges of earlier pods were known.
 func (p *planning) isRight() bool {
 	for _, step := range p.steps {
 		taken := make(ledger.Amounts, len(step.short))

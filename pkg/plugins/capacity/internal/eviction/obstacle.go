@@ -8,20 +8,20 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Obstacle is why a queue cannot take back what it deserves.
+// Obstacle is the reason why a queue cannot take back what it deserves.
 type Obstacle struct {
-	// Dimension is one that a pod of the queue asks for and the queue deserves.
+	// Dimension is requested by a pod of the queue, and deserved by the queue.
 	Dimension ledger.Ordinal
 	Asked     ledger.Amount
 	// Above says that another queue has more than it deserves.
 	Above bool
-	// Candidates are the pods of such queues that may be evicted. Gangs, Budgets, and Marked are how many may not be: their
-	// jobs need them, a PodDisruptionBudget or a plugin protects them, or they or their queues are marked.
+	// Candidates counts the pods of queues above their deserved that may be evicted. Gangs, Budgets, and Marked count the
+	// protected pods: their jobs need them, a PodDisruptionBudget or plugin protects them, or they or their queues are marked.
 	Candidates, Gangs, Budgets, Marked int
 }
 
-// Obstacle finds out why nothing could be taken back for a job for which there is no plan; false if its queue does not
-// deserve what the job asks for.
+// Obstacle finds out why nothing could be taken back for a job without a plan. It returns false if the job's queue does
+// not deserve what the job asks for.
 func (s *Solver) Obstacle(job *api.JobInfo) (Obstacle, bool) {
 	a := s.jobs[Reclaim][job.UID]
 	if a == nil {
@@ -67,7 +67,7 @@ func (a *asker) obstacle(task *api.TaskInfo, e ledger.Entry) Obstacle {
 	return found
 }
 
-// holdsMore reports whether another queue holds more of a dimension than it deserves, seen from the queue of the asker.
+// holdsMore reports whether another queue holds more of a dimension than it deserves, as seen from the asker's queue.
 func (a *asker) holdsMore(queue ledger.QueueID, o ledger.Ordinal) bool {
 	books := a.Snapshot.Ledger
 	if books.Within(queue, a.queue) || books.Within(a.queue, queue) {
@@ -77,7 +77,7 @@ func (a *asker) holdsMore(queue ledger.QueueID, o ledger.Ordinal) bool {
 	return books.Excess(top, o) > 0
 }
 
-// protected counts the pods of a job that have something of a dimension in queues that hold more than they deserve, by what protects them.
+// protected counts the pods of a job that hold some of a dimension in queues above their deserved. It counts them by what protects them.
 func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInfo, o ledger.Ordinal) {
 	left := spare(job)
 	for status, tasks := range job.TaskStatusIndex {

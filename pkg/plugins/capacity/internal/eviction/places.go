@@ -19,23 +19,23 @@ import (
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
-// filterWorkers is how many nodes are filtered at the same time, as upstream does.
+// filterWorkers is the number of nodes that are filtered in parallel, as in upstream.
 const filterWorkers = 16
 
-// places is where the pods of one role of a job may go, and at what cost.
+// places are the possible nodes for the pods of one role of a job, with their costs.
 type places struct {
 	nodes []*api.NodeInfo
-	// quotes has, for each node, which units must go.
+	// quotes has, for each node, the units that must go.
 	quotes []quote
 }
 
-// quote is the answer to a question, as of a version of the plan.
+// quote is the answer to a question, for one version of the plan.
 type quote struct {
 	set  []int
 	cost victims.Cost
 	// short is what the pod lacks while the set is there.
 	short ledger.Amounts
-	// asked says that the question has been answered, hopeless that there is no right set.
+	// asked says that the question was answered. hopeless says that there is no right set.
 	asked, hopeless bool
 	version         int
 }
@@ -44,7 +44,7 @@ func quoteOf(costs []victims.Unit, set []int, ok bool, version int) quote {
 	return quote{set: set, cost: victims.CostOf(costs, set), asked: true, hopeless: !ok, version: version}
 }
 
-// placesOf returns where the pods of the task's role may go. PrePredicate of the task must have run.
+// placesOf returns the possible places for the pods of the task's role. PrePredicate of the task must have run.
 func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	role := roleOf(task, pod)
 	if known := a.roles[role]; known != nil {
@@ -53,7 +53,7 @@ func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
 	suits := make([]bool, len(all))
 	a.spend(len(all))
-	a.filtering = true // devices are looked for by the questions
+	a.filtering = true // questions look for devices
 	workqueue.ParallelizeUntil(context.Background(), filterWorkers, len(all), func(i int) {
 		suits[i] = InShard(a.Session, all[i]) && !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil
 	})
@@ -73,7 +73,7 @@ func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	return found
 }
 
-// cheapest returns the place with the cheapest quote; -1 if all are hopeless.
+// cheapest returns the place with the cheapest quote, -1 if all are hopeless.
 func (p *places) cheapest() int {
 	best := -1
 	for i := range p.quotes {

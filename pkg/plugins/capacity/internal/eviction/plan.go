@@ -16,32 +16,32 @@ import (
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
-// Plan is what makes room for a job: nothing has been sent to the API server.
+// Plan makes room for a job. Nothing has been sent to the API server yet.
 type Plan struct {
 	planning   *planning
 	statements []*framework.Statement
-	// Victims are evicted.
+	// Victims are the evicted pods.
 	Victims []Victim
-	// Pods are pipelined.
+	// Pods are the pipelined pods.
 	Pods []*api.TaskInfo
 }
 
-// planning is a plan that is being made.
+// planning is a plan in progress.
 type planning struct {
 	*asker
 	steps []step
-	// changed has the pods whose PrePredicate ran while there were steps, which it takes into account.
+	// changed has the pods whose PrePredicate ran while there were steps. Its results depend on these steps.
 	changed map[*api.TaskInfo]bool
 }
 
-// step is that a pod gets a node, in a statement of its own.
+// step gives a node to a pod, in a separate statement.
 type step struct {
 	statement *framework.Statement
 	task      *api.TaskInfo
 	node      *api.NodeInfo
-	// last is what Volcano would say of the task if the step were not made.
+	// last is what Volcano would report about the task without the step.
 	last *api.TransactionContext
-	// set has the units that are evicted for the pod, and short what it lacks while they are there.
+	// set has the units that are evicted for the pod. short is what the pod lacks while they are there.
 	set   []int
 	short ledger.Amounts
 	// victims are the pods of the set.
@@ -55,7 +55,7 @@ func (p *Plan) Commit() {
 	}
 }
 
-// Discard undoes the plan, for somebody who only wanted to know it.
+// Discard undoes a plan that is not to be carried out.
 func (p *Plan) Discard() {
 	for _, statement := range slices.Backward(p.statements) {
 		statement.Discard()
@@ -63,8 +63,8 @@ func (p *Plan) Discard() {
 	p.planning.prepareAgain()
 }
 
-// Plan makes room for the minimum of a job, and for as many more of its pods as possible. It returns nil, and has
-// changed nothing, if there is no right set of victims for the minimum. If no set of single pods will do, whole gangs may go.
+// Plan makes room for the minimum of a job, and for as many more of its pods as possible. It returns nil, and changes
+// nothing, if there is no right set of victims for the minimum. If no set of single pods suffices, whole gangs may go.
 func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 	s.budgets.recount()
 	a := s.jobs[rule][job.UID]
@@ -104,7 +104,7 @@ func (a *asker) plan() *Plan {
 	return plan
 }
 
-// place gives a pod the cheapest place that there is. It reports whether there is one.
+// place gives a pod the cheapest place. It reports whether there is one.
 func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 	if p.effort <= 0 {
 		return false
@@ -135,8 +135,8 @@ func (p *planning) prepare(task *api.TaskInfo) error {
 	return p.Session.PrePredicateFn(task)
 }
 
-// prepareAgain runs PrePredicate once more for the pods for which it saw steps that are undone by now. What it finds out is also why
-// these pods wait, which people are told when the session ends.
+// prepareAgain runs PrePredicate again for pods that saw steps which are undone by now. Its results also explain, at the end of the
+// session, why these pods wait.
 func (p *planning) prepareAgain() {
 	for task := range p.changed {
 		_ = p.Session.PrePredicateFn(task) // it reports why no node is suitable
@@ -144,13 +144,13 @@ func (p *planning) prepareAgain() {
 	clear(p.changed)
 }
 
-// cheapest returns the place with the cheapest quote that holds; -1 if there is none.
+// cheapest returns the place with the cheapest valid quote, -1 if there is none.
 func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod) int {
 	for i := range places.quotes {
 		switch quote := &places.quotes[i]; {
 		case quote.asked:
 		case p.effort <= 0:
-			*quote = quoteOf(p.costs, nil, false, p.version) // another place has to do
+			*quote = quoteOf(p.costs, nil, false, p.version) // another place must do
 		default:
 			*quote = p.estimate(task, pod, places.nodes[i])
 		}
@@ -164,8 +164,8 @@ func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod)
 	}
 }
 
-// estimate returns what a place costs at least, so that most places need no search. The estimate is as good as a quote of an earlier
-// version: it is asked for again if it is the cheapest.
+// estimate returns the minimum cost of a place, to save most searches. It is as good as a quote of an earlier version: if it is the
+// cheapest, the question is asked again.
 func (p *planning) estimate(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) quote {
 	q := p.ask(task, pod, node)
 	if q.enough(nil) {
@@ -195,8 +195,7 @@ func (p *planning) quote(quote *quote, task *api.TaskInfo, pod *demand.Pod, node
 	quote.short = short
 }
 
-// take evicts the victims of a step and pipelines the pod. It reports whether the node suits the pod then; if not, nothing is
-// changed.
+// take evicts the victims of a step and pipelines its pod. It reports whether the node then suits the pod. If not, nothing is changed.
 func (p *planning) take(s step) bool {
 	s.statement, s.victims, s.last = framework.NewStatement(p.Session), p.explain(&s), s.task.LastTransaction
 	for _, i := range s.set {
@@ -226,7 +225,7 @@ func (p *planning) take(s step) bool {
 	return true
 }
 
-// pipeline gives the pod of a step its node. What PrePredicate finds out depends on the pods that are there, so that it runs once more.
+// pipeline gives the pod of a step its node. It runs PrePredicate again, because its results depend on the pods that are there.
 func (p *planning) pipeline(s *step) error {
 	p.changed[s.task] = true
 	if err := p.Session.PrePredicateFn(s.task); err != nil {
@@ -238,7 +237,7 @@ func (p *planning) pipeline(s *step) error {
 	return Pipeline(s.statement, s.task, s.node.Name)
 }
 
-// Pipeline pipelines a pod to a node in a statement. On error nothing is changed: Volcano leaves that to its callers.
+// Pipeline pipelines a pod to a node in a statement. On error, nothing is changed: Volcano leaves the undoing to its callers.
 func Pipeline(statement *framework.Statement, task *api.TaskInfo, node string) error {
 	err := statement.Pipeline(task, node, true)
 	if err != nil {
@@ -249,7 +248,7 @@ func Pipeline(statement *framework.Statement, task *api.TaskInfo, node string) e
 	return err
 }
 
-// suits asks the queue, and the other plugins about the node, whether they suit a pod without the victims.
+// suits asks the queue and the other plugins whether the pod fits on the node without the victims.
 func (p *planning) suits(task *api.TaskInfo, node *api.NodeInfo) error {
 	p.checking = true
 	defer func() { p.checking = false }()
@@ -259,7 +258,7 @@ func (p *planning) suits(task *api.TaskInfo, node *api.NodeInfo) error {
 	return p.Session.PredicateFn(task, node)
 }
 
-// forgetHopeless asks for quotes once more on all nodes, because something was freed on several.
+// forgetHopeless asks for quotes again on all nodes, because room was freed on several nodes.
 func (p *planning) forgetHopeless() {
 	for _, places := range p.roles {
 		for i := range places.quotes {
@@ -271,12 +270,12 @@ func (p *planning) forgetHopeless() {
 // discard undoes all steps.
 func (p *planning) discard() { p.undo(0) }
 
-// undo undoes the steps from one on.
+// undo undoes all steps from the given index on.
 func (p *planning) undo(from int) {
 	for _, step := range slices.Backward(p.steps[from:]) {
 		step.statement.Discard()
 		p.budgets.refund(step.victims)
-		step.task.LastTransaction = step.last // Volcano would write the nominated node of a pod that gets nothing
+		step.task.LastTransaction = step.last // otherwise, Volcano would write the nominated node of a pod that gets nothing
 		for _, i := range step.set {
 			p.all[i].evicted = false
 		}

@@ -16,23 +16,23 @@ import (
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
-// question is: which units must go so that a pod can have a node?
+// question asks: which units must go to give the node to the pod?
 type question struct {
 	*asker
 	task  *api.TaskInfo
 	pod   *demand.Pod
 	node  *api.NodeInfo
 	asked ledger.Demand
-	// short is what the pod asks for of the dimensions that are short while nobody goes.
+	// short is the request of the pod in the dimensions that are short while all units stay.
 	short ledger.Amounts
-	// lacksDevices says that the node has too few devices while nobody goes, if that has been looked for.
+	// lacksDevices says that the node has too few devices while all units stay. It is valid only if looked is set.
 	looked, lacksDevices bool
 	// quotaShort is the part of short that a quota refuses.
 	quotaShort ledger.Amounts
 }
 
-// answer returns the cheapest right set of units, as sorted indexes, and what the pod lacks while they are there; false if
-// there is none.
+// answer returns the cheapest right set of units as sorted indexes, and what the pod lacks while they are there. It
+// returns false if there is no right set.
 func (a *asker) answer(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) ([]int, ledger.Amounts, bool) {
 	q := a.ask(task, pod, node)
 	if q.enough(nil) {
@@ -50,7 +50,7 @@ func (a *asker) ask(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) *qu
 	return &question{asker: a, task: task, pod: pod, node: node, asked: a.asked(pod, node)}
 }
 
-// search returns the cheapest right set of units when what is short is known.
+// search returns the cheapest right set of units. findShort must have run.
 func (q *question) search() ([]int, bool) {
 	candidates := q.justified(q.on[q.node.Name], q.short)
 	if set, ok := q.choose(candidates); ok || len(q.quotaShort) == 0 {
@@ -59,7 +59,7 @@ func (q *question) search() ([]int, bool) {
 	return q.choose(q.withRemote(candidates))
 }
 
-// findShort finds the dimensions in which the node, or a quota, has too little.
+// findShort finds the dimensions in which the node or a quota has too little.
 func (q *question) findShort() {
 	books := q.Snapshot.Ledger
 	free := q.node.FutureIdle()
@@ -121,10 +121,10 @@ func (q *question) choose(candidates []int) ([]int, bool) {
 	return set(chosen), ok
 }
 
-// maxTries bounds the sets that are tried for one pod on one node.
+// maxTries is the maximum number of sets that are tried for one pod on one node.
 const maxTries = 64
 
-// enough reports whether the pod can have the node when these units, and all that is leaving, are gone.
+// enough reports whether the pod can have the node after these units, and all leaving pods, are gone.
 func (q *question) enough(set []int) bool {
 	q.spend(1)
 	if !q.hasResources(set) {
@@ -144,8 +144,8 @@ func (q *question) enough(set []int) bool {
 	return err == nil && q.mayTake(books, set, picked)
 }
 
-// mayTake reports whether the asker has a right to all that was picked: that may be more than what is known of a claim before, such
-// as all devices of a node.
+// mayTake reports whether the asker has a right to everything that was picked. The picked devices may exceed the known request of a
+// claim, for example all devices of a node.
 func (q *question) mayTake(books *ledger.Ledger, set []int, picked ledger.Amounts) bool {
 	for _, e := range q.short {
 		amount := picked.Of(e.Dimension)
@@ -189,7 +189,7 @@ func (q *question) podsOf(set []int) []*demand.Pod {
 	return pods
 }
 
-// without returns the ledger as if units were gone.
+// without returns the ledger as if the units were gone.
 func (a *asker) without(set []int) *ledger.Ledger {
 	if len(set) == 0 {
 		return a.Snapshot.Ledger
@@ -200,14 +200,14 @@ func (a *asker) without(set []int) *ledger.Ledger {
 		a.spend(len(u.tasks))
 		for j, task := range u.tasks {
 			if err := books.ReleaseHeld(snapshot.HolderOf(task), u.pods[j].Demand); err != nil {
-				return a.Snapshot.Ledger // nothing is free then
+				return a.Snapshot.Ledger // then nothing is free
 			}
 		}
 	}
 	return books
 }
 
-// allowed reports whether nobody's right is broken when these units go.
+// allowed reports whether these units may go without breaking a right.
 func (q *question) allowed(set []int) bool {
 	if q.effort <= 0 || !q.spares(set) {
 		return false
@@ -226,7 +226,7 @@ func (q *question) allowed(set []int) bool {
 	return len(set) < 2 || q.agreement.agree(q.rule, q.task, tasks)
 }
 
-// vetoes reports whether a plugin vetoes that the unit is evicted.
+// vetoes reports whether a plugin vetoes the eviction of the unit.
 func (u *unit) vetoes(q *question) bool {
 	if u.vetoed == nil {
 		vetoed := !q.agreement.agree(q.rule, q.task, u.tasks)

@@ -8,30 +8,29 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// maxRemote bounds how many units elsewhere are candidates because they free quota.
+// maxRemote is the maximum number of candidate units elsewhere that free quota.
 const maxRemote = 64
 
-// maxShort is for how many things that are short rights are remembered. The pods of a job mostly lack the same.
+// maxShort is the maximum number of shortages whose rights are remembered. The pods of a job mostly lack the same.
 const maxShort = 16
 
-// rights remembers which units an asker may evict, each by itself, as of a version of the plan. Neither the node nor the pod matters, but what
-// the pod lacks, so that the pods of a job share answers on all nodes.
+// rights remembers which units an asker may evict, each on its own, for one version of the plan. The answer depends only on what the pod
+// lacks, so the pods of a job share answers on all nodes.
 type rights struct {
 	version int
 	all     []*rightsTo
 }
 
-// rightsTo has which units may be evicted for something that is short.
+// rightsTo has the units that may be evicted for one shortage.
 type rightsTo struct {
 	short ledger.Amounts
 	known map[int]bool
-	// remote has the units that may be evicted, the cheapest first, as far as they were looked for: next is the place of the next one in the order
-	// of all units.
+	// remote has the units found so far that may be evicted, cheapest first. next is the next position to search in the order of all units.
 	remote []int
 	next   int
 }
 
-// rightsTo returns what is known of the rights to what is short.
+// rightsTo returns the known rights for a shortage.
 func (a *asker) rightsTo(short ledger.Amounts) *rightsTo {
 	if a.rights.version != a.version {
 		a.rights = rights{version: a.version}
@@ -49,7 +48,7 @@ func (a *asker) rightsTo(short ledger.Amounts) *rightsTo {
 	return r
 }
 
-// includes reports whether a unit may be evicted. If there is no effort left, it may not.
+// includes reports whether a unit may be evicted. It returns false for unknown units if no effort is left.
 func (r *rightsTo) includes(i int, q *question) bool {
 	may, known := r.known[i]
 	if !known && q.effort > 0 {
@@ -60,7 +59,7 @@ func (r *rightsTo) includes(i int, q *question) bool {
 	return may
 }
 
-// another looks for the next unit elsewhere, and reports whether there is one.
+// another finds the next unit elsewhere. It reports whether there is one.
 func (r *rightsTo) another(q *question) bool {
 	for all := q.sorted(); r.next < len(all) && q.effort > 0; {
 		i := all[r.next]
@@ -73,7 +72,7 @@ func (r *rightsTo) another(q *question) bool {
 	return false
 }
 
-// justified returns the units among these that the asker may evict, each by itself, for something of what is short.
+// justified returns the units that the asker may evict, each on its own, for part of the shortage.
 func (q *question) justified(among []int, short ledger.Amounts) []int {
 	var found []int
 	rights := q.rightsTo(short)

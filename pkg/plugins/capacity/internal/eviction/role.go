@@ -17,8 +17,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// roleOf returns what pods of a job have in common that are alike to the scheduler. Like upstream, it takes the pods of one task
-// of a Job to be alike. Pods without a task are alike if all that decides about nodes is equal.
+// roleOf returns a key that is equal for pods of a job that are alike to the scheduler. As in upstream, the pods of one task of
+// a Job are alike. Pods without a task are alike if everything that affects the choice of nodes is equal.
 func roleOf(task *api.TaskInfo, counted *demand.Pod) string {
 	if task.TaskRole != "" {
 		return task.TaskRole
@@ -35,12 +35,12 @@ func roleOf(task *api.TaskInfo, counted *demand.Pod) string {
 	}}
 	text, err := json.Marshal(decides)
 	if err != nil {
-		return string(task.UID) // alike to nobody
+		return string(task.UID) // not alike to any other pod
 	}
 	return string(text)
 }
 
-// needsOf returns what containers ask for of a node.
+// needsOf returns the parts of containers that matter to a node.
 func needsOf(containers []corev1.Container) []corev1.Container {
 	needs := slices.Clone(containers)
 	for i := range needs {
@@ -49,7 +49,7 @@ func needsOf(containers []corev1.Container) []corev1.Container {
 	return needs
 }
 
-// claimsOf returns what decides about nodes in the claims of a pod: what they ask for or, if they have devices, which claims they are.
+// claimsOf returns the parts of a pod's claims that affect the choice of nodes: the request or, for an allocated claim, its identity.
 func claimsOf(pod *demand.Pod) []any {
 	var all []any
 	for _, claim := range pod.Claims {
@@ -62,10 +62,10 @@ func claimsOf(pod *demand.Pod) []any {
 	return all
 }
 
-// indexLabels differ among pods that are alike otherwise.
+// indexLabels differ among pods that are alike in all other respects.
 var indexLabels = []string{appsv1.StatefulSetPodNameLabel, appsv1.PodIndexLabel, batchv1.JobCompletionIndexAnnotation}
 
-// decisive returns the labels by which pods are not just numbered.
+// decisive returns the labels without those that only number pods.
 func decisive(labels map[string]string) map[string]string {
 	left := maps.Clone(labels)
 	for _, label := range indexLabels {
@@ -85,7 +85,7 @@ func annotationsOf(pod *corev1.Pod) map[string]string {
 	return left
 }
 
-// volumesOf returns the volumes that may be on some nodes only.
+// volumesOf returns the volumes that may be limited to some nodes.
 func volumesOf(pod *corev1.Pod) []corev1.Volume {
 	return slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(volume corev1.Volume) bool {
 		return volume.PersistentVolumeClaim == nil && volume.Ephemeral == nil && volume.CSI == nil

@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Rule says by which right a job takes from others.
+// Rule is the right by which a job takes room from other jobs.
 type Rule string
 
 const (
@@ -20,12 +20,12 @@ const (
 	Reclaim Rule = "reclaim"
 )
 
-// applies reports whether the rule allows to look for victims in a job, whatever the amounts.
+// applies reports whether the rule allows victims in a job at all, whatever the amounts.
 func (r Rule) applies(a *asker, victim *api.JobInfo) bool {
 	return victim.UID != a.job.UID && (r == Reclaim || victim.Priority < a.job.Priority)
 }
 
-// appliesTo reports whether the rule allows to evict a pod that is charged to a queue, which may be another one than that of its job.
+// appliesTo reports whether the rule allows the eviction of a pod that is charged to a queue. This may not be the queue of its job.
 func (r Rule) appliesTo(a *asker, charged ledger.QueueID) bool {
 	if r == Preempt {
 		return charged == a.queue
@@ -42,5 +42,5 @@ func (r Rule) justified(a *asker, books *ledger.Ledger, u *unit, short ledger.Am
 	return books.MayEvict(a.queue, u.frees, short, u.queues...)
 }
 
-// freesSome reports whether the unit frees something of a dimension.
+// freesSome reports whether the unit frees some of a dimension.
 func (u *unit) freesSome(e ledger.Entry) bool { return u.frees.Of(e.Dimension).Sign() > 0 }

@@ -4,12 +4,13 @@ package eviction
 
 import "k8s.io/apimachinery/pkg/types"
 
-// sharing finds out which units share claims, directly or by way of others. Users make chains of thousands of pods, of which each shares a claim
-// with the next.
+// sharing finds the units that share claims, directly or through others. Users can make chains of thousands of pods that each share a claim with
+// the next.
 type sharing struct {
-	// with has, for each unit, one that shares a claim with it and was added before, the unit itself if there is none. It may be shorter than the list of units.
+	// with has, for each unit, an earlier unit that shares a claim with it, or the unit itself if there is none. It may be shorter than the list of
+	// units.
 	with []int
-	// claims has a unit with each claim.
+	// claims has one unit for each claim.
 	claims map[types.UID]int
 }
 
@@ -30,7 +31,7 @@ func (s *sharing) add(i int, claim types.UID) {
 // first returns the first of the units that share claims with a unit.
 func (s *sharing) first(i int) int {
 	for s.with[i] != i {
-		s.with[i] = s.with[s.with[i]] // the next look is shorter
+		s.with[i] = s.with[s.with[i]] // shortens the path for later calls
 		i = s.with[i]
 	}
 	return i

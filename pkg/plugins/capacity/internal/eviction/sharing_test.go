@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestPodsOfAChainShareClaims in whatever order they are added: the second half is another chain.
+// TestPodsOfAChainShareClaims in any order. The second half is another chain.
 func TestPodsOfAChainShareClaims(t *testing.T) {
 	const pods = 100
 	for seed := range uint64(100) {

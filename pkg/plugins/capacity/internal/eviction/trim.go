@@ -13,11 +13,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
-// maxReplays bounds how often nodes are tried for pods, to find victims that can stay.
+// maxReplays is the maximum number of attempts to place pods on nodes when looking for victims that can stay.
 const maxReplays = 4096
 
-// trim lets victims stay that are not needed in the end. Each step needed its victims when it was made, but later steps may have
-// made more room than they need, on the same node or in a quota. It reports whether the plan is still whole.
+// trim lets victims stay that are not needed in the end. Each step needed its victims at first. Later steps may have made more
+// room than they need, on the same node or in a quota. It reports whether the plan is still complete.
 func (p *planning) trim() bool {
 	var evicted []int
 	for _, step := range p.steps {
@@ -65,8 +65,7 @@ func without(set []int, i int) []int {
 	return slices.DeleteFunc(slices.Clone(set), func(other int) bool { return other == i })
 }
 
-// nodesToReplay returns all nodes where pods of the plan may go, or if these are too many, those where they go now, or
-// none.
+// nodesToReplay returns all possible nodes for pods of the plan. If these are too many, it returns the nodes that the plan uses, or none.
 func (p *planning) nodesToReplay(most int) []*api.NodeInfo {
 	var all, used []*api.NodeInfo
 	for _, places := range p.roles {
@@ -93,7 +92,7 @@ func (p *planning) nodesToReplay(most int) []*api.NodeInfo {
 	return nil
 }
 
-// replay evicts units first, and then places the pods of steps without any other victim. It tries nodes for pods that many times.
+// replay first evicts units, and then places the pods of steps without any other victim. tries is the remaining number of attempts.
 func (p *planning) replay(steps []step, evicted []int, nodes []*api.NodeInfo, tries *int) bool {
 	if len(steps) == 0 {
 		return true
@@ -123,7 +122,7 @@ func (p *planning) fits(task *api.TaskInfo, node *api.NodeInfo, set []int) bool 
 	return p.ask(task, pod, node).enough(set)
 }
 
-// redo makes steps again that were discarded.
+// redo repeats discarded steps.
 func (p *planning) redo(steps []step) bool {
 	for _, step := range steps {
 		if !p.take(step) {

@@ -15,34 +15,34 @@ import (
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
-// unit is pods that are evicted together: a pod, pods that share a claim, or a whole gang.
+// unit is a group of pods that are evicted together: a pod, pods that share a claim, or a whole gang.
 type unit struct {
 	tasks  []*api.TaskInfo
 	pods   []*demand.Pod
 	queues []ledger.QueueID
 	// gang says that the unit is a whole gang.
 	gang bool
-	// frees is what the ledger has more without these pods.
+	// frees is what the ledger gains without these pods.
 	frees ledger.Amounts
-	// evicted says that the statement has evicted the unit.
+	// evicted says that a statement has evicted the unit.
 	evicted bool
-	// vetoed has whether a plugin has vetoed the eviction of the unit. It is nil until they are asked.
+	// vetoed says whether a plugin has vetoed the eviction of the unit. It is nil until the plugins are asked.
 	vetoed *bool
 }
 
 // units are the candidates of an asker.
 type units struct {
 	all []unit
-	// costs has what decides which units go first.
+	// costs decide which units go first.
 	costs []victims.Unit
-	// on has the units with a pod on each node.
+	// on has, for each node, the units with a pod there.
 	on map[string][]int
-	// order has all units, the cheapest first. It is nil until it is needed.
+	// order has all units, cheapest first. It is nil until needed.
 	order []int
 }
 
-// isGang reports whether a job needs several pods to run. A pod that stands alone is no gang, although upstream's plugin
-// gang does not let it go.
+// isGang reports whether a job needs several pods to run. A pod that stands alone is not a gang, although upstream's
+// plugin gang protects it.
 func isGang(job *api.JobInfo) bool { return job.MinAvailable > 1 }
 
 // findUnits finds the candidates among all pods.
@@ -73,16 +73,15 @@ func (a *asker) findUnits() {
 	a.finish()
 }
 
-// MayLose reports whether some pod of a job may be evicted, as far as the job decides: gangs keep their minimum, unless they may be evicted
-// as a whole.
+// MayLose reports whether a job allows the eviction of some pod. Gangs keep their minimum, unless they may be evicted as a whole.
 func MayLose(job *api.JobInfo, wholeGangs bool) bool {
 	return wholeGangs || !isGang(job) || spare(job) > 0
 }
 
-// spare returns how many pods a job can lose.
+// spare returns the number of pods that a job can lose.
 func spare(job *api.JobInfo) int32 { return max(0, job.ReadyTaskNum()-job.MinAvailable) }
 
-// candidate returns the demand of a pod that may be evicted, nil if it must not be.
+// candidate returns the demand of a pod that may be evicted, nil if it may not.
 func (a *asker) candidate(task *api.TaskInfo) *demand.Pod {
 	if !task.Preemptable || task.Pod.DeletionTimestamp != nil {
 		return nil
@@ -99,7 +98,7 @@ func (a *asker) candidate(task *api.TaskInfo) *demand.Pod {
 	return pod
 }
 
-// chargedFor returns the queues that have less when a pod goes: its own, and those that are charged for claims that it shares.
+// chargedFor returns the queues that pay less after a pod has gone: its own, and those that pay for claims that it shares.
 func (a *asker) chargedFor(pod *demand.Pod) []ledger.QueueID {
 	queues := []ledger.QueueID{pod.Queue}
 	for _, claim := range pod.Claims {
@@ -110,7 +109,7 @@ func (a *asker) chargedFor(pod *demand.Pod) []ledger.QueueID {
 	return queues
 }
 
-// addPod adds a pod. Pods that share a claim are one unit, because the claim is free when the last of them goes.
+// addPod adds a pod. unite later merges pods that share a claim, because the claim is free only when the last of them has gone.
 func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared *sharing) {
 	pod := a.candidate(task)
 	if pod == nil {
@@ -126,7 +125,7 @@ func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared *sharing) {
 	}
 }
 
-// unite makes one unit of the pods that share claims.
+// unite merges the pods that share claims into one unit.
 func (a *asker) unite(shared *sharing) {
 	for i := range shared.with {
 		if to := shared.first(i); to != i {
@@ -137,7 +136,7 @@ func (a *asker) unite(shared *sharing) {
 	}
 }
 
-// dropEmpty drops the units whose pods were moved to others.
+// dropEmpty drops the units whose pods were moved to other units.
 func (u *units) dropEmpty() {
 	kept := 0
 	for i := range u.all {
@@ -149,7 +148,7 @@ func (u *units) dropEmpty() {
 	u.all, u.costs = u.all[:kept], u.costs[:kept]
 }
 
-// addGang adds all pods of a gang that cannot lose one, if there are some and all of them may be evicted.
+// addGang adds all pods of a gang that cannot lose a single pod, if it has pods and all of them may be evicted.
 func (a *asker) addGang(job *api.JobInfo) {
 	var tasks []*api.TaskInfo
 	for _, task := range job.Tasks {
@@ -191,7 +190,7 @@ func (a *asker) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Po
 	}
 }
 
-// finish works out what the units free, and where they are.
+// finish determines what the units free, and where they are.
 func (a *asker) finish() {
 	books := a.Snapshot.Ledger
 	a.dropEmpty()
@@ -205,7 +204,7 @@ func (a *asker) finish() {
 				u.frees = sum
 			}
 			if len(u.tasks) > 1 {
-				_ = view.ReleaseHeld(snapshot.HolderOf(task), u.pods[j].Demand) // an error means that it frees less
+				_ = view.ReleaseHeld(snapshot.HolderOf(task), u.pods[j].Demand) // on error, it frees less
 			}
 			if nodes := a.on[task.NodeName]; len(nodes) == 0 || nodes[len(nodes)-1] != i {
 				a.on[task.NodeName] = append(nodes, i)
@@ -215,7 +214,7 @@ func (a *asker) finish() {
 	}
 }
 
-// excess is by how much the queue of a unit has more than it deserves, in the dimension of devices or cards where that is most.
+// excess returns how far the queue of a unit is above its deserved, in the device or card dimension where this is most.
 func (a *asker) excess(u *unit) float64 {
 	most := 0.0
 	for _, e := range u.frees {
@@ -226,7 +225,7 @@ func (a *asker) excess(u *unit) float64 {
 	return most
 }
 
-// sorted returns all units, the cheapest first.
+// sorted returns all units, cheapest first.
 func (u *units) sorted() []int {
 	if u.order == nil {
 		u.order = make([]int, len(u.all))

@@ -8,26 +8,26 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Victim is a pod that is evicted, and why.
+// Victim is an evicted pod, and the reason.
 type Victim struct {
 	*api.TaskInfo
 	// For is the pod that gets its place.
 	For *api.TaskInfo
 	// Dimension is what the queue of the other pod takes back. It is not set if the rule is Preempt.
 	Dimension ledger.Dimension
-	// Gains and Loses are the queues that are compared: those of the two pods, or the highest queues above them that
-	// they do not share. Held has what they held before, and Deserved what they deserve.
+	// Gains and Loses are the compared queues: the queues of the two pods, or their highest ancestors that they do not
+	// share. They have the amounts held before, and the deserved amounts.
 	Gains, Loses Share
 }
 
-// Share is what a queue has and deserves in one dimension.
+// Share is what a queue holds and deserves in one dimension.
 type Share struct {
 	Queue    ledger.QueueID
 	Held     ledger.Amount
 	Deserved ledger.Limit
 }
 
-// explain says why the pods of a step are evicted. It must be asked before they are.
+// explain explains why the pods of a step are evicted. Call it before the eviction.
 func (p *planning) explain(s *step) []Victim {
 	var all []Victim
 	for _, i := range s.set {
@@ -43,7 +43,7 @@ func (p *planning) explain(s *step) []Victim {
 	return all
 }
 
-// compare finds the queues that are compared, in the dimension that counts.
+// compare finds the queues to compare, in the dimension that counts.
 func (p *planning) compare(victim *Victim, u *unit, queue ledger.QueueID, short ledger.Amounts) {
 	books := p.Snapshot.Ledger
 	gains, loses := books.Branches(p.queue, queue)

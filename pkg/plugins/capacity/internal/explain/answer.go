@@ -28,8 +28,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// Session answers questions about one session, with the checks that decide and on its ledger. It decides nothing itself and changes
-// nothing.
+// Session answers questions about one session, with the checks and the ledger of the session. It decides and changes nothing.
 type Session struct {
 	Volcano    *framework.Session
 	Snapshot   *snapshot.Snapshot
@@ -47,7 +46,7 @@ type Session struct {
 
 func (s *Session) jobOf(task *api.TaskInfo) *api.JobInfo { return s.Volcano.Jobs[task.Job] }
 
-// Answer answers a question. Whatever plugins do when they are asked, the scheduler goes on.
+// Answer answers a question. A panic of a plugin does not stop the scheduler.
 func (s *Session) Answer(q *visibility.Question) (explanation *v1alpha1.Explanation, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -71,7 +70,7 @@ func (s *Session) Answer(q *visibility.Question) (explanation *v1alpha1.Explanat
 	return explanation, err
 }
 
-// jobOfOwner returns the job that was made for a Job of Volcano, nil if the session has none.
+// jobOfOwner returns the job that was made for a Volcano Job, nil if the session has none.
 func (s *Session) jobOfOwner(q *visibility.Question) *api.JobInfo {
 	for _, job := range s.Volcano.Jobs {
 		if job.Namespace != q.Namespace || job.PodGroup == nil {
@@ -127,7 +126,7 @@ func (s *Session) explainWorkload(q *visibility.Question, job *api.JobInfo) (*v1
 	}, nil
 }
 
-// explainVolcanoJob explains a Job of Volcano without a PodGroup.
+// explainVolcanoJob explains a Volcano Job without a PodGroup.
 func (s *Session) explainVolcanoJob(q *visibility.Question) (*v1alpha1.Explanation, error) {
 	if s.VolcanoJobs == nil {
 		return nil, visibility.ErrNotFound
@@ -142,7 +141,7 @@ func (s *Session) explainVolcanoJob(q *visibility.Question) (*v1alpha1.Explanati
 	return VolcanoJob(job), nil
 }
 
-// subjectOf is what was asked about: a PodGroup, or the Job that it was made for.
+// subjectOf returns the subject of a question: a PodGroup, or the Job that it was made for.
 func subjectOf(q *visibility.Question, group *metav1.ObjectMeta) v1alpha1.Object {
 	if owner := describe.Owner(group); owner != nil && q.Kind == owner.Kind {
 		return *owner
@@ -150,7 +149,7 @@ func subjectOf(q *visibility.Question, group *metav1.ObjectMeta) v1alpha1.Object
 	return describe.Object("PodGroup", group)
 }
 
-// groupWithoutQueue returns the PodGroup that was asked about if its queue does not exist, nil otherwise.
+// groupWithoutQueue returns the PodGroup in question if its queue does not exist. Otherwise, it returns nil.
 func (s *Session) groupWithoutQueue(q *visibility.Question) *schedulingv1beta1.PodGroup {
 	group := s.WithoutQueue.PodGroup(q.Namespace, q.Name)
 	if q.Kind == "Job" {

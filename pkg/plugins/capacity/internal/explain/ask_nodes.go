@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// askNodes filters the nodes for a pod as the action allocate does. Nodes with the same answer are told once.
+// askNodes filters the nodes for a pod, as the action allocate does. Nodes with the same answer are grouped.
 func (s *Session) askNodes(task *api.TaskInfo) []v1alpha1.NodesAnswer {
 	if err := s.Volcano.PrePredicateFn(task); err != nil {
 		return []v1alpha1.NodesAnswer{{Count: int32(len(s.Volcano.NodeList)), Message: err.Error()}}
@@ -23,7 +23,7 @@ func (s *Session) askNodes(task *api.TaskInfo) []v1alpha1.NodesAnswer {
 	return nodes.Answers()
 }
 
-// askNode says why a node is not suitable for a pod; nothing if it is.
+// askNode returns why a node is not suitable for a pod. It is empty if the node is suitable.
 func (s *Session) askNode(task *api.TaskInfo, node *api.NodeInfo) string {
 	if enough, short := task.InitResreq.LessEqualWithResourcesName(node.FutureIdle(), api.Zero); !enough {
 		return "Insufficient " + strings.Join(short, ", ")

@@ -20,12 +20,12 @@ const (
 
 // Checks are the checks of an explanation, up to the first one that fails.
 type Checks struct {
-	// Made has the checks in their order, those included that were not reached.
+	// Made has the checks in their order, including those that were not reached.
 	Made  []v1alpha1.Check
 	cause report.Refusal
 }
 
-// Add adds a check. The refusal is nil if it passes. It does not count if an earlier check has failed.
+// Add adds a check. The refusal is nil if it passes. The check does not count if an earlier check has failed.
 func (c *Checks) Add(name string, refusal report.Refusal) {
 	switch {
 	case c.Failed():
@@ -41,8 +41,8 @@ func (c *Checks) Add(name string, refusal report.Refusal) {
 // Failed reports whether a check has failed.
 func (c *Checks) Failed() bool { return c.cause != nil }
 
-// End returns the checks and the cause. What people have been told counts, nil if that is nothing: it is what decided in this session, and pods
-// may have come or gone since.
+// End returns the checks and the cause. told is the refusal already reported, nil if there is none. It takes precedence: it decided in this
+// session, and pods may have come or gone since.
 func (c *Checks) End(told report.Refusal) ([]v1alpha1.Check, *v1alpha1.Refusal) {
 	switch {
 	case told == nil && c.cause == nil:

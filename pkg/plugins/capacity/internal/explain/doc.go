@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain answers why a pod or a workload waits: which checks were made and which one fails, what nodes answer, where devices and
-// cards are, who holds what is missing, and who would be evicted. It asks the checks that decide, filters the nodes, and plans an eviction
-// that it discards.
+// Package explain answers why a pod or workload waits. The answer has the checks and the one that fails, the answers of nodes, the places
+// of devices and cards, the holders of what is missing, and the possible victims. The package makes the deciding checks, filters the
+// nodes, and plans an eviction that it discards.
 package explain

@@ -9,16 +9,16 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// Entry says why a job may not take the room that it lacks in its queue from others.
+// Entry explains why a job may not take the room that it lacks in its queue from other jobs.
 type Entry struct {
 	Snapshot *snapshot.Snapshot
-	// Takings is what the configured actions could take from others.
+	// Takings is what the configured actions could take from other jobs.
 	Takings ledger.Takings
 	// Preempts says that the action preempt is configured.
 	Preempts bool
 }
 
-// NeverFits says that a job asks for more than a queue may have even if nobody else holds anything, nothing if it asks for less.
+// NeverFits says that a job asks for more than a queue may have even without other holders. It is empty if the job asks for less.
 func NeverFits(refused *ledger.Refusal) string {
 	usable, err := refused.Limit.Sub(refused.Guaranteed)
 	if err != nil || refused.Requested.Cmp(usable) <= 0 {

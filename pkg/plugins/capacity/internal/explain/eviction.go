@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
-// explainEviction says who would have to go so that a job can start. It is nil if the job waits for nothing that others hold.
+// explainEviction explains which pods would have to go before a job can start. It is nil if the job waits for nothing that others hold.
 func (s *Session) explainEviction(job *api.JobInfo) *v1alpha1.Eviction {
 	switch {
 	case job.IsPending():
@@ -25,7 +25,7 @@ func (s *Session) explainEviction(job *api.JobInfo) *v1alpha1.Eviction {
 	}
 }
 
-// explainRules says who would have to go, by the first rule by which somebody would.
+// explainRules explains the evictions for a job by the first rule that has any.
 func (s *Session) explainRules(job *api.JobInfo) *v1alpha1.Eviction {
 	if why := s.whyNotAsking(job); why != "" {
 		return &v1alpha1.Eviction{Message: why}
@@ -53,7 +53,7 @@ func (s *Session) explainRules(job *api.JobInfo) *v1alpha1.Eviction {
 		"Nobody is evicted for it: queue <%s> deserves no more of what it lacks, no job of lower priority in the queue may be preempted, or that would not be enough", job.Queue)}
 }
 
-// whyNotAsking says why a job does not ask others for room, nothing if it does.
+// whyNotAsking says why a job does not ask for the room of other pods. It is empty if the job asks.
 func (s *Session) whyNotAsking(job *api.JobInfo) string {
 	if !s.Placements.AsksForDevices(job) {
 		return "The job asks for no devices and no limited cards: Volcano's own actions decide whether others are evicted for it"
@@ -75,7 +75,7 @@ func (s *Session) whyNotAsking(job *api.JobInfo) string {
 	return "Nobody is evicted for it: its pods have scheduling gates, or the preemptionPolicy Never"
 }
 
-// explainPlan says who would be evicted for a job by a rule, nil if nobody would. It changes nothing.
+// explainPlan explains which pods would be evicted for a job by a rule, nil if none would. It changes nothing.
 func (s *Session) explainPlan(rule eviction.Rule, job *api.JobInfo) *v1alpha1.Eviction {
 	plan := s.Elastic.Solver().Plan(rule, job)
 	if plan == nil {

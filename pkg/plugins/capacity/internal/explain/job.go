@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// explainJob explains a job: the checks that let it into its queue, and why its pods wait.
+// explainJob explains a job: the checks for its admission, and why its pods wait.
 func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	described := s.Described
 	told := &v1alpha1.Explanation{Queue: string(job.Queue), State: StateOfJob(job), Charged: described.Charged(job)}
@@ -49,7 +49,7 @@ func (s *Session) explainJob(job *api.JobInfo) *v1alpha1.Explanation {
 	return told
 }
 
-// checkJob makes the checks that let a job into its queue, and returns what the job needs at least.
+// checkJob makes the admission checks of a job. It returns the minimum of the job.
 func (s *Session) checkJob(checks *Checks, job *api.JobInfo) ledger.Amounts {
 	info, found := s.Volcano.Queues[job.Queue]
 	if !found {
@@ -67,7 +67,7 @@ func (s *Session) checkJob(checks *Checks, job *api.JobInfo) ledger.Amounts {
 	return ask.Needs.Amounts
 }
 
-// explainPods says why the pods of a job wait. Pods with the same reason are told once.
+// explainPods explains why the pods of a job wait. Pods with the same reason are grouped.
 func (s *Session) explainPods(job *api.JobInfo) []v1alpha1.PodsAnswer {
 	var pods Pods
 	for _, task := range sortedTasks(job.TaskStatusIndex[api.Pending]) {

@@ -17,8 +17,8 @@ import (
 // MaxHolders bounds how many holders an explanation names.
 const MaxHolders = 100
 
-// HoldersOfMissing returns who holds what a pod, nil if there is none yet, lacks: in the queue that refuses it, or, if it is nodes that lack
-// devices or cards, anywhere.
+// HoldersOfMissing returns the holders of what a pod lacks: in the queue that refuses it or, if nodes lack devices or cards, anywhere. The
+// pod is nil if it does not exist yet.
 func HoldersOfMissing(s *describe.Session, task *api.TaskInfo, cause report.Refusal) []v1alpha1.Holder {
 	if refused := report.RefusedByQuota(cause); refused != nil {
 		queue, found := s.Snapshot.Ledger.Queue(refused.Queue)
@@ -46,7 +46,7 @@ func refusedDimensions(s *snapshot.Snapshot, refused *ledger.Refusal) []ledger.O
 	return missing
 }
 
-// devicesAndCards returns the devices and cards that a pod asks for, those of its alternatives included.
+// devicesAndCards returns the devices and cards that a pod asks for, including those of its alternatives.
 func devicesAndCards(s *snapshot.Snapshot, task *api.TaskInfo) []ledger.Ordinal {
 	pod := s.Known(task.Pod)
 	if pod == nil {

@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	// maxNodes bounds how many names of nodes with the same answer are listed.
+	// maxNodes is the maximum number of node names that are listed for one answer.
 	maxNodes = 10
 	// MaxAnswers bounds how many different answers of nodes an explanation has.
 	MaxAnswers = 20
 )
 
-// Nodes collects what nodes answer for a pod. Nodes with the same answer are one entry.
+// Nodes collects the answers of nodes for a pod. Nodes with the same answer are one entry.
 type Nodes struct {
 	snapshot *snapshot.Snapshot
-	// wanted is what the pod needs a node to have.
+	// wanted is what the pod needs on a node.
 	wanted  ledger.Amounts
 	answers []v1alpha1.NodesAnswer
 	// places has the index of each message in answers.
 	places map[string]int
 }
 
-// NewNodes begins to collect what nodes answer for a pod.
+// NewNodes starts to collect the answers of nodes for a pod.
 func NewNodes(s *snapshot.Snapshot, task *api.TaskInfo) *Nodes {
 	return &Nodes{snapshot: s, wanted: s.WantedOnNode(task), places: map[string]int{}}
 }
 
-// Add adds the answer of a node. The message says why the node is not suitable. It is empty if the node is.
+// Add adds the answer of a node. The message says why the node is not suitable. It is empty if the node is suitable.
 func (n *Nodes) Add(node *api.NodeInfo, message string) {
 	i, known := n.places[message]
 	if !known {
@@ -55,7 +55,7 @@ func (n *Nodes) Add(node *api.NodeInfo, message string) {
 	a.Free = n.mostFree(a.Free, node)
 }
 
-// mostFree is the most that nodes have free of the resources that the pod requests.
+// mostFree returns the maximum that nodes have free of the resources that the pod requests.
 func (n *Nodes) mostFree(most []v1alpha1.Amount, node *api.NodeInfo) []v1alpha1.Amount {
 	free := n.snapshot.FreeOn(node)
 	for _, e := range n.wanted {
@@ -71,7 +71,7 @@ func (n *Nodes) mostFree(most []v1alpha1.Amount, node *api.NodeInfo) []v1alpha1.
 	return most
 }
 
-// Answers returns the answers: those of suitable nodes before the others, and those of many nodes before those of few.
+// Answers returns the answers. Suitable nodes come first, then answers of many nodes.
 func (n *Nodes) Answers() []v1alpha1.NodesAnswer {
 	slices.SortStableFunc(n.answers, func(a, b v1alpha1.NodesAnswer) int {
 		return cmp.Or(compareBools(b.Suitable, a.Suitable), cmp.Compare(b.Count, a.Count))
@@ -91,7 +91,7 @@ func compareBools(a, b bool) int {
 	}
 }
 
-// withoutRare makes one of the last of many answers.
+// withoutRare merges the last answers into one if there are too many.
 func withoutRare(answers []v1alpha1.NodesAnswer) []v1alpha1.NodesAnswer {
 	if len(answers) <= MaxAnswers {
 		return answers
@@ -103,7 +103,7 @@ func withoutRare(answers []v1alpha1.NodesAnswer) []v1alpha1.NodesAnswer {
 	return append(answers[:MaxAnswers-1:MaxAnswers-1], others)
 }
 
-// NoNode says why none of the nodes takes a pod, in Volcano's words if it has tried; nil if some node does.
+// NoNode returns why no node accepts a pod, in Volcano's words if it has tried. It is nil if some node accepts the pod.
 func NoNode(job *api.JobInfo, task *api.TaskInfo, nodes int, answers []v1alpha1.NodesAnswer) report.Refusal {
 	if slices.ContainsFunc(answers, func(a v1alpha1.NodesAnswer) bool { return a.Suitable }) {
 		return nil
@@ -118,7 +118,7 @@ func NoNode(job *api.JobInfo, task *api.TaskInfo, nodes int, answers []v1alpha1.
 	return noNode(fmt.Sprintf("0/%d nodes are unavailable: %s", nodes, strings.Join(parts, ", ")))
 }
 
-// noNode refuses a pod that no node takes.
+// noNode refuses a pod that no node accepts.
 type noNode string
 
 // Reason implements report.Refusal.

@@ -41,7 +41,7 @@ func (s *Session) explainOutsider(pod *corev1.Pod) *v1alpha1.Explanation {
 	return told
 }
 
-// whyGroupMissing says why the session lacks a PodGroup.
+// whyGroupMissing returns why the session lacks a PodGroup.
 func (s *Session) whyGroupMissing(namespace, name string) *v1alpha1.Refusal {
 	if group := s.WithoutQueue.PodGroup(namespace, name); group != nil {
 		if s.Volcano.Queues[api.QueueID(group.Spec.Queue)] == nil {

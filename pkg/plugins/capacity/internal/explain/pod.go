@@ -29,7 +29,7 @@ func (s *Session) explainTask(job *api.JobInfo, task *api.TaskInfo) *v1alpha1.Ex
 	return told
 }
 
-// tellHolding says what a pod asks for and holds, and how the queues stand in it.
+// tellHolding adds the request and the holdings of a pod, and the standings of its queues.
 func (s *Session) tellHolding(told *v1alpha1.Explanation, job *api.JobInfo, task *api.TaskInfo) {
 	described := s.Described
 	if holder, holds := described.Holder(job, task); holds {
@@ -43,7 +43,7 @@ func (s *Session) tellHolding(told *v1alpha1.Explanation, job *api.JobInfo, task
 	told.Asked, told.Standings = described.Amounts(asked), described.Standings(pod.Queue, asked)
 }
 
-// explainWaiting says why a pod has no node.
+// explainWaiting explains why a pod has no node.
 func (s *Session) explainWaiting(told *v1alpha1.Explanation, job *api.JobInfo, task *api.TaskInfo) {
 	var checks Checks
 	checks.Add(GatesCheck, Gated(task.Pod))
@@ -61,7 +61,7 @@ func (s *Session) explainWaiting(told *v1alpha1.Explanation, job *api.JobInfo, t
 	told.Supplies = s.suppliesFor(job, task)
 }
 
-// notAdmitted says why a job has not been let in.
+// notAdmitted returns why a job is not admitted, nil if it is.
 func (s *Session) notAdmitted(job *api.JobInfo) report.Refusal {
 	if !job.IsPending() {
 		return nil
@@ -75,8 +75,8 @@ func (s *Session) notAdmitted(job *api.JobInfo) report.Refusal {
 	return NotAdmitted(job)
 }
 
-// suppliesFor says where the devices and cards are that a pod asks for, or a job if the pod is nil. It says nothing while the plugin does
-// not know them all.
+// suppliesFor returns where the devices and cards are that a pod asks for, or a job if the pod is nil. It returns nil while the plugin
+// does not know them all.
 func (s *Session) suppliesFor(job *api.JobInfo, task *api.TaskInfo) []v1alpha1.Supply {
 	if s.Checks.NotReady() != nil {
 		return nil
@@ -91,7 +91,7 @@ func (s *Session) suppliesFor(job *api.JobInfo, task *api.TaskInfo) []v1alpha1.S
 	return supplies.ForPod(task)
 }
 
-// Cause returns what people have been told why a pod waits, nil if that is nothing.
+// Cause returns the reported reason why a pod waits, nil if there is none.
 func (s *Session) Cause(job *api.JobInfo, task *api.TaskInfo) report.Refusal {
 	if refusal := s.Report.WhyPod(task.UID); refusal != nil {
 		return s.Elastic.Explained(job.UID, refusal)
@@ -121,7 +121,7 @@ func (s *Session) checkPod(checks *Checks, job *api.JobInfo, task *api.TaskInfo)
 	}
 }
 
-// explainPromise says for whom a pod waits that is promised a node.
+// explainPromise explains which pods a promised pod waits for.
 func (s *Session) explainPromise(told *v1alpha1.Explanation, task *api.TaskInfo) {
 	node := s.Volcano.Nodes[task.NodeName]
 	if node == nil {
@@ -142,7 +142,7 @@ func (s *Session) explainPromise(told *v1alpha1.Explanation, task *api.TaskInfo)
 		told.Cause = &v1alpha1.Refusal{Message: fmt.Sprintf("Waits on node <%s> for the other pods of its job, or for what is leaving the node", node.Name)}
 		return
 	}
-	// Names of pods are in the list of victims alone: not everybody may know them.
+	// Pod names are only in the list of victims: not every user may see them.
 	told.Cause = &v1alpha1.Refusal{Message: fmt.Sprintf("Waits on node <%s> for %d pods to leave", node.Name, len(waits.Pods))}
 	told.Eviction = &v1alpha1.Eviction{Possible: true, Message: "These pods are leaving", Victims: victims}
 }

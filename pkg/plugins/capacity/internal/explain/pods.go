@@ -15,7 +15,7 @@ import (
 // Pods collects why the pods of a job wait. Pods with the same reason are one entry.
 type Pods struct{ answers []v1alpha1.PodsAnswer }
 
-// Add adds why a pod waits.
+// Add adds the reason why a pod waits.
 func (p *Pods) Add(task *api.TaskInfo, cause v1alpha1.Refusal) {
 	state := StateOfPod(task)
 	same := func(a v1alpha1.PodsAnswer) bool { return a.State == state && a.Cause.Message == cause.Message }
@@ -26,7 +26,7 @@ func (p *Pods) Add(task *api.TaskInfo, cause v1alpha1.Refusal) {
 	p.answers = append(p.answers, v1alpha1.PodsAnswer{Example: describe.Object("Pod", &task.Pod.ObjectMeta), Count: 1, State: state, Cause: cause})
 }
 
-// Answers returns the reasons, those of many pods before those of few.
+// Answers returns the reasons, those of many pods first.
 func (p *Pods) Answers() []v1alpha1.PodsAnswer {
 	slices.SortStableFunc(p.answers, func(a, b v1alpha1.PodsAnswer) int { return cmp.Compare(b.Count, a.Count) })
 	return p.answers

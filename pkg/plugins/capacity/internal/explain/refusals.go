@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Unreported is why something waits that this plugin writes no event about.
+// Unreported is a reason to wait for which this plugin writes no event.
 type Unreported string
 
 // Reason implements report.Refusal.
@@ -38,18 +38,18 @@ func Gated(pod *corev1.Pod) report.Refusal {
 	return Unreported("The pod has scheduling gates, which somebody else must remove: " + strings.Join(names, ", "))
 }
 
-// PodsUnread refuses a job without pods that Volcano's controllers made for pods.
+// PodsUnread refuses a job without pods, if Volcano's controllers made the job for pods.
 func PodsUnread(job *api.JobInfo) report.Refusal {
 	return Unreported(fmt.Sprintf("No pod has PodGroup %s/%s in its annotation %s: see whether Volcano's controllers run, and whether what creates the pods is scaled to zero",
 		job.Namespace, job.Name, schedulingv1beta1.KubeGroupNameAnnotationKey))
 }
 
-// NotAdmitted says in Volcano's words why a job has not been let into its queue.
+// NotAdmitted returns why a job is not admitted to its queue, in Volcano's words.
 func NotAdmitted(job *api.JobInfo) report.Refusal {
 	return Unreported(cmp.Or(job.JobFitErrors, unschedulable(job), fmt.Sprintf("The job has not been let into queue <%s> yet", job.Queue)))
 }
 
-// unschedulable is what Volcano's condition of a PodGroup says.
+// unschedulable returns the message of Volcano's condition of a PodGroup.
 func unschedulable(job *api.JobInfo) string {
 	for _, condition := range job.PodGroup.Status.Conditions {
 		if condition.Type == scheduling.PodGroupUnschedulableType && condition.Status == corev1.ConditionTrue {
@@ -59,7 +59,7 @@ func unschedulable(job *api.JobInfo) string {
 	return ""
 }
 
-// WhyPending is what Volcano says of a pod that this plugin has not refused.
+// WhyPending returns Volcano's reason for a pod that this plugin has not refused.
 func WhyPending(job *api.JobInfo, task *api.TaskInfo) string {
 	if refusal := Gated(task.Pod); refusal != nil {
 		return refusal.Message()

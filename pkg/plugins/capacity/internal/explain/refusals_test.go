@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// waiting is a job of a gang, and its pod that waits.
+// waiting is the job of a gang, and its waiting pod.
 func waiting(minimum int32) (*api.JobInfo, *api.TaskInfo) {
 	task := api.NewTaskInfo(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "p"}, Status: corev1.PodStatus{Phase: corev1.PodPending}})
 	job := api.NewJobInfo("ns/j", task)

@@ -44,7 +44,7 @@ func StateOfJob(job *api.JobInfo) v1alpha1.State {
 	}
 }
 
-// VolcanoJob explains a Job of Volcano without a PodGroup: Volcano's controllers have deleted it, or have not made it yet.
+// VolcanoJob explains a Volcano Job without a PodGroup: Volcano's controllers have deleted it, or have not created it yet.
 func VolcanoJob(job *batchv1alpha1.Job) *v1alpha1.Explanation {
 	explanation := &v1alpha1.Explanation{Subject: describe.Object("Job", &job.ObjectMeta), Queue: job.Spec.Queue}
 	switch phase := job.Status.State.Phase; phase {

@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// maxSupplies bounds of how many DeviceClasses and cards an explanation says where they are.
+	// maxSupplies is the maximum number of DeviceClasses and cards in an explanation.
 	maxSupplies = 20
 	// MaxPlaces bounds how many places are listed of each.
 	MaxPlaces = 10
 )
 
-// Supplies finds out where devices and cards are that somebody asks for.
+// Supplies finds the places of requested devices and cards.
 type Supplies struct {
 	Snapshot *snapshot.Snapshot
-	// Devices says where the devices of a class are. It is nil if the scheduler does not allocate devices.
+	// Devices returns where the devices of a class are. It is nil if the scheduler does not allocate devices.
 	Devices func(class string) (dra.Supplies, error)
 	// Fleet has the cards of the nodes.
 	Fleet *card.Fleet
@@ -40,7 +40,7 @@ type Supplies struct {
 	found []v1alpha1.Supply
 }
 
-// ForPod says where the devices and cards are that a pod asks for, those of its alternatives included.
+// ForPod returns where the devices and cards are that a pod asks for, including those of its alternatives.
 func (s *Supplies) ForPod(task *api.TaskInfo) []v1alpha1.Supply {
 	pod := s.Snapshot.Known(task.Pod)
 	if pod == nil {
@@ -67,7 +67,7 @@ func (s *Supplies) ForPod(task *api.TaskInfo) []v1alpha1.Supply {
 	return s.sorted()
 }
 
-// classesAskedBy returns how many devices of each class a pod asks for that has none yet. Of alternatives, the one counts that asks for most.
+// classesAskedBy returns the number of devices of each class in the unallocated claims of a pod. Of alternatives, the largest number counts.
 func classesAskedBy(pod *demand.Pod) map[string]int64 {
 	asked := map[string]int64{}
 	for _, claim := range pod.Claims {
@@ -90,7 +90,7 @@ func classesAskedBy(pod *demand.Pod) map[string]int64 {
 	return asked
 }
 
-// plusCount adds numbers that users may choose.
+// plusCount adds user-defined numbers without overflow.
 func plusCount(a, b int64) int64 {
 	if b > math.MaxInt64-a {
 		return math.MaxInt64
@@ -98,7 +98,7 @@ func plusCount(a, b int64) int64 {
 	return a + b
 }
 
-// ForJob says where the devices and cards are that a job without pods needs. It does not say how many each pod will ask for.
+// ForJob returns where the devices and cards are that a job without pods needs. It does not say how many each pod will ask for.
 func (s *Supplies) ForJob(job *api.JobInfo) []v1alpha1.Supply {
 	needs, _ := s.Snapshot.Needs(job)
 	lists := []ledger.Amounts{needs.Amounts}
@@ -170,7 +170,7 @@ func (s *Supplies) has(kind v1alpha1.Kind, name string) bool {
 	return slices.ContainsFunc(s.found, func(supply v1alpha1.Supply) bool { return supply.Kind == kind && supply.Name == name })
 }
 
-// countOf returns a whole number of a scalar resource, which Volcano has in thousandths.
+// countOf returns a whole number of a scalar resource, which Volcano counts in thousandths.
 func countOf(resources *api.Resource, name corev1.ResourceName) int64 {
 	return int64(max(0, resources.Get(name)) / 1000)
 }
@@ -196,7 +196,7 @@ func (s *Supplies) add(supply v1alpha1.Supply, places []v1alpha1.Place) {
 	s.found = append(s.found, supply)
 }
 
-// sorted returns what was found, in an order that is always the same.
+// sorted returns the supplies in a fixed order.
 func (s *Supplies) sorted() []v1alpha1.Supply {
 	slices.SortStableFunc(s.found, func(a, b v1alpha1.Supply) int { return describe.CompareDimensions(a.Dimension, b.Dimension) })
 	return s.found[:min(len(s.found), maxSupplies)]

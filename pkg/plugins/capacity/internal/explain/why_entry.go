@@ -11,8 +11,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
-// explainEntry says whether others would be evicted for a job that has not been let into its queue. A job that may take room from others is
-// let in, so that it is refused only if nobody may be evicted for it.
+// explainEntry explains whether pods would be evicted for a job that is not admitted to its queue. A job that may take room from others is
+// admitted. So it is refused only if no pod may be evicted for it.
 func (s *Session) explainEntry(job *api.JobInfo) *v1alpha1.Eviction {
 	info := s.Volcano.Queues[job.Queue]
 	if info == nil {
@@ -33,7 +33,8 @@ func (s *Session) explainEntry(job *api.JobInfo) *v1alpha1.Eviction {
 	}
 }
 
-// explainLateEntry says who would be evicted for a job that only other plugins, or this session's order, have kept from being let in.
+// explainLateEntry explains which pods would be evicted for a job whose admission only other plugins, or the order of this session,
+// have prevented.
 func (s *Session) explainLateEntry(job *api.JobInfo) *v1alpha1.Eviction {
 	if len(job.TaskStatusIndex[api.Pending]) == 0 {
 		return &v1alpha1.Eviction{Message: "Nobody is evicted for it before it is let in and its pods exist"}
@@ -43,7 +44,7 @@ func (s *Session) explainLateEntry(job *api.JobInfo) *v1alpha1.Eviction {
 	return told
 }
 
-// whyNoEntry says why a job may not take the room that it lacks from others.
+// whyNoEntry returns why a job may not take the room that it lacks from other jobs.
 func (s *Session) whyNoEntry(ask checks.JobAsk) string {
 	if !ask.Needs.Any && !ask.Needs.Cards {
 		return "it asks for no devices and no limited cards, and waits until there is room for it"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extended decides what DRA offers nodes as extended resources, and finds out who serves extended resources: DRA or device
-// plugins.
+// Package extended decides which extended resources DRA offers on nodes. It also finds out whether DRA or device plugins serve
+// extended resources.
 package extended
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Offers keeps what nodes are offered by DRA as extended resources. The goroutine that runs the sessions uses it.
+// Offers keeps what DRA offers nodes as extended resources. Only the goroutine that runs the sessions uses it.
 type Offers struct {
 	// Wanted has the classes whose implicit resource is offered.
 	Wanted  Wanted
 	matcher *dra.Matcher
-	// current was made of catalog and classes. It stays the same object as long as it would be equal.
+	// current was built from catalog and classes. The object is only replaced by a different one.
 	current *dra.Offers
 	catalog *dra.Catalog
 	classes []string
 }
 
-// Of returns what the classes of a catalog offer: the same object as long as nothing has changed.
+// Of returns what the classes of a catalog offer. It returns the same object as long as nothing has changed.
 func (o *Offers) Of(catalog *dra.Catalog, selectors *cel.Cache) *dra.Offers {
 	if o.matcher == nil {
 		o.matcher = dra.NewMatcher(selectors)

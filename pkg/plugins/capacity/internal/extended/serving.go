@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Serving finds out who serves extended resources on nodes. Where no node's devices serve a resource and device plugins do, no class
-// counts.
+// Serving finds out what serves extended resources on nodes: devices or device plugins. If device plugins serve a resource and no
+// node's devices do, no class counts.
 func Serving(nodes map[string]*api.NodeInfo, catalog *dra.Catalog) demand.Serving {
 	serving := demand.Serving{ByPlugins: map[corev1.ResourceName]bool{}}
 	byDevices := map[corev1.ResourceName]bool{}
@@ -43,8 +43,8 @@ func Serving(nodes map[string]*api.NodeInfo, catalog *dra.Catalog) demand.Servin
 	return serving
 }
 
-// Outdated returns the nodes that list an extended resource which no class of the catalog offers: the class was deleted, or offers
-// another name, after the nodes were shown what DRA offers. Pods would run there without devices. The next session has other nodes.
+// Outdated returns the nodes that list an extended resource that no class of the catalog offers. The class was deleted, or its name
+// has changed, after the offers were added to the nodes. Pods would run there without devices. The next session has updated nodes.
 // It is nil if there are none.
 func Outdated(nodes map[string]*api.NodeInfo, catalog *dra.Catalog) (outdated map[string]bool) {
 	gone := map[string]bool{}

@@ -18,18 +18,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// Wanted has the DeviceClasses whose implicit extended resource (deviceclass.resource.kubernetes.io/<class>) a pod requests, or the
-// minimum of a PodGroup, whose pods may not exist before it is enqueued. Nodes list these alone, because every resource that nodes list costs
-// the scheduler time.
+// Wanted has the DeviceClasses whose implicit extended resource (deviceclass.resource.kubernetes.io/<class>) is requested by a pod, or by the
+// minimum of a PodGroup. The pods of a PodGroup may not exist before it is enqueued. Nodes list only these resources, because every listed
+// resource costs the scheduler time.
 type Wanted struct {
 	mu sync.Mutex
-	// by has how many containers and PodGroups want each class.
+	// by has the number of containers and PodGroups that want each class.
 	by map[string]int
-	// sorted has the names. It is nil if it has to be made anew.
+	// sorted has the names. It is nil if it must be built again.
 	sorted []string
 }
 
-// names returns the classes, sorted. The caller must not change them.
+// names returns the sorted classes. The caller must not change them.
 func (w *Wanted) names() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,7 +39,7 @@ func (w *Wanted) names() []string {
 	return w.sorted
 }
 
-// count adds so many to each class that a list names.
+// count adds a number to each class that a list names.
 func (w *Wanted) count(list corev1.ResourceList, more int) {
 	for name := range list {
 		class, implicit := strings.CutPrefix(string(name), resourceapi.ResourceDeviceClassPrefix)
@@ -61,7 +61,7 @@ func (w *Wanted) count(list corev1.ResourceList, more int) {
 	}
 }
 
-// WatchPods counts what pods request, which they do not change.
+// WatchPods counts the requests of pods, which never change.
 func (w *Wanted) WatchPods(informer toolscache.SharedIndexInformer) {
 	count := func(pod *corev1.Pod, more int) {
 		for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -73,7 +73,7 @@ func (w *Wanted) WatchPods(informer toolscache.SharedIndexInformer) {
 	handle(informer, toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { count(object.(*corev1.Pod), 1) },
 		UpdateFunc: func(before, after any) {
-			// The informer may have missed that a pod was deleted and another one took its name.
+			// The informer may have missed that a pod was deleted and another pod took its name.
 			if was, is := before.(*corev1.Pod), after.(*corev1.Pod); was.UID != is.UID {
 				count(is, 1)
 				count(was, -1)
@@ -87,7 +87,7 @@ func (w *Wanted) WatchPods(informer toolscache.SharedIndexInformer) {
 	})
 }
 
-// WatchPodGroups counts what the minimums of PodGroups come to.
+// WatchPodGroups counts the minimum resources of PodGroups.
 func (w *Wanted) WatchPodGroups(informer toolscache.SharedIndexInformer) {
 	count := func(group *vcv1beta1.PodGroup, more int) {
 		if group.Spec.MinResources != nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Cache remembers the nominations from one session to the next. The API server has the nominated nodes, too, so that they survive a
-// restart. The time limit begins anew then.
+// Cache remembers nominations across sessions. The API server also has the nominated nodes, so they survive a restart. After a
+// restart, the time limit starts again.
 type Cache struct {
 	// session counts the sessions.
 	session int
-	// nodes has the nominated node of a pod until its status, as the scheduler's cache knows it, has it.
+	// nodes has the nominated nodes of pods until the pods' status in the scheduler's cache has them.
 	nodes map[types.UID]string
-	// since has since when each pod has waited for the node that it waits for.
+	// since has the current wait of each pod.
 	since map[types.UID]wait
-	// evictions has for which pods others were evicted, and since when.
+	// evictions has the pods for which victims were evicted, with the first eviction.
 	evictions map[types.UID]evicted
-	// failed has the nodes where a job did not start in time, and when that was found out, by PodGroup. Nothing is kept for it
-	// there for a while.
+	// failed has, by PodGroup, the nodes where a job did not start in time, and when this was found out. For a while, nothing
+	// is kept for the job there.
 	failed map[types.UID]map[string]time.Time
 }
 
@@ -35,35 +35,35 @@ func NewCache() *Cache {
 	return &Cache{nodes: map[types.UID]string{}, since: map[types.UID]wait{}, evictions: map[types.UID]evicted{}, failed: map[types.UID]map[string]time.Time{}}
 }
 
-// wait is that a pod waits for a node.
+// wait says that a pod waits for a node.
 type wait struct {
 	node string
 	at   time.Time
-	// session is the last one in which the pod waited.
+	// session is the last session in which the pod waited.
 	session int
 }
 
-// evicted is that others were evicted for a pod.
+// evicted says that victims were evicted for a pod.
 type evicted struct {
 	action report.Action
 	at     time.Time
 }
 
-// Evicted notes that others are evicted for a pod, unless that happened before.
+// Evicted notes that victims are evicted for a pod. Only the first call for a pod counts.
 func (c *Cache) Evicted(pod types.UID, action report.Action, now time.Time) {
 	if _, before := c.evictions[pod]; !before {
 		c.evictions[pod] = evicted{action, now}
 	}
 }
 
-// Started forgets that others were evicted for a pod, and returns by which action, and when. It is false if nobody was.
+// Started forgets the eviction for a pod. It returns the action and the time, and false if there was no eviction.
 func (c *Cache) Started(pod types.UID) (action report.Action, at time.Time, found bool) {
 	known, found := c.evictions[pod]
 	delete(c.evictions, pod)
 	return known.action, known.at, found
 }
 
-// nodeOf returns the nominated node of a pod, empty if it has none.
+// nodeOf returns the nominated node of a pod. It is empty if there is none.
 func (c *Cache) nodeOf(pod *corev1.Pod) string {
 	node, noted := c.nodes[pod.UID]
 	if !noted {
@@ -75,7 +75,7 @@ func (c *Cache) nodeOf(pod *corev1.Pod) string {
 	return node
 }
 
-// evictedFor returns 1 if this process has evicted others for a pod of a job that still waits, and 0 otherwise.
+// evictedFor returns 1 if this process has evicted victims for a waiting pod of a job. Otherwise, it returns 0.
 func (c *Cache) evictedFor(job *api.JobInfo) int {
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if _, evicted := c.evictions[task.Pod.UID]; evicted {
@@ -85,7 +85,7 @@ func (c *Cache) evictedFor(job *api.JobInfo) int {
 	return 0
 }
 
-// expire gives up a node for which a pod has waited for longer than the limit. The job of the pod does not get anything there any more.
+// expire gives up a node that a pod has waited for longer than the limit. The pod's job then gets nothing on this node.
 func (c *Cache) expire(job *api.JobInfo, task *api.TaskInfo, node string, now time.Time, limit time.Duration) {
 	since := c.since[task.Pod.UID]
 	switch {
@@ -108,19 +108,19 @@ func (c *Cache) fail(job *api.JobInfo, node string, now time.Time) {
 	c.failed[job.PodGroup.UID][node] = now
 }
 
-// failedFor is for how long a job gets nothing on a node where it did not start in time.
+// failedFor is the time for which a job gets nothing on a node where it did not start in time.
 const failedFor = 30 * time.Minute
 
-// HasFailed reports whether a job did not start in time on a node although that was kept for it.
+// HasFailed reports whether a job did not start in time on a node that was kept for it.
 func (c *Cache) HasFailed(job *api.JobInfo, node string) bool {
 	_, failed := c.failed[job.PodGroup.UID][node]
 	return failed
 }
 
-// Failures returns on how many nodes a job did not start in time.
+// Failures returns the number of nodes where a job did not start in time.
 func (c *Cache) Failures(job *api.JobInfo) int { return len(c.failed[job.PodGroup.UID]) }
 
-// forget begins a session. It drops the jobs that are gone or have no pod any more that waits, and the pods that do not wait any more.
+// forget begins a session. It drops jobs that are gone or have no waiting pods, and pods that no longer wait.
 func (c *Cache) forget(jobs map[api.JobID]*api.JobInfo, now time.Time) {
 	c.session++
 	if len(c.nodes) == 0 && len(c.evictions) == 0 && len(c.since) == 0 && len(c.failed) == 0 {

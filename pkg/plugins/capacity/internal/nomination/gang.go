@@ -16,7 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 )
 
-// gang is a job that something is kept for.
+// gang is a job that room is kept for.
 type gang struct {
 	*Session
 	job   *api.JobInfo
@@ -25,7 +25,7 @@ type gang struct {
 	statement *framework.Statement
 }
 
-// pipeline pipelines the pods to their nominated nodes. If that does not give the job its minimum, nothing is kept for it.
+// pipeline pipelines the pods to their nominated nodes. If the job does not get its minimum, nothing is kept for it.
 func (g *gang) pipeline() bool {
 	g.tasks, g.statement = nil, framework.NewStatement(g.Volcano)
 	for _, task := range g.nominated(g.job) {
@@ -61,8 +61,8 @@ func (g *gang) pipelineTask(task *api.TaskInfo) error {
 	return eviction.Pipeline(g.statement, task, name)
 }
 
-// sharers returns the job and those whose pods share a claim with it. They start together, because what is kept of the
-// claim for one of them is not free for the others.
+// sharers returns the job and the jobs whose pods share a claim with it. These jobs start together: a claim kept for
+// one of them is not free for the others.
 func (g *gang) sharers(among []*gang) []*gang {
 	claims := g.claims()
 	return slices.DeleteFunc(slices.Clone(among), func(other *gang) bool {
@@ -78,7 +78,6 @@ func (g *gang) sharers(among []*gang) []*gang {
 	})
 }
 
-// claims returns the claims of the pods.
 func (g *gang) claims() map[types.UID]bool {
 	claims := map[types.UID]bool{}
 	for _, task := range g.tasks {
@@ -91,7 +90,7 @@ func (g *gang) claims() map[types.UID]bool {
 	return claims
 }
 
-// start allocates the pods of jobs that can run, and leaves those pipelined that cannot start yet.
+// start allocates the pods of jobs that can run. Pods that cannot start yet stay pipelined.
 func start(together []*gang) {
 	for _, g := range slices.Backward(together) {
 		g.undo(g.statement)
@@ -106,7 +105,7 @@ func start(together []*gang) {
 	}
 }
 
-// allocate allocates the pods that can start now, if their job can run then.
+// allocate allocates the pods that can start now, if their job can then run.
 func (g *gang) allocate() {
 	starting := framework.NewStatement(g.Volcano)
 	for _, task := range g.tasks {
@@ -128,7 +127,7 @@ func (g *gang) allocate() {
 	}
 }
 
-// undo undoes a statement. Volcano tells of pods what was undone, unless that is forgotten.
+// undo undoes a statement. It also clears the reports of the undone steps, which Volcano would publish.
 func (g *gang) undo(statement *framework.Statement) {
 	statement.Discard()
 	for _, task := range g.tasks {
@@ -136,11 +135,11 @@ func (g *gang) undo(statement *framework.Statement) {
 	}
 }
 
-// maxSearched is how many pods of a job may look at other nodes than the nominated ones in a session.
+// maxSearched is the maximum number of a job's pods that may search other nodes than the nominated ones in a session.
 const maxSearched = 4
 
-// freeNode returns a node where a pod can start now: the nominated one or, for few pods, any where nothing is kept
-// for others, such as further pods of the job. It is nil if there is none.
+// freeNode returns a node where a pod can start now, nil if there is none. It prefers the nominated node. If the job
+// has few pods, it then tries nodes where nothing is kept, not even for other pods of the job.
 func (g *gang) freeNode(task *api.TaskInfo) *api.NodeInfo {
 	if err := g.Volcano.PrePredicateFn(task); err != nil || !g.Volcano.Allocatable(g.Volcano.Queues[g.job.Queue], task) {
 		return nil

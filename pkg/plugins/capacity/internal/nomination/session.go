@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nomination keeps what was freed for a pod by evictions: the pod has a nominated node, which the API server keeps, so that this
-// survives a restart. In each session, before others are placed, a pod with a nominated node starts if it can, and is pipelined
-// to that node otherwise.
+// Package nomination keeps the room that evictions freed for a pod. The pod has a nominated node in the API server, so this survives a
+// restart. In each session, before other pods are placed, a pod with a nominated node starts if it can. Otherwise, it is pipelined to
+// that node.
 package nomination
 
 import (
@@ -23,21 +23,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// Session keeps what was freed in one session.
+// Session keeps freed room in one session.
 type Session struct {
 	Volcano    *framework.Session
 	Snapshot   *snapshot.Snapshot
 	Placements *placement.Session
 	Cache      *Cache
 	Clock      clock.PassiveClock
-	// Timeout is for how long something is kept.
+	// Timeout is the time for which room is kept.
 	Timeout time.Duration
 
-	// kept has the nodes where something is kept. It is nil until Keep has run.
+	// kept has the nodes where room is kept. It is nil until Keep has run.
 	kept map[string]bool
 }
 
-// Keep starts, or pipelines, the pods that others were evicted for. It does so once in a session.
+// Keep starts or pipelines the pods with evicted victims. It does so once per session.
 func (s *Session) Keep() {
 	if s.kept != nil {
 		return
@@ -57,11 +57,11 @@ func (s *Session) Keep() {
 	}
 }
 
-// Nodes returns the names of the nodes where something is kept.
+// Nodes returns the names of the nodes where room is kept.
 func (s *Session) Nodes() iter.Seq[string] { return maps.Keys(s.kept) }
 
-// nominatedJobs returns the jobs with pods that others were evicted for, the oldest first. Jobs for which this process has evicted others come
-// before jobs of which only the API server says so: somebody else may have written that.
+// nominatedJobs returns the jobs with nominated pods, oldest first. Jobs for which this process has evicted victims come before jobs whose
+// nominations only the API server has: these may be from another writer.
 func (s *Session) nominatedJobs() []*api.JobInfo {
 	known := s.Cache
 	known.forget(s.Volcano.Jobs, s.Clock.Now())
@@ -81,7 +81,7 @@ func (s *Session) nominatedJobs() []*api.JobInfo {
 	return jobs
 }
 
-// nominated returns the pods of a job that wait and have a nominated node, by name.
+// nominated returns the waiting pods of a job with a nominated node, by name.
 func (s *Session) nominated(job *api.JobInfo) []*api.TaskInfo {
 	var tasks []*api.TaskInfo
 	for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -94,7 +94,7 @@ func (s *Session) nominated(job *api.JobInfo) []*api.TaskInfo {
 	return tasks
 }
 
-// Nominate keeps, in this session and in those that follow, what pods need that others were evicted for. They are pipelined to their nodes.
+// Nominate keeps the room of pods with evicted victims, in this session and the following sessions. The pods are pipelined to their nodes.
 func (s *Session) Nominate(pods []*api.TaskInfo) {
 	s.keep(pods)
 	for _, task := range pods {
@@ -102,12 +102,12 @@ func (s *Session) Nominate(pods []*api.TaskInfo) {
 	}
 }
 
-// Await keeps, in this session, what pods need that wait for what is leaving, although nobody was evicted for them. Nothing is kept for
-// them in further sessions: who comes first then gets it.
+// Await keeps room, in this session, for pods that wait for leaving pods, although no pod was evicted for them. In later sessions,
+// nothing is kept for them: the first pod gets the room.
 func (s *Session) Await(job *api.JobInfo, pods []*api.TaskInfo) {
 	s.keep(pods)
 	for _, task := range pods {
-		task.EvictionOccurred = false // Volcano writes the nominated node otherwise
+		task.EvictionOccurred = false // otherwise, Volcano writes the nominated node
 		s.Cache.expire(job, task, task.NodeName, s.Clock.Now(), s.Timeout)
 	}
 }
@@ -118,7 +118,7 @@ func (s *Session) keep(pods []*api.TaskInfo) {
 	}
 }
 
-// Refuse returns an error if a node would lack resources for the pods that others were evicted for.
+// Refuse returns an error if a node would lack resources for the pods with evicted victims.
 func (s *Session) Refuse(task *api.TaskInfo, node *api.NodeInfo) error {
 	if !s.kept[node.Name] || task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) {
 		return nil

@@ -22,18 +22,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// Binding is what is bound with a pod.
+// Binding is what is bound together with a pod.
 type Binding struct {
 	Claims []*resourceapi.ResourceClaim
 	// Queue is the record of the queue that is charged.
 	Queue string
-	// Err is why the pod must not be bound. Session.Allocate, which the backfill action uses, does not look
-	// whether anything failed when the pod was given its node (volcano issue 5116).
+	// Err says why the pod must not be bound. Session.Allocate, which the backfill action uses, ignores failures when
+	// the pod gets its node (volcano issue 5116).
 	Err error
 }
 
-// Bind decides what is bound with a pod. The pod that is bound carries the record of its charge. It returns false if the pod must not be
-// bound, or is not charged.
+// Bind decides what is bound with a pod. The bound pod has the record of its charge. Bind returns false if the pod must not be bound, or
+// is not charged.
 func (s *Session) Bind(bind *schedulercache.BindContext) bool {
 	pod := s.Snapshot.Known(bind.TaskInfo.Pod)
 	if pod == nil || !pod.InLedger {
@@ -61,7 +61,7 @@ type Binder struct {
 	Devices   *devices.Cache
 	Snapshots *snapshot.Cache
 	Recorder  clientrecord.EventRecorder
-	// Timeout is how long devices have to get ready.
+	// Timeout is the time that devices have to become ready.
 	Timeout time.Duration
 }
 
@@ -91,8 +91,8 @@ func (b Binder) preBind(ctx context.Context, task *api.TaskInfo, decided *Bindin
 	}
 }
 
-// preBindClaims writes the claims of a pod, and adds the record of them to the pod. The API server takes a binding with more annotations
-// than a pod may have, and refuses every later status of the pod.
+// preBindClaims writes the claims of a pod, and adds their record to the pod. The API server accepts a binding with more annotations
+// than a pod may have, but then refuses every later status of the pod.
 func (b Binder) preBindClaims(ctx context.Context, task *api.TaskInfo, decided *Binding) error {
 	claims, err := b.Devices.PreBind(ctx, task.Pod, decided.Claims, decided.Queue, b.waitFor(task))
 	if err != nil {
@@ -106,7 +106,7 @@ func (b Binder) preBindClaims(ctx context.Context, task *api.TaskInfo, decided *
 	return nil
 }
 
-// waitFor tells a pod that it waits for its devices, and that they do not get ready.
+// waitFor writes events on a pod that waits for its devices, or whose devices do not become ready.
 func (b Binder) waitFor(task *api.TaskInfo) devices.ConditionWait {
 	return devices.ConditionWait{
 		Timeout: b.Timeout,

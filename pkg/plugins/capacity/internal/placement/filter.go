@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// Scope is for what a node is refused.
+// Scope says for which reasons a node is refused.
 type Scope int
 
 // A pod that is placed needs all that it asks for. The search for victims asks which nodes could suit a pod when other pods have gone.
@@ -22,8 +22,8 @@ const (
 	OutdatedOnly
 )
 
-// Filter refuses a node that does not have the cards and devices that a pod asks for, or for which the quota does not allow them. Volcano
-// calls it for several nodes at the same time.
+// Filter refuses a node that lacks the requested cards and devices, or for which the quota forbids them. It is safe for concurrent use
+// with several nodes.
 func (s *Session) Filter(task *api.TaskInfo, node *api.NodeInfo, scope Scope) error {
 	if s.Outdated[node.Name] {
 		return unsuitable(task, node, "lists an extended resource that no DeviceClass offers any more")
@@ -50,7 +50,7 @@ func (s *Session) Filter(task *api.TaskInfo, node *api.NodeInfo, scope Scope) er
 // new since the session began.
 func (s *Session) refuseElsewhere(task *api.TaskInfo, node *api.NodeInfo) error {
 	if s.current.pod == task.Pod && s.current.anywhere {
-		return nil // for speed alone
+		return nil // only for speed
 	}
 	pod := s.Snapshot.Known(task.Pod)
 	if pod == nil || !pod.RequestsExtended() || pod.On(dra.Served(node.Node)) != nil {

@@ -6,11 +6,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// maxKinds is for how many kinds of pods of a job it is found out whether they could ever start.
+// maxKinds is the maximum number of kinds of pods per job for which the search finds out whether they could ever start.
 const maxKinds = 16
 
-// StartsNowhere reports whether no node would have the cpu, the memory, and the devices for a pod if nobody else had any. Kinds has what was
-// found out for pods that ask for the same devices.
+// StartsNowhere reports whether no node would have the cpu, memory, and devices for a pod, even if no other pod had any. kinds has the known
+// answers for pods that ask for the same devices.
 func (s *Session) StartsNowhere(task *api.TaskInfo, kinds map[[32]byte]bool) bool {
 	nowhere := true
 	for _, node := range s.Volcano.NodeList {

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Begin begins a cycle of a pod. It reports whether its nodes are to be filtered, after PreFilter: the pod asks for devices or cards.
+// Begin begins a cycle of a pod. It reports whether the pod asks for devices or cards: then its nodes are filtered after PreFilter.
 func (s *Session) Begin(task *api.TaskInfo) (filters bool) {
 	known := s.stateOf(task)
 	known.simulated = nil
@@ -22,7 +22,7 @@ func (s *Session) Begin(task *api.TaskInfo) (filters bool) {
 	return pod != nil && (pod.Cards != nil || pod.MayGetDevices() && s.Devices != nil)
 }
 
-// PreFilter prepares the placements of a pod that asks for devices or cards: one for each way of getting its extended resources. The refusal
+// PreFilter prepares the placements of a pod that asks for devices or cards: one for each way to get its extended resources. The refusal
 // says why no node is suitable.
 func (s *Session) PreFilter(task *api.TaskInfo) report.Refusal {
 	pod := s.Snapshot.Known(task.Pod)
@@ -39,7 +39,7 @@ func (s *Session) PreFilter(task *api.TaskInfo) report.Refusal {
 	for i, variant := range variants {
 		placement := s.of(task, variant)
 		placement.Unbindable, placement.refused = nil, nil
-		if len(variants) > 1 { // the queue takes the pod if it takes one of the variants
+		if len(variants) > 1 { // the queue accepts the pod if it accepts one of the variants
 			placement.refused = s.Checks.ForGood(variant)
 		}
 		if placement.refused == nil {
@@ -66,7 +66,7 @@ func (s *Session) preFilter(placement *Placement) report.Refusal {
 	}
 }
 
-// beginFiltering finds out what does not depend on the node. The refusal says why no node is suitable.
+// beginFiltering computes what does not depend on the node. The refusal says why no node is suitable.
 func (s *Session) beginFiltering(placement *Placement) report.Refusal {
 	pod, held := placement.pod, s.Snapshot.Held()
 	var ofDevices *devices.State

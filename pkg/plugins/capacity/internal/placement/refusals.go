@@ -9,8 +9,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// Refusal says why filtering found no node for a pod, in each way of getting its extended resources that had a reason. It is nil
-// if it was something else.
+// Refusal returns why filtering found no node for a pod, for each way to get its extended resources that has a reason. It is nil
+// if there is another reason.
 func (s *Session) Refusal(task *api.TaskInfo) report.Refusal {
 	var variants []*demand.Pod
 	var refusals []report.Refusal
@@ -29,8 +29,8 @@ func (s *Session) Refusal(task *api.TaskInfo) report.Refusal {
 	return report.RefuseEachWay(variants, refusals)
 }
 
-// refusalOfNodes says why filtering found no node: the quota refused the pod or what was picked for it, no node has
-// the devices, or no node has the cards that the quota allows. It is nil if it was something else.
+// refusalOfNodes returns why filtering found no node: the quota refused the pod or the picked devices, no node has the
+// devices, or no node has the allowed cards. It is nil if there is another reason.
 func (s *Session) refusalOfNodes(placement *Placement) report.Refusal {
 	if placement.exceeded != nil {
 		return placement.exceeded
@@ -46,8 +46,8 @@ func (s *Session) refusalOfNodes(placement *Placement) report.Refusal {
 	return s.refusalOfCards(placement)
 }
 
-// refusalOfCards explains why a pod that may choose among cards waits, if the quota refuses some of the cards and no
-// node can take the pod with the others.
+// refusalOfCards explains why a pod that may choose among cards waits: the quota refuses some of the cards, and no node
+// can take the pod with the others.
 func (s *Session) refusalOfCards(placement *Placement) report.Refusal {
 	job := s.Volcano.Jobs[placement.task.Job]
 	if job == nil || job.TaskStatusIndex[api.Pending][placement.task.UID] == nil {

@@ -28,8 +28,8 @@ func (s *Session) Place(pod *demand.Pod, task *api.TaskInfo) error {
 	return placement.Unbindable
 }
 
-// reserve makes sure that a pod can have its devices and cards, if the quota still allows the pod: for good if the pod is
-// allocated, when other pods are gone if it is pipelined.
+// reserve reserves the devices and checks the quota of an allocated pod. For a pipelined pod, it promises devices that
+// are free after other pods have gone.
 func (s *Session) reserve(placement *Placement, task *api.TaskInfo) error {
 	switch task.Status {
 	case api.Allocated:
@@ -59,8 +59,8 @@ func (s *Session) reserveDevices(placement *Placement, task *api.TaskInfo) error
 	return s.Devices.Reserve(placement.devices, node.Node)
 }
 
-// promiseDevices makes sure that a pod that is pipelined to a node gets its devices there when others have left.
-// Volcano knows no devices: it would pipeline the pod to any node where others are leaving.
+// promiseDevices ensures that a pod pipelined to a node gets its devices there after other pods have left. Volcano does
+// not know devices: it would pipeline the pod to any node with leaving pods.
 func (s *Session) promiseDevices(placement *Placement, task *api.TaskInfo) error {
 	node, err := s.nodeOf(placement, task)
 	if err != nil || node == nil {
@@ -69,7 +69,7 @@ func (s *Session) promiseDevices(placement *Placement, task *api.TaskInfo) error
 	return s.Devices.Promise(placement.devices, node.Node, s.leaving(node))
 }
 
-// nodeOf returns the node that a pod was given. It is nil for a pod that gets no devices there.
+// nodeOf returns the node of a pod, nil if the pod gets no devices there.
 func (s *Session) nodeOf(placement *Placement, task *api.TaskInfo) (*api.NodeInfo, error) {
 	if !placement.begun {
 		return nil, nil
@@ -84,7 +84,7 @@ func (s *Session) nodeOf(placement *Placement, task *api.TaskInfo) (*api.NodeInf
 	return node, nil
 }
 
-// leaving returns the pods that are releasing what they hold on a node.
+// leaving returns the releasing pods on a node.
 func (s *Session) leaving(node *api.NodeInfo) []*demand.Pod {
 	var leaving []*demand.Pod
 	for _, task := range node.Tasks {
@@ -95,8 +95,8 @@ func (s *Session) leaving(node *api.NodeInfo) []*demand.Pod {
 	return leaving
 }
 
-// Obtainable returns what the devices of a pod would come to on a node if these pods were gone. The error says why the pod could
-// not have its devices there even then.
+// Obtainable returns the amounts of a pod's devices on a node if these pods were gone. The error says why the pod could not have
+// its devices there even then.
 func (s *Session) Obtainable(task *api.TaskInfo, node *api.NodeInfo, gone []*demand.Pod) (ledger.Amounts, error) {
 	placement := s.on(task, node)
 	if placement == nil || !placement.begun || placement.devices == nil {

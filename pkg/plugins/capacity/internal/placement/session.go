@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement decides which nodes suit pods that ask for devices or cards, and sees that a pod that gets a node gets them there.
+// Package placement decides which nodes suit pods that ask for devices or cards, and ensures that these pods get them there.
 package placement
 
 import (
@@ -27,22 +27,22 @@ type Session struct {
 	Cards    *cards.Session
 	// Devices is nil if the scheduler does not allocate devices.
 	Devices *devices.Session
-	// Outdated has the nodes that list an extended resource which no class offers any more. It is nil if there are none.
+	// Outdated has the nodes that list an extended resource that no class offers any more. It is nil if there are none.
 	Outdated map[string]bool
 
-	// current is the pod whose filtering began last. It is here for speed alone: Volcano filters the nodes of one pod at a time.
+	// current is the pod whose filtering began last. It is only for speed: Volcano filters the nodes of one pod at a time.
 	current currentPod
-	// asks says which jobs ask for devices or for cards that count. It has the jobs that somebody asked about.
+	// asks says which jobs ask for devices or counted cards. It has the jobs asked about so far.
 	asks map[api.JobID]bool
 	// filtered has the placements of pods whose nodes are filtered in this session.
 	filtered []*Placement
 }
 
-// currentPod is a pod and its placements, none if the pod asks for neither devices nor cards.
+// currentPod is a pod and its placements. There are none if the pod asks for neither devices nor cards.
 type currentPod struct {
 	pod        *corev1.Pod
 	placements []*Placement
-	// anywhere says that no node is wrong for the pod because of who serves extended resources there.
+	// anywhere says that the pod may go to any node, no matter what serves extended resources there.
 	anywhere bool
 }
 
@@ -73,7 +73,7 @@ func (s *Session) AsksForDevices(job *api.JobInfo) bool {
 }
 
 // LimitedCardsOn returns what a pod would be charged for the cards of a node. It is nil if no queue limits its cards, or if
-// the cards are assigned, and so part of what is checked, already.
+// the cards are already assigned and so part of the checked demand.
 func (s *Session) LimitedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
 	if !s.Snapshot.LimitsCards(pod) || pod.Cards.Assigned() {
 		return nil
@@ -81,7 +81,7 @@ func (s *Session) LimitedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Par
 	return s.Cards.On(pod, node)
 }
 
-// CountedCardsOn is LimitedCardsOn also for a queue that does not limit cards and deserves some.
+// CountedCardsOn is LimitedCardsOn that also counts queues that deserve cards without a limit.
 func (s *Session) CountedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Part {
 	if !s.Snapshot.CountsCards(pod) || pod.Cards.Assigned() {
 		return nil
@@ -89,7 +89,7 @@ func (s *Session) CountedCardsOn(pod *demand.Pod, node *corev1.Node) *ledger.Par
 	return s.Cards.On(pod, node)
 }
 
-// Score scores a node: higher for the cards that a pod prefers, lower for devices that did not get ready lately.
+// Score scores a node: higher for cards that a pod prefers, lower for devices that recently failed to become ready.
 func (s *Session) Score(task *api.TaskInfo, node *api.NodeInfo) float64 {
 	pod := s.Snapshot.Known(task.Pod)
 	if pod == nil {
@@ -126,7 +126,7 @@ func (s *Session) DeallocateUnusable() {
 	}
 }
 
-// UnreserveUnbound puts back, when the session closes, what is reserved for pods that are not being bound.
+// UnreserveUnbound puts back, when the session closes, the devices reserved for pods that are not being bound.
 func (s *Session) UnreserveUnbound() {
 	if s.Devices == nil {
 		return

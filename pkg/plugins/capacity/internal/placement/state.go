@@ -18,42 +18,41 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// stateKey is where the CycleState of a pod has its state.
+// stateKey is the key of the state in the CycleState of a pod.
 const stateKey fwk.StateKey = "devicequota/" + settings.Name
 
-// state is all that a scheduling cycle knows of one pod. Volcano keeps it in the CycleState of the pod, and clones it
-// for simulations of preemption, which run at the same time on several nodes.
+// state is everything that a scheduling cycle knows about one pod. Volcano keeps it in the CycleState of the pod. It
+// clones it for simulations of preemption, which run in parallel on several nodes.
 type state struct {
-	// simulated is the ledger as a simulation has changed it. It is nil while the simulation has changed nothing.
-	// Each clone has its own.
+	// simulated is the ledger as changed by a simulation. It is nil until the simulation changes something. Each clone has its own.
 	simulated *ledger.Ledger
 	// placements are shared by all clones, because simulations do not change them. There are none for a pod that asks for neither
-	// devices nor cards, and several for a pod that may get its extended resources in different ways.
+	// devices nor cards. There are several for a pod with several ways to get its extended resources.
 	placements []*Placement
 }
 
-// Placement is what a cycle knows of the devices and cards of one pod, or of one variant of it.
+// Placement is what a cycle knows about the devices and cards of one pod or variant.
 type Placement struct {
-	// Unbindable is why the pod must not be bound although it was given a node. The pod is charged nothing then.
+	// Unbindable says why the pod must not be bound although it has a node. Then the pod is charged nothing.
 	Unbindable error
 	// Pipelined is what a pipelined pod is charged in place of its claims.
 	Pipelined ledger.Demand
 
-	// task identifies the pod. Its status may be out of date, because Volcano works on copies of tasks, too.
+	// task identifies the pod. Its status may be outdated, because Volcano also works on copies of tasks.
 	task *api.TaskInfo
 	pod  *demand.Pod
 
-	// refused is why no node is suitable for this variant of the pod. It is nil if some may be.
+	// refused says why no node suits this variant of the pod. It is nil if some node may.
 	refused report.Refusal
-	// begun says that the fields below are set, so that nodes are filtered.
+	// begun says that the fields below are set: nodes are filtered.
 	begun bool
-	// held is the ledger, with what releasing pods still hold, when filtering began.
+	// held is the ledger with what releasing pods still held when filtering began.
 	held *ledger.Ledger
-	// exceeded is why the quota allows no node until other pods have gone. It is nil if the quota allows some.
+	// exceeded says why the quota allows no node until other pods have gone. It is nil if the quota allows some.
 	exceeded report.Refusal
-	// cards has why the quota refuses cards that the pod may get. It is nil if no queue limits these cards.
+	// cards says which of the pod's possible cards the quota refuses. It is nil if no queue limits these cards.
 	cards cards.State
-	// devices has the claims of the pod, and what was picked for them. It is nil for a pod without claims.
+	// devices has the claims of the pod and the picked devices. It is nil for a pod without claims.
 	devices *devices.State
 }
 
@@ -66,7 +65,7 @@ func (s *state) Clone() fwk.StateData {
 	return &clone
 }
 
-// stateIn returns the state of a pod that a CycleState has, nil if it has none.
+// stateIn returns the state of a pod in a CycleState, nil if there is none.
 func stateIn(cycle fwk.CycleState) *state {
 	data, err := cycle.Read(stateKey)
 	if err != nil {
@@ -76,7 +75,7 @@ func stateIn(cycle fwk.CycleState) *state {
 	return known
 }
 
-// stateOf returns the state of a pod in this session, a new one if it has none.
+// stateOf returns the state of a pod in this session. It creates the state if there is none.
 func (s *Session) stateOf(task *api.TaskInfo) *state {
 	cycle := s.Volcano.GetCycleState(task.UID)
 	if known := stateIn(cycle); known != nil {
@@ -87,7 +86,7 @@ func (s *Session) stateOf(task *api.TaskInfo) *state {
 	return added
 }
 
-// of returns the placement of a pod, or of a variant, that asks for devices or cards, a new one if it has none.
+// of returns the placement of a pod or variant that asks for devices or cards. It creates the placement if there is none.
 func (s *Session) of(task *api.TaskInfo, pod *demand.Pod) *Placement {
 	known := s.stateOf(task)
 	if placement := placementFor(known.placements, pod); placement != nil {
@@ -115,7 +114,7 @@ func (s *Session) existing(task *api.TaskInfo) []*Placement {
 	return nil
 }
 
-// Of returns the placement of the variant of a pod that counts, nil if it has none.
+// Of returns the placement of the variant of a pod that counts, nil if there is none.
 func (s *Session) Of(task *api.TaskInfo) *Placement {
 	return placementFor(s.existing(task), s.Snapshot.Known(task.Pod))
 }
@@ -128,7 +127,7 @@ func (s *Session) Promised(task *api.TaskInfo) ledger.Demand {
 	return nil
 }
 
-// on returns the placement of a pod for a node, nil if it has none.
+// on returns the placement of a pod for a node, nil if there is none.
 func (s *Session) on(task *api.TaskInfo, node *api.NodeInfo) *Placement {
 	placements := s.current.placements
 	if s.current.pod != task.Pod {
@@ -159,7 +158,7 @@ func (s *Session) Simulation(cycle fwk.CycleState) (*ledger.Ledger, error) {
 	return known.simulated, nil
 }
 
-// SimulationWith returns the ledger of a simulation, and the demand of a pod that is to be added or removed there.
+// SimulationWith returns the ledger of a simulation, and the demand of a pod to be added or removed there.
 func (s *Session) SimulationWith(cycle fwk.CycleState, task *api.TaskInfo) (*ledger.Ledger, *demand.Pod, error) {
 	books, err := s.Simulation(cycle)
 	if err != nil {

@@ -2,32 +2,32 @@
 
 package quotas
 
-// verdict is why spec.dra is missing from a queue that had it.
+// verdict says why spec.dra is missing from a queue that had it.
 type verdict int
 
 const (
-	// unconfirmed means that nobody knows yet.
+	// unconfirmed means that the reason is not known yet.
 	unconfirmed verdict = iota
-	// lost means that the CRD lacks the field, or lacked it while the queue was written.
+	// lost means that the CRD lacks the field, or lacked it when the queue was written.
 	lost
-	// removed means that somebody removed it on purpose.
+	// removed means that spec.dra was removed on purpose.
 	removed
-	// unclear means that nobody will ever know: the spec of the queue was written while no scheduler looked.
+	// unclear means that the reason cannot be determined: the spec of the queue was written while no scheduler was watching.
 	unclear
 )
 
-// absence is about a queue from which spec.dra is missing although it had one.
+// absence describes a missing spec.dra of a queue that had one.
 type absence struct {
-	// since is the number of the probe that had begun last when this was noticed.
+	// since is the number of the latest probe begun when this was noticed.
 	since   int
 	verdict verdict
-	// restoring says that the writer has been told to restore spec.dra.
+	// restoring says that the writer has been asked to restore spec.dra.
 	restoring bool
 }
 
-// judge finds out why spec.dra is missing. Generation is that of the queue now. A removal is only believed if the API server
-// serves the field by a probe that began after the queue was read without it, and did so ever since the queue was
-// read with it.
+// judge determines why spec.dra is missing. generation is the current generation of the queue. A missing field counts as
+// removed only under two conditions. A probe that began after the queue was read without the field finds the field served.
+// No probe has found it missing since the queue was last read with it.
 func (k *knownQuotas) judge(generation int64, s *schema) {
 	a := k.absence
 	switch {

@@ -28,35 +28,35 @@ import (
 type Cache struct {
 	queues schedulinglisters.QueueLister
 	synced func() bool
-	// mu guards known and schema, which sessions and the background share.
+	// mu guards known and schema, which sessions share with the background.
 	mu     sync.Mutex
 	known  map[string]*knownQuotas
 	schema schema
 
 	// asked has an entry if a session waits for a probe.
 	asked chan struct{}
-	// work has the names of queues that the writer must look at.
+	// work has the names of queues that the writer must process.
 	work workqueue.TypedRateLimitingInterface[string]
 
 	client    versioned.Interface
 	recorder  record.EventRecorder
 	clock     clock.WithTicker
 	servesDRA func(context.Context) (bool, error)
-	// background has the goroutines that run until the context of Start ends.
+	// background are the goroutines that run until the context of Start ends.
 	background sync.WaitGroup
 	informers  externalversions.SharedInformerFactory
 }
 
 const (
-	// firstRetry and lastRetry bound the time after which a write that failed is made again.
+	// firstRetry and lastRetry are the shortest and the longest delay before a failed write is retried.
 	firstRetry, lastRetry = 50 * time.Millisecond, 5 * time.Minute
-	// requestsPerSecond and burst bound the requests, because a first start writes to each queue that has a quota.
+	// requestsPerSecond and burst limit the requests, because a first start writes to each queue with a quota.
 	requestsPerSecond, burst = 20, 100
 )
 
 var errNotRead = errors.New("its quota has not been read from the API server yet")
 
-// New returns a cache that writes and probes nothing until it is started.
+// New returns a cache that does not write or probe until it is started.
 func New(queues schedulinglisters.QueueLister) *Cache {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	return &Cache{
@@ -65,7 +65,7 @@ func New(queues schedulinglisters.QueueLister) *Cache {
 	}
 }
 
-// Start begins to read queues, to probe, and to write. It waits for nothing, see Synced. When ctx ends, all of this ends.
+// Start starts to read queues, to probe, and to write. It does not block, see Synced. Everything ends when ctx ends.
 func Start(ctx context.Context, config *rest.Config, readiness *readiness.Informers, recorder record.EventRecorder, clock clock.WithTicker) (*Cache, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = requestsPerSecond, burst
@@ -98,7 +98,7 @@ func (c *Cache) run(ctx context.Context) {
 	})
 }
 
-// Shutdown waits for all goroutines of the cache. The context that it was started with must have ended.
+// Shutdown waits for all goroutines of the cache. The context passed to Start must have ended.
 func (c *Cache) Shutdown() {
 	c.work.ShutDown()
 	c.background.Wait()
@@ -110,7 +110,7 @@ func (c *Cache) Shutdown() {
 // Synced reports whether all queues have been read.
 func (c *Cache) Synced() bool { return c.synced() }
 
-// Annotations returns the annotations of a queue as they were read last, and whether the queue exists.
+// Annotations returns the last read annotations of a queue, and whether the queue exists.
 func (c *Cache) Annotations(queue string) (map[string]string, bool) {
 	object, err := c.queues.Get(queue)
 	if err != nil {
@@ -119,8 +119,8 @@ func (c *Cache) Annotations(queue string) (map[string]string, bool) {
 	return object.Annotations, true
 }
 
-// Of returns the quotas of a queue that hold. A queue that the session knows, but that has not been read from the API server yet,
-// is an error, never a queue without limits.
+// Of returns the effective quotas of a queue. It returns an error if the queue has not been read from the API server yet: an
+// unread queue is not a queue without limits.
 func (c *Cache) Of(name string, uid types.UID, dimensions *ledger.Dimensions) (Quotas, error) {
 	object, err := c.queues.Get(name)
 	if err != nil || uid != "" && object.UID != uid {
@@ -153,7 +153,7 @@ func (c *Cache) Of(name string, uid types.UID, dimensions *ledger.Dimensions) (Q
 	return k.quotas(&c.schema), nil
 }
 
-// confirm finds out why spec.dra is missing from a queue, and has the consequences drawn in the background.
+// confirm determines why spec.dra is missing from a queue, and starts the necessary work in the background.
 func (c *Cache) confirm(name string, k *knownQuotas) {
 	k.judge(k.object.Generation, &c.schema)
 	switch a := k.absence; a.verdict {
@@ -175,7 +175,7 @@ func (c *Cache) confirm(name string, k *knownQuotas) {
 	}
 }
 
-// Forget forgets queues that are gone. Queues is the number of queues that there are.
+// Forget forgets queues that are gone. queues is the number of existing queues.
 func (c *Cache) Forget(queues int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

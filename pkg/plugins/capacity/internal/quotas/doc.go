@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quotas knows which quotas of devices and cards hold for a queue.
+// Package quotas determines the effective device and card quotas of a queue.
 //
-// Queues come in as the API server serves them. Quotas go out to sessions. A session does not always see the quota
-// that an administrator wrote: an upgrade can replace the Queue CRD by one without spec.dra, and an annotation can be
-// invalid. The last valid quotas hold then. The package keeps them in memory and, so that they outlive a restart, in
-// an annotation on the queue. It probes whether the API server serves spec.dra. It therefore knows whether a quota was
-// removed on purpose or lost, and restores a quota that was lost.
+// It reads queues from the API server, and gives their quotas to sessions. A session does not always see the quota that an
+// administrator wrote. An upgrade can replace the Queue CRD by one without spec.dra, and an annotation can be invalid. Then
+// the last valid quotas apply. The package keeps them in memory and, to survive a restart, in an annotation on the queue. It
+// probes whether the API server serves spec.dra. So it can tell removed quotas from lost quotas, and it restores lost ones.
 //
 // Sessions only read and remember. Probes and writes run in the background.
 package quotas

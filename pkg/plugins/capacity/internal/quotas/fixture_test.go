@@ -31,7 +31,7 @@ import (
 
 var queuesResource = schedulingv1beta1.SchemeGroupVersion.WithResource("queues")
 
-// fixture is a cluster with one queue, as the API server stores it and as sessions read it.
+// fixture is a cluster with one queue, as stored by the API server and as read by sessions.
 type fixture struct {
 	*testing.T
 	*Cache
@@ -87,7 +87,7 @@ func (f *fixture) stored() *schedulingv1beta1.Queue {
 	return object.(*schedulingv1beta1.Queue).DeepCopy()
 }
 
-// served returns the queue as the CRD lets people see it.
+// served returns the queue as the CRD shows it.
 func (f *fixture) served() *schedulingv1beta1.Queue {
 	queue := f.stored()
 	if f.stock {
@@ -136,7 +136,7 @@ func (f *fixture) setParent(name string) {
 func (f *fixture) writeStatus()   { f.edit(func(q *schedulingv1beta1.Queue) { q.Status.Running++ }) }
 func (f *fixture) removeDevices() { f.edit(func(q *schedulingv1beta1.Queue) { q.Spec.DRA = nil }) }
 
-// patch is a merge patch with strict field validation.
+// patch applies a merge patch with strict field validation.
 func (f *fixture) patch(action clienttesting.Action) (bool, runtime.Object, error) {
 	patch := action.(clienttesting.PatchActionImpl)
 	var body struct {
@@ -166,14 +166,14 @@ func (f *fixture) patch(action clienttesting.Action) (bool, runtime.Object, erro
 	return true, f.served(), nil
 }
 
-// session delivers the queue to the cache and asks what holds.
+// session delivers the queue to the cache, and returns the effective quotas.
 func (f *fixture) session() (Quotas, mistakes.Problems) {
 	f.Helper()
 	f.check(f.read.Add(f.served()))
 	return f.again()
 }
 
-// again asks what holds before the cache reads the queue anew.
+// again returns the effective quotas before the cache reads the queue again.
 func (f *fixture) again() (Quotas, mistakes.Problems) {
 	f.Helper()
 	quotas, err := f.Of("q", "1", f.dimensions)
@@ -183,7 +183,7 @@ func (f *fixture) again() (Quotas, mistakes.Problems) {
 	return quotas, problems
 }
 
-// background does what the background has to do.
+// background does the pending work of the background.
 func (f *fixture) background() {
 	select {
 	case <-f.asked:
@@ -197,7 +197,7 @@ func (f *fixture) background() {
 	}
 }
 
-// settle has sessions and the background take turns until nothing more happens.
+// settle alternates sessions and background work until nothing more happens.
 func (f *fixture) settle() {
 	f.Helper()
 	for range 5 {
@@ -206,7 +206,7 @@ func (f *fixture) settle() {
 	}
 }
 
-// expect checks what holds, such as "h100=8", and the reasons of the problems.
+// expect checks the effective quotas, such as "h100=8", and the reasons of the problems.
 func (f *fixture) expect(when, want string, reasons ...string) {
 	f.Helper()
 	quotas, problems := f.session()
@@ -235,7 +235,7 @@ func (f *fixture) expect(when, want string, reasons ...string) {
 	}
 }
 
-// expectStored checks how many devices spec.dra allows, as the API server stores it. It is -1 if there is no spec.dra.
+// expectStored checks how many devices spec.dra allows, as stored by the API server. It is -1 without spec.dra.
 func (f *fixture) expectStored(when string, want int64) {
 	f.Helper()
 	got := int64(-1)

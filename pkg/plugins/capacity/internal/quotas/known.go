@@ -14,38 +14,37 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// knownQuotas is what is known of the quotas of a queue.
+// knownQuotas is what is known about the quotas of a queue.
 type knownQuotas struct {
 	uid types.UID
 	// object is the queue as the last session read it.
 	object *schedulingv1beta1.Queue
-	// last has the last valid quotas. Devices and cards are the limits in it.
+	// last has the last valid quotas. devices and cards are the limits in it.
 	last    lastValid
 	devices quota.Limits
 	// cards has the limits of each of quota.CardAnnotations. They are nil if the queue has no such annotation.
 	cards [len(quota.CardAnnotations)]ledger.Amounts
-	// dimensions are those of devices and cards.
+	// dimensions are the dimensions of devices and cards.
 	dimensions *ledger.Dimensions
-	// text is last as the annotation has it when it is up to date.
+	// text is last in the form of an up-to-date annotation.
 	text string
 	// seen says that this process has read the queue with a valid spec.dra.
 	seen bool
-	// present is the number of the probe that had begun last when the queue was last read with spec.dra or, if it never
-	// was, when the queue was first read.
+	// present is the number of the latest probe begun when the queue was last read with spec.dra or, if it never was, first read.
 	present int
 	// absence is not nil if spec.dra is missing although the queue had one.
 	absence *absence
-	// devicesErr and lastErr say why spec.dra and the annotation with the last valid quotas are invalid. CardErrs says that of
-	// each of quota.CardAnnotations.
+	// devicesErr and lastErr say why spec.dra and the annotation with the last valid quotas are invalid. cardErrs has the same
+	// for each of quota.CardAnnotations.
 	devicesErr, lastErr error
-	// keysErr says why quotas in the form of Volcano 1.15 are invalid while their last valid values hold.
+	// keysErr says why quotas in the form of Volcano 1.15 are invalid while their last valid values apply.
 	keysErr  error
 	cardErrs [len(quota.CardAnnotations)]error
-	// writeErr is why the last write of the annotation, or of a quota that was lost, failed.
+	// writeErr says why the last write of the annotation, or of a lost quota, failed.
 	writeErr error
 }
 
-// sameQuotas reports whether two versions of a queue say the same about quotas.
+// sameQuotas reports whether two versions of a queue have the same quotas.
 func sameQuotas(a, b *schedulingv1beta1.Queue) bool {
 	return a == b || a.Generation == b.Generation && sameCards(a, b) &&
 		a.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] == b.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] &&
@@ -63,7 +62,7 @@ func sameCards(a, b *schedulingv1beta1.Queue) bool {
 	return true
 }
 
-// read takes over what a queue says. Begun is the number of the probe that began last.
+// read reads the quotas of a queue. begun is the number of the latest probe begun.
 func (k *knownQuotas) read(object *schedulingv1beta1.Queue, dimensions *ledger.Dimensions, begun int) {
 	first := k.object == nil
 	k.object, k.dimensions = object, dimensions
@@ -80,7 +79,7 @@ func (k *knownQuotas) read(object *schedulingv1beta1.Queue, dimensions *ledger.D
 	k.renewLast()
 }
 
-// translate translates the last valid quotas into other dimensions. They are valid, so that there is no error.
+// translate translates the last valid quotas to other dimensions. Valid quotas cause no error.
 func (k *knownQuotas) translate(dimensions *ledger.Dimensions) {
 	k.dimensions = dimensions
 	last := k.last.queue()
@@ -90,13 +89,13 @@ func (k *knownQuotas) translate(dimensions *ledger.Dimensions) {
 	}
 }
 
-// renewLast makes the last valid quotas those of the queue as it is.
+// renewLast sets the last valid quotas to those of the current queue.
 func (k *knownQuotas) renewLast() {
 	k.last.UID, k.last.Generation = k.object.UID, k.object.Generation
 	k.text = k.last.text()
 }
 
-// readLast takes over the annotation with the last valid quotas, after a restart.
+// readLast reads the annotation with the last valid quotas, after a restart.
 func (k *knownQuotas) readLast(dimensions *ledger.Dimensions) {
 	last, err := readLastValid(k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation])
 	before := last.queue()
@@ -114,7 +113,7 @@ func (k *knownQuotas) readLast(dimensions *ledger.Dimensions) {
 	k.last = last
 }
 
-// readCards takes over the annotations for cards. Each of them that is invalid leaves its last valid value in force.
+// readCards reads the card annotations. For an invalid annotation, its last valid value still applies.
 func (k *knownQuotas) readCards(dimensions *ledger.Dimensions) {
 	for i, last := range k.last.cards() {
 		annotation := quota.CardAnnotations[i]
@@ -147,7 +146,7 @@ func (k *knownQuotas) readDevices(dimensions *ledger.Dimensions, begun int) {
 	k.last.DRA, k.seen, k.lastErr = exact(dra), true, nil
 }
 
-// readKeys takes over quotas of devices in the form of Volcano 1.15. If they are invalid, their last valid values hold.
+// readKeys reads device quotas in the form of Volcano 1.15. If they are invalid, their last valid values apply.
 func (k *knownQuotas) readKeys() {
 	k.keysErr = nil
 	keys := quota.KeysOf(k.object)
@@ -177,14 +176,14 @@ func (k *knownQuotas) readWithout(begun int) {
 	}
 }
 
-// drop forgets the quota of devices, because somebody removed it on purpose.
+// drop forgets the device quota after it was removed on purpose.
 func (k *knownQuotas) drop() {
 	k.absence, k.last.DRA = nil, nil
 	k.devices, _ = quota.Devices(k.last.queue(), k.dimensions)
 	k.renewLast()
 }
 
-// upToDate reports whether the queue has the annotation that it should have.
+// upToDate reports whether the annotation of the queue is up to date.
 func (k *knownQuotas) upToDate() bool {
 	return k.object.Annotations[schedulingv1beta1.LastValidQuotaAnnotation] == k.text
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// lastValid has the last valid quotas of a queue. The annotation volcano.sh/last-valid-quota has it as JSON.
+// lastValid has the last valid quotas of a queue. The annotation volcano.sh/last-valid-quota stores it as JSON.
 type lastValid struct {
 	// UID is that of the queue that had these quotas. A queue that is created with the annotation of another one has not lost
 	// them.
@@ -33,7 +33,7 @@ type lastValid struct {
 	CardsGuarantee *string `json:"cardsGuarantee,omitempty"`
 }
 
-// cards returns the fields for quota.CardAnnotations, in that order.
+// cards returns the fields for quota.CardAnnotations, in the same order.
 func (l *lastValid) cards() [len(quota.CardAnnotations)]**string {
 	return [...]**string{&l.Cards, &l.CardsDeserved, &l.CardsGuarantee}
 }
@@ -53,7 +53,7 @@ func (l *lastValid) queue() *schedulingv1beta1.Queue {
 	return queue
 }
 
-// text returns the value of the annotation, which is empty if the queue has no quota.
+// text returns the value of the annotation. It is empty if the queue has no quota.
 func (l lastValid) text() string {
 	if l.DRA == nil && l.Keys == nil && l.Cards == nil && l.CardsDeserved == nil && l.CardsGuarantee == nil {
 		return ""
@@ -63,10 +63,9 @@ func (l lastValid) text() string {
 	return string(text)
 }
 
-// errMalformed leaves out what the JSON decoder says, which is about Go.
+// errMalformed omits the message of the JSON decoder, which is about Go.
 var errMalformed = errors.New(`it is not of the form {"uid": "...", "generation": 1, "dra": {...}, "cards": "..."}`)
 
-// readLastValid reads the value of the annotation.
 func readLastValid(text string) (lastValid, error) {
 	if text == "" {
 		return lastValid{}, nil
@@ -78,7 +77,7 @@ func readLastValid(text string) (lastValid, error) {
 	return l, nil
 }
 
-// exact returns a quota of devices that does not change when it is written as JSON and read again.
+// exact returns a device quota that is unchanged after it is written as JSON and read again.
 func exact(dra *schedulingv1beta1.DRAQuota) *schedulingv1beta1.DRAQuota {
 	if dra == nil {
 		return nil

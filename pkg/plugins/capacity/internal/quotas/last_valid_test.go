@@ -46,7 +46,7 @@ func TestTheLastValidQuotasAreKeptOnTheQueue(t *testing.T) {
 	}
 }
 
-// TestTheLastValidQuotasAreNotWrittenUnderACRDWithoutTheField: the API server would drop spec.dra for good.
+// TestTheLastValidQuotasAreNotWrittenUnderACRDWithoutTheField: otherwise, the API server would drop spec.dra permanently.
 func TestTheLastValidQuotasAreNotWrittenUnderACRDWithoutTheField(t *testing.T) {
 	f := withQuota(t)
 	f.setDevices(9)
@@ -60,7 +60,7 @@ func TestTheLastValidQuotasAreNotWrittenUnderACRDWithoutTheField(t *testing.T) {
 	f.expectLastValid("under the other CRD", `{"uid":"1","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
 }
 
-// TestCardQuotasThatCannotBeRead: the last valid one holds; a queue that never had one may use no card.
+// TestCardQuotasThatCannotBeRead: the last valid quota applies. A queue that never had one may use no card.
 func TestCardQuotasThatCannotBeRead(t *testing.T) {
 	const wrong = `is wrong at character 1: it is not an object; write a JSON object of card names and whole numbers, such as {"NVIDIA-H200": 8}; until then, none of its pods may use a card`
 	f := newFixture(t)
@@ -94,7 +94,7 @@ func TestCardQuotasThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestCardsThatAQueueIsOwedAndThatCannotBeRead: the last valid number holds; a queue that never had one is owed none.
+// TestCardsThatAQueueIsOwedAndThatCannotBeRead: the last valid number applies. A queue that never had one deserves none.
 func TestCardsThatAQueueIsOwedAndThatCannotBeRead(t *testing.T) {
 	f := newFixture(t)
 	for _, step := range []struct {
@@ -131,7 +131,7 @@ func TestCardsThatAQueueIsOwedAndThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestTheRecordOfAnOlderVersionIsRead: it has no cards that a queue is owed.
+// TestTheRecordOfAnOlderVersionIsRead: it has no deserved or guaranteed cards.
 func TestTheRecordOfAnOlderVersionIsRead(t *testing.T) {
 	f := newFixture(t)
 	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, `{"uid":"1","generation":1,"cards":"{\"A\": 4}"}`)
@@ -139,10 +139,10 @@ func TestTheRecordOfAnOlderVersionIsRead(t *testing.T) {
 	f.expect("after an upgrade", "A=4", mistakes.QuotaNotReadReason)
 }
 
-// TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField: that would drop spec.dra for good, too.
+// TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField: this would also drop spec.dra permanently.
 func TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField(t *testing.T) {
 	f := withQuota(t)
-	f.stock = true // nobody has noticed
+	f.stock = true // no probe has noticed
 	err := f.PatchMetadata(t.Context(), "q", []byte(`{"metadata":{"resourceVersion":"`+f.stored().ResourceVersion+`","annotations":{"a":"b"}}}`))
 	if !errors.Is(err, errNotServed) {
 		t.Errorf("error %v", err)
@@ -155,7 +155,7 @@ func TestOtherMetadataIsNotWrittenUnderACRDWithoutTheField(t *testing.T) {
 	}
 }
 
-// TestQuotasAreTheSameInOtherDimensions: a scheduler begins with new dimensions when most stand for what is gone.
+// TestQuotasAreTheSameInOtherDimensions: a scheduler begins with new dimensions when most of the old ones are obsolete.
 func TestQuotasAreTheSameInOtherDimensions(t *testing.T) {
 	f := withQuota(t)
 	f.setCards(`{"A": 4}`)
@@ -172,7 +172,7 @@ func TestQuotasAreTheSameInOtherDimensions(t *testing.T) {
 	f.expect("in other dimensions once more", all, mistakes.QuotaNotReadReason)
 }
 
-// TestDeviceKeysThatCannotBeRead: the last valid values hold; a queue that never had any may use no device.
+// TestDeviceKeysThatCannotBeRead: the last valid values apply. A queue that never had any may use no device.
 func TestDeviceKeysThatCannotBeRead(t *testing.T) {
 	f := newFixture(t)
 	for _, step := range []struct {

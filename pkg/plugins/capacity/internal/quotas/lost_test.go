@@ -15,7 +15,7 @@ const (
 	restored           = "Normal QuotaRestored The scheduler restored the queue's spec.dra, which was lost while the Queue CRD in the cluster did not have the field"
 )
 
-// withQuota is a cluster whose queue allows 8 devices, which its annotation says, too.
+// withQuota is a cluster whose queue allows 8 devices, in spec.dra and in its annotation.
 func withQuota(t *testing.T) *fixture {
 	f := newFixture(t)
 	f.setDevices(8)
@@ -33,7 +33,7 @@ func (f *fixture) upgrade() {
 	f.expect("after the upgrade", "h100=8", missing)
 }
 
-// repair puts the right CRD back. The next probe notices.
+// repair restores the right CRD. The next probe notices.
 func (f *fixture) repair() {
 	f.stock = false
 	f.probe(f.Context())
@@ -94,7 +94,7 @@ func TestAQuotaThatIsLostHoldsUntilItIsRestored(t *testing.T) {
 			f.expectStored("while it is lost", -1)
 			f.repair()
 			if f.stored().Spec.DRA == nil {
-				// The write conflicted, and comes again after a while.
+				// The write had a conflict, and is retried after a while.
 				name, _ := f.work.Get()
 				f.writeQueue(t.Context(), name)
 				f.work.Done(name)
@@ -218,11 +218,11 @@ func TestAQuotaThatCannotBeWrittenHoldsAndIsReported(t *testing.T) {
 	f.expectLastValid("with permission", `{"uid":"1","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
 }
 
-// TestAQueueThatIsCreatedWithTheAnnotationOfAnotherOne: an export of a queue, without spec.dra.
+// TestAQueueThatIsCreatedWithTheAnnotationOfAnotherOne: this happens with an export of a queue without spec.dra.
 func TestAQueueThatIsCreatedWithTheAnnotationOfAnotherOne(t *testing.T) {
 	f := withQuota(t)
 	f.annotated(schedulingv1beta1.LastValidQuotaAnnotation, `{"uid":"another","generation":2,"dra":{"capability":{"h100":{"count":8}}}}`)
-	f.edit(func(q *schedulingv1beta1.Queue) { q.Spec.DRA, q.Generation = nil, 1 }) // the generation is 2 then
+	f.edit(func(q *schedulingv1beta1.Queue) { q.Spec.DRA, q.Generation = nil, 1 }) // then, the generation is 2
 	f.restart()
 	f.settle()
 	f.expect("when the API server serves the field", "h100=8", mistakes.QuotaRemovalUnconfirmedReason)

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// probeObject has spec.dra, and a field that no version of the CRD has. The API server refuses it while it decodes
-	// it, and names all fields that it does not know.
+	// probeObject has spec.dra, and a field that no version of the CRD has. The API server refuses it when decoding it,
+	// and names all unknown fields.
 	probeObject = `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"devicequota-probe"},"spec":{"dra":{},"devicequotaProbe":true}}`
 
 	unknownDRA   = `unknown field "spec.dra"`
 	unknownProbe = `unknown field "spec.devicequotaProbe"`
 )
 
-// servesDRA asks the API server whether it serves spec.dra of queues. An error means that nobody knows.
+// servesDRA asks the API server whether it serves spec.dra of queues. An error means that this is unknown.
 //
-// It asks for the dry run of a creation with strict field validation, which the handler of queues refuses by its schema
-// in force. OpenAPI documents can be seconds behind. The refusal comes before admission, so that no webhook is called,
-// and nothing would be created even without dry run. The permission to create queues is one that Volcano needs, too.
+// It requests a dry run of a creation with strict field validation. The handler of queues refuses it based on the
+// schema in force. OpenAPI documents can be seconds behind. The refusal comes before admission: no webhook is called,
+// and even without dry run, nothing would be created. Volcano itself needs the permission to create queues, too.
 func servesDRA(ctx context.Context, client rest.Interface) (bool, error) {
 	err := client.Post().Resource("queues").
 		VersionedParams(&metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}, scheme.ParameterCodec).

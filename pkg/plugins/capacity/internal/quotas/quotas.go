@@ -10,33 +10,33 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// Quotas are the quotas of devices and cards that hold for a queue in one session.
+// Quotas are the effective device and card quotas of a queue in one session.
 type Quotas struct {
 	// Queue is the queue as the API server serves it.
 	Queue *schedulingv1beta1.Queue
-	// Devices are the limits of devices. They are not known if DevicesErr is set.
+	// Devices are the limits of devices. They are unknown if DevicesErr is set.
 	Devices    quota.Limits
 	DevicesErr error
-	// Cards are the limits of cards. If ListsCards, the capability lists all cards that may be used. A queue whose card quota is
-	// invalid, and never was valid, may use no card.
+	// Cards are the limits of cards. If ListsCards is set, the capability lists all cards that may be used. A queue whose card
+	// quota has never been valid may use no card.
 	Cards      quota.Limits
 	ListsCards bool
-	// problems add what is wrong to the problems of a queue.
+	// problems add the problems of these quotas to the problems of a queue.
 	problems []func(mistakes.Problems, string)
 }
 
-// Report adds what is wrong with the quotas of a queue to the problems of a session.
+// Report adds the problems of a queue's quotas to the problems of a session.
 func (q *Quotas) Report(problems mistakes.Problems, queue string) {
 	for _, add := range q.problems {
 		add(problems, queue)
 	}
 }
 
-// quotas returns what holds now.
+// quotas returns the effective quotas.
 func (k *knownQuotas) quotas(s *schema) Quotas {
 	q := Quotas{
 		Queue: k.object,
-		// Sessions append to the limits, which must not reach the next session.
+		// Sessions append to the limits. This must not affect the next session.
 		Devices: quota.Limits{
 			Capability: slices.Clip(k.devices.Capability), Deserved: slices.Clip(k.devices.Deserved), Guarantee: slices.Clip(k.devices.Guarantee),
 		},
@@ -61,7 +61,7 @@ func (k *knownQuotas) quotas(s *schema) Quotas {
 	}
 	switch {
 	case k.last.DRA != nil && s.lacks():
-		// The informer may still have the queue as it was: the API server ends watches only minutes after a change of a CRD.
+		// The informer may still have the old queue: after a change of a CRD, the API server ends watches only minutes later.
 		q.problems = append(q.problems, mistakes.Problems.QuotaFieldMissing)
 	case k.absence != nil:
 		if add := k.absence.problem(s); add != nil {
@@ -74,8 +74,7 @@ func (k *knownQuotas) quotas(s *schema) Quotas {
 	return q
 }
 
-// problem returns what people must know about an absence, if the API server serves the field or nobody knows. It is nil while the
-// answer is about to come.
+// problem returns the problem to report about an absence, nil while the answer is about to come.
 func (a *absence) problem(s *schema) func(mistakes.Problems, string) {
 	switch {
 	case a.verdict == lost && s.servesSince(a.since):

@@ -12,29 +12,28 @@ import (
 )
 
 const (
-	// probePeriod is the time between two probes while nothing is amiss.
+	// probePeriod is the time between two regular probes.
 	probePeriod = 15 * time.Second
 	// probeSpacing is the shortest time between two probes that sessions ask for.
 	probeSpacing = time.Second
-	// probeTimeout bounds one probe.
+	// probeTimeout limits the time of one probe.
 	probeTimeout = 10 * time.Second
 )
 
-// schema is what probes have found out about the field spec.dra. Probes are numbered from 1, in the order in which they began.
+// schema is the result of probes of the field spec.dra. Probes are numbered from 1, in the order of their start.
 type schema struct {
-	// begun is the number of the probe that began last.
+	// begun is the number of the latest probe begun.
 	begun int
-	// served and missing are the last probes that found the field served, and not served.
+	// served and missing are the last probes that found the field served and not served.
 	served, missing int
-	// err is why the last probe found out nothing.
+	// err says why the last probe failed.
 	err error
 }
 
 // serves reports whether the API server serves spec.dra, as far as is known.
 func (s *schema) serves() bool { return s.served > s.missing }
 
-// servesSince reports whether a probe that began after a certain one has found the field served, and no later one found it
-// missing.
+// servesSince reports whether a probe after the given one has found the field served, and no later one has found it missing.
 func (s *schema) servesSince(number int) bool { return s.serves() && s.served > number }
 
 // lacks reports whether the API server does not serve spec.dra, as far as is known.
@@ -54,7 +53,7 @@ func (c *Cache) watchSchema(ctx context.Context) {
 			case <-ticker.C():
 				again = true
 			case <-c.asked:
-				// Sessions ask until they have an answer, so that nothing is missed.
+				// Sessions ask until they have an answer: no request is lost.
 				again = c.clock.Since(began) >= probeSpacing
 			}
 		}
@@ -69,7 +68,7 @@ func (c *Cache) ask() {
 	}
 }
 
-// probe finds out whether the API server serves spec.dra, and reports whether it certainly does.
+// probe finds out whether the API server serves spec.dra. It reports whether it definitely does.
 func (c *Cache) probe(ctx context.Context) bool {
 	c.mu.Lock()
 	c.schema.begun++
@@ -89,7 +88,7 @@ func (c *Cache) probe(ctx context.Context) bool {
 	return err == nil && serves
 }
 
-// note notes what a probe has found.
+// note notes the result of a probe.
 func (s *schema) note(number int, serves bool, err error) {
 	before, erred := *s, s.err != nil
 	s.err = err

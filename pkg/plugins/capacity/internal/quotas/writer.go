@@ -21,7 +21,7 @@ import (
 // errNotServed stops a write that would make the API server drop spec.dra.
 var errNotServed = errors.New("the API server does not serve spec.dra, or nobody knows whether it does")
 
-// write writes annotations and restores quotas until the queue of work is shut down.
+// write writes annotations and restores quotas until the work queue is shut down.
 func (c *Cache) write(ctx context.Context) {
 	for {
 		name, shutdown := c.work.Get()
@@ -33,7 +33,7 @@ func (c *Cache) write(ctx context.Context) {
 	}
 }
 
-// writeQueue writes what one queue needs. If that fails, it tries again later.
+// writeQueue writes the pending changes of one queue. After a failure, it retries later.
 func (c *Cache) writeQueue(ctx context.Context, name string) {
 	err := c.sync(ctx, name)
 	switch {
@@ -50,7 +50,7 @@ func (c *Cache) writeQueue(ctx context.Context, name string) {
 	c.work.AddRateLimited(name)
 }
 
-// noteWrite notes how a write ended, for the next session to tell.
+// noteWrite notes the result of a write for the next session to report.
 func (c *Cache) noteWrite(name string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *Cache) noteWrite(name string, err error) {
 	}
 }
 
-// sync restores spec.dra of a queue that lost it, or brings the annotation of the queue up to date.
+// sync restores a lost spec.dra of a queue, or updates the annotation of the queue.
 func (c *Cache) sync(ctx context.Context, name string) error {
 	object, err := c.queues.Get(name)
 	if err != nil {
@@ -77,14 +77,14 @@ func (c *Cache) sync(ctx context.Context, name string) error {
 
 // due is what must be written to a queue.
 type due struct {
-	// restore is the spec.dra that the queue lost, nil if it lost none.
+	// restore is the lost spec.dra of the queue, nil if none was lost.
 	restore *schedulingv1beta1.DRAQuota
-	// annotate says that the annotation must become text.
+	// annotate says that the annotation must be set to text.
 	annotate bool
 	text     string
 }
 
-// due returns what must be written to a queue. If no session has read this version of it, that is nothing yet.
+// due returns what must be written to a queue. It returns nothing until a session has read this version of the queue.
 func (c *Cache) due(object *schedulingv1beta1.Queue) due {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,11 +101,11 @@ func (c *Cache) due(object *schedulingv1beta1.Queue) due {
 	}
 }
 
-// annotate writes the last valid quotas to the annotation of a queue, or removes the annotation if they are empty.
+// annotate writes the last valid quotas to the annotation of a queue. If they are empty, it removes the annotation.
 //
-// Under a CRD without spec.dra, any write of a queue makes the API server drop the field for good. If the queue has the
-// field, the write therefore includes an empty one, which changes nothing and, by strict field validation, makes an API server that
-// does not know the field refuse the write. Otherwise, a probe comes first, in case that the field is only hidden.
+// Under a CRD without spec.dra, any write of a queue makes the API server drop the field permanently. If the queue has the field,
+// the write therefore includes an empty one. This changes nothing, but an API server that does not know the field refuses it by
+// strict field validation. Otherwise, a probe comes first, because the field may only be hidden.
 func (c *Cache) annotate(ctx context.Context, object *schedulingv1beta1.Queue, text string) error {
 	annotation := map[string]*string{schedulingv1beta1.LastValidQuotaAnnotation: nil}
 	if text != "" {
@@ -120,8 +120,7 @@ func (c *Cache) annotate(ctx context.Context, object *schedulingv1beta1.Queue, t
 	return c.patch(ctx, object.Name, body)
 }
 
-// PatchMetadata writes a merge patch of the metadata of a queue, unless it would make the API server drop spec.dra: see
-// annotate.
+// PatchMetadata writes a merge patch of the metadata of a queue, unless it would make the API server drop spec.dra: see annotate.
 func (c *Cache) PatchMetadata(ctx context.Context, queue string, patch []byte) error {
 	body := map[string]any{}
 	if err := json.Unmarshal(patch, &body); err != nil {
@@ -143,7 +142,7 @@ func (c *Cache) PatchMetadata(ctx context.Context, queue string, patch []byte) e
 	return c.patch(ctx, queue, body)
 }
 
-// restore gives a queue the spec.dra that it lost, unless it has one again.
+// restore restores the lost spec.dra of a queue, unless the queue has one again.
 func (c *Cache) restore(ctx context.Context, read *schedulingv1beta1.Queue, dra *schedulingv1beta1.DRAQuota) error {
 	now, err := c.client.SchedulingV1beta1().Queues().Get(ctx, read.Name, metav1.GetOptions{})
 	if err != nil {
@@ -164,7 +163,7 @@ func (c *Cache) restore(ctx context.Context, read *schedulingv1beta1.Queue, dra 
 	return nil
 }
 
-// patch writes parts of a queue. It patches, because an update would drop fields that this version does not know.
+// patch writes parts of a queue. An update would drop fields that this version does not know.
 func (c *Cache) patch(ctx context.Context, name string, body map[string]any) error {
 	data, err := json.Marshal(body)
 	if err != nil {

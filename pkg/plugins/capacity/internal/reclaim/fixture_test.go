@@ -43,7 +43,7 @@ func newFixture(t *testing.T, queues ...queue) *fixture {
 	return f
 }
 
-// amounts reads words such as cpu=2.
+// amounts parses words such as cpu=2.
 func (f *fixture) amounts(words string) ledger.Amounts {
 	var amounts ledger.Amounts
 	for word := range strings.FieldsSeq(words) {
@@ -86,7 +86,7 @@ func (f *fixture) pod(name, queue, requests string) *demand.Pod {
 	return pod
 }
 
-// candidate makes a pod that runs.
+// candidate makes a running pod.
 func (f *fixture) candidate(name, queue, requests string) Candidate {
 	f.Helper()
 	pod := f.pod(name, queue, requests)

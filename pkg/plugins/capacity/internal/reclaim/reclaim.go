@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package reclaim decides, for upstream's action reclaim, what a queue may take back from other queues, and from which pods.
-// Package eviction decides that for jobs that ask for devices or for cards that count.
+// Package eviction decides this for jobs that ask for devices or counted cards.
 //
-// The ledger and the demand of pods come in. Victims go out. The package changes nothing: each victim is
-// released in a view of the ledger, so that it counts for the next choice.
+// Its input is the ledger and the demand of pods. Its output is a list of victims. The package changes nothing. Each victim
+// is released in a view of the ledger, so it counts for the next choice.
 package reclaim
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Reclaimer is a pod that asks for what its queue deserves. It asks for neither devices nor cards that count.
+// Reclaimer is a pod that asks for what its queue deserves. It asks for neither devices nor counted cards.
 type Reclaimer struct {
 	// Ledger has the charges of the session.
 	Ledger *ledger.Ledger
@@ -22,8 +22,8 @@ type Reclaimer struct {
 	Queue  ledger.QueueID
 }
 
-// May reports whether the queue can carry the pod, since what it takes back is in other queues, and whether it
-// deserves more than it has.
+// May reports whether the queue can hold the pod, given that the pod takes its room from other queues. It also reports
+// whether the queue deserves more than it has.
 func (r *Reclaimer) May() (fits, may bool) {
 	fits = r.Ledger.FitsAlone(r.Queue, r.Pod.Checked)
 	return fits, fits && r.Ledger.MayReclaim(r.Queue, r.Pod.Checked)
@@ -35,8 +35,8 @@ type Candidate struct {
 	Holder ledger.Holder
 }
 
-// Victims returns the indexes of the candidates to evict, so that the queue gets what it deserves. Wanted is what the
-// pod needs on a node. Each victim counts for the next choice.
+// Victims returns the indexes of the candidates to evict to give the queue what it deserves. wanted is what the pod
+// needs on a node. Each victim counts for the next choice.
 func (r *Reclaimer) Victims(candidates []Candidate, wanted ledger.Amounts, pods ledger.Ordinal) []int {
 	bottleneck, tight := r.Ledger.Bottleneck(r.Queue, r.Pod.Checked)
 	books := r.Ledger.View()
@@ -59,8 +59,7 @@ func (r *Reclaimer) Victims(candidates []Candidate, wanted ledger.Amounts, pods 
 	return victims
 }
 
-// helps reports whether anything that is freed is wanted. Every pod frees its place among the pods of a node. That
-// alone does not help.
+// helps reports whether anything freed is wanted. Every pod frees its place in the pod count of a node, which alone does not help.
 func helps(freed, wanted ledger.Amounts, pods ledger.Ordinal) bool {
 	for _, e := range freed {
 		if e.Dimension != pods && e.Amount.Sign() > 0 && wanted.Of(e.Dimension).Sign() > 0 {

@@ -15,7 +15,7 @@ func TestMay(t *testing.T) {
 		// mine is the queue of the pod, below a parent.
 		mine   queue
 		parent string
-		// held is what the queue has already, others what its sibling has.
+		// held is what the queue already has. others is what its sibling has.
 		held, others string
 		requests     string
 		fits, may    bool
@@ -39,7 +39,7 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// runs is a pod that runs in a queue.
+// runs is a running pod of a queue.
 type runs struct{ name, queue, requests string }
 
 func TestVictims(t *testing.T) {
@@ -115,7 +115,7 @@ func names(candidates []Candidate, victims []int) string {
 	return strings.Join(names, " ")
 }
 
-// TestDevicesThatVictimsShareAreFreeWhenTheLastOneGoes: then the queue would lose what it is guaranteed.
+// TestDevicesThatVictimsShareAreFreeWhenTheLastOneGoes: then the queue would lose its guarantee.
 func TestDevicesThatVictimsShareAreFreeWhenTheLastOneGoes(t *testing.T) {
 	for guarantee, want := range map[string]string{"": "b1 b2", "example.com/device=1": "b1"} {
 		f := newFixture(t, queue{name: "root"}, queue{name: "a", parent: "root", deserved: "cpu=4"}, queue{name: "b", parent: "root", guarantee: guarantee})

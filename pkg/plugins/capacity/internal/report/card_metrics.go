@@ -23,8 +23,8 @@ var cardGauges = []dimensionGauge{
 	}},
 }
 
-// deservedCards is what the queue deserves. A queue whose cards are not elastic has its limit there, as such queues had before
-// cards could be.
+// deservedCards returns what the queue deserves. If the cards of the queue are not elastic, it returns the limit, as before
+// cards could be elastic.
 func deservedCards(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 	if deserved, set := ownDeserved(l, q, o); set || l.DeservesCards(q) {
 		return deserved, set
@@ -32,7 +32,7 @@ func deservedCards(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger
 	return ownLimit(l, q, o)
 }
 
-// cardBalance has a series if the amount is not zero or if the queue lists the card.
+// cardBalance has a series if the amount is not zero, or the queue lists the card.
 func cardBalance(account ledger.Account) amountOf {
 	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		amount := l.Balance(q, account, o)
@@ -42,10 +42,10 @@ func cardBalance(account ledger.Account) amountOf {
 
 var clusterCards = gaugeVector(metric.ClusterCards)
 
-// cardTotals is what the metric says of each card.
+// cardTotals are the published values of the metric by card.
 type cardTotals map[string]*big.Int
 
-// CardTotals updates the metric for cards whose number has changed or that are gone.
+// CardTotals updates the metric for cards whose number has changed, or that are gone.
 func (r *Reporter) CardTotals(fleet *card.Fleet) {
 	there := map[string]bool{}
 	for name, total := range fleet.Totals {

@@ -25,7 +25,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// addPod adds a pod that waits to a job.
+// addPod adds a waiting pod to a job.
 func addPod(job *api.JobInfo, name string) *api.TaskInfo {
 	task := api.NewTaskInfo(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -54,7 +54,7 @@ func TestAPodGroupSaysWhyItWaits(t *testing.T) {
 	for i, session := range []struct {
 		name     string
 		job, pod Refusal
-		// want is the condition: its reason, its message, and the session and second since which it holds.
+		// want is the condition: its reason, its message, and the session and second of its last transition.
 		want string
 	}{
 		{"nothing yet", nil, nil, ""},
@@ -126,7 +126,7 @@ func TestTheVerdictOfGangQuotesOneReason(t *testing.T) {
 	}
 }
 
-// withStatus lets the reporter write conditions, to a cluster with these objects.
+// withStatus lets the reporter write conditions to a cluster with these objects.
 func (f *fixture) withStatus(pods, groups []runtime.Object) (*fake.Clientset, *vcfake.Clientset) {
 	kube, volcano := fake.NewClientset(pods...), vcfake.NewSimpleClientset(groups...)
 	ctx, stop := context.WithCancel(f.Context())
@@ -179,8 +179,8 @@ func groupSays(client *vcfake.Clientset, name string) func(context.Context) stri
 	}
 }
 
-// TestUpstreamHasNothingToSayOfARefusedPod: the pod that the session is left with has the condition already, so that
-// upstream writes no event with the same message.
+// TestUpstreamHasNothingToSayOfARefusedPod: the pod in the session already has the condition, so upstream writes no
+// event with the same message.
 func TestUpstreamHasNothingToSayOfARefusedPod(t *testing.T) {
 	f := newFixture(t)
 	job, task := f.job("p")
@@ -238,7 +238,7 @@ func TestMissingQueues(t *testing.T) {
 	f.expectEvents("the queue is deleted again", event+"PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}", event+"Pod,apiVersion=v1}")
 }
 
-// TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo: no session has the PodGroup, so that nobody else removes the condition.
+// TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo: no session has the PodGroup, so nothing else removes the condition.
 func TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo(t *testing.T) {
 	f := newFixture(t)
 	group := &vcv1beta1.PodGroup{

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
-// ContestedResources writes an event on each DeviceClass that newly does not offer the extended resource that it names.
+// ContestedResources writes an event on each DeviceClass that newly lost the extended resource that it names.
 func (r *Reporter) ContestedResources(contested []dra.Contested) {
 	if len(contested)+len(r.toldContested) == 0 {
 		return

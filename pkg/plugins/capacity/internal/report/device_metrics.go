@@ -17,7 +17,7 @@ var deviceGauges = append(gaugesOfDevices(metric.QueueDevices, deviceBalance), d
 
 var deviceCapacityGauges = gaugesOfDevices(metric.QueueDeviceCapacities, deviceCapacityBalance)
 
-// gaugesOfDevices returns the metrics for what is counted of devices. Balance says which accounts have series.
+// gaugesOfDevices returns the metrics of device counts or capacities. balance says which accounts have series.
 func gaugesOfDevices(of metric.CountedAmounts, balance func(ledger.Account) amountOf) []dimensionGauge {
 	return []dimensionGauge{
 		{gaugeVector(of.Capability), ownLimit},
@@ -29,7 +29,7 @@ func gaugesOfDevices(of metric.CountedAmounts, balance func(ledger.Account) amou
 	}
 }
 
-// deviceBalance has a series if the amount is not zero or if the queue has a limit.
+// deviceBalance has a series if the amount is not zero, or the queue has a limit.
 func deviceBalance(account ledger.Account) amountOf {
 	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {
 		amount := l.Balance(q, account, o)
@@ -37,7 +37,7 @@ func deviceBalance(account ledger.Account) amountOf {
 	}
 }
 
-// deviceCapacityBalance has series at a queue that limits the capacity, and at the queues below it. The capacity is
+// deviceCapacityBalance has series at queues that limit the capacity, and at the queues below them. The capacity is
 // counted everywhere as soon as one queue limits it.
 func deviceCapacityBalance(account ledger.Account) amountOf {
 	return func(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.Amount, bool) {

@@ -20,16 +20,16 @@ func (Unplaceable) Reason() string { return TaskRequestFailedReason }
 // Message implements Refusal.
 func (u Unplaceable) Message() string { return u.Err.Error() }
 
-// ClaimBusy refuses a pod because of the state that a claim is in for a moment.
+// ClaimBusy refuses a pod because of a temporary state of a claim.
 type ClaimBusy struct{ Claim, Why string }
 
-// Reason implements Refusal. The state ends without anybody's help.
+// Reason implements Refusal. The state ends by itself.
 func (ClaimBusy) Reason() string { return "" }
 
 // Message implements Refusal.
 func (c ClaimBusy) Message() string { return fmt.Sprintf("ResourceClaim %s %s", c.Claim, c.Why) }
 
-// PickFailed refuses a pod for which no devices can be picked because of an error.
+// PickFailed refuses a pod because an error keeps the scheduler from picking devices.
 type PickFailed struct{ Err error }
 
 // Reason implements Refusal.
@@ -42,9 +42,9 @@ func (p PickFailed) Message() string { return "The scheduler cannot pick devices
 type SearchUnfinished struct {
 	// Claims are the claims that need devices.
 	Claims []string
-	// Requests is how many requests they have. A request with alternatives counts as many times.
+	// Requests is the number of their requests. Each alternative of a request counts.
 	Requests int
-	// Later says that the search goes on in a later session.
+	// Later says that the search continues in a later session.
 	Later bool
 }
 
@@ -61,7 +61,7 @@ func (s SearchUnfinished) Message() string {
 		refusals.List(s.Claims), s.Requests)
 }
 
-// DeviceAllocatedTwice refuses a pod whose claim has a device that another claim has, too.
+// DeviceAllocatedTwice refuses a pod whose claim has a device that another claim also has.
 type DeviceAllocatedTwice struct {
 	*dra.Conflict
 	// Claim is the claim of the pod.
@@ -76,7 +76,7 @@ func (d DeviceAllocatedTwice) Message() string {
 	return fmt.Sprintf("ResourceClaim %s cannot be used: %s. It gets other devices if no other pod uses it; otherwise, delete the pods that use it", d.Claim, d.Conflict)
 }
 
-// DevicesNotReady refuses a pod whose claim has devices that do not get ready (KEP-5007).
+// DevicesNotReady refuses a pod whose claim has devices that do not become ready (KEP-5007).
 type DevicesNotReady struct{ Err error }
 
 // Reason implements Refusal.
@@ -102,11 +102,11 @@ func (u UnknownCapacity) Message() string {
 type InsufficientDevices struct {
 	// Classes are the DeviceClasses that the pod asks for.
 	Classes []string
-	// AtRoot lists who holds devices of these classes that only root is charged for, where nobody would look.
+	// AtRoot lists the holders of these classes that only root is charged for: users would not look for them there.
 	AtRoot []RootHolder
 }
 
-// RootHolder holds devices that are charged to root, because nobody knows which queue they came from.
+// RootHolder holds devices that are charged to root because their queue is unknown.
 type RootHolder struct {
 	Class string
 	Count int
@@ -129,12 +129,12 @@ func (i InsufficientDevices) Message() string {
 	return message + " Devices that are held by no known queue, and charged to queue <root>: " + refusals.List(holders)
 }
 
-// CapacityInUseUnknown refuses devices of a class whose capacity a queue limits, because another claim holds a
-// device whose capacity nobody knows any more.
+// CapacityInUseUnknown refuses devices of a class with a limited capacity, because another claim holds a device whose
+// capacity is no longer known.
 type CapacityInUseUnknown struct {
 	Queue    string
 	Capacity ledger.Dimension
-	// Device is held by Claim, and no ResourceSlice lists it.
+	// Device is held by Claim, but not listed in any ResourceSlice.
 	Device dra.DeviceID
 	Claim  string
 }

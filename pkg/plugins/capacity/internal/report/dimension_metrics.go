@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-// amountOf returns the value of a series; false if there is no series for the queue and the dimension.
+// amountOf returns the value of a series, false if the queue has no series for the dimension.
 type amountOf func(*ledger.Ledger, ledger.QueueID, ledger.Ordinal) (ledger.Amount, bool)
 
 // dimensionGauge is a metric of queues for every dimension of a kind.
@@ -24,7 +24,7 @@ func gaugeVector(m metric.Metric) *prometheus.GaugeVec {
 	return promauto.NewGaugeVec(m.GaugeOpts(), m.Labels)
 }
 
-// dimensionValue is the value of a series, not set if there is no series.
+// dimensionValue is the value of a series. It is not set if there is no series.
 type dimensionValue struct {
 	amount ledger.Amount
 	set    bool
@@ -45,7 +45,7 @@ func ownGuarantee(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) (ledger.
 	return limit.Amount, limit.Set
 }
 
-// limits reports whether the queue limits a dimension itself, or is owed some of it.
+// limits reports whether the queue itself limits a dimension, or deserves some of it.
 func limits(l *ledger.Ledger, q ledger.QueueID, o ledger.Ordinal) bool {
 	return l.Capability(q, o).Set || l.Deserved(q, o).Set
 }
@@ -55,7 +55,7 @@ var gaugesOf = map[ledger.Kind][]dimensionGauge{
 	ledger.Resource: nil, ledger.Card: cardGauges, ledger.DeviceCount: deviceGauges, ledger.DeviceCapacity: deviceCapacityGauges,
 }
 
-// updateDimensions updates the series of devices and cards that have changed, and reports whether any has.
+// updateDimensions updates the changed series of devices and cards. It reports whether any has changed.
 func (m *queueMetrics) updateDimensions(accounts *Accounts, name string, queue ledger.QueueID) bool {
 	changed := false
 	for o := range ledger.Ordinal(accounts.Dimensions.Len()) {

@@ -36,25 +36,25 @@ var evictions = promauto.NewCounterVec(metric.QueueEvictions.CounterOpts(), metr
 
 var promiseDuration = promauto.NewHistogramVec(metric.EvictionPromiseDuration.HistogramOpts(), metric.EvictionPromiseDuration.Labels)
 
-// Eviction says why a pod is evicted.
+// Eviction is the reason why a pod is evicted.
 type Eviction interface {
-	// Reason is the reason of the event on the pod.
+	// Reason returns the reason of the event on the pod.
 	Reason() string
-	// Message is the sentence in the event.
+	// Message returns the sentence in the event.
 	Message() string
-	// labels are the values of the labels of the metric.
+	// labels returns the label values of the metric.
 	labels() []string
 }
 
-// Reclaimed evicts a pod so that another queue gets what it deserves.
+// Reclaimed evicts a pod because another queue takes back what it deserves.
 type Reclaimed struct {
-	// Pod is the pod that starts, as namespace/name, and Queue its queue.
+	// Pod is the pod that starts, as namespace/name. Queue is its queue.
 	Pod, Queue string
 	// VictimQueue is the queue of the evicted pod.
 	VictimQueue string
 	// Dimension is what one queue takes back from the other.
 	Dimension ledger.Dimension
-	// Gains and Loses are the queues of the two pods, or queues above them.
+	// Gains and Loses are the queues of the two pods, or their ancestors.
 	Gains, Loses QueueShare
 }
 
@@ -62,7 +62,7 @@ type Reclaimed struct {
 type QueueShare struct {
 	Queue string
 	Held  ledger.Amount
-	// Deserved is not set if the queue deserves nothing there.
+	// Deserved is not set if the queue deserves none of the dimension.
 	Deserved ledger.Limit
 }
 
@@ -85,12 +85,11 @@ func (r Reclaimed) Message() string {
 
 func (r Reclaimed) labels() []string { return []string{string(Reclaim), r.VictimQueue, r.Queue} }
 
-// Preempted evicts a pod for one of higher priority in the same queue.
+// Preempted evicts a pod for a pod of higher priority in the same queue.
 type Preempted struct {
 	// Pod is the pod that starts, as namespace/name.
 	Pod, Queue string
-	// Job and VictimJob are the jobs of the two pods, as namespace/name. Priority and VictimPriority are those of the
-	// jobs.
+	// Job and VictimJob are the jobs of the two pods, as namespace/name. Priority and VictimPriority are the priorities of the jobs.
 	Job, VictimJob           string
 	Priority, VictimPriority int32
 }
@@ -106,15 +105,14 @@ func (p Preempted) Message() string {
 
 func (p Preempted) labels() []string { return []string{string(Preempt), p.Queue, p.Queue} }
 
-// Evicted writes an event on a pod that is evicted, and counts it.
+// Evicted writes an event on an evicted pod, and counts it.
 func (r *Reporter) Evicted(victim *corev1.Pod, eviction Eviction) {
 	klog.V(3).InfoS("Pod is evicted", "pod", klog.KObj(victim), "reason", eviction.Message())
 	r.Recorder.Event(victim, corev1.EventTypeNormal, eviction.Reason(), eviction.Message())
 	evictions.WithLabelValues(eviction.labels()...).Inc()
 }
 
-// Started publishes how long a pod that evictions promised a node has waited until it was bound. Promised is when the
-// first of its victims was evicted.
+// Started publishes how long a pod with evicted victims waited until it was bound. The time promised is when its first victim was evicted.
 func (r *Reporter) Started(action Action, promised time.Time) {
 	promiseDuration.WithLabelValues(string(action)).Observe(r.Clock.Since(promised).Seconds())
 }

@@ -62,7 +62,7 @@ func TestEvictionsAreToldAndCountedUntilAQueueIsGone(t *testing.T) {
 		f.queue(queue)
 	}
 	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
-	publish := func() { // what the metrics of all queues say comes from one ledger
+	publish := func() { // the metrics of all queues come from one ledger
 		specs := []ledger.QueueSpec{{Name: "loses"}, {Name: "gains"}, {Name: "stays"}}
 		books, _ := ledger.New(counter.Dimensions, nil, specs)
 		f.Metrics(&Accounts{Ledger: books, Held: books, Dimensions: counter.Dimensions, Resources: counter.Resources, Queues: f.queues})
@@ -102,7 +102,7 @@ func TestHowLongPodsWaitForTheirVictims(t *testing.T) {
 	}
 }
 
-// waited returns how many pods have waited for victims of an action, and for how many seconds together.
+// waited returns how many pods have waited for victims of an action, and for how many seconds in total.
 func waited(t *testing.T, action string) (pods uint64, seconds float64) {
 	t.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()

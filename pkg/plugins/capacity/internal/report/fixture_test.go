@@ -16,7 +16,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// fixture is a reporter whose events can be read, and the jobs and queues of a session.
+// fixture is a reporter with readable events, and the jobs and queues of a session.
 type fixture struct {
 	*testing.T
 	*Reporter
@@ -53,7 +53,7 @@ func (f *fixture) queue(name string) {
 	f.queues[api.QueueID(name)] = api.NewQueueInfo(&scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// opened is what PodGroups say when a session opens.
+// opened returns the state of PodGroups when a session opens.
 func (f *fixture) opened() *api.PodGroupOldState {
 	opened := &api.PodGroupOldState{Status: map[api.JobID]scheduling.PodGroupStatus{}}
 	for id, job := range f.jobs {
@@ -62,7 +62,7 @@ func (f *fixture) opened() *api.PodGroupOldState {
 	return opened
 }
 
-// end ends a session that has changed no PodGroup, and in which no job is dirty.
+// end ends a session that has changed no PodGroup and has no dirty job.
 func (f *fixture) end() { f.End(f.jobs, f.opened(), nil) }
 
 // expectEvents compares the events since the last call.

@@ -14,13 +14,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Accounts is what the metrics are made from.
+// Accounts is the input of the metrics.
 type Accounts struct {
 	// Ledger is the ledger of the session.
 	Ledger *ledger.Ledger
-	// Held is the ledger with what releasing pods still hold.
+	// Held is the ledger that includes what releasing pods still hold.
 	Held *ledger.Ledger
-	// Total is what the cluster has of resources.
+	// Total is the sum of the cluster's resources.
 	Total      ledger.Amounts
 	Dimensions *ledger.Dimensions
 	Resources  *demand.Resources
@@ -29,7 +29,7 @@ type Accounts struct {
 	Complete bool
 }
 
-// resourceGauge is one of the metrics of queues that upstream's plugin has, for all resources.
+// resourceGauge is a metric of queues from upstream's plugin, for all resources.
 type resourceGauge struct {
 	value  func(*Accounts, ledger.QueueID, ledger.Ordinal) ledger.Amount
 	update func(queue string, milliCPU, memory float64, scalars map[corev1.ResourceName]float64)
@@ -53,8 +53,8 @@ func balance(account ledger.Account) func(*Accounts, ledger.QueueID, ledger.Ordi
 	}
 }
 
-// capability is the capability of the nearest queue on the way to the root that lists the resource, or
-// else what the cluster has.
+// capability returns the capability of the nearest queue on the way to the root that lists the resource. If there is
+// none, it returns the cluster's total.
 func capability(a *Accounts, q ledger.QueueID, o ledger.Ordinal) ledger.Amount {
 	if _, amount, limited := a.Ledger.Nearest(q, o); limited {
 		return amount
@@ -66,14 +66,14 @@ func realCapability(a *Accounts, q ledger.QueueID, o ledger.Ordinal) ledger.Amou
 	return a.Ledger.Limit(q, o).Amount
 }
 
-// queueMetrics is what the metrics of a queue say.
+// queueMetrics are the published metrics of a queue.
 type queueMetrics struct {
 	// resources has a value for each gauge and each resource, in the order of Resources.Each.
 	resources [][]ledger.Amount
 	share     float64
 	// dimensions has a value for each device or card dimension and each of its gauges.
 	dimensions [][]dimensionValue
-	// outdated says that the usage of the queue has changed since it was handed to the writer.
+	// outdated says that the usage of the queue has changed since it was passed to the writer.
 	outdated bool
 }
 
@@ -119,7 +119,7 @@ func (r *Reporter) forgetUsage(queue string) {
 	}
 }
 
-// forgetDimensions makes all series be written anew, because the dimensions are others than before.
+// forgetDimensions causes all series to be written again, because the dimensions are new.
 func (r *Reporter) forgetDimensions() {
 	for name, last := range r.queues {
 		deleteDimensions(name)

@@ -48,7 +48,7 @@ func expectSeries(t *testing.T, when, name, labels string, want float64) {
 	}
 }
 
-// ofQueue lists the series of all metrics of devices and cards that a queue has.
+// ofQueue lists a queue's series of all device and card metrics.
 func ofQueue(t *testing.T, queue string) string {
 	t.Helper()
 	var all []string
@@ -65,7 +65,7 @@ func ofQueue(t *testing.T, queue string) string {
 	return strings.Join(all, "\n")
 }
 
-// accounts makes a ledger with one queue that has limits on devices and cards, and charges it.
+// accounts makes a ledger with one queue that has device and card limits, and charges it.
 func (f *fixture) accounts(counter *demand.Counter, queue string, limits, charged ledger.Amounts) *Accounts {
 	books, _ := ledger.New(counter.Dimensions, ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(16)}}, []ledger.QueueSpec{{Name: queue, Capability: limits}})
 	if err := books.Charge(0, "p", ledger.Demand{ledger.NewPart(charged)}); err != nil {
@@ -137,7 +137,7 @@ func sorted(lines string) string {
 	return strings.Join(all, "\n")
 }
 
-// TestSeriesAreRightInOtherDimensions: a scheduler begins with new dimensions when most stand for what is gone.
+// TestSeriesAreRightInOtherDimensions: a scheduler begins with new dimensions when most of the old ones are obsolete.
 func TestSeriesAreRightInOtherDimensions(t *testing.T) {
 	f := newFixture(t)
 	f.queue("renewed")
@@ -221,7 +221,7 @@ func TestCardTotals(t *testing.T) {
 	}
 }
 
-// TestMetricsFollowTheConventions lints the metrics of this project. Those of Volcano have other names.
+// TestMetricsFollowTheConventions lints the metrics of this project. Volcano's metrics have other names.
 func TestMetricsFollowTheConventions(t *testing.T) {
 	f := newFixture(t)
 	f.queue("linted")

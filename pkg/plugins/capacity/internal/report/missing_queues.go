@@ -17,8 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Stranded is a PodGroup whose queue does not exist, and its pods that wait for a node. No session has it. The objects
-// belong to informers.
+// Stranded is a PodGroup whose queue does not exist, with its waiting pods. No session has it. The objects belong to informers.
 type Stranded struct {
 	Group *vcv1beta1.PodGroup
 	Pods  []*corev1.Pod
@@ -34,8 +33,8 @@ func (s Stranded) Waits() bool {
 	}
 }
 
-// MissingQueues writes, on each PodGroup that waits although its queue does not exist, and on its pods that wait, which
-// queue is missing. It removes what it wrote if a PodGroup no longer waits. It runs before End, and needs a StatusWriter.
+// MissingQueues writes which queue is missing on each waiting PodGroup whose queue does not exist, and on its waiting pods.
+// It clears the condition once a PodGroup no longer waits. It runs before End, and needs a StatusWriter.
 func (r *Reporter) MissingQueues(stranded []Stranded) {
 	told := map[types.UID]string{}
 	for _, s := range stranded {
@@ -61,7 +60,7 @@ func (r *Reporter) MissingQueues(stranded []Stranded) {
 	r.toldMissing = told
 }
 
-// waitingOf returns the condition of a PodGroup, nil if it has none.
+// waitingOf returns the Waiting condition of a PodGroup, nil if it has none.
 func waitingOf(group *vcv1beta1.PodGroup) *vcv1beta1.PodGroupCondition {
 	i := slices.IndexFunc(group.Status.Conditions, func(c vcv1beta1.PodGroupCondition) bool {
 		return c.Type == vcv1beta1.PodGroupConditionType(WaitingCondition)
@@ -72,7 +71,7 @@ func waitingOf(group *vcv1beta1.PodGroup) *vcv1beta1.PodGroupCondition {
 	return &group.Status.Conditions[i]
 }
 
-// writeStranded writes a copy of a PodGroup with another status.
+// writeStranded writes a copy of a PodGroup with a changed status.
 func (r *Reporter) writeStranded(original *vcv1beta1.PodGroup, change func(*scheduling.PodGroupStatus)) {
 	group := &scheduling.PodGroup{}
 	if err := schedulingscheme.Scheme.Convert(original.DeepCopy(), group, nil); err != nil {
@@ -83,7 +82,7 @@ func (r *Reporter) writeStranded(original *vcv1beta1.PodGroup, change func(*sche
 	r.Status.podGroup(group)
 }
 
-// tellMissing writes an event unless the object was told the same in the last session.
+// tellMissing writes an event, unless the object got the same message in the last session.
 func (r *Reporter) tellMissing(told map[types.UID]string, id types.UID, object runtime.Object, refusal Refusal) {
 	message := refusal.Message()
 	if r.toldMissing[id] != message {

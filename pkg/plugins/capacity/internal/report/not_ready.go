@@ -17,11 +17,10 @@ const (
 	Cards   Subject = "cards"
 )
 
-// NotReady says what the scheduler does not know yet, so that it cannot allocate devices or cards.
-// A nil NotReady means that everything is known.
+// NotReady says what the scheduler does not know yet and needs to allocate devices or cards. A nil NotReady means that everything is known.
 type NotReady struct {
 	Subject Subject
-	// Queue is the queue whose quota is not known. It is empty if the state of the cluster is not known.
+	// Queue is the queue whose quota is unknown. It is empty if the state of the cluster is unknown.
 	Queue string
 	Why   string
 }
@@ -37,7 +36,7 @@ func (n *NotReady) Message() string {
 	return fmt.Sprintf("The scheduler cannot allocate %s yet: %s", n.Subject, n.Why)
 }
 
-// CatchingUp is the NotReady of a scheduler that has just started and lacks a pod that holds devices or cards.
+// CatchingUp returns the NotReady of a scheduler that has just started and lacks a pod with devices or cards.
 func CatchingUp(subject Subject, missing *corev1.Pod) *NotReady {
 	return &NotReady{Subject: subject, Why: fmt.Sprintf(
 		"the scheduler has just started and is still reading pods that hold devices or cards, %s/%s among them", missing.Namespace, missing.Name)}

@@ -11,16 +11,15 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// explainPod makes the PodScheduled condition of a pod that waits say why. Upstream would write the condition, too,
-// and an event FailedScheduling with the same message. It writes neither if the pod in the session has the
-// condition already.
+// explainPod writes the reason why a pod waits into its PodScheduled condition. Upstream would write the condition, too, and
+// an event FailedScheduling with the same message. It writes neither if the pod in the session already has the condition.
 func (r *Reporter) explainPod(job *api.JobInfo, id api.TaskID, message string) {
 	task := job.TaskStatusIndex[api.Pending][id]
 	if r.Status == nil || task == nil || task.SchGated {
 		return
 	}
 	if reason, says, _ := job.TaskSchedulingReason(id); reason != api.PodReasonUnschedulable || says != message {
-		return // upstream has something else to say
+		return // upstream has a different message
 	}
 	condition, changed := r.unscheduled(task.Pod, message)
 	if !changed {
@@ -32,8 +31,7 @@ func (r *Reporter) explainPod(job *api.JobInfo, id api.TaskID, message string) {
 	task.Pod = &explained
 }
 
-// unscheduled returns the PodScheduled condition of a pod that waits, and whether the pod lacks it. The reason is the one
-// that cluster autoscalers look for.
+// unscheduled returns the PodScheduled condition of a waiting pod, and whether the pod lacks it. Cluster autoscalers look for its reason.
 func (r *Reporter) unscheduled(pod *corev1.Pod, message string) (corev1.PodCondition, bool) {
 	condition := corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,

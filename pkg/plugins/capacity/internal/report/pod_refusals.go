@@ -24,7 +24,7 @@ func (PodUnknown) Reason() string { return "" }
 // Message implements Refusal.
 func (PodUnknown) Message() string { return "The scheduler has not read the pod yet" }
 
-// Uncountable refuses a pod or a job whose demand cannot be counted.
+// Uncountable refuses a pod or job whose demand cannot be counted.
 type Uncountable struct{ Err error }
 
 // Reason implements Refusal. A claim that is about to be created from its template needs no event.
@@ -40,15 +40,15 @@ func (u Uncountable) Message() string {
 	return refusals.Uncountable(u.Err)
 }
 
-// EachWay refuses a pod that may get its extended resources in different ways, each of which is refused.
+// EachWay refuses a pod that may get its extended resources in different ways, if each way is refused.
 type EachWay struct {
 	// Served has the resources that DRA serves in each way. Device plugins serve the others.
 	Served [][]corev1.ResourceName
-	// Refusals has why each way is refused.
+	// Refusals has the refusal of each way.
 	Refusals []Refusal
 }
 
-// RefuseEachWay returns the refusal of a pod with these variants, each of which is refused.
+// RefuseEachWay returns the refusal of a pod whose variants are all refused.
 func RefuseEachWay(variants []*demand.Pod, each []Refusal) Refusal {
 	if len(each) == 1 {
 		return each[0]
@@ -60,10 +60,10 @@ func RefuseEachWay(variants []*demand.Pod, each []Refusal) Refusal {
 	return refusal
 }
 
-// Reason implements Refusal. It is that of the preferred way.
+// Reason implements Refusal. It is the reason of the preferred way.
 func (e EachWay) Reason() string { return e.Refusals[0].Reason() }
 
-// Message implements Refusal. Ways that are refused for the same reason are told once.
+// Message implements Refusal. If all ways are refused for the same reason, it appears only once.
 func (e EachWay) Message() string {
 	first := e.Refusals[0].Message()
 	if !slices.ContainsFunc(e.Refusals, func(r Refusal) bool { return r.Message() != first }) {
@@ -87,8 +87,8 @@ func where(served []corev1.ResourceName) string {
 	return "where DRA serves " + strings.Join(names, " and ")
 }
 
-// CardUnnamed refuses a pod that requests a resource that stands for cards, in a queue that limits cards, while no
-// node's labels say which cards these are.
+// CardUnnamed refuses a pod in a queue with limited cards. The pod requests a resource that stands for cards, but no
+// node label names the card.
 type CardUnnamed struct{ Resource corev1.ResourceName }
 
 // Reason implements Refusal.

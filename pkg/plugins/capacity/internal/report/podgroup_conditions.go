@@ -24,7 +24,7 @@ func waitingIndex(status *scheduling.PodGroupStatus) int {
 	return slices.IndexFunc(status.Conditions, func(c scheduling.PodGroupCondition) bool { return c.Type == WaitingCondition })
 }
 
-// setWaiting makes the condition of a PodGroup say why it waits.
+// setWaiting sets the condition of a PodGroup to the reason why it waits.
 func (r *Reporter) setWaiting(status *scheduling.PodGroupStatus, refusal Refusal) {
 	condition := scheduling.PodGroupCondition{
 		Type: WaitingCondition, Status: corev1.ConditionTrue, TransitionID: string(r.session), LastTransitionTime: metav1.NewTime(r.Clock.Now()),
@@ -54,8 +54,8 @@ func clearWaiting(status *scheduling.PodGroupStatus) {
 	}
 }
 
-// refuses notes that pods of a job are refused, for the condition of its PodGroup. The pods of a job may be refused
-// for several reasons, in any order. The one that the condition gives already stays as long as it holds.
+// refuses notes the refusal of a pod for the condition of its PodGroup. The pods of a job may be refused for several
+// reasons, in any order. The reason already in the condition stays as long as it applies.
 func (r *Reporter) refuses(job *api.JobInfo, refused podRefusal) {
 	current, found := r.waiting[job.UID]
 	said := ""
@@ -68,8 +68,8 @@ func (r *Reporter) refuses(job *api.JobInfo, refused podRefusal) {
 	}
 }
 
-// explainJob makes the conditions of a job's PodGroup say why its pods wait. Upstream quotes JobFitErrors in its
-// condition Unschedulable. If that is empty, it picks any of the pods, and writes the PodGroup whenever the pick changes.
+// explainJob writes the reason why a job's pods wait into the conditions of its PodGroup. Upstream quotes JobFitErrors in its condition
+// Unschedulable. If JobFitErrors is empty, upstream picks any of the pods, and writes the PodGroup whenever the pick changes.
 func (r *Reporter) explainJob(job *api.JobInfo, refused podRefusal) {
 	r.setWaiting(&job.PodGroup.Status, refused.refusal)
 	job.JobFitErrors = cmp.Or(job.JobFitErrors, refused.message)

@@ -4,10 +4,10 @@ package report
 
 import "fmt"
 
-// ProtectedByGangs refuses a pod whose queue deserves what the pod asks for, while gangs have it that cannot lose a pod.
+// ProtectedByGangs refuses a pod whose queue deserves the request, if gangs that cannot lose a pod hold it.
 type ProtectedByGangs struct {
 	Refusal
-	// Pods is how many pods of such gangs have what the queue deserves.
+	// Pods is the number of gang pods that hold what the queue deserves.
 	Pods int
 }
 

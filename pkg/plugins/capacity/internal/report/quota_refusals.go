@@ -10,21 +10,20 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// QuotaExceeded refuses what the quota of a queue, or of an ancestor, does not allow.
+// QuotaExceeded refuses a request that exceeds the quota of a queue or an ancestor.
 type QuotaExceeded struct {
 	*ledger.Refusal
 	// NoCardQuota says that neither the queue nor an ancestor has a card quota.
 	NoCardQuota bool
-	// NoDeviceQuota says that neither the queue nor an ancestor lists the class of the devices, which is required.
+	// NoDeviceQuota says that a listed class is required, but neither the queue nor an ancestor lists the class of the devices.
 	NoDeviceQuota bool
-	// AskedFor are the classes that the pod asks for, if the dimension is one of another class that the picked devices
-	// match.
+	// AskedFor are the classes that the pod asks for, if the refused dimension is of another class that the picked devices match.
 	AskedFor []string
-	// OtherCards lists the other cards that the pod may get, none of which the quota allows.
+	// OtherCards lists the other cards that the pod accepts, if the quota allows none of them.
 	OtherCards []string
 }
 
-// quota is what the refusal says whatever is refused.
+// quota returns the part of the refusal that is the same for all requests.
 func (q QuotaExceeded) quota() refusals.Quota {
 	return refusals.Quota{Refusal: q.Refusal, NoCardQuota: q.NoCardQuota, NoDeviceQuota: q.NoDeviceQuota}
 }
@@ -44,8 +43,7 @@ func (q QuotaExceeded) Message() string {
 	return message
 }
 
-// DevicesUnlisted refuses devices that count for no class that a queue on the way to the root lists, which is
-// required.
+// DevicesUnlisted refuses devices if a listed class is required, but no queue on the way to the root lists one of theirs.
 type DevicesUnlisted struct{ Queue, Class string }
 
 // Reason implements Refusal.
@@ -56,7 +54,7 @@ func (d DevicesUnlisted) Message() string {
 	return fmt.Sprintf("Queue <%s> has no quota for devices of class <%s>, nor for another class that such a device matches: %s", d.Queue, d.Class, refusals.ListClass)
 }
 
-// ResourceUnknown refuses a pod or job that requests a resource which no node offers and no queue's quota lists.
+// ResourceUnknown refuses a pod or job that requests a resource that no node offers and no queue's quota lists.
 type ResourceUnknown struct {
 	demand.UnknownResourceError
 	Queue string
@@ -70,8 +68,8 @@ func (r ResourceUnknown) Message() string {
 	return refusals.ResourceUnknown(r.Queue, string(r.Resource), r.Amount)
 }
 
-// RefusedByQuota returns what the ledger refused, if that is why something waits, and nil otherwise. Of several ways of getting
-// extended resources, it is that of the preferred one.
+// RefusedByQuota returns the refusal of the ledger that a refusal is based on, nil if there is none. Of several ways to get
+// extended resources, the preferred one counts.
 func RefusedByQuota(refusal Refusal) *ledger.Refusal {
 	switch r := refusal.(type) {
 	case QuotaExceeded:

@@ -8,8 +8,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
-// LogReclaim logs what is wrong with the scheduler's configuration, when that changes. Idle says that the action reclaim runs
-// although no queue deserves anything, which is logged only once.
+// LogReclaim logs faults of the scheduler's configuration when they change. idle says that the action reclaim runs although
+// no queue deserves anything. This is logged only once.
 func (r *Reporter) LogReclaim(fault mistakes.ReclaimFault, idle bool) {
 	if fault != r.toldReclaimFault && fault.Kind != mistakes.NoReclaimFault {
 		klog.ErrorS(nil, "Queues deserve something, but the scheduler's configuration does not provide for that", "fault", fault.String())

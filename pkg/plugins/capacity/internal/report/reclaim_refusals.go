@@ -12,14 +12,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// WaitsForVictims refuses a pod that starts when the pods that were evicted for it have left their node.
+// WaitsForVictims refuses a pod that starts after the pods evicted for it have left their node.
 type WaitsForVictims struct {
 	Node string
 	// Pods are the pods that have not left yet, as namespace/name.
 	Pods []string
 }
 
-// Reason implements Refusal. The pods leave without anybody's help.
+// Reason implements Refusal. The pods leave by themselves.
 func (WaitsForVictims) Reason() string { return "" }
 
 // Message implements Refusal.
@@ -31,7 +31,7 @@ func (w WaitsForVictims) Message() string {
 	return fmt.Sprintf("Waits on node <%s> for %d %s to leave: %s", w.Node, len(w.Pods), pods, refusals.List(slices.Sorted(slices.Values(w.Pods))))
 }
 
-// ReclaimObstacle is why a queue cannot take back what it deserves.
+// ReclaimObstacle is the reason why a queue cannot take back what it deserves.
 type ReclaimObstacle uint8
 
 const (
@@ -49,11 +49,11 @@ const (
 type CannotReclaim struct {
 	Queue     string
 	Dimension ledger.Dimension
-	// Asked is what the queue asks for beyond what it holds.
+	// Asked is the request of the queue beyond what it holds.
 	Deserved, Held, Asked ledger.Amount
 	Obstacle              ReclaimObstacle
-	// Gangs and Budgets are how many pods are protected by the minimum of their jobs, and by PodDisruptionBudgets. They are read if
-	// the obstacle is Protected.
+	// Gangs and Budgets count the pods that are protected by the minimum of their jobs and by PodDisruptionBudgets. They are used
+	// only if the obstacle is Protected.
 	Gangs, Budgets int
 }
 

@@ -4,12 +4,11 @@ package report
 
 import "github.com/devicequota/devicequota/pkg/refusals"
 
-// Refusal says why a pod or a job waits.
+// Refusal says why a pod or job waits.
 type Refusal interface {
-	// Reason is the reason of the event. It is empty for a refusal that needs no event, because the
-	// condition of the pod is enough.
+	// Reason returns the reason of the event. It is empty if no event is needed because the condition of the pod is enough.
 	Reason() string
-	// Message is the sentence in the event and in the condition.
+	// Message returns the sentence in the event and in the condition.
 	Message() string
 }
 

@@ -14,12 +14,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// exceeded is a refusal of four, where five would be held and three is the limit.
+// exceeded is a refusal of four, with a total of five and a limit of three.
 func exceeded(kind ledger.Kind, name string) *ledger.Refusal {
 	return &ledger.Refusal{Queue: "q", Dimension: ledger.Dimension{Kind: kind, Name: name}, Requested: ledger.Units(4), WouldBe: ledger.Units(5), Limit: ledger.Units(3)}
 }
 
-// TestRefusals holds every refusal to the words that people read.
+// TestRefusals checks the words of every refusal.
 func TestRefusals(t *testing.T) {
 	const numbers = "requested <4>, total would be <5>, but capability is <3>"
 	for _, c := range []struct {

@@ -11,10 +11,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// End ends a session. It removes the jobs that were refused and only wait from the jobs of the session, and writes
-// their PodGroups in place of the session. The session would write an event Unschedulable with the same message on
-// each of these PodGroups, in each cycle. Opened is what PodGroups said when the session opened. Dirty jobs stay,
-// because the session has more to write about them.
+// End ends a session. It removes refused jobs that only wait from the jobs of the session, and writes their PodGroups itself.
+// The session would write an event Unschedulable with the same message on each of these PodGroups in each cycle. opened is
+// the state of PodGroups when the session opened. Dirty jobs stay, because the session has more to write about them.
 //
 // Call it after everything else that reads or changes the jobs of the session.
 func (r *Reporter) End(jobs map[api.JobID]*api.JobInfo, opened *api.PodGroupOldState, dirty sets.Set[api.JobID]) {
@@ -37,8 +36,8 @@ func (r *Reporter) End(jobs map[api.JobID]*api.JobInfo, opened *api.PodGroupOldS
 	r.Status.end()
 }
 
-// onlyWaits reports whether the session has nothing to do for a refused job but to say that it waits: the job holds
-// nothing that the session adds to the status of its queue, has no pod that the session explains, and stays Pending.
+// onlyWaits reports whether a refused job only waits, so the session has nothing else to write about it. The job holds
+// nothing that counts for the status of its queue, has no pod that the session explains, and stays Pending.
 func onlyWaits(job *api.JobInfo) bool {
 	for status, tasks := range job.TaskStatusIndex {
 		if len(tasks) > 0 && (api.AllocatedStatus(status) || status == api.Pipelined) {
@@ -53,7 +52,7 @@ func count(job *api.JobInfo, status api.TaskStatus) int32 {
 	return int32(len(job.TaskStatusIndex[status]))
 }
 
-// sameStatus reports whether two statuses say the same. As in upstream, it does not matter which session said it last.
+// sameStatus reports whether two statuses are the same. As in upstream, it ignores which session wrote a condition last.
 func sameStatus(a, b *scheduling.PodGroupStatus) bool {
 	return a.Phase == b.Phase && a.Running == b.Running && a.Succeeded == b.Succeeded && a.Failed == b.Failed &&
 		slices.EqualFunc(a.Conditions, b.Conditions, func(a, b scheduling.PodGroupCondition) bool {

@@ -15,7 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// TestARefusedJobLeavesTheSession: of a job that the session has, upstream writes an event Unschedulable in each cycle.
+// TestARefusedJobLeavesTheSession: upstream writes an event Unschedulable for a job of the session in each cycle.
 func TestARefusedJobLeavesTheSession(t *testing.T) {
 	full := refusal{"Full", "the queue is full"}
 	for _, c := range []struct {
@@ -25,7 +25,7 @@ func TestARefusedJobLeavesTheSession(t *testing.T) {
 		refused bool
 		dirty   bool
 		phase   scheduling.PodGroupPhase
-		// stays says that the session keeps the job. Otherwise, says is what the PodGroup says then.
+		// stays says that the session keeps the job. Otherwise, says is the message of the PodGroup.
 		stays bool
 		says  string
 	}{

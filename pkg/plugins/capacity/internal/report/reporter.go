@@ -18,44 +18,41 @@ import (
 	"github.com/devicequota/devicequota/pkg/queueusage"
 )
 
-// Reporter remembers what people have been told, so that it tells them news only. It outlives sessions
-// and is not safe for concurrent use.
+// Reporter remembers past messages, and reports only news. It outlives sessions. It is not safe for concurrent use.
 type Reporter struct {
 	// Recorder writes events.
 	Recorder record.EventRecorder
-	// Usage writes what queues use. It is nil if that is not written.
+	// Usage writes the usage of queues. It is nil if usage is not written.
 	Usage *queueusage.Writer
-	// Status writes conditions. If it is nil, upstream writes those of pods.
+	// Status writes conditions. If it is nil, upstream writes the conditions of pods.
 	Status *StatusWriter
-	// Clock tells when a condition has changed.
+	// Clock provides the transition times of conditions.
 	Clock clock.PassiveClock
 
-	// session is the current session. Pods and jobs have its refusals, and waiting has why the jobs wait whose
-	// pods are refused.
+	// session is the current session. pods and jobs have its refusals. waiting has the reasons of jobs whose pods are refused.
 	session types.UID
 	pods    map[api.TaskID]podRefusal
 	jobs    map[api.JobID]Refusal
 	waiting map[api.JobID]podRefusal
-	// toldPods, toldJobs, toldMissing, toldQueues, and toldNodes have the last messages, toldConflicts the last conflicts.
+	// toldPods, toldJobs, toldMissing, toldQueues, and toldNodes have the last messages. toldConflicts has the last conflicts.
 	toldPods      map[api.TaskID]toldPod
 	toldJobs      map[api.JobID]string
 	toldMissing   map[types.UID]string
 	toldQueues    mistakes.Problems
 	toldNodes     map[string]string
 	toldConflicts map[string]bool
-	// toldContested has the classes that have been told which other class offers their extended resource.
+	// toldContested has the last message for each class whose extended resource another class offers.
 	toldContested map[types.UID]string
-	// toldUnattributed has the pods that have been told that they are charged to root.
+	// toldUnattributed has the pods that have been notified that they are charged to root.
 	toldUnattributed map[types.UID]bool
-	// toldReclaimFault is what the log says of the configuration. toldReclaimIdle says that the log says that reclaim has
-	// nothing to do.
+	// toldReclaimFault is the configuration fault in the log. toldReclaimIdle says that the log mentions that reclaim has nothing to do.
 	toldReclaimFault mistakes.ReclaimFault
 	toldReclaimIdle  bool
-	// queues has what the metrics of each queue say, in these dimensions.
+	// queues has the published metrics of each queue, for these dimensions.
 	queues     map[string]*queueMetrics
 	dimensions *ledger.Dimensions
 	cards      cardTotals
-	// waitingPods is what the metric of pods that wait says.
+	// waitingPods are the published values of the metric of waiting pods.
 	waitingPods map[waitingKey]int
 }
 
@@ -88,8 +85,8 @@ func (r *Reporter) Begin(session types.UID) {
 	clear(r.waiting)
 }
 
-// RefusePod notes why a pod waits. Actions may ask several times in one session. The first
-// answer counts, because the next session gives it again. Job is the pod's job, nil if the session lacks it.
+// RefusePod notes why a pod waits. Actions may ask several times in one session. The first answer counts, because the
+// next session repeats it. The job is nil if the session lacks it.
 func (r *Reporter) RefusePod(job *api.JobInfo, task *api.TaskInfo, refusal Refusal) {
 	if _, refused := r.pods[task.UID]; refused {
 		return
@@ -102,13 +99,13 @@ func (r *Reporter) RefusePod(job *api.JobInfo, task *api.TaskInfo, refusal Refus
 	}
 }
 
-// Waits notes why a pod waits that is pipelined. It replaces what was noted before the pod was.
+// Waits notes why a pipelined pod waits. It replaces what was noted before the pod was pipelined.
 func (r *Reporter) Waits(job *api.JobInfo, task *api.TaskInfo, refusal Refusal) {
 	delete(r.pods, task.UID)
 	r.RefusePod(job, task, refusal)
 }
 
-// Refused reports whether a pod has been refused in this session.
+// Refused reports whether a pod was refused in this session.
 func (r *Reporter) Refused(id api.TaskID) bool {
 	_, refused := r.pods[id]
 	return refused
@@ -131,7 +128,7 @@ func (r *Reporter) WhyJob(id api.JobID) (Refusal, *api.TaskInfo) {
 func (r *Reporter) RefuseJob(job *api.JobInfo, refusal Refusal) {
 	klog.V(3).InfoS("Job is not admitted to its queue", "job", klog.KRef(job.Namespace, job.Name), "reason", refusal.Message())
 	r.jobs[job.UID] = refusal
-	// Volcano makes the condition of the pods that exist from this.
+	// Volcano uses this for the condition of the existing pods.
 	job.JobFitErrors = refusal.Message()
 }
 
@@ -141,8 +138,8 @@ func Waits(jobs map[api.JobID]*api.JobInfo, job api.JobID, id api.TaskID) bool {
 	return found && (info.TaskStatusIndex[api.Pending][id] != nil || info.TaskStatusIndex[api.Pipelined][id] != nil)
 }
 
-// Refusals writes the refusals of the session to events and conditions. It must run before the session
-// writes the status of pods and PodGroups.
+// Refusals writes the refusals of the session to events and conditions. It must run before the session writes the
+// status of pods and PodGroups.
 func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 	for id, refused := range r.pods {
 		r.reportPod(jobs, id, refused)
@@ -174,10 +171,9 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 	r.countWaiting(jobs)
 }
 
-// reportPod makes the PodScheduled condition of a pod say why it waits. Upstream makes the condition from
-// NodesFitErrors, to which an AllocatableFn does not write. An entry must not be made earlier: while
-// a session runs, upstream skips all pods of a task that has one. The refusal replaces what nodes
-// said, because it is more to the point.
+// reportPod writes the reason why a pod waits into its PodScheduled condition. Upstream builds the condition from
+// NodesFitErrors, but an AllocatableFn does not write to it. The entry must not be added earlier: while a session runs,
+// upstream skips all pods of a task with an entry. The refusal replaces the messages of nodes, because it is more specific.
 func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, refused podRefusal) {
 	job := jobs[refused.task.Job]
 	if !Waits(jobs, refused.task.Job, id) {
@@ -192,7 +188,7 @@ func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, ref
 	r.refuses(job, refused)
 }
 
-// tellPod writes an event on a pod, unless the pod was told the same last.
+// tellPod writes an event on a pod, unless its last message was the same.
 func (r *Reporter) tellPod(refused podRefusal) {
 	id := refused.task.UID
 	if reason := refused.refusal.Reason(); reason != "" && r.toldPods[id].message != refused.message {
@@ -201,7 +197,7 @@ func (r *Reporter) tellPod(refused podRefusal) {
 	r.toldPods[id] = toldPod{job: refused.task.Job, message: refused.message}
 }
 
-// reportJob writes an event on the PodGroup of a job that is not admitted and on each of its pods, and the conditions.
+// reportJob writes an event on the PodGroup of a job that is not admitted and on each of its pods. It also sets the conditions.
 func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
 	message := refusal.Message()
 	if reason := refusal.Reason(); reason != "" && r.toldJobs[job.UID] != message {
@@ -211,7 +207,7 @@ func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
 	r.setWaiting(&job.PodGroup.Status, refusal)
 	for id, task := range job.TaskStatusIndex[api.Pending] {
 		if task.SchGated {
-			continue // the pod waits for something else first
+			continue // the pod first waits for something else
 		}
 		r.tellPod(podRefusal{task: task, refusal: refusal, message: message})
 		r.explainPod(job, id, message)

@@ -20,7 +20,7 @@ func TestAPodIsToldItsNewsOnce(t *testing.T) {
 		refusals []Refusal
 		status   api.TaskStatus
 		event    []string
-		// want is what the condition of the pod would say.
+		// want is the message of the pod's condition.
 		want string
 	}{
 		{name: "a refusal", refusals: []Refusal{first}, status: api.Pending, event: []string{"Warning Reason the quota is used up" + podEvent}, want: first.message},

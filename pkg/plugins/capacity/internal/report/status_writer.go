@@ -25,11 +25,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
-// statusWriters bounds how many conditions are written at the same time.
+// statusWriters is the maximum number of concurrent writes of conditions.
 const statusWriters = 8
 
-// StatusWriter writes the conditions that the session itself does not write. It writes in the background, so that no
-// session waits for the API server. It does not retry: the next session asks again if a condition is not there.
+// StatusWriter writes the conditions that the session itself does not write. It writes in the background, so sessions
+// do not wait for the API server. It does not retry: the next session asks again if a condition is missing.
 type StatusWriter struct {
 	kube    kubernetes.Interface
 	volcano vcclient.Interface
@@ -37,23 +37,23 @@ type StatusWriter struct {
 	workers sync.WaitGroup
 
 	mu sync.Mutex
-	// pending has what is to be written.
+	// pending has the writes to do.
 	pending map[types.UID]write
-	// asked has what was asked for last, by object, so that an answer that is still on its way is not asked for again.
-	// current says that this was in the current session.
+	// asked has the last request for each object. A request that is still in progress is not repeated. current says
+	// that the request was made in the current session.
 	asked map[types.UID]ask
-	// failing has why writes failed last, by what is written.
+	// failing has the last failures, by kind of write.
 	failing map[string]failure
 }
 
-// write writes what an object is to say.
+// write is one write of an object.
 type write struct {
-	// what names what is written.
+	// what describes the written data.
 	what string
 	do   func(context.Context) error
 }
 
-// failure is why writes fail. Current says that one did in the current session.
+// failure is the reason why writes fail. current says that one failed in the current session.
 type failure struct {
 	reason  metav1.StatusReason
 	current bool
@@ -64,7 +64,7 @@ type ask struct {
 	current       bool
 }
 
-// NewStatusWriter starts a writer, which ends when ctx ends.
+// NewStatusWriter starts a writer. It ends when ctx ends.
 func NewStatusWriter(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Interface) *StatusWriter {
 	w := newStatusWriter(kube, volcano)
 	context.AfterFunc(ctx, w.queue.ShutDown)
@@ -84,7 +84,7 @@ func newStatusWriter(kube kubernetes.Interface, volcano vcclient.Interface) *Sta
 	}
 }
 
-// Shutdown waits until nothing is written any more. The context that the writer was started with must have ended.
+// Shutdown waits until all writes have ended. The context passed to NewStatusWriter must have ended.
 func (w *StatusWriter) Shutdown() { w.workers.Wait() }
 
 // pod writes a condition of a pod, unless the pod has changed since.
@@ -103,7 +103,7 @@ func (w *StatusWriter) pod(pod *corev1.Pod, condition corev1.PodCondition) {
 	}})
 }
 
-// podGroup writes a PodGroup, unless it has changed since. Its status is no subresource.
+// podGroup writes a PodGroup, unless it has changed since. Its status is not a subresource.
 func (w *StatusWriter) podGroup(group *scheduling.PodGroup) {
 	out := &vcv1beta1.PodGroup{}
 	if err := schedulingscheme.Scheme.Convert(group, out, nil); err != nil {
@@ -116,7 +116,7 @@ func (w *StatusWriter) podGroup(group *scheduling.PodGroup) {
 	}})
 }
 
-// wording is all of a status that people care about: not which session said it, and when.
+// wording returns the parts of a status that matter to users, without the session and the times.
 func wording(status scheduling.PodGroupStatus) string {
 	status.Conditions = slices.Clone(status.Conditions)
 	for i := range status.Conditions {
@@ -138,7 +138,7 @@ func (w *StatusWriter) submit(id types.UID, version, text string, write write) {
 	w.queue.Add(id)
 }
 
-// end ends a session: what it did not ask for is forgotten, and so is why writes failed that fail no longer.
+// end ends a session. It forgets requests that the session did not make, and failures that no longer occur.
 func (w *StatusWriter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,8 +180,7 @@ func (w *StatusWriter) writeNext(ctx context.Context) bool {
 	return true
 }
 
-// failed lets the next session ask again, and logs why writes fail if it did not before. Without a permission, all writes
-// fail, in each session.
+// failed lets the next session ask again. It logs a new reason of failure once: without a permission, all writes fail in each session.
 func (w *StatusWriter) failed(id types.UID, what string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,7 +21,7 @@ var unattributedPods = promauto.NewGauge(metric.UnattributedPods.GaugeOpts())
 
 var unattributedClaims = promauto.NewGauge(metric.UnattributedClaims.GaugeOpts())
 
-// Unattributed is a pod that is charged to root, because nobody knows which queue it came from.
+// Unattributed is a pod that is charged to root because its queue is unknown.
 type Unattributed struct {
 	Pod *corev1.Pod
 	// Foreign says that another scheduler placed the pod.
@@ -35,7 +35,7 @@ func (u Unattributed) message() string {
 	return "Nobody knows which queue the pod came from, because its PodGroup or queue was deleted: it is charged to queue <root>. Delete the pod to give back what it holds"
 }
 
-// Unattributed writes an event on each pod that is newly charged to root, and counts such pods and claims.
+// Unattributed writes an event on each pod that is newly charged to root. It counts these pods and claims.
 func (r *Reporter) Unattributed(pods []Unattributed, claims int) {
 	told := make(map[types.UID]bool, len(pods))
 	for _, u := range pods {

@@ -88,7 +88,7 @@ func TestUsageIsHandedOverWhenItIsCompleteAndNew(t *testing.T) {
 	}
 }
 
-// handedOver returns what a session hands to a writer that has nothing yet.
+// handedOver returns what a session passes to an empty writer.
 func (f *fixture) handedOver(accounts *Accounts) string {
 	f.Helper()
 	var patched []string

@@ -10,13 +10,13 @@ import (
 
 var waitingPods = gaugeVector(metric.QueueWaitingPods)
 
-// waitingKey has the values of the labels of the metric.
+// waitingKey has the label values of the metric.
 type waitingKey struct {
 	queue  api.QueueID
 	reason string
 }
 
-// countWaiting updates the metric where the number of pods that this session refused has changed.
+// countWaiting updates the metric where the number of refused pods has changed in this session.
 func (r *Reporter) countWaiting(jobs map[api.JobID]*api.JobInfo) {
 	counts := map[waitingKey]int{}
 	for id, refused := range r.pods {
@@ -42,7 +42,8 @@ func (r *Reporter) countWaiting(jobs map[api.JobID]*api.JobInfo) {
 	r.waitingPods = counts
 }
 
-// podsThatWait returns how many pods of a job wait that is not admitted to its queue. Most kinds of jobs create pods only then.
+// podsThatWait returns the number of waiting pods of a job that is not admitted to its queue. Most kinds of jobs create their
+// pods only after admission.
 func podsThatWait(job *api.JobInfo) int {
 	pods := 0
 	for _, task := range job.TaskStatusIndex[api.Pending] {

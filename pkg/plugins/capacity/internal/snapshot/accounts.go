@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// accountJob accounts what a job requests, what it still needs to run, and what it has beyond that. It returns
-// what the job needs of devices and cards that it may choose among. They are accounted when all else is.
+// accountJob accounts the request of a job, its missing minimum, and its elastic part. It returns the needs for devices
+// and cards that leave a choice. These are accounted last.
 func (s *Snapshot) accountJob(job *api.JobInfo, u usage) (open demand.Needs) {
 	l := &s.lists
 	l.minimum, _ = s.minimum(job, l.minimum[:0])
@@ -45,8 +45,8 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) (open demand.Needs) {
 	return open
 }
 
-// accountOpen accounts what a job takes of devices and cards that it may choose among, as if it got those that it
-// prefers as far as there is room. All else that it needs has been accounted before.
+// accountOpen accounts the devices and cards that a job may choose among. The job gets its preferred ones as far as
+// there is room. All other needs must have been accounted before.
 func (s *Snapshot) accountOpen(job *api.JobInfo, queue ledger.QueueID, needs demand.Needs) {
 	if len(needs.Choices) > 0 {
 		divided, err := demand.Divide(s.Ledger, queue, needs.Choices)
@@ -60,7 +60,7 @@ func (s *Snapshot) accountOpen(job *api.JobInfo, queue ledger.QueueID, needs dem
 	}
 	divided, refusal, err := s.Ledger.FitsInqueueSplit(queue, nil, needs.Splits)
 	if refusal != nil || err != nil {
-		// The quota was lowered since the job was admitted.
+		// The quota was lowered after the job was admitted.
 		divided = firstChoices(needs.Splits)
 	}
 	s.account(job, queue, ledger.Inqueue, divided)
@@ -72,9 +72,8 @@ func (s *Snapshot) account(job *api.JobInfo, queue ledger.QueueID, account ledge
 	}
 }
 
-// reserves reports whether the part of its minimum that a job does not have is kept for it: the job was admitted,
-// or it runs with enough pods. Nothing is kept for a job that goes on with too few pods, for example after its
-// driver has ended.
+// reserves reports whether the missing part of a job's minimum is kept for it. This holds if the job was admitted, or runs
+// with enough pods. Nothing is kept for a job that continues with too few pods, for example after its driver has ended.
 func reserves(job *api.JobInfo, running int) bool {
 	switch job.PodGroup.Status.Phase {
 	case scheduling.PodGroupInqueue:

@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// PlaceOn returns the variant of a pod that counts on a node, and makes it count from now on. A pod without variants is its own. The
-// node is nil if the session lacks it.
+// PlaceOn returns the variant of a pod that counts on a node. From now on, this variant counts. A pod without variants is its own
+// variant. The node is nil if the session lacks it.
 func (s *Snapshot) PlaceOn(pod *demand.Pod, node *api.NodeInfo) *demand.Pod {
 	if pod.Alternatives() == nil || node == nil {
 		return pod
@@ -24,7 +24,7 @@ func (s *Snapshot) PlaceOn(pod *demand.Pod, node *api.NodeInfo) *demand.Pod {
 	return s.Place(pod, dra.Served(node.Node))
 }
 
-// AssignCards assigns the cards of its node to a pod that is being placed. They are charged by Allocate.
+// AssignCards assigns the cards of its node to a pod that is being placed. Allocate charges them.
 func (s *Snapshot) AssignCards(pod *demand.Pod, task *api.TaskInfo) {
 	if pod.Cards == nil {
 		return
@@ -34,21 +34,21 @@ func (s *Snapshot) AssignCards(pod *demand.Pod, task *api.TaskInfo) {
 	}
 }
 
-// UnassignCards undoes AssignCards, for a pod that is not placed after all.
+// UnassignCards undoes AssignCards for a pod that is not placed after all.
 func (s *Snapshot) UnassignCards(pod *demand.Pod) {
 	if err := s.Unassign(pod, s.Ledger); err != nil {
 		klog.ErrorS(err, "Failed to take back the cards of a pod", "pod", klog.KObj(pod.Object))
 	}
 }
 
-// FitsHeld returns an error if the demand of a pod does not fit beside what releasing pods still hold. Volcano checks
-// that before it places a pod, but not in every action, and not when it goes back to an earlier choice.
+// FitsHeld returns an error if the demand of a pod does not fit in addition to what releasing pods still hold. Volcano
+// checks this before it places a pod, but not in every action, and not when it returns to an earlier choice.
 func (s *Snapshot) FitsHeld(pod *demand.Pod) error {
 	return asError(s.Held().Fits(pod.Queue, pod.Checked))
 }
 
-// FitsCards returns an error if the cards that are assigned to a pod do not fit when releasing pods are gone.
-// Volcano does not ask when it goes back to an earlier choice.
+// FitsCards returns an error if the cards assigned to a pod do not fit after releasing pods are gone. Volcano does not
+// check this when it returns to an earlier choice.
 func (s *Snapshot) FitsCards(pod *demand.Pod) error {
 	if !s.LimitsCards(pod) {
 		return nil
@@ -63,7 +63,7 @@ func asError(refusal *ledger.Refusal, err error) error {
 	return err
 }
 
-// AssignClaim makes a claim come to what was picked for it.
+// AssignClaim sets the amounts of a claim according to the devices picked for it.
 func (s *Snapshot) AssignClaim(claim *demand.Claim, amounts ledger.Amounts) error {
 	return claim.Assign(s.Ledger, amounts)
 }
@@ -73,7 +73,7 @@ func (s *Snapshot) UnassignClaim(claim *demand.Claim) error {
 	return claim.Unassign(s.Ledger)
 }
 
-// Allocate charges a pod that has been given a node, or whose eviction has been undone.
+// Allocate charges a pod that has got a node, or whose eviction was undone.
 func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
 	s.charge(pod.Queue, task, pod.Demand)
 	s.forget(&pod.Resources)
@@ -92,10 +92,9 @@ func (s *Snapshot) chargedCards(pod *demand.Pod) {
 	}
 }
 
-// Pipeline charges a pod that is pipelined, and returns what it is charged in place of its claims. The pod does not
-// pay for its claims: pods that share them would get them for nothing, and the pod may never run.
-// Claims that nobody pays for are charged as parts of their own. The charge keeps others from getting the same
-// room, but it is not allocated: the pod holds nothing yet.
+// Pipeline charges a pipelined pod. It returns the parts that stand in for its unpaid claims. The pod does not pay for
+// the claims themselves: pods that share them would get them for nothing, and the pod may never run. The charge keeps
+// the room from other pods, but it is not allocated: the pod holds nothing yet.
 func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	var pipelined ledger.Demand
 	for _, claim := range pod.Claims {
@@ -110,8 +109,8 @@ func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	return pipelined
 }
 
-// Deallocate refunds what a pod holds, the pipelined charge included. A pod that is being evicted still runs, so that it is noted that it
-// still holds that. Devices that are allocated in the API server are not free before their claims say so.
+// Deallocate refunds what a pod holds, including its pipelined charge. An evicted pod still runs, so its resources are retained. Devices
+// allocated in the API server are free only when their claims say so.
 func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined ledger.Demand) {
 	holder := HolderOf(task)
 	for _, part := range pod.Own() {
@@ -140,8 +139,7 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 	}
 }
 
-// releaseCards notes that a pod still holds the cards that it had when the session began. A pod that was only going
-// to get cards holds none.
+// releaseCards retains the cards that a pod had when the session began. A pod that was only going to get cards holds none.
 func (s *Snapshot) releaseCards(pod *demand.Pod, task *api.TaskInfo) {
 	switch {
 	case pod.Cards == nil:

@@ -20,12 +20,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// groupName is the annotation of a pod that has the name of its PodGroup.
+// groupName is the pod annotation with the name of the PodGroup.
 const groupName = schedulingv1beta1.KubeGroupNameAnnotationKey
 
-// queueOf returns the queue that a pod which belongs to no job is charged to. It is the queue that was charged last, by
-// this process or by the record on the pod, or its lowest ancestor that still exists; else the queue that the pod or its
-// Job names. If none of these is known, it is root and attributed is false.
+// queueOf returns the queue that pays for a pod without a job. It prefers the queue that paid last, known from this
+// process or from the record of the pod, or the lowest ancestor that still exists. Next comes the queue that the pod or
+// its Job names. If none is known, queueOf returns root, and attributed is false.
 func (s *Snapshot) queueOf(pod *corev1.Pod, last []string) (queue ledger.QueueID, attributed bool) {
 	paths := [][]string{last, record.Path(pod)}
 	if !foreign(pod) {
@@ -40,7 +40,7 @@ func (s *Snapshot) queueOf(pod *corev1.Pod, last []string) (queue ledger.QueueID
 	return s.root(), false
 }
 
-// lowest returns the first queue of a path that the ledger has.
+// lowest returns the first queue of a path that is in the ledger.
 func (s *Snapshot) lowest(path []string) (ledger.QueueID, bool) {
 	for _, name := range path {
 		if queue, found := s.Ledger.Queue(name); found {
@@ -50,13 +50,13 @@ func (s *Snapshot) lowest(path []string) (ledger.QueueID, bool) {
 	return 0, false
 }
 
-// root is in every ledger.
+// root returns the root queue. Every ledger has it.
 func (s *Snapshot) root() ledger.QueueID {
 	root, _ := s.Ledger.Queue(quota.Root)
 	return root
 }
 
-// queueOfJob returns the queue of the Volcano Job that created a pod, empty if it is not known.
+// queueOfJob returns the queue of the Volcano Job that created a pod. It is empty if unknown.
 func (s *Snapshot) queueOfJob(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil || owner.Kind != "Job" || s.VolcanoJobs == nil {
@@ -86,8 +86,8 @@ func (s *Snapshot) queueOfClaim(claim *resourceapi.ResourceClaim) (queue ledger.
 	return s.root(), false
 }
 
-// foreign reports whether another scheduler placed a pod. What its annotations say of queues does not count: their
-// owners have not admitted it.
+// foreign reports whether another scheduler placed a pod. Queue annotations of foreign pods do not count: the owners of
+// the queues have not admitted these pods.
 func foreign(pod *corev1.Pod) bool {
 	if record.Path(pod) != nil {
 		return false
@@ -111,7 +111,7 @@ func mayHoldDevices(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, extended) || slices.ContainsFunc(pod.Spec.InitContainers, extended)
 }
 
-// RecordOfQueue returns the record of a queue for the pods and claims that it is charged for.
+// RecordOfQueue returns the record for pods and claims that are charged to a queue.
 func (s *Snapshot) RecordOfQueue(queue ledger.QueueID) string {
 	if s.records == nil {
 		s.records = map[ledger.QueueID]string{}
@@ -124,7 +124,7 @@ func (s *Snapshot) RecordOfQueue(queue ledger.QueueID) string {
 	return text
 }
 
-// RecordOfCards returns the record of the cards that a pod is charged, empty if there are none.
+// RecordOfCards returns the record of the cards that a pod is charged for. It is empty if there are none.
 func RecordOfCards(pod *demand.Pod) string {
 	if pod.Cards == nil {
 		return ""
@@ -132,8 +132,8 @@ func RecordOfCards(pod *demand.Pod) string {
 	return record.Cards(pod.Cards.ChargedCards())
 }
 
-// Unattributed returns the pods that are charged to root, because nobody knows which queue they came from, and the number
-// of such claims.
+// Unattributed returns the pods that are charged to root because their queue is unknown, and the number of claims charged
+// to root for the same reason.
 func (s *Snapshot) Unattributed() (pods []report.Unattributed, claims int) {
 	for _, object := range s.unattributedPods {
 		isForeign := foreign(object)

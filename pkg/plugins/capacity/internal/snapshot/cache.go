@@ -13,15 +13,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Cache is what outlives sessions. Sessions run one after the other, so that nothing here is locked.
+// Cache is the state that outlives sessions. Sessions run one after the other, so it needs no lock.
 type Cache struct {
 	*demand.Counter
 
-	// payers has the queue that paid for every claim that was charged when the last session closed, and its ancestors.
+	// payers has, for each claim charged when the last session closed, the paying queue and its ancestors.
 	payers map[types.UID][]string
 	// strays has the pods that may belong to no job.
 	strays strays
-	// before is the ledger of the last session. It is nil in the first one.
+	// before is the ledger of the last session, nil in the first session.
 	before     *ledger.Ledger
 	mistakes   keptMistakes
 	notedNeeds notedNeeds
@@ -30,7 +30,7 @@ type Cache struct {
 	catchUp    catchUp
 }
 
-// lists is memory that is used again for every job.
+// lists is memory that is reused for every job.
 type lists struct {
 	minimum, elastic, missing, inqueue ledger.Amounts
 }
@@ -40,8 +40,7 @@ func NewCache(fleet *card.Fleet) *Cache {
 	return &Cache{Counter: demand.NewCounter(fleet, ignored), payers: map[types.UID][]string{}, notedNeeds: notedNeeds{}}
 }
 
-// ignored reports whether a plugin of Volcano's that allocates devices itself takes the resource out of all
-// accounts.
+// ignored reports whether a Volcano plugin that allocates devices itself excludes a resource from all accounts.
 func ignored(name corev1.ResourceName) bool {
 	found := false
 	api.IgnoredDevicesList.Range(func(_ int, device string) bool {

@@ -19,27 +19,26 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// catchUpLimit bounds how long after the start a pod that holds devices, but belongs to no job of the session,
-// keeps other pods from getting devices.
+// catchUpLimit limits how long after the start a pod blocks the allocation of devices to other pods. This pod holds
+// devices, but belongs to no job of the session.
 const catchUpLimit = 30 * time.Second
 
-// catchUp knows whether sessions may lack pods. After a start, handlers fill the scheduler's cache later than the
-// informers. A pod that the cache lacks would be a charge that the ledger lacks.
+// catchUp tracks whether sessions may lack pods. After a start, handlers fill the scheduler's cache later than the
+// informers. A pod missing from the cache is a charge missing from the ledger.
 type catchUp struct {
 	clock   clock.PassiveClock
 	started time.Time
-	// done is set once, when the cache has had all pods that hold devices or cards.
+	// done is set once the cache has had all pods that hold devices or cards.
 	done bool
 }
 
-// StartCatchUp begins to wait for pods that hold devices or cards.
+// StartCatchUp starts to wait for pods that hold devices or cards.
 func (c *Cache) StartCatchUp(clock clock.PassiveClock) {
 	c.catchUp = catchUp{clock: clock, started: clock.Now()}
 }
 
-// MissingPod returns a pod that holds devices or cards and that no job of the session has, nil if there is none.
-// Claims returns all claims. It is nil if the scheduler does not allocate devices. ClaimsReady says that
-// all claims have been read.
+// MissingPod returns a pod that holds devices or cards and belongs to no job of the session. It returns nil if there is none. The function
+// claims lists all claims, and is nil if the scheduler does not allocate devices. claimsReady says that all claims have been read.
 func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.PodLister, claims func() ([]*resourceapi.ResourceClaim, error), claimsReady bool) *corev1.Pod {
 	if c.catchUp.done || c.catchUp.clock.Since(c.catchUp.started) > catchUpLimit {
 		c.catchUp.done = true
@@ -63,8 +62,7 @@ func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.Pod
 	return nil
 }
 
-// missingCardHolder returns a pod that is not known although it has a node, requests cards, and belongs to a
-// PodGroup that alone knows its queue.
+// missingCardHolder returns an unknown pod that has a node and requests cards, if only its PodGroup knows its queue.
 func (c *Cache) missingCardHolder(known map[types.UID]bool, pods corelisters.PodLister) *corev1.Pod {
 	all, err := pods.List(labels.Everything())
 	if err != nil {
@@ -79,8 +77,7 @@ func (c *Cache) missingCardHolder(known map[types.UID]bool, pods corelisters.Pod
 	return nil
 }
 
-// missingConsumer returns a pod that is not known although it holds an allocated claim and belongs to a PodGroup that
-// alone knows its queue.
+// missingConsumer returns an unknown pod that holds an allocated claim, if only its PodGroup knows its queue.
 func missingConsumer(known map[types.UID]bool, pods corelisters.PodLister, claims func() ([]*resourceapi.ResourceClaim, error)) *corev1.Pod {
 	all, err := claims()
 	if err != nil {
@@ -104,7 +101,7 @@ func missingConsumer(known map[types.UID]bool, pods corelisters.PodLister, claim
 	return nil
 }
 
-// inPodGroup reports whether a pod belongs to a PodGroup, and nothing on the pod names its queue. Others are charged rightly
+// inPodGroup reports whether a pod belongs to a PodGroup and has no record of its queue. Other pods are charged correctly
 // even if the session lacks their job.
 func inPodGroup(pod *corev1.Pod) bool {
 	return pod.Annotations[groupName] != "" && record.Path(pod) == nil

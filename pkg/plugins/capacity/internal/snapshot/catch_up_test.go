@@ -12,7 +12,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// claimOf is allocated, and reserved for a pod.
+// claimOf is an allocated claim that is reserved for a pod.
 func claimOf(pod string) *resourceapi.ResourceClaim {
 	return &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: pod, UID: "claim"}, Status: resourceapi.ResourceClaimStatus{
 		Allocation:  &resourceapi.AllocationResult{},
@@ -41,7 +41,7 @@ func TestMissingPod(t *testing.T) {
 		// unread says that not all claims have been read.
 		unread  bool
 		missing bool
-		// done says that the question is answered for good.
+		// done says that the question is permanently answered.
 		done bool
 	}{
 		{name: "a pod with cards", pod: podObject("p", "n1", requests), missing: true},

@@ -18,17 +18,16 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// usage is what the pods of one job have and want of resources.
+// usage is what the pods of one job have and request.
 type usage struct {
-	// queue is the queue of the job. It is valid if inLedger is set: the ledger may lack the queue.
+	// queue is the queue of the job. It is valid only if inLedger is set.
 	queue                     ledger.QueueID
 	inLedger                  bool
 	allocated, request, gated ledger.Amounts
 	running                   int
-	// elsewhere is what pods have that are charged to other queues.
+	// elsewhere is the sum of what pods have that are charged to other queues.
 	elsewhere ledger.Amounts
-	// claims says that some pod has claims, choosing that some pod waits for cards, and cards that some pod
-	// has cards.
+	// claims, choosing, and cards say that some pod has claims, waits for cards, or has cards.
 	claims, choosing, cards bool
 }
 
@@ -38,9 +37,9 @@ func (u *usage) needsPods(job *api.JobInfo) bool {
 	return u.claims || u.choosing || u.cards && len(job.Tasks) > least || len(job.Tasks) < least
 }
 
-// chargeAndAccount charges the fresh ledger with all that is in use: what pods with a node hold, and the devices
-// of every allocated claim even if its pod is gone, because the devices are not free before the
-// claim is deallocated. Then it accounts what jobs request and still need.
+// chargeAndAccount charges the new ledger with everything in use: what pods with a node hold, and the devices of all
+// allocated claims. A claim counts even if its pod is gone, because its devices are free only after its deallocation.
+// Then it accounts what jobs request and still need.
 func (s *Snapshot) chargeAndAccount() {
 	s.forgetNeeds()
 	s.binding = s.strays.anyBinding()
@@ -67,8 +66,8 @@ func (s *Snapshot) chargeAndAccount() {
 	s.accountInOrder(later, usages)
 }
 
-// accountInOrder accounts jobs whose devices and cards are counted pod by pod, the oldest first. What jobs
-// may choose among comes last, because it depends on what all others have.
+// accountInOrder accounts jobs whose devices and cards are counted pod by pod, oldest first. Choices come last, because
+// they depend on what all other jobs have.
 func (s *Snapshot) accountInOrder(jobs []*api.JobInfo, usages map[api.JobID]usage) {
 	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
@@ -82,8 +81,7 @@ func (s *Snapshot) accountInOrder(jobs []*api.JobInfo, usages map[api.JobID]usag
 	}
 }
 
-// chargeJob charges the resources and cards of a job's pods, and notes pods with claims. It may reuse the
-// lists of another job's usage.
+// chargeJob charges the resources and cards of a job's pods, and notes pods with claims. It may reuse the lists of another job's usage.
 func (s *Snapshot) chargeJob(job *api.JobInfo, reuse usage) usage {
 	u := usage{allocated: reuse.allocated[:0], request: reuse.request[:0], gated: reuse.gated[:0]}
 	u.queue, u.inLedger = s.Ledger.Queue(string(job.Queue))
@@ -143,7 +141,8 @@ func (s *Snapshot) chargePod(u *usage, pod *demand.Pod, task *api.TaskInfo) {
 	}
 }
 
-// plusPart adds what a part comes to. The ledger reports an overflow when the part is charged.
+// plusPart adds the amounts of a part. On an overflow, it returns the sum unchanged: the ledger reports the overflow
+// when the part is charged.
 func plusPart(sum ledger.Amounts, part *ledger.Part) ledger.Amounts {
 	total, err := sum.PlusPart(part)
 	if err != nil {
@@ -158,8 +157,8 @@ func (s *Snapshot) charge(queue ledger.QueueID, task *api.TaskInfo, d ledger.Dem
 	}
 }
 
-// assignCards assigns the cards of its node to a pod when the session begins. It reports whether the pod waits for
-// cards, or has some.
+// assignCards assigns the cards of its node to a pod at the start of a session. It reports whether the pod waits for
+// cards, and whether it has cards.
 func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has bool) {
 	if pod.Cards.Placed = placed(task); !pod.Cards.Placed {
 		s.UnassignCards(pod)

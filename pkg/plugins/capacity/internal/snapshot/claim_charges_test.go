@@ -21,7 +21,7 @@ type allocatedClaims struct {
 
 func (r allocatedClaims) Allocated() ([]*resourceapi.ResourceClaim, error) { return r.all, nil }
 
-// TestClaimsOfAQueueWithoutAPlaceStayCharged: a queue above it pays meanwhile, and no longer.
+// TestClaimsOfAQueueWithoutAPlaceStayCharged: an ancestor pays in the meantime, but no longer.
 func TestClaimsOfAQueueWithoutAPlaceStayCharged(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -61,7 +61,7 @@ func TestClaimsOfAQueueWithoutAPlaceStayCharged(t *testing.T) {
 	}
 }
 
-// expectDevices runs a session, and checks how many devices of class h100 queues are charged.
+// expectDevices runs a session, and checks how many devices of class h100 queues are charged for.
 func (f *fixture) expectDevices(t *testing.T, when string, want map[string]int64) {
 	t.Helper()
 	s := f.take()

@@ -21,9 +21,9 @@ import (
 // ClaimReader reads claims as the scheduler knows them.
 type ClaimReader interface {
 	dra.ClaimReader
-	// InUse returns a claim as it is now, and whether it is allocated or about to be allocated.
+	// InUse returns the current version of a claim, and whether it is allocated or about to be.
 	InUse(*resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, bool)
-	// Allocated returns the claims that the API server has with an allocation.
+	// Allocated returns the claims that have an allocation in the API server.
 	Allocated() ([]*resourceapi.ResourceClaim, error)
 }
 
@@ -33,9 +33,9 @@ type consumer struct {
 	pod  *demand.Pod
 }
 
-// holds reports whether the consumer holds a claim for good: the claim is reserved for it, it is being bound, or its record has the
-// claim, because pods and claims are watched apart. Otherwise, a pod that is bound names another claim than it got: users can delete a
-// claim, and create another one of the same name.
+// holds reports whether the consumer holds a claim permanently. This is so if the claim is reserved for the pod, the pod is being
+// bound, or the record of the pod lists the claim (pods and claims are watched separately). Any other bound pod got a different claim
+// of the same name: users can delete a claim and create a new one.
 func (c *consumer) holds(claim *demand.Claim) bool {
 	if isLeaving(c.task) || dra.HeldBy(c.task.Pod, claim.Object) {
 		return !isLeaving(c.task)
@@ -43,9 +43,9 @@ func (c *consumer) holds(claim *demand.Claim) bool {
 	return api.AllocatedStatus(c.task.Status) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || record.Lists(c.task.Pod, claim.Object))
 }
 
-// chargeClaims charges the claims that pods hold. The charge of a claim stands at the queue for which the claim got its devices, until
-// they are given back, whoever shares the claim. If that queue is not known, it is that of the first pod that the claim is reserved
-// for, else that of the oldest pod. Claims of releasing pods come last.
+// chargeClaims charges the claims that pods hold. The queue for which a claim got its devices pays until they are returned, no matter
+// which pods share the claim. If this queue is unknown, the queue of the first pod in the reservation pays, or else the queue of the
+// oldest pod. Claims of releasing pods come last.
 func (s *Snapshot) chargeClaims() {
 	slices.SortFunc(s.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
 	unknown := map[*demand.Claim][]consumer{}
@@ -81,14 +81,14 @@ func (s *Snapshot) chargeClaims() {
 	}
 }
 
-// payingQueue returns the queue for which a claim got its devices or, if that is gone, its lowest ancestor that still exists; false if
-// neither this process nor the record of the claim says which that is, or if the claim has no devices.
+// payingQueue returns the queue for which a claim got its devices. If this queue is gone, it returns the lowest ancestor that still
+// exists. It returns false if the claim has no devices, or if neither this process nor the record of the claim knows the queue.
 func (s *Snapshot) payingQueue(claim *resourceapi.ResourceClaim) (ledger.QueueID, bool) {
 	queue, path := s.payingPath(claim)
 	return queue, path != nil
 }
 
-// payingPath is payingQueue with the queue for which the claim got its devices, and its ancestors. The path is nil if it is not known.
+// payingPath is payingQueue, plus the path of the original queue: the queue and its ancestors. The path is nil if it is unknown.
 func (s *Snapshot) payingPath(claim *resourceapi.ResourceClaim) (ledger.QueueID, []string) {
 	if claim.Status.Allocation == nil {
 		return 0, nil
@@ -105,8 +105,8 @@ func (s *Snapshot) payingPath(claim *resourceapi.ResourceClaim) (ledger.QueueID,
 	return 0, nil
 }
 
-// findUnknownCapacity looks for claims whose capacity nobody knows, because their devices are no longer published.
-// That happens only after a start: a scheduler that has seen the devices remembers them.
+// findUnknownCapacity finds claims whose capacity is unknown because their devices are no longer published. This
+// happens only after a start: a scheduler that has seen the devices remembers them.
 func (s *Snapshot) findUnknownCapacity() {
 	for claim := range s.Counter.Claims.All {
 		if len(claim.Usage.Gone) == 0 {
@@ -116,7 +116,7 @@ func (s *Snapshot) findUnknownCapacity() {
 			s.unknownCapacity = map[string]*demand.Claim{}
 		}
 		for class := range claim.Usage.Classes {
-			// Always the same claim is named. Another one would be another message, and another event in each session.
+			// Always name the same claim. Another claim would mean another message, and another event in each session.
 			if other := s.unknownCapacity[class]; other == nil || claim.Object.UID < other.Object.UID {
 				s.unknownCapacity[class] = claim
 			}
@@ -124,8 +124,8 @@ func (s *Snapshot) findUnknownCapacity() {
 	}
 }
 
-// CapacityInUseUnknown refuses a pod that asks for a capacity which its queue or an ancestor limits and of which
-// another claim holds an amount that nobody knows. It returns nil otherwise.
+// CapacityInUseUnknown refuses a pod that asks for a limited capacity while another claim holds an unknown amount of
+// it. The limit is in the queue or an ancestor. Otherwise, it returns nil.
 func (s *Snapshot) CapacityInUseUnknown(queue ledger.QueueID, pod *demand.Pod) report.Refusal {
 	for _, class := range slices.Sorted(maps.Keys(s.unknownCapacity)) {
 		holder := s.unknownCapacity[class]

@@ -14,9 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// countCluster counts what there is to share: what the nodes have or, for a resource that the capability
-// of root lists, that capability. It may be more than the nodes have now, so that jobs are admitted for
-// which an autoscaler adds nodes.
+// countCluster counts the resources to share. For each resource in the capability of root, it is this capability, otherwise
+// the capacity of the nodes. The capability may exceed the nodes: then jobs are admitted for which an autoscaler adds nodes.
 func (s *Snapshot) countCluster() {
 	total := s.Total.Clone()
 	if root, found := s.Queues[quota.Root]; found && s.Hierarchy {
@@ -39,7 +38,7 @@ func (s *Snapshot) countCluster() {
 	}
 }
 
-// counted returns what a queue lists of resources. Volcano takes quantities that it cannot count for anything, also for none.
+// counted returns the resources that a queue lists. Volcano reads quantities that it cannot count as arbitrary amounts, even as none.
 func counted(list corev1.ResourceList) *api.Resource {
 	return api.NewResource(podrequests.Bounded(quota.Resources(list)))
 }
@@ -48,9 +47,8 @@ func valuesOf(resource *api.Resource) demand.Values {
 	return demand.Values{MilliCPU: resource.MilliCPU, Memory: resource.Memory, Scalars: resource.ScalarResources}
 }
 
-// RootTotals returns what the session publishes as deserved and guarantee of root: what the administrator
-// wrote or else, as in upstream, the whole cluster and the sum of its children's guarantees. It returns
-// nil if there is no root or no hierarchy.
+// RootTotals returns the deserved and guarantee of root that the session publishes. These are the administrator's values if set. Otherwise,
+// as in upstream, they are the whole cluster and the sum of the children's guarantees. It returns nil without root or without hierarchy.
 func (s *Snapshot) RootTotals() (deserved, guarantee *api.Resource) {
 	root, found := s.Queues[quota.Root]
 	if !found || !s.Hierarchy {

@@ -18,8 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// listClasses notes the classes that a queue lists in its quota of devices, and tells the queue what is to be known of
-// them.
+// listClasses notes the classes in the device quota of a queue. It adds what is wrong with them to the problems of the queue.
 func (s *Snapshot) listClasses(queue string, devices *quota.Limits) {
 	var overlaps, listed []string
 	for _, list := range []ledger.Amounts{devices.Capability, devices.Deserved, devices.Guarantee} {
@@ -43,7 +42,7 @@ func (s *Snapshot) listClasses(queue string, devices *quota.Limits) {
 	}
 }
 
-// overlapText writes the text for a class once in a session.
+// overlapText returns the text about the overlaps of a class. It builds the text once per session.
 func (s *Snapshot) overlapText(class string, others []string) string {
 	text, written := s.overlapTexts[class]
 	if !written {
@@ -56,11 +55,11 @@ func (s *Snapshot) overlapText(class string, others []string) string {
 	return text
 }
 
-// LimitedClasses returns the classes that some queue lists in its quota of devices, sorted by name.
+// LimitedClasses returns the classes that some queue lists in its device quota, sorted by name.
 func (s *Snapshot) LimitedClasses() []string { return slices.Sorted(maps.Keys(s.limited)) }
 
-// listOffering notes the classes that offer an extended resource which a list of a queue has. The implicit name of a class limits its
-// devices, as spec.dra does.
+// listOffering notes the classes behind the extended resources in a list of a queue. The implicit name of a class limits its devices,
+// as spec.dra does.
 func (s *Snapshot) listOffering(list corev1.ResourceList) {
 	for name := range list {
 		class, offered := s.Catalog.Extended(name)
@@ -74,7 +73,7 @@ func (s *Snapshot) listOffering(list corev1.ResourceList) {
 	}
 }
 
-// matching is what devices count for in this session.
+// matching returns the classes and cards that devices count for in this session.
 func (s *Snapshot) matching() demand.Matching {
 	if s.Matcher == nil {
 		return demand.Matching{}
@@ -82,7 +81,7 @@ func (s *Snapshot) matching() demand.Matching {
 	return demand.Matching{Matcher: s.Matcher, Limited: s.LimitedClasses(), Offering: slices.Sorted(maps.Keys(s.offering)), Cards: s.countsCards}
 }
 
-// findInvalidClasses remembers, for the problems of queues, which classes could not be evaluated in the last session.
+// findInvalidClasses notes the classes that could not be evaluated in the last session, for the problems of queues.
 func (s *Snapshot) findInvalidClasses() {
 	if s.Matcher == nil {
 		return
@@ -95,13 +94,12 @@ func (s *Snapshot) findInvalidClasses() {
 	}
 }
 
-// UnlistedOnPick says that devices may be used only where a queue on the way to the root lists one of the classes
-// that they count for. That is known when they are picked. Where a device counts only for the class that was asked
-// for, the ledger decides.
+// UnlistedOnPick reports whether devices may be used only if a queue on the way to the root lists one of their classes.
+// This is known only when devices are picked. If devices count only for the requested class, the ledger decides instead.
 func (s *Snapshot) UnlistedOnPick() bool { return s.DeviceQuotaRequired && s.Matcher != nil }
 
-// RefuseUnlisted refuses devices for which no queue on the way to the root lists a class, if that is required. Usage is
-// what a claim asks for, or has. The result is nil if the devices may be used, or are not known yet.
+// RefuseUnlisted refuses devices if a listed class is required but no queue on the way to the root lists one. The usage
+// is what a claim asks for or has. The result is nil if the devices may be used, or are not known yet.
 func (s *Snapshot) RefuseUnlisted(queue ledger.QueueID, usage *dra.Usage) report.Refusal {
 	if !s.UnlistedOnPick() {
 		return nil
@@ -120,7 +118,7 @@ func (s *Snapshot) RefuseUnlisted(queue ledger.QueueID, usage *dra.Usage) report
 	return report.DevicesUnlisted{Queue: s.Ledger.Name(queue), Class: class}
 }
 
-// RefuseUnlistedPod is RefuseUnlisted for the claims of a pod that nobody is charged for yet.
+// RefuseUnlistedPod is RefuseUnlisted for those claims of a pod that are not charged yet.
 func (s *Snapshot) RefuseUnlistedPod(queue ledger.QueueID, pod *demand.Pod) report.Refusal {
 	if !s.UnlistedOnPick() {
 		return nil
@@ -136,7 +134,7 @@ func (s *Snapshot) RefuseUnlistedPod(queue ledger.QueueID, pod *demand.Pod) repo
 	return nil
 }
 
-// RefuseUnlistedJob refuses the devices that a job needs where no queue on the way to the root lists any class.
+// RefuseUnlistedJob refuses the devices that a job needs if no queue on the way to the root lists any class.
 func (s *Snapshot) RefuseUnlistedJob(queue ledger.QueueID, needs demand.Needs) report.Refusal {
 	if !s.UnlistedOnPick() || s.limitsDevices(queue) {
 		return nil
@@ -155,13 +153,13 @@ func (s *Snapshot) RefuseUnlistedJob(queue ledger.QueueID, needs demand.Needs) r
 	return nil
 }
 
-// noDeviceQuota reports whether a refusal is due to a class that no queue on the way to the root lists, which is
-// required.
+// noDeviceQuota reports whether a refusal is due to a missing quota: a listed class is required, but no queue on the
+// way to the root lists this one.
 func (s *Snapshot) noDeviceQuota(queue ledger.QueueID, d ledger.Dimension) bool {
 	return s.DeviceQuotaRequired && d.Kind == ledger.DeviceCount && !s.Ledger.ListsClass(queue, d.Name)
 }
 
-// limitsDevices reports whether the capability of the queue or of a queue above it lists any devices or capacities of them.
+// limitsDevices reports whether the capability of the queue or of an ancestor lists devices or their capacities.
 func (s *Snapshot) limitsDevices(queue ledger.QueueID) bool {
 	return s.Ledger.Limits(queue, ledger.DeviceCount) || s.Ledger.Limits(queue, ledger.DeviceCapacity)
 }

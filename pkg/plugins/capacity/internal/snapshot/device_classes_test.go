@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
-// withDevices sets the quota of devices of a queue.
+// withDevices sets the device quota of a queue.
 func withDevices(quota schedulingv1beta1.DRAQuota) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	return func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) { object.Spec.DRA = &quota }
 }

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// fewDimensions is how many dimensions are not worth a look.
+	// fewDimensions is the number of dimensions below which no review takes place.
 	fewDimensions = 512
-	// reviewInterval is how many sessions there are between two looks.
+	// reviewInterval is the number of sessions between two reviews.
 	reviewInterval = 256
 )
 
-// dimensionReview finds out when most dimensions stand for what is gone: queues, nodes, and classes come and go while a
-// scheduler runs, and each dimension costs every queue.
+// dimensionReview finds out when most dimensions are obsolete. Queues, nodes, and classes come and go while a scheduler
+// runs, and each dimension is a cost for every queue.
 type dimensionReview struct {
 	// renew says that the next session begins with new dimensions.
 	renew bool
-	// sessions is how many sessions there have been since the last look.
+	// sessions is the number of sessions since the last review.
 	sessions int
 }
 
-// begin begins a session. It reports whether all must be counted anew.
+// begin begins a session. It reports whether everything must be counted again.
 func (r *dimensionReview) begin() bool {
 	renew := r.renew
 	r.renew = false
@@ -32,7 +32,7 @@ func (r *dimensionReview) begin() bool {
 	return renew
 }
 
-// reviewDimensions decides whether the next session begins with new dimensions. Specs are the queues of this one.
+// reviewDimensions decides whether the next session begins with new dimensions. The specs are the queues of this session.
 func (s *Snapshot) reviewDimensions(specs []ledger.QueueSpec) {
 	there := s.Dimensions.Len()
 	if there < fewDimensions || s.review.sessions < reviewInterval {
@@ -43,7 +43,7 @@ func (s *Snapshot) reviewDimensions(specs []ledger.QueueSpec) {
 	klog.V(3).InfoS("Reviewed the dimensions that quotas count", "there", there, "needed", needed, "renew", s.review.renew)
 }
 
-// neededDimensions is how many dimensions stand for something that a queue lists, a node offers, or a DeviceClass names.
+// neededDimensions returns the number of dimensions that a queue lists, a node offers, or a DeviceClass names.
 func (s *Snapshot) neededDimensions(specs []ledger.QueueSpec) int {
 	needed := make([]bool, s.Dimensions.Len())
 	mark := func(amounts ledger.Amounts) {

@@ -12,10 +12,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// elsewhere returns the queue in which a pod got its node, if that is not the queue of its job and still exists. Its PodGroup was replaced
-// or moved since, or its annotation names another one. Volcano's controllers move a PodGroup when the template of a StatefulSet
-// or ReplicaSet names another queue. If the charge moved, too, whoever may use two queues could free the full one at the
-// cost of the other, past its quota.
+// elsewhere returns the queue in which a pod got its node, if it still exists and is not the queue of the job. Since then, the PodGroup
+// was replaced or moved, or the pod's annotation names another PodGroup. Volcano's controllers move a PodGroup when the template of a
+// StatefulSet or ReplicaSet names another queue. The charge stays: otherwise, a user of two queues could free the full queue at the
+// expense of the other, past its quota.
 func (s *Snapshot) elsewhere(pod *demand.Pod, task *api.TaskInfo, job *api.JobInfo) (ledger.QueueID, bool) {
 	if task.Status == api.Pending {
 		s.ForgetQueue(pod) // an attempt to bind the pod may have failed
@@ -32,8 +32,8 @@ func (s *Snapshot) elsewhere(pod *demand.Pod, task *api.TaskInfo, job *api.JobIn
 	return s.Ledger.Queue(pod.ChargedQueue())
 }
 
-// recordedQueue returns the queue that the record of a pod names, for a process that has not placed the pod. Without a record, it
-// is that of the job.
+// recordedQueue returns the queue in the record of a pod that this process has not placed. Without a record, it returns the queue
+// of the job.
 func recordedQueue(task *api.TaskInfo, job *api.JobInfo) string {
 	if path := record.Path(task.Pod); path != nil {
 		return path[0]
@@ -41,7 +41,7 @@ func recordedQueue(task *api.TaskInfo, job *api.JobInfo) string {
 	return string(job.Queue)
 }
 
-// chargeElsewhere charges a pod to the queue in which it got its node. It returns what its job has because of it.
+// chargeElsewhere charges a pod to the queue in which it got its node. It returns the usage of the pod.
 func (s *Snapshot) chargeElsewhere(queue ledger.QueueID, pod *demand.Pod, task *api.TaskInfo) usage {
 	pod.Charge(queue, true)
 	if pod.HasClaims {

@@ -16,7 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue: its PodGroup was moved, or replaced by one of the same name.
+// TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue: the PodGroup was moved, or replaced by another one of the same name.
 func TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue(t *testing.T) {
 	kept := map[string]string{"team": "4 2 2", "org": "4 2 2", "root": "4 2 2", "other": "0 0 0"}
 	moved := map[string]string{"team": "0 0 0", "org": "0 0 0", "root": "4 2 2", "other": "4 2 2"}
@@ -26,7 +26,7 @@ func TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue(t *testing.T) {
 		recorded string
 		gone     string
 		want     map[string]string
-		// later is what is charged after a restart, if that is something else.
+		// later is what is charged after a restart, if it differs.
 		later map[string]string
 	}{
 		{name: "a pod with a record", node: "n1", recorded: "root/org/team", want: kept},
@@ -66,7 +66,7 @@ func TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue(t *testing.T) {
 	}
 }
 
-// TestAPodWhoseJobIsInAnotherQueueCanBeEvicted: its own queue gets back what it is charged.
+// TestAPodWhoseJobIsInAnotherQueueCanBeEvicted: the queue that is charged gets the amounts back.
 func TestAPodWhoseJobIsInAnotherQueueCanBeEvicted(t *testing.T) {
 	f := newFixture(t).queue("team", "root", quotaOf(`{"A": 2}`, 0)).queue("other", "root", quotaOf(`{"A": 2}`, 0))
 	task := f.job("p", "other", "n1", requests)
@@ -80,7 +80,7 @@ func TestAPodWhoseJobIsInAnotherQueueCanBeEvicted(t *testing.T) {
 	s.expectCharges(t, "when the pod is evicted", map[string]string{"team": "0 0 0", "other": "0 0 0"})
 }
 
-// TestAChangedRecordMovesNothing: who may change a pod cannot move its charge while the scheduler runs.
+// TestAChangedRecordMovesNothing: users who may change a pod cannot move its charge while the scheduler runs.
 func TestAChangedRecordMovesNothing(t *testing.T) {
 	f := newFixture(t).queue("team", "root", quotaOf(`{"A": 2}`, 0)).queue("other", "root", quotaOf(`{"A": 2}`, 0))
 	task := f.job("p", "team", "n1", requests)
@@ -115,7 +115,7 @@ func TestAPodThatIsBeingBoundStaysChargedWhenItsJobMoves(t *testing.T) {
 	f.take().expectCharges(t, "when it runs after all", map[string]string{"team": "0 0 0", "other": "4 2 2"})
 }
 
-// TestAJobThatHasMovedNeedsNothingForPodsThatRun: they are charged to the queue in which they got their nodes.
+// TestAJobThatHasMovedNeedsNothingForPodsThatRun: these pods are charged to the queue in which they got their nodes.
 func TestAJobThatHasMovedNeedsNothingForPodsThatRun(t *testing.T) {
 	for _, c := range []struct {
 		name, minimum, cards string

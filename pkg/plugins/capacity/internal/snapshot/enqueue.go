@@ -11,12 +11,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// FitsInqueue says why a queue has no room for what a job needs at least, nil if it has.
+// FitsInqueue returns why a queue has no room for the minimum of a job, nil if it has room.
 func (s *Snapshot) FitsInqueue(queue ledger.QueueID, needs demand.Needs) (*ledger.Refusal, error) {
 	return s.Counter.FitsInqueue(s.Ledger, queue, needs)
 }
 
-// Enqueue accounts a job that has been admitted.
+// Enqueue accounts an admitted job.
 func (s *Snapshot) Enqueue(job *api.JobInfo) {
 	queue, found := s.Ledger.Queue(string(job.Queue))
 	if !found {

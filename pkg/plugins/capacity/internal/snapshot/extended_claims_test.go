@@ -16,7 +16,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 )
 
-// madeMeanwhile reads an extended claim in memory first, and then the claim that the API server has got of it.
+// madeMeanwhile first reads an in-memory extended claim, and then the claim created from it in the API server.
 type madeMeanwhile struct {
 	devices.ClaimReader
 	pending, made *resourceapi.ResourceClaim

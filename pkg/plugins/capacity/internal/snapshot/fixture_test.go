@@ -29,12 +29,12 @@ import (
 
 const gpu = corev1.ResourceName("nvidia.com/gpu")
 
-// fixture is what a snapshot is taken of. Node n1 has cards A.
+// fixture is the input of a snapshot. Node n1 has cards A.
 type fixture struct {
 	testing.TB
 	cache *Cache
 	input Input
-	// objects are the queues that have been read from the API server, pods the pods.
+	// objects are the queues read from the API server. pods are the pods.
 	objects, pods toolscache.Indexer
 }
 
@@ -67,7 +67,7 @@ func list(words string) corev1.ResourceList {
 	return resources
 }
 
-// queue adds an open queue, and what the API server has of it.
+// queue adds an open queue, and its object in the API server.
 func (f *fixture) queue(name, parent string, change ...func(*scheduling.Queue, *schedulingv1beta1.Queue)) *fixture {
 	f.Helper()
 	queue := &scheduling.Queue{
@@ -89,7 +89,7 @@ func deserves(words string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	return func(queue *scheduling.Queue, _ *schedulingv1beta1.Queue) { queue.Spec.Deserved = list(words) }
 }
 
-// quotaOf sets the annotation for cards, and the number of devices of class h100.
+// quotaOf sets the card annotation, and the number of devices of class h100.
 func quotaOf(cards string, devices int64) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	return func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
 		if cards != "" {
@@ -99,7 +99,7 @@ func quotaOf(cards string, devices int64) func(*scheduling.Queue, *schedulingv1b
 	}
 }
 
-// job adds a job with a pod of the same name, which waits if it has no node.
+// job adds a job with a pod of the same name. The pod waits if it has no node.
 func (f *fixture) job(name, queue, node, requests string) *api.TaskInfo {
 	pod := podObject(name, node, requests)
 	if err := f.pods.Add(pod); err != nil {

@@ -17,8 +17,7 @@ import (
 // Holding is what a pod holds or is promised, or a claim that no pod holds any more.
 type Holding struct {
 	Holder ledger.Holder
-	// Queue is the queue that the holder belongs to. That of a claim is the queue that is charged. A claim that the pod shares may be
-	// charged to another one.
+	// Queue is the queue of the pod, or the queue that pays for the claim. A shared claim of a pod may be charged to another queue.
 	Queue ledger.QueueID
 	// Job is nil for a claim, and for a pod that belongs to no job of the session.
 	Job *api.JobInfo
@@ -26,18 +25,18 @@ type Holding struct {
 	Task *api.TaskInfo
 	// Claim is nil for a pod.
 	Claim *resourceapi.ResourceClaim
-	// Parts has what is held. Of each part, one holder pays.
+	// Parts are the held parts. Exactly one holder pays for each part.
 	Parts []HeldPart
 }
 
-// HeldPart is a part that is held.
+// HeldPart is one part of a holding.
 type HeldPart struct {
 	ledger.Hold
-	// Claim is nil if the part is the resources or the cards of the pod, or what it is promised in place of claims.
+	// Claim is nil for the resources and cards of the pod, and for parts promised in place of claims.
 	Claim *demand.Claim
 }
 
-// ScheduledSince returns when a pod got its node, nil if that is not known yet.
+// ScheduledSince returns when a pod got its node, nil if not known yet.
 func ScheduledSince(pod *corev1.Pod) *metav1.Time {
 	_, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
 	if condition == nil || condition.Status != corev1.ConditionTrue || condition.LastTransitionTime.IsZero() {
@@ -46,8 +45,8 @@ func ScheduledSince(pod *corev1.Pod) *metav1.Time {
 	return &condition.LastTransitionTime
 }
 
-// EachHolding calls yield for all that is charged to some queue now, or that releasing pods still hold. Yield must not keep the
-// holding. Promised returns what a pipelined pod is charged in place of its claims.
+// EachHolding calls yield for everything that is charged to a queue now, or that releasing pods still hold. yield must not keep
+// the holding. promised returns what a pipelined pod is charged in place of its claims.
 func (s *Snapshot) EachHolding(promised func(*api.TaskInfo) ledger.Demand, yield func(*Holding)) {
 	w := holdingWalk{snapshot: s, promised: promised, yield: yield}
 	for _, job := range s.Jobs {
@@ -56,7 +55,7 @@ func (s *Snapshot) EachHolding(promised func(*api.TaskInfo) ledger.Demand, yield
 		}
 	}
 	for _, task := range s.strayTasks {
-		if job := s.Jobs[task.Job]; job == nil || job.Tasks[task.UID] == nil { // otherwise its queue has no place in the hierarchy
+		if job := s.Jobs[task.Job]; job == nil || job.Tasks[task.UID] == nil { // otherwise, its queue has no place in the hierarchy
 			w.pod(nil, task)
 		}
 	}
@@ -65,7 +64,7 @@ func (s *Snapshot) EachHolding(promised func(*api.TaskInfo) ledger.Demand, yield
 	}
 }
 
-// EachChangedHolding is EachHolding for the pods that are new, or have changed, since the last session.
+// EachChangedHolding is EachHolding for pods that are new or changed since the last session.
 func (s *Snapshot) EachChangedHolding(promised func(*api.TaskInfo) ledger.Demand, yield func(*Holding)) {
 	w := holdingWalk{snapshot: s, promised: promised, yield: yield}
 	for _, task := range s.changed {
@@ -73,18 +72,18 @@ func (s *Snapshot) EachChangedHolding(promised func(*api.TaskInfo) ledger.Demand
 	}
 }
 
-// HoldingOf calls yield for what one pod holds or is promised, if that is anything.
+// HoldingOf calls yield for what one pod holds or is promised, unless that is nothing.
 func (s *Snapshot) HoldingOf(job *api.JobInfo, task *api.TaskInfo, promised func(*api.TaskInfo) ledger.Demand, yield func(*Holding)) {
 	w := holdingWalk{snapshot: s, promised: promised, yield: yield}
 	w.pod(job, task)
 }
 
-// holdingWalk goes through all holders.
+// holdingWalk visits all holders.
 type holdingWalk struct {
 	snapshot *Snapshot
 	promised func(*api.TaskInfo) ledger.Demand
 	yield    func(*Holding)
-	// holding is used again and again.
+	// holding is reused for each holder.
 	holding Holding
 }
 
@@ -109,7 +108,7 @@ func (w *holdingWalk) pod(job *api.JobInfo, task *api.TaskInfo) {
 	w.end()
 }
 
-// orphan adds a claim that is charged on its own.
+// orphan adds a claim that no pod holds.
 func (w *holdingWalk) orphan(claim *demand.Claim) {
 	w.holding = Holding{Holder: ledger.Holder(claim.Object.UID), Claim: claim.Object, Parts: w.holding.Parts[:0]}
 	w.add(claim.Part, claim)

@@ -4,8 +4,8 @@ package snapshot
 
 import toolscache "k8s.io/client-go/tools/cache"
 
-// LastState returns an object that an informer says is deleted, as the informer has seen it last: an informer that has missed the
-// deletion wraps the object.
+// LastState returns the last state of an object that an informer reports as deleted. An informer that has missed the deletion
+// wraps the object.
 func LastState(object any) any {
 	if missed, is := object.(toolscache.DeletedFinalStateUnknown); is {
 		return missed.Obj

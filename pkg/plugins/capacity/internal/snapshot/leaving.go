@@ -12,8 +12,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// Leaving reports whether nobody uses an allocated claim any more, so that its devices are free soon: the pods that it is
-// reserved for are gone or have ended, or it is reserved for nobody and about to be deleted.
+// Leaving reports whether an allocated claim is not used any more, so its devices are free soon. Either the pods in its
+// reservation are gone or have ended, or it has no reservation and is about to be deleted.
 func (s *Snapshot) Leaving(claim *resourceapi.ResourceClaim) bool {
 	if len(claim.Status.ReservedFor) == 0 {
 		return claim.DeletionTimestamp != nil || s.ownerIsGone(claim)
@@ -56,7 +56,7 @@ func (s *Snapshot) exists(namespace, name string, uid types.UID) bool {
 	return err == nil && pod.UID == uid && !isOver(pod)
 }
 
-// isLeaving reports whether a pod will not hold its devices for long.
+// isLeaving reports whether a pod is about to give up its devices.
 func isLeaving(task *api.TaskInfo) bool {
 	return task.Status == api.Releasing || isOver(task.Pod)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// TestPodsThatLoseTheirJobAreFound: whatever else happens in the same session.
+// TestPodsThatLoseTheirJobAreFound, whatever else happens in the same session.
 func TestPodsThatLoseTheirJobAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -36,7 +36,7 @@ func TestPodsThatLoseTheirJobAreFound(t *testing.T) {
 	}
 }
 
-// TestPodsOfAQueueThatLosesItsPlaceStayCharged: even if nothing on the pods says which queue it was.
+// TestPodsOfAQueueThatLosesItsPlaceStayCharged, even if nothing on the pods names the queue.
 func TestPodsOfAQueueThatLosesItsPlaceStayCharged(t *testing.T) {
 	f := newFixture(t).queue("org", "root").queue("team", "org")
 	f.job("p", "team", "n1", requests)
@@ -46,8 +46,8 @@ func TestPodsOfAQueueThatLosesItsPlaceStayCharged(t *testing.T) {
 	f.take().expectCharges(t, "while dimensions are renewed", map[string]string{"org": "4 2 2", "root": "4 2 2"})
 }
 
-// TestAPodThatWasOnlyTriedOnANodeIsNotCharged: upstream writes the node of a pod that it tries into the informer's copy
-// of the pod, and leaves it there when it gives up.
+// TestAPodThatWasOnlyTriedOnANodeIsNotCharged: upstream writes the node that it tries into the informer's copy of the
+// pod, and leaves it there when it gives up.
 func TestAPodThatWasOnlyTriedOnANodeIsNotCharged(t *testing.T) {
 	for _, deleted := range []string{"PodGroup", "queue"} {
 		f := newFixture(t).queue("org", "root").queue("team", "org")

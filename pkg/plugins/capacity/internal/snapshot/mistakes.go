@@ -16,25 +16,23 @@ import (
 	"github.com/devicequota/devicequota/pkg/mistakes/find"
 )
 
-// keptMistakes are those that were found. They are found anew only if something has changed that they
-// depend on.
+// keptMistakes are the mistakes found so far. The search runs again only if something changes that they depend on.
 type keptMistakes struct {
 	found find.Found
 	facts facts
-	// queues has the version of each queue that was looked at, and changed says that there is another one.
+	// queues has the version of each queue at the last search. changed says that a queue has changed since.
 	queues  map[string]queueVersion
 	changed bool
 }
 
-// queueVersion is a queue as the session and as the API server have it. Both objects are replaced when the queue
-// changes.
+// queueVersion is a queue as seen by the session and by the API server. Both objects are replaced when the queue changes.
 type queueVersion struct {
 	written *scheduling.Queue
 	object  *schedulingv1beta1.Queue
 }
 
-// same reports whether two versions of a queue have the same spec and annotations. The status, and what the annotations say
-// of the use of the queue, change in each busy cycle.
+// same reports whether two versions of a queue have the same spec and annotations. The status and the usage annotations do
+// not count: they change in each busy cycle.
 func (v queueVersion) same(other queueVersion) bool {
 	if v == other {
 		return true
@@ -47,7 +45,7 @@ func (v queueVersion) same(other queueVersion) bool {
 		maps.Equal(lasting(v.object.Annotations), lasting(other.object.Annotations))
 }
 
-// lasting returns annotations without those that say what a queue uses.
+// lasting returns annotations without the usage annotations.
 func lasting(annotations map[string]string) map[string]string {
 	kept := maps.Clone(annotations)
 	delete(kept, schedulingv1beta1.DeviceUsageAnnotation)
@@ -55,7 +53,7 @@ func lasting(annotations map[string]string) map[string]string {
 	return kept
 }
 
-// facts are what mistakes depend on besides queues.
+// facts are the things besides queues that mistakes depend on.
 type facts struct {
 	catalog       *dra.Catalog
 	fleet, queues int
@@ -75,7 +73,7 @@ func (m *keptMistakes) note(queue string, version queueVersion) {
 	m.queues[queue], m.changed = version, m.changed || !last.same(version)
 }
 
-// findMistakes returns what is surely a mistake in the quotas of queues.
+// findMistakes returns the definite mistakes in the quotas of queues.
 func (s *Snapshot) findMistakes() mistakes.Problems {
 	m, now := &s.mistakes, facts{catalog: s.Catalog, fleet: s.Fleet.Edition(), queues: len(s.Queues), hierarchy: s.Hierarchy, reclaim: s.ReclaimFault}
 	if !m.changed && m.facts == now {
@@ -106,13 +104,12 @@ func (s *Snapshot) quotedQueue(name string) *find.Queue {
 	return queue
 }
 
-// Deserving reports whether some queue deserves something, and whether the scheduler's configuration keeps some queue from getting
-// that.
+// Deserving reports whether some queue deserves something, and whether the scheduler's configuration keeps some queue from getting it.
 func (s *Snapshot) Deserving() (some, wronged bool) {
 	return s.mistakes.found.Deserving, s.mistakes.found.Wronged
 }
 
-// has reports whether the session has a queue in that version.
+// has reports whether the session has this version of a queue.
 func (s *Snapshot) has(name string, version queueVersion) bool {
 	state, found := s.queues[name]
 	return found && state.version == version

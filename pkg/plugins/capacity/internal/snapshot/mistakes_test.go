@@ -53,7 +53,7 @@ func annotated(key string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	}
 }
 
-// owed sets the annotations for cards; those that are empty are missing.
+// owed sets the card annotations. Empty ones are missing.
 func owed(cards, deserved, guarantee string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	return func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
 		object.Annotations = map[string]string{}

@@ -19,8 +19,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Needs returns what a job that has not been admitted needs at least. The error says why its devices are not
-// included, or that its resources cannot be counted.
+// Needs returns the minimum of a job that is not admitted yet. The error says why its devices are not included, or that
+// its resources cannot be counted.
 func (s *Snapshot) Needs(job *api.JobInfo) (demand.Needs, error) {
 	needs, err := s.jobNeeds(job, s.podsOf(job))
 	if list := job.PodGroup.Spec.MinResources; list != nil {
@@ -32,8 +32,8 @@ func (s *Snapshot) Needs(job *api.JobInfo) (demand.Needs, error) {
 	return needs, err
 }
 
-// minimum appends to a list, which may be nil, what a job needs at least of resources. Unknown is a resource that nobody
-// offers. Its name is empty if there is none.
+// minimum appends the minimum resources of a job to a list, which may be nil. unknown is a resource that no node offers.
+// Its name is empty if there is none.
 func (s *Snapshot) minimum(job *api.JobInfo, list ledger.Amounts) (minimum ledger.Amounts, unknown demand.UnknownResourceError) {
 	if job.PodGroup.Spec.MinResources == nil {
 		return list, unknown
@@ -41,8 +41,7 @@ func (s *Snapshot) minimum(job *api.JobInfo, list ledger.Amounts) (minimum ledge
 	return s.Resources.Minimum(*job.PodGroup.Spec.MinResources, list)
 }
 
-// podsOf adds up the devices and cards of a job's pods. Pods that have a node are the first to belong to the
-// minimum of the job, then older ones.
+// podsOf sums up the devices and cards of a job's pods. Pods with a node count toward the minimum of the job first, then older pods.
 func (s *Snapshot) podsOf(job *api.JobInfo) demand.JobPods {
 	asks, some := false, false
 	for _, task := range job.Tasks {
@@ -82,8 +81,8 @@ func (s *Snapshot) jobPods(job *api.JobInfo) []demand.JobPod {
 	return pods
 }
 
-// CheckSharers returns an error if a job can never start, because more pods of its minimum use one claim than Kubernetes
-// allows.
+// CheckSharers returns an error if a job can never start because too many pods of its minimum share one claim.
+// Kubernetes limits this number.
 func (s *Snapshot) CheckSharers(job *api.JobInfo) error {
 	if !s.ServesClaims {
 		return nil
@@ -99,7 +98,7 @@ func (s *Snapshot) CheckSharers(job *api.JobInfo) error {
 	return demand.CheckSharersOfJob(object, s.Claims, pods)
 }
 
-// rank sorts pods that have a node before those that wait for one.
+// rank sorts pods that have a node before pods that wait for one.
 func rank(task *api.TaskInfo) int {
 	if api.AllocatedStatus(task.Status) {
 		return 0
@@ -107,7 +106,7 @@ func rank(task *api.TaskInfo) int {
 	return 1
 }
 
-// jobNeeds is what a job needs at least of devices and cards in addition to what its pods have.
+// jobNeeds returns the devices and cards that a job needs at least, in addition to what its pods have.
 func (s *Snapshot) jobNeeds(job *api.JobInfo, pods demand.JobPods) (demand.Needs, error) {
 	return s.JobNeeds(s.Ledger, demand.Group{
 		MinMember:   int(job.PodGroup.Spec.MinMember),
@@ -118,7 +117,7 @@ func (s *Snapshot) jobNeeds(job *api.JobInfo, pods demand.JobPods) (demand.Needs
 	}, pods, s.ServesClaims)
 }
 
-// volcanoJob returns the Job that a PodGroup was created for, nil if it was created for something else.
+// volcanoJob returns the Volcano Job that a PodGroup was created for, nil if it has another owner.
 func (s *Snapshot) volcanoJob(job *api.JobInfo) (*batchv1alpha1.Job, error) {
 	owner := metav1.GetControllerOf(&job.PodGroup.PodGroup)
 	if owner == nil || owner.Kind != "Job" || !strings.HasPrefix(owner.APIVersion, batchv1alpha1.GroupName+"/") || s.VolcanoJobs == nil {
@@ -131,7 +130,7 @@ func (s *Snapshot) volcanoJob(job *api.JobInfo) (*batchv1alpha1.Job, error) {
 	return object, nil
 }
 
-// priorityOf returns the value of a PriorityClass, zero if there is none.
+// priorityOf returns the value of a PriorityClass, zero if it does not exist.
 func (s *Snapshot) priorityOf(class string) int32 {
 	if class == "" {
 		return 0

@@ -13,12 +13,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// notedNeeds has what each job without pods needed when it last asked to be admitted to its queue. Later sessions count that
-// as requested, because nothing else shows that these jobs wait. It decides nothing.
+// notedNeeds has the needs of each job without pods at its last request for admission. Later sessions count them as
+// requested: nothing else shows that these jobs wait. They do not affect any decision.
 type notedNeeds map[api.JobID]ledger.Amounts
 
-// NoteNeeds notes what a job needs that asks to be admitted to its queue. Of what pods may choose among, the first
-// choice counts.
+// NoteNeeds notes the needs of a job that requests admission to its queue. Where pods have a choice, the first choice counts.
 func (s *Snapshot) NoteNeeds(job *api.JobInfo, needs demand.Needs) {
 	if len(job.Tasks) > 0 {
 		return
@@ -34,7 +33,7 @@ func (s *Snapshot) NoteNeeds(job *api.JobInfo, needs demand.Needs) {
 	s.notedNeeds[job.UID] = demand.Sum(amounts, firstChoices(needs.Splits))
 }
 
-// firstChoices returns what splits come to if all shares are of the preferred dimension.
+// firstChoices returns the sum of splits if all shares use the preferred dimension.
 func firstChoices(splits []ledger.Split) ledger.Amounts {
 	var amounts ledger.Amounts
 	for _, split := range splits {

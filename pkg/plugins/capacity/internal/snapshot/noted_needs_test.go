@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestJobsWithoutPodsRequestWhatTheyNeed follows a job of four pods, two with cards A or B and two with devices, from
-// the first time that it asks to be admitted until its pods exist.
+// TestJobsWithoutPodsRequestWhatTheyNeed follows a job of four pods, two with cards A or B and two with devices. It
+// follows the job from its first request for admission until its pods exist.
 func TestJobsWithoutPodsRequestWhatTheyNeed(t *testing.T) {
 	f := newFixture(t).queue("q", "root", quotaOf(`{"A": 1, "B": 1}`, 1))
 	f.job("j", "q", "", "cpu=1")

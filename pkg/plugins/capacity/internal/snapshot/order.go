@@ -8,9 +8,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// CompareQueues is negative if queue l comes before queue r: leaf queues come before other queues, and then the queue
-// with the smaller share comes first. Two leaf queues are compared where their branches part, so that a
-// subtree that has little comes before a subtree that has much. It is 0 if the ledger lacks one of the queues.
+// CompareQueues is negative if queue l comes before queue r. Leaf queues come before other queues. Then the queue with
+// the smaller share comes first. Two leaf queues are compared at the level where their branches part: a subtree with a
+// small share comes first. It is 0 if the ledger lacks one of the queues.
 func (s *Snapshot) CompareQueues(l, r string) int {
 	a, b, found := s.pair(l, r)
 	if !found {
@@ -27,8 +27,8 @@ func (s *Snapshot) CompareQueues(l, r string) int {
 	return s.Ledger.CompareShare(a, b)
 }
 
-// CompareVictimQueues is negative if queue l shares more ancestors with the queue of the preemptor than queue r
-// does. It is 0 if the ledger lacks one of the queues.
+// CompareVictimQueues is negative if queue l shares more ancestors with the preemptor's queue than queue r does. It is
+// 0 if the ledger lacks one of the queues.
 func (s *Snapshot) CompareVictimQueues(l, r, preemptor string) int {
 	own, found := s.Ledger.Queue(preemptor)
 	a, b, both := s.pair(l, r)
@@ -38,7 +38,7 @@ func (s *Snapshot) CompareVictimQueues(l, r, preemptor string) int {
 	return cmp.Compare(s.Ledger.CommonDepth(b, own), s.Ledger.CommonDepth(a, own))
 }
 
-// pair returns false if the ledger lacks one of two queues.
+// pair returns two queues by name. It returns false if the ledger lacks one of them.
 func (s *Snapshot) pair(l, r string) (ledger.QueueID, ledger.QueueID, bool) {
 	a, foundA := s.Ledger.Queue(l)
 	b, foundB := s.Ledger.Queue(r)

@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// chargeOrphanedClaims charges claims that no pod of the session holds but whose devices are in use: their pods are
-// gone, or another scheduler placed them, or the allocation is still to be written.
+// chargeOrphanedClaims charges claims whose devices are in use although no pod of the session holds them. Their pods
+// are gone, another scheduler placed their pods, or their allocation is not written yet.
 func (s *Snapshot) chargeOrphanedClaims() {
 	allocated, err := s.Input.Claims.Allocated()
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Snapshot) chargeOrphanedClaims() {
 	}
 }
 
-// chargedBeforeMade returns the pods that are charged for an extended claim in memory. The claim may have been made since, with a UID
-// of its own, while this session was opened.
+// chargedBeforeMade returns the pods that are charged for an in-memory extended claim. The API server may have got the claim since,
+// with a different UID, while this session was opened.
 func (s *Snapshot) chargedBeforeMade() map[types.UID]bool {
 	pods := map[types.UID]bool{}
 	for _, c := range s.consumers {
@@ -61,8 +61,8 @@ func (s *Snapshot) chargedBeforeMade() map[types.UID]bool {
 	return pods
 }
 
-// chargeOrphan charges a claim that no pod of the session holds. If its devices are free soon, it counts as what releasing pods
-// hold: nobody gets the devices, but nobody is evicted for others either.
+// chargeOrphan charges a claim that no pod of the session holds. If its devices are free soon, it counts as held by releasing
+// pods: no pod gets the devices, but no pod is evicted for other devices either.
 func (s *Snapshot) chargeOrphan(queue ledger.QueueID, object *resourceapi.ResourceClaim, part *ledger.Part) error {
 	if s.Leaving(object) {
 		return s.Ledger.Retain(queue, ledger.Holder(object.UID), part)
@@ -70,7 +70,7 @@ func (s *Snapshot) chargeOrphan(queue ledger.QueueID, object *resourceapi.Resour
 	return s.Ledger.Charge(queue, ledger.Holder(object.UID), ledger.Demand{part})
 }
 
-// Attributed reports whether it is known which queue pays for a claim.
+// Attributed reports whether the queue that pays for a claim is known.
 func (s *Snapshot) Attributed(uid types.UID) bool {
 	claim := s.Counter.Claims.Known(uid)
 	if claim == nil {
@@ -80,8 +80,8 @@ func (s *Snapshot) Attributed(uid types.UID) bool {
 	return charged && !s.unattributed[holder]
 }
 
-// RememberPayers keeps, for the next session, who pays for which claim. A queue that the ledger lacks, and for which a queue above it pays,
-// is kept, too: it pays again when it is back.
+// RememberPayers keeps the payer of each claim for the next session. If an ancestor pays in place of a missing queue, the missing queue is
+// kept, too: it pays again when it is back.
 func (s *Snapshot) RememberPayers() {
 	payers := make(map[types.UID][]string, len(s.payers))
 	paths := map[ledger.QueueID][]string{}

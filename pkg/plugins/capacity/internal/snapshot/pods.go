@@ -16,8 +16,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// refresh returns the demand of a task's pod, after counting what has changed since the last session. Of a pod with variants, it
-// is the one that counts.
+// refresh returns the demand of a task's pod, and counts again what has changed since the last session. If the pod has variants,
+// it returns the one that counts.
 func (s *Snapshot) refresh(task *api.TaskInfo) *demand.Pod {
 	pod := s.Known(task.Pod)
 	if pod == nil {
@@ -33,8 +33,7 @@ func (s *Snapshot) refresh(task *api.TaskInfo) *demand.Pod {
 	return s.Settle(pod, placed(task))
 }
 
-// PodOf returns the demand of a task's pod, whose queue is in the ledger. The error says why the pod cannot be
-// charged.
+// PodOf returns the demand of a task's pod whose queue is in the ledger. The error says why the pod cannot be charged.
 func (s *Snapshot) PodOf(task *api.TaskInfo) (*demand.Pod, error) {
 	pod := s.Known(task.Pod)
 	if pod == nil {
@@ -46,27 +45,27 @@ func (s *Snapshot) PodOf(task *api.TaskInfo) (*demand.Pod, error) {
 	return pod, nil
 }
 
-// LimitsCards reports whether the pod asks for cards in a queue whose cards are limited.
+// LimitsCards reports whether the pod asks for cards in a queue with limited cards.
 func (s *Snapshot) LimitsCards(pod *demand.Pod) bool {
 	return pod.Cards != nil && pod.InLedger && s.Ledger.ListsCards(pod.Queue)
 }
 
-// CountsCards reports whether the pod asks for cards in a queue whose cards are limited, or that deserves some.
+// CountsCards reports whether the pod asks for cards in a queue that has limits for cards, or deserves some.
 func (s *Snapshot) CountsCards(pod *demand.Pod) bool {
 	return pod.Cards != nil && pod.InLedger && (s.Ledger.ListsCards(pod.Queue) || s.Ledger.DeservesCards(pod.Queue))
 }
 
-// Asked is all that must fit so that the pod can be placed.
+// Asked returns the demand that must fit before the pod can be placed.
 func (s *Snapshot) Asked(pod *demand.Pod) ledger.Demand {
 	return pod.Asked(s.LimitsCards(pod))
 }
 
-// remains reports whether a pod that the session lacks is still there. Its job may come back when its queue does.
+// remains reports whether a pod that the session lacks still exists. Its job may come back together with its queue.
 func (s *Snapshot) remains(pod *corev1.Pod) bool {
 	return s.exists(pod.Namespace, pod.Name, pod.UID)
 }
 
-// HolderOf returns the holder that stands for a pod in the ledger.
+// HolderOf returns the ledger holder of a pod.
 func HolderOf(task *api.TaskInfo) ledger.Holder {
 	return ledger.Holder(task.UID)
 }
@@ -78,7 +77,7 @@ func olderFirst(a, b *api.TaskInfo) int {
 	return strings.Compare(string(a.UID), string(b.UID))
 }
 
-// WantedOnNode is what a pod without devices needs a node to have: its requests, those of init containers included.
+// WantedOnNode returns the resources that a pod without devices needs on a node, including those of init containers.
 func (s *Snapshot) WantedOnNode(task *api.TaskInfo) ledger.Amounts {
 	wanted, err := s.Resources.Requested(valuesOf(task.InitResreq))
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *Snapshot) WantedOnNode(task *api.TaskInfo) ledger.Amounts {
 	return wanted
 }
 
-// FreeOn is what a node has free of resources when all that are leaving it have gone.
+// FreeOn returns the resources of a node that are free after all leaving pods have gone.
 func (s *Snapshot) FreeOn(node *api.NodeInfo) ledger.Amounts {
 	free, err := s.Resources.Amounts(valuesOf(node.FutureIdle()))
 	if err != nil {
@@ -96,8 +95,8 @@ func (s *Snapshot) FreeOn(node *api.NodeInfo) ledger.Amounts {
 	return free
 }
 
-// HoldsCards reports whether a pod on the node, of the queue or of a descendant, holds such cards: only its going makes
-// room in the queue.
+// HoldsCards reports whether a pod on the node holds these cards and belongs to the queue or a descendant. Only the end
+// of these pods makes room in the queue.
 func (s *Snapshot) HoldsCards(node *api.NodeInfo, queue string, card ledger.Ordinal) bool {
 	id, found := s.Ledger.Queue(queue)
 	if !found {

@@ -8,8 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// findProblems adds problems that only the whole tree shows to those that were found while queues and jobs were
-// read.
+// findProblems adds the problems that only the whole tree shows. Other problems were found while queues and jobs were read.
 func (s *Snapshot) findProblems() {
 	if s.Hierarchy {
 		for name, why := range s.misplaced {

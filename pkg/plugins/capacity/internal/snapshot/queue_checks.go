@@ -14,8 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// QueueFor returns the queue of a pod, or says why the queue takes no pods. It looks the queue up only if
-// the pod is not known to be in it.
+// QueueFor returns the queue of a pod, or why the queue accepts no pods. It looks the queue up only if the pod is not known to be in it.
 func (s *Snapshot) QueueFor(pod *demand.Pod, info *api.QueueInfo) (ledger.QueueID, report.Refusal) {
 	if queue := pod.Queue; pod.InLedger && s.Ledger.Name(queue) == info.Name && s.Ledger.Leaf(queue) && isOpen(info) {
 		return queue, nil
@@ -23,12 +22,12 @@ func (s *Snapshot) QueueFor(pod *demand.Pod, info *api.QueueInfo) (ledger.QueueI
 	return s.Queue(info)
 }
 
-// Queue returns a queue, or says why it takes no pods.
+// Queue returns a queue, or why it accepts no pods.
 func (s *Snapshot) Queue(info *api.QueueInfo) (ledger.QueueID, report.Refusal) {
 	return refusals.TakesPods(s.Ledger, s.misplaced, info.Name, string(info.Queue.Status.State))
 }
 
-// Top returns the name of the queue above all others on the way from a queue: it limits what the cluster has.
+// Top returns the name of the topmost queue on the way from a queue. It limits what the cluster has.
 func (s *Snapshot) Top(queue ledger.QueueID) string {
 	path := s.Ledger.Path(queue)
 	return path[len(path)-1]
@@ -48,8 +47,7 @@ func (s *Snapshot) Refuse(queue ledger.QueueID, refusal *ledger.Refusal) report.
 	return s.RefuseCards(queue, refusal, nil)
 }
 
-// RefuseCards explains a refusal of the ledger for a pod that may also get other cards, for which there is no
-// quota either.
+// RefuseCards explains a refusal of the ledger for a pod that accepts other cards as well, if these have no quota either.
 func (s *Snapshot) RefuseCards(queue ledger.QueueID, refusal *ledger.Refusal, others []string) report.Refusal {
 	hasCardQuota := func(name string) bool { return s.queues[name].listsCards }
 	return report.QuotaExceeded{

@@ -66,7 +66,7 @@ func TestQueueForReturnsTheQueueThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestReadiness asks for queue leaf, which is below parent.
+// TestReadiness asks about queue leaf, which is below parent.
 func TestReadiness(t *testing.T) {
 	const unread = "its quota has not been read from the API server yet"
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// delete makes a queue one that the API server has not delivered yet.
+// delete makes a queue unread: the API server has not delivered it yet.
 func (f *fixture) delete(queue string) {
 	f.Helper()
 	if err := f.objects.Delete(&schedulingv1beta1.Queue{ObjectMeta: f.input.Queues[api.QueueID(queue)].Queue.ObjectMeta}); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// ProtectQueues replaces, at the end of a session, queues that upstream's updateQueueStatus would harm or fail on.
-// The session gets copies, because the originals belong to the scheduler's cache.
+// ProtectQueues replaces queues at the end of a session that upstream's updateQueueStatus would damage or fail on. The
+// session gets copies, because the originals belong to the scheduler's cache.
 func (s *Snapshot) ProtectQueues(queues map[api.QueueID]*api.QueueInfo, totalDeserved, totalGuarantee *api.Resource) {
 	protectRoot(queues, totalDeserved, totalGuarantee)
 	for queue := range s.Misplaced {
@@ -18,9 +18,8 @@ func (s *Snapshot) ProtectQueues(queues map[api.QueueID]*api.QueueInfo, totalDes
 	}
 }
 
-// protectRoot keeps upstream from updating the spec of the root queue with a type that lacks spec.dra. Upstream does so
-// if deserved or guarantee of root differ from the totals of the session. A copy that equals the totals
-// leaves upstream nothing to update but the status.
+// protectRoot keeps upstream from updating the spec of root with a type that lacks spec.dra. Upstream does so if deserved or
+// guarantee of root differ from the totals of the session. With a copy that equals the totals, upstream updates only the status.
 func protectRoot(queues map[api.QueueID]*api.QueueInfo, totalDeserved, totalGuarantee *api.Resource) {
 	root, found := queues[quota.Root]
 	if !found {
@@ -33,8 +32,8 @@ func protectRoot(queues map[api.QueueID]*api.QueueInfo, totalDeserved, totalGuar
 	queues[quota.Root] = protected
 }
 
-// detach makes a misplaced queue look like a child of root. Upstream follows the parents of a queue with running pods
-// without end round a cycle, and fails where a parent is missing.
+// detach makes a misplaced queue look like a child of root. Upstream follows the parents of a queue with running pods:
+// it loops endlessly in a cycle, and fails at a missing parent.
 func detach(queues map[api.QueueID]*api.QueueInfo, id api.QueueID) {
 	queue := queues[id]
 	detached := queue.Clone()

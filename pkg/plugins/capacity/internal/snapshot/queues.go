@@ -11,21 +11,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// queueState is what is known of the quotas of a queue besides its limits.
+// queueState is the state of a queue's quotas besides its limits.
 type queueState struct {
-	// invalid says why the quota of devices is not known. It is empty if the quota is known.
+	// invalid says why the device quota is unknown. It is empty if the quota is known.
 	invalid string
-	// notRead says that the queue has not been read yet, so that none of its quotas is known.
+	// notRead says that the queue has not been read yet: none of its quotas is known.
 	notRead bool
-	// listsCards says that the queue has a card quota. Cards are the limits in the annotations for cards.
+	// listsCards says that the queue has a card quota. cards are the limits in its card annotations.
 	listsCards bool
 	cards      quota.Limits
-	// devices are the limits of devices that hold, without those of the queues above.
+	// devices are the effective device limits of the queue itself, without its ancestors.
 	devices quota.Limits
 	version queueVersion
 }
 
-// buildTree builds the tree of queues. Without hierarchy it is a forest of queues that have no parent.
+// buildTree builds the tree of queues. Without hierarchy, it is a forest of queues without parents.
 func (s *Snapshot) buildTree() {
 	specs := make([]ledger.QueueSpec, 0, len(s.Queues)+1)
 	for _, queue := range s.Queues {
@@ -41,8 +41,8 @@ func (s *Snapshot) buildTree() {
 	s.reviewDimensions(specs)
 }
 
-// queueSpec combines what the session knows of a queue with its quotas of devices and cards. A quota that is not
-// known is left out: the plugin refuses devices or cards to the queue then.
+// queueSpec combines the session's view of a queue with its device and card quotas. Unknown quotas are left out: then
+// the plugin refuses devices or cards to the queue.
 func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	spec := ledger.QueueSpec{Name: queue.Name, Parent: quota.Parent(queue.Name, queue.Queue.Spec.Parent)}
 	var state queueState
@@ -69,14 +69,14 @@ func (s *Snapshot) queueSpec(queue *api.QueueInfo) ledger.QueueSpec {
 	return spec
 }
 
-// topSpec adds to a topmost queue what holds for the queues below it as well.
+// topSpec adds to a topmost queue what also applies to the queues below it.
 func (s *Snapshot) topSpec(spec ledger.QueueSpec) ledger.QueueSpec {
 	spec.ListsCards = s.CardQuotaRequired
 	spec.DeviceQuotaRequired = s.DeviceQuotaRequired && !s.UnlistedOnPick()
 	return spec
 }
 
-// quotasOf returns the limits of devices and cards of a queue. Those that are not known are left out.
+// quotasOf returns the device and card limits of a queue. Unknown limits are left out.
 func (s *Snapshot) quotasOf(queue *api.QueueInfo) (queueState, quota.Limits) {
 	quotas, err := s.Quotas.Of(queue.Name, queue.Queue.UID, s.Dimensions)
 	if err != nil {

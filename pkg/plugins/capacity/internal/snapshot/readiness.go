@@ -7,8 +7,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
-// DeviceQuotaNotReady returns the first queue, from the queue to the root, whose quota of devices is not known.
-// It is nil if all are known.
+// DeviceQuotaNotReady returns the first queue whose device quota is unknown, on the way to the root. It is nil if all are known.
 func (s *Snapshot) DeviceQuotaNotReady(queue ledger.QueueID) *report.NotReady {
 	if !s.invalidQuotas {
 		return nil
@@ -21,8 +20,8 @@ func (s *Snapshot) DeviceQuotaNotReady(queue ledger.QueueID) *report.NotReady {
 	return nil
 }
 
-// CardQuotaNotReady returns the first queue, from the queue to the root, that has not been read yet. It is nil if
-// all have. An invalid card quota is another matter: the last valid one holds.
+// CardQuotaNotReady returns the first queue that has not been read yet, on the way to the root. It is nil if all have.
+// An invalid card quota does not count: the last valid one applies.
 func (s *Snapshot) CardQuotaNotReady(queue ledger.QueueID) *report.NotReady {
 	if !s.invalidQuotas {
 		return nil

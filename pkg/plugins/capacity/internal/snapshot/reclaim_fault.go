@@ -11,8 +11,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
-// FindReclaimFault finds what in the scheduler's configuration keeps queues from getting what they deserve. Actions are
-// those that run, nil if that is not known. Plugin is the name under which this plugin joined the session.
+// FindReclaimFault finds a fault in the scheduler's configuration that keeps queues from getting what they deserve.
+// actions are the actions that run, nil if unknown. plugin is the name of this plugin in the session.
 func FindReclaimFault(tiers []conf.Tier, plugin string, actions map[string]bool) mistakes.ReclaimFault {
 	all := make([][]mistakes.Plugin, len(tiers))
 	for i := range tiers {

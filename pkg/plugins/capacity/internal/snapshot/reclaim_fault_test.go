@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// tiers makes tiers of names, with the options that upstream gives a plugin without any. A name may end in "-reclaimable",
-// "-preemptive", or "-starving", which are turned off, or in "+hierarchy" or "+verb".
+// tiers makes tiers of plugin names, with upstream's default options. A name may end in "-reclaimable", "-preemptive", or
+// "-starving", which are turned off, or in "+hierarchy" or "+verb".
 func tiers(all ...string) []conf.Tier {
 	var made []conf.Tier
 	for _, names := range all {

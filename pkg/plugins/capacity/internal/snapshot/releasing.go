@@ -11,9 +11,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// retain records that a releasing pod still holds its resources, a claim, or cards. The ledger of the session does not charge
-// them. Otherwise, preemption would evict one pod after the other for the same room. But nobody gets the room before it is free, see Held:
-// whoever deletes pods that take their time to end would have as much again.
+// retain records that a releasing pod still holds resources, a claim, or cards. The session's ledger does not charge them: otherwise,
+// preemption would evict one pod after the other for the same room. The held ledger does (see Held), and no pod gets the room before it is
+// free. Otherwise, users could double their usage by deleting pods that end slowly.
 func (s *Snapshot) retain(queue ledger.QueueID, task *api.TaskInfo, part *ledger.Part) {
 	s.retains = true
 	if err := s.Ledger.Retain(queue, HolderOf(task), part); err != nil {
@@ -28,13 +28,13 @@ func (s *Snapshot) forget(part *ledger.Part) {
 	}
 }
 
-// Held returns the ledger with what releasing pods still hold. Pods are allocated for good within its limits only.
+// Held returns the ledger that includes what releasing pods still hold. Pods are allocated permanently only within its limits.
 func (s *Snapshot) Held() *ledger.Ledger { return s.held }
 
 // Retains reports whether releasing pods still hold something.
 func (s *Snapshot) Retains() bool { return s.retains }
 
-// ChargedOrReleasing reports whether a queue is charged for a claim, also if its pod is releasing.
+// ChargedOrReleasing reports whether a queue is charged for a claim, even if the pod of the claim is releasing.
 func (s *Snapshot) ChargedOrReleasing(claim *demand.Claim) bool {
 	return s.held.Charged(claim.Part)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkPlacePodsWhileOthersLeave places 50 pods while 4,000 pods with cards are leaving. Each pod is checked against
-// what is held, charged, and refunded.
+// the held ledger, charged, and refunded.
 func BenchmarkPlacePodsWhileOthersLeave(b *testing.B) {
 	const leaving, placed = 4_000, 50
 	f := newFixture(b)

@@ -18,28 +18,26 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 )
 
-// Input is what a snapshot is taken of.
+// Input is the input of a snapshot.
 type Input struct {
 	Jobs   map[api.JobID]*api.JobInfo
 	Queues map[api.QueueID]*api.QueueInfo
-	// Total is what the nodes have of resources.
+	// Total is the sum of the nodes' resources.
 	Total *api.Resource
-	// Hierarchy says that queues have parents. Otherwise each queue stands alone.
+	// Hierarchy says that queues have parents. Otherwise, each queue stands alone.
 	Hierarchy bool
-	// CardQuotaRequired says that no card may be used where no queue has a card quota.
+	// CardQuotaRequired says that cards may be used only if a queue on the way to the root has a card quota.
 	CardQuotaRequired bool
-	// DeviceQuotaRequired says that no device may be used where no queue on the way to the root lists its class.
+	// DeviceQuotaRequired says that a device may be used only if a queue on the way to the root lists its class.
 	DeviceQuotaRequired bool
-	// ReclaimFault is what in the scheduler's configuration keeps queues from getting what they deserve.
+	// ReclaimFault is the fault in the scheduler's configuration that keeps queues from getting what they deserve.
 	ReclaimFault mistakes.ReclaimFault
-	// Matcher finds the classes that a device matches. It is nil if a device counts only for the class that a claim asked
-	// for.
+	// Matcher finds the classes that a device matches. It is nil if a device counts only for the requested class.
 	Matcher *dra.Matcher
 	// Overlaps has the classes that are known to share devices with others.
 	Overlaps dra.Overlaps
 
-	// Quotas has the quotas of devices and cards, which Volcano's own type of queues lacks. It is nil if they are not
-	// read.
+	// Quotas has the device and card quotas, which Volcano's own queue type lacks. It is nil if they are not read.
 	Quotas *quotas.Cache
 	// VolcanoJobs reads the Jobs that create pods. It may be nil.
 	VolcanoJobs     batchlisters.JobLister
@@ -49,59 +47,57 @@ type Input struct {
 	Claims ClaimReader
 	// ServesClaims says that the scheduler allocates devices.
 	ServesClaims bool
-	// Catalog is what is published of devices, nil while nothing is known.
+	// Catalog is what is published about devices. It is nil while nothing is known.
 	Catalog *dra.Catalog
 }
 
-// Snapshot is the ledger of one session, and what it was built from.
+// Snapshot is the ledger of one session, and its input.
 type Snapshot struct {
 	*Cache
 	Input
 	// Ledger has the charges of the session, without what releasing pods still hold: see Held.
 	Ledger *ledger.Ledger
-	// ClusterTotal is what there is of resources to share.
+	// ClusterTotal is the amount of resources to share.
 	ClusterTotal ledger.Amounts
-	// Problems has what is wrong with queues.
+	// Problems are the problems of queues.
 	Problems mistakes.Problems
 
-	// queues has what is known of the quotas of queues besides their limits.
+	// queues has the state of the queues' quotas besides their limits.
 	queues map[string]queueState
-	// invalidQuotas says that the device quota of some queue is not known.
+	// invalidQuotas says that the device quota of some queue is unknown.
 	invalidQuotas bool
-	// limited has the classes that the quota of some queue lists. countsCards says that some queue limits cards, or is
-	// owed some.
+	// limited has the classes in the device quota of some queue. countsCards says that some queue limits cards, or deserves some.
 	limited map[string]bool
-	// offering has the classes that offer an extended resource which the quota of some queue lists.
+	// offering has the classes behind extended resources in the quota of some queue.
 	offering    map[string]bool
 	countsCards bool
-	// invalidClasses has the classes whose selectors cannot be evaluated. It is nil if there is none.
+	// invalidClasses has the classes whose selectors cannot be evaluated. It is nil if there are none.
 	invalidClasses map[string]error
-	// overlapTexts has what is written of classes that share devices. It is nil if nothing is.
+	// overlapTexts has the texts about classes that share devices. It is nil if there are none.
 	overlapTexts map[string]string
 	// misplaced says why a queue has no place in the hierarchy. It is nil if all queues have one.
 	misplaced map[string]string
-	// consumers are the pods with claims, the oldest first.
+	// consumers are the pods with claims, oldest first.
 	consumers []consumer
-	// alive has which of them have not ended. It is nil until it is needed.
+	// alive has the consumers that have not ended. It is nil until needed.
 	alive map[types.UID]bool
-	// unattributed has the holders that are charged to root, because nobody knows which queue they came from: pods, and
-	// claims that no pod holds. unattributedPods are those that are pods.
+	// unattributed has the holders charged to root because their queue is unknown: pods, and claims that no pod holds.
+	// unattributedPods are the pods among them.
 	unattributed     map[ledger.Holder]bool
 	unattributedPods []*corev1.Pod
-	// strayTasks has the strays that are charged.
+	// strayTasks are the charged strays.
 	strayTasks []*api.TaskInfo
-	// changed has the pods that are new, or have changed, since the last session.
+	// changed has the pods that are new or changed since the last session.
 	changed []*api.TaskInfo
 	// binding says that some pod was being bound when the session began.
 	binding bool
-	// records has the records of queues that have been needed.
+	// records has the queue records built so far.
 	records map[ledger.QueueID]string
-	// held is Ledger with what releasing pods still hold.
+	// held is Ledger plus what releasing pods still hold.
 	held *ledger.Ledger
 	// retains says that releasing pods still hold something.
 	retains bool
-	// unknownCapacity has for a DeviceClass a claim whose devices have a capacity that nobody knows. It is nil if there is
-	// none.
+	// unknownCapacity has, by DeviceClass, a claim whose devices have an unknown capacity. It is nil if there are none.
 	unknownCapacity map[string]*demand.Claim
 }
 

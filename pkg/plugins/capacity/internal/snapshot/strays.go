@@ -20,14 +20,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// strays has the pods that run and that may belong to no job of a session: their PodGroup or their queue was deleted,
-// or another scheduler placed them. Nothing else charges what they hold. Handlers of the pod informer add pods that
-// have got a node, sessions add pods whose job is gone, and remove those that they find in a job.
+// strays has the running pods that may belong to no job of a session. Their PodGroup or queue was deleted, or another
+// scheduler placed them. Nothing else charges what they hold. Handlers of the pod informer add pods that have got a
+// node. Sessions add pods whose job is gone, and remove pods that they find in a job.
 type strays struct {
 	mu   sync.Mutex
 	pods map[types.UID]*stray
-	// binding has the nodes of pods that are being bound. Their PodGroup may be deleted before the API server says that they
-	// have a node.
+	// binding has the nodes of pods that are being bound. Their PodGroup may be deleted before the API server reports their node.
 	binding map[types.UID]string
 	// listed says that the pods that existed at the start have been added.
 	listed bool
@@ -36,16 +35,15 @@ type strays struct {
 // stray is a pod that may belong to no job.
 type stray struct {
 	pod *corev1.Pod
-	// task is how Volcano sees the pod. It is nil until a session needs it.
+	// task is Volcano's view of the pod. It is nil until a session needs it.
 	task *api.TaskInfo
-	// last has the queue that was charged last, and its ancestors. It is nil if no session of this process knew the
-	// pod's queue.
+	// last has the queue that paid last, and its ancestors. It is nil if no session of this process knew the queue.
 	last []string
-	// charged is the last ledger that was charged. A pod that changes while it is charged is not charged again.
+	// charged is the ledger that was charged last. A pod that changes while it is charged is not charged again.
 	charged *ledger.Ledger
 }
 
-// WatchPods begins to look for pods that belong to no job.
+// WatchPods starts to watch for pods that belong to no job.
 func (c *Cache) WatchPods(pods coreinformers.PodInformer) {
 	_, err := pods.Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { c.strays.add(object.(*corev1.Pod), nil) },
@@ -57,7 +55,7 @@ func (c *Cache) WatchPods(pods coreinformers.PodInformer) {
 	}
 }
 
-// Binding notes that a pod is being bound to a node: it is charged although no job may have it any more when it is bound.
+// Binding notes that a pod is being bound to a node. The pod is charged even if it belongs to no job when it is bound.
 func (c *Cache) Binding(pod types.UID, node string) { c.strays.setBinding(pod, node) }
 
 // NotBinding notes that a pod could not be bound.
@@ -79,7 +77,7 @@ func (ss *strays) list(pods corelisters.PodLister) {
 	}
 }
 
-// add adds a pod if it has a node. Last may be nil. It returns false if the pod needs not be added.
+// add adds a pod if it has a node. last may be nil. It returns false if the pod need not be added.
 func (ss *strays) add(pod *corev1.Pod, last []string) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -103,10 +101,10 @@ func (ss *strays) addLocked(pod *corev1.Pod, last []string) bool {
 	return known == nil
 }
 
-// update follows a pod. A pod that has had a node for long, and is not among the strays, belongs to a job: the session
-// adds it when that changes.
+// update follows a pod. A pod that has had a node for some time and is not among the strays belongs to a job. When that
+// changes, the session adds it.
 func (ss *strays) update(before, after *corev1.Pod) {
-	ss.mu.Lock() // for all of it: no session may find a pod that is neither being bound nor bound
+	ss.mu.Lock() // held throughout: every session must find the pod as being bound or as bound
 	defer ss.mu.Unlock()
 	switch {
 	case isOver(after):
@@ -147,7 +145,7 @@ func (ss *strays) setBinding(pod types.UID, node string) {
 	ss.binding[pod] = node
 }
 
-// unsetBinding notes that a pod is not being bound any more.
+// unsetBinding notes that a pod is no longer being bound.
 func (ss *strays) unsetBinding(pod types.UID) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -160,8 +158,8 @@ func (ss *strays) anyBinding() bool {
 	return len(ss.binding) > 0
 }
 
-// of returns the strays that a ledger must be charged with, and has not been yet. It drops the pods that belong to a job, and those that do
-// not remain: a session reads a pod before it adds it, and the handlers may have been told meanwhile that it is gone.
+// of returns the strays that a ledger is not charged for yet. It drops the pods that belong to a job, and those that do not remain. A
+// session reads a pod before it adds it, and in between, the handlers may have seen the pod go.
 func (ss *strays) of(books *ledger.Ledger, belongs, remains func(*corev1.Pod) bool) []*stray {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -212,8 +210,7 @@ func (s *Snapshot) chargeStrays() {
 	}
 }
 
-// findNewStrays adds the pods of the last session that no job has any more, although they run. It reports whether there are
-// any.
+// findNewStrays adds the running pods of the last session that no job has any more. It reports whether there are any.
 func (s *Snapshot) findNewStrays() bool {
 	found := false
 	for pod := range s.Unasked {
@@ -225,14 +222,14 @@ func (s *Snapshot) findNewStrays() bool {
 	return found
 }
 
-// misplace notes that the ledger does not have the queue of a pod's job. If the pod runs, it is a stray.
+// misplace notes that the ledger lacks the queue of a pod's job. If the pod runs, it is a stray.
 func (s *Snapshot) misplace(pod *demand.Pod) {
 	last := s.lastPath(pod)
 	pod.Charge(pod.Queue, false)
 	s.strays.add(pod.Object, last)
 }
 
-// lastPath returns the queue that a pod had in the last session, and its ancestors. It is nil if the pod had none.
+// lastPath returns the queue of a pod in the last session, and its ancestors. It is nil if the pod had none.
 func (s *Snapshot) lastPath(pod *demand.Pod) []string {
 	if !pod.InLedger || s.before == nil {
 		return nil
@@ -240,7 +237,7 @@ func (s *Snapshot) lastPath(pod *demand.Pod) []string {
 	return s.before.Path(pod.Queue)
 }
 
-// belongs reports whether a job of the session has a pod, and the ledger the queue of the job.
+// belongs reports whether a pod belongs to a job of the session whose queue is in the ledger.
 func (s *Snapshot) belongs(pod *corev1.Pod) bool {
 	if pod.Annotations[groupName] == "" {
 		return false
@@ -253,8 +250,8 @@ func (s *Snapshot) belongs(pod *corev1.Pod) bool {
 	return found
 }
 
-// chargeStray charges a stray to the queue that it came from. Foreign pods pay for devices and cards only: no queue accounts for the cpu
-// and memory that the system and its DaemonSets take, and the nodes have less for all.
+// chargeStray charges a stray to the queue that it came from. Foreign pods pay only for devices and cards. No queue accounts for the cpu
+// and memory of the system and its DaemonSets: the nodes have less for all queues.
 func (s *Snapshot) chargeStray(stray *stray) {
 	queue, attributed := s.queueOf(stray.pod, stray.last)
 	if !attributed {

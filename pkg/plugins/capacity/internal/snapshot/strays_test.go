@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/record"
 )
 
-// expectCharges checks what queues are charged: cores, GPUs, and cards A, in this order.
+// expectCharges checks the charges of queues: cores, GPUs, and cards A, in this order.
 func (s *Snapshot) expectCharges(t *testing.T, when string, want map[string]string) {
 	t.Helper()
 	for name, charges := range want {
@@ -35,7 +35,7 @@ func (s *Snapshot) expectCharges(t *testing.T, when string, want map[string]stri
 	}
 }
 
-// drop takes the job of a pod out of the session. The pod itself goes on.
+// drop removes the job of a pod from the session. The pod itself continues.
 func (f *fixture) drop(task *api.TaskInfo) {
 	f.Helper()
 	delete(f.input.Jobs, task.Job)
@@ -44,7 +44,7 @@ func (f *fixture) drop(task *api.TaskInfo) {
 	}
 }
 
-// restart forgets all that a process knows.
+// restart forgets everything that a process knows.
 func (f *fixture) restart() { f.cache = NewCache(f.cache.Fleet) }
 
 const requests = "cpu=4 nvidia.com/gpu=2"
@@ -57,12 +57,12 @@ func TestWhatRunsStaysChargedWhateverIsDeleted(t *testing.T) {
 		name string
 		// change changes the pod before it runs.
 		change func(*corev1.Pod)
-		// gone is a queue that is deleted.
+		// gone is a deleted queue.
 		gone string
-		// restarted says that the scheduler has been restarted in the meantime.
+		// restarted says that the scheduler was restarted in the meantime.
 		restarted bool
 		want      map[string]string
-		// unattributed says that nobody knows the queue.
+		// unattributed says that the queue is unknown.
 		unattributed bool
 	}{
 		{name: "the PodGroup", want: map[string]string{"team": "4 2 2", "org": "4 2 2", "root": "4 2 2", "other": "0 0 0"}},
@@ -229,11 +229,11 @@ func TestStraysFollowPods(t *testing.T) {
 	}
 }
 
-// TestAPodThatIsBeingBoundStaysCharged: a user deletes its PodGroup before the API server says that it is bound.
+// TestAPodThatIsBeingBoundStaysCharged: a user deletes its PodGroup before the API server says that the pod is bound.
 func TestAPodThatIsBeingBoundStaysCharged(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// after is what becomes of the binding.
+		// after is what happens to the binding.
 		after func(*fixture, *corev1.Pod)
 		want  string
 	}{
@@ -285,7 +285,7 @@ func TestAPodThatWaitsAgainIsNotBeingBound(t *testing.T) {
 	f.take().expectCharges(t, "its binding failed", map[string]string{"team": "0 0 0"})
 }
 
-// TestAPodThatEndsWhileASessionFindsItIsNotCharged: the handler was told that the pod is gone before the session added what it had read.
+// TestAPodThatEndsWhileASessionFindsItIsNotCharged: the handler was notified of the end of the pod before the session added it.
 func TestAPodThatEndsWhileASessionFindsItIsNotCharged(t *testing.T) {
 	for _, end := range []struct {
 		name string

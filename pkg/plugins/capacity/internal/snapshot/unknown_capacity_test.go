@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// claimOfClass returns a claim for a device of class h100, and allocates one that is not published.
+// claimOfClass returns a claim for a device of class h100. If allocated is set, it has a device that is not published.
 func claimOfClass(name string, allocated bool) *resourceapi.ResourceClaim {
 	claim := &resourceapi.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
@@ -33,7 +33,7 @@ func claimOfClass(name string, allocated bool) *resourceapi.ResourceClaim {
 	return claim
 }
 
-// TestTheSameClaimWithoutACapacityIsNamed: another one in each session would be another event.
+// TestTheSameClaimWithoutACapacityIsNamed: another claim in each session would mean another event.
 func TestTheSameClaimWithoutACapacityIsNamed(t *testing.T) {
 	f := newFixture(t).queue("team", "root", func(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
 		object.Spec.DRA = &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {

@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/mistakes"
 )
 
-// keyed lists a quota of devices in the form of Volcano 1.15.
+// keyed lists a device quota in the form of Volcano 1.15.
 func keyed(key, quantity string) func(*scheduling.Queue, *schedulingv1beta1.Queue) {
 	return func(queue *scheduling.Queue, object *schedulingv1beta1.Queue) {
 		for _, list := range []*corev1.ResourceList{&queue.Spec.Capability, &object.Spec.Capability} {

@@ -19,24 +19,23 @@ import (
 )
 
 const (
-	// byQueue indexes PodGroups, and byPodGroup pods.
+	// byQueue is an index of PodGroups, and byPodGroup is an index of pods.
 	byQueue    = "devicequota/queue"
 	byPodGroup = "devicequota/podgroup"
 )
 
-// WithoutQueue finds the PodGroups whose queue does not exist. Upstream leaves them, and their pods, out of each
-// session, so that no plugin is asked about them. The indices are kept by the informers: a session looks at the names of
-// the queues that PodGroups have, and at the PodGroups of those that are missing.
+// WithoutQueue finds the PodGroups whose queue does not exist. Upstream leaves them and their pods out of each session, so plugins do not
+// see them. The informers keep the indices. A session reads the queue names in the index of PodGroups, and the PodGroups of missing queues.
 type WithoutQueue struct {
 	groups, pods toolscache.Indexer
-	// missing has the queues that the last session lacked. A queue that is created together with its PodGroups may be read
-	// after them, so that it counts as missing from the second session on.
+	// missing has the queues that the last session lacked. A queue created together with its PodGroups may be read after
+	// them. So it counts as missing only from the second session on.
 	missing map[string]bool
-	// Found is what Find has returned last.
+	// Found is the last result of Find.
 	Found []report.Stranded
 }
 
-// NewWithoutQueue adds indices to informers of PodGroups and pods, which must not have started.
+// NewWithoutQueue adds indices to informers of PodGroups and pods. The informers must not have started.
 func NewWithoutQueue(groups, pods toolscache.SharedIndexInformer) (*WithoutQueue, error) {
 	if err := groups.AddIndexers(toolscache.Indexers{byQueue: queueOfGroup}); err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func NewWithoutQueue(groups, pods toolscache.SharedIndexInformer) (*WithoutQueue
 	return &WithoutQueue{groups: groups.GetIndexer(), pods: pods.GetIndexer()}, nil
 }
 
-// queueOfGroup returns the queue of a PodGroup. A PodGroup that names none is in the default queue of the scheduler.
+// queueOfGroup returns the queue of a PodGroup. A PodGroup without a queue is in the default queue of the scheduler.
 func queueOfGroup(obj any) ([]string, error) {
 	group, ok := obj.(*schedulingv1beta1.PodGroup)
 	if !ok || group.Spec.Queue == "" {
@@ -56,8 +55,8 @@ func queueOfGroup(obj any) ([]string, error) {
 	return []string{group.Spec.Queue}, nil
 }
 
-// podGroupOf returns the PodGroup of a pod. It reads nothing else, because upstream changes pods that informers have, such
-// as their node, and what an index reads must not change unnoticed.
+// podGroupOf returns the PodGroup of a pod. It reads nothing else: upstream changes pods of the informers, for example
+// their node, and the fields behind an index must not change unnoticed.
 func podGroupOf(obj any) ([]string, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -69,7 +68,7 @@ func podGroupOf(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// PodGroup returns a PodGroup, whether or not its queue exists. It is nil if there is none.
+// PodGroup returns a PodGroup, whether or not its queue exists. It is nil if there is no PodGroup of this name, or w is nil.
 func (w *WithoutQueue) PodGroup(namespace, name string) *schedulingv1beta1.PodGroup {
 	if w == nil {
 		return nil
@@ -82,7 +81,7 @@ func (w *WithoutQueue) PodGroup(namespace, name string) *schedulingv1beta1.PodGr
 	return group
 }
 
-// PodGroupOfJob returns a PodGroup that was made for a Job of Volcano and whose queue is not among these, nil if there is none.
+// PodGroupOfJob returns the PodGroup of a Volcano Job if its queue is not among the given queues. It is nil if there is none.
 func (w *WithoutQueue) PodGroupOfJob(namespace, name string, queues map[api.QueueID]*api.QueueInfo) *schedulingv1beta1.PodGroup {
 	if w == nil {
 		return nil
@@ -99,7 +98,7 @@ func (w *WithoutQueue) PodGroupOfJob(namespace, name string, queues map[api.Queu
 	return nil
 }
 
-// Find returns the PodGroups whose queue is not among those of the session.
+// Find returns the PodGroups whose queue the session lacks. The last session must have lacked it, too.
 func (w *WithoutQueue) Find(queues map[api.QueueID]*api.QueueInfo) []report.Stranded {
 	var found []report.Stranded
 	missing := map[string]bool{}
@@ -132,9 +131,8 @@ func (w *WithoutQueue) waitingPods(group *schedulingv1beta1.PodGroup) []*corev1.
 	return pods
 }
 
-// WaitsForNode reports whether a pod waits for this scheduler. Pods with scheduling gates wait for something else. The
-// name of the node says nothing: upstream writes the node of a pod that it tries into the informer's copy of the pod, and
-// leaves it there when it gives up.
+// WaitsForNode reports whether a pod waits for this scheduler. Pods with scheduling gates wait for something else. The node name
+// does not count: upstream writes the node that it tries into the informer's copy of the pod, and leaves it there when it gives up.
 func WaitsForNode(pod *corev1.Pod) bool {
 	_, condition := podutil.GetPodCondition(&pod.Status, corev1.PodScheduled)
 	bound := condition != nil && condition.Status == corev1.ConditionTrue

@@ -2,9 +2,9 @@
 
 // Package usage records who used what for how long.
 //
-// Sessions come in and become observations of an [accounting.Account]. A [Recorder] outlives sessions. It notes when pods are deleted
-// and when claims lose their devices, and writes to the cluster in the background what the account knows. At the end of a [Session], the
-// account learns who holds what: everything if that is due, and otherwise what has changed.
+// Sessions become observations of an [accounting.Account]. A [Recorder] outlives sessions. It notes when pods are deleted and when
+// claims lose their devices, and writes the account to the cluster in the background. At the end of a [Session], the account learns who
+// holds what: everything if that is due, otherwise only the changes.
 //
-// The package translates. Package accounting adds up, and its package store owns the record in the cluster.
+// This package translates. Package accounting adds up, and its package store owns the record in the cluster.
 package usage

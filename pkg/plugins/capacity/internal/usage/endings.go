@@ -10,8 +10,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/accounting"
 )
 
-// endings notes when pods are deleted and when claims lose their devices, so that sessions need not look for what is gone. Handlers of
-// informers note, and sessions take what was noted before their snapshot was taken: later, the snapshot still has what ended.
+// endings notes when pods are deleted and when claims lose their devices, so sessions need not search for them. Handlers of informers
+// note endings. Sessions take the endings noted before their snapshot: for later ones, the snapshot still has the holders.
 type endings struct {
 	mu sync.Mutex
 	// on says that usage is recorded.
@@ -19,27 +19,27 @@ type endings struct {
 	noted []ending
 }
 
-// ending says when a holder held something last.
+// ending is the time until which a holder held something.
 type ending struct {
 	key accounting.Key
 	at  time.Time
 }
 
-// begin makes handlers note.
+// begin makes handlers note endings.
 func (e *endings) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.on = true
 }
 
-// count returns how many endings have been noted.
+// count returns the number of noted endings.
 func (e *endings) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.noted)
 }
 
-// take returns the n endings that were noted first, and forgets them.
+// take returns the first n noted endings, and forgets them.
 func (e *endings) take(n int) []ending {
 	e.mu.Lock()
 	defer e.mu.Unlock()

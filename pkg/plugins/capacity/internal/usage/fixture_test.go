@@ -25,7 +25,7 @@ var begins = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func after(seconds int) time.Time { return begins.Add(time.Duration(seconds) * time.Second) }
 
-// recording returns a recorder that has just begun to record, and its clock.
+// recording returns a recorder that has just started to record, and its clock.
 func recording() (*Recorder, *testingclock.FakeClock) {
 	clock := testingclock.NewFakeClock(begins)
 	r := NewRecorder(clock)
@@ -37,7 +37,7 @@ func newPod(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)}}
 }
 
-// finishes sets when the containers of a pod finished.
+// finishes sets the finish times of a pod's containers.
 func finishes(pod *corev1.Pod, seconds ...int) *corev1.Pod {
 	pod.Status.Phase = corev1.PodSucceeded
 	for _, s := range seconds {
@@ -48,8 +48,8 @@ func finishes(pod *corev1.Pod, seconds ...int) *corev1.Pod {
 	return pod
 }
 
-// signalWatch returns a channel that is closed once a resource is watched. The fake API server does not send changes that
-// happen between a list and a watch.
+// signalWatch returns a channel that is closed once a resource is watched. The fake API server does not send changes
+// between a list and a watch.
 func signalWatch(kube *fake.Clientset, resource string) <-chan struct{} {
 	watching := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(watching) })
@@ -61,7 +61,7 @@ func signalWatch(kube *fake.Clientset, resource string) <-chan struct{} {
 	return watching
 }
 
-// expectEndings waits until so many endings are noted, and takes them.
+// expectEndings waits until these endings are noted, and takes them.
 func expectEndings(t *testing.T, r *Recorder, want ...ending) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// holding tells what a pod or claim holds.
+// holding tells the account what a pod or claim holds.
 func (o *observer) holding(h *snapshot.Holding) {
 	for i := range h.Parts {
 		part := &h.Parts[i]
@@ -24,7 +24,7 @@ func (o *observer) holding(h *snapshot.Holding) {
 		if h.Task == nil {
 			o.claim(part, h.Claim.Labels)
 		} else if since := heldSince(h.Task.Pod); since == nil {
-			continue // the API server does not say yet that the pod has a node
+			continue // the API server does not show the node of the pod yet
 		} else if part.Claim != nil {
 			o.claimOf(h.Task.Pod, part, since)
 		} else {
@@ -33,12 +33,12 @@ func (o *observer) holding(h *snapshot.Holding) {
 	}
 }
 
-// recorded reports whether usage of something in the amounts is recorded.
+// recorded reports whether usage of any of the amounts is recorded.
 func (o *observer) recorded(amounts ledger.Amounts) bool {
 	return slices.ContainsFunc(amounts, func(e ledger.Entry) bool { return o.recorder.records(o.snapshot.Dimensions.Dimension(e.Dimension)) })
 }
 
-// pod tells what a pod holds besides its claims.
+// pod tells what a pod holds in addition to its claims.
 func (o *observer) pod(pod *corev1.Pod, part *snapshot.HeldPart, since *metav1.Time) {
 	key := accounting.Key(pod.UID)
 	if o.snapshot.Dimensions.Dimension(part.Amounts[0].Dimension).Kind == ledger.Resource {
@@ -47,7 +47,7 @@ func (o *observer) pod(pod *corev1.Pod, part *snapshot.HeldPart, since *metav1.T
 	o.tell(accounting.Holding{Key: key, Namespace: pod.Namespace, Pod: pod.Name, Since: since.Time}, part, pod.Labels)
 }
 
-// claimOf tells what a claim of a pod holds. Claims that do not say when they were allocated hold their devices since the pod has its node.
+// claimOf tells what a claim of a pod holds. A claim without an allocation time holds its devices since the pod got its node.
 func (o *observer) claimOf(pod *corev1.Pod, part *snapshot.HeldPart, since *metav1.Time) {
 	claim := part.Claim.Object
 	h := accounting.Holding{Key: keyOf(claim), Namespace: pod.Namespace, Since: cmp.Or(allocatedSince(claim), since.Time)}

@@ -9,8 +9,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/accounting"
 )
 
-// resourcesOf returns the key of the resources of a pod. Its cards are a part of their own.
+// resourcesOf returns the key of the resources of a pod. Its cards have a separate key.
 func resourcesOf(pod *corev1.Pod) accounting.Key { return accounting.Key(pod.UID) + "/resources" }
 
-// keyOf returns the key of a claim. That for the extended resources of a pod has its UID in the API server before the pod has its node.
+// keyOf returns the key of a claim. The claim for the extended resources of a pod has its final UID before the pod has its node.
 func keyOf(object *resourceapi.ResourceClaim) accounting.Key { return accounting.Key(object.UID) }

@@ -21,19 +21,18 @@ import (
 )
 
 const (
-	// requests and burst bound the requests: in each interval, every queue that is used has one.
+	// requests and burst limit the requests to the API server. In each interval, there is one request for every queue in use.
 	requests, burst = 20, 50
-	// timeout is less than what a lease of the scheduler takes to expire: a process that does not lead any more has no
-	// request under way when the next one reads the record.
+	// timeout is shorter than the lease of the scheduler. When a new leader reads the record, the old leader has no request in progress.
 	timeout = 5 * time.Second
 )
 
-// Recorder outlives sessions. Until it records, it ignores what it is told.
+// Recorder outlives sessions. Until it records, it ignores all input.
 type Recorder struct {
 	clock clock.WithTicker
-	// account knows who has held what for how long. It is nil if that is not recorded.
+	// account knows who has held what for how long. It is nil if usage is not recorded.
 	account *accounting.Account
-	// arguments are those that it began with.
+	// arguments are the arguments that recording began with.
 	arguments settings.Accounting
 	endings   endings
 	writing   sync.WaitGroup
@@ -43,8 +42,8 @@ type Recorder struct {
 // NewRecorder returns a recorder that does not record yet.
 func NewRecorder(clock clock.WithTicker) *Recorder { return &Recorder{clock: clock} }
 
-// Start begins to record, and to write the record until ctx ends. It reports whether it did: then Stop waits for the last write. It does
-// nothing if the recorder has begun before, if there is no configuration, or if the arguments say so.
+// Start starts to record, and to write the record until ctx ends. It reports whether it did: then Stop waits for the last write. It does
+// nothing if recording has begun before, there is no configuration, or the arguments disable it.
 func (r *Recorder) Start(ctx context.Context, config *rest.Config, arguments *settings.Accounting) bool {
 	if r.account != nil || config == nil || !arguments.Enabled {
 		return false
@@ -61,13 +60,13 @@ func (r *Recorder) Start(ctx context.Context, config *rest.Config, arguments *se
 	return true
 }
 
-// Record lets the sessions that follow tell an account who holds what.
+// Record lets subsequent sessions tell an account who holds what.
 func (r *Recorder) Record(account *accounting.Account, arguments *settings.Accounting) {
 	r.account, r.arguments = account, *arguments
 	r.endings.begin()
 }
 
-// write writes to a store in the background, and publishes what has been written as metrics.
+// write writes to a store in the background, and publishes the written data as metrics.
 func (r *Recorder) write(ctx context.Context, to *store.Store) {
 	writer := &store.Writer{Account: r.account, Store: to, Interval: r.arguments.Interval, Clock: r.clock}
 	r.collector = metrics.New(writer.Recorded, r.arguments.Label)
@@ -77,7 +76,7 @@ func (r *Recorder) write(ctx context.Context, to *store.Store) {
 	r.writing.Go(func() { writer.Run(ctx) })
 }
 
-// Stop waits until the record has been written for the last time. The context that Start was given must have ended.
+// Stop waits for the last write of the record. The context passed to Start must have ended.
 func (r *Recorder) Stop() {
 	r.writing.Wait()
 	prometheus.Unregister(r.collector)

@@ -12,19 +12,19 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// Session is a session of the scheduler, which observes who holds what.
+// Session observes who holds what in one session of the scheduler.
 type Session struct {
 	recorder *Recorder
-	// ended is how many endings were noted before the snapshot was taken.
+	// ended is the number of endings noted before the snapshot was taken.
 	ended int
 }
 
-// Open begins a session. It must come before the snapshot is taken.
+// Open begins a session. Call it before the snapshot is taken.
 func (r *Recorder) Open() Session { return Session{recorder: r, ended: r.endings.count()} }
 
-// Observe tells the account who holds what at the end of the session: everything if that is due, and otherwise what has changed, which
-// costs next to nothing. Promised returns what a pipelined pod is charged in place of its claims. A session that may lack holders says
-// nothing: they would seem to have ended.
+// Observe tells the account who holds what at the end of the session: everything if that is due, otherwise only the changes, which
+// costs next to nothing. promised returns what a pipelined pod is charged in place of its claims. A session that may lack holders
+// reports nothing: missing holders would seem to have ended.
 func (s *Session) Observe(taken *snapshot.Snapshot, promised func(*api.TaskInfo) ledger.Demand, mayLackHolders bool) {
 	account := s.recorder.account
 	if account == nil {
@@ -44,7 +44,7 @@ func (s *Session) Observe(taken *snapshot.Snapshot, promised func(*api.TaskInfo)
 	}
 }
 
-// observer tells an account what one session says.
+// observer tells an account the findings of one session.
 type observer struct {
 	*accounting.Observation
 	recorder *Recorder
@@ -67,7 +67,7 @@ func (o *observer) begin(to *accounting.Observation) {
 	o.Observation, to.Records = to, o.recorder.records
 }
 
-// endOf returns when a pod ended that a session lacks, and the zero time if it does not say so. Its containers do.
+// endOf returns when a pod that a session lacks ended, according to its containers. It is the zero time if unknown.
 func (o *observer) endOf(key accounting.Key, namespace, name string) time.Time {
 	if name == "" {
 		return time.Time{}

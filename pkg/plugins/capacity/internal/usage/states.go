@@ -7,7 +7,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// states tells what is idle and waited for.
+// states tells which amounts are idle and which are waited for.
 func (o *observer) states() {
 	books := o.snapshot.Held()
 	for _, info := range o.snapshot.Queues {
@@ -31,7 +31,7 @@ func (o *observer) states() {
 	}
 }
 
-// left returns what of an amount another one leaves.
+// left returns the difference of two amounts, zero if it cannot be computed.
 func left(whole, part ledger.Amount) ledger.Amount {
 	amount, err := whole.Sub(part)
 	if err != nil {

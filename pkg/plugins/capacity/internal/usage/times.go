@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
-// heldSince returns when the API server says that a pod got its node, nil if it does not say so yet. Pods that no scheduler placed have
-// no condition.
+// heldSince returns when a pod got its node according to the API server, nil if not known yet. Pods that no scheduler placed have no
+// condition.
 func heldSince(pod *corev1.Pod) *metav1.Time {
 	if since := snapshot.ScheduledSince(pod); since != nil {
 		return since
@@ -21,7 +21,7 @@ func heldSince(pod *corev1.Pod) *metav1.Time {
 	return pod.Status.StartTime
 }
 
-// allocatedSince returns when a claim got its devices, and the zero time if it does not say so.
+// allocatedSince returns when a claim got its devices, the zero time if unknown.
 func allocatedSince(claim *resourceapi.ResourceClaim) time.Time {
 	if claim.Status.Allocation == nil || claim.Status.Allocation.AllocationTimestamp == nil {
 		return time.Time{}
@@ -29,7 +29,7 @@ func allocatedSince(claim *resourceapi.ResourceClaim) time.Time {
 	return claim.Status.Allocation.AllocationTimestamp.Time
 }
 
-// finished returns when the last container of a pod finished, and the zero time if the pod goes on.
+// finished returns when the last container of a pod finished, the zero time if the pod still runs.
 func finished(pod *corev1.Pod) time.Time {
 	var end time.Time
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {

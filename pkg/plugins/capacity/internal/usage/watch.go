@@ -32,7 +32,7 @@ func (r *Recorder) WatchPods(pods toolscache.SharedInformer) {
 	}
 }
 
-// PodDeleted notes that a pod is gone. What it held ended with its containers, or now if they do not say when they finished.
+// PodDeleted notes that a pod is gone. Its usage ended with its containers, or now if they have no finish time.
 func (r *Recorder) PodDeleted(pod *corev1.Pod) {
 	at := finished(pod)
 	if at.IsZero() {
