@@ -19,14 +19,14 @@ type layer struct {
 // of them to another layer, or add a layer. Rules that several programs share belong in the first ones.
 var layers = []layer{
 	{"shared", "apis/accounting/v1alpha1 apis/scheduling/v1beta1 apis/visibility/v1alpha1 config pkg/allocation/allocationtest pkg/card pkg/lease " +
-		"pkg/ledger pkg/metric pkg/readiness pkg/record pkg/version pkg/victims pkg/visibility/ui pkg/webhook/certificates"},
+		"pkg/ledger pkg/metric pkg/readiness pkg/chargerecord pkg/version pkg/victims pkg/visibility/ui pkg/webhook/certificates"},
 	{"shared", "pkg/accounting pkg/client pkg/clusterstate pkg/dra pkg/program pkg/queueusage pkg/quota pkg/simulation/internal/apiserver pkg/visibility " +
 		"pkg/visibility/client"},
 	{"shared", "pkg/accounting/store pkg/allocation pkg/demand pkg/refusals pkg/settings pkg/visibility/server"},
-	{"shared", "pkg/accounting/metrics pkg/dispatcher/workload pkg/mistakes"},
+	{"shared", "pkg/accounting/metrics pkg/dispatcher/workload pkg/problems"},
 
 	{"scheduler", "pkg/plugins/capacity/internal/reclaim pkg/plugins/capacity/internal/report pkg/plugins/predicates"},
-	{"scheduler", "pkg/plugins/capacity/internal/quotas"},
+	{"scheduler", "pkg/plugins/capacity/internal/lastvalid"},
 	{"scheduler", "pkg/plugins/capacity/internal/cards pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/snapshot"},
 	{"scheduler", "pkg/plugins/capacity/internal/describe pkg/plugins/capacity/internal/eviction pkg/plugins/capacity/internal/extended " +
 		"pkg/plugins/capacity/internal/usage"},
@@ -66,12 +66,12 @@ type wall struct {
 var walls = []wall{
 	{shuns: "*", rooms: "config pkg/accounting pkg/ledger pkg/victims pkg/visibility/ui"},
 	{shuns: "volcano.sh", rooms: "apis/accounting/... apis/visibility/... hack/monitoring pkg/accounting/... pkg/allocation/... pkg/card pkg/clusterstate pkg/dra " +
-		"pkg/lease pkg/metric pkg/program pkg/readiness pkg/record pkg/settings pkg/version pkg/visibility/... pkg/webhook/certificates"},
-	{shuns: "volcano.sh/volcano", rooms: "apis/... pkg/cli pkg/client pkg/demand pkg/dispatcher/... pkg/lint pkg/mistakes pkg/plugins/capacity/internal/reclaim " +
+		"pkg/lease pkg/metric pkg/program pkg/readiness pkg/chargerecord pkg/settings pkg/version pkg/visibility/... pkg/webhook/certificates"},
+	{shuns: "volcano.sh/volcano", rooms: "apis/... pkg/cli pkg/client pkg/demand pkg/dispatcher/... pkg/lint pkg/problems pkg/plugins/capacity/internal/reclaim " +
 		"pkg/queueusage pkg/quota pkg/refusals pkg/simulation/internal/apiserver pkg/webhook test/cluster"},
-	{shuns: "volcano.sh/volcano", rooms: "pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/quotas", directly: true},
+	{shuns: "volcano.sh/volcano", rooms: "pkg/plugins/capacity/internal/devices pkg/plugins/capacity/internal/lastvalid", directly: true},
 	{shuns: "k8s.io", rooms: "pkg/metric pkg/version"},
-	{shuns: "k8s.io/client-go", rooms: "pkg/card pkg/queueusage pkg/record"},
+	{shuns: "k8s.io/client-go", rooms: "pkg/card pkg/queueusage pkg/chargerecord"},
 	{shuns: "k8s.io/client-go", rooms: "pkg/lint", directly: true},
 	{shuns: "k8s.io/kubernetes", rooms: "test/cluster"},
 }

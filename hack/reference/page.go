@@ -85,6 +85,9 @@ func write(c *code, m manual) ([]byte, error) {
 			fmt.Fprintf(&b, "\n%s\n", k.about)
 		}
 		all := groups(c.constants, k.has)
+		if len(all) == 0 {
+			errs = append(errs, fmt.Errorf("%q: no constant is one, as far as the comments of their groups say", k.heading))
+		}
 		for _, group := range all {
 			if len(all) > 1 {
 				fmt.Fprintf(&b, "\n### %s\n", group[0].group)

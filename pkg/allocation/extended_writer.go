@@ -20,8 +20,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 const (
@@ -65,7 +65,7 @@ func (w *Writer) create(ctx context.Context, pod *corev1.Pod, wanted *resourceap
 	claim := wanted.DeepCopy()
 	claim.Name, claim.UID, claim.Status = "", "", resourceapi.ResourceClaimStatus{}
 	claim.Finalizers = []string{resourceapi.Finalizer}
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, record.QueueAnnotation, queue)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, chargerecord.QueueAnnotation, queue)
 	return w.client.ResourceClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
 }
 

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // extended is a pod that requests a device as an extended resource, and an API server that names claims.
@@ -97,7 +97,7 @@ func TestReserveCreatesTheClaimForExtendedResources(t *testing.T) {
 	if claim == nil || claim.Status.Allocation == nil || consumers(claim) != "p" || !slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
 		t.Fatalf("the claim is %+v", claim)
 	}
-	if got := record.Path(claim); !slices.Equal(got, []string{"q", "root"}) {
+	if got := chargerecord.Path(claim); !slices.Equal(got, []string{"q", "root"}) {
 		t.Errorf("the record of the queue is %v", got)
 	}
 	if status == nil || status.ResourceClaimName != "p-extended-resources-x" || len(status.RequestMappings) != 1 || status.RequestMappings[0].ContainerName != "main" {

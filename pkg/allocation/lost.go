@@ -13,8 +13,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // lost holds claims that were deleted while pods still use their devices. A user who may change a claim can remove its finalizer. The
@@ -101,7 +101,7 @@ func (l *lost) deleted(claim *resourceapi.ResourceClaim) {
 
 // recorded adds the claims in a pod's record that do not exist.
 func (l *lost) recorded(pod *corev1.Pod) {
-	claims := record.ClaimsOf(pod)
+	claims := chargerecord.ClaimsOf(pod)
 	if len(claims) == 0 || !dra.Bound(pod) || Finished(pod) {
 		return
 	}

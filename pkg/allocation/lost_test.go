@@ -11,14 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // running returns a running pod with a record of claims.
 func running(name string, claims ...*resourceapi.ResourceClaim) *corev1.Pod {
-	p := record.OnPod(pod(name), "root/q", "")
+	p := chargerecord.OnPod(pod(name), "root/q", "")
 	p.Status.Phase = corev1.PodRunning
-	record.SetClaims(p, claims)
+	chargerecord.SetClaims(p, claims)
 	return p
 }
 
@@ -119,7 +119,7 @@ func TestARecordThatAUserWritesOnAPodThatIsNotBoundTakesNothing(t *testing.T) {
 	if f.taken("gpu-0") {
 		t.Error("the device is taken")
 	}
-	if bound := record.OnPod(forged, "root/q", ""); record.ClaimsOf(bound) != nil {
+	if bound := chargerecord.OnPod(forged, "root/q", ""); chargerecord.ClaimsOf(bound) != nil {
 		t.Error("the binding keeps the forged record")
 	}
 }

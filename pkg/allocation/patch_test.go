@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // newer is a claim of a possible API server of Kubernetes 1.37, with fields that this client does not know.
@@ -36,7 +36,7 @@ func TestAPatchLeavesWhatThisClientDoesNotKnow(t *testing.T) {
 			name: "finalizer and record",
 			change: func(c *resourceapi.ResourceClaim) {
 				c.Finalizers = append(c.Finalizers, resourceapi.Finalizer)
-				metav1.SetMetaDataAnnotation(&c.ObjectMeta, record.QueueAnnotation, "root/q")
+				metav1.SetMetaDataAnnotation(&c.ObjectMeta, chargerecord.QueueAnnotation, "root/q")
 			},
 			patch: `{"metadata":{"annotations":{"volcano.sh/charged-queue":"root/q"},"finalizers":["resource.kubernetes.io/delete-protection"],"resourceVersion":"7","uid":"c-uid"}}`,
 		},

@@ -20,8 +20,8 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // Writer writes allocations and reservations to the API server. It is safe for concurrent use.
@@ -44,7 +44,7 @@ func NewWriter(kube kubernetes.Interface, reader *Reader, pending *Pending, cloc
 }
 
 // Reserve reserves claims for a pod, and writes allocations that the API server does not have yet. With an allocation, it writes queue,
-// the text of a record.QueueAnnotation. Every claim must have an allocation. A claim gives up devices that another claim got first.
+// the text of a chargerecord.QueueAnnotation. Every claim must have an allocation. A claim gives up devices that another claim got first.
 // Reserve returns the claims in the state of the API server. After an error, no claim is reserved for the pod, and allocations that no
 // other pod needs are no longer pending.
 func (w *Writer) Reserve(ctx context.Context, pod *corev1.Pod, claims []*resourceapi.ResourceClaim, queue string) ([]*resourceapi.ResourceClaim, error) {
@@ -162,14 +162,14 @@ func (w *Writer) get(ctx context.Context, wanted *resourceapi.ResourceClaim) (*r
 // prepare adds the metadata of an allocated claim: the finalizer, which prevents its deletion, and the record of the charged queue.
 func (w *Writer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim, queue string) (*resourceapi.ResourceClaim, error) {
 	finalized := slices.Contains(claim.Finalizers, resourceapi.Finalizer)
-	if finalized && claim.Annotations[record.QueueAnnotation] == queue {
+	if finalized && claim.Annotations[chargerecord.QueueAnnotation] == queue {
 		return claim, nil
 	}
 	before := claim.DeepCopy()
 	if !finalized {
 		claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
 	}
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, record.QueueAnnotation, queue)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, chargerecord.QueueAnnotation, queue)
 	return w.updateMetadata(ctx, before, claim)
 }
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 func TestReserve(t *testing.T) {
@@ -32,7 +32,7 @@ func TestReserve(t *testing.T) {
 	if consumers(written) != "a b" || written.Status.Allocation == nil || !slices.Contains(written.Finalizers, resourceapi.Finalizer) {
 		t.Errorf("written: used by %q, allocation %v, finalizers %v", consumers(written), written.Status.Allocation, written.Finalizers)
 	}
-	if got := record.Path(written); !slices.Equal(got, []string{"q", "root"}) {
+	if got := chargerecord.Path(written); !slices.Equal(got, []string{"q", "root"}) {
 		t.Errorf("the record of the queue is %v", got)
 	}
 	if f.pending.Of("c-uid") != nil || !f.taken("gpu-0") {
@@ -47,14 +47,14 @@ func TestReserve(t *testing.T) {
 // TestARecordIsReplaced covers deallocation, which leaves the finalizer and the record of the previous queue.
 func TestARecordIsReplaced(t *testing.T) {
 	before := claim("c")
-	before.Finalizers, before.Annotations = []string{resourceapi.Finalizer}, map[string]string{record.QueueAnnotation: "root/other"}
+	before.Finalizers, before.Annotations = []string{resourceapi.Finalizer}, map[string]string{chargerecord.QueueAnnotation: "root/other"}
 	f := newFixture(t, before)
 	wanted := given(before, "gpu-0")
 	f.pending.Add(wanted, "a")
 	if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
 		t.Fatal(err)
 	}
-	if got := record.Path(f.claim("c")); !slices.Equal(got, []string{"q", "root"}) {
+	if got := chargerecord.Path(f.claim("c")); !slices.Equal(got, []string{"q", "root"}) {
 		t.Errorf("the record of the queue is %v", got)
 	}
 }

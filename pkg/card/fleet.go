@@ -18,10 +18,10 @@ type Fleet struct {
 
 	nodes map[string]*Node
 	// cards counts, for each resource and card, the nodes that offer the card under the resource.
-	cards   map[corev1.ResourceName]map[string]int
-	models  map[string]int
-	totals  map[string]*big.Int
-	edition int
+	cards      map[corev1.ResourceName]map[string]int
+	models     map[string]int
+	totals     map[string]*big.Int
+	generation int
 	// seen holds the resources that were cards on any node so far.
 	seen map[corev1.ResourceName]bool
 }
@@ -77,7 +77,7 @@ func (f *Fleet) add(counts map[string]int, key string, sign int) {
 		delete(counts, key)
 	}
 	if before == 0 || counts[key] == 0 {
-		f.edition++
+		f.generation++
 	}
 }
 
@@ -86,10 +86,10 @@ func (f *Fleet) Node(name string) *Node {
 	return f.nodes[name]
 }
 
-// Edition returns a number that changes whenever a card appears or disappears, or is offered under other
+// Generation returns a number that changes whenever a card appears or disappears, or is offered under other
 // resources.
-func (f *Fleet) Edition() int {
-	return f.edition
+func (f *Fleet) Generation() int {
+	return f.generation
 }
 
 // IsCard reports whether a resource stands for cards. If Given is not nil, the resource must match it. Otherwise, the

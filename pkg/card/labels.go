@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Suffixes of the node labels that describe cards. They follow the resource.
+// Labels of nodes that describe cards: the suffixes, which follow the resource.
 const (
 	// productLabel is the model of the cards.
 	productLabel = ".product"

@@ -161,38 +161,38 @@ func TestFleet(t *testing.T) {
 	a := Read(node("nvidia.com/gpu.product=A", "nvidia.com/gpu=8"), nil)
 	f.Remove("a")
 	f.Set("a", a)
-	edition := f.Edition()
+	generation := f.Generation()
 	f.Set("a", a)
 	f.Set("a2", a)
 	f.Set("a", Read(node("nvidia.com/gpu.product=A", "nvidia.com/gpu=4"), nil))
-	if f.Edition() != edition {
-		t.Error("another amount of the same card changes the edition")
+	if f.Generation() != generation {
+		t.Error("another amount of the same card changes the generation")
 	}
 	f.Set("b", Read(node("nvidia.com/gpu.product=B", "nvidia.com/gpu=8"), nil))
 	f.Set("labelled", Read(node("nvidia.com/gpu.product=C", ""), nil))
-	if f.Edition() == edition || !slices.Equal(f.CardsOf("nvidia.com/gpu"), []string{"A", "B"}) || !slices.Equal(f.ResourcesOf("B"), []corev1.ResourceName{"nvidia.com/gpu"}) {
+	if f.Generation() == generation || !slices.Equal(f.CardsOf("nvidia.com/gpu"), []string{"A", "B"}) || !slices.Equal(f.ResourcesOf("B"), []corev1.ResourceName{"nvidia.com/gpu"}) {
 		t.Errorf("cards are %v, B is %v", f.CardsOf("nvidia.com/gpu"), f.ResourcesOf("B"))
 	}
 	if !f.Known("C") || f.Known("D") || !f.Known("A") {
 		t.Error("a model must be known as soon as a node has it")
 	}
 	f.Set("amd", Read(node("amd.com/gpu.product=M", "amd.com/gpu=8"), nil))
-	edition = f.Edition()
+	generation = f.Generation()
 	f.Set("amd", Read(node("amd.com/gpu.product=M", "amd.com/gpu=7"), nil))
-	if f.Edition() != edition || !f.IsCard("amd.com/gpu") {
-		t.Error("another amount on the only node of a model changes the edition")
+	if f.Generation() != generation || !f.IsCard("amd.com/gpu") {
+		t.Error("another amount on the only node of a model changes the generation")
 	}
 	f.Set("amd", Read(node("", "amd.com/gpu=7"), nil))
-	if f.Edition() == edition || !f.IsCard("amd.com/gpu") || len(f.CardsOf("amd.com/gpu")) != 0 {
+	if f.Generation() == generation || !f.IsCard("amd.com/gpu") || len(f.CardsOf("amd.com/gpu")) != 0 {
 		t.Error("without its label the resource must still be a card, of no known model")
 	}
 	if f.Given = (ResourceNames{"example.com/*"}); f.IsCard("amd.com/gpu") || !f.IsCard("example.com/x") {
 		t.Error("only given names must be cards")
 	}
 	f.Given = nil
-	edition = f.Edition()
+	generation = f.Generation()
 	f.Remove("b")
-	if f.Edition() == edition || f.Known("B") || !slices.Equal(f.CardsOf("nvidia.com/gpu"), []string{"A"}) {
+	if f.Generation() == generation || f.Known("B") || !slices.Equal(f.CardsOf("nvidia.com/gpu"), []string{"A"}) {
 		t.Errorf("after the removal of the only node with B: %v", f.CardsOf("nvidia.com/gpu"))
 	}
 }

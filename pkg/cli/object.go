@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// hidden stands for the name of an object that the asker may not see.
+// hidden stands for the name of an object that the user may not see.
 const hidden = "<another namespace>"
 
 // FormatObject returns the name of an object as kubectl accepts it, such as pod/trainer-0.
@@ -23,7 +23,7 @@ func FormatObject(o v1alpha1.Object) string {
 	return strings.ToLower(o.Kind) + "/" + o.Name
 }
 
-// FormatNamespace returns the namespace of an object, which the asker may not see either.
+// FormatNamespace returns the namespace of an object, which the user may not see either.
 func FormatNamespace(o v1alpha1.Object) string {
 	if o.Namespace == "" {
 		return "-"

@@ -40,12 +40,12 @@ type Claim struct {
 	// least and choices are the values of Part and Choices while nothing is picked.
 	least   ledger.Amounts
 	choices []*ledger.Part
-	// edition, listing, seen and limited are further inputs of the demand. Published device data matters only to claims
+	// generation, listing, seen and limited are further inputs of the demand. Published device data matters only to claims
 	// with limited capacities.
-	edition int
-	listing int
-	seen    *dra.Catalog
-	limited bool
+	generation int
+	listing    int
+	seen       *dra.Catalog
+	limited    bool
 	// namesNone says that the claim names a class that did not exist when there were this many dimensions.
 	namesNone  bool
 	dimensions int
@@ -57,8 +57,8 @@ type Claims struct {
 	deviceCounter
 	claims map[types.UID]*Claim
 	round  uint64
-	// edition counts changes of the card models of classes, and of the classes that devices count for.
-	edition int
+	// generation counts changes of the card models of classes, and of the classes that devices count for.
+	generation int
 	// next applies from the next round on.
 	next Matching
 }
@@ -72,11 +72,11 @@ func NewClaims(dimensions *ledger.Dimensions) *Claims {
 // catalog holds the published devices. It is nil while they are unknown.
 func (cs *Claims) Begin(catalog *dra.Catalog) {
 	if cs.round++; cs.catalog != catalog && !catalog.SameNames(cs.catalog) {
-		cs.edition++
+		cs.generation++
 	}
 	cs.catalog = catalog
 	if cs.matching.use(cs.next, catalog, cs.dimensions) {
-		cs.edition++
+		cs.generation++
 	}
 }
 
@@ -112,7 +112,7 @@ func (cs *Claims) Of(object *resourceapi.ResourceClaim) *Claim {
 		return c
 	}
 	c.round = cs.round
-	if c.Object != object || c.edition != cs.edition || c.listing != cs.dimensions.CapacityCount() || cs.republished(c) || cs.mayName(c) {
+	if c.Object != object || c.generation != cs.generation || c.listing != cs.dimensions.CapacityCount() || cs.republished(c) || cs.mayName(c) {
 		cs.evaluate(c, object)
 	}
 	if c.assigned || !c.Part.Is(c.least) {
@@ -142,7 +142,7 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	if cs.matching.Matcher == nil {
 		forgetPublished(&usage)
 	}
-	c.Object, c.seen, c.edition, c.listing = object, cs.catalog, cs.edition, cs.dimensions.CapacityCount()
+	c.Object, c.seen, c.generation, c.listing = object, cs.catalog, cs.generation, cs.dimensions.CapacityCount()
 	c.limited, c.namesNone, c.dimensions = cs.limits(&usage), cs.namesNone(&usage), cs.dimensions.Len()
 	c.Usage, c.least, c.choices, c.Open, c.Err = dra.Usage{}, nil, nil, false, nil
 	if err == nil {

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // Options are settings that change the counting.
@@ -112,7 +112,7 @@ func (c *Counter) Outdated(p *Pod) bool { return p.unknown && p.base().round != 
 // containers. They decide whether the pod may ask for cards. The demand is complete after Refresh. The error says why the resources cannot be
 // counted. The counter then remembers the pod anyway, and its Err contains the error.
 func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.ResourceName]float64) (*Pod, error) {
-	p := &Pod{Object: object, edition: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
+	p := &Pod{Object: object, generation: -1, HasClaims: len(object.Spec.ResourceClaims) > 0 || object.Status.ExtendedResourceClaimStatus != nil}
 	if before := c.pods[object]; before != nil {
 		p.Queue, p.InLedger = before.Queue, before.InLedger
 	}
@@ -153,10 +153,10 @@ func (c *Counter) count(p *Pod) {
 		return
 	}
 	p.round = c.round
-	counted := p.edition == c.Fleet.Edition()
+	counted := p.generation == c.Fleet.Generation()
 	if !counted {
 		c.countCards(p)
-		p.edition = c.Fleet.Edition()
+		p.generation = c.Fleet.Generation()
 	}
 	if p.HasClaims {
 		p.Claims, p.claimsErr = c.claimsOf(p)
@@ -204,7 +204,7 @@ func (c *Counter) countCards(p *Pod) {
 	if p.extended != nil || before == nil && !c.mayAskForCards(p) {
 		return // the variants of the pod have its cards
 	}
-	has := before != nil || p.Object.Spec.NodeName != "" && record.CardsOf(p.Object) != nil
+	has := before != nil || p.Object.Spec.NodeName != "" && chargerecord.CardsOf(p.Object) != nil
 	cards, err := CardsOf(p.Object.Annotations, &p.Object.Spec, p.Served(), c.Fleet, c.Dimensions)
 	if err != nil {
 		p.cardsErr = err

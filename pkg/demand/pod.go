@@ -18,8 +18,8 @@ type Pod struct {
 
 	// round is the last round in which the pod was used.
 	round uint64
-	// edition is the edition of the fleet when the cards were counted.
-	edition int
+	// generation is the generation of the fleet when the cards were counted.
+	generation int
 	// Queue is the queue of the pod. It is valid in one ledger, and only if InLedger is set, because the ledger may
 	// lack the queue. The builder of the ledger sets both fields.
 	Queue ledger.QueueID

@@ -42,7 +42,7 @@ func (c *PodCards) renewed(dimensions *ledger.Dimensions) *PodCards {
 
 // inherit adopts the knowledge about claims. They are counted anew at their next use.
 func (cs *Claims) inherit(before *Claims) {
-	cs.round, cs.catalog, cs.edition, cs.next = before.round, before.catalog, before.edition, before.next
+	cs.round, cs.catalog, cs.generation, cs.next = before.round, before.catalog, before.generation, before.next
 	for uid, c := range before.claims {
 		cs.claims[uid] = &Claim{Object: c.Object, Usage: c.Usage, Part: ledger.NewPart(nil), round: c.round, listing: anew}
 	}

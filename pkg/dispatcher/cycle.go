@@ -59,10 +59,10 @@ func newCycle(config *framework.Config, session *framework.Session, memory *memo
 	}
 }
 
-// tendAll makes the decisions that need no room, for all workloads.
-func (c *cycle) tendAll() {
+// reconcileAll makes the decisions that need no room, for all workloads.
+func (c *cycle) reconcileAll() {
 	for _, w := range c.Workloads {
-		if c.tend(w) {
+		if c.reconcile(w) {
 			c.waiting[w.Queue] = append(c.waiting[w.Queue], w)
 		}
 	}
@@ -105,12 +105,12 @@ func (c *cycle) grant(d report.Decision, patch []byte) {
 	c.grants = append(c.grants, decision{Decision: d, patch: patch, counted: true})
 }
 
-// tend makes the decision about a workload if it needs no room. It reports whether the workload waits for room.
-func (c *cycle) tend(w *framework.Workload) bool {
+// reconcile makes the decision about a workload if it needs no room. It reports whether the workload waits for room.
+func (c *cycle) reconcile(w *framework.Workload) bool {
 	state := &w.State
 	switch {
 	case w.Lost != "":
-		c.tendLost(w)
+		c.reconcileLost(w)
 	case state.Err != nil:
 		c.tell(report.AnnotationNotRead(w))
 	case state.Deleting:

@@ -154,7 +154,7 @@ func (f *fixture) decide() (string, *cycle) {
 	session := framework.Open(f.config, f.snapshot)
 	defer session.Close()
 	c := newCycle(f.config, session, f.memory)
-	c.tendAll()
+	c.reconcileAll()
 	c.free()
 	c.grantAll()
 	var all []string

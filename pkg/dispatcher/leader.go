@@ -56,7 +56,7 @@ func (d *leader) runCycle(ctx context.Context) time.Time {
 		c.due(due)
 	}
 	d.memory.forget(snapshot)
-	c.tendAll()
+	c.reconcileAll()
 	took := time.Since(began)
 	d.write(ctx, began.Add(endsTake), c.ends)
 	granting := time.Now()

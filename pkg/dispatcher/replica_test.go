@@ -131,7 +131,7 @@ func (w *world) begin(r *replica) {
 	session := framework.Open(w.config, snapshot)
 	r.memory.forget(snapshot)
 	r.cycle = newCycle(w.config, session, r.memory)
-	r.cycle.tendAll()
+	r.cycle.reconcileAll()
 	r.ends, r.decided = w.shuffled(r.cycle.ends), false
 	w.decideGrants(r)
 }

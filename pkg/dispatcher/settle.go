@@ -81,8 +81,8 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 	return false
 }
 
-// tendLost reports a workload that a member cluster still has although Karmada has lost it. It waits until the time to end is over.
-func (c *cycle) tendLost(w *framework.Workload) {
+// reconcileLost reports a workload that a member cluster still has although Karmada has lost it. It waits until the time to end is over.
+func (c *cycle) reconcileLost(w *framework.Workload) {
 	until := c.memory.restsSince(w, "lost", c.Now).Add(endsWithin + time.Duration(w.Template.Grace)*time.Second)
 	if until.After(c.Now) {
 		c.due(until)

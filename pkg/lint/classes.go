@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // checkClasses finds DeviceClasses that do not do what their names promise.
@@ -18,7 +18,7 @@ func (w *world) checkClasses() {
 	contested := w.catalog.Contested()
 	for i := range contested {
 		c := &contested[i]
-		w.add(mistakes.ExtendedResourceContestedReason, Ref{Kind: Classes, Name: c.Class.Name}, Path{"spec", "extendedResourceName"}, mistakes.Contested(c))
+		w.add(problems.ExtendedResourceContestedReason, Ref{Kind: Classes, Name: c.Class.Name}, Path{"spec", "extendedResourceName"}, problems.Contested(c))
 	}
 	invalid := map[string]bool{}
 	for class, err := range w.matcher.Invalid {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -49,7 +49,7 @@ type configured struct {
 	// own is the plugin capacity, nil if it is not configured.
 	own *plugin
 	// fault is what keeps reclaim from working.
-	fault mistakes.ReclaimFault
+	fault problems.ReclaimFault
 }
 
 // reclaimableVerb is the argument of upstream's plugin extender with which it names victims.
@@ -64,7 +64,7 @@ func readConfiguration(c *Configuration) (*configured, error) {
 	for action := range strings.SplitSeq(read.Actions, ",") {
 		actions[strings.TrimSpace(action)] = true
 	}
-	tiers := make([][]mistakes.Plugin, len(read.Tiers))
+	tiers := make([][]problems.Plugin, len(read.Tiers))
 	for i := range read.Tiers {
 		for j := range read.Tiers[i].Plugins {
 			p := &read.Tiers[i].Plugins[j]
@@ -72,7 +72,7 @@ func readConfiguration(c *Configuration) (*configured, error) {
 				read.own = p
 			}
 			verb, _ := p.Arguments[reclaimableVerb].(string)
-			tiers[i] = append(tiers[i], mistakes.Plugin{
+			tiers[i] = append(tiers[i], problems.Plugin{
 				Name: p.Name, Starving: ptr.Deref(p.EnableJobStarving, true), Reclaimable: ptr.Deref(p.EnableReclaimable, true),
 				Preemptive: ptr.Deref(p.EnablePreemptive, true), Hierarchy: ptr.Deref(p.EnableHierarchy, false), ReclaimableVerb: verb,
 			})
@@ -80,7 +80,7 @@ func readConfiguration(c *Configuration) (*configured, error) {
 	}
 	if read.own != nil {
 		read.settings, read.invalid = settings.Read(read.own.Name, read.own.Arguments)
-		read.fault = mistakes.FindReclaimFault(tiers, read.own.Name, actions)
+		read.fault = problems.FindReclaimFault(tiers, read.own.Name, actions)
 	}
 	return read, nil
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // notLeaf is what the scheduler says on a queue that has jobs and children.
 func notLeaf(queue string) string {
-	problems := mistakes.Problems{}
-	problems.NotLeaf(queue)
-	return problems[mistakes.Problem{Queue: queue, Reason: mistakes.QueueNotLeafReason}]
+	found := problems.Problems{}
+	found.NotLeaf(queue)
+	return found[problems.Problem{Queue: queue, Reason: problems.QueueNotLeafReason}]
 }
 
 // checkNeeds finds workloads that need more than their queue can ever have, and those whose needs cannot be counted. Nothing is

@@ -4,15 +4,15 @@ package lint
 
 import (
 	"github.com/devicequota/devicequota/pkg/card"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // checkNodes finds nodes whose labels do not tell which cards they have.
 func (w *world) checkNodes() {
 	for _, node := range w.Nodes {
 		read := card.Read(node, w.settings.CardResources)
-		if message := mistakes.CardsOfNode(read.Problems); message != "" {
-			w.add(mistakes.CardsNotReadReason, Ref{Kind: Nodes, Name: node.Name}, Path{"metadata", "labels"}, message)
+		if message := problems.CardsOfNode(read.Problems); message != "" {
+			w.add(problems.CardsNotReadReason, Ref{Kind: Nodes, Name: node.Name}, Path{"metadata", "labels"}, message)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
-	"github.com/devicequota/devicequota/pkg/mistakes/find"
+	"github.com/devicequota/devicequota/pkg/problems"
+	"github.com/devicequota/devicequota/pkg/problems/find"
 )
 
 // maxEvaluations bounds the search for classes that share devices, as in the scheduler.
@@ -35,7 +35,7 @@ func (w *world) checkQueues() {
 	maps.Copy(w.problems, finder.Find(slices.Sorted(maps.Keys(w.queues))).Problems)
 	w.findClassProblems()
 	for problem, message := range w.problems {
-		if problem.Reason == mistakes.UnknownCardReason && !w.Known[Nodes] || w.queues[problem.Queue] == nil {
+		if problem.Reason == problems.UnknownCardReason && !w.Known[Nodes] || w.queues[problem.Queue] == nil {
 			continue
 		}
 		w.add(problem.Reason, Ref{Kind: Queues, Name: problem.Queue}, w.fieldOf(problem, message), message)
@@ -53,22 +53,22 @@ func (w *world) queueNamed(name string) *find.Queue {
 }
 
 // fieldOf is where a problem of a queue most probably is.
-func (w *world) fieldOf(problem mistakes.Problem, message string) Path {
+func (w *world) fieldOf(problem problems.Problem, message string) Path {
 	for _, key := range slices.Sorted(maps.Keys(w.queues[problem.Queue].Object.Annotations)) {
 		if strings.Contains(message, "annotation "+key) {
 			return Path{"metadata", "annotations", key}
 		}
 	}
 	switch problem.Reason {
-	case mistakes.QueueMisplacedReason:
+	case problems.QueueMisplacedReason:
 		return Path{"spec", "parent"}
-	case mistakes.GuaranteeNotCoveredReason:
+	case problems.GuaranteeNotCoveredReason:
 		return Path{"spec", "guarantee"}
-	case mistakes.UnknownDeviceClassReason, mistakes.ClassesOverlapReason, mistakes.InvalidDeviceClassReason, mistakes.QuotaNotReadReason, mistakes.ContradictoryDevicesReason:
+	case problems.UnknownDeviceClassReason, problems.ClassesOverlapReason, problems.InvalidDeviceClassReason, problems.QuotaNotReadReason, problems.ContradictoryDevicesReason:
 		return Path{"spec", "dra"}
-	case mistakes.ReclaimNotConfiguredReason, mistakes.ReclaimIgnoresDeservedReason:
+	case problems.ReclaimNotConfiguredReason, problems.ReclaimIgnoresDeservedReason:
 		return Path{"spec", "deserved"}
-	case mistakes.LimitAboveParentReason, mistakes.ClassInCapabilityReason:
+	case problems.LimitAboveParentReason, problems.ClassInCapabilityReason:
 		return Path{"spec", "capability"}
 	default:
 		return Path{"spec"}
@@ -93,7 +93,7 @@ func (w *world) findClassProblems() {
 		var texts []string
 		for _, class := range classes {
 			if others := overlaps[class]; len(others) > 0 {
-				texts = append(texts, mistakes.Overlap{Class: class, Others: others}.String())
+				texts = append(texts, problems.Overlap{Class: class, Others: others}.String())
 			}
 			if err := invalid[class]; err != nil {
 				w.problems.InvalidDeviceClass(name, class, err)

@@ -3,7 +3,7 @@
 package lint
 
 import (
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
@@ -45,30 +45,30 @@ type Rule struct {
 
 // Rules lists all rules, those of queues first.
 var Rules = []Rule{
-	{mistakes.QueueMisplacedReason, Error, "a queue has no place in the tree: its parent does not exist, or it is its own ancestor", "Change spec.parent, or create the parent."},
-	{mistakes.QueueNotLeafReason, Error, "a queue has both jobs and queues below it, so that its jobs are not scheduled", "Move the jobs to a queue that has no children."},
-	{mistakes.QuotaNotReadReason, Error, "a quota of devices or cards cannot be read", "Correct what the message names."},
-	{mistakes.GuaranteeNotCoveredReason, Error, "the guarantees of siblings add up to more than there is above them", "Lower guarantees, or add nodes."},
-	{mistakes.ClassInCapabilityReason, Error, "a DeviceClass is listed among resources, where it limits nothing", "List the class in spec.dra."},
-	{mistakes.UnknownDeviceClassReason, Error, "a quota lists a DeviceClass that does not exist", "Correct the name, or create the DeviceClass."},
-	{mistakes.UnknownCardReason, Warning, "a quota lists a card that no node has", "Correct the name, or add nodes."},
-	{mistakes.UnknownAnnotationReason, Error, "an annotation of a queue has nearly the name of one that the scheduler reads", "Rename it to what the message names."},
-	{mistakes.LimitAboveParentReason, Warning, "a capability is above that of a queue further up, which holds", "Lower the one, or raise the other."},
-	{mistakes.CardNotListedReason, Warning, "a queue is owed cards that its pods must not use", "List the cards in the card quota, too, or remove them."},
-	{mistakes.ContradictoryCardsReason, Error, "annotations for cards contradict each other", "Keep guarantee ≤ deserved ≤ quota."},
-	{mistakes.ContradictoryDevicesReason, Error, "numbers of devices contradict each other", "Keep guarantee ≤ deserved ≤ capability, and list each thing once."},
-	{mistakes.ClassesOverlapReason, Warning, "devices of a limited class belong to other classes, too", "Set deviceAccounting to matching, or limit the other classes, too."},
-	{mistakes.InvalidDeviceClassReason, Error, "a queue limits a class whose selectors cannot be evaluated", "Correct the selectors of the DeviceClass."},
-	{mistakes.ReclaimNotConfiguredReason, Warning, "a queue deserves something, and nothing is ever taken back for it", "Change the scheduler's configuration as the message says."},
-	{mistakes.ReclaimIgnoresDeservedReason, Warning, "a queue deserves something, and reclaim does not go by that", "Put capacity, gang, and conformance into one tier."},
+	{problems.QueueMisplacedReason, Error, "a queue has no place in the tree: its parent does not exist, or it is its own ancestor", "Change spec.parent, or create the parent."},
+	{problems.QueueNotLeafReason, Error, "a queue has both jobs and queues below it, so that its jobs are not scheduled", "Move the jobs to a queue that has no children."},
+	{problems.QuotaNotReadReason, Error, "a quota of devices or cards cannot be read", "Correct what the message names."},
+	{problems.GuaranteeNotCoveredReason, Error, "the guarantees of siblings add up to more than there is above them", "Lower guarantees, or add nodes."},
+	{problems.ClassInCapabilityReason, Error, "a DeviceClass is listed among resources, where it limits nothing", "List the class in spec.dra."},
+	{problems.UnknownDeviceClassReason, Error, "a quota lists a DeviceClass that does not exist", "Correct the name, or create the DeviceClass."},
+	{problems.UnknownCardReason, Warning, "a quota lists a card that no node has", "Correct the name, or add nodes."},
+	{problems.UnknownAnnotationReason, Error, "an annotation of a queue has nearly the name of one that the scheduler reads", "Rename it to what the message names."},
+	{problems.LimitAboveParentReason, Warning, "a capability is above that of a queue further up, which holds", "Lower the one, or raise the other."},
+	{problems.CardNotListedReason, Warning, "a queue is owed cards that its pods must not use", "List the cards in the card quota, too, or remove them."},
+	{problems.ContradictoryCardsReason, Error, "annotations for cards contradict each other", "Keep guarantee ≤ deserved ≤ quota."},
+	{problems.ContradictoryDevicesReason, Error, "numbers of devices contradict each other", "Keep guarantee ≤ deserved ≤ capability, and list each thing once."},
+	{problems.ClassesOverlapReason, Warning, "devices of a limited class belong to other classes, too", "Set deviceAccounting to matching, or limit the other classes, too."},
+	{problems.InvalidDeviceClassReason, Error, "a queue limits a class whose selectors cannot be evaluated", "Correct the selectors of the DeviceClass."},
+	{problems.ReclaimNotConfiguredReason, Warning, "a queue deserves something, and nothing is ever taken back for it", "Change the scheduler's configuration as the message says."},
+	{problems.ReclaimIgnoresDeservedReason, Warning, "a queue deserves something, and reclaim does not go by that", "Put capacity, gang, and conformance into one tier."},
 	{DeservedOutOfReach, Warning, "a queue deserves more than the queues above it leave", "Lower what it deserves, or raise the capability above."},
 	{DeservedOvercommitted, Warning, "the children of a queue deserve more together than there is", "Lower what they deserve, or add nodes."},
 	{QuotaAboveHardware, Warning, "a quota of devices or cards is more than the cluster has", "Lower it, or add nodes."},
 	{UnknownCapacity, Warning, "a quota lists a capacity that no device of the class has", "Correct the name of the capacity."},
-	{mistakes.ExtendedResourceContestedReason, Warning, "two DeviceClasses offer the same extended resource", "Remove spec.extendedResourceName from one of them."},
+	{problems.ExtendedResourceContestedReason, Warning, "two DeviceClasses offer the same extended resource", "Remove spec.extendedResourceName from one of them."},
 	{InvalidClass, Error, "the selectors of a DeviceClass cannot be evaluated", "Correct the selectors."},
 	{ClassWithoutDevices, Warning, "a DeviceClass matches no device", "Correct its selectors, or start a driver with such devices."},
-	{mistakes.CardsNotReadReason, Warning, "the labels of a node do not tell which cards it has", "Correct the labels that the message names."},
+	{problems.CardsNotReadReason, Warning, "the labels of a node do not tell which cards it has", "Correct the labels that the message names."},
 	{ConfigurationNotRead, Error, "the scheduler's configuration is no valid YAML", "Correct it."},
 	{CapacityMissing, Error, "the scheduler's configuration lacks the plugin capacity", "Add it to the tier that has gang and conformance."},
 	{CapacityTwice, Error, "the scheduler's configuration has the plugin capacity twice", "Remove one."},

@@ -171,7 +171,7 @@ var exempt = map[string]string{
 // TestEachReasonOfTheSchedulerHasARule fails for a new reason of an event that has neither a rule nor an exemption.
 func TestEachReasonOfTheSchedulerHasARule(t *testing.T) {
 	reasons := 0
-	for _, folder := range []string{"mistakes", "refusals", "plugins/capacity/internal/report"} {
+	for _, folder := range []string{"problems", "refusals", "plugins/capacity/internal/report"} {
 		files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(folder, err)

@@ -16,7 +16,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
@@ -120,7 +120,7 @@ func (w *world) checkQueueOf(work *work) {
 
 // queueNotLeaf adds what the scheduler says on a queue that has jobs and children.
 func (w *world) queueNotLeaf(queue *schedulingv1beta1.Queue) {
-	w.add(mistakes.QueueNotLeafReason, Ref{Kind: Queues, Name: queue.Name}, Path{"spec"}, notLeaf(queue.Name))
+	w.add(problems.QueueNotLeafReason, Ref{Kind: Queues, Name: queue.Name}, Path{"spec"}, notLeaf(queue.Name))
 }
 
 func (w *world) schedulerOf(work *work) string {

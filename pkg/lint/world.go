@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
-	"github.com/devicequota/devicequota/pkg/mistakes/find"
+	"github.com/devicequota/devicequota/pkg/problems"
+	"github.com/devicequota/devicequota/pkg/problems/find"
 	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
@@ -45,13 +45,13 @@ type world struct {
 	// misplaced says why a queue has no place in the hierarchy.
 	misplaced map[string]string
 	// problems are those of queues, in the words of the scheduler.
-	problems mistakes.Problems
+	problems problems.Problems
 }
 
 func newWorld(ctx context.Context, objects *Objects) *world {
 	w := &world{
 		Objects: objects, ctx: ctx, hierarchy: true, queues: map[string]*find.Queue{},
-		problems: mistakes.Problems{}, matcher: dra.NewMatcher(cel.NewCache(expressions, cel.Features{})),
+		problems: problems.Problems{}, matcher: dra.NewMatcher(cel.NewCache(expressions, cel.Features{})),
 	}
 	w.settings, _ = settings.Read(settings.Name, nil)
 	for _, c := range objects.Configurations {

@@ -184,10 +184,10 @@ func TestNoMoreQuestionsWaitThanASessionCanAnswer(t *testing.T) {
 // TestEqualQuestionsAreOne, also if there are more than different ones may wait.
 func TestEqualQuestionsAreOne(t *testing.T) {
 	p, _ := newTestPublisher()
-	askers := make([]chan answer, 2*maxQuestions)
-	for i := range askers {
-		askers[i] = make(chan answer, 1)
-		if p.ask(Question{Kind: "Pod", Namespace: "ns", Name: "p"}, askers[i]) == nil {
+	waiters := make([]chan answer, 2*maxQuestions)
+	for i := range waiters {
+		waiters[i] = make(chan answer, 1)
+		if p.ask(Question{Kind: "Pod", Namespace: "ns", Name: "p"}, waiters[i]) == nil {
 			t.Fatal("a question is refused")
 		}
 	}
@@ -199,9 +199,9 @@ func TestEqualQuestionsAreOne(t *testing.T) {
 	if answered != 1 {
 		t.Errorf("%d questions are answered, want 1", answered)
 	}
-	for i, asker := range askers {
-		if len(asker) != 1 {
-			t.Errorf("asker %d has no answer", i)
+	for i, waiter := range waiters {
+		if len(waiter) != 1 {
+			t.Errorf("waiter %d has no answer", i)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestASessionAnswersNoLongerThanItMay(t *testing.T) {
 	if fmt.Sprint(answered) != "[0 1]" || !questions[2].passed {
 		t.Errorf("the first session answers %v", answered)
 	}
-	if busy := p.withdraw(questions[2], questions[2].askers[0]); !busy {
+	if busy := p.withdraw(questions[2], questions[2].waiters[0]); !busy {
 		t.Error("who has waited for too long is not told that others were first")
 	}
 	if session(); fmt.Sprint(answered) != "[0 1 3 4]" {

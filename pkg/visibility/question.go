@@ -32,8 +32,8 @@ type Question struct {
 
 	// The rest is locked by the publisher.
 
-	// askers wait for the answer.
-	askers []chan answer
+	// waiters wait for the answer.
+	waiters []chan answer
 	// passed says that a session has ended without an answer to it.
 	passed bool
 }
@@ -47,16 +47,16 @@ type answer struct {
 // Explain asks the session that ends next. Those who ask the same at the same time get the same explanation, which they must not change. Errors
 // are ErrNotFound, ErrBusy, ErrNoSession, and those of the session.
 func (p *Publisher) Explain(ctx context.Context, kind, namespace, name string) (*v1alpha1.Explanation, error) {
-	asker := make(chan answer, 1)
-	q := p.ask(Question{Kind: kind, Namespace: namespace, Name: name}, asker)
+	waiter := make(chan answer, 1)
+	q := p.ask(Question{Kind: kind, Namespace: namespace, Name: name}, waiter)
 	if q == nil {
 		return nil, ErrBusy
 	}
 	select {
-	case a := <-asker:
+	case a := <-waiter:
 		return a.explanation, a.err
 	case <-ctx.Done():
-		if p.withdraw(q, asker) {
+		if p.withdraw(q, waiter) {
 			return nil, fmt.Errorf("%w (%w)", ErrBusy, ctx.Err())
 		}
 		return nil, fmt.Errorf("%w (%w)", ErrNoSession, ctx.Err())
@@ -92,8 +92,8 @@ func (p *Publisher) nextQuestion() *Question {
 func (p *Publisher) answer(q *Question, a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, asker := range q.askers {
-		asker <- a
+	for _, waiter := range q.waiters {
+		waiter <- a
 	}
 }
 
@@ -107,29 +107,29 @@ func (p *Publisher) passOver() {
 }
 
 // ask adds somebody who asks a question. It returns nil if too many others wait.
-func (p *Publisher) ask(asked Question, asker chan answer) *Question {
+func (p *Publisher) ask(asked Question, waiter chan answer) *Question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.questions {
 		if q.Kind == asked.Kind && q.Namespace == asked.Namespace && q.Name == asked.Name {
-			q.askers = append(q.askers, asker)
+			q.waiters = append(q.waiters, waiter)
 			return q
 		}
 	}
 	if len(p.questions) >= maxQuestions {
 		return nil
 	}
-	asked.askers = []chan answer{asker}
+	asked.waiters = []chan answer{waiter}
 	p.questions = append(p.questions, &asked)
 	return &asked
 }
 
 // withdraw removes somebody who asks, and a question that nobody asks any more. It reports whether a session left the question to later ones.
-func (p *Publisher) withdraw(q *Question, asker chan answer) (passed bool) {
+func (p *Publisher) withdraw(q *Question, waiter chan answer) (passed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q.askers = slices.DeleteFunc(q.askers, func(other chan answer) bool { return other == asker })
-	if len(q.askers) == 0 {
+	q.waiters = slices.DeleteFunc(q.waiters, func(other chan answer) bool { return other == waiter })
+	if len(q.waiters) == 0 {
 		p.questions = slices.DeleteFunc(p.questions, func(other *Question) bool { return other == q })
 	}
 	return q.passed

@@ -9,7 +9,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
@@ -43,16 +43,16 @@ func readQueue(raw []byte) (readings []reading, warnings []string, err error) {
 
 // doubts tells of numbers that contradict each other, in the words of the scheduler's events.
 func doubts(queue *schedulingv1beta1.Queue, cards quota.Limits, dimensions *ledger.Dimensions) []string {
-	found := mistakes.Problems{}
+	found := problems.Problems{}
 	if c, any := quota.ContradictionOfCards(cards); any {
 		found.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension),
-			mistakes.AnnotatedCards{Annotation: c.More, Count: c.Number}, mistakes.AnnotatedCards{Annotation: c.Bound, Count: c.Limit})
+			problems.AnnotatedCards{Annotation: c.More, Count: c.Number}, problems.AnnotatedCards{Annotation: c.Bound, Count: c.Limit})
 	}
 	// Nothing is known of the drivers, so a capacity with a domain may be another thing than one without.
 	for _, twice := range quota.DevicesListedTwice(queue, dimensions, func(string) bool { return true }) {
 		found.DevicesListedTwice(queue.Name,
-			mistakes.ListedDevices{Field: twice.Field, Dimension: twice.Dimension, Number: twice.Number},
-			mistakes.ListedDevices{Field: twice.Other, Dimension: twice.OtherDimension, Number: twice.OtherNumber})
+			problems.ListedDevices{Field: twice.Field, Dimension: twice.Dimension, Number: twice.Number},
+			problems.ListedDevices{Field: twice.Other, Dimension: twice.OtherDimension, Number: twice.OtherNumber})
 	}
 	// Lists that cannot be read are refused. Contradictions in spec.dra alone are refused by the schema.
 	if devices, err := quota.Devices(queue, dimensions); err == nil {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // Attempts by users with rights on pods and claims of their namespace. No admission policy refuses them: the specs act as administrators.
@@ -100,7 +100,7 @@ var _ = Describe("The charge of a claim", func() {
 		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		payer, free := team, other
-		if strings.HasSuffix(claim.Annotations[record.QueueAnnotation], "/"+other) {
+		if strings.HasSuffix(claim.Annotations[chargerecord.QueueAnnotation], "/"+other) {
 			payer, free = other, team
 		}
 		expectAllocated(ctx, payer, class+"/count", 1)

@@ -36,8 +36,8 @@ func (f *fixture) expectPodRefused(ctx context.Context, name, reason, message st
 	f.expectCause(ctx, "pods", name, message)
 }
 
-// expectToldOfOverlap waits until a queue has an event that devices of a class that it limits also belong to another class.
-func expectToldOfOverlap(ctx context.Context, queue, class, other, eventType string) {
+// expectNotifiedOfOverlap waits until a queue has an event that devices of a class that it limits also belong to another class.
+func expectNotifiedOfOverlap(ctx context.Context, queue, class, other, eventType string) {
 	GinkgoHelper()
 	Eventually(func() []string {
 		events, err := kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ClassesOverlap"})
@@ -59,7 +59,7 @@ var _ = Describe("Where a device counts for each class that it matches", func() 
 		generic := f.genericClass(ctx, specific)
 		f.node(ctx, "large", devices(3, "large", nil)...)
 		queue := f.queue(ctx, "team", "root", limit(specific, 1))
-		expectToldOfOverlap(ctx, queue, specific, generic, corev1.EventTypeNormal)
+		expectNotifiedOfOverlap(ctx, queue, specific, generic, corev1.EventTypeNormal)
 
 		f.submit(ctx, gang("specific", queue, 1).fromTemplate("specific"))
 		f.expectRunning(ctx, "specific", 1)
@@ -119,7 +119,7 @@ var _ = Describe("Where a quota of devices is required", Ordered, func() {
 		generic := f.genericClass(ctx, specific)
 		f.node(ctx, "large", devices(3, "large", nil)...)
 		listed, none := f.queue(ctx, "listed", "root", limits(capability(specific, 0), capability(generic, 1))), f.queue(ctx, "none", "root", nil)
-		expectToldOfOverlap(ctx, listed, specific, generic, corev1.EventTypeWarning)
+		expectNotifiedOfOverlap(ctx, listed, specific, generic, corev1.EventTypeWarning)
 		f.submit(ctx, gang("generic", listed, 1).fromTemplate("generic"))
 		f.expectRunning(ctx, "generic", 1)
 		expectAllocated(ctx, listed, generic+"/count", 1)

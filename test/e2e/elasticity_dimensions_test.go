@@ -72,7 +72,7 @@ var dimensionScenarios = []scenario{
 		when:  func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 1, s.card) },
 		want:  outcome{evicted: tally{"theirs": 1}, running: tally{"theirs": 3, "ours": 1}},
 		then: func(ctx context.Context, s *scene) {
-			s.expectTold(ctx, "theirs", "Reclaimed", SatisfyAll(names(s.name("ours"), s.name("theirs"), h100, "deserve"), MatchRegexp(`\b4\b`), MatchRegexp(`\b2\b`)))
+			s.expectNotified(ctx, "theirs", "Reclaimed", SatisfyAll(names(s.name("ours"), s.name("theirs"), h100, "deserve"), MatchRegexp(`\b4\b`), MatchRegexp(`\b2\b`)))
 			expectCards(ctx, s.name("ours"), h100+"=1")
 		},
 	},

@@ -21,8 +21,8 @@ func (s *scene) remove(ctx context.Context, group string) {
 	Expect(kube.CoreV1().Pods(s.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: groupLabel + "=" + group})).To(Succeed())
 }
 
-// expectTold waits until each evicted pod of a group has an event with a reason and a message.
-func (s *scene) expectTold(ctx context.Context, group, reason string, message gomegatypes.GomegaMatcher) {
+// expectNotified waits until each evicted pod of a group has an event with a reason and a message.
+func (s *scene) expectNotified(ctx context.Context, group, reason string, message gomegatypes.GomegaMatcher) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		events, err := kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})

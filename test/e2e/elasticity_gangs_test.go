@@ -71,7 +71,7 @@ var wholeGangScenarios = []scenario{
 		when: func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 2, claiming("one")) },
 		// A killed scheduler loses the events that it has not written yet.
 		meanwhile: func(ctx context.Context, s *scene) {
-			s.expectTold(ctx, "low", "Reclaimed", names(s.name("ours"), s.name("theirs"), s.class))
+			s.expectNotified(ctx, "low", "Reclaimed", names(s.name("ours"), s.name("theirs"), s.class))
 		},
 		want: outcome{evicted: tally{"low": 2}, running: tally{"high": 2, "ours": 2}},
 	},

@@ -32,7 +32,7 @@ var preemptScenarios = []scenario{
 		want: outcome{evicted: tally{"low": 1}, running: tally{"low": 3, "high": 1}},
 		then: func(ctx context.Context, s *scene) {
 			s.expectPromised("high")
-			s.expectTold(ctx, "low", "Preempted", names(fmt.Sprintf("pod %s/high-0 of the same queue <%s>", s.namespace, s.name("team")), "priority <1000>", "has <1>"))
+			s.expectNotified(ctx, "low", "Preempted", names(fmt.Sprintf("pod %s/high-0 of the same queue <%s>", s.namespace, s.name("team")), "priority <1000>", "has <1>"))
 		},
 	},
 	{

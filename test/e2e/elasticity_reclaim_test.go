@@ -32,7 +32,7 @@ var reclaimScenarios = []scenario{
 		when:  func(ctx context.Context, s *scene) { s.singles(ctx, "ours", s.name("ours"), 1, claiming("one")) },
 		want:  outcome{evicted: tally{"theirs": 1}, running: tally{"theirs": 3, "ours": 1}},
 		then: func(ctx context.Context, s *scene) {
-			s.expectTold(ctx, "theirs", "Reclaimed", SatisfyAll(
+			s.expectNotified(ctx, "theirs", "Reclaimed", SatisfyAll(
 				ContainSubstring("pod %s/ours-0 of queue <%s>", s.namespace, s.name("ours")), ContainSubstring(s.class),
 				ContainSubstring("queue <%s> holds <0> and deserves <2>", s.name("ours")), ContainSubstring("queue <%s> holds <4> and deserves <2>", s.name("theirs"))))
 			expectAllocated(ctx, s.name("theirs"), s.class+"/count", 3)

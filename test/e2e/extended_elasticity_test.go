@@ -74,7 +74,7 @@ var extendedScenarios = []scenario{
 		when:  extendedPod("1"),
 		want:  outcome{evicted: tally{"theirs": 1}, running: tally{"theirs": 3, "ours": 1}},
 		then: func(ctx context.Context, s *scene) {
-			s.expectTold(ctx, "theirs", "Reclaimed", names(s.name("ours"), s.name("theirs"), "deserve"))
+			s.expectNotified(ctx, "theirs", "Reclaimed", names(s.name("ours"), s.name("theirs"), "deserve"))
 			expectAllocated(ctx, s.name("ours"), s.class+"/count", 1)
 			expectAllocated(ctx, s.name("theirs"), s.class+"/count", 3)
 			s.expectClaims(ctx, 4)

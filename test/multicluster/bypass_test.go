@@ -74,7 +74,7 @@ var bypassScenarios = []scenario{
 			f.volcanoJob(ctx, workload{name: "train", queue: team, pods: 1})
 			f.expectRunning(ctx, "train", 1)
 			f.scale(ctx, "web", 3)
-			f.expectTold(ctx, deployments, "web", "GrowthHeld", team)
+			f.expectNotified(ctx, deployments, "web", "GrowthHeld", team)
 			for _, patch := range []string{
 				`{"spec":{"suspension":null}}`, `{"spec":{"suspension":{"dispatching":false}}}`,
 				`{"spec":{"clusters":[{"name":"east","replicas":3}]}}`,
@@ -97,7 +97,7 @@ var bypassScenarios = []scenario{
 			_, err := karmada.PolicyV1alpha1().PropagationPolicies(f.namespace).Patch(ctx, "narrow", types.MergePatchType,
 				[]byte(fmt.Sprintf(`{"spec":{"placement":{"clusterAffinity":{"clusterNames":[%q,%q]}}}}`, east, west)), metav1.PatchOptions{})
 			f.Expect(err).NotTo(HaveOccurred())
-			f.expectTold(ctx, deployments, "web", "GrowthHeld", team, "<4>", "<3>")
+			f.expectNotified(ctx, deployments, "web", "GrowthHeld", team, "<4>", "<3>")
 			f.Expect(f.allPods(ctx, "web")).To(HaveLen(2))
 			f.changeQueue(ctx, team, capable(cores("4")))
 			f.expectRunningIn(ctx, west, "web", 2)
@@ -142,7 +142,7 @@ var bypassScenarios = []scenario{
 			f.volcanoJob(ctx, workload{name: "lost", queue: team, pods: 2, in: ownPolicy})
 			f.expectHeld(ctx, volcanoJobs, "lost", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 4, 2))
 			f.Expect(karmada.PolicyV1alpha1().PropagationPolicies(f.namespace).Delete(ctx, "fleeting", metav1.DeleteOptions{})).To(Succeed())
-			f.expectTold(ctx, volcanoJobs, "lost", "NoPolicy")
+			f.expectNotified(ctx, volcanoJobs, "lost", "NoPolicy")
 			f.nextSecond(ctx, volcanoJobs, "lost")
 			f.volcanoJob(ctx, workload{name: "next", queue: team, pods: 2, in: east})
 			f.existing(ctx, volcanoJobs, "next")

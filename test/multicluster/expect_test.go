@@ -43,8 +43,8 @@ func isHeld(binding *workv1alpha2.ResourceBinding) bool {
 	return binding.Spec.Suspension != nil && ptr.Deref(binding.Spec.Suspension.Scheduling, false)
 }
 
-// expectTold waits until the workload and its binding have an event with a reason and all given words.
-func (f *fixture) expectTold(ctx context.Context, kind policyv1alpha1.ResourceSelector, name, reason string, words ...string) {
+// expectNotified waits until the workload and its binding have an event with a reason and all given words.
+func (f *fixture) expectNotified(ctx context.Context, kind policyv1alpha1.ResourceSelector, name, reason string, words ...string) {
 	GinkgoHelper()
 	f.expectEvent(ctx, kind.Kind, name, reason, words...)
 	f.expectEvent(ctx, workv1alpha2.ResourceKindResourceBinding, names.GenerateBindingName(kind.Kind, name), reason, words...)
@@ -74,7 +74,7 @@ func containsAll(text string, words []string) bool {
 // expectHeld waits until a workload has an event that it is held, and checks that no member has it.
 func (f *fixture) expectHeld(ctx context.Context, kind policyv1alpha1.ResourceSelector, name, reason string, words ...string) {
 	GinkgoHelper()
-	f.expectTold(ctx, kind, name, reason, words...)
+	f.expectNotified(ctx, kind, name, reason, words...)
 	f.expectNowhere(ctx, kind, name)
 }
 

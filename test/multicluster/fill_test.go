@@ -36,7 +36,7 @@ var fillScenarios = []scenario{
 			f.finish(ctx, "first")
 			f.expectRunning(ctx, "third", 2)
 			f.expectReleased(ctx, "first", "second", "third")
-			f.expectTold(ctx, volcanoJobs, "third", "Granted", team)
+			f.expectNotified(ctx, volcanoJobs, "third", "Granted", team)
 			f.expectQueueStatus(ctx, team, "4", 0)
 		},
 	},

@@ -33,7 +33,7 @@ var orphanScenarios = []scenario{
 				f.expectRunning(ctx, "web", 1)
 				f.orphan(ctx, "deployments", "web")
 				f.deployment(ctx, workload{name: "web", queue: team, pods: 3, change: endsSlowly})
-				f.expectTold(ctx, deployments, "web", "GrowthHeld", "has 2 of its pods that end")
+				f.expectNotified(ctx, deployments, "web", "GrowthHeld", "has 2 of its pods that end")
 				f.expectRunning(ctx, "web", 3)
 			}
 		},
@@ -60,7 +60,7 @@ var orphanScenarios = []scenario{
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2")))
 			f.batchJob(ctx, workload{name: "train", queue: team, pods: 2, runFor: briefly})
-			f.expectTold(ctx, batchJobs, "train", "Finished")
+			f.expectNotified(ctx, batchJobs, "train", "Finished")
 			f.deployment(ctx, workload{name: "other", queue: team, pods: 2})
 			f.expectRunning(ctx, "other", 2)
 			f.orphan(ctx, "jobs", "train")

@@ -110,7 +110,7 @@ var commonScenarios = []scenario{{
 		_, err := hub.queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
 		f.Expect(err).NotTo(HaveOccurred())
 		f.Eventually(func() []corev1.Pod { return f.allPods(ctx, "web") }).WithContext(ctx).Should(HaveLen(2))
-		f.expectTold(ctx, deployments, "web", "Granted", commonQueue)
+		f.expectNotified(ctx, deployments, "web", "Granted", commonQueue)
 	},
 }}
 

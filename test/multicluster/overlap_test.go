@@ -31,7 +31,7 @@ var overlapScenarios = []scenario{
 				f.scale(ctx, "web", 1)
 				f.expectRunning(ctx, "web", 1)
 				f.scale(ctx, "web", 3)
-				f.expectTold(ctx, deployments, "web", "GrowthHeld", "has 2 of its pods that end")
+				f.expectNotified(ctx, deployments, "web", "GrowthHeld", "has 2 of its pods that end")
 			}
 			f.expectRunning(ctx, "web", 3)
 		},
@@ -68,7 +68,7 @@ var overlapScenarios = []scenario{
 			suspend(true)
 			f.expectRunning(ctx, "train", 0)
 			suspend(false)
-			f.expectTold(ctx, batchJobs, "train", "GrowthHeld", "has 2 of its pods that end")
+			f.expectNotified(ctx, batchJobs, "train", "GrowthHeld", "has 2 of its pods that end")
 			f.expectRunning(ctx, "train", 2)
 		},
 	},
@@ -87,7 +87,7 @@ var overlapScenarios = []scenario{
 			f.scale(ctx, "web", 1)
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 3, in: east})
 			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 3, 7, 4))
-			f.expectTold(ctx, deployments, "web", "StillCharged", "suspended")
+			f.expectNotified(ctx, deployments, "web", "StillCharged", "suspended")
 			f.suspendDispatching(ctx, "own", false)
 			f.expectRunningIn(ctx, east, "next", 3)
 			f.Expect(f.allPods(ctx, "web")).To(HaveLen(1))
@@ -106,7 +106,7 @@ var overlapScenarios = []scenario{
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 2, in: east})
 			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 6, 4))
 			f.move(ctx, "own", east)
-			f.expectTold(ctx, deployments, "web", "GrowthHeld", "Pods that it had before may still end")
+			f.expectNotified(ctx, deployments, "web", "GrowthHeld", "Pods that it had before may still end")
 			f.expectRunningIn(ctx, east, "web", 2)
 			f.expectRunningIn(ctx, east, "next", 2)
 		},

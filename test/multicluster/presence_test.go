@@ -25,8 +25,8 @@ func presenceSpecs() {
 		f.expectRunning(ctx, "oldest", 1)
 		startDispatcher(ctx, "main", dispatcherConfig("", ""))
 
-		f.expectTold(ctx, deployments, "older", "Adopted", team, "<3>")
-		f.expectTold(ctx, volcanoJobs, "oldest", "Adopted", team, "<1>")
+		f.expectNotified(ctx, deployments, "older", "Adopted", team, "<3>")
+		f.expectNotified(ctx, volcanoJobs, "oldest", "Adopted", team, "<1>")
 		f.volcanoJob(ctx, workload{name: "next", queue: team, pods: 1})
 		f.expectHeld(ctx, volcanoJobs, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 5, 2))
 		f.Expect(f.running(ctx, east, "older") + f.running(ctx, west, "older")).To(Equal(3))

@@ -24,7 +24,7 @@ var reclaimScenarios = []scenario{
 			f.expectRunning(ctx, "borrower", 2)
 			f.volcanoJob(ctx, workload{name: "ours", queue: ours, pods: 2, in: east})
 			f.expectRunningIn(ctx, east, "ours", 2)
-			f.expectTold(ctx, volcanoJobs, "borrower", "Reclaimed", ours)
+			f.expectNotified(ctx, volcanoJobs, "borrower", "Reclaimed", ours)
 			f.expectGone(ctx, "borrower")
 			f.expectRunningIn(ctx, east, "kept", 2)
 			f.finish(ctx, "ours")

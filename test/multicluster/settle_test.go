@@ -26,7 +26,7 @@ var settleScenarios = []scenario{
 			f.expectRunning(ctx, "lasts", 2)
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 2})
 			f.Expect(hub.kube.AppsV1().Deployments(f.namespace).Delete(ctx, "lasts", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
-			f.expectTold(ctx, deployments, "lasts", "StillCharged", "has 2 of its pods, and is to have 0")
+			f.expectNotified(ctx, deployments, "lasts", "StillCharged", "has 2 of its pods, and is to have 0")
 			f.expectRunning(ctx, "next", 2)
 			f.Expect(f.allPods(ctx, "lasts")).To(BeEmpty())
 		},
@@ -39,7 +39,7 @@ var settleScenarios = []scenario{
 			f.expectRunning(ctx, "web", 4)
 			f.scale(ctx, "web", 1)
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 3})
-			f.expectTold(ctx, deployments, "web", "StillCharged", "has 4 of its pods, and is to have 1")
+			f.expectNotified(ctx, deployments, "web", "StillCharged", "has 4 of its pods, and is to have 1")
 			f.expectRunning(ctx, "next", 3)
 			f.Expect(f.allPods(ctx, "web")).To(HaveLen(1))
 		},
@@ -90,7 +90,7 @@ var settleScenarios = []scenario{
 			_, err = hub.kube.AppsV1().StatefulSets(f.namespace).Patch(ctx, "set", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 			f.Expect(err).NotTo(HaveOccurred())
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 1})
-			f.expectTold(ctx, statefulSets, "set", "StillCharged", "has not reported that its pods are as few, and as small")
+			f.expectNotified(ctx, statefulSets, "set", "StillCharged", "has not reported that its pods are as few, and as small")
 			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
 			for _, member := range members {
 				f.Expect(member.kube.CoreV1().Pods(f.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: workloadLabel + "=set"})).To(Succeed())
@@ -108,7 +108,7 @@ var settleScenarios = []scenario{
 			_, err := hub.vc.BatchV1alpha1().Jobs(f.namespace).Patch(ctx, "train", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
 			f.Expect(err).NotTo(HaveOccurred())
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 1})
-			f.expectTold(ctx, volcanoJobs, "train", "StillCharged", "its pods stay as they were made")
+			f.expectNotified(ctx, volcanoJobs, "train", "StillCharged", "its pods stay as they were made")
 			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
 			f.Expect(hub.vc.BatchV1alpha1().Jobs(f.namespace).Delete(ctx, "train", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
 			f.expectRunning(ctx, "next", 1)

@@ -28,7 +28,7 @@ var unschedulableScenarios = []scenario{
 			f.expectReleasedInTurn(ctx, "nowhere")
 			f.nextSecond(ctx, volcanoJobs, "nowhere")
 			f.volcanoJob(ctx, workload{name: "patient", queue: team, pods: 2})
-			f.expectTold(ctx, volcanoJobs, "nowhere", "TakenBack", team)
+			f.expectNotified(ctx, volcanoJobs, "nowhere", "TakenBack", team)
 			f.expectRunning(ctx, "patient", 2)
 			f.finish(ctx, "patient")
 			By("trying the job that no cluster fits again")
@@ -43,7 +43,7 @@ var unschedulableScenarios = []scenario{
 			team := f.queue(ctx, "team", "root", capable(cores("2000")))
 			f.propagateDivided(ctx, "huge", policyv1alpha1.ReplicaDivisionPreferenceAggregated)
 			f.deployment(ctx, workload{name: "huge", queue: team, pods: 1, requests: cores("2000"), in: ownPolicy})
-			f.expectTold(ctx, deployments, "huge", "TakenBack", team, "not enough")
+			f.expectNotified(ctx, deployments, "huge", "TakenBack", team, "not enough")
 			f.nextSecond(ctx, deployments, "huge")
 			f.volcanoJob(ctx, workload{name: "modest", queue: team, pods: 2})
 			f.expectRunning(ctx, "modest", 2)
@@ -58,7 +58,7 @@ var unschedulableScenarios = []scenario{
 			_, err := theirs.Create(ctx, deploymentOf(workload{name: "web", pods: 0}), metav1.CreateOptions{})
 			f.Expect(err).NotTo(HaveOccurred())
 			f.deployment(ctx, workload{name: "web", queue: team, pods: 2, in: east})
-			f.expectTold(ctx, deployments, "web", "TakenBack", team, east)
+			f.expectNotified(ctx, deployments, "web", "TakenBack", team, east)
 			f.nextSecond(ctx, deployments, "web")
 			f.volcanoJob(ctx, workload{name: "patient", queue: team, pods: 2})
 			f.expectRunning(ctx, "patient", 2)
@@ -75,7 +75,7 @@ var unschedulableScenarios = []scenario{
 			f.expectRunning(ctx, "long", 1)
 			f.propagateNowhere(ctx, "nowhere")
 			f.volcanoJob(ctx, workload{name: "nowhere", queue: f.queue(ctx, "other", "root"), pods: 1, in: ownPolicy})
-			f.expectTold(ctx, volcanoJobs, "nowhere", "TakenBack") // the timeout has passed for both
+			f.expectNotified(ctx, volcanoJobs, "nowhere", "TakenBack") // the timeout has passed for both
 			f.volcanoJob(ctx, workload{name: "next", queue: team, pods: 2})
 			f.expectHeld(ctx, volcanoJobs, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 2, 3, 2))
 		},

@@ -11,7 +11,7 @@ type Object struct {
 	// Kind is Pod, PodGroup, Job, or ResourceClaim.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
-	// Name is empty if the asker may not know it.
+	// Name is empty if the reader may not know it.
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
@@ -39,7 +39,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 			bad: func(s *fixture) {
 				s.queue("lost", "gone", nil).job("bad", "lost", inqueue, nil, newPod("bad", "", cpu(1)))
 			},
-			queue: "lost", reason: mistakes.QueueMisplacedReason, message: "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent",
+			queue: "lost", reason: problems.QueueMisplacedReason, message: "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent",
 			want: "bad:Pending good:Binding",
 		},
 		{
@@ -47,7 +47,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 			bad: func(s *fixture) {
 				s.queue("a", "b", nil).queue("b", "a", nil).job("bad", "a", running, nil, newPod("bad", "n1", cpu(1)))
 			},
-			queue: "a", reason: mistakes.QueueMisplacedReason, message: "its own ancestor",
+			queue: "a", reason: problems.QueueMisplacedReason, message: "its own ancestor",
 			want: "bad:Running good:Binding",
 		},
 		{
@@ -56,7 +56,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 				s.queue("a", "b", nil).queue("b", "c", nil).queue("c", "a", nil).queue("tail", "c", nil)
 				s.job("bad", "tail", inqueue, nil, newPod("bad", "", cpu(1)))
 			},
-			queue: "tail", reason: mistakes.QueueMisplacedReason, message: "cannot be used",
+			queue: "tail", reason: problems.QueueMisplacedReason, message: "cannot be used",
 			want: "bad:Pending good:Binding",
 		},
 		{
@@ -64,7 +64,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 			bad: func(s *fixture) {
 				s.queue("parent", "root", nil).queue("child", "parent", nil).job("bad", "parent", inqueue, nil, newPod("bad", "", cpu(1)))
 			},
-			queue: "parent", reason: mistakes.QueueNotLeafReason, message: "move the jobs to a queue that has no children",
+			queue: "parent", reason: problems.QueueNotLeafReason, message: "move the jobs to a queue that has no children",
 			want: "bad:Pending good:Binding",
 		},
 		{
@@ -73,7 +73,7 @@ func TestBadQueuesHarmNobodyElse(t *testing.T) {
 				s.queue("greedy", "root", func(q *schedulingv1beta1.QueueSpec) { q.Guarantee.Resource = gpu(100) })
 				s.job("bad", "greedy", inqueue, nil, newPod("bad", "", gpu(1)))
 			},
-			queue: "greedy", reason: mistakes.GuaranteeNotCoveredReason,
+			queue: "greedy", reason: problems.GuaranteeNotCoveredReason,
 			message: "The queue's guarantee of nvidia.com/gpu cannot be kept: the queue and its siblings are guaranteed <100>, but there is only <8>: lower guarantees or add nodes",
 			want:    "bad:Binding good:Binding",
 		},

@@ -26,8 +26,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/extended"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/lastvalid"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/usage"
@@ -52,7 +52,7 @@ type cache struct {
 	informers *readiness.Informers
 	// quotas reads the device and card quotas, which the scheduler's own queue type lacks. It is nil if the session has
 	// no REST configuration: then there are no device and card quotas.
-	quotas *quotas.Cache
+	quotas *lastvalid.Cache
 	jobs   batchlisters.JobLister
 	// withoutQueue finds the PodGroups whose queue does not exist. It is nil if PodGroups are not read.
 	withoutQueue *snapshot.WithoutQueue
@@ -150,7 +150,7 @@ func (c *cache) startQuotas(ssn *framework.Session) {
 		klog.InfoS("The session has no REST configuration, spec.dra of queues is not read")
 		return
 	}
-	started, err := quotas.Start(c.ctx, config, c.informers, c.report.Recorder, c.clock)
+	started, err := lastvalid.Start(c.ctx, config, c.informers, c.report.Recorder, c.clock)
 	if err != nil {
 		klog.ErrorS(err, "Failed to start reading quotas, spec.dra of queues is not read")
 		return

@@ -13,7 +13,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
@@ -123,6 +123,6 @@ func TestNumbersOfCardsThatContradictEachOtherAreReported(t *testing.T) {
 	expectStatuses(t, ssn, "six:Binding two:Binding")
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "Queue", "team", mistakes.ContradictoryCardsReason, "The queue's annotation volcano.sh/card.guarantee has <4> of <H100>, but its annotation volcano.sh/card.deserved has <2>: lower the one, or raise the other")
-	expectEvent(t, client, "Queue", "other", mistakes.CardNotListedReason, "The queue's annotation volcano.sh/card.guarantee lists <A100>, but its annotation volcano.sh/card.quota does not")
+	expectEvent(t, client, "Queue", "team", problems.ContradictoryCardsReason, "The queue's annotation volcano.sh/card.guarantee has <4> of <H100>, but its annotation volcano.sh/card.deserved has <2>: lower the one, or raise the other")
+	expectEvent(t, client, "Queue", "other", problems.CardNotListedReason, "The queue's annotation volcano.sh/card.guarantee lists <A100>, but its annotation volcano.sh/card.quota does not")
 }

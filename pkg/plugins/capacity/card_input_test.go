@@ -16,7 +16,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/devicequota/devicequota/pkg/card"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -24,7 +24,7 @@ func TestNodesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	s := newFixture(8).model(1, "H100").queue("root", "", nil)
 	s.Nodes[0].Labels["nvidia.com/gpu.memory"] = "80GB"
 	ssn := s.open(t)
-	expectEvent(t, ssn.KubeClient(), "Node", "n1", mistakes.CardsNotReadReason, `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB`)
+	expectEvent(t, ssn.KubeClient(), "Node", "n1", problems.CardsNotReadReason, `its label nvidia.com/gpu.memory is "80GB": write a whole number of MiB`)
 }
 
 // TestStartWaitsForPodsThatHoldCards: cards whose holders are unknown are not given away.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // TestPodsThatJoinAClaimMoveNoCharge: a pod of a queue without device quota waits with the pod that gets the claim, joins the claim, and outlives
@@ -37,8 +37,8 @@ func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 	c.turn()
 	c.expectPlaces("of-none@n1 of-team@n1")
 	joiner, _ := c.pods.get("of-none")
-	if claims := record.ClaimsOf(joiner); len(claims) != 1 || !slices.Equal(record.Path(claims[0]), []string{"team", "root"}) {
-		c.fail("the record of the pod that has joined says of its claims %v", joiner.Annotations[record.ClaimsAnnotation])
+	if claims := chargerecord.ClaimsOf(joiner); len(claims) != 1 || !slices.Equal(chargerecord.Path(claims[0]), []string{"team", "root"}) {
+		c.fail("the record of the pod that has joined says of its claims %v", joiner.Annotations[chargerecord.ClaimsAnnotation])
 	}
 	first, _ := c.pods.get("of-team")
 	c.deletePod(first)

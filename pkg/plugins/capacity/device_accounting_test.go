@@ -23,7 +23,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -259,7 +259,7 @@ func TestAQueueIsToldThatClassesOverlap(t *testing.T) {
 	second := after.open(t)
 	client := first.KubeClient()
 	framework.CloseSession(second)
-	expectEvent(t, client, "Queue", "q", mistakes.ClassesOverlapReason,
+	expectEvent(t, client, "Queue", "q", problems.ClassesOverlapReason,
 		"The queue limits classes whose devices other classes have as well: devices of class h100 belong to gpu, too. A device counts only for the class that a claim asks for")
 }
 

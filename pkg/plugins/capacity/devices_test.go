@@ -25,7 +25,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/lastvalid"
 )
 
 const h100 = "h100"
@@ -52,7 +52,7 @@ func (s *fixture) publish(change func(*schedulingv1beta1.Queue)) {
 		}
 	}
 	s.cache = newTestCache()
-	s.cache.quotas = quotas.New(schedulinglisters.NewQueueLister(indexer))
+	s.cache.quotas = lastvalid.New(schedulinglisters.NewQueueLister(indexer))
 }
 
 func counts(n int64) schedulingv1beta1.DeviceQuotas {

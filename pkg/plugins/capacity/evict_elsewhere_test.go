@@ -13,12 +13,12 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // movedFrom returns a pod that got its node in another queue than the current queue of its job.
 func movedFrom(queue string, pod *corev1.Pod) *corev1.Pod {
-	return record.OnPod(pod, "root/"+queue, "")
+	return chargerecord.OnPod(pod, "root/"+queue, "")
 }
 
 // twoQueues is a cluster in which queue lender deserves the devices of node n1, and queue q may have as many.

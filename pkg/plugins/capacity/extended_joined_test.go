@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // TestNobodyJoinsAnExtendedClaim: users who may create pods in a namespace can name the claim for another pod's extended resources. That
@@ -16,9 +16,9 @@ import (
 func TestNobodyJoinsAnExtendedClaim(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).queue("other", "root", nil)
 	s.withDevices(nil).offered(4, "n1")
-	runs := s.holdingExtended(t, 2, record.OnPod(newPod("runs", "n1", gpu(2)), "root/q", ""))
+	runs := s.holdingExtended(t, 2, chargerecord.OnPod(newPod("runs", "n1", gpu(2)), "root/q", ""))
 	claim := s.ResourceClaims[0]
-	record.SetClaims(runs, s.ResourceClaims)
+	chargerecord.SetClaims(runs, s.ResourceClaims)
 	joins := newPod("joins", "", nil)
 	joins.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimName: ptr.To(claim.Name)}}
 	s.job("j", "q", running, nil, runs).job("k", "other", inqueue, nil, joins)

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // holdingExtended makes a running pod hold the first devices of its node for nvidia.com/gpu.
@@ -54,9 +54,9 @@ func TestAPodWithARecordOfItsExtendedClaimHasNoCardsBesides(t *testing.T) {
 	s.withCards(map[string]string{"q": `{"H100": 4}`}).model(1, "H100")
 	s.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: h100, Annotations: map[string]string{"volcano.sh/card.name": "H100"}}}}
 	s.offered(4, "n2")
-	runs := s.holdingExtended(t, 2, record.OnPod(newPod("runs", "n1", gpu(2)), "root/q", ""))
+	runs := s.holdingExtended(t, 2, chargerecord.OnPod(newPod("runs", "n1", gpu(2)), "root/q", ""))
 	claim := s.ResourceClaims[0]
-	record.SetClaims(runs, s.ResourceClaims)
+	chargerecord.SetClaims(runs, s.ResourceClaims)
 	claim.Status.ReservedFor = nil
 	s.job("j", "q", running, nil, runs)
 	if got, want := used(pluginOf(s.open(t)), "q"), "nvidia.com/gpu=2 h100=2 H100=2"; got != want {

@@ -8,7 +8,7 @@ import (
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // groupQueue returns the queue of a pod's PodGroup. It is empty if the PodGroup or the queue is missing, or if the queue is misplaced.
@@ -42,7 +42,7 @@ func (c *fuzzCluster) noteRunning() {
 		if c.charged[pod.UID] != "" || pod.Spec.NodeName == "" || !runs || queue == "" {
 			continue
 		}
-		if path := record.Path(pod); path != nil {
+		if path := chargerecord.Path(pod); path != nil {
 			queue = path[0]
 		}
 		c.charged[pod.UID] = queue
@@ -60,7 +60,7 @@ func (c *fuzzCluster) noteDecided(placed []*schedulercache.BindContext) {
 // queue charges it.
 func (c *fuzzCluster) hasMoved() bool {
 	for _, pod := range c.pods {
-		if pod.Spec.NodeName != "" && record.Path(pod) == nil && c.queueOf(pod) != c.groupQueue(pod) {
+		if pod.Spec.NodeName != "" && chargerecord.Path(pod) == nil && c.queueOf(pod) != c.groupQueue(pod) {
 			return true
 		}
 	}

@@ -13,9 +13,9 @@ import (
 
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // The following code counts what all pods and claims hold, with simple arithmetic on the objects. It shares no code with the ledger.
@@ -68,7 +68,7 @@ func (c *fuzzCluster) holdings(d fuzzDecision) []fuzzHolding {
 		queue := c.queueOf(pod)
 		runs := pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending
 		known := runs && queue != ""
-		ours := pod.Spec.SchedulerName == "volcano" || record.Path(pod) != nil
+		ours := pod.Spec.SchedulerName == "volcano" || chargerecord.Path(pod) != nil
 		all = append(all, fuzzHolding{"pod " + pod.Name, requestsOfPod(pod), []string{queue}, known, runs && ours})
 		if claim := d.extended(pod); claim != nil {
 			object := c.claim(*claim)

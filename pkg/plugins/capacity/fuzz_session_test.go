@@ -22,12 +22,12 @@ import (
 	upstreampredicates "volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/lastvalid"
 	"github.com/devicequota/devicequota/pkg/plugins/predicates"
-	"github.com/devicequota/devicequota/pkg/record"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -58,7 +58,7 @@ func (c *fuzzCluster) start() {
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.Background())
 	c.plugins = &Plugins{cache: newCache(ctx, c.clock)}
-	c.plugins.cache.quotas = quotas.New(schedulinglisters.NewQueueLister(c.queueList))
+	c.plugins.cache.quotas = lastvalid.New(schedulinglisters.NewQueueLister(c.queueList))
 	c.plugins.cache.onStop(c.plugins.cache.quotas.Shutdown)
 	c.late, c.marked = nil, false
 	clear(c.charged)
@@ -78,7 +78,7 @@ func (c *fuzzCluster) start() {
 		c.scheduler.AddPodGroupV1beta1(group)
 	}
 	for _, pod := range c.pods {
-		if record.CardsOf(pod) == nil {
+		if chargerecord.CardsOf(pod) == nil {
 			delete(c.cards, pod.UID)
 		}
 		seen := pod.DeepCopy()

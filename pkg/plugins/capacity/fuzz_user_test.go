@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // The following are actions of a user with the role edit if no admission policy refuses them: all except changes of the status of
@@ -134,7 +134,7 @@ func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 		for _, pod := range users {
 			queue := c.queueOf(pod)
 			queues = append(queues, queue)
-			recorded := slices.ContainsFunc(record.ClaimsOf(pod), func(other *resourcev1.ResourceClaim) bool { return other.UID == claim.UID })
+			recorded := slices.ContainsFunc(chargerecord.ClaimsOf(pod), func(other *resourcev1.ResourceClaim) bool { return other.UID == claim.UID })
 			sure = sure && recorded && queue != "" && pod.DeletionTimestamp == nil
 		}
 		all = append(all, fuzzHolding{"lost claim " + claim.Name, amounts, queues, sure, sure})
@@ -145,7 +145,7 @@ func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 
 // payersOf returns the queue for which a claim got its devices, according to its record, and its ancestors.
 func (c *fuzzCluster) payersOf(claim *resourcev1.ResourceClaim) []string {
-	return slices.DeleteFunc(record.Path(claim), func(queue string) bool { return c.path(queue) == nil })
+	return slices.DeleteFunc(chargerecord.Path(claim), func(queue string) bool { return c.path(queue) == nil })
 }
 
 // elsewhere is the payer of a claim whose queue was missing in some session. This is an ancestor that a scheduler without memory does not
@@ -162,7 +162,7 @@ func (c *fuzzCluster) checkPayers() {
 	books, before := opened.snapshot.Held(), c.payers
 	c.payers = map[types.UID]string{}
 	for _, claim := range c.claims() {
-		path, known := record.Path(claim), opened.snapshot.Counter.Claims.Known(claim.UID)
+		path, known := chargerecord.Path(claim), opened.snapshot.Counter.Claims.Known(claim.UID)
 		if path == nil || known == nil || claim.Status.Allocation == nil {
 			continue
 		}

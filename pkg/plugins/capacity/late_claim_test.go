@@ -8,7 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 // TestABoundPodIsChargedBeforeTheWatchTellsThatItsClaimIsAllocated: another process of the scheduler has bound it. Claims and pods are
@@ -16,9 +16,9 @@ import (
 func TestABoundPodIsChargedBeforeTheWatchTellsThatItsClaimIsAllocated(t *testing.T) {
 	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(2)
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Capability: counts(1)}})
-	bound := record.OnPod(s.holding(0, 1, newPod("bound", "n1", cpu(1))), "root/q", "")
+	bound := chargerecord.OnPod(s.holding(0, 1, newPod("bound", "n1", cpu(1))), "root/q", "")
 	claim := s.ResourceClaims[0]
-	record.SetClaims(bound, []*resourcev1.ResourceClaim{claim})
+	chargerecord.SetClaims(bound, []*resourcev1.ResourceClaim{claim})
 	claim.Status = resourcev1.ResourceClaimStatus{}
 	s.job("bound", "q", running, nil, bound)
 	s.job("next", "q", inqueue, nil, s.claimed(1, newPod("next", "", cpu(1))))

@@ -12,9 +12,9 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/reclaim"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // preemptive is Volcano's PreemptiveFn. It reports whether the queue may take back from other queues what the pod asks for.
@@ -84,7 +84,7 @@ func (p *plugin) logReclaim() {
 	fault := p.snapshot.ReclaimFault
 	deserving, wronged := p.snapshot.Deserving()
 	if !wronged {
-		fault = mistakes.ReclaimFault{}
+		fault = problems.ReclaimFault{}
 	}
-	p.cache.report.LogReclaim(fault, !deserving && p.checks.QuotasRead && conf.EnabledActionMap[mistakes.ReclaimAction])
+	p.cache.report.LogReclaim(fault, !deserving && p.checks.QuotasRead && conf.EnabledActionMap[problems.ReclaimAction])
 }

@@ -14,7 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/conformance"
 
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // TestATierAboveDecidesWithoutWhatQueuesDeserve: the event ReclaimIgnoresDeserved warns of this.
@@ -57,8 +57,8 @@ func TestAQueueThatDeservesSomethingIsToldThatNothingIsReclaimed(t *testing.T) {
 	ssn := s.open(t)
 	client := ssn.KubeClient()
 	framework.CloseSession(ssn)
-	expectEvent(t, client, "Queue", "q", mistakes.ReclaimNotConfiguredReason, "The queue deserves <4> of cpu, but nothing is taken back from other queues")
-	if reclaim.New().Name() != mistakes.ReclaimAction {
+	expectEvent(t, client, "Queue", "q", problems.ReclaimNotConfiguredReason, "The queue deserves <4> of cpu, but nothing is taken back from other queues")
+	if reclaim.New().Name() != problems.ReclaimAction {
 		t.Error("the action reclaim has another name")
 	}
 }

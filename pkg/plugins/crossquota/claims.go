@@ -10,8 +10,8 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/utils/ptr"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // classesOf returns, for each request of a pod's claims, the DeviceClasses of which the pod gets devices: one of them, or the one that it has got. If
@@ -19,7 +19,7 @@ import (
 func (d *devices) classesOf(pod *corev1.Pod) [][]string {
 	var recorded []*resourceapi.ResourceClaim
 	if dra.Bound(pod) { // its user may have written one before
-		recorded = record.ClaimsOf(pod)
+		recorded = chargerecord.ClaimsOf(pod)
 	}
 	var requests [][]string
 	for i := range pod.Spec.ResourceClaims {

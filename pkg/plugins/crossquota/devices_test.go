@@ -19,7 +19,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/devicequota/devicequota/pkg/record"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 )
 
 var draArgs = framework.Arguments{argGPUDeviceClasses: "h100,gone", "quota.cpu": 4}
@@ -95,8 +95,8 @@ func TestAClaimThatIsReplacedDoesNotMatter(t *testing.T) {
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("c")}}
 	used := given(claim("c", claimSpec("nic")), "nic")
 	used.UID = "used"
-	pod = record.OnPod(pod, "root/q", "")
-	record.SetClaims(pod, []*resourceapi.ResourceClaim{used})
+	pod = chargerecord.OnPod(pod, "root/q", "")
+	chargerecord.SetClaims(pod, []*resourceapi.ResourceClaim{used})
 	if !config.newPodFacts(pod, d.classesOf).counted {
 		t.Error("the pod counts as a pod with a GPU")
 	}
@@ -106,11 +106,11 @@ func TestAClaimThatIsReplacedDoesNotMatter(t *testing.T) {
 func TestARecordThatAUserWritesOnAPodThatWaitsIsNone(t *testing.T) {
 	d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec("nic"))), 0))
 	config, _ := newConfig(draArgs)
-	pod := record.OnPod(newPod("p", "", "cpu=1"), "root/q", "")
+	pod := chargerecord.OnPod(newPod("p", "", "cpu=1"), "root/q", "")
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("c")}}
 	forged := given(claim("c", claimSpec("h100")), "h100")
 	forged.UID = "forged"
-	record.SetClaims(pod, []*resourceapi.ResourceClaim{forged})
+	chargerecord.SetClaims(pod, []*resourceapi.ResourceClaim{forged})
 	if !config.newPodFacts(pod, d.classesOf).counted {
 		t.Error("the pod counts as a pod with a GPU")
 	}

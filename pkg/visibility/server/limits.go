@@ -63,8 +63,8 @@ func (l *limiter) enter(user string) (leave func()) {
 func (l *limiter) limited(message string, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := "" // before it is known who asks
-		if asker, known := request.UserFrom(r.Context()); known {
-			name = asker.GetName()
+		if caller, known := request.UserFrom(r.Context()); known {
+			name = caller.GetName()
 		}
 		leave := l.enter(name)
 		if leave == nil {

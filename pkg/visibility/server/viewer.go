@@ -47,12 +47,12 @@ type viewer struct {
 
 func (s *Server) newViewer(ctx context.Context, published *visibility.Published) *viewer {
 	v := &viewer{ctx: ctx, authorizer: s.access, namespaces: map[string]bool{}, texts: map[string]string{}}
-	asker, found := request.UserFrom(ctx)
+	caller, found := request.UserFrom(ctx)
 	if !found {
 		v.err = errors.New("the request has no user")
 		return v
 	}
-	v.user = asker
+	v.user = caller
 	if v.all = v.mayGetHolders(""); v.all {
 		return v
 	}

@@ -54,7 +54,7 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	edition := c.clustersChanged.Load()
+	generation := c.clustersChanged.Load()
 	clusters, err := c.clusterInformer.Lister().List(labels.Everything())
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 	c.round++
 	changed := c.changes.take()
 	for _, rb := range bindings {
-		c.renew(rb, clusters, edition, changed)
+		c.renew(rb, clusters, generation, changed)
 	}
 	s.Workloads = c.inOrder()
 	return s, nil
@@ -119,7 +119,7 @@ func (c *Cache) readShared(s *framework.Snapshot) error {
 
 // renew updates the results for a binding if something has changed. Changed has the UIDs and permanent IDs with a changed object or Work,
 // and the UIDs of bindings with additional known clusters. A missing object is always looked up again, because its kind may be read later.
-func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluster, edition int64, changed ids) {
+func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluster, generation int64, changed ids) {
 	k := c.known[rb.UID]
 	if k == nil {
 		k = &known{}
@@ -127,7 +127,7 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 	}
 	k.round = c.round
 	moved := changed[string(rb.UID)]
-	if k.rb == rb && k.object != nil && k.clusters == edition && !changed[k.uid] && !changed[k.id] && !moved {
+	if k.rb == rb && k.object != nil && k.clusters == generation && !changed[k.uid] && !changed[k.id] && !moved {
 		return
 	}
 	object, understood, err := c.objects.shown(&rb.Spec.Resource)
@@ -136,7 +136,7 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 		missing = err.Error()
 	}
 	works := c.worksOf(rb)
-	if k.rb == rb && k.object == object && slices.Equal(k.works, works) && k.clusters == edition && k.missing == missing && !moved {
+	if k.rb == rb && k.object == object && slices.Equal(k.works, works) && k.clusters == generation && k.missing == missing && !moved {
 		return
 	}
 	var template *workload.Template
@@ -148,7 +148,7 @@ func (c *Cache) renew(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alp
 	case !understood:
 		template = workload.OfBinding(rb)
 	}
-	*k = known{round: c.round, rb: rb, object: object, uid: uidOf(object), id: idOf(rb.Labels), works: works, clusters: edition, missing: missing}
+	*k = known{round: c.round, rb: rb, object: object, uid: uidOf(object), id: idOf(rb.Labels), works: works, clusters: generation, missing: missing}
 	k.workload = c.workloadOf(rb, template, err, works, clusters)
 }
 

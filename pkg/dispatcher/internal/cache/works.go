@@ -31,14 +31,14 @@ func idOf(labels map[string]string) string {
 	return labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 }
 
-// toldBy are the annotations in a Work's manifest that identify the workload that its cluster must run, and its generation.
-var toldBy = []string{workv1alpha2.ResourceTemplateUIDAnnotation, workv1alpha2.ResourceTemplateGenerationAnnotationKey}
+// notifiedBy are the annotations in a Work's manifest that identify the workload that its cluster must run, and its generation.
+var notifiedBy = []string{workv1alpha2.ResourceTemplateUIDAnnotation, workv1alpha2.ResourceTemplateGenerationAnnotationKey}
 
-// withoutManifests drops the manifests of a Work. It copies the toldBy annotations to the Work.
+// withoutManifests drops the manifests of a Work. It copies the notifiedBy annotations to the Work.
 func withoutManifests(object any) (any, error) {
 	if work, ok := object.(*workv1alpha1.Work); ok {
 		if told := annotationsOf(work); told[workv1alpha2.ResourceTemplateGenerationAnnotationKey] != "" {
-			for _, name := range toldBy {
+			for _, name := range notifiedBy {
 				metav1.SetMetaDataAnnotation(&work.ObjectMeta, name, told[name])
 			}
 		}

@@ -55,7 +55,7 @@ type Remains struct {
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
-	askers  map[string]asker
+	clients map[string]remoteClient
 	answers map[question]*answer
 	surveys map[string]*survey
 	round   uint64
@@ -96,8 +96,8 @@ type answer struct {
 	round uint64
 }
 
-// asker is the client of a member, and its connection.
-type asker struct {
+// remoteClient is the client of a member, and its connection.
+type remoteClient struct {
 	Client
 	via connection
 }
@@ -106,7 +106,7 @@ type asker struct {
 func (r *Remains) Start(ctx context.Context) {
 	r.ctx, r.stop = context.WithCancel(ctx)
 	r.slots = make(chan struct{}, lookers)
-	r.askers, r.answers, r.surveys = map[string]asker{}, map[question]*answer{}, map[string]*survey{}
+	r.clients, r.answers, r.surveys = map[string]remoteClient{}, map[question]*answer{}, map[string]*survey{}
 	if r.Connect == nil {
 		r.Connect = connect
 	}
@@ -215,14 +215,14 @@ func (r *Remains) client(ctx context.Context, cluster *clusterv1alpha1.Cluster) 
 	if err != nil {
 		return Client{}, err
 	}
-	return r.asker(cluster.Name, via)
+	return r.clientOf(cluster.Name, via)
 }
 
-// asker returns the client of a member. It makes a new one only if the connection has changed.
-func (r *Remains) asker(cluster string, via connection) (Client, error) {
+// clientOf returns the client of a member. It makes a new one only if the connection has changed.
+func (r *Remains) clientOf(cluster string, via connection) (Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, is := r.askers[cluster]; is && known.via == via {
+	if known, is := r.clients[cluster]; is && known.via == via {
 		return known.Client, nil
 	}
 	config, err := via.config()
@@ -233,6 +233,6 @@ func (r *Remains) asker(cluster string, via connection) (Client, error) {
 	if err != nil {
 		return Client{}, err
 	}
-	r.askers[cluster] = asker{made, via}
+	r.clients[cluster] = remoteClient{made, via}
 	return made, nil
 }

@@ -44,7 +44,7 @@ func (c *Counter) count(template *workload.Template, spread framework.Spread) *C
 	w := &counting{Counter: c, template: template, named: map[string]bool{}, templates: map[string]ledger.Amounts{}, unlisted: map[string]ledger.Amount{}}
 	needs, err := w.needs(spread)
 	needs.Claims = w.read.identity()
-	return &Counted{Needs: needs, Err: err, edition: c.edition, claims: w.read}
+	return &Counted{Needs: needs, Err: err, generation: c.generation, claims: w.read}
 }
 
 func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {

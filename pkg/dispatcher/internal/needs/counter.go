@@ -42,10 +42,10 @@ type Counter struct {
 	// may caches the listed cards that a resource may stand for.
 	may map[corev1.ResourceName][]string
 
-	// most caches the amounts of a claim from a template, for the current edition.
+	// most caches the amounts of a claim from a template, for the current generation.
 	most map[*resourceapi.ResourceClaimTemplate]fromOne
-	// edition changes with every input of the count, except claims.
-	edition uint64
+	// generation changes with every input of the count, except claims.
+	generation uint64
 }
 
 // Counted is the result for a workload. It must not be changed.
@@ -54,8 +54,8 @@ type Counted struct {
 	// Err names the object that is missing or wrong, and says how to correct it.
 	Err error
 
-	edition uint64
-	claims  claimsRead
+	generation uint64
+	claims     claimsRead
 }
 
 // maxMost bounds the remembered templates. Users may create and delete many.
@@ -91,7 +91,7 @@ func (c *Counter) Begin(in Inputs) map[string]framework.QueueLimits {
 	limits := c.readQueues(in.Queues)
 	c.counter.Begin(in.Claims, c.catalog)
 	if c.relist() || reclassified {
-		c.edition++
+		c.generation++
 		c.may, c.most = map[corev1.ResourceName][]string{}, map[*resourceapi.ResourceClaimTemplate]fromOne{}
 	}
 	return limits
@@ -111,7 +111,7 @@ func sameObjects(a, b []*resourceapi.DeviceClass) bool {
 // Of returns the needs of a workload for a spread. It returns before if its inputs have not changed. Before must be from the same
 // template and the same spread, or nil.
 func (c *Counter) Of(template *workload.Template, spread framework.Spread, before *Counted) *Counted {
-	if before != nil && before.edition == c.edition && before.claims.current(c.reader) {
+	if before != nil && before.generation == c.generation && before.claims.current(c.reader) {
 		return before
 	}
 	return c.count(template, spread)

@@ -21,8 +21,8 @@ const (
 	effortOfAll   = 1600
 	// chargesPerEffort is the number of charges that cost as much time as one set.
 	chargesPerEffort = 64
-	// maxHopeless bounds the remembered questions of each queue.
-	maxHopeless = 16
+	// maxInadmissible bounds the remembered attempts of each queue.
+	maxInadmissible = 16
 )
 
 // reclaim finds victims for workloads whose queues have less than they deserve. Victims are whole workloads.
@@ -31,9 +31,9 @@ type reclaim struct {
 	priority func(*framework.Workload) int32
 	// leaving are the workloads whose grants end already, and the victims of this session.
 	leaving []*framework.Workload
-	// promised is the leaving room that earlier askers get. It prevents that two askers count on the same room.
-	promised []promise
-	hopeless map[string][]question
+	// promised is the leaving room that earlier preemptors get. It prevents that two preemptors count on the same room.
+	promised     []promise
+	inadmissible map[string][]attempt
 	// base is the ledger without leaving workloads, and with the promises charged. It is nil if it must be rebuilt. BaseOf is the
 	// number of changes at the time it was built.
 	base   *ledger.Ledger
@@ -48,14 +48,14 @@ type promise struct {
 	asked ledger.Amounts
 }
 
-// question is a request for which no victims were found, and the number of changes at that time.
-type question struct {
+// attempt is a request for which no victims were found, and the number of changes at that time.
+type attempt struct {
 	asked   ledger.Amounts
 	changes int
 }
 
-// asker is a workload that asks for victims.
-type asker struct {
+// preemptor is a workload that asks for victims.
+type preemptor struct {
 	*reclaim
 	workload *framework.Workload
 	queue    ledger.QueueID
@@ -68,7 +68,7 @@ type asker struct {
 
 // newReclaim begins a session.
 func newReclaim(p *plugin) reclaim {
-	r := reclaim{plugin: p, priority: p.session.Priorities(), hopeless: map[string][]question{}, effort: map[string]int{}}
+	r := reclaim{plugin: p, priority: p.session.Priorities(), inadmissible: map[string][]attempt{}, effort: map[string]int{}}
 	for _, w := range p.session.Workloads {
 		if isLeaving(w) && p.books.charges[w] != nil {
 			r.leaving = append(r.leaving, w)
@@ -84,9 +84,9 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil {
 		return nil
 	}
-	a := &asker{reclaim: r, workload: w, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}
-	q := question{a.asked, r.books.changes + len(r.promised)}
-	if r.effort[w.Queue] >= effortOfQueue || r.spent >= effortOfAll || r.isHopeless(w.Queue, q) {
+	a := &preemptor{reclaim: r, workload: w, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}
+	q := attempt{a.asked, r.books.changes + len(r.promised)}
+	if r.effort[w.Queue] >= effortOfQueue || r.spent >= effortOfAll || r.isInadmissible(w.Queue, q) {
 		return nil
 	}
 	a.findShort()
@@ -96,8 +96,8 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	}
 	chosen := a.choose()
 	if len(chosen) == 0 {
-		if len(r.hopeless[w.Queue]) < maxHopeless {
-			r.hopeless[w.Queue] = append(r.hopeless[w.Queue], q)
+		if len(r.inadmissible[w.Queue]) < maxInadmissible {
+			r.inadmissible[w.Queue] = append(r.inadmissible[w.Queue], q)
 		}
 		return nil
 	}
@@ -106,14 +106,14 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	return chosen
 }
 
-func (r *reclaim) isHopeless(queue string, q question) bool {
-	return slices.ContainsFunc(r.hopeless[queue], func(known question) bool {
+func (r *reclaim) isInadmissible(queue string, q attempt) bool {
+	return slices.ContainsFunc(r.inadmissible[queue], func(known attempt) bool {
 		return known.changes == q.changes && slices.Equal(known.asked, q.asked)
 	})
 }
 
 // promise keeps leaving room for a workload.
-func (r *reclaim) promise(a *asker) {
+func (r *reclaim) promise(a *preemptor) {
 	r.promised, r.base = append(r.promised, promise{a.queue, a.asked}), nil
 }
 
@@ -121,8 +121,8 @@ func isLeaving(w *framework.Workload) bool {
 	return w.Returns() || w.State.Deleting && w.Lost == "" // a lost workload stays until a user deletes it
 }
 
-// without returns the ledger without some workloads and all leaving ones. The promises to earlier askers are charged.
-func (a *asker) without(set []*framework.Workload) *ledger.Ledger {
+// without returns the ledger without some workloads and all leaving ones. The promises to earlier preemptors are charged.
+func (a *preemptor) without(set []*framework.Workload) *ledger.Ledger {
 	a.spend(1)
 	if slices.ContainsFunc(set, func(w *framework.Workload) bool { return a.books.charges[w].group != nil }) {
 		return a.keep(a.books.without(a.leaving, set))
@@ -137,13 +137,13 @@ func (a *asker) without(set []*framework.Workload) *ledger.Ledger {
 	return view
 }
 
-func (a *asker) spend(effort int) {
+func (a *preemptor) spend(effort int) {
 	a.effort[a.name] += effort
 	a.spent += effort
 }
 
 // keep charges the promises.
-func (a *asker) keep(view *ledger.Ledger) *ledger.Ledger {
+func (a *preemptor) keep(view *ledger.Ledger) *ledger.Ledger {
 	for _, p := range a.promised {
 		_ = view.Charge(p.queue, "promised", ledger.Demand{ledger.NewPart(p.asked)}) // an amount that overflows fits nowhere
 	}
@@ -151,7 +151,7 @@ func (a *asker) keep(view *ledger.Ledger) *ledger.Ledger {
 }
 
 // findShort finds the dimensions that have no room.
-func (a *asker) findShort() {
+func (a *preemptor) findShort() {
 	view := a.without(nil)
 	for _, e := range a.asked {
 		if refused, err := view.FitsInqueue(a.queue, ledger.Amounts{e}); refused != nil || err != nil {
@@ -161,7 +161,7 @@ func (a *asker) findShort() {
 }
 
 // choose returns the cheapest victims, nil if there are none.
-func (a *asker) choose() []*framework.Workload {
+func (a *preemptor) choose() []*framework.Workload {
 	a.findUnits()
 	if len(a.units) == 0 {
 		return nil
@@ -182,14 +182,14 @@ func (a *asker) choose() []*framework.Workload {
 	return set(chosen)
 }
 
-// enough reports whether the asker fits when some workloads are gone.
-func (a *asker) enough(set []*framework.Workload) bool {
+// enough reports whether the preemptor fits when some workloads are gone.
+func (a *preemptor) enough(set []*framework.Workload) bool {
 	refused, err := a.without(set).FitsInqueue(a.queue, a.asked)
 	return refused == nil && err == nil
 }
 
-// allowed reports whether the asker has a right to reclaim each of some workloads.
-func (a *asker) allowed(set []*framework.Workload) bool {
+// allowed reports whether the preemptor has a right to reclaim each of some workloads.
+func (a *preemptor) allowed(set []*framework.Workload) bool {
 	view := a.without(set)
 	return !slices.ContainsFunc(set, func(w *framework.Workload) bool {
 		c := a.books.charges[w]

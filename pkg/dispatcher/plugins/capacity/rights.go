@@ -11,7 +11,7 @@ import (
 )
 
 // findUnits finds the candidates for victims. If there are many, it keeps the cheapest.
-func (a *asker) findUnits() {
+func (a *preemptor) findUnits() {
 	alone := a.without(nil)
 	a.spend(len(a.books.charges) / chargesPerEffort)
 	type candidate struct {
@@ -36,20 +36,20 @@ func (a *asker) findUnits() {
 }
 
 // mayGo reports whether a workload may be a victim, regardless of what it frees.
-func (a *asker) mayGo(w *framework.Workload, c *charge) bool {
+func (a *preemptor) mayGo(w *framework.Workload, c *charge) bool {
 	state := a.plugin.queue(w.Queue)
 	return w.State.Grant != nil && c.queue != a.queue && state.mayLose && !slices.Contains(a.leaving, w)
 }
 
-// frees reports whether a workload frees an amount that is short and that the asker may reclaim. It is the part of allowed that
+// frees reports whether a workload frees an amount that is short and that the preemptor may reclaim. It is the part of allowed that
 // needs no view of its own.
-func (a *asker) frees(books *ledger.Ledger, c *charge) bool {
+func (a *preemptor) frees(books *ledger.Ledger, c *charge) bool {
 	return slices.ContainsFunc(a.short, func(e ledger.Entry) bool {
 		return c.amounts.Of(e.Dimension).Sign() > 0 && books.MayTakeBack(a.queue, c.queue, e.Dimension, e.Amount)
 	})
 }
 
-func (a *asker) cost(books *ledger.Ledger, w *framework.Workload, c *charge) victims.Unit {
+func (a *preemptor) cost(books *ledger.Ledger, w *framework.Workload, c *charge) victims.Unit {
 	u := victims.Unit{
 		Priority: a.priority(w), Closeness: books.CommonDepth(c.queue, a.queue), Created: w.Created.UnixNano(), Name: w.Name(), Pods: 1,
 	}

@@ -136,10 +136,10 @@ func TestRefreshReadsChangedNodesOnly(t *testing.T) {
 	if c.cache.Pending("a") {
 		t.Error("a node counts as changed although neither its labels nor its resources have changed")
 	}
-	edition := c.cache.Fleet.Edition()
+	edition := c.cache.Fleet.Generation()
 	c.cache.Refresh(nil, c.reporter)
-	if c.text() != "A=8 B=3" || c.cache.Fleet.Edition() != edition {
-		t.Errorf("the cards are %q; pods are counted anew: %t", c.text(), c.cache.Fleet.Edition() != edition)
+	if c.text() != "A=8 B=3" || c.cache.Fleet.Generation() != edition {
+		t.Errorf("the cards are %q; pods are counted anew: %t", c.text(), c.cache.Fleet.Generation() != edition)
 	}
 }
 

@@ -30,7 +30,7 @@ type Session struct {
 	ID         types.UID
 	Incomplete string
 	// WithoutQueue has the PodGroups whose queue does not exist.
-	WithoutQueue []report.Stranded
+	WithoutQueue []report.WithoutQueue
 }
 
 // Info says which session the answers are from.

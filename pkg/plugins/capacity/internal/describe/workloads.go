@@ -16,9 +16,9 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Workloads returns the workloads that have not ended, oldest first. charged is what the jobs of the session are charged. stranded are
+// Workloads returns the workloads that have not ended, oldest first. charged is what the jobs of the session are charged. withoutQueue are
 // workloads that the session does not have.
-func (s *Session) Workloads(charged map[api.JobID]ledger.Amounts, stranded []report.Stranded) []v1alpha1.Workload {
+func (s *Session) Workloads(charged map[api.JobID]ledger.Amounts, withoutQueue []report.WithoutQueue) []v1alpha1.Workload {
 	var workloads []v1alpha1.Workload
 	for id, job := range s.Snapshot.Jobs {
 		if job.PodGroup == nil || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted {
@@ -26,9 +26,9 @@ func (s *Session) Workloads(charged map[api.JobID]ledger.Amounts, stranded []rep
 		}
 		workloads = append(workloads, s.workload(job, charged[id]))
 	}
-	for i := range stranded {
-		if stranded[i].Waits() {
-			workloads = append(workloads, strandedWorkload(&stranded[i]))
+	for i := range withoutQueue {
+		if withoutQueue[i].Waits() {
+			workloads = append(workloads, workloadWithoutQueue(&withoutQueue[i]))
 		}
 	}
 	slices.SortFunc(workloads, func(a, b v1alpha1.Workload) int {
@@ -56,8 +56,8 @@ func (s *Session) workload(job *api.JobInfo, charged ledger.Amounts) v1alpha1.Wo
 	return workload
 }
 
-// strandedWorkload describes a workload that waits because its queue does not exist.
-func strandedWorkload(s *report.Stranded) v1alpha1.Workload {
+// workloadWithoutQueue describes a workload that waits because its queue does not exist.
+func workloadWithoutQueue(s *report.WithoutQueue) v1alpha1.Workload {
 	group := s.Group
 	workload := v1alpha1.Workload{
 		Namespace: group.Namespace, Name: group.Name, UID: string(group.UID), Queue: group.Spec.Queue, Phase: string(group.Status.Phase),

@@ -16,16 +16,16 @@ import (
 )
 
 func TestStrandedWorkloadsAreThoseThatWait(t *testing.T) {
-	stranded := func(name string, phase schedulingv1beta1.PodGroupPhase, pods ...*corev1.Pod) report.Stranded {
+	withoutQueue := func(name string, phase schedulingv1beta1.PodGroupPhase, pods ...*corev1.Pod) report.WithoutQueue {
 		group := &schedulingv1beta1.PodGroup{Status: schedulingv1beta1.PodGroupStatus{Phase: phase}}
 		group.Name, group.Spec.Queue = name, "gone"
-		return report.Stranded{Group: group, Pods: pods}
+		return report.WithoutQueue{Group: group, Pods: pods}
 	}
 	s := Session{Snapshot: &snapshot.Snapshot{}}
 	described := map[string]string{}
-	for _, w := range s.Workloads(nil, []report.Stranded{
-		stranded("new", ""), stranded("pending", schedulingv1beta1.PodGroupPending), stranded("inqueue", schedulingv1beta1.PodGroupInqueue, &corev1.Pod{}),
-		stranded("grows", schedulingv1beta1.PodGroupRunning, &corev1.Pod{}), stranded("runs", schedulingv1beta1.PodGroupRunning), stranded("completed", schedulingv1beta1.PodGroupCompleted),
+	for _, w := range s.Workloads(nil, []report.WithoutQueue{
+		withoutQueue("new", ""), withoutQueue("pending", schedulingv1beta1.PodGroupPending), withoutQueue("inqueue", schedulingv1beta1.PodGroupInqueue, &corev1.Pod{}),
+		withoutQueue("grows", schedulingv1beta1.PodGroupRunning, &corev1.Pod{}), withoutQueue("runs", schedulingv1beta1.PodGroupRunning), withoutQueue("completed", schedulingv1beta1.PodGroupCompleted),
 	}) {
 		described[w.Name] = fmt.Sprint(w.Queue, w.Phase, w.Pods, w.Waits.Reason)
 	}

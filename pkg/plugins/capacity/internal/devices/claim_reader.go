@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // ErrNotEnabled says that this scheduler does not serve claims.
@@ -95,10 +95,10 @@ func (r ClaimReader) extendedOfBound(pod *corev1.Pod) *resourceapi.ResourceClaim
 	var name string
 	if status := pod.Status.ExtendedResourceClaimStatus; status != nil {
 		name = status.ResourceClaimName
-	} else if name = record.ExtendedClaimOf(pod); name == "" {
+	} else if name = chargerecord.ExtendedClaimOf(pod); name == "" {
 		return r.pending.ExtendedOf(pod.UID)
 	}
-	if claim, err := r.Reader.Claim(pod.Namespace, name); err == nil && (dra.HeldBy(pod, claim) || record.Lists(pod, claim)) {
+	if claim, err := r.Reader.Claim(pod.Namespace, name); err == nil && (dra.HeldBy(pod, claim) || chargerecord.Lists(pod, claim)) {
 		return claim
 	}
 	for _, claim := range r.LostClaims(pod.UID) {

@@ -24,7 +24,7 @@ func (p *planning) placeAll() bool {
 			return reached
 		}
 		p.discard()
-		p.forgetHopeless()
+		p.forgetInadmissible()
 		tasks = append([]*api.TaskInfo{late}, slices.DeleteFunc(tasks, func(task *api.TaskInfo) bool { return task == late })...)
 	}
 	return false
@@ -73,7 +73,7 @@ func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.
 	return reached, late
 }
 
-// isRight reports whether the asker still has a right to each victim after all pods so far have their places. When a
+// isRight reports whether the preemptor still has a right to each victim after all pods so far have their places. When a
 // pod got its place, only the charges of earlier pods were known.
 func (p *planning) isRight() bool {
 	for _, step := range p.steps {
@@ -82,7 +82,7 @@ func (p *planning) isRight() bool {
 			taken[i] = ledger.Entry{Dimension: e.Dimension}
 		}
 		for _, i := range step.set {
-			if !p.rule.justified(p.asker, p.Snapshot.Ledger, &p.all[i], taken) {
+			if !p.rule.justified(p.preemptor, p.Snapshot.Ledger, &p.all[i], taken) {
 				return false
 			}
 		}

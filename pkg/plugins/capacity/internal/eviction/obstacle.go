@@ -53,7 +53,7 @@ func (s *Solver) deserves(queue ledger.QueueID, e ledger.Entry) bool {
 	return err == nil && target.Set && total.Cmp(target.Amount) <= 0
 }
 
-func (a *asker) obstacle(task *api.TaskInfo, e ledger.Entry) Obstacle {
+func (a *preemptor) obstacle(task *api.TaskInfo, e ledger.Entry) Obstacle {
 	found := Obstacle{Dimension: e.Dimension, Asked: e.Amount}
 	books := a.Snapshot.Ledger
 	for _, job := range a.Session.Jobs {
@@ -67,8 +67,8 @@ func (a *asker) obstacle(task *api.TaskInfo, e ledger.Entry) Obstacle {
 	return found
 }
 
-// holdsMore reports whether another queue holds more of a dimension than it deserves, as seen from the asker's queue.
-func (a *asker) holdsMore(queue ledger.QueueID, o ledger.Ordinal) bool {
+// holdsMore reports whether another queue holds more of a dimension than it deserves, as seen from the preemptor's queue.
+func (a *preemptor) holdsMore(queue ledger.QueueID, o ledger.Ordinal) bool {
 	books := a.Snapshot.Ledger
 	if books.Within(queue, a.queue) || books.Within(a.queue, queue) {
 		return false
@@ -78,7 +78,7 @@ func (a *asker) holdsMore(queue ledger.QueueID, o ledger.Ordinal) bool {
 }
 
 // protected counts the pods of a job that hold some of a dimension in queues above their deserved. It counts them by what protects them.
-func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInfo, o ledger.Ordinal) {
+func (a *preemptor) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInfo, o ledger.Ordinal) {
 	left := spare(job)
 	for status, tasks := range job.TaskStatusIndex {
 		if !api.PreemptableStatus(status) {
@@ -91,7 +91,7 @@ func (a *asker) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInf
 			}
 			found.Above = true
 			switch {
-			case !a.rule.applies(a, job) || a.candidate(task) == nil:
+			case !a.rule.applies(a, job) || a.evictable(task) == nil:
 				found.Marked++
 			case isGang(job) && left == 0 && !a.WholeGangs:
 				found.Gangs++

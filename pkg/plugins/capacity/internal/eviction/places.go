@@ -25,27 +25,27 @@ const filterWorkers = 16
 // places are the possible nodes for the pods of one role of a job, with their costs.
 type places struct {
 	nodes []*api.NodeInfo
-	// quotes has, for each node, the units that must go.
-	quotes []quote
+	// candidates has, for each node, the units that must go.
+	candidates []candidate
 }
 
-// quote is the answer to a question, for one version of the plan.
-type quote struct {
+// candidate says which units must go to give a node to the pod, for one version of the plan.
+type candidate struct {
 	set  []int
 	cost victims.Cost
 	// short is what the pod lacks while the set is there.
 	short ledger.Amounts
-	// asked says that the question was answered. hopeless says that there is no right set.
-	asked, hopeless bool
-	version         int
+	// asked says that the search was made. inadmissible says that there is no right set.
+	asked, inadmissible bool
+	version             int
 }
 
-func quoteOf(costs []victims.Unit, set []int, ok bool, version int) quote {
-	return quote{set: set, cost: victims.CostOf(costs, set), asked: true, hopeless: !ok, version: version}
+func candidateOf(costs []victims.Unit, set []int, ok bool, version int) candidate {
+	return candidate{set: set, cost: victims.CostOf(costs, set), asked: true, inadmissible: !ok, version: version}
 }
 
 // placesOf returns the possible places for the pods of the task's role. PrePredicate of the task must have run.
-func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
+func (a *preemptor) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	role := roleOf(task, pod)
 	if known := a.roles[role]; known != nil {
 		return known
@@ -53,7 +53,7 @@ func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	all := a.Session.FilterOutUnschedulableAndUnresolvableNodesForTask(task)
 	suits := make([]bool, len(all))
 	a.spend(len(all))
-	a.filtering = true // questions look for devices
+	a.filtering = true // attempts look for devices
 	workqueue.ParallelizeUntil(context.Background(), filterWorkers, len(all), func(i int) {
 		suits[i] = InShard(a.Session, all[i]) && !a.Avoids(a.job, all[i]) && a.Session.PredicateForPreemptAction(task, all[i]) == nil
 	})
@@ -65,7 +65,7 @@ func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 		}
 	}
 	slices.SortFunc(found.nodes, func(a, b *api.NodeInfo) int { return strings.Compare(a.Name, b.Name) })
-	found.quotes = make([]quote, len(found.nodes))
+	found.candidates = make([]candidate, len(found.nodes))
 	if a.roles == nil {
 		a.roles = map[string]*places{}
 	}
@@ -73,11 +73,11 @@ func (a *asker) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
 	return found
 }
 
-// cheapest returns the place with the cheapest quote, -1 if all are hopeless.
+// cheapest returns the place with the cheapest candidate, -1 if all are inadmissible.
 func (p *places) cheapest() int {
 	best := -1
-	for i := range p.quotes {
-		if !p.quotes[i].hopeless && (best < 0 || p.quotes[i].cost.Compare(p.quotes[best].cost) < 0) {
+	for i := range p.candidates {
+		if !p.candidates[i].inadmissible && (best < 0 || p.candidates[i].cost.Compare(p.candidates[best].cost) < 0) {
 			best = i
 		}
 	}

@@ -28,7 +28,7 @@ type Plan struct {
 
 // planning is a plan in progress.
 type planning struct {
-	*asker
+	*preemptor
 	steps []step
 	// changed has the pods whose PrePredicate ran while there were steps. Its results depend on these steps.
 	changed map[*api.TaskInfo]bool
@@ -73,7 +73,7 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 		if !found {
 			return nil
 		}
-		a = &asker{Solver: s, rule: rule, job: job, queue: queue, effort: s.maxEffort()}
+		a = &preemptor{Solver: s, rule: rule, job: job, queue: queue, effort: s.maxEffort()}
 		s.jobs[rule][job.UID] = a
 	}
 	for _, whole := range []bool{false, true} {
@@ -89,8 +89,8 @@ func (s *Solver) Plan(rule Rule, job *api.JobInfo) *Plan {
 	return nil
 }
 
-func (a *asker) plan() *Plan {
-	p := &planning{asker: a, changed: map[*api.TaskInfo]bool{}}
+func (a *preemptor) plan() *Plan {
+	p := &planning{preemptor: a, changed: map[*api.TaskInfo]bool{}}
 	if !p.placeAll() || !p.trim() {
 		p.discard()
 		p.prepareAgain()
@@ -120,10 +120,10 @@ func (p *planning) place(task *api.TaskInfo, pod *demand.Pod) bool {
 		if i < 0 {
 			return false
 		}
-		if p.take(step{task: task, node: places.nodes[i], set: places.quotes[i].set, short: places.quotes[i].short}) {
+		if p.take(step{task: task, node: places.nodes[i], set: places.candidates[i].set, short: places.candidates[i].short}) {
 			return true
 		}
-		places.quotes[i].hopeless = true
+		places.candidates[i].inadmissible = true
 	}
 }
 
@@ -144,36 +144,36 @@ func (p *planning) prepareAgain() {
 	clear(p.changed)
 }
 
-// cheapest returns the place with the cheapest valid quote, -1 if there is none.
+// cheapest returns the place with the cheapest valid candidate, -1 if there is none.
 func (p *planning) cheapest(places *places, task *api.TaskInfo, pod *demand.Pod) int {
-	for i := range places.quotes {
-		switch quote := &places.quotes[i]; {
-		case quote.asked:
+	for i := range places.candidates {
+		switch candidate := &places.candidates[i]; {
+		case candidate.asked:
 		case p.effort <= 0:
-			*quote = quoteOf(p.costs, nil, false, p.version) // another place must do
+			*candidate = candidateOf(p.costs, nil, false, p.version) // another place must do
 		default:
-			*quote = p.estimate(task, pod, places.nodes[i])
+			*candidate = p.estimate(task, pod, places.nodes[i])
 		}
 	}
 	for {
 		i := places.cheapest()
-		if i < 0 || places.quotes[i].version == p.version {
+		if i < 0 || places.candidates[i].version == p.version {
 			return i
 		}
-		p.quote(&places.quotes[i], task, pod, places.nodes[i])
+		p.evaluate(&places.candidates[i], task, pod, places.nodes[i])
 	}
 }
 
-// estimate returns the minimum cost of a place, to save most searches. It is as good as a quote of an earlier version: if it is the
-// cheapest, the question is asked again.
-func (p *planning) estimate(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) quote {
+// estimate returns the minimum cost of a place, to save most searches. It is as good as a candidate of an earlier version: if it is the
+// cheapest, the search is made again.
+func (p *planning) estimate(task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) candidate {
 	q := p.ask(task, pod, node)
 	if q.enough(nil) {
-		return quoteOf(p.costs, nil, true, p.version)
+		return candidateOf(p.costs, nil, true, p.version)
 	}
 	if q.findShort(); len(q.quotaShort) > 0 {
 		set, ok := q.search() // units elsewhere may be cheaper
-		found := quoteOf(p.costs, set, ok, p.version)
+		found := candidateOf(p.costs, set, ok, p.version)
 		found.short = q.short
 		return found
 	}
@@ -184,15 +184,15 @@ func (p *planning) estimate(task *api.TaskInfo, pod *demand.Pod, node *api.NodeI
 		}
 	}
 	if least < 0 {
-		return quoteOf(p.costs, nil, false, p.version)
+		return candidateOf(p.costs, nil, false, p.version)
 	}
-	return quoteOf(p.costs, []int{least}, true, p.version-1)
+	return candidateOf(p.costs, []int{least}, true, p.version-1)
 }
 
-func (p *planning) quote(quote *quote, task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) {
+func (p *planning) evaluate(candidate *candidate, task *api.TaskInfo, pod *demand.Pod, node *api.NodeInfo) {
 	set, short, ok := p.answer(task, pod, node)
-	*quote = quoteOf(p.costs, set, ok, p.version)
-	quote.short = short
+	*candidate = candidateOf(p.costs, set, ok, p.version)
+	candidate.short = short
 }
 
 // take evicts the victims of a step and pipelines its pod. It reports whether the node then suits the pod. If not, nothing is changed.
@@ -215,7 +215,7 @@ func (p *planning) take(s step) bool {
 	for _, i := range s.set {
 		p.all[i].evicted = true
 		if len(p.all[i].tasks) > 1 {
-			p.forgetHopeless()
+			p.forgetInadmissible()
 		}
 	}
 	p.grant()
@@ -258,11 +258,11 @@ func (p *planning) suits(task *api.TaskInfo, node *api.NodeInfo) error {
 	return p.Session.PredicateFn(task, node)
 }
 
-// forgetHopeless asks for quotes again on all nodes, because room was freed on several nodes.
-func (p *planning) forgetHopeless() {
+// forgetInadmissible searches for candidates again on all nodes, because room was freed on several nodes.
+func (p *planning) forgetInadmissible() {
 	for _, places := range p.roles {
-		for i := range places.quotes {
-			places.quotes[i].asked = false
+		for i := range places.candidates {
+			places.candidates[i].asked = false
 		}
 	}
 }

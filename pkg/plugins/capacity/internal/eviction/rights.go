@@ -14,7 +14,7 @@ const maxRemote = 64
 // maxShort is the maximum number of shortages whose rights are remembered. The pods of a job mostly lack the same.
 const maxShort = 16
 
-// rights remembers which units an asker may evict, each on its own, for one version of the plan. The answer depends only on what the pod
+// rights remembers which units a preemptor may evict, each on its own, for one version of the plan. The answer depends only on what the pod
 // lacks, so the pods of a job share answers on all nodes.
 type rights struct {
 	version int
@@ -31,7 +31,7 @@ type rightsTo struct {
 }
 
 // rightsTo returns the known rights for a shortage.
-func (a *asker) rightsTo(short ledger.Amounts) *rightsTo {
+func (a *preemptor) rightsTo(short ledger.Amounts) *rightsTo {
 	if a.rights.version != a.version {
 		a.rights = rights{version: a.version}
 	}
@@ -49,18 +49,18 @@ func (a *asker) rightsTo(short ledger.Amounts) *rightsTo {
 }
 
 // includes reports whether a unit may be evicted. It returns false for unknown units if no effort is left.
-func (r *rightsTo) includes(i int, q *question) bool {
+func (r *rightsTo) includes(i int, q *attempt) bool {
 	may, known := r.known[i]
 	if !known && q.effort > 0 {
 		u := &q.all[i]
-		may = !u.evicted && !u.vetoes(q) && q.rule.justified(q.asker, q.without([]int{i}), u, r.short)
+		may = !u.evicted && !u.vetoes(q) && q.rule.justified(q.preemptor, q.without([]int{i}), u, r.short)
 		r.known[i] = may
 	}
 	return may
 }
 
 // another finds the next unit elsewhere. It reports whether there is one.
-func (r *rightsTo) another(q *question) bool {
+func (r *rightsTo) another(q *attempt) bool {
 	for all := q.sorted(); r.next < len(all) && q.effort > 0; {
 		i := all[r.next]
 		r.next++
@@ -72,8 +72,8 @@ func (r *rightsTo) another(q *question) bool {
 	return false
 }
 
-// justified returns the units that the asker may evict, each on its own, for part of the shortage.
-func (q *question) justified(among []int, short ledger.Amounts) []int {
+// justified returns the units that the preemptor may evict, each on its own, for part of the shortage.
+func (q *attempt) justified(among []int, short ledger.Amounts) []int {
 	var found []int
 	rights := q.rightsTo(short)
 	for _, i := range among {
@@ -85,7 +85,7 @@ func (q *question) justified(among []int, short ledger.Amounts) []int {
 }
 
 // withRemote adds the cheapest units elsewhere that free quota.
-func (q *question) withRemote(local []int) []int {
+func (q *attempt) withRemote(local []int) []int {
 	known := map[int]bool{}
 	for _, i := range local {
 		known[i] = true

@@ -21,12 +21,12 @@ const (
 )
 
 // applies reports whether the rule allows victims in a job at all, whatever the amounts.
-func (r Rule) applies(a *asker, victim *api.JobInfo) bool {
+func (r Rule) applies(a *preemptor, victim *api.JobInfo) bool {
 	return victim.UID != a.job.UID && (r == Reclaim || victim.Priority < a.job.Priority)
 }
 
 // appliesTo reports whether the rule allows the eviction of a pod that is charged to a queue. This may not be the queue of its job.
-func (r Rule) appliesTo(a *asker, charged ledger.QueueID) bool {
+func (r Rule) appliesTo(a *preemptor, charged ledger.QueueID) bool {
 	if r == Preempt {
 		return charged == a.queue
 	}
@@ -34,8 +34,8 @@ func (r Rule) appliesTo(a *asker, charged ledger.QueueID) bool {
 	return charged != a.queue && queue != nil && queue.Reclaimable()
 }
 
-// justified reports whether the asker may evict a unit, given the ledger without all victims.
-func (r Rule) justified(a *asker, books *ledger.Ledger, u *unit, short ledger.Amounts) bool {
+// justified reports whether the preemptor may evict a unit, given the ledger without all victims.
+func (r Rule) justified(a *preemptor, books *ledger.Ledger, u *unit, short ledger.Amounts) bool {
 	if r == Preempt {
 		return slices.ContainsFunc(short, u.freesSome)
 	}

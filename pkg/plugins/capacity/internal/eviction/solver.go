@@ -46,13 +46,13 @@ type Solver struct {
 	filtering bool
 	// checking says that other plugins are being asked about a node.
 	checking bool
-	// jobs has the askers by rule and job.
-	jobs map[Rule]map[api.JobID]*asker
+	// jobs has the preemptors by rule and job.
+	jobs map[Rule]map[api.JobID]*preemptor
 }
 
 // New returns the solver of a session.
 func New(config Config) *Solver {
-	s := &Solver{Config: config, jobs: map[Rule]map[api.JobID]*asker{Preempt: {}, Reclaim: {}}}
+	s := &Solver{Config: config, jobs: map[Rule]map[api.JobID]*preemptor{Preempt: {}, Reclaim: {}}}
 	s.agreement = newAgreement(config.Session, config.Owner)
 	s.budgets = budgets{session: config.Session, lister: config.Budgets, pods: config.Snapshot.Pods}
 	return s

@@ -30,7 +30,7 @@ type unit struct {
 	vetoed *bool
 }
 
-// units are the candidates of an asker.
+// units are the candidates of a preemptor.
 type units struct {
 	all []unit
 	// costs decide which units go first.
@@ -46,7 +46,7 @@ type units struct {
 func isGang(job *api.JobInfo) bool { return job.MinAvailable > 1 }
 
 // findUnits finds the candidates among all pods.
-func (a *asker) findUnits() {
+func (a *preemptor) findUnits() {
 	a.units, a.rights = units{on: map[string][]int{}}, rights{}
 	shared := sharing{claims: map[types.UID]int{}}
 	for _, job := range a.Session.Jobs {
@@ -81,8 +81,8 @@ func MayLose(job *api.JobInfo, wholeGangs bool) bool {
 // spare returns the number of pods that a job can lose.
 func spare(job *api.JobInfo) int32 { return max(0, job.ReadyTaskNum()-job.MinAvailable) }
 
-// candidate returns the demand of a pod that may be evicted, nil if it may not.
-func (a *asker) candidate(task *api.TaskInfo) *demand.Pod {
+// evictable returns the demand of a pod that may be evicted, nil if it may not.
+func (a *preemptor) evictable(task *api.TaskInfo) *demand.Pod {
 	if !task.Preemptable || task.Pod.DeletionTimestamp != nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (a *asker) candidate(task *api.TaskInfo) *demand.Pod {
 }
 
 // chargedFor returns the queues that pay less after a pod has gone: its own, and those that pay for claims that it shares.
-func (a *asker) chargedFor(pod *demand.Pod) []ledger.QueueID {
+func (a *preemptor) chargedFor(pod *demand.Pod) []ledger.QueueID {
 	queues := []ledger.QueueID{pod.Queue}
 	for _, claim := range pod.Claims {
 		if queue, _, charged := a.Snapshot.Ledger.Payer(claim.Part); charged && !slices.Contains(queues, queue) {
@@ -110,8 +110,8 @@ func (a *asker) chargedFor(pod *demand.Pod) []ledger.QueueID {
 }
 
 // addPod adds a pod. unite later merges pods that share a claim, because the claim is free only when the last of them has gone.
-func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared *sharing) {
-	pod := a.candidate(task)
+func (a *preemptor) addPod(job *api.JobInfo, task *api.TaskInfo, shared *sharing) {
+	pod := a.evictable(task)
 	if pod == nil {
 		return
 	}
@@ -126,7 +126,7 @@ func (a *asker) addPod(job *api.JobInfo, task *api.TaskInfo, shared *sharing) {
 }
 
 // unite merges the pods that share claims into one unit.
-func (a *asker) unite(shared *sharing) {
+func (a *preemptor) unite(shared *sharing) {
 	for i := range shared.with {
 		if to := shared.first(i); to != i {
 			task, pod := a.all[i].tasks[0], a.all[i].pods[0]
@@ -149,13 +149,13 @@ func (u *units) dropEmpty() {
 }
 
 // addGang adds all pods of a gang that cannot lose a single pod, if it has pods and all of them may be evicted.
-func (a *asker) addGang(job *api.JobInfo) {
+func (a *preemptor) addGang(job *api.JobInfo) {
 	var tasks []*api.TaskInfo
 	for _, task := range job.Tasks {
 		if !api.AllocatedStatus(task.Status) {
 			continue
 		}
-		if !api.PreemptableStatus(task.Status) || a.candidate(task) == nil {
+		if !api.PreemptableStatus(task.Status) || a.evictable(task) == nil {
 			return
 		}
 		tasks = append(tasks, task)
@@ -166,12 +166,12 @@ func (a *asker) addGang(job *api.JobInfo) {
 	i := len(a.all)
 	a.all, a.costs = append(a.all, unit{gang: true}), append(a.costs, victims.Unit{})
 	for _, task := range tasks {
-		a.join(i, job, task, a.candidate(task))
+		a.join(i, job, task, a.evictable(task))
 	}
 }
 
 // join adds a pod to a unit.
-func (a *asker) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Pod) {
+func (a *preemptor) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Pod) {
 	u, cost := &a.all[i], &a.costs[i]
 	u.tasks, u.pods = append(u.tasks, task), append(u.pods, pod)
 	for _, queue := range a.chargedFor(pod) {
@@ -191,7 +191,7 @@ func (a *asker) join(i int, job *api.JobInfo, task *api.TaskInfo, pod *demand.Po
 }
 
 // finish determines what the units free, and where they are.
-func (a *asker) finish() {
+func (a *preemptor) finish() {
 	books := a.Snapshot.Ledger
 	a.dropEmpty()
 	for i := range a.all {
@@ -215,7 +215,7 @@ func (a *asker) finish() {
 }
 
 // excess returns how far the queue of a unit is above its deserved, in the device or card dimension where this is most.
-func (a *asker) excess(u *unit) float64 {
+func (a *preemptor) excess(u *unit) float64 {
 	most := 0.0
 	for _, e := range u.frees {
 		if a.Snapshot.Dimensions.Dimension(e.Dimension).Kind != ledger.Resource {

@@ -15,10 +15,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
-	"github.com/devicequota/devicequota/pkg/record"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -50,7 +50,7 @@ func (s *Session) Bind(bind *schedulercache.BindContext) bool {
 	s.Snapshot.RememberQueue(pod, s.Snapshot.Ledger.Name(pod.Queue))
 	s.Snapshot.Binding(bind.TaskInfo.Pod.UID, bind.TaskInfo.NodeName)
 	bound := *bind.TaskInfo
-	bound.Pod = record.OnPod(bind.TaskInfo.Pod, b.Queue, snapshot.RecordOfCards(pod))
+	bound.Pod = chargerecord.OnPod(bind.TaskInfo.Pod, b.Queue, snapshot.RecordOfCards(pod))
 	bind.TaskInfo = &bound
 	return b.Err == nil
 }
@@ -98,7 +98,7 @@ func (b Binder) preBindClaims(ctx context.Context, task *api.TaskInfo, decided *
 	if err != nil {
 		return err
 	}
-	record.SetClaims(task.Pod, claims)
+	chargerecord.SetClaims(task.Pod, claims)
 	if err := apivalidation.ValidateAnnotationsSize(task.Pod.Annotations); err != nil {
 		b.Devices.UndoPreBind(ctx, task.Pod, claims)
 		return fmt.Errorf("the annotations of pod %s/%s leave no room for the record of its claims: shorten them: %w", task.Namespace, task.Name, err)

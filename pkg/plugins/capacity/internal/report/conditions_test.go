@@ -224,17 +224,17 @@ func TestMissingQueues(t *testing.T) {
 	pod := task.Pod
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "the quota is used up"}}
 	kube, volcano := f.withStatus([]runtime.Object{pod.DeepCopy()}, []runtime.Object{group.DeepCopy()})
-	stranded := []Stranded{{Group: group, Pods: []*corev1.Pod{pod}}}
+	withoutQueue := []WithoutQueue{{Group: group, Pods: []*corev1.Pod{pod}}}
 	f.Begin("session")
-	f.MissingQueues(stranded)
+	f.MissingQueues(withoutQueue)
 	f.expectEvents("the first session", event+"PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}", event+"Pod,apiVersion=v1}")
-	f.MissingQueues(stranded)
+	f.MissingQueues(withoutQueue)
 	f.expectEvents("the next session")
 	const says = "QueueNotFound: Queue <gone> does not exist: create the queue, or submit the job to another one;"
 	f.eventually("the PodGroup", "Inqueue Waiting=True "+says, groupSays(volcano, "g"))
 	f.eventually("the pod", "PodScheduled=False Unschedulable: Queue <gone> does not exist: create the queue, or submit the job to another one;", podSays(kube, "p"))
 	f.MissingQueues(nil)
-	f.MissingQueues(stranded)
+	f.MissingQueues(withoutQueue)
 	f.expectEvents("the queue is deleted again", event+"PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}", event+"Pod,apiVersion=v1}")
 }
 
@@ -249,7 +249,7 @@ func TestAPodGroupThatNoLongerWaitsForItsQueueDoesNotSaySo(t *testing.T) {
 		}},
 	}
 	_, volcano := f.withStatus(nil, []runtime.Object{group.DeepCopy()})
-	f.MissingQueues([]Stranded{{Group: group}})
+	f.MissingQueues([]WithoutQueue{{Group: group}})
 	f.eventually("the PodGroup", "Running Scheduled=True Ready: ;", groupSays(volcano, "g"))
 	f.expectEvents("nobody waits")
 	if len(group.Status.Conditions) != 2 {
@@ -273,10 +273,10 @@ func TestAPodGroupThatSaysWhichQueueIsMissingIsLeftAlone(t *testing.T) {
 		silent.OwnerReferences = append(silent.OwnerReferences, metav1.OwnerReference{Name: fmt.Sprint("owner", i), Controller: ptr.To(false)})
 		said.OwnerReferences = silent.OwnerReferences
 	}
-	stranded := []Stranded{{Group: said}, {Group: silent}}
-	f.MissingQueues(stranded)
+	withoutQueue := []WithoutQueue{{Group: said}, {Group: silent}}
+	f.MissingQueues(withoutQueue)
 	f.expectEvents("a start of the scheduler", "Warning QueueNotFound "+message+" involvedObject{kind=PodGroup,apiVersion=scheduling.volcano.sh/v1beta1}")
-	if n := testing.AllocsPerRun(10, func() { f.MissingQueues(stranded) }); n > 500 {
+	if n := testing.AllocsPerRun(10, func() { f.MissingQueues(withoutQueue) }); n > 500 {
 		t.Errorf("%v allocations for two PodGroups about which there is no news", n)
 	}
 	if len(f.Status.asked) > 0 || len(volcano.Actions()) > 0 {

@@ -9,26 +9,26 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // ContestedResources writes an event on each DeviceClass that newly lost the extended resource that it names.
 func (r *Reporter) ContestedResources(contested []dra.Contested) {
-	if len(contested)+len(r.toldContested) == 0 {
+	if len(contested)+len(r.notifiedContested) == 0 {
 		return
 	}
 	told := map[types.UID]string{}
 	for i := range contested {
 		c := &contested[i]
-		message := mistakes.Contested(c)
+		message := problems.Contested(c)
 		told[c.Class.UID] = message
-		if r.toldContested[c.Class.UID] == message {
+		if r.notifiedContested[c.Class.UID] == message {
 			continue
 		}
 		klog.InfoS("Several DeviceClasses name the same extended resource", "resource", c.Resource, "class", c.Class.Name, "winner", c.Winner.Name, "message", message)
-		r.Recorder.Event(classReference(c.Class), corev1.EventTypeWarning, mistakes.ExtendedResourceContestedReason, message)
+		r.Recorder.Event(classReference(c.Class), corev1.EventTypeWarning, problems.ExtendedResourceContestedReason, message)
 	}
-	r.toldContested = told
+	r.notifiedContested = told
 }
 
 func classReference(class *resourceapi.DeviceClass) *corev1.ObjectReference {

@@ -27,7 +27,7 @@ func (r *Reporter) DeviceConflicts(conflicts []dra.Conflict) {
 			key += " " + string(claim.UID)
 		}
 		told[key] = true
-		if r.toldConflicts[key] {
+		if r.notifiedConflicts[key] {
 			continue
 		}
 		klog.ErrorS(nil, "A device is allocated twice", "conflict", conflict.String())
@@ -36,7 +36,7 @@ func (r *Reporter) DeviceConflicts(conflicts []dra.Conflict) {
 			r.Recorder.Event(claimReference(claim), corev1.EventTypeWarning, DeviceAllocatedTwiceReason, message)
 		}
 	}
-	r.toldConflicts = told
+	r.notifiedConflicts = told
 }
 
 func claimReference(claim *resourceapi.ResourceClaim) *corev1.ObjectReference {

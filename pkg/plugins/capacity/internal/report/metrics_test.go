@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // series returns the series of a metric with their values, by their labels.
@@ -237,7 +237,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	fleet := &card.Fleet{}
 	fleet.Set("n1", card.Node{Model: "H100", Offers: []card.Offer{{Resource: "nvidia.com/gpu", Card: "H100", Count: 8}}})
 	f.CardTotals(fleet)
-	f.Problems(mistakes.Problems{}, f.queues)
+	f.Problems(problems.Problems{}, f.queues)
 	_, victim := f.job("linted")
 	f.Evicted(victim.Pod, Preempted{Queue: "linted"})
 	f.Started(Preempt, f.Clock.Now())

@@ -17,14 +17,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// Stranded is a PodGroup whose queue does not exist, with its waiting pods. No session has it. The objects belong to informers.
-type Stranded struct {
+// WithoutQueue is a PodGroup whose queue does not exist, with its waiting pods. No session has it. The objects belong to informers.
+type WithoutQueue struct {
 	Group *vcv1beta1.PodGroup
 	Pods  []*corev1.Pod
 }
 
 // Waits reports whether the PodGroup or one of its pods waits.
-func (s Stranded) Waits() bool {
+func (s WithoutQueue) Waits() bool {
 	switch s.Group.Status.Phase {
 	case vcv1beta1.PodGroupRunning, vcv1beta1.PodGroupCompleted:
 		return len(s.Pods) > 0
@@ -35,9 +35,9 @@ func (s Stranded) Waits() bool {
 
 // MissingQueues writes which queue is missing on each waiting PodGroup whose queue does not exist, and on its waiting pods.
 // It clears the condition once a PodGroup no longer waits. It runs before End, and needs a StatusWriter.
-func (r *Reporter) MissingQueues(stranded []Stranded) {
+func (r *Reporter) MissingQueues(withoutQueue []WithoutQueue) {
 	told := map[types.UID]string{}
-	for _, s := range stranded {
+	for _, s := range withoutQueue {
 		refusal := refusals.QueueMissing{Queue: s.Group.Spec.Queue}
 		said := waitingOf(s.Group)
 		if !s.Waits() {
@@ -57,7 +57,7 @@ func (r *Reporter) MissingQueues(stranded []Stranded) {
 			r.tellMissing(told, pod.UID, pod, refusal)
 		}
 	}
-	r.toldMissing = told
+	r.notifiedMissing = told
 }
 
 // waitingOf returns the Waiting condition of a PodGroup, nil if it has none.
@@ -85,7 +85,7 @@ func (r *Reporter) writeStranded(original *vcv1beta1.PodGroup, change func(*sche
 // tellMissing writes an event, unless the object got the same message in the last session.
 func (r *Reporter) tellMissing(told map[types.UID]string, id types.UID, object runtime.Object, refusal Refusal) {
 	message := refusal.Message()
-	if r.toldMissing[id] != message {
+	if r.notifiedMissing[id] != message {
 		r.Recorder.Event(object, corev1.EventTypeWarning, refusal.Reason(), message)
 	}
 	told[id] = message

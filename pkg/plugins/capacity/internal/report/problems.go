@@ -11,22 +11,22 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/metric"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 var problemQueues = gaugeVector(metric.QueueProblems)
 
 // Problems writes an event on each queue that has a new problem, and counts the queues.
-func (r *Reporter) Problems(problems mistakes.Problems, queues map[api.QueueID]*api.QueueInfo) {
+func (r *Reporter) Problems(found problems.Problems, queues map[api.QueueID]*api.QueueInfo) {
 	counts := map[string]int{}
-	for _, reason := range mistakes.QueueReasons {
+	for _, reason := range problems.QueueReasons {
 		counts[reason] = 0
 	}
-	for problem, message := range problems {
+	for problem, message := range found {
 		if !problem.Harmless {
 			counts[problem.Reason]++
 		}
-		if r.toldQueues[problem] == message {
+		if r.notifiedQueues[problem] == message {
 			continue
 		}
 		eventType := corev1.EventTypeWarning
@@ -40,7 +40,7 @@ func (r *Reporter) Problems(problems mistakes.Problems, queues map[api.QueueID]*
 			r.Recorder.Event(queueReference(info.Queue.Name, info.Queue.UID), eventType, problem.Reason, message)
 		}
 	}
-	r.toldQueues = problems
+	r.notifiedQueues = found
 	for reason, n := range counts {
 		problemQueues.WithLabelValues(reason).Set(float64(n))
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 func TestTheConfigurationIsLoggedWhenItChanges(t *testing.T) {
@@ -18,10 +18,10 @@ func TestTheConfigurationIsLoggedWhenItChanges(t *testing.T) {
 	t.Cleanup(klog.ClearLogger)
 	log := logger.GetSink().(ktesting.Underlier).GetBuffer()
 	f, seen := newFixture(t), 0
-	without, tiers := mistakes.ReclaimFault{Kind: mistakes.NoReclaimAction}, mistakes.ReclaimFault{Kind: mistakes.VictimsInOtherTier, Others: "gang", Plugin: "capacity"}
+	without, tiers := problems.ReclaimFault{Kind: problems.NoReclaimAction}, problems.ReclaimFault{Kind: problems.VictimsInOtherTier, Others: "gang", Plugin: "capacity"}
 	for _, cycle := range []struct {
 		name  string
-		fault mistakes.ReclaimFault
+		fault problems.ReclaimFault
 		idle  bool
 		want  string
 	}{

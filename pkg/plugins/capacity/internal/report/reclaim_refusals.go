@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
@@ -58,7 +58,7 @@ type CannotReclaim struct {
 }
 
 // Reason implements Refusal.
-func (CannotReclaim) Reason() string { return mistakes.CannotReclaimReason }
+func (CannotReclaim) Reason() string { return problems.CannotReclaimReason }
 
 // Message implements Refusal.
 func (c CannotReclaim) Message() string {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 func TestWhyReclaimersWait(t *testing.T) {
@@ -52,13 +52,13 @@ func TestWhyReclaimersWait(t *testing.T) {
 }
 
 func TestOnlyTheFirstDimensionThatCannotBeReclaimedIsReported(t *testing.T) {
-	problems := mistakes.Problems{}
-	tell := func(c CannotReclaim) { problems.CannotReclaim(c.Queue, c.Message()) }
+	found := problems.Problems{}
+	tell := func(c CannotReclaim) { found.CannotReclaim(c.Queue, c.Message()) }
 	first := CannotReclaim{Queue: "q", Dimension: h100, Deserved: ledger.Units(4)}
 	tell(first)
 	tell(CannotReclaim{Queue: "q", Dimension: memory, Deserved: gib(4)})
 	tell(CannotReclaim{Queue: "other", Dimension: memory, Deserved: gib(4)})
-	if got := problems[mistakes.Problem{Queue: "q", Reason: mistakes.CannotReclaimReason}]; got != first.Message() || len(problems) != 2 {
-		t.Errorf("%d problems, that of q is %q", len(problems), got)
+	if got := found[problems.Problem{Queue: "q", Reason: problems.CannotReclaimReason}]; got != first.Message() || len(found) != 2 {
+		t.Errorf("%d problems, that of q is %q", len(found), got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/queueusage"
 )
 
@@ -34,20 +34,20 @@ type Reporter struct {
 	pods    map[api.TaskID]podRefusal
 	jobs    map[api.JobID]Refusal
 	waiting map[api.JobID]podRefusal
-	// toldPods, toldJobs, toldMissing, toldQueues, and toldNodes have the last messages. toldConflicts has the last conflicts.
-	toldPods      map[api.TaskID]toldPod
-	toldJobs      map[api.JobID]string
-	toldMissing   map[types.UID]string
-	toldQueues    mistakes.Problems
-	toldNodes     map[string]string
-	toldConflicts map[string]bool
-	// toldContested has the last message for each class whose extended resource another class offers.
-	toldContested map[types.UID]string
-	// toldUnattributed has the pods that have been notified that they are charged to root.
-	toldUnattributed map[types.UID]bool
-	// toldReclaimFault is the configuration fault in the log. toldReclaimIdle says that the log mentions that reclaim has nothing to do.
-	toldReclaimFault mistakes.ReclaimFault
-	toldReclaimIdle  bool
+	// notifiedPods, notifiedJobs, notifiedMissing, notifiedQueues, and notifiedNodes have the last messages. notifiedConflicts has the last conflicts.
+	notifiedPods      map[api.TaskID]notifiedPod
+	notifiedJobs      map[api.JobID]string
+	notifiedMissing   map[types.UID]string
+	notifiedQueues    problems.Problems
+	notifiedNodes     map[string]string
+	notifiedConflicts map[string]bool
+	// notifiedContested has the last message for each class whose extended resource another class offers.
+	notifiedContested map[types.UID]string
+	// notifiedUnattributed has the pods that have been notified that they are charged to root.
+	notifiedUnattributed map[types.UID]bool
+	// notifiedReclaimFault is the configuration fault in the log. notifiedReclaimIdle says that the log mentions that reclaim has nothing to do.
+	notifiedReclaimFault problems.ReclaimFault
+	notifiedReclaimIdle  bool
 	// queues has the published metrics of each queue, for these dimensions.
 	queues     map[string]*queueMetrics
 	dimensions *ledger.Dimensions
@@ -62,7 +62,7 @@ type podRefusal struct {
 	message string
 }
 
-type toldPod struct {
+type notifiedPod struct {
 	job     api.JobID
 	message string
 }
@@ -71,7 +71,7 @@ type toldPod struct {
 func NewReporter(recorder record.EventRecorder) *Reporter {
 	return &Reporter{
 		Recorder: recorder, Clock: clock.RealClock{},
-		toldPods: map[api.TaskID]toldPod{}, toldJobs: map[api.JobID]string{}, toldNodes: map[string]string{},
+		notifiedPods: map[api.TaskID]notifiedPod{}, notifiedJobs: map[api.JobID]string{}, notifiedNodes: map[string]string{},
 		queues: map[string]*queueMetrics{}, cards: cardTotals{},
 		pods: map[api.TaskID]podRefusal{}, jobs: map[api.JobID]Refusal{}, waiting: map[api.JobID]podRefusal{},
 	}
@@ -144,14 +144,14 @@ func (r *Reporter) Refusals(jobs map[api.JobID]*api.JobInfo) {
 	for id, refused := range r.pods {
 		r.reportPod(jobs, id, refused)
 	}
-	for id, last := range r.toldPods {
+	for id, last := range r.notifiedPods {
 		if !Waits(jobs, last.job, id) {
-			delete(r.toldPods, id)
+			delete(r.notifiedPods, id)
 		}
 	}
-	for id := range r.toldJobs {
+	for id := range r.notifiedJobs {
 		if job, found := jobs[id]; !found || !job.IsPending() {
-			delete(r.toldJobs, id)
+			delete(r.notifiedJobs, id)
 		}
 	}
 	for id, job := range jobs {
@@ -191,19 +191,19 @@ func (r *Reporter) reportPod(jobs map[api.JobID]*api.JobInfo, id api.TaskID, ref
 // tellPod writes an event on a pod, unless its last message was the same.
 func (r *Reporter) tellPod(refused podRefusal) {
 	id := refused.task.UID
-	if reason := refused.refusal.Reason(); reason != "" && r.toldPods[id].message != refused.message {
+	if reason := refused.refusal.Reason(); reason != "" && r.notifiedPods[id].message != refused.message {
 		r.Recorder.Event(refused.task.Pod, corev1.EventTypeWarning, reason, refused.message)
 	}
-	r.toldPods[id] = toldPod{job: refused.task.Job, message: refused.message}
+	r.notifiedPods[id] = notifiedPod{job: refused.task.Job, message: refused.message}
 }
 
 // reportJob writes an event on the PodGroup of a job that is not admitted and on each of its pods. It also sets the conditions.
 func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
 	message := refusal.Message()
-	if reason := refusal.Reason(); reason != "" && r.toldJobs[job.UID] != message {
+	if reason := refusal.Reason(); reason != "" && r.notifiedJobs[job.UID] != message {
 		r.Recorder.Event(podGroupReference(&job.PodGroup.ObjectMeta), corev1.EventTypeWarning, reason, message)
 	}
-	r.toldJobs[job.UID] = message
+	r.notifiedJobs[job.UID] = message
 	r.setWaiting(&job.PodGroup.Status, refusal)
 	for id, task := range job.TaskStatusIndex[api.Pending] {
 		if task.SchGated {

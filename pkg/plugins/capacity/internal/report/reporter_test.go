@@ -109,7 +109,7 @@ func TestAPodGroupAndItsPodsAreToldTheirNewsOnce(t *testing.T) {
 	f.RefuseJob(job, refusal{"Reason", "news"})
 	f.Refusals(nil)
 	f.expectEvents("a job that is gone")
-	if len(f.toldJobs) > 0 {
+	if len(f.notifiedJobs) > 0 {
 		t.Error("a job that is gone is remembered")
 	}
 }

@@ -40,12 +40,12 @@ func (r *Reporter) Unattributed(pods []Unattributed, claims int) {
 	told := make(map[types.UID]bool, len(pods))
 	for _, u := range pods {
 		told[u.Pod.UID] = true
-		if !r.toldUnattributed[u.Pod.UID] {
+		if !r.notifiedUnattributed[u.Pod.UID] {
 			klog.InfoS("A pod is charged to root, because nobody knows which queue it came from", "pod", klog.KObj(u.Pod))
 			r.Recorder.Event(u.Pod, corev1.EventTypeWarning, ChargedToRootReason, u.message())
 		}
 	}
-	r.toldUnattributed = told
+	r.notifiedUnattributed = told
 	unattributedPods.Set(float64(len(pods)))
 	unattributedClaims.Set(float64(claims))
 }

@@ -13,11 +13,11 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/quota"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // groupName is the pod annotation with the name of the PodGroup.
@@ -27,7 +27,7 @@ const groupName = schedulingv1beta1.KubeGroupNameAnnotationKey
 // process or from the record of the pod, or the lowest ancestor that still exists. Next comes the queue that the pod or
 // its Job names. If none is known, queueOf returns root, and attributed is false.
 func (s *Snapshot) queueOf(pod *corev1.Pod, last []string) (queue ledger.QueueID, attributed bool) {
-	paths := [][]string{last, record.Path(pod)}
+	paths := [][]string{last, chargerecord.Path(pod)}
 	if !foreign(pod) {
 		named := pod.Annotations
 		paths = append(paths, []string{named[schedulingv1beta1.QueueNameAnnotationKey], named[batchv1alpha1.QueueNameKey], s.queueOfJob(pod)})
@@ -89,7 +89,7 @@ func (s *Snapshot) queueOfClaim(claim *resourceapi.ResourceClaim) (queue ledger.
 // foreign reports whether another scheduler placed a pod. Queue annotations of foreign pods do not count: the owners of
 // the queues have not admitted these pods.
 func foreign(pod *corev1.Pod) bool {
-	if record.Path(pod) != nil {
+	if chargerecord.Path(pod) != nil {
 		return false
 	}
 	return options.ServerOpts == nil || !slices.Contains(options.ServerOpts.SchedulerNames, pod.Spec.SchedulerName)
@@ -118,7 +118,7 @@ func (s *Snapshot) RecordOfQueue(queue ledger.QueueID) string {
 	}
 	text, made := s.records[queue]
 	if !made {
-		text = record.Queue(s.Ledger.Path(queue))
+		text = chargerecord.Queue(s.Ledger.Path(queue))
 		s.records[queue] = text
 	}
 	return text
@@ -129,7 +129,7 @@ func RecordOfCards(pod *demand.Pod) string {
 	if pod.Cards == nil {
 		return ""
 	}
-	return record.Cards(pod.Cards.ChargedCards())
+	return chargerecord.Cards(pod.Cards.ChargedCards())
 }
 
 // Unattributed returns the pods that are charged to root because their queue is unknown, and the number of claims charged

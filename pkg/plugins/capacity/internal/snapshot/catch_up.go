@@ -15,8 +15,8 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // catchUpLimit limits how long after the start a pod blocks the allocation of devices to other pods. This pod holds
@@ -104,5 +104,5 @@ func missingConsumer(known map[types.UID]bool, pods corelisters.PodLister, claim
 // inPodGroup reports whether a pod belongs to a PodGroup and has no record of its queue. Other pods are charged correctly
 // even if the session lacks their job.
 func inPodGroup(pod *corev1.Pod) bool {
-	return pod.Annotations[groupName] != "" && record.Path(pod) == nil
+	return pod.Annotations[groupName] != "" && chargerecord.Path(pod) == nil
 }

@@ -12,10 +12,10 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // usage is what the pods of one job have and request.
@@ -166,7 +166,7 @@ func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has 
 	}
 	var recorded map[corev1.ResourceName]string
 	if !pod.Cards.Charged() {
-		recorded = record.CardsOf(task.Pod)
+		recorded = chargerecord.CardsOf(task.Pod)
 	}
 	if err := pod.Cards.Assign(s.Ledger, s.Fleet.Node(task.NodeName), recorded); err != nil {
 		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))

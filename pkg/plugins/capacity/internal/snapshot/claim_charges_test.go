@@ -8,9 +8,9 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // allocatedClaims reads claims that no pod of the session uses.
@@ -34,7 +34,7 @@ func TestClaimsOfAQueueWithoutAPlaceStayCharged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t).queue("org", "root").queue("team", "org", quotaOf("", 1))
 			f.input.Claims = allocatedClaims{all: []*resourceapi.ResourceClaim{{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "c", Annotations: map[string]string{record.QueueAnnotation: "root/org/team"}},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "c", Annotations: map[string]string{chargerecord.QueueAnnotation: "root/org/team"}},
 				Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
 					Name: "r", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "h100", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1},
 				}}}},

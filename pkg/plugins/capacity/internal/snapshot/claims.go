@@ -11,11 +11,11 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // ClaimReader reads claims as the scheduler knows them.
@@ -40,7 +40,7 @@ func (c *consumer) holds(claim *demand.Claim) bool {
 	if isLeaving(c.task) || dra.HeldBy(c.task.Pod, claim.Object) {
 		return !isLeaving(c.task)
 	}
-	return api.AllocatedStatus(c.task.Status) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || record.Lists(c.task.Pod, claim.Object))
+	return api.AllocatedStatus(c.task.Status) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || chargerecord.Lists(c.task.Pod, claim.Object))
 }
 
 // chargeClaims charges the claims that pods hold. The queue for which a claim got its devices pays until they are returned, no matter
@@ -98,7 +98,7 @@ func (s *Snapshot) payingPath(claim *resourceapi.ResourceClaim) (ledger.QueueID,
 			return queue, path
 		}
 	}
-	path := record.Path(claim)
+	path := chargerecord.Path(claim)
 	if queue, found := s.lowest(path); found {
 		return queue, path
 	}

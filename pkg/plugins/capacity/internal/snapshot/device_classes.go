@@ -13,8 +13,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
@@ -46,7 +46,7 @@ func (s *Snapshot) listClasses(queue string, devices *quota.Limits) {
 func (s *Snapshot) overlapText(class string, others []string) string {
 	text, written := s.overlapTexts[class]
 	if !written {
-		text = mistakes.Overlap{Class: class, Others: others}.String()
+		text = problems.Overlap{Class: class, Others: others}.String()
 		if s.overlapTexts == nil {
 			s.overlapTexts = map[string]string{}
 		}

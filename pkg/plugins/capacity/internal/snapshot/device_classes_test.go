@@ -15,7 +15,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // withDevices sets the device quota of a queue.
@@ -35,7 +35,7 @@ func TestTheClassesThatQueuesListAreLimited(t *testing.T) {
 	if got, want := s.LimitedClasses(), []string{"a100", "h100"}; !slices.Equal(got, want) {
 		t.Errorf("limited classes are %v, want %v", got, want)
 	}
-	told := s.Problems[mistakes.Problem{Queue: "a", Reason: mistakes.ClassesOverlapReason}]
+	told := s.Problems[problems.Problem{Queue: "a", Reason: problems.ClassesOverlapReason}]
 	if len(s.Problems) != 1 || strings.Count(told, "devices of class h100 belong to gpu, too") != 1 {
 		t.Errorf("problems are %v", s.Problems)
 	}
@@ -49,7 +49,7 @@ func TestAQueueIsToldThatAClassWhichItLimitsCannotBeEvaluated(t *testing.T) {
 	f.queue("a", "root", withDevices(schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"broken": {Count: 1}}}))
 	f.cache.Take(f.input)
 	s := f.cache.Take(f.input)
-	if told := s.Problems[mistakes.Problem{Queue: "a", Reason: mistakes.InvalidDeviceClassReason}]; !strings.Contains(told, "The queue limits class broken") {
+	if told := s.Problems[problems.Problem{Queue: "a", Reason: problems.InvalidDeviceClassReason}]; !strings.Contains(told, "The queue limits class broken") {
 		t.Errorf("problems are %v", s.Problems)
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // elsewhere returns the queue in which a pod got its node, if it still exists and is not the queue of the job. Since then, the PodGroup
@@ -35,7 +35,7 @@ func (s *Snapshot) elsewhere(pod *demand.Pod, task *api.TaskInfo, job *api.JobIn
 // recordedQueue returns the queue in the record of a pod that this process has not placed. Without a record, it returns the queue
 // of the job.
 func recordedQueue(task *api.TaskInfo, job *api.JobInfo) string {
-	if path := record.Path(task.Pod); path != nil {
+	if path := chargerecord.Path(task.Pod); path != nil {
 		return path[0]
 	}
 	return string(job.Queue)

@@ -12,8 +12,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue: the PodGroup was moved, or replaced by another one of the same name.
@@ -38,7 +38,7 @@ func TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				f := newFixture(t).queue("org", "root").queue("team", "org", quotaOf(`{"A": 2}`, 0)).queue("other", "root", quotaOf(`{"A": 0}`, 0))
 				task := f.job("p", "team", c.node, requests)
-				*task.Pod = *record.OnPod(task.Pod, c.recorded, "")
+				*task.Pod = *chargerecord.OnPod(task.Pod, c.recorded, "")
 				f.take()
 				want := c.want
 				if restarted {
@@ -70,7 +70,7 @@ func TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue(t *testing.T) {
 func TestAPodWhoseJobIsInAnotherQueueCanBeEvicted(t *testing.T) {
 	f := newFixture(t).queue("team", "root", quotaOf(`{"A": 2}`, 0)).queue("other", "root", quotaOf(`{"A": 2}`, 0))
 	task := f.job("p", "other", "n1", requests)
-	*task.Pod = *record.OnPod(task.Pod, "root/team", "")
+	*task.Pod = *chargerecord.OnPod(task.Pod, "root/team", "")
 	s := f.take()
 	pod, err := s.PodOf(task)
 	if err != nil || s.Ledger.Name(pod.Queue) != "team" {
@@ -84,13 +84,13 @@ func TestAPodWhoseJobIsInAnotherQueueCanBeEvicted(t *testing.T) {
 func TestAChangedRecordMovesNothing(t *testing.T) {
 	f := newFixture(t).queue("team", "root", quotaOf(`{"A": 2}`, 0)).queue("other", "root", quotaOf(`{"A": 2}`, 0))
 	task := f.job("p", "team", "n1", requests)
-	*task.Pod = *record.OnPod(task.Pod, "root/team", "")
+	*task.Pod = *chargerecord.OnPod(task.Pod, "root/team", "")
 	f.take()
 	for _, renewed := range []bool{false, true} {
 		if renewed {
 			f.cache.Renew()
 		}
-		task.Pod = record.OnPod(task.Pod, "root/other", "")
+		task.Pod = chargerecord.OnPod(task.Pod, "root/other", "")
 		f.take().expectCharges(t, "when the record has changed", map[string]string{"team": "4 2 2", "other": "0 0 0"})
 	}
 }
@@ -129,7 +129,7 @@ func TestAJobThatHasMovedNeedsNothingForPodsThatRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t).queue("team", "root", quotaOf(`{"A": 8}`, 0)).queue("other", "root", quotaOf(`{"A": 8}`, 0))
 			task := f.job("p", "other", "n1", requests)
-			*task.Pod = *record.OnPod(task.Pod, "root/team", "")
+			*task.Pod = *chargerecord.OnPod(task.Pod, "root/team", "")
 			group, minimum := f.input.Jobs[task.Job].PodGroup, list(c.minimum)
 			group.Status.Phase, group.Spec.MinResources, group.Spec.MinMember = c.phase, &minimum, c.least
 			group.Annotations = map[string]string{card.RequestAnnotation: c.cards}

@@ -24,7 +24,7 @@ import (
 	schedulinglisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/lastvalid"
 )
 
 const gpu = corev1.ResourceName("nvidia.com/gpu")
@@ -52,7 +52,7 @@ func newFixture(t testing.TB) *fixture {
 	}
 	f.input = Input{
 		Jobs: map[api.JobID]*api.JobInfo{}, Queues: map[api.QueueID]*api.QueueInfo{}, Total: api.NewResource(list("cpu=100 nvidia.com/gpu=8")), Hierarchy: true,
-		Quotas: quotas.New(schedulinglisters.NewQueueLister(f.objects)), Pods: corelisters.NewPodLister(f.pods), Claims: devices.ClaimReader{},
+		Quotas: lastvalid.New(schedulinglisters.NewQueueLister(f.objects)), Pods: corelisters.NewPodLister(f.pods), Claims: devices.ClaimReader{},
 	}
 	f.queue("root", "")
 	return f

@@ -12,8 +12,8 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dra"
-	"github.com/devicequota/devicequota/pkg/mistakes"
-	"github.com/devicequota/devicequota/pkg/mistakes/find"
+	"github.com/devicequota/devicequota/pkg/problems"
+	"github.com/devicequota/devicequota/pkg/problems/find"
 )
 
 // keptMistakes are the mistakes found so far. The search runs again only if something changes that they depend on.
@@ -58,7 +58,7 @@ type facts struct {
 	catalog       *dra.Catalog
 	fleet, queues int
 	hierarchy     bool
-	reclaim       mistakes.ReclaimFault
+	reclaim       problems.ReclaimFault
 }
 
 // note notes the version of a queue in a session.
@@ -74,8 +74,8 @@ func (m *keptMistakes) note(queue string, version queueVersion) {
 }
 
 // findMistakes returns the definite mistakes in the quotas of queues.
-func (s *Snapshot) findMistakes() mistakes.Problems {
-	m, now := &s.mistakes, facts{catalog: s.Catalog, fleet: s.Fleet.Edition(), queues: len(s.Queues), hierarchy: s.Hierarchy, reclaim: s.ReclaimFault}
+func (s *Snapshot) findMistakes() problems.Problems {
+	m, now := &s.mistakes, facts{catalog: s.Catalog, fleet: s.Fleet.Generation(), queues: len(s.Queues), hierarchy: s.Hierarchy, reclaim: s.ReclaimFault}
 	if !m.changed && m.facts == now {
 		return m.found.Problems
 	}

@@ -11,7 +11,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/plugins"
 
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
@@ -45,27 +45,27 @@ func tiers(all ...string) []conf.Tier {
 }
 
 func TestFaultsOfTheConfigurationThatKeepReclaimFromWorking(t *testing.T) {
-	inTier := func(others string) mistakes.ReclaimFault {
-		return mistakes.ReclaimFault{Kind: mistakes.VictimsInOtherTier, Plugin: settings.Name, Others: others}
+	inTier := func(others string) problems.ReclaimFault {
+		return problems.ReclaimFault{Kind: problems.VictimsInOtherTier, Plugin: settings.Name, Others: others}
 	}
-	of := func(kind mistakes.ReclaimFaultKind) mistakes.ReclaimFault {
-		return mistakes.ReclaimFault{Kind: kind, Plugin: settings.Name}
+	of := func(kind problems.ReclaimFaultKind) problems.ReclaimFault {
+		return problems.ReclaimFault{Kind: kind, Plugin: settings.Name}
 	}
-	none := mistakes.ReclaimFault{}
+	none := problems.ReclaimFault{}
 	for _, c := range []struct {
 		name    string
 		tiers   []conf.Tier
 		actions string
-		want    mistakes.ReclaimFault
+		want    problems.ReclaimFault
 	}{
 		{"the shipped tiers", tiers("priority gang conformance capacity", "drf predicates nodeorder binpack"), "enqueue allocate backfill preempt reclaim", none},
-		{"no action reclaim", tiers("priority gang conformance capacity"), "enqueue allocate backfill preempt", of(mistakes.NoReclaimAction)},
-		{"the action is missed first", tiers("gang", "capacity-reclaimable"), "allocate", of(mistakes.NoReclaimAction)},
+		{"no action reclaim", tiers("priority gang conformance capacity"), "enqueue allocate backfill preempt", of(problems.NoReclaimAction)},
+		{"the action is missed first", tiers("gang", "capacity-reclaimable"), "allocate", of(problems.NoReclaimAction)},
 		{"nobody knows which actions run", tiers("priority gang conformance capacity"), "", none},
-		{"a plugin that is not asked for victims", tiers("gang capacity-reclaimable"), "reclaim", of(mistakes.VictimsNotAsked)},
-		{"a plugin that is not asked who may reclaim", tiers("gang capacity-preemptive"), "reclaim", of(mistakes.ReclaimersNotAsked)},
-		{"no plugin that finds starving jobs", tiers("conformance capacity"), "reclaim", of(mistakes.NoStarvingJobs)},
-		{"no plugin that is asked for starving jobs", tiers("gang-starving priority-starving capacity"), "reclaim", of(mistakes.NoStarvingJobs)},
+		{"a plugin that is not asked for victims", tiers("gang capacity-reclaimable"), "reclaim", of(problems.VictimsNotAsked)},
+		{"a plugin that is not asked who may reclaim", tiers("gang capacity-preemptive"), "reclaim", of(problems.ReclaimersNotAsked)},
+		{"no plugin that finds starving jobs", tiers("conformance capacity"), "reclaim", of(problems.NoStarvingJobs)},
+		{"no plugin that is asked for starving jobs", tiers("gang-starving priority-starving capacity"), "reclaim", of(problems.NoStarvingJobs)},
 		{"priority finds starving jobs, too", tiers("gang-starving priority capacity"), "reclaim", none},
 		{"Volcano's sample configuration", tiers("priority gang conformance", "overcommit drf predicates capacity nodeorder"), "reclaim", inTier("gang, conformance")},
 		{"a tier above that names no victims", tiers("priority gang-reclaimable", "conformance capacity"), "reclaim", none},

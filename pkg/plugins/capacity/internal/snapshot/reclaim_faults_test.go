@@ -9,7 +9,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
@@ -22,13 +22,13 @@ func deservesDevices(_ *scheduling.Queue, object *schedulingv1beta1.Queue) {
 }
 
 func TestQueuesThatTheConfigurationKeepsFromWhatTheyDeserve(t *testing.T) {
-	noAction, tiers := mistakes.ReclaimFault{Kind: mistakes.NoReclaimAction}, mistakes.ReclaimFault{Kind: mistakes.VictimsInOtherTier}
+	noAction, tiers := problems.ReclaimFault{Kind: problems.NoReclaimAction}, problems.ReclaimFault{Kind: problems.VictimsInOtherTier}
 	const never, ignored = "q:ReclaimNotConfigured", "q:ReclaimIgnoresDeserved"
 	type changes = []func(*scheduling.Queue, *schedulingv1beta1.Queue)
 	for _, c := range []struct {
 		name      string
 		queue     changes
-		fault     mistakes.ReclaimFault
+		fault     problems.ReclaimFault
 		deserving bool
 		want      string
 	}{
@@ -58,7 +58,7 @@ func TestQueuesThatTheConfigurationKeepsFromWhatTheyDeserve(t *testing.T) {
 
 func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 	f := newFixture(t)
-	f.input.ReclaimFault = mistakes.ReclaimFault{Kind: mistakes.NoReclaimAction}
+	f.input.ReclaimFault = problems.ReclaimFault{Kind: problems.NoReclaimAction}
 	delete(f.input.Queues, quota.Root)
 	f.queue("root", "", deserves("cpu=100")).queue("org", "root", deserves("cpu=8")).queue("a", "org", deserves("cpu=4")).queue("b", "org")
 	f.queue("gpus", "root", deservesDevices).queue("c", "gpus")
@@ -66,7 +66,7 @@ func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 	if got, want := reasons(s), "a:ReclaimNotConfigured gpus:ReclaimNotConfigured"; got != want {
 		t.Errorf("problems are %q, want %q", got, want)
 	}
-	told := s.Problems[mistakes.Problem{Queue: "a", Reason: mistakes.ReclaimNotConfiguredReason}]
+	told := s.Problems[problems.Problem{Queue: "a", Reason: problems.ReclaimNotConfiguredReason}]
 	if !strings.HasPrefix(told, "The queue deserves <4> of cpu, but nothing is taken back") {
 		t.Errorf("queue a is told %q", told)
 	}
@@ -75,9 +75,9 @@ func TestOnlyQueuesThatCanReclaimAreTold(t *testing.T) {
 func TestTheProblemGoesWhenTheConfigurationIsCorrected(t *testing.T) {
 	f := newFixture(t)
 	f.queue("q", "root", deserves("cpu=4"))
-	for _, fault := range []mistakes.ReclaimFault{{Kind: mistakes.NoReclaimAction}, {}, {Kind: mistakes.VictimsNotAsked}} {
+	for _, fault := range []problems.ReclaimFault{{Kind: problems.NoReclaimAction}, {}, {Kind: problems.VictimsNotAsked}} {
 		f.input.ReclaimFault = fault
-		if got := reasons(f.take()); (got == "") != (fault.Kind == mistakes.NoReclaimFault) {
+		if got := reasons(f.take()); (got == "") != (fault.Kind == problems.NoReclaimFault) {
 			t.Errorf("with fault %q, problems are %q", fault, got)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/quotas"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/lastvalid"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // Input is the input of a snapshot.
@@ -31,14 +31,14 @@ type Input struct {
 	// DeviceQuotaRequired says that a device may be used only if a queue on the way to the root lists its class.
 	DeviceQuotaRequired bool
 	// ReclaimFault is the fault in the scheduler's configuration that keeps queues from getting what they deserve.
-	ReclaimFault mistakes.ReclaimFault
+	ReclaimFault problems.ReclaimFault
 	// Matcher finds the classes that a device matches. It is nil if a device counts only for the requested class.
 	Matcher *dra.Matcher
 	// Overlaps has the classes that are known to share devices with others.
 	Overlaps dra.Overlaps
 
 	// Quotas has the device and card quotas, which Volcano's own queue type lacks. It is nil if they are not read.
-	Quotas *quotas.Cache
+	Quotas *lastvalid.Cache
 	// VolcanoJobs reads the Jobs that create pods. It may be nil.
 	VolcanoJobs     batchlisters.JobLister
 	Pods            corelisters.PodLister
@@ -60,7 +60,7 @@ type Snapshot struct {
 	// ClusterTotal is the amount of resources to share.
 	ClusterTotal ledger.Amounts
 	// Problems are the problems of queues.
-	Problems mistakes.Problems
+	Problems problems.Problems
 
 	// queues has the state of the queues' quotas besides their limits.
 	queues map[string]queueState
@@ -108,7 +108,7 @@ func (c *Cache) Take(input Input) *Snapshot {
 		clear(c.notedNeeds)
 	}
 	s := &Snapshot{
-		Cache: c, Input: input, Problems: mistakes.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
+		Cache: c, Input: input, Problems: problems.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
 		unattributed: map[ledger.Holder]bool{}, limited: map[string]bool{}, offering: map[string]bool{},
 	}
 	s.findInvalidClasses()

@@ -13,8 +13,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/chargerecord"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/record"
 )
 
 // expectCharges checks the charges of queues: cores, GPUs, and cards A, in this order.
@@ -67,12 +67,12 @@ func TestWhatRunsStaysChargedWhateverIsDeleted(t *testing.T) {
 	}{
 		{name: "the PodGroup", want: map[string]string{"team": "4 2 2", "org": "4 2 2", "root": "4 2 2", "other": "0 0 0"}},
 		{name: "the queue", gone: "team", want: map[string]string{"org": "4 2 2", "root": "4 2 2"}},
-		{name: "the PodGroup, of a pod with a record", restarted: true, change: annotated(record.QueueAnnotation, "root/org/team"), want: map[string]string{"team": "4 2 2", "org": "4 2 2", "root": "4 2 2"}},
-		{name: "the queue, of a pod with a record", restarted: true, gone: "team", change: annotated(record.QueueAnnotation, "root/org/team"), want: map[string]string{"org": "4 2 2", "root": "4 2 2"}},
+		{name: "the PodGroup, of a pod with a record", restarted: true, change: annotated(chargerecord.QueueAnnotation, "root/org/team"), want: map[string]string{"team": "4 2 2", "org": "4 2 2", "root": "4 2 2"}},
+		{name: "the queue, of a pod with a record", restarted: true, gone: "team", change: annotated(chargerecord.QueueAnnotation, "root/org/team"), want: map[string]string{"org": "4 2 2", "root": "4 2 2"}},
 		{name: "the PodGroup, of a pod that names its queue", restarted: true, change: annotated(upstreamv1beta1.QueueNameAnnotationKey, "team"), want: map[string]string{"team": "4 2 2", "root": "4 2 2"}},
 		{name: "the PodGroup, of a pod of a Volcano Job", restarted: true, change: annotated("volcano.sh/queue-name", "team"), want: map[string]string{"team": "4 2 2", "root": "4 2 2"}},
 		{name: "the record comes before what users write", restarted: true, change: func(pod *corev1.Pod) {
-			pod.Annotations[record.QueueAnnotation], pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey] = "root/org/team", "other"
+			pod.Annotations[chargerecord.QueueAnnotation], pod.Annotations[upstreamv1beta1.QueueNameAnnotationKey] = "root/org/team", "other"
 		}, want: map[string]string{"team": "4 2 2", "other": "0 0 0"}},
 		{name: "all that names the queue", restarted: true, want: map[string]string{"root": "4 2 2", "team": "0 0 0"}, unattributed: true},
 		{name: "the queue, which the pod names", restarted: true, gone: "team", change: annotated(upstreamv1beta1.QueueNameAnnotationKey, "team"), want: map[string]string{"root": "4 2 2", "org": "0 0 0"}, unattributed: true},
@@ -169,7 +169,7 @@ func TestCardsStayTheSameThroughRelabellingAndARestart(t *testing.T) {
 	task := f.job("p", "team", "n1", requests)
 	before := f.take()
 	text := RecordOfCards(before.Known(task.Pod))
-	*task.Pod = *record.OnPod(task.Pod, before.RecordOfQueue(before.Known(task.Pod).Queue), text)
+	*task.Pod = *chargerecord.OnPod(task.Pod, before.RecordOfQueue(before.Known(task.Pod).Queue), text)
 	f.restart()
 	for _, node := range []card.Node{
 		{Model: "B", Offers: []card.Offer{{Resource: gpu, Card: "B", Count: 8}}},
@@ -185,7 +185,7 @@ func TestCardsStayTheSameThroughRelabellingAndARestart(t *testing.T) {
 func TestARecordOnAPodThatWaitsCountsForNothing(t *testing.T) {
 	f := newFixture(t).queue("team", "root")
 	task := f.job("p", "team", "", requests)
-	task.Pod.Annotations[record.CardsAnnotation] = `{"nvidia.com/gpu":"A2"}`
+	task.Pod.Annotations[chargerecord.CardsAnnotation] = `{"nvidia.com/gpu":"A2"}`
 	s := f.take()
 	task.NodeName = "n1"
 	pod := s.Known(task.Pod)

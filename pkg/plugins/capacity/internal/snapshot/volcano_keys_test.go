@@ -12,7 +12,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/mistakes"
+	"github.com/devicequota/devicequota/pkg/problems"
 )
 
 // keyed lists a device quota in the form of Volcano 1.15.
@@ -47,7 +47,7 @@ func TestAQueueIsToldOfANumberInBothForms(t *testing.T) {
 	f.queue("leaf", "root", quotaOf("", 8), keyed("deviceclass/h100", "3"))
 	s := f.take()
 	const want = "The queue's spec.capability[deviceclass/h100] is <3>, but its spec.dra.capability[h100].count is <8>, which limits the same devices of class <h100>: the smaller number holds; remove one of them, or make them equal"
-	if got := s.Problems[mistakes.Problem{Queue: "leaf", Reason: mistakes.ContradictoryDevicesReason}]; got != want {
+	if got := s.Problems[problems.Problem{Queue: "leaf", Reason: problems.ContradictoryDevicesReason}]; got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}
 }

@@ -32,7 +32,7 @@ type WithoutQueue struct {
 	// them. So it counts as missing only from the second session on.
 	missing map[string]bool
 	// Found is the last result of Find.
-	Found []report.Stranded
+	Found []report.WithoutQueue
 }
 
 // NewWithoutQueue adds indices to informers of PodGroups and pods. The informers must not have started.
@@ -99,8 +99,8 @@ func (w *WithoutQueue) PodGroupOfJob(namespace, name string, queues map[api.Queu
 }
 
 // Find returns the PodGroups whose queue the session lacks. The last session must have lacked it, too.
-func (w *WithoutQueue) Find(queues map[api.QueueID]*api.QueueInfo) []report.Stranded {
-	var found []report.Stranded
+func (w *WithoutQueue) Find(queues map[api.QueueID]*api.QueueInfo) []report.WithoutQueue {
+	var found []report.WithoutQueue
 	missing := map[string]bool{}
 	for _, queue := range w.groups.ListIndexFuncValues(byQueue) {
 		if _, exists := queues[api.QueueID(queue)]; exists {
@@ -112,7 +112,7 @@ func (w *WithoutQueue) Find(queues map[api.QueueID]*api.QueueInfo) []report.Stra
 		}
 		for _, obj := range indexed(w.groups, byQueue, queue) {
 			if group, ok := obj.(*schedulingv1beta1.PodGroup); ok {
-				found = append(found, report.Stranded{Group: group, Pods: w.waitingPods(group)})
+				found = append(found, report.WithoutQueue{Group: group, Pods: w.waitingPods(group)})
 			}
 		}
 	}

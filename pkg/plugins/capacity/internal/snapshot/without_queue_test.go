@@ -70,23 +70,23 @@ func TestPodGroupsWithoutQueue(t *testing.T) {
 		}
 		return fmt.Sprint(found)
 	}
-	const stranded = "map[completed:[] grows:[waits-too] inqueue:[waits] new:[] pending:[] runs:[]]"
+	const withoutQueue = "map[completed:[] grows:[waits-too] inqueue:[waits] new:[] pending:[] runs:[]]"
 	for _, session := range []struct {
 		name   string
 		exists bool
 		want   string
 	}{
 		{"the queue may just not have been read", false, "map[]"},
-		{"the queue is missing", false, stranded},
+		{"the queue is missing", false, withoutQueue},
 		{"the queue appears", true, "map[]"},
 		{"and is deleted", false, "map[]"},
-		{"and stays so", false, stranded},
+		{"and stays so", false, withoutQueue},
 	} {
 		if delete(queues, "gone"); session.exists {
 			queues["gone"] = &api.QueueInfo{}
 		}
 		if got := find(); got != session.want {
-			t.Errorf("%s: stranded are %s, want %s", session.name, got, session.want)
+			t.Errorf("%s: withoutQueue are %s, want %s", session.name, got, session.want)
 		}
 	}
 }

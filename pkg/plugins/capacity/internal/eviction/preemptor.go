@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package eviction
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
+)
+
+// preemptor is a job that asks for room by one rule.
+type preemptor struct {
+	*Solver
+	rule  Rule
+	job   *api.JobInfo
+	queue ledger.QueueID
+	// whole says that gangs may be evicted as a whole.
+	whole bool
+	units
+	// roles has the possible places for the pods of each role.
+	roles map[string]*places
+	// effort is the remaining effort in number of pods. Each removal of a pod to see what becomes free counts, and each place under
+	// consideration.
+	effort int
+	// granted is the number of pods with places for which more effort was granted.
+	granted int
+	// version counts the changes of the plan. After a change, candidates are asked for again.
+	version int
+	rights  rights
+}
+
+// maxEffort is the effort for one job in a session. effortOfOther is added for each running pod, and effortOfStep for each pod of the job that gets
+// a place. So pods without a place cannot take long, no matter how many there are. One unit of effort takes some microseconds.
+const (
+	maxEffort     = 200_000
+	effortOfOther = 4
+	effortOfStep  = 1000
+)
+
+// maxEffort returns the effort for a job before any of its pods has a place.
+func (s *Solver) maxEffort() int {
+	if s.others == 0 {
+		for _, job := range s.Session.Jobs {
+			s.others += len(job.Tasks) - len(job.TaskStatusIndex[api.Pending])
+		}
+	}
+	return maxEffort + effortOfOther*s.others
+}
+
+// spend notes spent effort.
+func (a *preemptor) spend(effort int) {
+	a.effort -= effort
+	a.spent += effort
+}
+
+// grant adds effort for a pod that has got a place. It does so once for each pod, even if the pods are placed in several orders.
+func (a *preemptor) grant() {
+	if a.granted < len(a.job.Tasks) {
+		a.granted++
+		a.effort += effortOfStep
+	}
+}
+
+// MayAsk reports whether a pod may take the place of other pods.
+func MayAsk(task *api.TaskInfo) bool {
+	return !task.SchGated && (task.Pod.Spec.PreemptionPolicy == nil || *task.Pod.Spec.PreemptionPolicy != corev1.PreemptNever)
+}
+
+// asked returns the whole charge of a pod on a node, as a demand for checks.
+func (a *preemptor) asked(pod *demand.Pod, node *api.NodeInfo) ledger.Demand {
+	asked := pod.Checked
+	if cards := a.CardsOn(pod, node.Node); cards != nil {
+		asked = append(asked[:len(asked):len(asked)], cards)
+	}
+	for _, claim := range pod.Claims {
+		asked = append(asked[:len(asked):len(asked)], claim.Choices...)
+	}
+	return asked
+}
+
+// uncharged sums up the parts that are not charged yet. For alternatives, the largest amount in each dimension counts.
+func uncharged(books *ledger.Ledger, asked ledger.Demand) ledger.Amounts {
+	var sum ledger.Amounts
+	for _, part := range asked {
+		if books.Charged(part) {
+			continue
+		}
+		if total, err := sum.PlusAll(most(part)); err == nil {
+			sum = total
+		}
+	}
+	return sum
+}
+
+// most returns the largest amounts of a part in each dimension.
+func most(part *ledger.Part) ledger.Amounts {
+	amounts := part.Amounts()
+	var alternatives ledger.Amounts
+	for _, alternative := range part.Alternatives() {
+		for _, e := range alternative {
+			i := slices.IndexFunc(alternatives, func(known ledger.Entry) bool { return known.Dimension == e.Dimension })
+			switch {
+			case i < 0:
+				alternatives = append(alternatives, e)
+			case alternatives[i].Amount.Cmp(e.Amount) < 0:
+				alternatives[i] = e
+			}
+		}
+	}
+	if total, err := amounts.PlusAll(alternatives); err == nil {
+		return total
+	}
+	return amounts
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package find
+
+import (
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/problems"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+// annotationWith returns which annotation of a queue lists a card.
+func (f *Finder) annotationWith(queue ledger.QueueID, card ledger.Ordinal) string {
+	switch {
+	case f.Ledger.Capability(queue, card).Set:
+		return schedulingv1beta1.CardQuotaAnnotation
+	case f.Ledger.Guarantee(queue, card).Set:
+		return schedulingv1beta1.CardGuaranteeAnnotation
+	default:
+		return schedulingv1beta1.CardDeservedAnnotation
+	}
+}
+
+// findContradictionOfCards finds annotations for cards that contradict each other.
+func findContradictionOfCards(found *Found, dimensions *ledger.Dimensions, queue *Queue) {
+	if c, any := quota.ContradictionOfCards(queue.Cards); any {
+		found.Problems.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension),
+			problems.AnnotatedCards{Annotation: c.More, Count: c.Number}, problems.AnnotatedCards{Annotation: c.Bound, Count: c.Limit})
+	}
+}
+
+// findCardsNotListed finds cards that a queue is owed, and that its pods must not use. A queue that has queues below it
+// may be owed cards that only their lists contain.
+func (f *Finder) findCardsNotListed(found *Found, queue ledger.QueueID) {
+	lister, lists := f.Ledger.CardLister(queue)
+	if !lists || lister != queue && !f.Ledger.Leaf(queue) {
+		return
+	}
+	name, by := f.Ledger.Name(queue), f.Ledger.Name(lister)
+	if !f.Queue(by).ListsCards {
+		by = "" // a card quota is required, and nobody has one
+	}
+	owed := f.Queue(name).Cards
+	for _, list := range []struct {
+		annotation string
+		amounts    ledger.Amounts
+	}{{schedulingv1beta1.CardDeservedAnnotation, owed.Deserved}, {schedulingv1beta1.CardGuaranteeAnnotation, owed.Guarantee}} {
+		var cards []string
+		for _, e := range list.amounts {
+			if e.Amount.Sign() > 0 && !f.Ledger.Capability(lister, e.Dimension).Set {
+				cards = append(cards, f.Dimensions.Dimension(e.Dimension).Name)
+			}
+		}
+		if len(cards) > 0 {
+			found.Problems.CardsNotListed(name, by, list.annotation, cards)
+		}
+	}
+}

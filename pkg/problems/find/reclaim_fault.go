@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package find
+
+import (
+	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/problems"
+	"github.com/devicequota/devicequota/pkg/quota"
+)
+
+// findReclaimFault finds a queue that deserves something, and that the scheduler's configuration keeps from getting it. What a queue
+// is guaranteed is kept free for it, so that it needs no reclaim.
+func (f *Finder) findReclaimFault(found *Found, queue ledger.QueueID) {
+	name := f.Ledger.Name(queue)
+	if name == quota.Root {
+		return
+	}
+	var concerned []problems.Deserved
+	for o := range ledger.Ordinal(f.Dimensions.Len()) {
+		deserved, guarantee := f.Ledger.Deserved(queue, o), f.Ledger.Guarantee(queue, o)
+		if !deserved.Set || deserved.Amount.Sign() <= 0 || guarantee.Set && deserved.Amount.Cmp(guarantee.Amount) <= 0 {
+			continue
+		}
+		d := f.Dimensions.Dimension(o)
+		if d.Kind == ledger.Resource && !f.Ledger.Leaf(queue) {
+			continue // upstream's action asks only what the queues of the jobs deserve
+		}
+		found.Deserving = true
+		if f.ReclaimFault.Concerns(d.Kind) {
+			concerned = append(concerned, problems.Deserved{Dimension: d, Amount: deserved.Amount})
+		}
+	}
+	if len(concerned) > 0 {
+		found.Wronged = true
+		found.Problems.ReclaimFault(name, concerned, f.ReclaimFault)
+	}
+}
