@@ -33,15 +33,17 @@ func (l *Ledger) fitsClosed(q QueueID, d Demand) (*Refusal, error) {
 
 func (l *Ledger) fits(q QueueID, asked Amounts) (*Refusal, error) {
 	for id := q; id != none; id = l.queues[id].parent {
-		if l.queues[id].free {
-			continue // for speed alone: there is no limit to compare with
+		if !l.queues[id].free { // for speed alone: otherwise, there is no limit to compare with
+			short, err := l.lacks(id, asked, withAncestors)
+			if err != nil {
+				return nil, err
+			}
+			if short != nil {
+				return l.refuse(id, short), nil
+			}
 		}
-		short, err := l.lacks(id, asked, withAncestors)
-		if err != nil {
-			return nil, err
-		}
-		if short != nil {
-			return l.refuse(id, short), nil
+		if refusal, err := l.refuseBesideReleasing(id, asked); refusal != nil || err != nil {
+			return refusal, err
 		}
 	}
 	return nil, nil

@@ -77,20 +77,25 @@ func TestAPartThatIsPromisedIsNotAllocated(t *testing.T) {
 func TestWhatIsReleasedOnNodesIsNotCountedTwice(t *testing.T) {
 	const none = 0
 	for name, c := range map[string]struct {
-		capability, guaranteed, promised int64
-		asked                            int64
-		want                             string
+		root, capability, guaranteed, promised int64
+		asked                                  int64
+		want                                   string
 	}{
-		"the cluster limits":                                {none, none, none, 6, ""},
-		"the cluster limits what is charged":                {none, none, none, 7, "capability is <10>"},
-		"a capability limits":                               {9, none, none, 6, "total would be <13>, but capability is <9>"},
-		"a capability limits, and what leaves is promised":  {9, none, 3, 2, ""},
-		"a capability limits, and less is promised":         {9, none, 1, 3, "total would be <10>, but capability is <9>"},
-		"a capability limits, and more is promised":         {9, none, 4, 2, "total would be <10>, but capability is <9>"},
-		"a capability limits, and just as much is promised": {9, none, 4, 1, ""},
-		"a capability beyond what the cluster has":          {20, none, none, 6, ""},
-		"a guarantee of others limits":                      {none, 1, none, 6, "total would be <13>, but capability is <10>, of which <1> is guaranteed to others"},
-		"a guarantee of others leaves enough beside it":     {none, 1, none, 2, ""},
+		"the cluster limits":                                {none, none, none, none, 6, ""},
+		"the cluster limits what is charged":                {none, none, none, none, 7, "capability is <10>"},
+		"a capability limits":                               {none, 9, none, none, 6, "total would be <13>, but capability is <9>"},
+		"a capability limits, and what leaves is promised":  {none, 9, none, 3, 2, ""},
+		"a capability limits, and less is promised":         {none, 9, none, 1, 3, "total would be <10>, but capability is <9>"},
+		"a capability limits, and more is promised":         {none, 9, none, 4, 2, "total would be <10>, but capability is <9>"},
+		"a capability limits, and just as much is promised": {none, 9, none, 4, 1, ""},
+		"a capability beyond what the cluster has":          {none, 20, none, none, 6, ""},
+		"a guarantee of others limits":                      {none, none, 1, none, 6, "total would be <13>, but capability is <10>, of which <1> is guaranteed to others"},
+		"a guarantee of others leaves enough beside it":     {none, none, 1, none, 2, ""},
+		"the capability of root takes the place of it":      {10, none, none, none, 4, "Queue <root> has insufficient <cpu> quota: requested <4>, total would be <11>, but capability is <10>"},
+		"the capability of root leaves enough":              {10, none, none, none, 3, ""},
+		"a capability is as much as the cluster has":        {none, 10, none, none, 4, "Queue <q> has insufficient <cpu> quota: requested <4>, total would be <11>, but capability is <10>"},
+		"the cluster has less than a capability":            {none, 12, none, none, 6, "Queue <q> has insufficient <cpu> quota: requested <6>, total would be <13>, but capability is <12>"},
+		"the cluster has less, and there is enough":         {none, 12, none, none, 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var dimensions Dimensions
@@ -102,7 +107,7 @@ func TestWhatIsReleasedOnNodesIsNotCountedTwice(t *testing.T) {
 				return as
 			}
 			l, _ := New(&dimensions, amounts(10), []QueueSpec{
-				{Name: "root"}, {Name: "q", Parent: "root", Capability: amounts(c.capability)}, {Name: "other", Parent: "root", Guarantee: amounts(c.guaranteed)},
+				{Name: "root", Capability: amounts(c.root)}, {Name: "q", Parent: "root", Capability: amounts(c.capability)}, {Name: "other", Parent: "root", Guarantee: amounts(c.guaranteed)},
 			})
 			if err := errors.Join(l.Charge(1, "runs", Demand{NewPart(amounts(4))}), l.Retain(1, "leaves", NewPart(amounts(3))),
 				l.Pipeline(1, "is promised", Demand{NewPart(amounts(c.promised))})); err != nil {

@@ -38,6 +38,17 @@ func TestAPodThatIsDeletedKeepsItsResources(t *testing.T) {
 	}
 }
 
+// TestADeletedPodCountsAgainstTheCapabilityOfRoot: this capability replaces the total of the nodes.
+func TestADeletedPodCountsAgainstTheCapabilityOfRoot(t *testing.T) {
+	for name, requests := range map[string]func(int) corev1.ResourceList{"cpu": cpu, "nvidia.com/gpu": gpu} {
+		for limit, want := range map[int]string{3: "leaving:Releasing next:Pending", 4: "leaving:Releasing next:Binding"} {
+			s := newFixture(8).queue("root", "", limited(requests(limit))).queue("q", "root", nil)
+			s.job("i", "q", running, nil, deleted(newPod("leaving", "n1", requests(2)))).job("j", "q", inqueue, nil, newPod("next", "", requests(2)))
+			t.Run(name, func(t *testing.T) { expectStatuses(t, s.act(t), want) })
+		}
+	}
+}
+
 // TestAPodWithoutRequestsAwaitsADeletedOne: the action backfill binds the pod, and ignores whether its allocation failed.
 func TestAPodWithoutRequestsAwaitsADeletedOne(t *testing.T) {
 	for limit, want := range map[int64]string{1: "leaving:Releasing next:Pending", 2: "leaving:Releasing next:Binding"} {
