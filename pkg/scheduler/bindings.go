@@ -164,7 +164,13 @@ func place(node *api.NodeInfo, task *api.TaskInfo) (binding bool) {
 }
 
 // exists reports whether the API server has a pod that has not ended.
-func (p *pods) exists(pod *corev1.Pod) bool {
+func (p *pods) exists(pod *corev1.Pod) bool { return p.current(pod) != nil }
+
+// current returns a pod as the API server has it, nil if it is gone or has ended.
+func (p *pods) current(pod *corev1.Pod) *corev1.Pod {
 	found, err := p.lister.Pods(pod.Namespace).Get(pod.Name)
-	return err == nil && found.UID == pod.UID && !allocation.Finished(found)
+	if err != nil || found.UID != pod.UID || allocation.Finished(found) {
+		return nil
+	}
+	return found
 }

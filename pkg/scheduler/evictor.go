@@ -4,13 +4,16 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
 
@@ -30,33 +33,53 @@ type evictor struct {
 	recorder record.EventRecorder
 	// longest returns the longest time that a pod may take to end, 0 if there is none.
 	longest func() time.Duration
+	// failed is told of pods that are not evicted.
+	failed func(*corev1.Pod)
 }
 
-// Evict implements cache.Evictor. The status is not written if the pod has changed since the scheduler decided: the pod stays then.
+// Evict implements cache.Evictor. Neither the conditions nor the deletion depend on the version of the pod, and the pod is deleted also if the
+// conditions cannot be written: its user can change it all the time, and would keep it while others are evicted in vain.
 func (e *evictor) Evict(pod *corev1.Pod, reason string) error {
 	message := fmt.Sprintf("Pod is evicted, because of %v", reason)
 	e.recorder.Event(pod, corev1.EventTypeWarning, evictReason, message)
-	pod = pod.DeepCopy()
-	notReady := podutil.UpdatePodCondition(&pod.Status, &corev1.PodCondition{
-		Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: evictReason, Message: message,
-	})
-	target := podutil.UpdatePodCondition(&pod.Status, &corev1.PodCondition{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
-		Message: pod.Spec.SchedulerName + ": preempting to accommodate a higher priority pod",
-	})
-	pods := e.client.CoreV1().Pods(pod.Namespace)
-	if notReady || target {
-		if _, err := pods.UpdateStatus(context.TODO(), pod, metav1.UpdateOptions{}); err != nil {
-			return fmt.Errorf("write that pod %s/%s is evicted: %w", pod.Namespace, pod.Name, err)
-		}
+	if err := e.writeConditions(pod, message); err != nil {
+		klog.ErrorS(err, "Failed to write that a pod is evicted", "pod", klog.KObj(pod))
 	}
-	err := pods.Delete(context.TODO(), pod.Name, metav1.DeleteOptions{
+	err := e.client.CoreV1().Pods(pod.Namespace).Delete(context.TODO(), pod.Name, metav1.DeleteOptions{
 		Preconditions: metav1.NewUIDPreconditions(string(pod.UID)), GracePeriodSeconds: ptr.To(e.gracePeriod(pod)),
 	})
 	if err != nil {
+		e.failed(pod)
 		return fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// writeConditions writes that a pod is evicted to its status, unless it says so.
+func (e *evictor) writeConditions(pod *corev1.Pod, message string) error {
+	status := pod.Status.DeepCopy()
+	var changed []corev1.PodCondition
+	for _, condition := range []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: evictReason, Message: message},
+		{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+			Message: pod.Spec.SchedulerName + ": preempting to accommodate a higher priority pod",
+		},
+	} {
+		if podutil.UpdatePodCondition(status, &condition) {
+			changed = append(changed, condition)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	// The API server refuses the patch if another pod of the same name has replaced this one.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": map[string]any{"conditions": changed}})
+	if err != nil {
+		return err
+	}
+	_, err = e.client.CoreV1().Pods(pod.Namespace).Patch(context.TODO(), pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
 }
 
 // gracePeriod returns how many seconds a pod gets to end. With 0, the API server would forget the pod before its node has ended it, and

@@ -3,11 +3,17 @@
 package scheduler
 
 import (
+	"errors"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
@@ -68,6 +74,65 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "Evict", Message: "Pod is evicted, because of reclaim"},
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: ": preempting to accommodate a higher priority pod"},
 		}
+	}
+}
+
+// TestAPodIsEvictedWhateverItsUserDoes: a user who changes a pod all the time, or whose pod has so many annotations that no status of it can be
+// written, would keep what others deserve. These would evict other pods in vain.
+func TestAPodIsEvictedWhateverItsUserDoes(t *testing.T) {
+	status := schema.GroupResource{Resource: "pods/status"}
+	for name, refuse := range map[string]func(decided bool) error{
+		"changes it": func(decided bool) error {
+			if !decided {
+				return nil
+			}
+			return apierrors.NewConflict(status, "victim", errors.New("the object has been modified"))
+		},
+		"makes its status unwritable": func(bool) error { return apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "victim", nil) },
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "victim", UID: "uid", ResourceVersion: "1"}}
+		client := fake.NewClientset(pod)
+		client.PrependReactor("*", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if action.GetSubresource() != "status" {
+				return false, nil, nil
+			}
+			patch, isPatch := action.(clienttesting.PatchAction)
+			err := refuse(!isPatch || strings.Contains(string(patch.GetPatch()), "resourceVersion"))
+			return err != nil, nil, err
+		})
+		e := &evictor{client: client, recorder: &record.FakeRecorder{}, longest: func() time.Duration { return 0 }, failed: func(*corev1.Pod) {}}
+		if err := e.Evict(pod, "reclaim"); err != nil {
+			t.Errorf("a user %s: %v", name, err)
+		}
+		if _, err := client.CoreV1().Pods("ns").Get(t.Context(), "victim", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("a user %s, and the pod stays", name)
+		}
+	}
+}
+
+// TestAnEvictionIsWrittenOnThePod: what else its status has stays.
+func TestAnEvictionIsWrittenOnThePod(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "victim", UID: "uid"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	client := fake.NewClientset(pod)
+	client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
+	e := &evictor{client: client, recorder: &record.FakeRecorder{}, longest: func() time.Duration { return 0 }, failed: func(*corev1.Pod) {}}
+	if err := e.Evict(pod, "reclaim"); err != nil {
+		t.Fatal(err)
+	}
+	now, err := client.CoreV1().Pods("ns").Get(t.Context(), "victim", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conditions := map[corev1.PodConditionType]corev1.ConditionStatus{}
+	for _, condition := range now.Status.Conditions {
+		conditions[condition.Type] = condition.Status
+	}
+	want := map[corev1.PodConditionType]corev1.ConditionStatus{
+		corev1.PodScheduled: corev1.ConditionTrue, corev1.PodReady: corev1.ConditionFalse, corev1.DisruptionTarget: corev1.ConditionTrue,
+	}
+	if !maps.Equal(conditions, want) || now.Status.Phase != corev1.PodRunning {
+		t.Errorf("the status is %v", now.Status)
 	}
 }
 

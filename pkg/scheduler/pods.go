@@ -23,9 +23,10 @@ type pods struct {
 	delivered atomic.Bool
 	// beside has what the pods of the last snapshot request besides their containers.
 	beside map[*corev1.Pod]besides
-	// bindings has the pods that are being bound, and lister all pods.
-	bindings bindings
-	lister   corelisters.PodLister
+	// bindings has the pods that are being bound, evictions those that are being evicted, and lister all pods.
+	bindings  bindings
+	evictions evictions
+	lister    corelisters.PodLister
 }
 
 // besides is in Volcano's units.
@@ -53,6 +54,7 @@ func (p *pods) notice(object any) (any, error) {
 func (p *pods) Snapshot() *api.ClusterInfo {
 	snapshot := p.SchedulerCache.Snapshot()
 	p.bindings.restore(snapshot, p.exists)
+	p.evictions.restore(snapshot, p.current)
 	if !p.delivered.Load() {
 		return snapshot
 	}

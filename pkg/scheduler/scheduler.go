@@ -52,7 +52,6 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 	if !known {
 		return nil, fmt.Errorf("the scheduler's cache is a %T, which cannot show what DRA offers", made)
 	}
-	cache.Evictor = &evictor{client: cache.Client(), recorder: cache.Recorder, longest: func() time.Duration { return file.get().longestEnd() }}
 	shown, err := newNodes(cache)
 	if err != nil {
 		return nil, err
@@ -60,6 +59,9 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 	counted, err := newPods(cache)
 	if err != nil {
 		return nil, err
+	}
+	cache.Evictor = &evictor{
+		client: cache.Client(), recorder: cache.Recorder, longest: func() time.Duration { return file.get().longestEnd() }, failed: counted.evictions.failed,
 	}
 	return &Scheduler{cache: cache, nodes: shown, pods: counted, offers: given.Offers, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
 }

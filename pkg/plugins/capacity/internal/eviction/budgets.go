@@ -119,9 +119,8 @@ func (b *budgets) spends(budget *budget, pod *corev1.Pod) bool {
 }
 
 // count determines how many pods may go. The status of a budget is updated some time after pods have gone, and does not say which of them
-// it includes. Therefore, healthy pods are counted here, too, and the smaller number applies. Earlier sessions need not be remembered: an
-// evicted pod is releasing until the API server shows it as a target of disruption or as being deleted. The first of these writes fails if
-// the pod was changed in the meantime: then the pod is not evicted.
+// it includes. Therefore, healthy pods are counted here, too, and the smaller number applies. Earlier sessions need not be remembered: the cache of
+// the scheduler shows an evicted pod as releasing until the pod is gone.
 func (b *budgets) count(budget *budget) {
 	budget.counted, budget.allowed, budget.kept = true, 0, false
 	status := &budget.Status
