@@ -259,23 +259,34 @@ func TestUndoneShareKeepsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// TestAPodWhoseAnnotationsLeaveNoRoomForTheRecordOfItsClaimsIsNotBound: otherwise, its status could not be written any more.
-func TestAPodWhoseAnnotationsLeaveNoRoomForTheRecordOfItsClaimsIsNotBound(t *testing.T) {
-	s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
-	s.withDevices(nil)
-	pod := s.claimed(1, newPod("p", "", cpu(1)))
-	pod.Annotations["note"] = strings.Repeat("x", 256<<10-len("note")-50)
-	s.job("j", "q", inqueue, nil, pod)
-	ssn := s.open(t)
-	task := taskOf(ssn, "p")
-	if err := cmp.Or(ssn.PrePredicateFn(task), ssn.PredicateFn(task, ssn.Nodes["n1"])); err != nil {
-		t.Fatal(err)
-	}
-	if err := framework.NewStatement(ssn).Allocate(task, ssn.Nodes["n1"]); err != nil {
-		t.Fatal(err)
-	}
-	err := pluginOf(ssn).binder().PreBind(t.Context(), ssn.CreateBindContext(task))
-	if err == nil || !strings.Contains(err.Error(), "the annotations of pod ns/p leave no room for the record of its claims: shorten them") {
-		t.Error(err)
+// TestAPodWhoseAnnotationsLeaveNoRoomForItsRecordIsNotBound: nobody could write its status any more.
+func TestAPodWhoseAnnotationsLeaveNoRoomForItsRecordIsNotBound(t *testing.T) {
+	for name, change := range map[string]func(*fixture, *corev1.Pod) *corev1.Pod{
+		"with a claim":    func(s *fixture, pod *corev1.Pod) *corev1.Pod { return s.claimed(1, pod) },
+		"without a claim": func(_ *fixture, pod *corev1.Pod) *corev1.Pod { return pod },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFixture(8).queue("root", "", nil).queue("q", "root", nil).stocked(1)
+			s.withDevices(nil)
+			pod := change(s, newPod("p", "", cpu(1)))
+			s.job("j", "q", inqueue, nil, pod)
+			rest := 256<<10 - len("note")
+			for key, value := range pod.Annotations {
+				rest -= len(key) + len(value)
+			}
+			pod.Annotations["note"] = strings.Repeat("x", rest)
+			ssn := s.open(t)
+			task := taskOf(ssn, "p")
+			if err := cmp.Or(ssn.PrePredicateFn(task), ssn.PredicateFn(task, ssn.Nodes["n1"])); err != nil {
+				t.Fatal(err)
+			}
+			if err := framework.NewStatement(ssn).Allocate(task, ssn.Nodes["n1"]); err != nil {
+				t.Fatal(err)
+			}
+			err := pluginOf(ssn).binder().PreBind(t.Context(), ssn.CreateBindContext(task))
+			if err == nil || !strings.Contains(err.Error(), "the annotations of pod ns/p leave no room for the record of its charge: shorten them") {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -85,23 +85,30 @@ func (b Binder) preBind(ctx context.Context, task *api.TaskInfo, decided *Bindin
 	case decided.Err != nil:
 		return fmt.Errorf("devices or cards for pod %s/%s: %w", task.Namespace, task.Name, decided.Err)
 	case len(decided.Claims) == 0 || b.Devices == nil: // without devices, the configuration has changed since
-		return nil
+		return roomForRecord(task.Pod)
 	default:
 		return b.preBindClaims(ctx, task, decided)
 	}
 }
 
-// preBindClaims writes the claims of a pod, and adds their record to the pod. The API server accepts a binding with more annotations
-// than a pod may have, but then refuses every later status of the pod.
+// preBindClaims writes the claims of a pod, and adds their record to the pod.
 func (b Binder) preBindClaims(ctx context.Context, task *api.TaskInfo, decided *Binding) error {
 	claims, err := b.Devices.PreBind(ctx, task.Pod, decided.Claims, decided.Queue, b.waitFor(task))
 	if err != nil {
 		return err
 	}
 	chargerecord.SetClaims(task.Pod, claims)
-	if err := apivalidation.ValidateAnnotationsSize(task.Pod.Annotations); err != nil {
+	if err = roomForRecord(task.Pod); err != nil {
 		b.Devices.UndoPreBind(ctx, task.Pod, claims)
-		return fmt.Errorf("the annotations of pod %s/%s leave no room for the record of its claims: shorten them: %w", task.Namespace, task.Name, err)
+	}
+	return err
+}
+
+// roomForRecord returns an error if the annotations of a pod, including its record, exceed their size limit. The API server accepts a binding with
+// more, but then refuses every later status of the pod: the pod would never end, and no condition could say that it is evicted.
+func roomForRecord(pod *corev1.Pod) error {
+	if err := apivalidation.ValidateAnnotationsSize(pod.Annotations); err != nil {
+		return fmt.Errorf("the annotations of pod %s/%s leave no room for the record of its charge: shorten them: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
 }
