@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo shows quotas at work on a control plane of its own: a job that fits its queue's quota
-// runs; one that does not waits until the first job ends, and an event says why. The first act has DRA
-// devices, the second one also cards of a device plugin. With --migration, one act shows a node that changes from a
-// device plugin to DRA while a job goes on. With --multicluster, one act shows a quota over two clusters of a Karmada
-// control plane. The exit code is 0 only if everything happened as described.
+// Command demo shows quotas at work on its own control plane. A job that fits its queue's quota runs. Another one waits until the first job
+// ends, and an event explains why. The first act has DRA devices, the second one also cards of a device plugin. With --migration, one act
+// shows a node that changes from a device plugin to DRA while a job goes on. With --multicluster, one act shows a quota over two clusters of
+// a Karmada control plane. The exit code is 0 only if everything happened as described.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 	"golang.org/x/term"
 )
 
-// timeout bounds the whole demo once the control plane is ready.
+// timeout limits the whole demo after the control plane is ready.
 const timeout = 2 * time.Minute
 
 func main() {
@@ -43,7 +42,7 @@ func main() {
 	out.line(green, "Success: no queue exceeded its quota, the waiting jobs said why, and they ran as soon as there was quota.")
 }
 
-// show is some acts and where they play.
+// show has acts and their place.
 type show struct {
 	start func(context.Context, *screen) (*site, error)
 	acts  []act

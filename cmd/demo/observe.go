@@ -18,26 +18,26 @@ import (
 
 // tally counts the pods of a job.
 type tally struct {
-	// submitted says that the Job exists. Before that, all numbers are zero.
+	// submitted reports whether the Job exists. Before that, all numbers are zero.
 	submitted bool
 	// waiting includes pods that have not been created yet.
 	running, waiting, done int
-	// why is the message of the last event about the quota; empty if there is none.
+	// why is the message of the last event about the quota, or empty if there is none.
 	why string
 }
 
 // state is the state of an act in the API servers.
 type state struct {
 	jobs []tally
-	// devices is the number of devices in the claims of all pods that have not ended, by member. Cards is the number of
+	// devices is the number of devices in the claims of all pods that have not ended, by member. cards is the number of
 	// cards of a device plugin that pods with a node request.
 	devices []int
 	cards   int
-	// pool says who serves the cards that pods have, for each node of the act's pool.
+	// pool counts, for each node of the act's pool, the cards of pods by their source.
 	pool []served
 }
 
-// served counts the cards of a node that pods have, by who serves them.
+// served counts the cards of pods on a node, by their source.
 type served struct{ plugin, dra int }
 
 func (s state) equal(other state) bool {
@@ -56,7 +56,7 @@ func (s state) inUse() int {
 // reader reads the state of an act.
 type reader struct {
 	act *act
-	// kube and volcano are where users submit jobs, and members where pods run.
+	// kube and volcano are clients of the API server for users. members are the clusters where pods run.
 	kube    kubernetes.Interface
 	volcano volcano.Interface
 	members []kubernetes.Interface
@@ -87,7 +87,7 @@ func (r *reader) read(ctx context.Context) (state, error) {
 	var s state
 	var pods []corev1.Pod
 	for _, m := range r.members {
-		// Claims are read before pods: the devices of a pod that appears in between are counted the next time.
+		// Claims are read before pods, so the devices of a pod that appears in between are counted the next time.
 		claims, err := m.ResourceV1().ResourceClaims(metav1.NamespaceDefault).List(ctx, all)
 		if err != nil {
 			return state{}, err
@@ -168,7 +168,7 @@ func (t *tally) add(phase corev1.PodPhase) {
 	}
 }
 
-// servedOn returns the cards of a node that pods have.
+// servedOn counts the cards of pods on a node.
 func servedOn(node string, pods []corev1.Pod) served {
 	var s served
 	for i := range pods {

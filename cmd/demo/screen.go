@@ -33,7 +33,7 @@ func (s *screen) line(look style, format string, args ...any) {
 	fmt.Fprintln(s.w, text)
 }
 
-// ready says that a component of a control plane is ready.
+// ready prints that a component of a control plane is ready.
 func (s *screen) ready(component string, took time.Duration) {
 	s.line(plain, "  %-32s ready in %4.1f s", component, took.Seconds())
 }

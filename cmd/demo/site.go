@@ -10,22 +10,22 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// site is where acts play.
+// site is the place of acts.
 type site struct {
-	// applier applies manifests where users submit jobs, and members are the clusters in which pods run.
+	// applier applies manifests where users submit jobs. members are the clusters where pods run.
 	applier applier
 	members []member
 	failed  <-chan error
 	stop    func() error
 }
 
-// applier is a control plane to which manifests are applied.
+// applier is a control plane that accepts manifests.
 type applier interface {
 	ApplyConfig(ctx context.Context, samples ...string) error
 	Config() *rest.Config
 }
 
-// member is a cluster in which pods run.
+// member is a cluster where pods run.
 type member struct {
 	// name is empty if there is only one cluster.
 	name string
@@ -35,7 +35,7 @@ type member struct {
 // The members of the multi-cluster demo. The samples refer to them.
 var memberNames = []string{"member1", "member2"}
 
-// oneCluster starts a control plane where users submit jobs and pods run.
+// oneCluster starts a control plane for both jobs and pods.
 func oneCluster(ctx context.Context, out *screen) (*site, error) {
 	out.line(bold, "Starting a control plane on this machine")
 	c, err := cluster.Start(ctx, cluster.Options{OnReady: out.ready})

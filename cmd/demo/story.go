@@ -11,12 +11,12 @@ import (
 // act shows jobs that compete for the quota of their queue.
 type act struct {
 	title string
-	// samples are applied when the act begins, memberSamples to each cluster in which pods run.
+	// samples are applied when the act begins, and memberSamples to each cluster where pods run.
 	samples, memberSamples []string
 	jobs                   []job
 	// devices and cards are the queue's quota of DRA devices and of cards of a device plugin.
 	devices, cards int
-	// pool are nodes of which the act shows who serves their cards.
+	// pool are nodes for which the act shows the source of their cards.
 	pool     []string
 	chapters []chapter
 }
@@ -28,10 +28,10 @@ type job struct {
 
 // chapter is a step of an act. It ends when the cluster is in a certain state.
 type chapter struct {
-	// begin is printed, and samples are applied, when the chapter begins; both may be empty.
+	// begin is printed, and samples are applied, when the chapter begins. Both may be empty.
 	begin   string
 	samples []string
-	// end says what the chapter shows once ended is true.
+	// end is printed once ended is true.
 	end   string
 	ended func(state) bool
 }

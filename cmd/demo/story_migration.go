@@ -2,7 +2,7 @@
 
 package main
 
-// migrationActs are those of nodes that change from a device plugin to DRA.
+// migrationActs show nodes that change from a device plugin to DRA.
 var migrationActs = []act{{
 	title: "Two nodes with four H800 each, from a device plugin; queue pool-team may use 6 of them (config/samples/migration)",
 	samples: []string{

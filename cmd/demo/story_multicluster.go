@@ -2,7 +2,7 @@
 
 package main
 
-// multiclusterActs are those of a quota over two clusters.
+// multiclusterActs show a quota over two clusters.
 var multiclusterActs = []act{{
 	title: "Two clusters with sixteen H100 each; queue ml-team may use 8 of them in both together (config/samples/multicluster)",
 	memberSamples: []string{

@@ -18,8 +18,8 @@ type watcher struct {
 	last    state
 }
 
-// until polls until ended returns true. It fails if the queue exceeds its quota, and when a component
-// of the control plane fails or ctx ends.
+// until polls until ended returns true. It fails if the queue exceeds its quota, if a component of the control plane fails, or if ctx
+// ends.
 func (w *watcher) until(ctx context.Context, failed <-chan error, ended func(state) bool) error {
 	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
@@ -70,7 +70,7 @@ func (a *act) rows(elapsed time.Duration, before, now state, members []member) [
 		}
 		text := fmt.Sprintf("%6.1fs  %-7s %8d %8d %5d   %s", elapsed.Seconds(), job.name, t.running, t.waiting, t.done, inUse)
 		rows = append(rows, row{plain, text})
-		inUse = "" // once is enough: it is the same for all jobs
+		inUse = "" // once is enough, because it is the same for all jobs
 		if t.why != "" && (i >= len(before.jobs) || t.why != before.jobs[i].why) {
 			rows = append(rows, row{red, fmt.Sprintf("         %s waits: %s", job.name, t.why)})
 		}
@@ -78,7 +78,7 @@ func (a *act) rows(elapsed time.Duration, before, now state, members []member) [
 	return rows
 }
 
-// inUse returns what the queue uses of its quota, and where if there are several clusters.
+// inUse returns the used part of the queue's quota, with places if there are several clusters.
 func (a *act) inUse(s state, members []member) string {
 	if len(a.pool) > 0 {
 		return a.inUseOfPool(s)
@@ -97,7 +97,7 @@ func (a *act) inUse(s state, members []member) string {
 	return text + " (" + strings.Join(places, ", ") + ")"
 }
 
-// inUseOfPool is inUse for an act that shows who serves the cards of its nodes.
+// inUseOfPool is inUse for an act that shows the source of its nodes' cards.
 func (a *act) inUseOfPool(s state) string {
 	var places []string
 	for i, node := range a.pool {

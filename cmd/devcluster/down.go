@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// downTimeout bounds how long a cluster may take to stop.
+// downTimeout limits how long a cluster may take to stop.
 const downTimeout = 30 * time.Second
 
 func downCommand() *cobra.Command {

@@ -9,14 +9,14 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// multicluster are the options of a Karmada control plane beyond those of a cluster.
+// multicluster are the options of a Karmada control plane in addition to those of a cluster.
 type multicluster struct {
 	karmada         bool
 	members         int
 	memberManifests []string
 }
 
-// start starts Karmada with members. All options that are about a scheduler are those of the members.
+// start starts Karmada with members. The options for a scheduler apply to the members.
 func (m multicluster) start(ctx context.Context, options cluster.Options) (*cluster.Karmada, error) {
 	karmada := cluster.KarmadaOptions{
 		Bin: options.Bin, State: options.State, Kubeconfig: options.Kubeconfig, Manifests: options.Manifests, OnReady: options.OnReady,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command devcluster runs a Kubernetes and Volcano control plane on this machine, to try and to test
-// devicequota.
+// Command devcluster runs a Kubernetes and Volcano control plane on this machine, to try and to test devicequota.
 package main
 
 import (

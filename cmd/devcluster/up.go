@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
-// runFile returns the file for a process that runs a cluster. Its content is the state folder. Every user
-// has a folder with one file for each running devcluster.
+// runFile returns the file for a process that runs a cluster. It contains the path of the state folder. Each user has a folder with one file
+// for each running devcluster.
 func runFile(pid int) string {
 	return filepath.Join(runFolder(), strconv.Itoa(pid))
 }
@@ -93,7 +93,7 @@ func up(cmd *cobra.Command, options cluster.Options, multi multicluster) error {
 	}
 }
 
-// start prints where the scheduler's endpoint and the web page are, or the kubeconfigs of members.
+// start starts the control planes. It prints the addresses of the scheduler's endpoint and the web page, or the kubeconfigs of members.
 func start(cmd *cobra.Command, options cluster.Options, multi multicluster) (controlPlane, error) {
 	if !multi.karmada {
 		c, err := cluster.Start(cmd.Context(), options)

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newOptions returns the command that lists the flags of all commands, as kubectl has it. They are twenty lines, which nobody wants to see in
-// the help of each command.
+// newOptions returns the command that lists the flags of all commands, as in kubectl. These twenty lines would clutter the help of each
+// command.
 func newOptions(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
@@ -21,13 +21,13 @@ func newOptions(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// globalFlags is the part of cobra's template that lists inherited flags, and localFlags the part with those of the command.
+// globalFlags is the part of cobra's template that lists inherited flags, and localFlags the part with the command's own flags.
 var (
 	globalFlags = regexp.MustCompile(`(?s){{if \.HasAvailableInheritedFlags}}.*?{{end}}`)
 	localFlags  = regexp.MustCompile(`(?s){{if \.HasAvailableLocalFlags}}.*?{{end}}`)
 )
 
-// usageWithoutGlobalFlags says where the flags of all commands are listed instead of listing them.
+// usageWithoutGlobalFlags replaces the list of the flags of all commands by a reference to it.
 func usageWithoutGlobalFlags(template string) string {
 	template = globalFlags.ReplaceAllLiteralString(template, "")
 	return localFlags.ReplaceAllStringFunc(template, func(flags string) string {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-devicequota is the plugin kubectl devicequota: it shows what the scheduler's ledger says.
+// Command kubectl-devicequota is the plugin kubectl devicequota: it shows the scheduler's ledger.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	if err := newCommand(streams).Execute(); err != nil { // the command has printed why
+	if err := newCommand(streams).Execute(); err != nil { // the command has printed the error
 		var exit *cli.ExitError
 		if errors.As(err, &exit) {
 			os.Exit(exit.Code)
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// newCommand returns the command with all commands below it.
+// newCommand returns the command with all its subcommands.
 func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	options := cli.NewOptions(streams)
 	root := &cobra.Command{
@@ -56,7 +56,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	return root
 }
 
-// commands are those below the root, in the order of their names.
+// commands returns the subcommands of the root, sorted by name.
 func commands(o *cli.Options) []*cobra.Command {
 	return append(schedulersCommands(o),
 		explain.New(o),

@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/simulate"
 )
 
-// schedulersCommands are those that run the scheduler's own code.
+// schedulersCommands returns the commands that run the scheduler's own code.
 func schedulersCommands(o *cli.Options) []*cobra.Command {
 	return []*cobra.Command{simulate.New(o)}
 }

@@ -8,5 +8,5 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli"
 )
 
-// schedulersCommands are none: Volcano's scheduler cannot be built for Windows.
+// schedulersCommands returns none: Volcano's scheduler cannot be built for Windows.
 func schedulersCommands(*cli.Options) []*cobra.Command { return nil }

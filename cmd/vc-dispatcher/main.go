@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command vc-dispatcher holds workloads back on a Karmada control plane until their queues have room for them. Every
-// replica serves the admission webhook. One of them leads, and grants room.
+// Command vc-dispatcher holds workloads back on a Karmada control plane until their queues have room for them. Each replica serves the
+// admission webhook. One of them leads, and grants room.
 package main
 
 import (

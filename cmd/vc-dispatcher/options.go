@@ -44,7 +44,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.addresses.AddFlags(flags)
 }
 
-// check returns an error if a flag has a value that makes no sense.
+// check returns an error if a flag has an impossible value.
 func (o *options) check() error {
 	switch {
 	case o.config == "":

@@ -30,7 +30,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/program"
 )
 
-// The lease is renewed several times in the time after which a leader decides nothing without a renewal.
+// The leader renews the lease several times before the age at which it stops to decide.
 const (
 	renewDeadline = 2 * dispatcher.MaxDecisionAge
 	retryPeriod   = 2 * time.Second
@@ -79,8 +79,8 @@ func run(ctx context.Context, o *options) error {
 	return m.Start(ctx)
 }
 
-// managerOptions returns what the manager is given. The ID of the election is the name of the lease in the metric of which replica
-// leads, although the lock knows it already.
+// managerOptions returns the options of the manager. The metric of the leading replica needs the ID of the election as the name of the
+// lease, although the lock has this name already.
 func managerOptions(o *options, lock resourcelock.Interface, server webhook.Server) manager.Options {
 	duration, renew, retry := dispatcher.LeaseDuration, renewDeadline, retryPeriod
 	return manager.Options{
@@ -91,7 +91,7 @@ func managerOptions(o *options, lock resourcelock.Interface, server webhook.Serv
 	}
 }
 
-// newLock returns the lock of the Lease for which the replicas compete. A request that hangs does not lose the lease.
+// newLock returns the lock of the Lease for which the replicas compete. A hanging request does not lose the lease.
 func newLock(client *rest.Config, o *options) (*lease.Lock, error) {
 	config := rest.AddUserAgent(client, "leader-election")
 	config.Timeout = renewDeadline / 2
@@ -102,10 +102,10 @@ func newLock(client *rest.Config, o *options) (*lease.Lock, error) {
 	return lease.New(clientset, o.leaderElectNamespace, metric.DispatcherLease, metric.DispatcherLease)
 }
 
-// attach gives a manager all that it runs: the webhooks, the probes, and the dispatcher.
+// attach adds the webhooks, the probes, and the dispatcher to a manager.
 func attach(m manager.Manager, d *dispatcher.Dispatcher, renewed func(time.Duration) bool, server webhook.Server, watcher *certwatcher.CertWatcher) error {
 	for path, hook := range d.Webhooks() {
-		m.GetWebhookServer().Register(path, hook) // the manager starts only a server that it was asked for
+		m.GetWebhookServer().Register(path, hook) // the manager starts only a server that was requested
 	}
 	if err := program.AddProbes(m, server, d.Ready); err != nil {
 		return err
@@ -119,7 +119,7 @@ func attach(m manager.Manager, d *dispatcher.Dispatcher, renewed func(time.Durat
 	return nil
 }
 
-// everywhere is what runs in each replica, whether it leads or not.
+// everywhere is a function that runs in each replica, whether it leads or not.
 type everywhere func(context.Context) error
 
 func (f everywhere) Start(ctx context.Context) error { return f(ctx) }
@@ -138,8 +138,8 @@ func readConfig(file string) (*framework.Config, error) {
 	return config, nil
 }
 
-// whoAmI returns the user name that the API server knows this program by. The admission webhook lets this user change
-// what it keeps others from changing.
+// whoAmI returns the user name of this program for the API server. The admission webhook allows this user changes that it denies to
+// others.
 func whoAmI(ctx context.Context, config *rest.Config) (string, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -152,8 +152,8 @@ func whoAmI(ctx context.Context, config *rest.Config) (string, error) {
 	return ownName(&review.Status.UserInfo)
 }
 
-// ownName returns the name of a user that is nobody else's. Karmada's components are administrators by default: if the
-// dispatcher had their name, its webhooks would let all that Karmada writes pass, and hold nothing.
+// ownName returns the name of a user that only the dispatcher uses. Karmada's components are administrators by default. If the dispatcher
+// had the same name, its webhooks would accept all writes of Karmada and hold nothing.
 func ownName(info *authenticationv1.UserInfo) (string, error) {
 	if slices.Contains(info.Groups, user.SystemPrivilegedGroup) {
 		return "", fmt.Errorf("user %s is in the group %s, like Karmada's own components, whose writes the webhooks must tell from those of the dispatcher: "+
@@ -162,7 +162,7 @@ func ownName(info *authenticationv1.UserInfo) (string, error) {
 	return info.Username, nil
 }
 
-// webhookServer returns the server of the admission webhook, and what reads its certificate again when it changes.
+// webhookServer returns the server of the admission webhook, and a watcher that reloads its certificate after changes.
 func webhookServer(o *options) (webhook.Server, *certwatcher.CertWatcher, error) {
 	watcher, err := certwatcher.New(o.tlsCertFile, o.tlsKeyFile)
 	if err != nil {

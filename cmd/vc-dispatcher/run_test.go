@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-// TestTheMetricOfTheLeaderHasTheNameOfTheLease, by which the alert that nobody leads finds it. The manager names it by the ID.
+// TestTheMetricOfTheLeaderHasTheNameOfTheLease checks the label that the alert about a missing leader selects. The manager uses the ID as this name.
 func TestTheMetricOfTheLeaderHasTheNameOfTheLease(t *testing.T) {
 	if id := managerOptions(defaultOptions(), nil, nil).LeaderElectionID; id != metric.DispatcherLease {
 		t.Errorf("leader_election_master_status has the name %q, want %q", id, metric.DispatcherLease)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command vc-scheduler is Volcano's scheduler with upstream's flags, actions and plugins, in which the
-// plugin capacity is devicequota's. It also allocates DRA devices, which the plugin predicates does
-// upstream. The plugin crossquota is added.
+// Command vc-scheduler is Volcano's scheduler with upstream's flags, actions and plugins, in which the plugin capacity is devicequota's. This
+// plugin also allocates DRA devices, as the plugin predicates does upstream. The plugin crossquota is added.
 package main
 
 import (
@@ -34,7 +33,7 @@ import (
 )
 
 func main() {
-	// Upstream's plugins register themselves in init functions. The later registration wins.
+	// Upstream's plugins register themselves in init functions. A later registration replaces an earlier one.
 	ctx, cancel := context.WithCancel(context.Background())
 	plugins := capacity.New(ctx)
 	for name, builder := range plugins.Builders() {

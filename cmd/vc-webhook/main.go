@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command vc-webhook refuses quotas and annotations about cards that the scheduler could not read. Every replica answers.
+// Command vc-webhook refuses quotas and annotations about cards that the scheduler could not read. Each replica answers.
 package main
 
 import (

@@ -39,7 +39,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	m.GetWebhookServer().Register(webhook.Path, webhook.Handler()) // the manager starts only a server that it was asked for
+	m.GetWebhookServer().Register(webhook.Path, webhook.Handler()) // the manager starts only a server that was requested
 	if err := program.AddProbes(m, server, keeper.Ready); err != nil {
 		return err
 	}

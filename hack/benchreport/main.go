@@ -103,7 +103,7 @@ memory it allocates on the heap:
 	return out.Bytes()
 }
 
-// dispatcherPrefix is the beginning of the names of benchmarks of the dispatcher.
+// dispatcherPrefix is the common start of the names of the dispatcher's benchmarks.
 const dispatcherPrefix = "Dispatcher/cycle="
 
 // dispatcher is the header of the table of the dispatcher's cycles.

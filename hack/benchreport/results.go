@@ -33,10 +33,10 @@ type cost struct {
 type results struct {
 	machine string
 	costs   map[row]map[string][]cost
-	// evictions has the measurements by devices and plugin, evictionsOrder their order.
+	// evictions has the measurements by devices and plugin, and evictionsOrder their order.
 	evictions      map[eviction]map[string][]cost
 	evictionsOrder []eviction
-	// alone has the measurements of benchmarks without a counterpart upstream by name, names their order.
+	// alone has the measurements of benchmarks without a counterpart upstream by name, and names their order.
 	alone map[string][]cost
 	names []string
 }

@@ -11,7 +11,7 @@ import (
 
 const module = "github.com/devicequota/devicequota/"
 
-// generated has neither package comments nor names that we choose.
+// generated is a folder without package comments and with generated names.
 const generated = "pkg/client"
 
 type house struct {
@@ -74,7 +74,7 @@ func (h house) checkPackage(p listed) []string {
 	return wrong
 }
 
-// roomOf returns the innermost room of a folder and the number of its layer.
+// roomOf returns the innermost room of a folder, and the number of its layer.
 func (h house) roomOf(folder string) (string, int) {
 	best, level := "", 0
 	for i, l := range h.layers {
@@ -92,7 +92,7 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// foreign reports whether a package belongs to another module: the path of one of the standard library does not begin with a domain.
+// foreign reports whether a package belongs to another module. The path of a package in the standard library does not start with a domain.
 func foreign(path string) bool {
 	domain, _, _ := strings.Cut(path, "/")
 	return strings.Contains(domain, ".") && !strings.HasPrefix(path, module)

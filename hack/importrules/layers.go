@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// layer is rooms that may import the rooms of all layers before it, and not each other. A room is a folder
-// with all folders below it that are no rooms of their own; its packages may import each other. A folder
-// "internal" in a room is not part of it: what is in there needs rooms.
+// layer has rooms that may import the rooms of all earlier layers, but not each other. A room is a folder with its subfolders, except
+// subfolders that are rooms. The packages of a room may import each other. A folder "internal" is not part of its room, because its packages
+// import rooms.
 type layer struct {
 	of    string
 	rooms string
 }
 
-// layers begins with what imports nothing of this module. If a room needs another room of its layer, move one
-// of them to another layer, or add a layer. Rules that several programs share belong in the first ones.
+// layers starts with rooms that import nothing of this module. If a room needs another room of its layer, move one of them to another layer,
+// or add a layer. Rules that several programs share belong in the first layers.
 var layers = []layer{
 	{"shared", "apis/accounting/v1alpha1 apis/scheduling/v1beta1 apis/visibility/v1alpha1 config pkg/allocation/allocationtest pkg/card pkg/lease " +
 		"pkg/ledger pkg/metric pkg/readiness pkg/chargerecord pkg/version pkg/victims pkg/visibility/ui pkg/webhook/certificates"},
@@ -54,12 +54,12 @@ var layers = []layer{
 		"hack/importrules hack/linkcheck hack/monitoring hack/reference test/benchmark test/chart test/e2e test/monitoring test/multicluster test/upstream"},
 }
 
-// wall keeps packages of other modules, with all below them, out of rooms: these must not depend on them, directly or not,
-// so that they are neither linked into programs nor compiled for tests. A * stands for all but the standard library.
+// wall keeps packages of other modules, with their subfolders, out of rooms. The rooms must not depend on them, directly or indirectly. These
+// packages are then neither linked into programs nor compiled for tests. A * stands for all packages outside the standard library.
 type wall struct {
 	// folder/... stands for all rooms in a folder.
 	shuns, rooms string
-	// directly says that the rooms may depend on the packages, but must not import them.
+	// directly allows the rooms to depend on the packages, but not to import them.
 	directly bool
 }
 
@@ -76,7 +76,7 @@ var walls = []wall{
 	{shuns: "k8s.io/kubernetes", rooms: "test/cluster"},
 }
 
-// around reports whether the wall is around a room.
+// around reports whether the wall surrounds a room.
 func (w wall) around(room string) bool {
 	return slices.ContainsFunc(strings.Fields(w.rooms), func(pattern string) bool {
 		folder, all := strings.CutSuffix(pattern, "/...")
@@ -84,7 +84,7 @@ func (w wall) around(room string) bool {
 	})
 }
 
-// reached returns what the wall is about of what a package depends on.
+// reached returns the imports or dependencies of a package to which the wall applies.
 func (w wall) reached(p listed) []string {
 	if w.directly {
 		return p.imports

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command importrules checks that packages of this module import lower layers only. It reads the layers from layers.go, and checks that
-// docs/architecture.md has the table of them. With -print it prints this table, with -write it writes it there. The working directory is the root
-// of the repository.
+// Command importrules checks that packages of this module import lower layers only. It reads the layers from layers.go, and checks their table
+// in docs/architecture.md. With -print, it prints this table. With -write, it writes the table to the page. The working directory is the root of the
+// repository.
 package main
 
 import (
@@ -56,9 +56,9 @@ func main() {
 
 // listed is a package as go list describes it.
 type listed struct {
-	// folder is the path of the package without that of the module, doc the first sentence of its comment.
+	// folder is the path of the package within the module, and doc the first sentence of its comment.
 	folder, doc string
-	// imports are the packages that it imports, deps those that it depends on, directly or not.
+	// imports are the imported packages, and deps all direct and indirect dependencies.
 	imports, deps []string
 }
 
@@ -78,7 +78,7 @@ func list() []listed {
 	return packages
 }
 
-// table returns the rooms in Markdown, with what their package comments say that they are for: the first sentence, up to its first colon.
+// table returns the rooms in Markdown, with the purpose from their package comments: the first sentence, up to its first colon.
 func (h house) table(packages []listed) string {
 	about := map[string]string{generated: "is generated from `apis`"}
 	for _, p := range packages {

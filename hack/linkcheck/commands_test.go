@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// tested names the test that runs the commands of a page, for each page under docs/ that has commands.
+// tested has, for each page under docs/ with commands, the file of the test that runs them.
 var tested = map[string]string{
 	"accounting.md":      "test/e2e/accounting_test.go",
 	"alerts.md":          "test/monitoring/metrics_test.go",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command linkcheck checks that every relative link in a Markdown file leads to a file or folder, and to a heading that is there.
+// Command linkcheck checks that every relative link in a Markdown file leads to an existing file or folder, and to an existing heading.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// check returns an error for each broken link in the Markdown files of a folder and below.
+// check returns an error for each broken link in the Markdown files below a folder.
 func check(root string) error {
 	var broken []error
 	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
@@ -42,7 +42,7 @@ func check(root string) error {
 	return errors.Join(append(broken, err)...)
 }
 
-// follow returns an error if a link of a page leads nowhere. Without a file, it leads to a heading of the page itself.
+// follow returns an error for a broken link of a page. A link without a file leads to a heading of the same page.
 func follow(from, file, anchor string) error {
 	target := from
 	if file != "" {

@@ -11,18 +11,18 @@ import (
 
 // The severities of alerts.
 const (
-	// critical: the scheduler does not do its work, or hands out devices past a quota.
+	// critical: the scheduler does not do its work, or allocates devices beyond a quota.
 	critical = "critical"
 	// warning: a promise of the quotas is not kept.
 	warning = "warning"
-	// info: somebody should look at it some day.
+	// info: an administrator should look at it at some time.
 	info = "info"
 )
 
 // alert is an alert. Its runbook is the section of docs/alerts.md with its name.
 type alert struct {
 	name, expr, wait, severity string
-	// summary says what is wrong, and description gives the numbers and says what to do. They are templates of Prometheus.
+	// summary describes the problem. description gives the numbers and the remedy. Both are templates of Prometheus.
 	summary, description string
 }
 
@@ -32,7 +32,7 @@ type alertGroup struct {
 	alerts []alert
 }
 
-// problems selects the problems of queues whose reason matches one of these.
+// problems selects the problems of queues with one of these reasons.
 func problems(reasons ...string) string {
 	return fmt.Sprintf(`max by (reason) (%s{reason=~"%s"}) > 0`, metric.QueueProblems.Name, strings.Join(reasons, "|"))
 }
@@ -42,21 +42,21 @@ func otherProblems(reasons ...string) string {
 	return fmt.Sprintf(`max by (reason) (%s{reason!~"%s"}) > 0`, metric.QueueProblems.Name, strings.Join(reasons, "|"))
 }
 
-// positive selects a gauge that should be zero. Only the replica that leads has other values.
+// positive selects a gauge that should be zero. Only the leading replica has other values.
 func positive(m metric.Metric) string { return fmt.Sprintf("max(%s) > 0", m.Name) }
 
-// notLed fires if there are replicas, and none of them leads.
+// notLed fires if there are replicas and none of them leads.
 func notLed(lease string) string {
 	return fmt.Sprintf(`max(%s{name="%s"}) == 0`, metric.Leader.Name, lease)
 }
 
-// sessions is how many sessions the replicas of the scheduler have run, without those of schedulers with other leases, such as a canary: they
-// would hide that the scheduler is gone. Without leader election there is no series of a lease.
+// sessions counts the sessions of the scheduler's replicas. It excludes schedulers with other leases, such as a canary, because they would hide a
+// failed scheduler. Without leader election, there is no series of a lease.
 func sessions(of string) string {
 	return fmt.Sprintf(`%s unless on (instance) %s{name!="%s"}`, of, metric.Leader.Name, metric.SchedulerLease)
 }
 
-// The reasons of problems of queues that have alerts of their own.
+// The reasons of problems of queues with separate alerts.
 const (
 	guaranteeNotCovered = "GuaranteeNotCovered"
 	quotaNotRead        = "QuotaNotRead"
@@ -165,7 +165,7 @@ var alertGroups = []alertGroup{
 			description: "Replicas of the scheduler run, and none of them holds the lease " + metric.SchedulerLease + ", so that no pod is placed. Their logs say why.",
 		},
 		{
-			// accountingInterval may be longer than its default of a minute, but hardly than this.
+			// accountingInterval may be longer than its default of a minute, but rarely longer than this.
 			name: "DeviceQuotaUsageNotRecorded", wait: "15m", severity: warning, expr: fmt.Sprintf("time() - max(%s) > 3600", metric.UsageRecorded.Name),
 			summary:     "Usage is not recorded",
 			description: "The record of usage was complete {{ $value | humanizeDuration }} ago for the last time. The log of the scheduler that leads says why it cannot be written.",

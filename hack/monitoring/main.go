@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command monitoring writes docs/metrics.md and the files in config/monitoring. It makes them from the list of metrics in pkg/metric and from
-// the alerts and panels in this folder. The working directory is the root of the repository.
+// Command monitoring writes docs/metrics.md and the files in config/monitoring. It generates them from the list of metrics in pkg/metric and
+// from the alerts and panels in this folder. The working directory is the root of the repository.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// files returns what is generated, by the path of the file.
+// files returns the generated files by path.
 func files() (map[string][]byte, error) {
 	generated := map[string][]byte{"docs/metrics.md": metricsPage()}
 	for path, generate := range map[string]func() ([]byte, error){

@@ -8,7 +8,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-// query is a line of a panel: an expression, and the name of its series.
+// query is a line of a panel: an expression and the name of its series.
 type query struct{ expr, legend string }
 
 // panel is a panel of the dashboard.
@@ -17,11 +17,11 @@ type panel struct {
 	// unit is one of Grafana's units.
 	unit    string
 	queries []query
-	// stat shows the last value, in colour: green if it is good. Other panels show lines.
+	// stat shows the last value in colour, which is green if the value is good. Other panels show lines.
 	stat *threshold
 }
 
-// threshold says from which value on a number is good, or bad.
+// threshold is the least good or bad number.
 type threshold struct {
 	from float64
 	good bool
@@ -46,12 +46,12 @@ const (
 	ofQueueName = `queue_name=~"$queue"`
 )
 
-// latest shows a gauge once, although the replica that led before may still be there.
+// latest shows a gauge once, even if the former leader still exports it.
 func latest(by string, m metric.Metric, selector string) string {
 	return fmt.Sprintf("max by (%s) (%s{%s})", by, m.Name, selector)
 }
 
-// amounts shows what queues hold, what they deserve, and what they can have.
+// amounts shows the amounts that queues hold, request, deserve, and may have.
 func amounts(title, by, legend, unit string, selector string, allocated, request, deserved, capacity metric.Metric) panel {
 	return panel{title: title, unit: unit, queries: []query{
 		{latest(by, allocated, selector), legend + " allocated"},
@@ -61,7 +61,7 @@ func amounts(title, by, legend, unit string, selector string, allocated, request
 	}}
 }
 
-// quantile shows how long nine of ten take.
+// quantile shows the 90th percentile of a duration.
 func quantile(m metric.Metric, by string) string {
 	return fmt.Sprintf("histogram_quantile(0.9, sum by (le%s) (rate(%s_bucket[5m])))", by, m.Name)
 }

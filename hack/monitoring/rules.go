@@ -13,10 +13,10 @@ const (
 	runbook   = "https://github.com/devicequota/devicequota/blob/main/docs/alerts.md#"
 )
 
-// object is an object in YAML or JSON, whose keys are written in the order of the alphabet.
+// object is an object in YAML or JSON. Its keys are written in alphabetical order.
 type object map[string]any
 
-// groups returns the rules in Prometheus' form.
+// groups returns the rules in Prometheus' format.
 func groups() []object {
 	var all []object
 	for _, group := range alertGroups {
@@ -42,7 +42,7 @@ func marshal(o object) ([]byte, error) {
 // rules returns a rule file of Prometheus.
 func rules() ([]byte, error) { return marshal(object{"groups": groups()}) }
 
-// metadata is that of the objects for Prometheus' operator.
+// metadata returns the metadata of the objects for Prometheus' operator.
 func metadata() object {
 	return object{"name": "devicequota", "namespace": "volcano-system", "labels": object{"app": "volcano-scheduler"}}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package promtool pins promtool, and checks with Prometheus' own parser that the alerts and the dashboard read only what is exported.
+// Package promtool pins promtool, and checks with Prometheus' own parser that the alerts and the dashboard read only exported metrics.
 package promtool
 
 import (
@@ -78,7 +78,7 @@ func alerts(t *testing.T) map[string]string {
 	return all
 }
 
-// panels returns the expressions of the dashboard, by the titles of their panels, and those of its variables.
+// panels returns the expressions of the dashboard, by the titles of their panels, and the expressions of its variables.
 func panels(t *testing.T) (panels, variables map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../config/monitoring/dashboard.json")
@@ -111,7 +111,7 @@ func panels(t *testing.T) (panels, variables map[string]string) {
 	return panels, variables
 }
 
-// choice is a variable of the dashboard, which stands for all values here.
+// choice matches a variable of the dashboard, which stands for all values here.
 var choice = regexp.MustCompile(`\$\w+`)
 
 func TestAlertsAndPanelsReadWhatIsExported(t *testing.T) {
@@ -145,8 +145,8 @@ func TestAlertsAndPanelsReadWhatIsExported(t *testing.T) {
 	}
 }
 
-// exists reports whether a series matches a selector. A label that the series lacks is a typing error, even if the selector matches
-// all values.
+// exists reports whether a series matches a selector. A label that the series lacks is a typing mistake, even if the selector matches all
+// values.
 func exists(series map[string][]labels.Labels, selector *parser.VectorSelector) bool {
 	for _, one := range series[selector.Name] {
 		matches := true
@@ -176,7 +176,7 @@ func hasLabel(series map[string][]labels.Labels, expr *parser.AggregateExpr, lab
 	return has
 }
 
-// definition is that of a variable: label_values(metric, label).
+// definition matches the definition of a variable: label_values(metric, label).
 var definition = regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`)
 
 func TestVariablesReadWhatIsExported(t *testing.T) {
@@ -193,7 +193,7 @@ func TestVariablesReadWhatIsExported(t *testing.T) {
 	}
 }
 
-// reasons are in alternatives, each of which must exist.
+// reasons matches a selector of reasons. Each of its alternatives must exist.
 var reasons = regexp.MustCompile(`reason[=!]~"([\w|]+)"`)
 
 func TestAlertsKnowTheReasons(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// code is what is read of the source, without tests and generated files.
+// code has the parsed source, without tests and generated files.
 type code struct {
 	// folders have the files of each package, by its path in the repository.
 	folders map[string][]*ast.File
@@ -22,13 +22,13 @@ type code struct {
 	flags     []flag
 }
 
-// constant is a constant that is a string. The group is the first sentence of the comment of the block that it is in.
+// constant is a constant with a string value. The group is the first sentence of the comment of its block.
 type constant struct{ folder, group, name, value, doc string }
 
 // flag is a flag of a program or a command.
 type flag struct{ folder, name, byDefault, usage string }
 
-// read reads folders of a repository and all below them.
+// read reads folders of a repository with all their subfolders.
 func read(root string, folders ...string) (*code, error) {
 	c := &code{folders: map[string][]*ast.File{}}
 	var order []string
@@ -108,7 +108,7 @@ func (c *code) readFlags(folder string) {
 	}
 }
 
-// text returns what an expression comes to, as far as that can be said without types.
+// text returns the value of an expression, as far as it is known without types.
 func (c *code) text(folder string, e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -150,7 +150,7 @@ func (c *code) text(folder string, e ast.Expr) string {
 	}
 }
 
-// named returns the value of a constant, a variable, or a field that is set where its struct is made.
+// named returns the value of a constant, a variable, or a field that is set in a composite literal.
 func (c *code) named(folder, name string) (text string) {
 	for _, file := range c.folders[folder] {
 		ast.Inspect(file, func(node ast.Node) bool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command reference writes docs/reference.md: the arguments, annotations, labels, flags, reasons of events, and conditions that the code
-// has, with what their comments say, and links to the pages that explain them. The working directory is the root of the repository.
+// Command reference writes docs/reference.md: the arguments, annotations, labels, flags, reasons of events, and conditions in the code, with
+// their comments and links to the pages that explain them. The working directory is the root of the repository.
 package main
 
 import (

@@ -52,7 +52,7 @@ func TestEachNameHasAMeaning(t *testing.T) {
 	}
 }
 
-// notOurs are keys that the code knows of others, and one that no object has.
+// notOurs are keys of other projects in the code, and one key that no object has.
 var notOurs = []string{
 	"devicequota.io/excluded", "scheduling.volcano.sh/queue-name", "volcano.sh/hierarchy-weights", "volcano.sh/jdb-max-unavailable", "volcano.sh/jdb-min-available",
 	"volcano.sh/network-topology-mode", "volcano.sh/numa-topology-policy", "volcano.sh/qos-level", "volcano.sh/revocable-zone", "volcano.sh/volcano",
@@ -121,7 +121,7 @@ func TestEachArgumentIsInThePage(t *testing.T) {
 	}
 }
 
-// TestEachFlagBelongsToAProgram finds flags of commands that the page does not know. The programs have tests that compare the page with their flags.
+// TestEachFlagBelongsToAProgram finds flags of commands that are missing on the page. The programs have tests that compare the page with their flags.
 func TestEachFlagBelongsToAProgram(t *testing.T) {
 	known := []string{"cmd/devcluster", "pkg/program"} // docs/devcluster.md has the former
 	for _, p := range programs {
@@ -145,7 +145,7 @@ func eachNode(c *code, do func(folder string, node ast.Node)) {
 	}
 }
 
-// TestEachReasonAndEachCheckIsExplained walks what users see when something waits.
+// TestEachReasonAndEachCheckIsExplained checks the reasons and checks that users see when something waits.
 func TestEachReasonAndEachCheckIsExplained(t *testing.T) {
 	c, explained := source(t), text(t, "docs/troubleshooting.md")
 	var names []string
@@ -173,7 +173,7 @@ func TestEachReasonAndEachCheckIsExplained(t *testing.T) {
 	}
 }
 
-// manualRow returns the row of a table that begins with a name, perhaps with others.
+// manualRow returns the row of a table that starts with a name, or with several names.
 func manualRow(text, name string) []string {
 	for line := range strings.Lines(text) {
 		if row := page.Row(line, "`"+name+"`"); row != nil && strings.Contains(row[0], "`"+name+"`") {

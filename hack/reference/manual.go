@@ -12,10 +12,10 @@ import (
 	"github.com/devicequota/devicequota/test/page"
 )
 
-// unread are pages that users do not read to learn what something means.
+// unread are pages that do not explain names to users.
 const unread = "architecture.md performance.md reference.md"
 
-// names match the first cell of a row if it has names only.
+// names matches the first cell of a row if it only has names.
 var names = regexp.MustCompile("^(`[^`]+`(, )?)+( \\([^|]*\\))? \\| ")
 
 // manual has the sections of each page.
@@ -36,8 +36,8 @@ func readManual(folder string) (manual, error) {
 	return m, err
 }
 
-// explains returns a link to the section about a name: where it begins a row of a table, or else where it is named most often. The pages that
-// are preferred come first.
+// explains returns a link to the section about a name: where the name starts a row of a table or, without one, where it occurs most often.
+// Preferred pages come first.
 func (m manual) explains(name, preferred string) (string, error) {
 	best, most := "", 0
 	name = "`" + name + "`"

@@ -24,7 +24,7 @@ type archive struct {
 	sha256   string
 }
 
-// makeArchives writes an archive with the kubectl plugin and an SBOM for each platform, and the manifest for krew.
+// makeArchives writes the manifest for krew and, for each platform, an archive with the kubectl plugin and an SBOM.
 func makeArchives(built source, binaries string, platforms []v1.Platform, out, downloads string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err

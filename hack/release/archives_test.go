@@ -59,7 +59,7 @@ func TestKrewInstallsTheArchives(t *testing.T) {
 	}
 }
 
-// checkKrewRules checks what krew and the pipeline of its index check, in the words of krew's developer guide.
+// checkKrewRules checks the rules of krew and of its index, in the words of krew's developer guide.
 func checkKrewRules(t *testing.T, p krewPlugin) {
 	t.Helper()
 	if p.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || p.Kind != "Plugin" {
@@ -103,7 +103,7 @@ func TestEqualProgramsGiveEqualArchives(t *testing.T) {
 	}
 }
 
-// unpack returns the names of the files in an archive. Those that are programs must be executable.
+// unpack returns the names of the files in an archive. Programs must be executable.
 func unpack(t *testing.T, archive string) []string {
 	t.Helper()
 	var names []string

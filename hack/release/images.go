@@ -28,7 +28,7 @@ type imageOptions struct {
 	push       bool
 }
 
-// makeImages writes, for each program, an OCI layout with an image for each platform, an archive for each platform that `docker load` reads, and the
+// makeImages writes, for each program, an OCI layout with an image for each platform, an archive for each platform for `docker load`, and the
 // SBOMs. The file digests.txt has the digests.
 func makeImages(o imageOptions, programs []string) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
@@ -59,7 +59,7 @@ func makeImages(o imageOptions, programs []string) error {
 // folderOf returns the folder with the programs of a platform.
 func folderOf(p v1.Platform) string { return p.OS + "-" + p.Architecture }
 
-// makeIndex returns the index of a program's images, and writes what there is for each platform alone.
+// makeIndex returns the index of a program's images, and writes the files of each platform.
 func makeIndex(o imageOptions, tag name.Tag, program string, digests *strings.Builder) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, platform := range o.platforms {
@@ -95,7 +95,7 @@ func makeIndex(o imageOptions, tag name.Tag, program string, digests *strings.Bu
 	return index, nil
 }
 
-// makeImage returns the image of a program for one platform. It runs as a user without a name and without rights.
+// makeImage returns the image of a program for one platform. It runs as a user without a name and without privileges.
 func makeImage(built source, platform v1.Platform, program, path string, bom []byte) (v1.Image, error) {
 	files, err := baseLayer(built.date)
 	if err != nil {
@@ -146,7 +146,7 @@ var descriptions = map[string]string{
 	"vc-webhook":    "Refuses quotas and annotations about cards that the scheduler could not read",
 }
 
-// writeLayout replaces what an earlier build has left.
+// writeLayout replaces the output of an earlier build.
 func writeLayout(folder, version string, index v1.ImageIndex) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err

@@ -4,7 +4,7 @@ package main
 
 import "sigs.k8s.io/yaml"
 
-// krewName is what people write after `kubectl krew install`.
+// krewName is the argument of `kubectl krew install`.
 const krewName = "devicequota"
 
 // krewPlugin is a Plugin of krew.googlecontainertools.github.com/v1alpha2. Krew's module is not needed for these few fields.

@@ -24,12 +24,12 @@ type file struct {
 	content []byte
 }
 
-// baseLayer has what programs expect of any system. The certificates are for Volcano's plugin usage, which may read metrics from a server outside the
-// cluster. The scheduler keeps the socket for its log level in /tmp, and dumps its cache there.
+// baseLayer has the files that programs expect of any system. The certificates are for Volcano's plugin usage, which may read metrics from a server
+// outside the cluster. The scheduler keeps the socket for its log level in /tmp, and dumps its cache there.
 func baseLayer(date time.Time) (v1.Layer, error) {
 	var certificates bytes.Buffer
 	for root := range bundle.Roots() {
-		// A root with a constraint is trusted for some certificates only. A file cannot say so.
+		// A root with a constraint is trusted only for some certificates. A file cannot express this.
 		if root.Constraint != nil {
 			continue
 		}
@@ -46,7 +46,7 @@ func baseLayer(date time.Time) (v1.Layer, error) {
 	})
 }
 
-// programLayer has the program, its licences, and its SBOM, so that scanners of images find what is in it.
+// programLayer has the program, its licences, and its SBOM. Scanners of images then find its contents.
 func programLayer(built source, program, path string, bom []byte) (v1.Layer, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -64,8 +64,8 @@ func programLayer(built source, program, path string, bom []byte) (v1.Layer, err
 	})
 }
 
-// layer returns a layer whose bytes depend on nothing but the files and the date. It is compressed here, because the library would compress it
-// again each time that it reads it.
+// layer returns a layer that depends only on the files and the date. It compresses the layer once, because the library would compress it at each
+// read.
 func layer(date time.Time, files []file) (v1.Layer, error) {
 	var archive bytes.Buffer
 	if err := writeTarball(&archive, date, files); err != nil {

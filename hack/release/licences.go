@@ -17,11 +17,11 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// licenceFile matches what the licences of modules are in. Most licences ask that their text goes with the program.
+// licenceFile matches the files with the licences of modules. Most licences demand that their text accompanies the program.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)([-._].*)?$`)
 
-// licences returns the licences of the modules that a program contains packages of, and of Go. Each text is there once. The modules must be in the
-// module cache, as they are after the program was built.
+// licences returns the licences of Go and of the modules in a program, each text once. The modules must be in the module cache, as they are after
+// the build of the program.
 func licences(path string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func folderOfModule(cache string, m *debug.Module) (string, error) {
 	return filepath.Join(cache, filepath.FromSlash(path)+"@"+version), err
 }
 
-// collect adds the holder to the texts in a folder. A module without a licence must not get into a release unseen.
+// collect adds the holder to the texts in a folder. It fails for a module without a licence, to keep it out of a release.
 func collect(holders map[string][]string, holder, folder string) error {
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -84,7 +84,7 @@ func collect(holders map[string][]string, holder, folder string) error {
 	return nil
 }
 
-// format writes each text after the names of those that it is of, in the order of the names.
+// format writes each text after the names of its holders, in the order of the names.
 func format(holders map[string][]string) []byte {
 	type entry struct{ names, text string }
 	var entries []entry

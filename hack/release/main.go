@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release makes what a release consists of, from programs that are built already: images, archives, SBOMs, and the manifest for krew.
-// It needs no container engine. Equal programs give equal bytes.
+// Command release makes the parts of a release from programs that are built already: images, archives, SBOMs, and the manifest for krew. It
+// needs no container engine. Equal programs give equal bytes.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// source is what the programs were built from.
+// source describes the sources of the programs.
 type source struct {
 	version string
 	commit  string

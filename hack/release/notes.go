@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// writeNotes writes what a changelog says of a version. If it has no section for the version yet, what is not released counts.
+// writeNotes writes the section of a version in a changelog. Without this section, it writes the unreleased changes.
 func writeNotes(to io.Writer, changelog io.Reader, version string) error {
 	sections := map[string][]string{}
 	section := ""

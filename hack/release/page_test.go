@@ -22,13 +22,13 @@ import (
 	"github.com/spdx/tools-golang/spdx"
 )
 
-// pageRepositories are those that the page names.
+// pageRepositories matches the repositories on the page.
 var pageRepositories = regexp.MustCompile(`(ghcr\.io|registry\.example\.com)/devicequota`)
 
 var commandBlock = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$")
 
-// TestReleasePage runs the commands of docs/release.md, with a registry of its own, in a clone that has an origin of its own. A maintainer
-// tags before a user checks, so that the commands of the last section come first.
+// TestReleasePage runs the commands of docs/release.md, with a separate registry, in a clone with a separate origin. A maintainer tags before
+// a user checks, so the commands of the last section run first.
 func TestReleasePage(t *testing.T) {
 	top := must[string](t)(filepath.Abs("../.."))
 	origin, clone := filepath.Join(t.TempDir(), "origin.git"), filepath.Join(t.TempDir(), "clone")

@@ -61,7 +61,7 @@ func relation(of spdx.ElementID, kind string, to spdx.ElementID) *spdx.Relations
 	return &spdx.Relationship{RefA: spdx.DocElementID{ElementRefID: of}, Relationship: kind, RefB: spdx.DocElementID{ElementRefID: to}}
 }
 
-// components returns Go's standard library and the modules that the program contains packages of.
+// components returns Go's standard library and the modules in the program.
 func components(info *debug.BuildInfo) []*spdx.Package {
 	standard := goModule("", "stdlib", strings.TrimPrefix(info.GoVersion, "go"), "")
 	standard.PackageDownloadLocation = "https://go.dev/dl/"
@@ -76,7 +76,7 @@ func components(info *debug.BuildInfo) []*spdx.Package {
 	return all
 }
 
-// download returns where the module proxy has a module. It does not distinguish upper and lower case, so that capitals are escaped.
+// download returns the address of a module at the module proxy. The proxy is case-insensitive, so capitals are escaped.
 func download(path, version string) string {
 	escapedPath, err := module.EscapePath(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func download(path, version string) string {
 	return "https://proxy.golang.org/" + escapedPath + "/@v/" + escapedVersion + ".zip"
 }
 
-// goModule describes a module. The sum is the one of go.sum, which is not the checksum of a file.
+// goModule describes a module. The sum is the hash in go.sum, which is not the checksum of a file.
 func goModule(id spdx.ElementID, path, version, sum string) *spdx.Package {
 	p := &spdx.Package{
 		PackageSPDXIdentifier: id, PackageName: path, PackageVersion: version, PackageDownloadLocation: download(path, version),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sarif checks what `kubectl devicequota lint -o sarif` prints against the JSON schema of SARIF 2.1.0.
+// Package sarif validates the output of `kubectl devicequota lint -o sarif` with the JSON schema of SARIF 2.1.0.
 package sarif
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 )
 
-// printed is what a test of the command compares with what it prints.
+// printed is the expected output in a test of the command.
 const printed = "../../pkg/cli/lint/testdata/findings.sarif.golden"
 
-// schema reads the schema of OASIS, which the module go-sarif has in a constant that it does not export.
+// schema returns OASIS's schema, which the module go-sarif has in an unexported constant.
 func schema(t *testing.T) *gojsonschema.Schema {
 	t.Helper()
 	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3").Output()

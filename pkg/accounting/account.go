@@ -13,38 +13,38 @@ import (
 // says takes some time to arrive.
 const Lag = 10 * time.Second
 
-// interval is the time between two complete observations. It is not longer than Lag, so that no increment has a time that was not
-// observed in full.
+// interval is the time between two complete observations. It is at most Lag, so an increment covers only time that was observed
+// completely.
 const interval = Lag
 
-// Account knows who holds what now, and what must still be added to the record. Sessions observe, and the writer of the record
-// cuts, at the same time.
+// Account knows the present holders, and the usage to add to the record. Sessions call Observe while the writer of the record calls
+// Cut.
 type Account struct {
 	period Period
 
 	mu sync.Mutex
-	// through is up to when everything has been cut. It is meaningless before Resume.
+	// through is the end of the time that was cut. It is meaningless before Resume.
 	through int64
-	// resumed says that through is known, fresh that nothing has been observed since then.
+	// resumed reports whether through is known, and fresh whether nothing has been observed since.
 	resumed, fresh bool
-	// observed is when the last session ended, and complete when the last one ended that said everything.
+	// observed is the end of the last session, and complete the end of the last session with a complete observation.
 	observed, complete int64
 	session            uint64
-	// dimensions are those of the last session.
+	// dimensions are the dimensions of the last session.
 	dimensions *ledger.Dimensions
-	// held has who holds something, and states what is idle or waited for.
+	// held has the holders, and states the idle amounts and the amounts waited for.
 	held   map[Key]*holding
 	states map[Series]*state
-	// ended has what ended or changed, and has not been cut.
+	// ended has spans that ended and are not cut yet.
 	ended []span
-	// heldUntil has when a holder that is gone held something last, until that has been cut.
+	// heldUntil has the ends of holders that are gone, until these ends are cut.
 	heldUntil map[Key]int64
 }
 
-// Key identifies what is held: the UID of a pod for its cards, or of a claim for its devices.
+// Key identifies a holder: the UID of a pod with cards, or the UID of a claim with devices.
 type Key string
 
-// holding is what a queue is charged for a holder, since the last change or cut.
+// holding is the charge of a queue for a holder, since the last change or cut.
 type holding struct {
 	queue, label   string
 	namespace, pod string
@@ -66,16 +66,16 @@ type charge struct {
 	amount ledger.Amount
 }
 
-// span is what was held for a time.
+// span is the time for which charges were held.
 type span struct {
 	charges  []charge
 	from, to int64
 }
 
-// New returns an account that observes nothing until it is resumed.
+// New returns an account that observes nothing before Resume.
 func New(period Period) *Account { return &Account{period: period} }
 
-// Resume makes the account go on where the record ends. It forgets what has been observed before.
+// Resume continues where the record ends. It forgets all earlier observations.
 func (a *Account) Resume(through time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,17 +83,17 @@ func (a *Account) Resume(through time.Time) {
 	a.held, a.states, a.heldUntil, a.ended = map[Key]*holding{}, map[Series]*state{}, map[Key]int64{}, nil
 }
 
-// Increment is what has to be added to the record so that it is complete up to Through. All of it belongs to one period.
+// Increment is the usage to add to the record to complete it up to Through. All of it belongs to one period.
 type Increment struct {
-	// Start and End are those of the period.
+	// Start and End are the bounds of the period.
 	Start, End time.Time
 	// Through is in the period, or its end.
 	Through time.Time
 	Added   Sums
 }
 
-// Cut returns what the record lacks, nil if it lacks nothing yet. It stays behind the last session by a lag. The caller owns it and must write it before the next one: the
-// account forgets it. There may be more than one, because an increment does not go beyond the end of a period.
+// Cut returns the usage that the record lacks, or nil if it lacks nothing yet. It stops a lag before the last session. The account forgets the
+// usage, so the caller must write it before the next Cut. An increment ends with its period at the latest, so there may be several of them.
 func (a *Account) Cut(lag time.Duration) *Increment {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,7 +15,7 @@ var midnight = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
 func at(seconds int64) time.Time { return midnight.Add(time.Duration(seconds) * time.Second) }
 
-// world is an account, and what sessions say to it.
+// world is an account with the observations of sessions.
 type world struct {
 	*Account
 	dimensions ledger.Dimensions
@@ -44,7 +44,7 @@ type holds struct {
 	since int64
 }
 
-// unknown says that nobody knows since when something is held.
+// unknown stands for an unknown begin of a holding.
 const unknown = -1 << 40
 
 func (w *world) session(now int64, ended map[Key]int64, all ...holds) {
@@ -67,7 +67,7 @@ func (w *world) session(now int64, ended map[Key]int64, all ...holds) {
 	})
 }
 
-// used returns the device-seconds of each queue in all increments that there are.
+// used returns the device-seconds of each queue in all available increments.
 func (w *world) used() map[string]string {
 	sums := Sums{}
 	for increment := w.Cut(Lag); increment != nil; increment = w.Cut(Lag) {

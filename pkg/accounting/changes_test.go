@@ -23,9 +23,8 @@ func TestSessionsThatSayOnlyWhatChangedLoseAndDoubleNoSecond(t *testing.T) {
 	}
 }
 
-// liveWithChanges compares what an account counts with how long holders lived. Sessions end every few seconds. What they are told of is
-// what begun and ended since the last one, unless a complete observation is due. Many holders live for less than the time
-// between two of these.
+// liveWithChanges compares the count of an account with the lifetimes of holders. Sessions end every few seconds. They report only changes since
+// the last session, unless a complete observation is due. Many holders live for less than the time between two complete observations.
 func liveWithChanges(random *rand.Rand) string {
 	w, recorded, want := newWorld(), Sums{}, map[string]int64{}
 	lives := map[Key]*life{}
@@ -72,7 +71,7 @@ func liveWithChanges(random *rand.Rand) string {
 	return cmp.Diff(want, got)
 }
 
-// changes is a session that does not say everything.
+// changes is a session without a complete observation.
 func (w *world) changes(now int64, some ...holds) {
 	w.ObserveChanges(at(now), &w.dimensions, func(o *Observation) {
 		for _, h := range some {
@@ -81,7 +80,7 @@ func (w *world) changes(now int64, some ...holds) {
 	})
 }
 
-// record writes what the record lacks.
+// record writes the missing increments.
 func (w *world) record(recorded Sums) {
 	for increment := w.Cut(Lag); increment != nil; increment = w.Cut(Lag) {
 		for series, amount := range increment.Added {

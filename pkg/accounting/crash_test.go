@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// life is a random holder: it begins, may move once to another queue, and ends.
+// life is a random holder. It begins, may move once to another queue, and ends.
 type life struct {
 	key                Key
 	n                  int64
 	begin, move, end   int64
 	first, then        string
-	known, knowsItsEnd bool // what the last session of this process knew
+	known, knowsItsEnd bool // known by the last session of this process
 }
 
 func (l *life) queueAt(second int64) string {
@@ -26,11 +26,11 @@ func (l *life) queueAt(second int64) string {
 	return l.first
 }
 
-// model says for every second which queue pays for whom. It looks at seconds one by one.
+// model tells for each second which queue pays for each holder. It computes the seconds one by one.
 type model struct {
 	through  int64
 	recorded map[string]int64
-	// later has what the current process knows about seconds that are not recorded.
+	// later has the current process' knowledge about seconds that are not recorded.
 	later map[int64]map[Key]string
 }
 
@@ -53,7 +53,7 @@ func (m *model) record(to int64, lives map[Key]*life) {
 	}
 }
 
-// observe notes what a session at a time says, if the last one of this process was at another.
+// observe records the observation of a session, given the time of the process' last session.
 func (m *model) observe(last, now int64, l *life) {
 	alive := l.begin <= now && now < l.end
 	switch {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accounting counts device-seconds: who held how much for how long, how much of what queues are guaranteed was idle, and
-// how much pods waited for.
+// Package accounting counts device-seconds: how much was held for how long and by which holder, how much of the guarantees of queues
+// was idle, and how much pods waited for.
 //
-// Sessions come in as observations: who holds what since when, and what is idle and waited for. Every ten seconds, a session says
-// everything. Those between say what has begun, and when something ended. What goes out are increments: what
-// has to be added to the record of the cluster so that it is complete up to a later time. Everything that an account knows besides
-// that time can be observed again, so that a crash neither loses nor doubles anything that is still there.
+// The input is observations of sessions: the holders, and the amounts that are idle or waited for. Every ten seconds, a session
+// observes everything. The sessions between report beginnings and ends only. The output is increments. An increment completes the
+// record of the cluster up to a later time. A crash neither loses nor doubles usage that can be observed again, because an account
+// needs only this time from the record.
 //
-// Time has whole seconds here, as the times of the API server have.
+// Times are whole seconds, as in the API server.
 package accounting

@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Holding is what a queue is charged for one holder.
+// Holding is the charge of a queue for one holder.
 type Holding struct {
 	Key                     Key
 	Queue, Namespace, Label string
@@ -17,24 +17,24 @@ type Holding struct {
 	Pod string
 	// Amounts must not be changed.
 	Amounts ledger.Amounts
-	// Since is when it began. It is zero if nobody knows: then it began when it was first observed or, after a restart, where the
-	// record ends.
+	// Since is the begin of the holding. If it is zero, the holding begins with its first observation or, after a restart, at the end
+	// of the record.
 	Since time.Time
 }
 
-// Observation is what one session says.
+// Observation is the report of one session.
 type Observation struct {
 	account *Account
 	now     int64
-	// Dimensions are those of the session.
+	// dimensions are the dimensions of the session.
 	dimensions *ledger.Dimensions
-	// Records says which dimensions count. If it is nil, all do.
+	// Records reports whether a dimension counts. If it is nil, all dimensions count.
 	Records func(ledger.Dimension) bool
-	// seen is how many holders hold something.
+	// seen is the number of holders in the session.
 	seen int
 }
 
-// Due reports whether it is time for a session that says everything. All others say what has changed.
+// Due reports whether a session must make a complete observation. Other sessions report changes only.
 func (a *Account) Due(now time.Time, dimensions *ledger.Dimensions) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,9 +42,8 @@ func (a *Account) Due(now time.Time, dimensions *ledger.Dimensions) bool {
 	return a.fresh || a.dimensions != dimensions || since < 0 || since >= int64(interval/time.Second)
 }
 
-// Observe takes over what a session says, which is all there is at that time. Ended says when a holder ended that the session
-// lacks, and returns the zero time if it ended just now. If the account has not been resumed, Observe does nothing. It calls both
-// functions before it returns.
+// Observe records a complete observation. Ended returns the end of a holder that the session lacks, or the zero time for an end now.
+// Observe does nothing before Resume. It calls both functions before it returns.
 func (a *Account) Observe(now time.Time, dimensions *ledger.Dimensions, observe func(*Observation), ended func(key Key, namespace, pod string) time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,7 +51,7 @@ func (a *Account) Observe(now time.Time, dimensions *ledger.Dimensions, observe 
 		return
 	}
 	a.session++
-	if a.dimensions != dimensions { // the amounts that are known have other ordinals
+	if a.dimensions != dimensions { // the known amounts have other ordinals
 		for _, h := range a.held {
 			h.amounts = nil
 		}
@@ -76,8 +75,8 @@ func (a *Account) Observe(now time.Time, dimensions *ledger.Dimensions, observe 
 	a.observed, a.complete, a.fresh = o.now, o.now, false
 }
 
-// ObserveChanges takes over what a session says of some holders. All others, and what is idle and waited for, go on as they were. It does
-// nothing if Due would say that a complete observation is due.
+// ObserveChanges records the report of a session about some holders. Other holders and states continue. ObserveChanges does nothing if a
+// complete observation is due.
 func (a *Account) ObserveChanges(now time.Time, dimensions *ledger.Dimensions, observe func(*Observation)) {
 	if a.Due(now, dimensions) {
 		return
@@ -89,7 +88,7 @@ func (a *Account) ObserveChanges(now time.Time, dimensions *ledger.Dimensions, o
 	a.observed = max(a.observed, o.now)
 }
 
-// End takes over that a holder has ended, which the sessions that follow say, too. Otherwise, it would end when a session says everything.
+// End ends a holder before the next complete observation, which would end it, too.
 func (a *Account) End(key Key, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,8 +98,8 @@ func (a *Account) End(key Key, at time.Time) {
 	}
 }
 
-// Continues notes that a holder holds what it held in the last session. It returns false, and notes nothing, if something is new:
-// then call Hold.
+// Continues reports whether a holder is unchanged since the last session, and records this. If it returns false, it records nothing, and
+// the caller must call Hold.
 func (o *Observation) Continues(key Key, queue, label string, amounts ledger.Amounts) bool {
 	h := o.account.held[key]
 	if h == nil || h.queue != queue || h.label != label || h.amounts == nil || !slices.Equal(h.amounts, amounts) {
@@ -110,7 +109,7 @@ func (o *Observation) Continues(key Key, queue, label string, amounts ledger.Amo
 	return true
 }
 
-// Hold notes what a holder holds from now on or, if the holder is new, since it says so.
+// Hold records a holding. A changed holder has it from now on, and a new holder since the begin that it names.
 func (o *Observation) Hold(h Holding) {
 	a := o.account
 	from := o.from(&h)
@@ -133,7 +132,7 @@ func (o *Observation) see(h *holding) {
 	}
 }
 
-// from returns from when a new holder counts. What was before the end of the record is in the record.
+// from returns the begin of a new holder. The record has all usage before the end of the record.
 func (o *Observation) from(h *Holding) int64 {
 	a := o.account
 	switch {
@@ -156,7 +155,7 @@ func (o *Observation) charges(h *Holding) []charge {
 	return charges
 }
 
-// State notes an amount that is idle or waited for. An amount that is not positive is not.
+// State records an amount that is idle or waited for. It ignores an amount that is not positive.
 func (o *Observation) State(measure Measure, queue string, dimension ledger.Dimension, amount ledger.Amount) {
 	if amount.Sign() <= 0 {
 		return
@@ -174,7 +173,7 @@ func (o *Observation) State(measure Measure, queue string, dimension ledger.Dime
 	}
 }
 
-// end notes that a holder is gone. It does not end later than now, and what has been cut stays.
+// end ends a holder, now at the latest. Usage that was cut stays.
 func (o *Observation) end(key Key, h *holding, at time.Time) {
 	to := o.now
 	if !at.IsZero() {

@@ -4,7 +4,7 @@ package accounting
 
 import "github.com/devicequota/devicequota/pkg/ledger"
 
-// Measure says what is counted.
+// Measure says which amounts are counted.
 type Measure uint8
 
 const (
@@ -22,27 +22,27 @@ func (m Measure) String() string { return [...]string{"used", "guaranteedIdle", 
 // Other stands for the namespaces and labels that do not get a series of their own.
 const Other = "other"
 
-// Series is what has a sum of its own. Series compare with ==.
+// Series identifies a sum. Series are comparable with ==.
 type Series struct {
 	Measure   Measure
 	Queue     string
 	Dimension ledger.Dimension
-	// Namespace and Label are those of the pod that the queue is charged for. They are empty for everything but Used. Label is the value of the
-	// label that the plugin's argument names.
+	// Namespace and Label describe the pod for which the queue is charged. They are empty for all measures but Used. Label is the value of the label
+	// in the plugin's argument.
 	Namespace, Label string
 }
 
-// Sums has, by series, amounts times seconds.
+// Sums has amounts times seconds by series.
 type Sums map[Series]ledger.Amount
 
-// Add adds an amount to a series. A sum that would overflow stays as it is: 10^29 units times seconds are more than any cluster has.
+// Add adds an amount to a series. A sum that would overflow does not change, because no cluster reaches 10^29 units times seconds.
 func (s Sums) Add(series Series, amount ledger.Amount) {
 	if sum, err := s[series].Add(amount); err == nil && sum.Sign() != 0 {
 		s[series] = sum
 	}
 }
 
-// addTime adds an amount that was held for a time. A time that is not positive adds nothing.
+// addTime adds an amount that was held for some seconds. It ignores seconds that are not positive.
 func (s Sums) addTime(series Series, amount ledger.Amount, seconds int64) {
 	if seconds <= 0 {
 		return

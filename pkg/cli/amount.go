@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// parse returns a dimension of the ledger, and what is to be said if only a later scheduler knows its kind.
+// parse returns a dimension of the ledger. The note is not empty if only a newer scheduler knows the kind of the dimension.
 func parse(d v1alpha1.Dimension) (dimension ledger.Dimension, note string) {
 	dimension, err := ledger.ParseKey(ledger.Key{Kind: string(d.Kind), Name: d.Name, Capacity: d.Capacity})
 	if err != nil {
@@ -23,7 +23,7 @@ func parse(d v1alpha1.Dimension) (dimension ledger.Dimension, note string) {
 	return dimension, note
 }
 
-// FormatAmount returns an amount as the scheduler's messages have it: cores, devices or cards, and bytes in binary units.
+// FormatAmount formats an amount as the messages of the scheduler do: cores, devices, cards, or bytes in binary units.
 func FormatAmount(d v1alpha1.Dimension, quantity resource.Quantity) string {
 	decimal := quantity.AsDec()
 	amount, err := ledger.FromDecimal(decimal.UnscaledBig(), int32(decimal.Scale()))
@@ -34,7 +34,7 @@ func FormatAmount(d v1alpha1.Dimension, quantity resource.Quantity) string {
 	return dimension.Format(amount) + note
 }
 
-// FormatLimit returns an amount that may be missing.
+// FormatLimit formats an amount, and nil as a dash.
 func FormatLimit(d v1alpha1.Dimension, quantity *resource.Quantity) string {
 	if quantity == nil {
 		return "-"
@@ -42,7 +42,7 @@ func FormatLimit(d v1alpha1.Dimension, quantity *resource.Quantity) string {
 	return FormatAmount(d, *quantity)
 }
 
-// FormatAmounts returns amounts of several dimensions in one line, such as "nvidia-h100 2, cpu 4".
+// FormatAmounts formats amounts of several dimensions in one line, such as "nvidia-h100 2, cpu 4".
 func FormatAmounts(amounts []v1alpha1.Amount) string {
 	parts := make([]string, len(amounts))
 	for i := range amounts {
@@ -51,7 +51,7 @@ func FormatAmounts(amounts []v1alpha1.Amount) string {
 	return strings.Join(parts, ", ")
 }
 
-// FormatRounded returns an amount that need not be exact, with no more than two decimals.
+// FormatRounded formats an approximate amount with at most two decimals.
 func FormatRounded(d v1alpha1.Dimension, value float64) string {
 	dimension, note := parse(d)
 	unit := ""

@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility/client"
 )
 
-// completionTimeout is how long a shell waits for names.
+// completionTimeout limits how long a shell waits for names.
 const completionTimeout = 5 * time.Second
 
 // First completes the first argument only.
@@ -27,7 +27,7 @@ func First(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// Complete completes names that the scheduler knows. It offers nothing if the scheduler cannot be asked.
+// Complete completes names that the scheduler knows. It offers nothing if the scheduler does not answer.
 func Complete(o *Options, names func(context.Context, *client.Client) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
@@ -46,12 +46,12 @@ func Complete(o *Options, names func(context.Context, *client.Client) ([]string,
 	}
 }
 
-// CompleteQueues completes names of queues.
+// CompleteQueues completes the names of queues.
 func CompleteQueues(o *Options) cobra.CompletionFunc {
 	return completeOf(o, func(queue *v1alpha1.Queue) []string { return []string{queue.Name} })
 }
 
-// CompleteDimensions completes names of DeviceClasses, cards, and resources.
+// CompleteDimensions completes the names of DeviceClasses, cards, and resources.
 func CompleteDimensions(o *Options) cobra.CompletionFunc {
 	return completeOf(o, func(queue *v1alpha1.Queue) (names []string) {
 		for _, f := range queue.Figures {
@@ -61,7 +61,7 @@ func CompleteDimensions(o *Options) cobra.CompletionFunc {
 	})
 }
 
-// completeOf completes names that queues have.
+// completeOf completes the names that a function finds in a queue.
 func completeOf(o *Options, names func(*v1alpha1.Queue) []string) cobra.CompletionFunc {
 	return Complete(o, func(ctx context.Context, scheduler *client.Client) ([]string, error) {
 		queues, err := scheduler.Queues(ctx)
@@ -76,7 +76,7 @@ func completeOf(o *Options, names func(*v1alpha1.Queue) []string) cobra.Completi
 	})
 }
 
-// CompleteFlags completes the values of flags of a command, by their names. It panics if the command lacks one of them.
+// CompleteFlags sets the completion of flags, by their names. It panics if the command lacks one of the flags.
 func CompleteFlags(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 	for flag, complete := range flags {
 		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {

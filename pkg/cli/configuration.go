@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// configurationNamespace, configurationName, and configurationKey are where Volcano's installation keeps the scheduler's configuration.
+	// Volcano's installation keeps the scheduler's configuration in this key of this ConfigMap.
 	configurationNamespace, configurationName, configurationKey = "volcano-system", "volcano-scheduler-configmap", "volcano-scheduler.conf"
 )
 
-// configurationTimeout is how long the scheduler may take to answer, which needs no session.
+// configurationTimeout limits how long the scheduler may take to answer. The answer needs no session.
 const configurationTimeout = 10 * time.Second
 
-// SchedulerConfiguration returns the configuration of the scheduler that answers: only the scheduler knows which file it has read, and whether it
-// could use it. If the scheduler does not tell, the configuration is that of Volcano's ConfigMap, and the user learns why.
+// SchedulerConfiguration returns the configuration of the scheduler that answers. Only the scheduler knows which file it has read, and whether the
+// file was valid. If the scheduler does not answer, SchedulerConfiguration reads Volcano's ConfigMap and prints the reason.
 func (o *Options) SchedulerConfiguration(ctx context.Context) (string, error) {
 	scheduler, err := o.Client()
 	if err != nil {

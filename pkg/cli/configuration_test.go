@@ -19,7 +19,7 @@ func TestTheConfigurationIsThatOfTheSchedulerThatAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		answers map[string]string
-		// want is the configuration, said is what the user learns, err is what an error says.
+		// want is the configuration, said the output for the user, and err a part of the error.
 		want, said, err string
 	}{
 		{"the scheduler tells", map[string]string{asked: `{"text": "mine"}`, configMap: `{"data": {"volcano-scheduler.conf": "another"}}`}, "mine", "", ""},

@@ -2,7 +2,7 @@
 
 package cli
 
-// ExitError ends the program with an exit code of its own.
+// ExitError ends the program with its own exit code.
 type ExitError struct {
 	Code int
 	Err  error

@@ -12,8 +12,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility/client"
 )
 
-// CheckNames looks for a mistyped name if a command has found nothing. It returns an error if a queue does not exist, and a note if a DeviceClass,
-// card, or resource is one of which the scheduler counts nothing: it may exist all the same. Who may not see the queues learns neither.
+// CheckNames looks for a mistyped name after a command has found nothing. It returns an error if a queue does not exist. It returns a note if the
+// scheduler counts nothing of a DeviceClass, card, or resource, which may exist nevertheless. It returns neither if the user may not see the queues.
 func CheckNames(ctx context.Context, scheduler *client.Client, queues, dimensions []string) (note string, err error) {
 	told, err := scheduler.Queues(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func CheckNames(ctx context.Context, scheduler *client.Client, queues, dimension
 	return "", nil
 }
 
-// mostNames is how many names an enumeration has.
+// mostNames limits the names in an enumeration.
 const mostNames = 20
 
 func enumerate(names map[string]bool) string {

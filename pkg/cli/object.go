@@ -15,7 +15,7 @@ import (
 // hidden stands for the name of an object that the user may not see.
 const hidden = "<another namespace>"
 
-// FormatObject returns the name of an object as kubectl accepts it, such as pod/trainer-0.
+// FormatObject formats the name of an object as kubectl accepts it, such as pod/trainer-0.
 func FormatObject(o v1alpha1.Object) string {
 	if o.Name == "" {
 		return hidden
@@ -23,7 +23,7 @@ func FormatObject(o v1alpha1.Object) string {
 	return strings.ToLower(o.Kind) + "/" + o.Name
 }
 
-// FormatNamespace returns the namespace of an object, which the user may not see either.
+// FormatNamespace formats the namespace of an object. It is a dash if the user may not see the namespace.
 func FormatNamespace(o v1alpha1.Object) string {
 	if o.Namespace == "" {
 		return "-"
@@ -31,7 +31,7 @@ func FormatNamespace(o v1alpha1.Object) string {
 	return o.Namespace
 }
 
-// FormatAge returns how long ago something was, as kubectl does. It is a dash if that is not known.
+// FormatAge formats the time since an event as kubectl does. It is a dash if the time of the event is unknown.
 func FormatAge(since *metav1.Time, now time.Time) string {
 	if since.IsZero() {
 		return "-"
@@ -39,7 +39,7 @@ func FormatAge(since *metav1.Time, now time.Time) string {
 	return duration.HumanDuration(max(0, now.Sub(since.Time)))
 }
 
-// OrDash returns a dash for what is empty.
+// OrDash returns the text, or a dash if the text is empty.
 func OrDash(text string) string {
 	if text == "" {
 		return "-"
@@ -47,7 +47,7 @@ func OrDash(text string) string {
 	return text
 }
 
-// FormatDevices names devices with their driver and pool: most drivers use the same names on each node.
+// FormatDevices formats devices with their driver and pool, because most drivers use the same names on each node.
 func FormatDevices(ids []v1alpha1.DeviceID, separator string) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {

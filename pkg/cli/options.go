@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility/client"
 )
 
-// Options are those of all commands.
+// Options are the options of all commands.
 type Options struct {
 	// Config finds the cluster as kubectl does.
 	Config *genericclioptions.ConfigFlags
@@ -27,22 +27,22 @@ func NewOptions(streams genericiooptions.IOStreams) *Options {
 	return &Options{Config: genericclioptions.NewConfigFlags(true), IOStreams: streams}
 }
 
-// AddFlags adds the flags of all commands: those of kubectl, and the endpoint.
+// AddFlags adds the flags of all commands: the flags of kubectl, and the endpoint.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Config.AddFlags(flags)
 	flags.StringVar(&o.Endpoint, "endpoint", o.Endpoint,
 		"URL of the scheduler's endpoint, for example of a port-forward; by default, the API server forwards requests to the scheduler")
 }
 
-// Namespace returns the namespace of a command, and whether a flag names it.
+// Namespace returns the namespace of a command, and whether a flag sets it.
 func (o *Options) Namespace() (namespace string, explicit bool, err error) {
 	return o.Config.ToRawKubeConfigLoader().Namespace()
 }
 
-// RESTConfig returns how to reach the API server.
+// RESTConfig returns the configuration of a client of the API server.
 func (o *Options) RESTConfig() (*rest.Config, error) { return o.Config.ToRESTConfig() }
 
-// Client returns a client of the scheduler. It uses the credentials of the user, also for an endpoint of its own.
+// Client returns a client of the scheduler. It uses the credentials of the user, also for a separate endpoint.
 func (o *Options) Client() (*client.Client, error) {
 	config, err := o.RESTConfig()
 	if err != nil {

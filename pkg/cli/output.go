@@ -13,17 +13,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// formats are those of all commands. The first one is the default.
+// formats are the formats of all commands. The first one is the default.
 var formats = []string{"table", "wide", "json", "yaml"}
 
-// Output is the flag --output of a command: table, wide, json, yaml, and what else the command offers.
+// Output is the flag --output of a command: table, wide, json, yaml, or a format of this command only.
 type Output struct {
 	Format string
-	// formats are the valid ones.
+	// formats are the valid formats.
 	formats []string
 }
 
-// AddFlags adds the flag. The default is table. Others are formats that only this command has.
+// AddFlags adds the flag with the default table. Others are formats of this command only.
 func (o *Output) AddFlags(flags *pflag.FlagSet, others ...string) {
 	o.Format, o.formats = formats[0], slices.Concat(formats, others)
 	flags.VarP(o, "output", "o", "one of "+strings.Join(slices.Concat(formats, others), ", "))
@@ -47,7 +47,7 @@ func (o *Output) Type() string { return "string" }
 // Wide reports whether tables have all columns.
 func (o *Output) Wide() bool { return o.Format == "wide" }
 
-// Print writes an object as JSON or YAML. It returns false if the format is for people.
+// Print writes an object as JSON or YAML. It returns false for a format for people.
 func (o *Output) Print(w io.Writer, object any) (bool, error) {
 	switch o.Format {
 	case "json":

@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// Remedy adds to an error of the scheduler or of the API server what a person can do.
+// Remedy adds advice to an error of the scheduler or of the API server.
 func Remedy(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -37,7 +37,7 @@ func Remedy(err error) error {
 	return err
 }
 
-// unanswered adds what can be done if neither the API server nor a scheduler answers.
+// unanswered adds advice if neither the API server nor a scheduler answers.
 func unanswered(err error) error {
 	var connecting *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -52,17 +52,16 @@ func unanswered(err error) error {
 	return err
 }
 
-// unknownAPI reports whether the path does not exist, in contrast to an object that does not exist: then the answer is not one
-// of the scheduler.
+// unknownAPI reports whether the path, not the object, does not exist. The answer then does not come from the scheduler.
 func unknownAPI(status metav1.Status) bool {
 	return status.Code == http.StatusNotFound && status.Details != nil &&
 		slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }
 
-// explained are the resources of which a name is only asked for with their explanation.
+// explained are the resources that commands request by name only for their explanation.
 var explained = map[string]bool{"pods": true, "podgroups": true, "jobs": true}
 
-// missingRule returns a rule of RBAC that allows what was refused.
+// missingRule returns an RBAC rule that allows the refused request.
 func missingRule(details *metav1.StatusDetails) string {
 	resource, group := "*", v1alpha1.GroupName
 	if details != nil && details.Kind != "" {

@@ -15,10 +15,10 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// Anonymize returns a copy in which names, UIDs, the values of labels of no well-known domain, and the values of annotations are replaced by hashes. What names another
-// object still does. With the same salt, the same name becomes the same hash.
+// Anonymize returns a copy with hashes in place of names, UIDs, values of annotations, and values of labels outside well-known domains.
+// References between objects stay valid. With the same salt, the same name has the same hash.
 //
-// A text is replaced unless a rule keeps it: a field that this code does not know must not tell a name.
+// Each text is replaced unless a rule keeps it, because an unknown field may contain a name.
 func (s *State) Anonymize(salt []byte) *State {
 	a := anonymizer{salt: salt, known: s.names()}
 	out := s.Copy()
@@ -42,7 +42,7 @@ func (s *State) Anonymize(salt []byte) *State {
 	return out
 }
 
-// names returns the names and UIDs of what is made anonymous.
+// names returns the names and UIDs to replace.
 func (s *State) names() map[string]bool {
 	known := map[string]bool{}
 	for i := range s.Items {
@@ -63,7 +63,7 @@ type anonymizer struct {
 	known map[string]bool
 }
 
-// hash returns a name that is valid wherever a name is.
+// hash returns a replacement that is valid as any name.
 func (a *anonymizer) hash(name string) string {
 	mac := hmac.New(sha256.New, a.salt)
 	mac.Write([]byte(name))
@@ -71,7 +71,7 @@ func (a *anonymizer) hash(name string) string {
 }
 
 func (a *anonymizer) object(content map[string]any) {
-	// A requirement of a selector, a taint, and a toleration have a key and values.
+	// Requirements of selectors, taints, and tolerations have a key and values.
 	key, _ := content["key"].(string)
 	for field, value := range content {
 		within, is := value.(map[string]any)
@@ -96,7 +96,7 @@ func (a *anonymizer) object(content map[string]any) {
 	}
 }
 
-// devices replaces what devices of a ResourceSlice say of nodes, and their taints, which claims tolerate.
+// devices replaces the nodes in devices of a ResourceSlice, and the taints, which claims tolerate.
 func (a *anonymizer) devices(all any) {
 	devices, _ := all.([]any)
 	for i := range devices {
@@ -114,7 +114,7 @@ func (a *anonymizer) devices(all any) {
 	}
 }
 
-// attributes replaces the names of objects, such as that of the node, in the values of attributes.
+// attributes replaces the names of objects, such as nodes, in the values of attributes.
 func (a *anonymizer) attributes(all any) {
 	named, _ := all.(map[string]any)
 	for _, attribute := range named {
@@ -140,7 +140,7 @@ func (a *anonymizer) value(value any) any {
 	return value
 }
 
-// text replaces a name. Words such as NoSchedule and Running, numbers, quantities, and times are no names.
+// text replaces a name. Words such as NoSchedule and Running, numbers, quantities, and times are not names.
 func (a *anonymizer) text(text string) string {
 	if !a.known[text] && word.MatchString(text) {
 		return text
@@ -148,7 +148,7 @@ func (a *anonymizer) text(text string) string {
 	return a.given(text)
 }
 
-// given replaces a text that people choose. A word may be a name there, such as Alice.
+// given replaces a text that people choose. In this text, even a word may be a name, such as Alice.
 func (a *anonymizer) given(text string) string {
 	if !a.known[text] && isNumber(text) {
 		return text
@@ -217,7 +217,7 @@ func (a *anonymizer) annotation(key, value string) string {
 	return a.given(value)
 }
 
-// configuration replaces the names of objects in the arguments of plugins and actions. Other texts there are names of plugins, actions, and resources.
+// configuration replaces the names of objects in the arguments of plugins and actions. Other texts are names of plugins, actions, or resources.
 func (a *anonymizer) configuration(text string) string {
 	var content map[string]any
 	if err := sigsyaml.Unmarshal([]byte(text), &content); err != nil {
@@ -248,7 +248,7 @@ func (a *anonymizer) arguments(value any) {
 	}
 }
 
-// argument replaces what names an object or a server.
+// argument replaces the names of objects and servers.
 func (a *anonymizer) argument(text string) string {
 	if scheme, rest, is := strings.Cut(text, "://"); is {
 		return scheme + "://" + a.hash(rest)
@@ -256,10 +256,10 @@ func (a *anonymizer) argument(text string) string {
 	return token.ReplaceAllStringFunc(text, a.knownOnly)
 }
 
-// token is what may be a name within a text.
+// token matches possible names within a text.
 var token = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9.-]*`)
 
-// each replaces each text within a value, keys of objects too.
+// each replaces each text within a value, including keys of objects.
 func each(value any, replace func(string) string) any {
 	switch v := value.(type) {
 	case map[string]any:

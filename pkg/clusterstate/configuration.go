@@ -10,14 +10,14 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// configurationKey is the key of the ConfigMap that has the scheduler's configuration.
+// configurationKey is the key of the scheduler's configuration in its ConfigMap.
 const configurationKey = "volcano-scheduler.conf"
 
 // NoConfiguration says what to do about a state without the scheduler's configuration.
 const NoConfiguration = "name a file with the scheduler's configuration with --scheduler-conf, for example one that " +
 	"kubectl get configmap NAME -n NAMESPACE -o yaml has printed"
 
-// UseConfiguration takes the scheduler's configuration from a file, which has it as such or in a ConfigMap.
+// UseConfiguration reads the scheduler's configuration from a file, which may contain a ConfigMap.
 func (s *State) UseConfiguration(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -37,13 +37,13 @@ func (s *State) UseConfiguration(file string) error {
 	return nil
 }
 
-// Configure takes the scheduler's configuration without what is secret.
+// Configure sets the scheduler's configuration, without secrets.
 func (s *State) Configure(text string) (err error) {
 	s.Configuration, err = withoutMetrics(text)
 	return err
 }
 
-// configurationIn returns what a ConfigMap has for a key, or for its only key.
+// configurationIn returns the value of a key in a ConfigMap, or of its only key.
 func configurationIn(object *corev1.ConfigMap, key string) (string, error) {
 	if text := object.Data[key]; text != "" {
 		return text, nil
@@ -56,8 +56,8 @@ func configurationIn(object *corev1.ConfigMap, key string) (string, error) {
 	return "", fmt.Errorf("it has no key %s", key)
 }
 
-// withoutMetrics returns a configuration without the section that says where the usage of nodes is read: it may have a password, and nothing is
-// read there by a simulation.
+// withoutMetrics returns a configuration without the section about the source of node usage. It may have a password, and a simulation does not
+// use it.
 func withoutMetrics(text string) (string, error) {
 	var content map[string]any
 	if err := sigsyaml.Unmarshal([]byte(text), &content); err != nil {

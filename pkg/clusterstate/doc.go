@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusterstate has what the scheduler reads of a cluster, as a value and as a file: kubectl devicequota snapshot
-// writes it, and kubectl devicequota simulate replays it.
+// Package clusterstate holds the objects that the scheduler reads, in memory and in a file. The command kubectl devicequota snapshot
+// writes the file, and kubectl devicequota simulate replays it.
 package clusterstate

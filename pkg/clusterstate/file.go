@@ -12,15 +12,15 @@ import (
 	"os"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/json" // keeps whole numbers, which floats round
+	"k8s.io/apimachinery/pkg/util/json" // keeps whole numbers, which floats would round
 	"k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// maxSize bounds what a compressed file may come to. A cluster with 100,000 pods has less.
+// maxSize limits the size of a decompressed file. A cluster with 100,000 pods needs less.
 const maxSize = 1 << 30
 
-// Write writes the state as YAML, compressed if the name of the file ends in .gz.
+// Write writes the state as YAML. It compresses the file if the name ends in .gz.
 func (s *State) Write(w io.Writer, file string) error {
 	text, err := sigsyaml.Marshal(s)
 	if err != nil {
@@ -78,7 +78,7 @@ func readAll(file string) ([]byte, error) {
 	return text, nil
 }
 
-// Objects reads the objects of a file of YAML or JSON documents. Lists count as what they list.
+// Objects reads the objects in a file of YAML or JSON documents. It returns the items of lists.
 func Objects(r io.Reader) ([]Object, error) {
 	documents := yaml.NewYAMLReader(bufio.NewReader(r))
 	var all []Object

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// nameMembers replaces the patterns of names in HyperNodes by the names that they match, so that names can be replaced.
+// nameMembers replaces the name patterns in HyperNodes by the matching names. These names can then be replaced.
 func (s *State) nameMembers() {
 	named := map[string][]string{}
 	for i := range s.Items {
@@ -33,7 +33,7 @@ func (s *State) nameMembers() {
 			}
 		}
 		if len(members) > 0 {
-			_ = unstructured.SetNestedSlice(s.Items[i].Object, all, "spec", "members") // spec is an object, for it has members
+			_ = unstructured.SetNestedSlice(s.Items[i].Object, all, "spec", "members") // spec is an object, because it has members
 		}
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/card"
 )
 
-// maxListed bounds how many names a message lists.
+// maxListed limits the names in a message.
 const maxListed = 20
 
-// names are those of one kind that a state knows.
+// names are the known names of one kind in a state.
 type names map[string]bool
 
-// refuse returns an error if a name is none of them. Where a state knows none at all, it may not have been read.
+// refuse returns an error if a name is unknown. It accepts any name if no name is known, because the state may lack this kind.
 func (n names) refuse(what, name, advice string) error {
 	if n[name] || len(n) == 0 {
 		return nil
@@ -30,7 +30,7 @@ func (n names) refuse(what, name, advice string) error {
 	return fmt.Errorf("there is no %s %s%s; there are %s", what, name, advice, listed(slices.Sorted(maps.Keys(n))))
 }
 
-// listed returns the first of some names.
+// listed returns the first names of a list.
 func listed(all []string) string {
 	if more := len(all) - maxListed; more > 0 {
 		return fmt.Sprintf("%s, and %d more", strings.Join(all[:maxListed], ", "), more)
@@ -38,7 +38,7 @@ func listed(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// addKeys adds the keys of an object within an object.
+// addKeys adds the keys of a map within an object.
 func (n names) addKeys(object *Object, fields ...string) {
 	content, _, _ := unstructured.NestedFieldNoCopy(object.Object, fields...)
 	keys, _ := content.(map[string]any)
@@ -118,7 +118,7 @@ func (s *State) cards() names {
 			if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &node) != nil {
 				continue
 			}
-			for _, resources := range []card.ResourceNames{nil, {"*/*"}} { // which of them are cards may be configured
+			for _, resources := range []card.ResourceNames{nil, {"*/*"}} { // the configuration may decide which of them are cards
 				for _, offer := range card.Read(&node, resources).Offers {
 					known[offer.Card] = true
 				}

@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// page is how many objects are read at once.
+// page is the number of objects in one request.
 const page = 500
 
-// resources are what the scheduler reads.
+// resources are the resources that the scheduler reads.
 var resources = slices.Concat(
 	from("", "v1", "nodes", "namespaces", "pods", "persistentvolumes", "persistentvolumeclaims", "resourcequotas", "services"),
 	from("apps", "v1", "replicasets", "statefulsets"),
@@ -33,7 +33,7 @@ var resources = slices.Concat(
 	from("nodeinfo.volcano.sh", "v1alpha1", "numatopologies"),
 )
 
-// optional are the resources that a cluster may not serve.
+// optional are the resources that some clusters do not serve.
 var optional = []string{"devicetaintrules", "hypernodes", "numatopologies"}
 
 func from(group, version string, names ...string) []schema.GroupVersionResource {
@@ -44,8 +44,8 @@ func from(group, version string, names ...string) []schema.GroupVersionResource 
 	return all
 }
 
-// Read reads the state of a cluster. What may not be read, or is not served, is in Unread. The configuration of the scheduler is left to
-// the caller. It writes nothing.
+// Read reads the state of a cluster, and writes nothing. Unread has the resources that could not be read. The caller sets the scheduler's
+// configuration.
 func Read(ctx context.Context, config *rest.Config) (*State, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -77,15 +77,15 @@ func Read(ctx context.Context, config *rest.Config) (*State, error) {
 	return s, nil
 }
 
-// reader lists the objects of a cluster as they were at one time, so that none of them refers to what was created or deleted meanwhile.
+// reader lists the objects of a cluster at one time, so references between them are consistent.
 type reader struct {
 	client dynamic.Interface
 	// at is the resource version of the first list.
 	at string
 }
 
-// list returns the objects of a resource. If the API server cannot tell how they were, because that is too long ago or because it keeps them elsewhere,
-// they are as they are now.
+// list returns the objects of a resource. If the API server no longer has the resource version, or stores these objects elsewhere, list returns the
+// present objects.
 func (r *reader) list(ctx context.Context, resource schema.GroupVersionResource) ([]Object, error) {
 	options := metav1.ListOptions{Limit: page}
 	if r.at == "" {
@@ -100,7 +100,7 @@ func (r *reader) list(ctx context.Context, resource schema.GroupVersionResource)
 	return r.pages(ctx, resource, options)
 }
 
-// pages reads one page after the other. If that takes so long that the API server has forgotten the others, it reads all at once.
+// pages reads page after page. If the API server drops the remaining pages meanwhile, it reads all objects at once.
 func (r *reader) pages(ctx context.Context, resource schema.GroupVersionResource, options metav1.ListOptions) ([]Object, error) {
 	var all []Object
 	for {
@@ -122,6 +122,6 @@ func (r *reader) pages(ctx context.Context, resource schema.GroupVersionResource
 		if options.Continue = some.GetContinue(); options.Continue == "" {
 			return all, nil
 		}
-		options.ResourceVersion, options.ResourceVersionMatch = "", "" // the token has them
+		options.ResourceVersion, options.ResourceVersionMatch = "", "" // the token includes them
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 // apiServer answers each list with one object.
 type apiServer struct {
-	// forgotten are resources that it does not know as of an earlier time. Pages are those of which the second page has expired.
+	// forgotten are resources without versions of an earlier time. The second page of each resource in pages has expired.
 	forgotten, pages []string
-	// lists are the lists that it was asked for: the resource, and as of when.
+	// lists are the requested lists: the resource and its version.
 	lists []string
 }
 
@@ -66,7 +66,7 @@ func TestAllObjectsAreThoseOfOneTime(t *testing.T) {
 	state := s.read(t)
 	for i, list := range s.lists {
 		switch list {
-		case "nodes", "queues", "pods": // the first one, one that is not known as of then, and one that is read anew
+		case "nodes", "queues", "pods": // the first list, one without the earlier version, and one that is read again
 		default:
 			if !strings.HasSuffix(list, " Exact7") {
 				t.Errorf("list %d is %s, want it as of the first one", i, list)
@@ -108,7 +108,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), name)
 		end := len(whole)
-		if name == "state.yaml" { // behind the objects are the kind, the version, and the time
+		if name == "state.yaml" { // the kind, the version, and the time follow the objects
 			end = strings.Index(string(whole), "\nkind: ") + len("\nkind: ")
 		}
 		for cut := range end {

@@ -18,7 +18,7 @@ const (
 	queueKind  = "Queue"
 )
 
-// cardAnnotations are the annotations of a queue with its quotas of cards.
+// cardAnnotations are the annotations of a queue for its quotas of cards.
 var cardAnnotations = map[string]string{
 	"capability": "volcano.sh/card.quota", "deserved": "volcano.sh/card.deserved", "guarantee": "volcano.sh/card.guarantee",
 }
@@ -26,9 +26,10 @@ var cardAnnotations = map[string]string{
 // SetSyntax says what Set takes.
 const SetSyntax = "QUEUE[.deserved|.guarantee].CLASS.count=N, ….CLASS.capacity.NAME=QUANTITY, ….RESOURCE=QUANTITY, or ….cards.CARD=N; without a value, the limit goes"
 
-// Set changes a quota of a queue of the state: of devices, such as team-a.nvidia-h100.count=4, of a capacity of devices, such as
+// Set changes a quota of a queue in the state: of devices, such as team-a.nvidia-h100.count=4, of a capacity of devices, such as
 // team-a.guarantee.nvidia-h100.capacity.memory=80Gi, of a resource, such as team-a.deserved.cpu=10, or of cards, such as
-// team-a.cards.NVIDIA-H100=8. It refuses what the state does not know, which is a slip of the pen. Without deserved or guarantee, it is the capability. An empty value removes the quota.
+// team-a.cards.NVIDIA-H100=8. The default section is the capability. An empty value removes the quota. Set refuses names that the state lacks,
+// because they are typing mistakes.
 func (s *State) Set(change string) error {
 	path, value, found := strings.Cut(change, "=")
 	if !found {
@@ -45,7 +46,7 @@ func (s *State) Set(change string) error {
 	return nil
 }
 
-// queueOf finds the queue that a path begins with. Names of queues may have dots: the longest one counts.
+// queueOf returns the queue at the start of a path. The longest name wins, because names of queues may have dots.
 func (s *State) queueOf(path string) (*Object, string, error) {
 	var best *Object
 	var names []string
@@ -66,7 +67,7 @@ func (s *State) queueOf(path string) (*Object, string, error) {
 	return best, strings.TrimPrefix(path, best.GetName()+"."), nil
 }
 
-// set changes what a path within a queue says, if the state knows what that is.
+// set changes the limit at a path within a queue, if the state knows the names in the path.
 func (s *State) set(queue *Object, path, value string) error {
 	section := "capability"
 	for _, name := range sections {

@@ -15,7 +15,7 @@ const (
 	Kind       = "ClusterState"
 )
 
-// State is what the scheduler reads of a cluster.
+// State has the objects that the scheduler reads of a cluster.
 type State struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -34,7 +34,7 @@ type State struct {
 // Object is an object of Kubernetes in the form of its API.
 type Object = unstructured.Unstructured
 
-// Copy returns a copy that shares nothing.
+// Copy returns a deep copy.
 func (s *State) Copy() *State {
 	out := *s
 	out.Unread = slices.Clone(s.Unread)
@@ -45,7 +45,7 @@ func (s *State) Copy() *State {
 	return &out
 }
 
-// Find returns the object of a kind, nil if there is none.
+// Find returns an object, or nil if there is none.
 func (s *State) Find(group, kind, namespace, name string) *Object {
 	for i := range s.Items {
 		o := &s.Items[i]
@@ -56,8 +56,8 @@ func (s *State) Find(group, kind, namespace, name string) *Object {
 	return nil
 }
 
-// Lay lays objects over the state. One that the state has gets what the new one says, and keeps its identity and its status. A pod that has a node
-// stays as it is: nobody can change what it asks for.
+// Lay adds objects to the state. A new version of an existing object keeps the identity and the status of the object. A pod with a node does not
+// change, because its requests are immutable.
 func (s *State) Lay(objects ...Object) {
 	for _, o := range objects {
 		o = *o.DeepCopy()

@@ -177,7 +177,7 @@ func TestNamesBecomeTheSameHashEverywhere(t *testing.T) {
 	}
 }
 
-// TestNoTextIsKeptWithoutARule puts a name into every place, known or not, of an object.
+// TestNoTextIsKeptWithoutARule puts a name into each place of an object, known or not.
 func TestNoTextIsKeptWithoutARule(t *testing.T) {
 	s := &State{
 		Unread:        []string{"pods: user manhattan may not list them"},

@@ -12,10 +12,10 @@ import (
 // keptAnnotations are the domains of the annotations that a scheduler may read.
 var keptAnnotations = []string{"volcano.sh", "devicequota.io", "scheduling.k8s.io", "resource.kubernetes.io", "scheduler.alpha.kubernetes.io"}
 
-// keptOfContainers are the fields of containers that decide where a pod can go.
+// keptOfContainers are the fields of containers that decide about nodes.
 var keptOfContainers = []string{"name", "resources", "ports", "restartPolicy"}
 
-// droppedOfPods are the fields in the specs of pods that no scheduler reads.
+// droppedOfPods are the fields of pod specs that no scheduler reads.
 var droppedOfPods = []string{"ephemeralContainers", "imagePullSecrets", "serviceAccountName", "serviceAccount", "hostAliases", "dnsConfig", "securityContext"}
 
 // dropped are the fields that no scheduler reads, by kind.
@@ -50,7 +50,7 @@ var keptWithin = map[string]map[string][]string{
 	"Node":                  {"spec": {"taints", "unschedulable"}},
 }
 
-// strip removes what no scheduler reads, above all what may be secret: environments, images, commands, configuration of devices.
+// strip removes the fields that no scheduler reads, above all possible secrets: environments, images, commands, and configuration of devices.
 func strip(object *Object) {
 	object.SetManagedFields(nil)
 	object.SetSelfLink("")
@@ -75,7 +75,7 @@ func strip(object *Object) {
 	}
 }
 
-// stripAnnotations drops annotations, also of templates within the object.
+// stripAnnotations drops annotations that no scheduler reads.
 func stripAnnotations(content map[string]any) {
 	metadata, _ := content["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -113,7 +113,7 @@ func stripPodSpec(content map[string]any, fields ...string) {
 	}
 }
 
-// stripConditions drops the messages of conditions, which name others.
+// stripConditions drops the messages of conditions, which name other objects.
 func stripConditions(content map[string]any) {
 	all, _, _ := unstructured.NestedFieldNoCopy(content, "status", "conditions")
 	conditions, _ := all.([]any)
@@ -122,7 +122,7 @@ func stripConditions(content map[string]any) {
 	}
 }
 
-// nameEphemeral names the claims of a pod's ephemeral volumes, which have the name of the pod in theirs: in a state without names it says nothing.
+// nameEphemeral sets the claim names of a pod's ephemeral volumes. These names contain the pod's name, which an anonymous state does not have.
 func nameEphemeral(pod *Object) {
 	all, _, _ := unstructured.NestedFieldNoCopy(pod.Object, "spec", "volumes")
 	volumes, _ := all.([]any)

@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// Fence returns what keeps a client from writing when this process has had the lease and has not renewed it for longer than a
-// duration, which must be shorter than that of the lease. Reads pass, and so does all that is sent before the process leads.
-// The client of the lease itself must have no fence.
+// Fence returns a wrapper that blocks writes of a client if this process has had the lease and has not renewed it for longer than d. The
+// duration d must be shorter than the lease. Reads pass, and so do all requests before the process leads. The client of the lease must not
+// have a fence.
 func (l *Lock) Fence(d time.Duration) transport.WrapperFunc {
 	return func(next http.RoundTripper) http.RoundTripper { return &fence{l, d, next} }
 }

@@ -20,28 +20,28 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Lock is a Lease for which replicas compete. A process has it once at most: it renews a lease that it has, and never takes back
-// one that it has lost. It must end then, as client-go advises, because what it has read may be from before the other leader.
+// Lock is a Lease for which replicas compete. A process has it at most once: it renews a lease that it has, and never takes back a lost
+// one. It must then end, as client-go advises, because its data may be older than the other leader's changes.
 //
-// Client-go's election gives up a lease when it ends, even if the process was stopped and another one has the lease by now, or if
-// the lease could not be renewed and the leader has not been told yet. A Lock gives up only what it has and has renewed lately.
+// Client-go's election gives up the lease when it ends. It does so even if the process was paused and another process has the lease, and
+// even if the lease could not be renewed and the leader is not notified yet. A Lock gives up only a lease that it renewed lately.
 //
-// Client-go's election takes the place of a lease that somebody deletes at once, while the leader does not know yet that it has lost
-// it. A Lock that has known the lease waits for as long as if its holder had stopped. The holder makes the lease again.
+// Client-go's election creates a deleted lease at once, while the leader does not know yet that it has lost the lease. A Lock that has
+// known the lease waits as long as for a stopped holder. The holder creates the lease again.
 type Lock struct {
 	resourcelock.Interface
 	now func() time.Time
 
 	mu sync.Mutex
-	// holder is who had the lease when it was last read.
+	// holder is the holder of the lease at the last read.
 	holder string
-	// known says that this process has seen the Lease, gone since when it has seen that there is none, zero if there was one.
+	// known reports whether this process has seen the Lease. gone is the time since which the Lease does not exist, or zero if it exists.
 	known bool
 	gone  time.Time
-	// had says that this process has or had the lease, duration is how long the lease lasted then.
+	// had reports whether this process has or had the lease. duration is the duration of the lease at that time.
 	had      bool
 	duration time.Duration
-	// renewed is when the last renewal that was accepted was sent, zero if the lease was never had, was lost, or was given up.
+	// renewed is the time of the last accepted renewal. It is zero if this process never had the lease, lost it, or gave it up.
 	renewed time.Time
 }
 
@@ -64,15 +64,15 @@ func New(client kubernetes.Interface, namespace, name, component string) (*Lock,
 	return &Lock{Interface: lock, now: time.Now}, nil
 }
 
-// RenewedWithin reports whether this process has the lease and sent its last renewal no longer ago than a duration. Others
-// wait for the whole duration of the lease after that.
+// RenewedWithin reports whether this process has the lease and sent its last renewal at most d ago. Other processes wait for the whole
+// duration of the lease after a renewal.
 func (l *Lock) RenewedWithin(d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.renewed.IsZero() && l.age() <= d
 }
 
-// staleAfter returns an error if this process has had the lease and has not renewed it for longer than a duration.
+// staleAfter returns an error if this process has had the lease and has not renewed it for longer than d.
 func (l *Lock) staleAfter(d time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,8 +87,7 @@ func (l *Lock) staleAfter(d time.Duration) error {
 	return fmt.Errorf("the lease %s was last renewed %s ago, so that another replica may lead", l.Describe(), l.age().Round(time.Millisecond))
 }
 
-// age returns how long ago the lease was renewed. The monotonic clock stands still while a machine is suspended, and the wall
-// clock does not.
+// age returns the time since the last renewal. The monotonic clock stops while a machine is suspended, but the wall clock does not.
 func (l *Lock) age() time.Duration {
 	now := l.now()
 	return max(now.Sub(l.renewed), now.Round(0).Sub(l.renewed.Round(0)))
@@ -123,7 +122,7 @@ func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 		return errDeleted
 	}
 	err := l.write(ctx, record, l.Interface.Create)
-	if apierrors.IsAlreadyExists(err) { // somebody who has not known the lease
+	if apierrors.IsAlreadyExists(err) { // by a process that has not known the lease
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.renewed = time.Time{}
@@ -149,38 +148,38 @@ func durationOf(record *resourcelock.LeaderElectionRecord) time.Duration {
 	return time.Duration(record.LeaseDurationSeconds) * time.Second
 }
 
-// errLost says that the lease is left to others.
+// errLost reports that this process leaves the lease to others.
 var errLost = errors.New("this process has had the lease and lost it, so it leaves it to others")
 
-// lost reports whether this process has had the lease, and somebody else or nobody has it.
+// lost reports whether this process has had the lease and is not its holder.
 func (l *Lock) lost(holder string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.had && holder != l.Identity()
 }
 
-// errDeleted says that there is no lease, and that somebody may still lead.
+// errDeleted reports that there is no lease, and that another process may still lead.
 var errDeleted = errors.New("the lease was deleted, and who had it may not know yet, so nobody takes it before its time is over")
 
-// deleted reports whether there was a Lease that lasted for a duration, and was there less long ago than that. It goes by the
-// monotonic clock, so that a clock that is set does not end the time early.
+// deleted reports whether a known Lease was deleted at most d ago. It uses the monotonic clock, so a change of the wall clock does not
+// end the time early.
 func (l *Lock) deleted(d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known && !l.gone.IsZero() && l.now().Sub(l.gone) <= d
 }
 
-// errOld says that a lease ends by itself.
+// errOld reports that a lease must expire.
 var errOld = errors.New("the lease has not been renewed lately, and what was done under it may still be under way, so it is not given up before its time is over")
 
-// fresh reports whether the lease was renewed lately. An election that cannot renew it goes on trying for longer.
+// fresh reports whether the lease was renewed lately. An election tries to renew it for longer than this.
 func (l *Lock) fresh() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.renewed.IsZero() && l.age() <= l.duration/3
 }
 
-// write writes a record, and remembers when it was sent. A record without a holder gives the lease up.
+// write writes a record, and stores the time at which it was sent. A record without a holder gives up the lease.
 func (l *Lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	sent := l.now()
 	if err := send(ctx, record); err != nil {

@@ -47,7 +47,7 @@ func lockOf(t *testing.T, client kubernetes.Interface, c *clock) *Lock {
 	return lock
 }
 
-// hold makes a lock have its lease, as an election does.
+// hold gives a lock its lease, as an election does.
 func hold(t *testing.T, l *Lock) {
 	t.Helper()
 	mine := resourcelock.LeaderElectionRecord{HolderIdentity: l.Identity(), LeaseDurationSeconds: 3600}
@@ -75,7 +75,7 @@ func TestALockKnowsWhenItWasRenewed(t *testing.T) {
 		t.Error("the lease is not stale after 5 s")
 	}
 	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-		c.advance(time.Minute) // the process stands still while the answer is on its way
+		c.advance(time.Minute) // the process is paused while it waits for the answer
 		return false, nil, nil
 	})
 	hold(t, l)
@@ -103,7 +103,7 @@ func TestARenewalThatFailsDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestALockLeavesALeaseThatItHasLostToOthers also when nobody has it by now: somebody may have had it.
+// TestALockLeavesALeaseThatItHasLostToOthers even if it has no holder now, because another process may have had it.
 func TestALockLeavesALeaseThatItHasLostToOthers(t *testing.T) {
 	client, c := fake.NewClientset(), &clock{now: time.Now()}
 	first, second := lockOf(t, client, c), lockOf(t, client, c)
@@ -147,8 +147,8 @@ func take(t *testing.T, l *Lock) error {
 	return l.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: l.Identity(), LeaseDurationSeconds: 15})
 }
 
-// TestALeaseThatIsDeletedIsMadeAgainByItsHolder and nobody who knew it takes its place before it would have ended: the leader does not
-// know yet.
+// TestALeaseThatIsDeletedIsMadeAgainByItsHolder checks that a process that knew the lease waits for its end, because the leader does not know
+// about the deletion.
 func TestALeaseThatIsDeletedIsMadeAgainByItsHolder(t *testing.T) {
 	client, c := fake.NewClientset(), &clock{now: time.Now()}
 	first, second := lockOf(t, client, c), lockOf(t, client, c)
@@ -215,7 +215,7 @@ func TestALeaseThatSomebodyElseHasIsLostAtOnce(t *testing.T) {
 	}
 }
 
-// TestALeaseThatCannotBeRenewedIsNotGivenUp: client-go's election gives it up before the leader is told that it has lost it.
+// TestALeaseThatCannotBeRenewedIsNotGivenUp: client-go's election gives up the lease before the leader is notified of its loss.
 func TestALeaseThatCannotBeRenewedIsNotGivenUp(t *testing.T) {
 	client, c := fake.NewClientset(), &clock{now: time.Now()}
 	l := lockOf(t, client, c)
@@ -234,7 +234,7 @@ func TestALeaseThatCannotBeRenewedIsNotGivenUp(t *testing.T) {
 	}
 }
 
-// TestAnElectionThatEndsLateLeavesTheLeaseToItsHolder runs client-go's election, which gives up whatever lease it finds when it ends.
+// TestAnElectionThatEndsLateLeavesTheLeaseToItsHolder runs client-go's election, which gives up any lease that it finds at its end.
 func TestAnElectionThatEndsLateLeavesTheLeaseToItsHolder(t *testing.T) {
 	client, c := fake.NewClientset(), &clock{now: time.Now()}
 	first, second := lockOf(t, client, c), lockOf(t, client, c)

@@ -12,10 +12,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// published is a capacity that devices of a driver have.
+// published is a capacity of the devices of a driver.
 type published struct{ driver, name string }
 
-// checkCapacities finds quotas of a capacity that no device of the class has. A class without devices has a rule of its own.
+// checkCapacities finds quotas of a capacity that no device of the class has. Another rule covers classes without devices.
 func (w *world) checkCapacities() {
 	classes := w.capacitiesOfClasses()
 	for limit := range w.limits {
@@ -30,7 +30,7 @@ func (w *world) checkCapacities() {
 	}
 }
 
-// capacitiesOfClasses are the capacities that the devices of each class have. Classes without devices are left out.
+// capacitiesOfClasses returns the capacities of the devices of each class. It leaves out classes without devices.
 func (w *world) capacitiesOfClasses() map[string]map[published]bool {
 	classes := map[string]map[published]bool{}
 	if !w.Known[Slices] {

@@ -35,7 +35,7 @@ func (w *world) checkClasses() {
 	}
 }
 
-// devicesOfClasses counts the devices that match each class, nil if no devices are known.
+// devicesOfClasses counts the devices that match each class. It returns nil if no devices are known.
 func (w *world) devicesOfClasses() map[string]int64 {
 	if w.catalog == nil || !w.Known[Slices] {
 		return nil

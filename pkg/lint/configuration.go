@@ -16,13 +16,13 @@ import (
 type Configuration struct {
 	// Object is the ConfigMap or the file.
 	Object Ref
-	// Field is where the text is in the ConfigMap. It is empty if the object is a file.
+	// Field is the place of the text in the ConfigMap. It is empty if the object is a file.
 	Field Path
 	// Text is the configuration as YAML.
 	Text string
 }
 
-// schedulerConfiguration is what lint reads of Volcano's configuration.
+// schedulerConfiguration has the fields of Volcano's configuration that lint reads.
 type schedulerConfiguration struct {
 	Actions string `json:"actions"`
 	Tiers   []struct {
@@ -30,7 +30,7 @@ type schedulerConfiguration struct {
 	} `json:"tiers"`
 }
 
-// plugin has the options of a plugin that matter. Volcano takes those that are not set for true, except enableHierarchy.
+// plugin has the relevant options of a plugin. In Volcano, options that are not set are true, except enableHierarchy.
 type plugin struct {
 	Name              string         `json:"name"`
 	EnableJobStarving *bool          `json:"enableJobStarving"`
@@ -40,19 +40,19 @@ type plugin struct {
 	Arguments         map[string]any `json:"arguments"`
 }
 
-// configured is a configuration that has been read.
+// configured is a configuration after parsing.
 type configured struct {
 	*Configuration
 	schedulerConfiguration
 	settings settings.Settings
 	invalid  []settings.Invalid
-	// own is the plugin capacity, nil if it is not configured.
+	// own is the plugin capacity, or nil if it is not configured.
 	own *plugin
-	// fault is what keeps reclaim from working.
+	// fault is the reason why reclaim does not work.
 	fault problems.ReclaimFault
 }
 
-// reclaimableVerb is the argument of upstream's plugin extender with which it names victims.
+// reclaimableVerb is the argument with which upstream's plugin extender names victims.
 const reclaimableVerb = "extender.reclaimableVerb"
 
 func readConfiguration(c *Configuration) (*configured, error) {

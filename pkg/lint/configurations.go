@@ -15,10 +15,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// allocateDevices is the argument of the plugin predicates that has the scheduler allocate devices.
+// allocateDevices is the argument of the plugin predicates that makes the scheduler allocate devices.
 const allocateDevices = "predicate.DynamicResourceAllocationEnable"
 
-// checkConfigurations finds what is wrong with configurations of the scheduler.
+// checkConfigurations finds mistakes in configurations of the scheduler.
 func (w *world) checkConfigurations() {
 	for _, c := range w.Configurations {
 		read, err := readConfiguration(c)
@@ -31,7 +31,7 @@ func (w *world) checkConfigurations() {
 	}
 }
 
-// checkPlugins finds plugins that are missing, or that must not be there.
+// checkPlugins finds missing and forbidden plugins.
 func (w *world) checkPlugins(c *configured) {
 	var own []string
 	allocates := false
@@ -62,7 +62,7 @@ func (w *world) checkPlugins(c *configured) {
 	w.checkHierarchy(c)
 }
 
-// checkHierarchy finds queues whose parents do not matter.
+// checkHierarchy finds queues whose parents have no effect.
 func (w *world) checkHierarchy(c *configured) {
 	if c.hierarchy() || c.settings.CapacityCardMode && !ptr.Deref(c.own.EnableHierarchy, false) {
 		return
@@ -82,7 +82,7 @@ func (c *configured) hierarchyRemedy() string {
 	return "set its enableHierarchy to true"
 }
 
-// checkArguments finds arguments that the plugin does not read, or whose values are invalid.
+// checkArguments finds arguments that the plugin does not read, and invalid values.
 func (w *world) checkArguments(c *configured) {
 	if c.own == nil {
 		return
@@ -97,7 +97,7 @@ func (w *world) checkArguments(c *configured) {
 	}
 }
 
-// fieldOf is where a plugin is. The lines of a ConfigMap's text are not known.
+// fieldOf returns the place of a plugin. The lines of a text in a ConfigMap are unknown.
 func (c *configured) fieldOf(tier, plugin int) Path {
 	if len(c.Field) > 0 {
 		return c.Field

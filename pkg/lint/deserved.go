@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// checkDeserved finds queues that can never have what they deserve: alone, or all children of a queue at the same time.
+// checkDeserved finds queues that can never have what they deserve, either alone or together with their siblings.
 func (w *world) checkDeserved() {
 	sums := map[string]ledger.Amounts{}
 	for _, name := range slices.Sorted(maps.Keys(w.queues)) {
@@ -24,7 +24,7 @@ func (w *world) checkDeserved() {
 		for _, e := range deserved {
 			limit := w.ledger.Limit(id, e.Dimension)
 			if own := w.ledger.Capability(id, e.Dimension); !limit.Set || e.Amount.Cmp(limit.Amount) <= 0 || own.Set && e.Amount.Cmp(own.Amount) > 0 {
-				continue // more than its own capability is a contradiction, which is reported as such
+				continue // another rule reports more than the queue's own capability
 			}
 			d := w.counter.Dimensions.Dimension(e.Dimension)
 			w.add(DeservedOutOfReach, Ref{Kind: Queues, Name: name}, fieldOfLimit("deserved", d),
@@ -39,7 +39,7 @@ func (w *world) checkDeserved() {
 	w.checkSums(sums)
 }
 
-// checkSums compares what the children of queues deserve together with what there is for them.
+// checkSums compares what the children of a queue deserve together with the available amounts.
 func (w *world) checkSums(sums map[string]ledger.Amounts) {
 	there := w.hardware()
 	for _, parent := range slices.Sorted(maps.Keys(sums)) {

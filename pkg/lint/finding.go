@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity is how bad a finding is.
+// Severity says how bad a finding is.
 type Severity string
 
 // Severities, the worst first.
@@ -24,7 +24,7 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
-// String returns kind/name, with the namespace before the name if there is one.
+// String returns kind/name, or kind/namespace/name.
 func (r Ref) String() string {
 	if r.Namespace != "" {
 		return r.Kind + "/" + r.Namespace + "/" + r.Name
@@ -32,10 +32,10 @@ func (r Ref) String() string {
 	return r.Kind + "/" + r.Name
 }
 
-// Path is a field of an object: names of fields, keys of maps, and numbers of items.
+// Path is a field of an object: names of fields, keys of maps, and indices of items.
 type Path []string
 
-// String writes the path as in messages of the API server.
+// String formats the path as the messages of the API server do.
 func (p Path) String() string {
 	var text strings.Builder
 	for i, segment := range p {
@@ -52,13 +52,13 @@ func (p Path) String() string {
 	return text.String()
 }
 
-// Finding is something that is wrong, or surely not meant.
+// Finding is a mistake, or a setting that is surely not intended.
 type Finding struct {
 	// Rule is the ID of a Rule.
 	Rule     string
 	Severity Severity
 	Object   Ref
-	// Field may be deeper than what the object has.
+	// Field may be deeper than the existing fields of the object.
 	Field   Path
 	Message string
 }

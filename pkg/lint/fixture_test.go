@@ -16,7 +16,7 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// objectsIn reads manifests. What they have of a kind is all that there is of it.
+// objectsIn reads manifests. Each kind in them counts as known completely.
 func objectsIn(t *testing.T, manifests string) *Objects {
 	t.Helper()
 	objects := &Objects{Known: map[string]bool{}}

@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// checkHardware finds quotas of devices and cards that are more than what there is. That of resources is compared by the ledger.
+// checkHardware finds quotas of devices and cards above the hardware. The ledger compares the quotas of resources.
 func (w *world) checkHardware() {
 	there := w.hardware()
 	for limit := range w.limits {
@@ -28,13 +28,13 @@ func (w *world) checkHardware() {
 // lists are the names of the limits of queues, in the order of quota.CardAnnotations.
 var lists = [...]string{"capability", "deserved", "guarantee"}
 
-// limit is what a list of a queue says of one dimension.
+// limit is the limit of one dimension in a list of a queue.
 type limit struct {
 	queue, list string
 	ledger.Entry
 }
 
-// limits calls yield for each limit of devices or cards that a queue lists, in the order of names.
+// limits calls yield for each limit of devices or cards in a queue, in the order of queue names.
 func (w *world) limits(yield func(limit) bool) {
 	for _, name := range slices.Sorted(maps.Keys(w.queues)) {
 		devices, cards := &w.queues[name].Devices, &w.queues[name].Cards
@@ -50,7 +50,7 @@ func (w *world) limits(yield func(limit) bool) {
 	}
 }
 
-// hardware is what there is in each dimension of devices and cards that is known.
+// hardware returns the existing amounts of devices and cards in each known dimension.
 func (w *world) hardware() map[ledger.Ordinal]ledger.Amount {
 	there := map[ledger.Ordinal]ledger.Amount{}
 	counts := w.devicesOfClasses()
@@ -77,7 +77,7 @@ func (w *world) hardware() map[ledger.Ordinal]ledger.Amount {
 	return there
 }
 
-// fieldOfLimit is where a queue lists a limit. It is empty for a kind that queues list nowhere.
+// fieldOfLimit returns the place of a limit in a queue. It is empty for a kind that queues do not list.
 func fieldOfLimit(list string, d ledger.Dimension) Path {
 	switch d.Kind {
 	case ledger.Card:

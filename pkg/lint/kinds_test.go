@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger/kindtest"
 )
 
-// Cards are in annotations, which have all of them.
+// Cards are in annotations, each with all cards.
 func TestLimitsOfAllKindsHaveFields(t *testing.T) {
 	kindtest.Run(t, kindtest.Form[string]{Lists: true, Write: func(d ledger.Dimension) (string, error) {
 		field := fieldOfLimit("capability", d)

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// checks are made in this order.
+// checks run in this order.
 var checks = []func(*world){
 	(*world).checkConfigurations,
 	(*world).checkQueues,
@@ -20,7 +20,7 @@ var checks = []func(*world){
 	(*world).checkWorkloads,
 }
 
-// Run returns what is found in the objects, sorted by object.
+// Run returns the findings about the objects, sorted by object.
 func Run(ctx context.Context, objects *Objects) []Finding {
 	w := newWorld(ctx, objects)
 	for _, check := range checks {

@@ -18,15 +18,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// notLeaf is what the scheduler says on a queue that has jobs and children.
+// notLeaf returns the scheduler's message for a queue with jobs and children.
 func notLeaf(queue string) string {
 	found := problems.Problems{}
 	found.NotLeaf(queue)
 	return found[problems.Problem{Queue: queue, Reason: problems.QueueNotLeafReason}]
 }
 
-// checkNeeds finds workloads that need more than their queue can ever have, and those whose needs cannot be counted. Nothing is
-// charged in the ledger, so that what does not fit now never does.
+// checkNeeds finds workloads that need more than their queue can ever have, and workloads with needs that cannot be counted. The ledger has no
+// charges, so a workload that does not fit now never fits.
 func (w *world) checkNeeds(work *work, queue ledger.QueueID) {
 	job, minimum, pods := w.jobOf(work)
 	needs, err := w.counter.JobNeeds(w.ledger, demand.Group{
@@ -34,7 +34,7 @@ func (w *world) checkNeeds(work *work, queue ledger.QueueID) {
 		Job: func() (*batchv1alpha1.Job, error) { return job, nil },
 	}, demand.JobPods{}, w.knowsClaimsOf(work))
 	if errors.As(err, new(*demand.UnknownCardError)) && !w.Known[Nodes] {
-		return // some node that is not known may have the card
+		return // an unknown node may have the card
 	}
 	if err != nil {
 		why := strings.TrimPrefix(err.Error(), "task : ") // pods that are all alike have no task
@@ -65,7 +65,7 @@ func (w *world) checkNeeds(work *work, queue ledger.QueueID) {
 	w.add(refusal.Reason(), work.ref, Path{"spec"}, refusal.Message())
 }
 
-// jobOf returns a Volcano Job of the minimum of a workload, the resources of that, and how many pods it has.
+// jobOf returns a Volcano Job with the minimum of a workload, the resources of this minimum, and the number of pods.
 func (w *world) jobOf(work *work) (job *batchv1alpha1.Job, minimum corev1.ResourceList, pods int) {
 	job = &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: work.ref.Namespace, Name: work.ref.Name}}
 	minimum = corev1.ResourceList{}
@@ -87,7 +87,7 @@ func (w *world) jobOf(work *work) (job *batchv1alpha1.Job, minimum corev1.Resour
 	return job, minimum, int(job.Spec.MinAvailable)
 }
 
-// knowsClaimsOf reports whether all that the claims of a workload depend on is known.
+// knowsClaimsOf reports whether everything that determines the claims of a workload is known.
 func (w *world) knowsClaimsOf(work *work) bool {
 	if !w.Known[Classes] {
 		return false
@@ -102,7 +102,7 @@ func (w *world) knowsClaimsOf(work *work) bool {
 	return true
 }
 
-// priorityOf returns the value of a PriorityClass, zero if it is not known.
+// priorityOf returns the value of a PriorityClass, or zero if it is unknown.
 func (w *world) priorityOf(class string) int32 {
 	for _, object := range w.PriorityClasses {
 		if object.Name == class {

@@ -7,7 +7,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/problems"
 )
 
-// checkNodes finds nodes whose labels do not tell which cards they have.
+// checkNodes finds nodes whose labels do not identify their cards.
 func (w *world) checkNodes() {
 	for _, node := range w.Nodes {
 		read := card.Read(node, w.settings.CardResources)

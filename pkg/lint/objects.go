@@ -22,7 +22,7 @@ const (
 	PriorityClasses = "PriorityClass"
 )
 
-// Objects are what is looked at. They must not be changed.
+// Objects are the objects to check. They must not be changed.
 type Objects struct {
 	Queues          []*schedulingv1beta1.Queue
 	Classes         []*resourceapi.DeviceClass
@@ -35,6 +35,6 @@ type Objects struct {
 	Workloads []runtime.Object
 	// Configurations are configurations of the scheduler.
 	Configurations []*Configuration
-	// Known has the kinds of which all objects are here. A rule that needs to know all objects of another kind is not asked.
+	// Known has the kinds that are here completely. A rule that needs all objects of another kind does not run.
 	Known map[string]bool
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// annotations are those of workloads that the scheduler reads.
+// annotations are the annotations of workloads that the scheduler reads.
 var annotations = []string{card.NameAnnotation, card.RequestAnnotation, schedulingv1beta1.QueueNameAnnotationKey}
 
-// checkPods finds what is wrong with single pods: their cards, gates, and the scheduler of those that ask for devices.
+// checkPods finds mistakes in single pods: their cards, their gates, and the scheduler of pods that ask for devices.
 func (w *world) checkPods(work *work) {
 	for i := range work.template.Pods {
 		template, path := work.template.Pods[i].Template, work.podPath(i)
@@ -33,7 +33,7 @@ func (w *world) checkPods(work *work) {
 			w.add(PodGated, work.ref, path.At("spec", "schedulingGates"),
 				fmt.Sprintf("Its pods have the scheduling gate %s, and wait until somebody removes it", template.Spec.SchedulingGates[0].Name))
 		}
-		// A ledger of its own: names that a pod invents are no dimensions.
+		// A separate set of dimensions: names that a pod invents are not dimensions of the ledger.
 		spec := demand.Defaulted(&template.Spec)
 		cards, err := demand.CardsOf(template.Annotations, spec, nil, w.fleet, &ledger.Dimensions{})
 		var unknown *demand.UnknownCardError
@@ -67,7 +67,7 @@ func (w *world) namesClassCard(text string) bool {
 	return slices.ContainsFunc(strings.Split(text, "|"), w.catalog.HasCard)
 }
 
-// checkAnnotations finds annotations of workloads and their pods whose names are nearly right.
+// checkAnnotations finds annotations of workloads and pods with nearly correct names.
 func (w *world) checkAnnotations(work *work) {
 	w.findAnnotations(work, nil, work.object.GetAnnotations())
 	for i := range work.template.Pods {
@@ -87,7 +87,7 @@ func (w *world) findAnnotations(work *work, path Path, all map[string]string) {
 	}
 }
 
-// checkPriorityClasses finds PriorityClasses that do not exist. The API server refuses pods that name one.
+// checkPriorityClasses finds names of PriorityClasses that do not exist. The API server refuses pods with an unknown PriorityClass.
 func (w *world) checkPriorityClasses(work *work) {
 	if !w.Known[PriorityClasses] {
 		return

@@ -16,7 +16,7 @@ import (
 // maxEvaluations bounds the search for classes that share devices, as in the scheduler.
 const maxEvaluations = 1_000_000
 
-// checkQueues finds what the scheduler reports in events on queues.
+// checkQueues finds the problems that the scheduler reports in events on queues.
 func (w *world) checkQueues() {
 	if w.hierarchy && w.Known[Queues] {
 		for name, why := range w.misplaced {
@@ -52,7 +52,7 @@ func (w *world) queueNamed(name string) *find.Queue {
 	return &find.Queue{Name: name}
 }
 
-// fieldOf is where a problem of a queue most probably is.
+// fieldOf returns the most likely place of a problem in a queue.
 func (w *world) fieldOf(problem problems.Problem, message string) Path {
 	for _, key := range slices.Sorted(maps.Keys(w.queues[problem.Queue].Object.Annotations)) {
 		if strings.Contains(message, "annotation "+key) {
@@ -75,7 +75,7 @@ func (w *world) fieldOf(problem problems.Problem, message string) Path {
 	}
 }
 
-// findClassProblems finds what is to be known of the classes that queues limit.
+// findClassProblems finds problems of the classes that queues limit.
 func (w *world) findClassProblems() {
 	if w.catalog == nil {
 		return
@@ -105,7 +105,7 @@ func (w *world) findClassProblems() {
 	}
 }
 
-// classesOf are the classes that a queue lists in its quota of devices, sorted.
+// classesOf returns the classes in a queue's quota of devices, sorted.
 func (w *world) classesOf(queue *find.Queue) []string {
 	var classes []string
 	for _, list := range []ledger.Amounts{queue.Devices.Capability, queue.Devices.Deserved, queue.Devices.Guarantee} {

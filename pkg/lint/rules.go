@@ -35,15 +35,15 @@ const (
 	RepeatedField             = "RepeatedField"
 )
 
-// Rule is something that lint looks for.
+// Rule describes what lint looks for.
 type Rule struct {
 	ID       string
 	Severity Severity
-	// Short says what is wrong, and Help what to do.
+	// Short describes the mistake, and Help the correction.
 	Short, Help string
 }
 
-// Rules lists all rules, those of queues first.
+// Rules are all rules. The rules of queues come first.
 var Rules = []Rule{
 	{problems.QueueMisplacedReason, Error, "a queue has no place in the tree: its parent does not exist, or it is its own ancestor", "Change spec.parent, or create the parent."},
 	{problems.QueueNotLeafReason, Error, "a queue has both jobs and queues below it, so that its jobs are not scheduled", "Move the jobs to a queue that has no children."},

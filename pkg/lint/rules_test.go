@@ -50,7 +50,7 @@ metadata: {name: one, namespace: default}
 spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}}}
 `
 
-// vcjob is a Volcano Job of some pods. The parts are YAML in flow style.
+// vcjob returns a Volcano Job. The parts are YAML in flow style.
 func vcjob(spec, podMeta, podSpec string) string {
 	return fmt.Sprintf(`---
 apiVersion: batch.volcano.sh/v1alpha1
@@ -76,7 +76,7 @@ const (
 	oneGPU     = "{capability: {gpu: {count: 1}}}"
 )
 
-// faults has, for each rule, manifests that it finds something in, and a part of what it says.
+// faults has, for each rule, manifests with a finding, and a part of the message.
 var faults = []struct{ rule, manifests, says string }{
 	{"QueueMisplaced", queue("a", "{parent: gone}"), "The queue takes no pods: its parent gone does not exist: create that queue or change spec.parent"},
 	{"QueueMisplaced", queue("a", "{parent: b}") + queue("b", "{parent: a}"), "it is its own ancestor"},
@@ -136,7 +136,7 @@ var faults = []struct{ rule, manifests, says string }{
 	{"PodGated", pod("{}", ", schedulerName: volcano, schedulingGates: [{name: e.com/later}]"), "scheduling gate e.com/later"},
 }
 
-// ofReaders are the rules of those who read manifests: nothing of what they find is in objects.
+// ofReaders are the rules of readers of manifests. Objects do not show these mistakes.
 var ofReaders = []string{NameMissing, UnknownField, RepeatedField}
 
 func TestEachRuleFindsItsFault(t *testing.T) {
@@ -161,7 +161,7 @@ func TestEachRuleFindsItsFault(t *testing.T) {
 	}
 }
 
-// exempt are reasons of events about the state of a running cluster, which no manifest has.
+// exempt are reasons of events about the state of a running cluster, which manifests do not show.
 var exempt = map[string]string{
 	"QuotaFieldMissing": "the CRD in the cluster", "QuotaRemovalUnconfirmed": "history", "QuotaNotSaved": "permissions of the scheduler",
 	"QuotaRestored": "no problem", "CannotReclaim": "what others hold", "ChargedToRoot": "a pod that runs", "Reclaimed": "an eviction", "Preempted": "an eviction",

@@ -21,22 +21,22 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// defaultQueue is the queue of workloads that name none, as in Volcano.
+// defaultQueue is the queue of workloads without a queue, as in Volcano.
 const defaultQueue = "default"
 
 // schedulerNames are the names of Volcano's scheduler.
 var schedulerNames = []string{"volcano"}
 
-// work is a workload that is looked at.
+// work is a workload to check.
 type work struct {
 	object   metav1.Object
 	ref      Ref
 	template *workload.Template
-	// pods is where the template of each set of pods is.
+	// pods are the paths of the templates of each set of pods.
 	pods []Path
 }
 
-// checkWorkloads finds what is wrong with workloads.
+// checkWorkloads finds mistakes in workloads.
 func (w *world) checkWorkloads() {
 	for _, object := range w.Workloads {
 		accessor, err := meta.Accessor(object)
@@ -64,7 +64,7 @@ func refOf(object runtime.Object, accessor metav1.Object) Ref {
 	return Ref{Kind: cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1.")), Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
 }
 
-// likeOneRun replaces objects whose pods are counted elsewhere only: one run of a CronJob, and one pod of a DaemonSet.
+// likeOneRun replaces a CronJob by the Job of one run, and a DaemonSet by a Deployment with one pod.
 func likeOneRun(object runtime.Object) runtime.Object {
 	switch o := object.(type) {
 	case *batchv1.CronJob:
@@ -76,7 +76,7 @@ func likeOneRun(object runtime.Object) runtime.Object {
 	}
 }
 
-// ended reports whether a pod or job will hold nothing any more.
+// ended reports whether a pod or job has ended and holds nothing.
 func ended(object runtime.Object) bool {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -101,7 +101,7 @@ func (w *world) checkQueueOf(work *work) {
 		w.add(NotForVolcano, work.ref, Path{"spec"}, fmt.Sprintf("It names queue <%s>, but its pods name scheduler %q, so that no quota holds for them: set spec.schedulerName of the pods to volcano", name, w.schedulerOf(work)))
 		return
 	case queue == nil && (name == quota.Root || name == defaultQueue):
-		return // Volcano creates these
+		return // Volcano creates these queues
 	case queue == nil:
 		w.add(refusals.QueueNotFoundReason, work.ref, field, refusals.QueueMissing{Queue: name}.Message())
 		return
@@ -118,7 +118,7 @@ func (w *world) checkQueueOf(work *work) {
 	}
 }
 
-// queueNotLeaf adds what the scheduler says on a queue that has jobs and children.
+// queueNotLeaf adds the scheduler's message for a queue with jobs and children.
 func (w *world) queueNotLeaf(queue *schedulingv1beta1.Queue) {
 	w.add(problems.QueueNotLeafReason, Ref{Kind: Queues, Name: queue.Name}, Path{"spec"}, notLeaf(queue.Name))
 }
@@ -130,7 +130,7 @@ func (w *world) schedulerOf(work *work) string {
 	return cmp.Or(work.template.Pods[0].Template.Spec.SchedulerName, corev1.DefaultSchedulerName)
 }
 
-// podPaths is where the templates of pods are.
+// podPaths returns the paths of the templates of pods.
 func podPaths(object runtime.Object) []Path {
 	switch object.(type) {
 	case *corev1.Pod:
@@ -144,7 +144,7 @@ func podPaths(object runtime.Object) []Path {
 	}
 }
 
-// podPath is where the template of a set of pods is.
+// podPath returns the path of the template of a set of pods.
 func (o *work) podPath(i int) Path {
 	if i < len(o.pods) {
 		return o.pods[i]

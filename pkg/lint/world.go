@@ -21,30 +21,30 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// expressions is how many expressions of selectors are kept in memory.
+// expressions limits the cached expressions of selectors.
 const expressions = 1000
 
-// world is what the objects come to, as the scheduler would see it in one session.
+// world has the state that the scheduler would derive from the objects in one session.
 type world struct {
 	*Objects
 	ctx      context.Context
 	findings []Finding
 
-	// configuration is the one that holds, nil if none is known.
+	// configuration is the active configuration, or nil if none is known.
 	configuration *configured
 	settings      settings.Settings
 	hierarchy     bool
 
-	// catalog is nil if DeviceClasses are not known.
+	// catalog is nil if DeviceClasses are unknown.
 	catalog *dra.Catalog
 	matcher *dra.Matcher
 	fleet   *card.Fleet
 	counter *demand.Counter
 	ledger  *ledger.Ledger
 	queues  map[string]*find.Queue
-	// misplaced says why a queue has no place in the hierarchy.
+	// misplaced has the reason why a queue has no place in the hierarchy.
 	misplaced map[string]string
-	// problems are those of queues, in the words of the scheduler.
+	// problems are the problems of queues in the scheduler's words.
 	problems problems.Problems
 }
 
@@ -81,7 +81,7 @@ func (w *world) classOf(name corev1.ResourceName) string {
 	return class
 }
 
-// byPlugins are the resources that device plugins serve.
+// byPlugins returns the resources that device plugins serve.
 func (w *world) byPlugins() map[corev1.ResourceName]bool {
 	served := map[corev1.ResourceName]bool{}
 	for _, node := range w.Nodes {
@@ -94,7 +94,7 @@ func (w *world) byPlugins() map[corev1.ResourceName]bool {
 	return served
 }
 
-// buildTree builds the ledger. It charges nobody.
+// buildTree builds the ledger without charges.
 func (w *world) buildTree() {
 	var specs []ledger.QueueSpec
 	for _, queue := range w.Queues {
@@ -140,7 +140,7 @@ func (w *world) topSpec(spec ledger.QueueSpec) ledger.QueueSpec {
 // matching reports whether a device counts for each limited class that it matches.
 func (w *world) matching() bool { return w.settings.DeviceAccounting == settings.AccountMatching }
 
-// total is what there is of resources to share, nil if nodes are not known.
+// total returns the resources to share, or nil if nodes are unknown.
 func (w *world) total() ledger.Amounts {
 	if !w.Known[Nodes] {
 		return nil

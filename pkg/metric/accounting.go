@@ -20,8 +20,8 @@ var (
 	}
 )
 
-// UsedSeconds are the metrics of what pods hold. Each is about the kind of dimensions that has its labels, and one that has all labels of another
-// one comes after it.
+// UsedSeconds are the metrics of held amounts. Each is for the kind of dimensions with its labels. A metric with all labels of another one
+// comes after it.
 var UsedSeconds = []Metric{DeviceSeconds, DeviceCapacitySeconds, CardSeconds, ResourceSeconds}
 
 func used(name, what, unit string, labels ...string) Metric {
@@ -48,7 +48,7 @@ func accountingGroup() Group {
 	}
 }
 
-// BuildInfo is the metric of what a program was built from.
+// BuildInfo is the metric of a program's version and sources.
 var BuildInfo = Metric{
 	Name: "devicequota_build_info", Type: Gauge, Labels: []string{"version", "commit", "date", "go_version", "volcano_version"}, Unit: "1",
 	Help: "What the program was built from; always 1",

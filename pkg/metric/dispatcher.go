@@ -6,7 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 
 const dispatcher = volcano + "dispatcher_"
 
-// The dispatcher's metrics of queues. They are named like those of the scheduler.
+// The dispatcher's metrics of queues. Their names are like those of the scheduler.
 var (
 	DispatcherCPU    = resourceAmounts(dispatcher, "milli_cpu", "CPU", "thousandths of a core")
 	DispatcherMemory = resourceAmounts(dispatcher, "memory_bytes", "Memory", "bytes")
@@ -22,8 +22,8 @@ var (
 	}
 )
 
-// dispatcherAmounts has no metric of what admitted jobs may still take: on Karmada's API server, a workload that is granted holds all
-// that it needs.
+// dispatcherAmounts omits the amounts that admitted jobs may still take. On Karmada's API server, a granted workload holds everything that
+// it needs.
 func dispatcherAmounts(kind, what, unit string, labels ...string) CountedAmounts {
 	of := counted(dispatcher, kind, what, unit, labels...)
 	return CountedAmounts{
@@ -36,7 +36,7 @@ func dispatcherAmounts(kind, what, unit string, labels ...string) CountedAmounts
 	}
 }
 
-// Metrics of what the dispatcher does.
+// Metrics of the dispatcher's work.
 var (
 	DispatcherWorkloads = Metric{
 		Name: dispatcher + "workloads", Type: Gauge, Labels: []string{"queue", "state"}, Unit: "workloads",

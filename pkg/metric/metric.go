@@ -11,7 +11,7 @@ import (
 // Type is a type of metrics.
 type Type string
 
-// The types that are in use.
+// The types of metrics in the list.
 const (
 	Gauge     Type = "gauge"
 	Counter   Type = "counter"
@@ -24,13 +24,13 @@ type Metric struct {
 	Type Type
 	// Labels are the names of the labels that the exporter sets, in the order of their values in the code.
 	Labels []string
-	// Unit is what the values count.
+	// Unit is the unit of the values.
 	Unit string
-	// Help is what the metric means. The exporter publishes it, and the documentation repeats it.
+	// Help is the meaning of the metric. The exporter publishes it, and the documentation repeats it.
 	Help string
-	// Note is what the documentation says besides. It may have links, relative to docs/.
+	// Note is additional documentation. It may have links, relative to docs/.
 	Note string
-	// Buckets are those of a histogram.
+	// Buckets are the buckets of a histogram.
 	Buckets []float64
 }
 
@@ -49,7 +49,7 @@ func (m *Metric) HistogramOpts() prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: m.Name, Help: m.Help, Buckets: m.Buckets}
 }
 
-// Desc returns the descriptor for a collector that makes its metrics when it is asked.
+// Desc returns the descriptor for a collector that creates its metrics on demand.
 func (m *Metric) Desc() *prometheus.Desc {
 	return prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
 }
@@ -57,9 +57,9 @@ func (m *Metric) Desc() *prometheus.Desc {
 // Group is a part of the list.
 type Group struct {
 	Title string
-	// About says in a few sentences what the metrics have in common.
+	// About describes the metrics of the group in a few sentences.
 	About string
-	// Foreign says that Volcano or Kubernetes defines the metrics.
+	// Foreign reports whether Volcano or Kubernetes defines the metrics.
 	Foreign bool
 	Metrics []Metric
 }

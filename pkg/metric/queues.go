@@ -4,8 +4,8 @@ package metric
 
 const volcano = "volcano_"
 
-// ResourceAmounts are the metrics of what queues hold and may hold of cpu, of memory, or of the other resources. Volcano has them
-// for every queue.
+// ResourceAmounts are the metrics of the amounts that queues hold and may hold of cpu, memory, or other resources. Volcano has them for
+// each queue.
 type ResourceAmounts struct {
 	Allocated, Request, Deserved, Capacity, RealCapacity Metric
 }
@@ -14,7 +14,7 @@ func (a *ResourceAmounts) list() []Metric {
 	return []Metric{a.Allocated, a.Request, a.Deserved, a.Capacity, a.RealCapacity}
 }
 
-// resourceAmounts returns the metrics whose names begin and end with these words.
+// resourceAmounts returns the metrics with a prefix and a suffix.
 func resourceAmounts(prefix, suffix, what, unit string, labels ...string) ResourceAmounts {
 	of := func(name, help string) Metric {
 		return Metric{
@@ -31,14 +31,14 @@ func resourceAmounts(prefix, suffix, what, unit string, labels ...string) Resour
 	}
 }
 
-// The metrics of resources that Volcano's scheduler has.
+// The metrics of resources in Volcano's scheduler.
 var (
 	QueueCPU    = resourceAmounts(volcano, "milli_cpu", "CPU", "thousandths of a core")
 	QueueMemory = resourceAmounts(volcano, "memory_bytes", "Memory", "bytes")
 	QueueScalar = resourceAmounts(volcano, "scalar_resources", "Amount of the resource", "thousandths", "resource")
 )
 
-// Other metrics of queues that Volcano's scheduler has.
+// Other metrics of queues in Volcano's scheduler.
 var (
 	QueueShare = Metric{
 		Name: volcano + "queue_share", Type: Gauge, Labels: []string{"queue_name"}, Unit: "fraction",
@@ -51,8 +51,8 @@ var (
 	}
 )
 
-// CountedAmounts are the metrics of what queues hold and may hold of cards, of devices, or of a capacity of devices. A metric
-// without a name does not exist.
+// CountedAmounts are the metrics of the cards, devices, or capacities of devices that queues hold and may hold. A metric without a name
+// does not exist.
 type CountedAmounts struct {
 	Capability, Deserved, Guarantee, Allocated, Inqueue, Request, Capacity Metric
 }

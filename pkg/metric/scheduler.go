@@ -4,7 +4,7 @@ package metric
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics of queues that say what happens to their pods.
+// Metrics of queues about the fate of their pods.
 var (
 	QueueWaitingPods = Metric{
 		Name: volcano + "queue_waiting_pods", Type: Gauge, Labels: []string{"queue", "reason"}, Unit: "pods",
@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// Metrics of what is wrong.
+// Metrics of problems.
 var (
 	QueueProblems = Metric{
 		Name: volcano + "queue_problems", Type: Gauge, Labels: []string{"reason"}, Unit: "queues",
@@ -61,7 +61,7 @@ var (
 	}
 )
 
-// Metrics of sessions that Volcano's scheduler has.
+// Metrics of sessions in Volcano's scheduler.
 var (
 	SessionDuration = Metric{
 		Name: volcano + "e2e_scheduling_latency_milliseconds", Type: Histogram, Unit: "milliseconds",
@@ -77,7 +77,7 @@ var (
 	}
 )
 
-// Leader says which replica leads. Kubernetes' client defines it, for the scheduler and for the dispatcher.
+// Leader reports which replica leads. Kubernetes' client defines it, for the scheduler and for the dispatcher.
 var Leader = Metric{
 	Name: "leader_election_master_status", Type: Gauge, Labels: []string{"name"}, Unit: "1 or 0",
 	Help: "1 if this replica leads, by the name of the lease",

@@ -23,13 +23,13 @@ type Overlap struct {
 	Others []string
 }
 
-// String says what belongs to which other classes.
+// String returns a sentence about the classes.
 func (o Overlap) String() string {
 	return fmt.Sprintf("devices of class %s belong to %s, too", o.Class, refusals.List(o.Others))
 }
 
-// ClassesOverlap adds that devices of classes that a queue limits belong to other classes, too. Matching says that
-// a device counts for each limited class that it matches. Otherwise, this is a problem.
+// ClassesOverlap adds that devices of classes that a queue limits belong to other classes, too. With matching, a device counts for each
+// limited class that it matches. Without matching, the overlap is a problem.
 func (ps Problems) ClassesOverlap(queue string, overlaps []string, matching bool) {
 	if more := len(overlaps) - refusals.MaxListed; more > 0 {
 		overlaps = append(overlaps[:refusals.MaxListed:refusals.MaxListed], fmt.Sprintf("and so on for %d more classes", more))
@@ -43,7 +43,7 @@ func (ps Problems) ClassesOverlap(queue string, overlaps []string, matching bool
 		". A device counts only for the class that a claim asks for, so that claims can get round the limit through another class: set the argument deviceAccounting to matching, or limit the other classes, too"
 }
 
-// InvalidDeviceClass adds that a queue limits a class whose selectors cannot be evaluated.
+// InvalidDeviceClass adds that a queue limits a class with selectors that cannot be evaluated.
 func (ps Problems) InvalidDeviceClass(queue, class string, err error) {
 	ps.add(queue, InvalidDeviceClassReason, fmt.Sprintf(
 		"The queue limits class %s, but the scheduler cannot evaluate the selectors of the class, so that no device matches it: correct the DeviceClass: %v", class, err))

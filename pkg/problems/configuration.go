@@ -10,21 +10,20 @@ import (
 // ReclaimAction is the action of the scheduler that takes back what queues deserve.
 const ReclaimAction = "reclaim"
 
-// Plugin is what the scheduler's configuration says of a plugin that reclaim depends on. Options that are not set have the defaults
-// of Volcano.
+// Plugin is the configuration of a plugin that reclaim depends on. Options that are not set have Volcano's defaults.
 type Plugin struct {
 	Name string
 	// Starving, Reclaimable, Preemptive, and Hierarchy are enableJobStarving, enableReclaimable, enablePreemptive, and enableHierarchy.
 	Starving, Reclaimable, Preemptive, Hierarchy bool
-	// ReclaimableVerb is the argument of the plugin extender with which it names victims.
+	// ReclaimableVerb is the argument with which the plugin extender names victims.
 	ReclaimableVerb string
 }
 
-// starvingPlugins are upstream's plugins that tell which jobs starve. Without one of them, no job does, and reclaim does nothing.
+// starvingPlugins are upstream's plugins that find starving jobs. Without one of them, no job starves, and reclaim does nothing.
 var starvingPlugins = []string{"gang", "priority", "tdm"}
 
-// victimPlugins are upstream's plugins that name victims for reclaim, besides those that do so only with certain options. The
-// plugin crossquota is not among them: it names only victims that all other plugins permit.
+// victimPlugins are upstream's plugins that name victims for reclaim without special options. They do not include the plugin crossquota,
+// which names only victims that all other plugins permit.
 var victimPlugins = []string{"cdp", "conformance", "gang", "pdb", "proportion"}
 
 // namesVictims reports whether a plugin other than capacity names victims for reclaim.
@@ -42,12 +41,12 @@ func (p *Plugin) namesVictims() bool {
 	}
 }
 
-// FindReclaimFault finds what in the scheduler's configuration keeps queues from getting what they deserve. Actions are
-// those that run, nil if that is not known. Plugin is the name under which the configuration has the plugin capacity.
+// FindReclaimFault finds the setting in the scheduler's configuration that keeps queues from getting what they deserve. Actions are the
+// active actions, or nil if they are unknown. Plugin is the name of the plugin capacity in the configuration.
 //
-// Volcano's Session.Reclaimable asks the tiers in order, and evicts what the first tier with victims names. Within a tier, all plugins
-// must agree. A plugin of a tier above capacity's decides without capacity as long as it names anybody. A plugin of a tier
-// below decides where capacity allows nobody.
+// Volcano's Session.Reclaimable asks the tiers in order, and evicts the victims of the first tier that names any. Within a tier, all
+// plugins must agree. A plugin in a tier above capacity decides without capacity if it names victims. A plugin in a tier below decides if
+// capacity allows none.
 func FindReclaimFault(tiers [][]Plugin, plugin string, actions map[string]bool) ReclaimFault {
 	fault := ReclaimFault{Plugin: plugin}
 	own, ownTier := findPlugin(tiers, plugin)
@@ -94,7 +93,7 @@ func findsStarving(tiers [][]Plugin) bool {
 	return false
 }
 
-// victimsElsewhere lists the plugins that name victims in other tiers than capacity's.
+// victimsElsewhere returns the plugins that name victims in tiers without capacity.
 func victimsElsewhere(tiers [][]Plugin, own int) []string {
 	var names []string
 	for i := range tiers {

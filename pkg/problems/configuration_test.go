@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestThePluginsThatReclaimAsksAreUpstreams fails if a new version of Volcano has more of them.
+// TestThePluginsThatReclaimAsksAreUpstreams fails if a new version of Volcano has other plugins.
 func TestThePluginsThatReclaimAsksAreUpstreams(t *testing.T) {
 	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
 	if err != nil {

@@ -18,22 +18,20 @@ func (ps Problems) QuotaBeingRestored(queue string) {
 	ps.add(queue, QuotaFieldMissingReason, "The queue's spec.dra is missing because the Queue CRD in the cluster did not have the field for a time: the scheduler restores it; until then, its last valid quota holds")
 }
 
-// QuotaRemovalUnclear adds that nobody knows whether spec.dra of a queue was removed on purpose.
+// QuotaRemovalUnclear adds that spec.dra of a queue was removed or lost, and that the cause is unknown.
 func (ps Problems) QuotaRemovalUnclear(queue string) {
 	ps.add(queue, QuotaRemovalUnconfirmedReason, fmt.Sprintf(
 		"The queue's spec.dra was removed or lost while no scheduler ran, and its last valid quota holds: set spec.dra or, if the queue should have no quota of devices, delete the annotation %s",
 		schedulingv1beta1.LastValidQuotaAnnotation))
 }
 
-// QuotaRemovalUnconfirmed adds that spec.dra of a queue is missing, and that an error prevents the scheduler from
-// finding out why.
+// QuotaRemovalUnconfirmed adds that spec.dra of a queue is missing, and that an error prevents the scheduler from finding the cause.
 func (ps Problems) QuotaRemovalUnconfirmed(queue string, err error) {
 	ps.add(queue, QuotaRemovalUnconfirmedReason, fmt.Sprintf(
 		"The queue's spec.dra is missing, and its last valid quota holds until the API server confirms that it was removed on purpose: %v: check that the scheduler may create queues", err))
 }
 
-// QuotaNotSaved adds that a quota cannot be written to the queue: neither the last valid one to the annotation, nor one that was
-// lost.
+// QuotaNotSaved adds that a quota cannot be written to the queue: the last valid one to the annotation, or a lost one to the spec.
 func (ps Problems) QuotaNotSaved(queue string, err error) {
 	ps.add(queue, QuotaNotSavedReason, fmt.Sprintf(
 		"The scheduler cannot write the last valid quota to the queue, so that it may be lost when the scheduler restarts: %v: check that the scheduler may patch queues, see config/rbac/scheduler.yaml", err))

@@ -9,12 +9,12 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// Contested says that a DeviceClass does not offer the extended resource that it names.
+// Contested returns a message about a DeviceClass that does not offer the extended resource that it names.
 func Contested(c *dra.Contested) string {
 	return fmt.Sprintf("The %s: pods that request %s get devices of DeviceClass %s: remove spec.extendedResourceName from one of the classes, or change it", c, c.Resource, c.Winner.Name)
 }
 
-// CardsOfNode says what is wrong with the cards of a node. It is empty if nothing is.
+// CardsOfNode returns a message about problems with the cards of a node. It is empty without problems.
 func CardsOfNode(problems []string) string {
 	if len(problems) == 0 {
 		return ""

@@ -29,10 +29,10 @@ const (
 	CannotReclaimReason = "CannotReclaim"
 )
 
-// Problem names a kind of problem that a queue has.
+// Problem is a kind of problem of a queue.
 type Problem struct {
 	Queue, Reason string
-	// Harmless says that the queue is told something that is no problem.
+	// Harmless reports whether the message is only information.
 	Harmless bool
 }
 
@@ -67,7 +67,7 @@ func (ps Problems) DeviceKeysNotRead(queue string, err error) {
 	ps.add(queue, QuotaNotReadReason, err.Error()+"; until then, the last valid values of such keys hold")
 }
 
-// CardsNotRead adds that an annotation of a queue that lists cards is invalid. LastHolds says that the last valid one holds.
+// CardsNotRead adds that an annotation of a queue for cards is invalid. LastHolds reports whether the last valid value applies.
 func (ps Problems) CardsNotRead(queue, annotation string, err error, lastHolds bool) {
 	until := "none of its pods may use a card"
 	switch {
@@ -83,7 +83,7 @@ func (ps Problems) CardsNotRead(queue, annotation string, err error, lastHolds b
 	ps.add(queue, QuotaNotReadReason, err.Error()+"; until then, "+until)
 }
 
-// GuaranteeNotCovered adds that a guarantee of a queue cannot be kept. Only the first one is reported.
+// GuaranteeNotCovered adds that a guarantee of a queue cannot be kept. It adds only the first one.
 func (ps Problems) GuaranteeNotCovered(queue string, u ledger.Uncovered) {
 	if ps[Problem{Queue: queue, Reason: GuaranteeNotCoveredReason}] != "" {
 		return
@@ -93,7 +93,7 @@ func (ps Problems) GuaranteeNotCovered(queue string, u ledger.Uncovered) {
 		u.Dimension, u.Dimension.Format(u.Sum), u.Dimension.Format(u.Limit)))
 }
 
-// CannotReclaim adds that a queue does not get what it deserves. Only the first reason is reported.
+// CannotReclaim adds that a queue does not get what it deserves. It adds only the first reason.
 func (ps Problems) CannotReclaim(queue, message string) {
 	if ps[Problem{Queue: queue, Reason: CannotReclaimReason}] == "" {
 		ps.add(queue, CannotReclaimReason, message)

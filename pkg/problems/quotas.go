@@ -43,16 +43,15 @@ func (ps Problems) UnknownDeviceClasses(queue string, classes []string) {
 		"The queue's quota lists %s, but there is no such DeviceClass: correct the name, or create the DeviceClass", names(classes)))
 }
 
-// UnknownCards adds that an annotation of a queue lists cards that nothing in the cluster is.
+// UnknownCards adds that an annotation of a queue lists cards that do not exist in the cluster.
 func (ps Problems) UnknownCards(queue, annotation string, cards []string) {
 	ps.add(queue, UnknownCardReason, fmt.Sprintf(
 		"The queue's annotation %s lists %s, but no node has such a card, and no DeviceClass names it: correct the name, or add nodes",
 		annotation, names(cards)))
 }
 
-// CardsNotListed adds that an annotation of a queue promises cards that its pods must not use, because the card quota of the
-// lister, which is the queue or one above it, does not list them. There is no lister if a card quota is required, and no
-// queue on the way to the root has one.
+// CardsNotListed adds that an annotation of a queue promises cards that its pods must not use. The card quota of the lister, which is the queue or
+// an ancestor, does not list these cards. The lister is empty if a card quota is required and neither the queue nor an ancestor has one.
 func (ps Problems) CardsNotListed(queue, lister, annotation string, cards []string) {
 	but := fmt.Sprintf("the card quota of queue <%s> above it does not, so that its pods may not use them: list them there, too", lister)
 	switch lister {
@@ -64,45 +63,45 @@ func (ps Problems) CardsNotListed(queue, lister, annotation string, cards []stri
 	ps.add(queue, CardNotListedReason, fmt.Sprintf("The queue's annotation %s lists %s, but %s, or remove them", annotation, names(cards), but))
 }
 
-// AnnotatedCards is how many cards of a name an annotation of a queue lists.
+// AnnotatedCards is the number of cards of a name in an annotation of a queue.
 type AnnotatedCards struct {
 	Annotation string
 	Count      ledger.Amount
 }
 
-// ContradictoryCards adds that an annotation of a queue has more cards than another one of the same queue allows.
+// ContradictoryCards adds that an annotation of a queue has more cards than another annotation of the queue allows.
 func (ps Problems) ContradictoryCards(queue string, card ledger.Dimension, more, allowed AnnotatedCards) {
 	ps.add(queue, ContradictoryCardsReason, fmt.Sprintf(
 		"The queue's annotation %s has <%s> of <%s>, but its annotation %s has <%s>: lower the one, or raise the other",
 		more.Annotation, card.Format(more.Count), card, allowed.Annotation, card.Format(allowed.Count)))
 }
 
-// ListedDevices is a limit of devices, and the field of a queue that has it.
+// ListedDevices is a limit of devices with its field in the queue.
 type ListedDevices struct {
 	Field     string
 	Dimension ledger.Dimension
 	Number    ledger.Amount
 }
 
-// DevicesListedTwice adds that a queue lists one thing twice, with different numbers.
+// DevicesListedTwice adds that a queue lists the same devices twice, with different numbers.
 func (ps Problems) DevicesListedTwice(queue string, one, other ListedDevices) {
 	ps.add(queue, ContradictoryDevicesReason, fmt.Sprintf(
 		"The queue's %s is <%s>, but its %s is <%s>, which limits the same devices of class <%s>: the smaller number holds; remove one of them, or make them equal",
 		one.Field, one.Dimension.Format(one.Number), other.Field, other.Dimension.Format(other.Number), one.Dimension.Name))
 }
 
-// ContradictoryDevices adds that a queue deserves or is guaranteed more devices than another limit of the same queue allows.
+// ContradictoryDevices adds that a queue deserves or is guaranteed more devices than another limit of the queue allows.
 func (ps Problems) ContradictoryDevices(queue string, of ledger.Dimension, more string, number ledger.Amount, bound string, limit ledger.Amount) {
 	ps.add(queue, ContradictoryDevicesReason, fmt.Sprintf(
 		"The queue's %s of <%s> is <%s>, but its %s is <%s>: lower the one, or raise the other", more, of, of.Format(number), bound, of.Format(limit)))
 }
 
-// UnknownAnnotation adds that an annotation of a queue is not read, because its name is not quite the one that is meant.
+// UnknownAnnotation adds that an annotation of a queue is not read, because its name is only similar to a known one.
 func (ps Problems) UnknownAnnotation(queue, key, meant string) {
 	ps.add(queue, UnknownAnnotationReason, fmt.Sprintf("The queue's annotation %s has no effect: rename it to %s if that is meant", key, meant))
 }
 
-// LimitAboveParent adds that a capability of a queue exceeds that of a queue further up. Only the first one is reported.
+// LimitAboveParent adds that a capability of a queue exceeds the capability of an ancestor. It adds only the first one.
 func (ps Problems) LimitAboveParent(queue, above string, limit ledger.AboveParent) {
 	if ps[Problem{Queue: queue, Reason: LimitAboveParentReason}] != "" {
 		return
@@ -112,7 +111,7 @@ func (ps Problems) LimitAboveParent(queue, above string, limit ledger.AboveParen
 		limit.Dimension, limit.Dimension.Format(limit.Capability), above, limit.Dimension.Format(limit.Limit)))
 }
 
-// names lists names in brackets, in alphabetical order.
+// names returns names in angle brackets, in alphabetical order.
 func names(all []string) string {
 	all = slices.Sorted(slices.Values(all))
 	for i := range all {

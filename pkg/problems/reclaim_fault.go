@@ -36,18 +36,18 @@ const (
 	VictimsInOtherTier
 )
 
-// ReclaimFault is what in the scheduler's configuration keeps queues from getting what they deserve. The zero value is no
+// ReclaimFault is a setting in the scheduler's configuration that keeps queues from getting what they deserve. The zero value means no
 // fault.
 type ReclaimFault struct {
 	Kind ReclaimFaultKind
-	// Plugin is the name under which the configuration has this plugin.
+	// Plugin is the name of this plugin in the configuration.
 	Plugin string
-	// Others lists the plugins of other tiers that name victims.
+	// Others are the plugins of other tiers that name victims.
 	Others string
 }
 
-// Concerns reports whether the fault keeps queues from getting what they deserve in dimensions of a kind. This plugin
-// itself decides who may reclaim devices and cards, and all other plugins must agree, whatever their tier.
+// Concerns reports whether the fault keeps queues from getting what they deserve in dimensions of a kind. This plugin decides which queues
+// may reclaim devices and cards, and all other plugins must agree, whatever their tier.
 func (f ReclaimFault) Concerns(kind ledger.Kind) bool {
 	switch f.Kind {
 	case NoReclaimFault:
@@ -59,7 +59,7 @@ func (f ReclaimFault) Concerns(kind ledger.Kind) bool {
 	}
 }
 
-// upstreamOnly begins what is said of faults that concern only pods for which upstream's action decides.
+// upstreamOnly starts messages about faults that affect only pods that upstream's action decides about.
 const upstreamOnly = "for pods that ask for neither devices nor cards, "
 
 func (f ReclaimFault) reason() string {
@@ -69,7 +69,7 @@ func (f ReclaimFault) reason() string {
 	return ReclaimIgnoresDeservedReason
 }
 
-// String says what follows from the fault, where it is, and what to do.
+// String returns the effect of the fault, its place, and the remedy.
 func (f ReclaimFault) String() string {
 	switch f.Kind {
 	case NoReclaimAction:
@@ -88,7 +88,7 @@ func (f ReclaimFault) String() string {
 	}
 }
 
-// Deserved is what a queue deserves in one dimension.
+// Deserved is the deserved amount of a queue in one dimension.
 type Deserved struct {
 	Dimension ledger.Dimension
 	Amount    ledger.Amount

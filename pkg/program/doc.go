@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program is what the servers of this project that use controller-runtime have in common: their command, and how they start and end.
+// Package program is the common part of this project's servers that use controller-runtime: their command, their start, and their end.
 package program

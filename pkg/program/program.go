@@ -19,7 +19,7 @@ import (
 
 func init() { metrics.Registry.MustRegister(version.Metric()) }
 
-// New returns the command of a server. It has the flags that addFlags adds, those of klog, and --version, and takes no arguments.
+// New returns the command of a server. It has the flags of addFlags, the flags of klog, and --version, and takes no arguments.
 func New(name, short string, addFlags func(*pflag.FlagSet), run func(context.Context) error) *cobra.Command {
 	c := &cobra.Command{
 		Use:           name,

@@ -17,19 +17,19 @@ import (
 	"github.com/devicequota/devicequota/pkg/allocation"
 )
 
-// bindings has the pods that are being bound, from the decision until Volcano's cache knows that they are bound. Volcano's cache may forget
-// them meanwhile, and take them for pods that wait: if a user makes a pod name another PodGroup, because the cache looks for a pod that
-// changes in the job that it names now; and if a pod was created before its volume claims, because the cache reads such a pod again
-// after some time, whatever has become of it. Sessions would give the room of the pod to others, and bind it once more.
+// bindings has the pods between the decision to bind them and the confirmation in Volcano's cache. Meanwhile, the cache may take them for
+// pending pods in two cases. First, a user changes the PodGroup of a pod, and the cache looks for the pod in the new job. Second, a pod is
+// older than its volume claims, and the cache reads this pod again after some time, whatever its state. Sessions would then give the room of
+// the pod to others, and bind the pod again.
 type bindings struct {
 	mu sync.Mutex
-	// tasks has them with their nodes.
+	// tasks has the pods with their nodes.
 	tasks map[types.UID]*api.TaskInfo
-	// preBinders are what plugins do before a pod is bound, by name.
+	// preBinders prepare bindings for plugins, by name.
 	preBinders map[string]schedulercache.PreBinder
 }
 
-// preparedBy is, among the extensions of a binding, who has prepared it. It is also the name of the one PreBinder that Volcano has.
+// preparedBy is the key of a binding's extension that lists who has prepared it. It is also the name of Volcano's only PreBinder.
 const preparedBy = "bindings"
 
 // AddBindTask implements schedulercache.Cache.
@@ -43,8 +43,8 @@ func (p *pods) AddBindTask(bind *schedulercache.BindContext) error {
 	return err
 }
 
-// RegisterBinder implements schedulercache.Cache. Volcano does not tell of a binding that a plugin cannot prepare, so that all
-// plugins are asked here.
+// RegisterBinder implements schedulercache.Cache. It collects the plugins' PreBinders, because Volcano does not report a binding that a plugin
+// cannot prepare.
 func (p *pods) RegisterBinder(name string, binder any) {
 	preBinder, is := binder.(schedulercache.PreBinder)
 	if !is {
@@ -74,7 +74,7 @@ func (b *bindings) registered() []schedulercache.PreBinder {
 }
 
 func (b *bindings) begin(pod types.UID, task *api.TaskInfo) {
-	kept := task.Clone() // the session goes on with the other
+	kept := task.Clone() // the session goes on with the original
 	kept.Status = api.Binding
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,7 +104,7 @@ func (b *bindings) PreBind(ctx context.Context, bind *schedulercache.BindContext
 	return nil
 }
 
-// PreBindRollBack implements schedulercache.PreBinder. Those that prepared the binding undo it, also if later sessions have registered others.
+// PreBindRollBack implements schedulercache.PreBinder. It rolls back the PreBinders of this binding, even if later sessions have registered others.
 func (b *bindings) PreBindRollBack(ctx context.Context, bind *schedulercache.BindContext) {
 	prepared, _ := bind.Extensions[preparedBy].([]schedulercache.PreBinder)
 	b.undo(ctx, bind, prepared)
@@ -117,7 +117,7 @@ func (b *bindings) undo(ctx context.Context, bind *schedulercache.BindContext, p
 	b.end(bind.TaskInfo.Pod.UID)
 }
 
-// restore corrects a snapshot: pods that are being bound are on their nodes, and do not wait. Exists reports whether a pod is still there.
+// restore corrects a snapshot: pods that are being bound are on their nodes, and not pending. Exists reports whether a pod still exists.
 func (b *bindings) restore(snapshot *api.ClusterInfo, exists func(*corev1.Pod) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,7 +140,7 @@ func (b *bindings) restore(snapshot *api.ClusterInfo, exists func(*corev1.Pod) b
 	}
 }
 
-// bindAgain notes in a job of a snapshot that a pod is being bound.
+// bindAgain marks a pod in a job of a snapshot as being bound.
 func bindAgain(job *api.JobInfo, task *api.TaskInfo, node string) {
 	task.NodeName = node
 	if err := job.UpdateTaskStatus(task, api.Binding); err != nil {
@@ -148,7 +148,7 @@ func bindAgain(job *api.JobInfo, task *api.TaskInfo, node string) {
 	}
 }
 
-// place puts a pod on its node of a snapshot. It returns false if Volcano's cache knows by now that the pod is bound.
+// place puts a pod on its node in a snapshot. It returns false if Volcano's cache already has the pod as bound.
 func place(node *api.NodeInfo, task *api.TaskInfo) (binding bool) {
 	if node == nil {
 		return true
@@ -166,7 +166,7 @@ func place(node *api.NodeInfo, task *api.TaskInfo) (binding bool) {
 // exists reports whether the API server has a pod that has not ended.
 func (p *pods) exists(pod *corev1.Pod) bool { return p.current(pod) != nil }
 
-// current returns a pod as the API server has it, nil if it is gone or has ended.
+// current returns the pod from the API server, or nil if it is gone or has ended.
 func (p *pods) current(pod *corev1.Pod) *corev1.Pod {
 	found, err := p.lister.Pods(pod.Namespace).Get(pod.Name)
 	if err != nil || found.UID != pod.UID || allocation.Finished(found) {

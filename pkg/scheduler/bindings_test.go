@@ -16,13 +16,13 @@ import (
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 )
 
-// slowBinder prepares bindings until it gets an answer, as for a pod whose volumes are made first.
+// slowBinder prepares bindings until it gets an answer, as for a pod whose volumes must be created first.
 type slowBinder chan error
 
 func (b slowBinder) PreBind(context.Context, *schedulercache.BindContext) error   { return <-b }
 func (b slowBinder) PreBindRollBack(context.Context, *schedulercache.BindContext) {}
 
-// slowBinding is a pod p that is being bound to node n1, and Volcano's cache.
+// slowBinding is Volcano's cache with a pod p that is being bound to node n1.
 type slowBinding struct {
 	*testing.T
 	*pods
@@ -41,7 +41,7 @@ func newSlowBinding(t *testing.T) *slowBinding {
 	return s
 }
 
-// expect checks how a session sees the pod: in which job it is, none if the name is empty, and how much of node n1 is used.
+// expect checks a session's view of the pod: its job, or none if the name is empty, and the usage of node n1.
 func (s *slowBinding) expect(job string, status api.TaskStatus, used float64) {
 	s.Helper()
 	snapshot := s.pods.Snapshot()
@@ -60,7 +60,7 @@ func (s *slowBinding) expect(job string, status api.TaskStatus, used float64) {
 	}
 }
 
-// binding reports whether a session sees that the pod is being bound.
+// binding reports whether the pod is being bound in a session's view.
 func (s *slowBinding) binding() bool {
 	snapshot := s.pods.Snapshot()
 	for _, job := range snapshot.Jobs {
@@ -71,7 +71,7 @@ func (s *slowBinding) binding() bool {
 	return snapshot.Nodes["n1"].Tasks["ns/p"] != nil
 }
 
-// change changes the pod, and waits until Volcano's cache has seen that.
+// change changes the pod, and waits until Volcano's cache has the change.
 func (s *slowBinding) change(change func(*corev1.Pod), seen func() bool) {
 	s.Helper()
 	pods := s.Client().CoreV1().Pods("ns")
@@ -90,7 +90,7 @@ func (s *slowBinding) change(change func(*corev1.Pod), seen func() bool) {
 	})
 }
 
-// move makes the pod name another PodGroup, none if the name is empty.
+// move changes the PodGroup of the pod. An empty name removes it.
 func (s *slowBinding) move(group string) {
 	s.Helper()
 	s.change(func(pod *corev1.Pod) { pod.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey] = group }, func() bool {
@@ -111,7 +111,7 @@ func (s *slowBinding) move(group string) {
 func TestAPodThatIsBeingBoundDoesNotWait(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// do is what makes Volcano's cache forget that the pod is being bound. Job is the job of the pod then.
+		// do makes Volcano's cache forget the binding. job is the job of the pod afterwards.
 		do  func(*slowBinding)
 		job string
 	}{
@@ -156,7 +156,7 @@ func TestAPodThatIsBeingBoundDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestAllPluginsUndoABinding: also if a later session has registered others.
+// TestAllPluginsUndoABinding even if a later session has registered others.
 func TestAllPluginsUndoABinding(t *testing.T) {
 	var undone int
 	b := &bindings{}

@@ -21,9 +21,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// configuration is what the scheduler's configuration file says.
+// configuration is a parsed configuration file of the scheduler.
 type configuration struct {
-	// text is what it was read from.
+	// text is the text of the file.
 	text           string
 	actions        []framework.Action
 	tiers          []conf.Tier
@@ -43,11 +43,11 @@ func parse(text string) (*configuration, error) {
 
 // configurationFile keeps the configuration up to date with its file.
 type configurationFile struct {
-	// text is the configuration itself, if there is no need of a file.
+	// text is the configuration itself. If it is not empty, there is no file.
 	text string
 	// path is empty if there is no file.
 	path string
-	// required says that the scheduler must not start without a valid file.
+	// required prevents the scheduler from starting without a valid file.
 	required bool
 	// changes is nil if there is no file.
 	changes filewatcher.FileWatcher
@@ -57,7 +57,7 @@ type configurationFile struct {
 	current *configuration
 }
 
-// newConfigurationFile starts to watch the folder of a file: Kubernetes replaces files of a ConfigMap as a whole.
+// newConfigurationFile starts to watch the folder of a file, because Kubernetes replaces the files of a ConfigMap as a whole.
 func newConfigurationFile(path string, required bool) (*configurationFile, error) {
 	f := &configurationFile{path: path, required: required}
 	if path == "" {
@@ -78,7 +78,7 @@ func (f *configurationFile) get() *configuration {
 	return f.current
 }
 
-// inForce returns the text of the last valid configuration. It is empty before load. The section metrics is left out: it may have a password.
+// inForce returns the text of the last valid configuration, without the section metrics, which may have a password. It is empty before load.
 func (f *configurationFile) inForce() string {
 	current := f.get()
 	if current == nil {
@@ -99,9 +99,8 @@ func (f *configurationFile) inForce() string {
 	return string(text)
 }
 
-// load reads the file. If it has a mistake, the last valid configuration stays in force, so that the mistake stops nothing. When the scheduler
-// starts, there is none: a configuration that can be used in part is used, as upstream does. Otherwise the default is in force, or load returns
-// an error if the file is required.
+// load reads the file. If it has a mistake, the last valid configuration stays active. At the start of the scheduler, there is none. Then load uses a
+// configuration that upstream would use in part, or the default. If the file is required, load returns an error in place of the default.
 func (f *configurationFile) load() error {
 	next, err := f.read()
 	switch previous := f.get(); {
@@ -128,7 +127,7 @@ func (f *configurationFile) load() error {
 	return nil
 }
 
-// read returns an error and a configuration if upstream would use it in spite of the error.
+// read returns an error and a configuration if upstream would use the configuration despite the error.
 func (f *configurationFile) read() (*configuration, error) {
 	text := f.text
 	switch {
@@ -152,7 +151,7 @@ func (f *configurationFile) read() (*configuration, error) {
 	return c, c.leftOut()
 }
 
-// watch loads the file whenever it has changed, until ctx ends.
+// watch loads the file after each change, until ctx ends.
 func (f *configurationFile) watch(ctx context.Context, useMetrics func(map[string]string)) {
 	if f.changes == nil {
 		return

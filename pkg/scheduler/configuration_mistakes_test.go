@@ -45,7 +45,7 @@ func TestArgumentsThatEndUpstreamsProcessAreNamed(t *testing.T) {
 	}
 }
 
-// TestEveryArgumentThatEndsUpstreamsProcessIsKnown fails if another version of Volcano has others.
+// TestEveryArgumentThatEndsUpstreamsProcessIsKnown fails if another version of Volcano has other arguments.
 func TestEveryArgumentThatEndsUpstreamsProcessIsKnown(t *testing.T) {
 	folder, err := build.Import("volcano.sh/volcano/pkg/scheduler/plugins", ".", build.FindOnly)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// leftOut returns what upstream would leave out of the configuration: plugins that do not exist, and arguments of the plugin capacity that are
-// invalid and have their defaults.
+// leftOut returns the parts of the configuration that upstream would ignore: plugins that do not exist, and invalid arguments of the plugin capacity,
+// which have their defaults.
 func (c *configuration) leftOut() error {
 	return c.eachPlugin(func(plugin *conf.PluginOption) (problems []error) {
 		if _, exists := framework.GetPluginBuilder(plugin.Name); !exists {
@@ -37,7 +37,7 @@ func (c *configuration) leftOut() error {
 	})
 }
 
-// fatal returns what would end the process when a session opens.
+// fatal returns the errors that would end the process when a session opens.
 func (c *configuration) fatal() error {
 	return c.eachPlugin(func(plugin *conf.PluginOption) (problems []error) {
 		for argument, check := range fatalArguments[plugin.Name] {
@@ -67,8 +67,7 @@ func (c *configuration) eachPlugin(find func(*conf.PluginOption) []error) error 
 	return errors.Join(all...)
 }
 
-// fatalArguments are those that upstream's plugins read with framework.Get, which ends the process if the value is of the wrong type. They are
-// listed by plugin and name.
+// fatalArguments are the arguments that upstream's plugins read with framework.Get, by plugin and name. A value of the wrong type ends the process.
 var fatalArguments = map[string]map[string]func(any) error{
 	predicates.PluginName: {
 		"volumebinding.weight":                  decode[int],
@@ -85,7 +84,7 @@ var fatalArguments = map[string]map[string]func(any) error{
 	},
 }
 
-// proportional and sra have the fields of arguments of upstream's plugin resource-strategy-fit, whose types are not exported.
+// proportional and sra copy the unexported argument types of upstream's plugin resource-strategy-fit.
 type (
 	proportional struct {
 		Enable             bool
@@ -100,13 +99,13 @@ type (
 	}
 )
 
-// decode does what framework.Get does.
+// decode decodes a value as framework.Get does.
 func decode[T any](value any) error {
 	var into T
 	return mapstructure.Decode(value, &into)
 }
 
-// decodeTimeout also refuses what upstream's plugin ends the process for.
+// decodeTimeout also refuses negative values, which end the process in upstream's plugin.
 func decodeTimeout(value any) error {
 	var seconds int64
 	if err := mapstructure.Decode(value, &seconds); err != nil {
@@ -118,7 +117,7 @@ func decodeTimeout(value any) error {
 	return nil
 }
 
-// contradictorySharing returns an error if the arguments of upstream's plugin deviceshare ask for several ways to share GPUs.
+// contradictorySharing returns an error if the arguments of upstream's plugin deviceshare enable several ways to share GPUs.
 func contradictorySharing(arguments framework.Arguments) error {
 	var ways []string
 	for _, way := range []string{deviceshare.GPUSharingPredicate, deviceshare.GPUNumberPredicate, deviceshare.VGPUEnable} {

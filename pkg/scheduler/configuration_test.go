@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers what configurations name
+	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers the actions of the configurations
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 	wrong        = "actions: allocate, backfill\ntiers:\n- plugins:\n  - name: gang\n  - name: gong\n"
 )
 
-// newFile returns a configuration file with a text; without a file, if the text is empty.
+// newFile returns a configuration file with a text, or without a file if the text is empty.
 func newFile(t *testing.T, text string, required bool) *configurationFile {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "volcano-scheduler.conf")

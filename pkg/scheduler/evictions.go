@@ -12,8 +12,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// evictions has the pods that are being evicted, from the decision until they are gone. Volcano's cache takes them for pods that run on if they
-// change before the API server says that they are being deleted. Sessions would evict others in their place, past what PodDisruptionBudgets allow.
+// evictions has the pods between the decision to evict them and their end. If a pod changes before the API server reports its deletion, Volcano's
+// cache takes it for a pod that keeps running. Sessions would then evict other pods, beyond the limits of PodDisruptionBudgets.
 type evictions struct {
 	mu    sync.Mutex
 	tasks map[types.UID]*api.TaskInfo
@@ -35,17 +35,17 @@ func (e *evictions) begin(task *api.TaskInfo) {
 	if e.tasks == nil {
 		e.tasks = map[types.UID]*api.TaskInfo{}
 	}
-	e.tasks[task.Pod.UID] = task.Clone() // the session goes on with the other
+	e.tasks[task.Pod.UID] = task.Clone() // the session goes on with the original
 }
 
-// failed notes that a pod is not evicted.
+// failed removes a pod that is not evicted.
 func (e *evictions) failed(pod *corev1.Pod) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.tasks, pod.UID)
 }
 
-// restore corrects a snapshot: pods that are being evicted are leaving. Current returns a pod as it is now, nil if it is gone or has ended.
+// restore corrects a snapshot: pods that are being evicted are releasing. Current returns a pod as it is now, or nil if it is gone or has ended.
 func (e *evictions) restore(snapshot *api.ClusterInfo, current func(*corev1.Pod) *corev1.Pod) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,7 +63,7 @@ func (e *evictions) restore(snapshot *api.ClusterInfo, current func(*corev1.Pod)
 	}
 }
 
-// leave notes in a job and a node of a snapshot that a pod is leaving.
+// leave marks a pod in a job and on a node of a snapshot as releasing.
 func leave(job *api.JobInfo, task *api.TaskInfo, node *api.NodeInfo) {
 	if !api.PreemptableStatus(task.Status) {
 		return

@@ -26,7 +26,7 @@ func (e slowEvictor) Evict(pod *corev1.Pod, _ string) error {
 	return err
 }
 
-// TestAPodThatChangesWhileItIsEvictedIsLeaving: sessions would evict another one in its place, whatever a PodDisruptionBudget says.
+// TestAPodThatChangesWhileItIsEvictedIsLeaving: sessions would evict another pod in its place, despite a PodDisruptionBudget.
 func TestAPodThatChangesWhileItIsEvictedIsLeaving(t *testing.T) {
 	counted := newPodsFixture(t, wholePod("p", "n1"))
 	slow := slowEvictor{make(chan error), counted.evictions.failed}

@@ -26,19 +26,19 @@ const (
 	evictReason = "Evict"
 )
 
-// evictor evicts pods with the event and the conditions that Volcano's evictor writes. Volcano's deletes whichever pod has the name by then,
-// deletes no pod that has the conditions already, because the deletion failed before, and leaves it to the pod how long it takes to end.
+// evictor evicts pods with the event and the conditions of Volcano's evictor. Volcano's evictor deletes any pod with the name. It does not retry a
+// failed deletion, because the pod has the conditions already. It does not limit how long a pod takes to end.
 type evictor struct {
 	client   kubernetes.Interface
 	recorder record.EventRecorder
-	// longest returns the longest time that a pod may take to end, 0 if there is none.
+	// longest returns the longest time that a pod may take to end, or 0 if there is no limit.
 	longest func() time.Duration
-	// failed is told of pods that are not evicted.
+	// failed is called for pods that are not evicted.
 	failed func(*corev1.Pod)
 }
 
-// Evict implements cache.Evictor. Neither the conditions nor the deletion depend on the version of the pod, and the pod is deleted also if the
-// conditions cannot be written: its user can change it all the time, and would keep it while others are evicted in vain.
+// Evict implements cache.Evictor. Neither the conditions nor the deletion depend on the version of the pod. The pod is deleted even if the
+// conditions cannot be written. Otherwise, a user could keep a pod by changing it all the time, while other pods are evicted for nothing.
 func (e *evictor) Evict(pod *corev1.Pod, reason string) error {
 	message := fmt.Sprintf("Pod is evicted, because of %v", reason)
 	e.recorder.Event(pod, corev1.EventTypeWarning, evictReason, message)
@@ -55,7 +55,7 @@ func (e *evictor) Evict(pod *corev1.Pod, reason string) error {
 	return nil
 }
 
-// writeConditions writes that a pod is evicted to its status, unless it says so.
+// writeConditions writes the conditions of an eviction to the status of a pod, unless the status has them.
 func (e *evictor) writeConditions(pod *corev1.Pod, message string) error {
 	status := pod.Status.DeepCopy()
 	var changed []corev1.PodCondition
@@ -92,8 +92,8 @@ func (e *evictor) gracePeriod(pod *corev1.Pod) int64 {
 	return own
 }
 
-// longestEnd returns the longest time that an evicted pod may take to end, 0 if the plugin is not configured that keeps for others what
-// is freed: so much less than it does that the node and the controllers of Kubernetes have time to free it.
+// longestEnd returns the longest time that an evicted pod may take to end, or 0 without the plugin that reserves freed amounts. It is shorter
+// than the reservation, to leave time for the node and the controllers of Kubernetes.
 func (c *configuration) longestEnd() time.Duration {
 	for _, tier := range c.tiers {
 		for _, plugin := range tier.Plugins {

@@ -46,7 +46,7 @@ func TestEvictedPodsGetTimeToEnd(t *testing.T) {
 	}
 }
 
-// deletion evicts a pod, and returns how it is deleted.
+// deletion evicts a pod, and returns the options of its deletion.
 func deletion(t *testing.T, pod *corev1.Pod, longest time.Duration) metav1.DeleteOptions {
 	t.Helper()
 	client := fake.NewClientset(pod)
@@ -63,7 +63,7 @@ func deletion(t *testing.T, pod *corev1.Pod, longest time.Duration) metav1.Delet
 	return metav1.DeleteOptions{}
 }
 
-// TestAnEvictionIsOfOnePod: another one of the same name may have taken its place, and the pod may be one whose deletion failed before.
+// TestAnEvictionIsOfOnePod: another pod may have the same name now, or the deletion of the pod may have failed before.
 func TestAnEvictionIsOfOnePod(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "victim", UID: "uid"}}
 	for range 2 {
@@ -77,8 +77,8 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 	}
 }
 
-// TestAPodIsEvictedWhateverItsUserDoes: a user who changes a pod all the time, or whose pod has so many annotations that no status of it can be
-// written, would keep what others deserve. These would evict other pods in vain.
+// TestAPodIsEvictedWhateverItsUserDoes: a user who changes a pod all the time, or fills its annotations until no status fits, would keep the pod.
+// Queues that deserve its amounts would evict other pods for nothing.
 func TestAPodIsEvictedWhateverItsUserDoes(t *testing.T) {
 	status := schema.GroupResource{Resource: "pods/status"}
 	for name, refuse := range map[string]func(decided bool) error{

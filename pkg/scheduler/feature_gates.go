@@ -18,8 +18,8 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 )
 
-// readWithGates are the resources that Volcano's cache reads only if a feature gate is on. It reads them in this version alone, and waits for
-// them without end if the API server does not serve them.
+// readWithGates are the resources that Volcano's cache reads only with a feature gate. It reads only this version, and waits forever if the API
+// server does not serve them.
 var readWithGates = []struct {
 	gate     featuregate.Feature
 	resource schema.GroupVersionResource
@@ -28,9 +28,9 @@ var readWithGates = []struct {
 	{features.DRADeviceTaints, resourcealpha.SchemeGroupVersion.WithResource("devicetaintrules")},
 }
 
-// setFeatureGates gives feature gates the defaults of the cluster's version, so that, on an older cluster, the scheduler does not use what
-// the API server does not serve. If Volcano's cache would wait without end, the gate DynamicResourceAllocation is turned off: it decides only
-// whether Volcano's own code uses resource.k8s.io. The plugin capacity reads the versions that the API server serves.
+// setFeatureGates gives feature gates the defaults of the cluster's version. On an older cluster, the scheduler then does not use APIs that the
+// server lacks. If Volcano's cache would wait forever, setFeatureGates turns off the gate DynamicResourceAllocation. This gate affects only Volcano's
+// own use of resource.k8s.io. The plugin capacity reads the versions that the API server serves.
 func setFeatureGates(server discovery.DiscoveryInterface, gates featuregate.MutableVersionedFeatureGate) error {
 	if err := followVersion(server, gates); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 )
 
-// serveHealth serves /healthz, which says that the process runs, and /readyz, which says whether it can read what
-// scheduling depends on. It returns when it listens.
+// serveHealth serves /healthz, which reports that the process runs, and /readyz, which reports whether it can read the objects for scheduling.
+// It returns when it listens.
 func serveHealth(opts *options.ServerOption, ready func() error) error {
 	server := &http.Server{
 		Handler:           healthHandler(ready),

@@ -17,18 +17,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/lease"
 )
 
-// lead runs a function when the process becomes the leader, and returns when ctx ends. If the process loses the lease before, it withdraws, and
-// exits before another one schedules.
+// lead calls run when the process becomes the leader, and returns when ctx ends. If the process loses the lease first, it calls withdraw and exits
+// before another process schedules.
 func lead(ctx context.Context, lock *lease.Lock, opts *options.ServerOption, run, withdraw func(context.Context)) {
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
 		Lock:          lock,
-		Name:          opts.LeaderElection.ResourceName, // in the metric of which replica leads
+		Name:          opts.LeaderElection.ResourceName, // in the metric of the leading replica
 		LeaseDuration: opts.LeaderElection.LeaseDuration.Duration,
 		RenewDeadline: opts.LeaderElection.RenewDeadline.Duration,
 		RetryPeriod:   opts.LeaderElection.RetryPeriod.Duration,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: run,
-			// It is called when ctx ends, too, and even if the process has never been the leader.
+			// This is also called when ctx ends, and even if the process was never the leader.
 			OnStoppedLeading: func() {
 				if ctx.Err() != nil {
 					return
@@ -43,12 +43,12 @@ func lead(ctx context.Context, lock *lease.Lock, opts *options.ServerOption, run
 	})
 }
 
-// timeToExit is how long a process that has lost the lease may take to end. Another one gets the lease later than that.
+// timeToExit returns how long a process without the lease may take to end. Another process gets the lease later.
 func timeToExit(opts *options.ServerOption) time.Duration {
 	return min(withdrawTimeout, (opts.LeaderElection.LeaseDuration.Duration-opts.LeaderElection.RenewDeadline.Duration)/2)
 }
 
-// leaseNamespace returns the namespace of the Lease, which is that of the scheduler.
+// leaseNamespace returns the namespace of the Lease, which is the scheduler's namespace.
 func leaseNamespace(opts *options.ServerOption) string {
 	//lint:ignore SA1019 the deprecated flag still works, as upstream
 	if deprecated := opts.LockObjectNamespace; deprecated != "" {
@@ -62,8 +62,8 @@ func newLock(client kubernetes.Interface, opts *options.ServerOption) (*lease.Lo
 	return lease.New(client, leaseNamespace(opts), opts.LeaderElection.ResourceName, volcanoutil.GenerateComponentName(opts.SchedulerNames))
 }
 
-// fenced returns a client configuration that does not write after the process has lost the lease. A process that was stopped while
-// it led, and goes on when another one leads, would write what it decided on old state.
+// fenced returns a client configuration that does not write after the process has lost the lease. A leader that was paused, and resumes while another
+// one leads, would otherwise write decisions about old state.
 func fenced(cluster *rest.Config, lock *lease.Lock, opts *options.ServerOption) *rest.Config {
 	behind := rest.CopyConfig(cluster)
 	behind.Wrap(lock.Fence(opts.LeaderElection.RenewDeadline.Duration))

@@ -29,7 +29,7 @@ func electing() *options.ServerOption {
 	}}
 }
 
-// leads returns a channel that is closed when a process that asks for the lease has it, and one that is closed when its election returns.
+// leads starts an election. It returns a channel that is closed when the process has the lease, and one that is closed when the election returns.
 func leads(ctx context.Context, t *testing.T, client kubernetes.Interface) (leading, done chan struct{}) {
 	t.Helper()
 	leading, done = make(chan struct{}), make(chan struct{})

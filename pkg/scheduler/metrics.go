@@ -7,7 +7,7 @@ import (
 	"net/http/pprof"
 
 	"github.com/prometheus/client_golang/prometheus"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // the metric of which replica leads
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // the metric of the leading replica
 	"k8s.io/klog/v2"
 
 	"volcano.sh/apis/pkg/apis/helpers"
@@ -23,7 +23,7 @@ var configurationValid = prometheus.NewGaugeVec(metric.ConfigurationValid.GaugeO
 
 func init() { prometheus.MustRegister(version.Metric(), configurationValid) }
 
-// publishConfiguration publishes whether the configuration in force is all that the file says.
+// publishConfiguration publishes whether the active configuration is the complete content of the file.
 func publishConfiguration(valid bool) {
 	value := 0.0
 	if valid {
@@ -32,7 +32,7 @@ func publishConfiguration(valid bool) {
 	configurationValid.WithLabelValues().Set(value)
 }
 
-// serveMetrics serves metrics and profiles, those that flags ask for. The scheduler goes on without them if it cannot.
+// serveMetrics serves metrics and profiles, according to flags. If it fails, the scheduler goes on without them.
 func serveMetrics(opts *options.ServerOption) {
 	server := &http.Server{
 		Addr:              opts.ListenAddress,

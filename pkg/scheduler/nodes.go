@@ -17,14 +17,14 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// nodes makes the nodes of the scheduler's cache list what DRA offers them as extended resources. The cache itself must have it, not only the
-// snapshot of a session: it refuses to bind a pod to a node that lists too little.
+// nodes adds the extended resources of DRA to the nodes of the scheduler's cache. The snapshots of sessions are not enough: the cache refuses to bind
+// a pod to a node that lists too little.
 type nodes struct {
 	cache *schedulercache.SchedulerCache
-	// current has the offers for nodes that the informer delivers.
+	// current has the offers for nodes from the informer.
 	current atomic.Pointer[dra.Offers]
-	// offers are those that were shown last, shown the nodes that they were shown on, as the cache has them. A node that the cache sets
-	// anew is another object. Shown is nil until something is offered.
+	// offers are the latest offers on the nodes, and shown has these nodes as the cache has them. If the cache sets a node anew, it is another
+	// object. shown is nil before the first offers.
 	offers *dra.Offers
 	shown  map[string]*corev1.Node
 }
@@ -38,7 +38,7 @@ func newNodes(cache *schedulercache.SchedulerCache) (*nodes, error) {
 	return n, nil
 }
 
-// transform shows the current offers on a node that the informer delivers.
+// transform adds the current offers to a node from the informer.
 func (n *nodes) transform(object any) (any, error) {
 	if node, known := object.(*corev1.Node); known {
 		return dra.ShowOffers(bounded(node), n.current.Load()), nil
@@ -46,8 +46,8 @@ func (n *nodes) transform(object any) (any, error) {
 	return object, nil
 }
 
-// bounded returns a node that offers no more than can be counted. Volcano takes 8Ei cores for -1, so that one such node would take what other
-// nodes add to the cluster.
+// bounded limits the amounts of a node to countable ones. Volcano reads 8Ei cores as -1, so one of these nodes would reduce the total of the
+// cluster.
 func bounded(node *corev1.Node) *corev1.Node {
 	if requests.Check(node.Status.Allocatable) == nil && requests.Check(node.Status.Capacity) == nil {
 		return node
@@ -57,9 +57,8 @@ func bounded(node *corev1.Node) *corev1.Node {
 	return &copied
 }
 
-// show shows offers on the nodes of the cache. Nodes that have not changed since the last call cost nothing as long as the offers are the
-// same. The informer's own nodes keep older offers until they are delivered again, and the cache may take one of them at any time, which
-// the next call corrects.
+// show puts offers on the nodes of the cache. It skips nodes that have not changed since the last call with the same offers. The informer's
+// nodes keep older offers until the next delivery. The cache may use these nodes at any time, and the next call corrects this.
 func (n *nodes) show(offers *dra.Offers) {
 	if offers == nil && n.shown == nil {
 		return
@@ -84,8 +83,8 @@ func (n *nodes) show(offers *dra.Offers) {
 	}
 }
 
-// inUse returns how much of a resource the pods on a node request. If a node lists less, Volcano leaves pods that are being bound out of the
-// next snapshot, with all that they request.
+// inUse returns how much of a resource the pods on a node request. If a node lists less, Volcano leaves pods that are being bound out of the next
+// snapshot, with all their requests.
 func inUse(info *api.NodeInfo) func(corev1.ResourceName) int64 {
 	return func(name corev1.ResourceName) int64 {
 		const milli = 1000

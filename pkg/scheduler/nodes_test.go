@@ -27,7 +27,7 @@ import (
 
 const gpu = "nvidia.com/gpu"
 
-// offering returns the offers of a class with so many devices on each node.
+// offering returns the offers of a class with a number of devices on each node.
 func offering(number int, nodes ...string) *dra.Offers {
 	class := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpus"}, Spec: resourceapi.DeviceClassSpec{ExtendedResourceName: ptr.To(gpu)}}
 	var slices []*resourceapi.ResourceSlice
@@ -47,7 +47,7 @@ func newNode(name string) *corev1.Node {
 	}}
 }
 
-// gpusOf returns what a node of the next session lists of the extended resource, -1 if the session lacks the node.
+// gpusOf returns the extended resource of a node in the next session, or -1 if the session lacks the node.
 func gpusOf(cache *schedulercache.SchedulerCache, node string) float64 {
 	info := cache.Snapshot().Nodes[node]
 	if info == nil {
@@ -64,8 +64,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// watched says whether a fake API server is watched for a resource. It does not send changes that happen between an informer's
-// list and its watch.
+// watched reports whether a fake API server is watched for a resource. It does not send changes that happen between an informer's list and
+// its watch.
 func watched(kube *fake.Clientset, resource string) bool {
 	return slices.ContainsFunc(kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
 }
@@ -101,7 +101,7 @@ func TestTheCachesNodesListWhatDRAOffersThem(t *testing.T) {
 		t.Error("a node is set anew, though nothing has changed")
 	}
 
-	// The informer still has n1 as it was before the offers, and the cache takes it again, for example because its CSINode has changed.
+	// The informer still has n1 without the offers. The cache takes it again, for example because its CSINode has changed.
 	if err := cache.SyncNode("n1"); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestTheCachesNodesListWhatDRAOffersThem(t *testing.T) {
 	}
 }
 
-// Volcano takes 8Ei cores for -1, and other such quantities for anything.
+// Volcano reads 8Ei cores as -1, and other large quantities as arbitrary values.
 func TestANodeThatOffersMoreThanCanBeCountedOffersTheMostThatCan(t *testing.T) {
 	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
 	if _, err := newNodes(cache); err != nil {
@@ -143,7 +143,7 @@ func TestANodeThatOffersMoreThanCanBeCountedOffersTheMostThatCan(t *testing.T) {
 	}
 }
 
-// Without what is in use, Volcano leaves a pod that is being bound out of the next session, with its cpu.
+// Without the usage, Volcano leaves a pod that is being bound out of the next session, with its cpu.
 func TestAPodThatIsBeingBoundKeepsItsPlaceWhenDevicesDisappear(t *testing.T) {
 	cache := schedulercache.NewDefaultMockSchedulerCache("volcano")
 	n, err := newNodes(cache)

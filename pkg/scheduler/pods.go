@@ -15,21 +15,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand/requests"
 )
 
-// pods is Volcano's cache with snapshots in which pods and nodes have all that pods request. Volcano counts containers only: without this,
-// sessions would put any number of pods on a node that request cpu as a whole (KEP-2837).
+// pods is Volcano's cache with the full requests of pods in its snapshots. Volcano counts only containers, so sessions would put any number of pods
+// with pod-level requests (KEP-2837) on a node.
 type pods struct {
 	*schedulercache.SchedulerCache
-	// delivered says that there was a pod that requests more than its containers. Until then, no snapshot looks at each pod.
+	// delivered reports whether any pod requests more than its containers. Before the first one, snapshots do not check each pod.
 	delivered atomic.Bool
-	// beside has what the pods of the last snapshot request besides their containers.
+	// beside has the requests of the pods in the last snapshot besides their containers.
 	beside map[*corev1.Pod]besides
-	// bindings has the pods that are being bound, evictions those that are being evicted, and lister all pods.
+	// bindings has the pods that are being bound, and evictions the pods that are being evicted. lister lists all pods.
 	bindings  bindings
 	evictions evictions
 	lister    corelisters.PodLister
 }
 
-// besides is in Volcano's units.
+// besides maps resources to amounts in Volcano's units.
 type besides map[corev1.ResourceName]float64
 
 // newPods must be called before the cache runs.
@@ -50,7 +50,7 @@ func (p *pods) notice(object any) (any, error) {
 	return object, nil
 }
 
-// Snapshot must not be called concurrently.
+// Snapshot returns a snapshot with the full requests of pods. It must not be called concurrently.
 func (p *pods) Snapshot() *api.ClusterInfo {
 	snapshot := p.SchedulerCache.Snapshot()
 	p.bindings.restore(snapshot, p.exists)
@@ -77,8 +77,8 @@ func (p *pods) Snapshot() *api.ClusterInfo {
 	return snapshot
 }
 
-// complete adds to a task what its pod requests besides its containers, and returns how much that is, nil for nothing. Pods that cannot be
-// counted stay as they are: the plugin capacity refuses them.
+// complete adds the requests of a pod besides its containers to a task. It returns the added amounts, or nil for none. It skips pods that cannot be
+// counted, because the plugin capacity refuses them.
 func (p *pods) complete(task *api.TaskInfo, before map[*corev1.Pod]besides) *api.Resource {
 	if !requests.MoreThanContainers(task.Pod) || requests.CheckPod(&task.Pod.Spec) != nil {
 		return nil
@@ -114,7 +114,7 @@ func add(to *api.Resource, name corev1.ResourceName, value float64) {
 	}
 }
 
-// addToNode does what NodeInfo.AddTask does with the resources of a task.
+// addToNode adds resources of a task to a node, as NodeInfo.AddTask does.
 func addToNode(node *api.NodeInfo, status api.TaskStatus, more *api.Resource) {
 	if status == api.Pipelined {
 		node.Pipelined.Add(more)
@@ -127,7 +127,7 @@ func addToNode(node *api.NodeInfo, status api.TaskStatus, more *api.Resource) {
 	node.Idle.Add(more.Clone().Multi(-1))
 }
 
-// addToJob does what JobInfo.AddTaskInfo does with the resources of a task.
+// addToJob adds resources of a task to a job, as JobInfo.AddTaskInfo does.
 func addToJob(job *api.JobInfo, status api.TaskStatus, more *api.Resource) {
 	job.TotalRequest.Add(more)
 	if api.AllocatedStatus(status) {

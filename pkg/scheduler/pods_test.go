@@ -17,7 +17,7 @@ import (
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 )
 
-// wholePod requests two cores and huge pages as a whole. It waits if it has no node.
+// wholePod returns a pod with pod-level requests for two cores and huge pages. Without a node, it is pending.
 func wholePod(name, node string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{schedulingv1beta1.KubeGroupNameAnnotationKey: "job"}},

@@ -17,10 +17,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 )
 
-// NewForReplay returns a scheduler whose sessions the caller runs, one by one. A process may make several, one after the other:
-// Volcano's cache binds through the client of the first cache of the process, and this one through its own.
+// NewForReplay returns a scheduler for sessions that the caller runs one by one. A process may create several, one after the other. Volcano's cache
+// binds with the client of the first cache in the process. The cache of this scheduler binds with its own client.
 func NewForReplay(config *rest.Config, given Config) (*Scheduler, error) {
-	// A scheduler replaces a configuration that it cannot use by its default, which has other answers.
+	// A scheduler replaces an unusable configuration by its default, which leads to other answers.
 	if _, err := parseForReplay(given.Configuration); err != nil {
 		return nil, fmt.Errorf("the scheduler's configuration cannot be used: %w", err)
 	}
@@ -40,8 +40,8 @@ func NewForReplay(config *rest.Config, given Config) (*Scheduler, error) {
 	return made, nil
 }
 
-// parseForReplay reads a configuration without what makes a scheduler ask servers other than the API server: those with the usage of
-// nodes, and extenders.
+// parseForReplay parses a configuration, and removes the parts that need other servers than the API server: metrics of nodes, and
+// extenders.
 func parseForReplay(text string) (*configuration, error) {
 	c, err := parse(strings.TrimSpace(text))
 	if err != nil {
@@ -54,7 +54,7 @@ func parseForReplay(text string) (*configuration, error) {
 	return c, nil
 }
 
-// InFlight returns how many pods are being bound or evicted, and are not known yet to be.
+// InFlight returns the number of pods with a binding or an eviction that is not confirmed yet.
 func (s *Scheduler) InFlight() int {
 	s.cache.Lock()
 	defer s.cache.Unlock()

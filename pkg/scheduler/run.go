@@ -25,26 +25,26 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility/server"
 )
 
-// Config is what the scheduler is given besides its flags.
+// Config has the parameters of the scheduler besides its flags.
 type Config struct {
 	Options *options.ServerOption
-	// Configuration stands in for the file that the options name. It is empty if that is to be read.
+	// Configuration replaces the configuration file of the options. If it is empty, the scheduler reads the file.
 	Configuration string
-	// Offers returns which devices nodes offer as extended resources to a session with these plugins. It is called before each session, and
-	// returns the same object as long as nothing has changed.
+	// Offers returns the devices that nodes offer as extended resources in a session with these plugins. It is called before each session, and
+	// returns the same object until something changes.
 	Offers func(plugins []conf.Tier) *dra.Offers
-	// BeforeClose is called when the actions of a session have run, before the session is closed.
+	// BeforeClose is called between the actions of a session and the end of the session.
 	BeforeClose func(*framework.Session)
-	// Ready returns an error that says what the scheduler cannot read. It may be called at any time.
+	// Ready returns an error about objects that the scheduler cannot read. It must be safe for concurrent use.
 	Ready func() error
-	// Visibility says where the scheduler tells what sessions publish. It is not served if Publisher is nil.
+	// Visibility has the options of the visibility server. There is no server if Publisher is nil.
 	Visibility server.Options
 	Publisher  *visibility.Publisher
 	// Page serves the files of the web page. It may be nil.
 	Page http.Handler
 }
 
-// Run runs the scheduler until the process is told to stop, which is no error, or cannot go on.
+// Run runs the scheduler until a signal stops the process, which is not an error, or until the scheduler cannot go on.
 func Run(config Config) error {
 	opts := config.Options
 	// The process is healthy while it waits for the API server.
@@ -72,13 +72,13 @@ func Run(config Config) error {
 	if err != nil {
 		return err
 	}
-	// Plugins of Kubernetes need some of these metrics even if nobody serves them.
+	// Plugins of Kubernetes need some of these metrics even if they are not served.
 	metrics.InitKubeSchedulerRelatedMetrics()
 	if opts.EnableMetrics || opts.EnablePprof {
 		go serveMetrics(opts)
 	}
 	ctx := signals.SetupSignalContext()
-	// A replica that does not lead follows the file, too. It may have to lead while the file has a mistake.
+	// A replica that does not lead also follows the file. It may start to lead while the file has a mistake.
 	go scheduler.configuration.watch(ctx, scheduler.cache.SetMetricsConf)
 	answer, withdraw := serveVisibility(ctx, cluster, config, scheduler.configuration.inForce)
 	run := func(ctx context.Context) {
@@ -96,7 +96,7 @@ func Run(config Config) error {
 	return nil
 }
 
-// prepare does what must be done before there is a scheduler: it sets the feature gates for the cluster, and loads custom plugins.
+// prepare sets the feature gates for the cluster, and loads custom plugins.
 func prepare(client kubernetes.Interface, opts *options.ServerOption) error {
 	if err := setFeatureGates(client.Discovery(), utilfeature.DefaultMutableFeatureGate); err != nil {
 		return fmt.Errorf("set the feature gates for the cluster: %w", err)

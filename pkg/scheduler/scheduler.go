@@ -34,7 +34,7 @@ type Scheduler struct {
 	options       *options.ServerOption
 }
 
-// New returns a scheduler that does nothing yet. The options must have been registered.
+// New returns a scheduler that is not started. The caller must have registered the options.
 func New(config *rest.Config, given Config) (*Scheduler, error) {
 	opts := given.Options
 	file := &configurationFile{text: given.Configuration}
@@ -66,7 +66,7 @@ func New(config *rest.Config, given Config) (*Scheduler, error) {
 	return &Scheduler{cache: cache, nodes: shown, pods: counted, offers: given.Offers, beforeClose: given.BeforeClose, configuration: file, options: opts}, nil
 }
 
-// Run starts the scheduler. It returns when the cache has been filled. Sessions end when ctx does.
+// Run starts the scheduler, and returns when the cache is filled. Sessions end with ctx.
 func (s *Scheduler) Run(ctx context.Context) {
 	s.Start(ctx)
 	go wait.UntilWithContext(ctx, s.RunOnce, s.options.SchedulePeriod)
@@ -109,7 +109,7 @@ func (s *Scheduler) RunOnce(context.Context) {
 	s.beforeClose(session)
 }
 
-// serveLogLevel serves, on a socket, the way to change the log level while the scheduler runs.
+// serveLogLevel serves a socket that changes the log level while the scheduler runs.
 func serveLogLevel() {
 	folder := os.Getenv(volcanoutil.SocketDirEnvName)
 	if folder == "" {

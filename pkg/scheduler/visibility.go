@@ -14,11 +14,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility/server"
 )
 
-// withdrawTimeout bounds how long the end of the process waits for the API server.
+// withdrawTimeout limits how long the end of the process waits for the API server.
 const withdrawTimeout = 2 * time.Second
 
-// serveVisibility starts the server that tells what sessions publish, and returns what to call when the process leads, and when it does not
-// any more. The scheduler goes on without the server if it cannot listen. Configuration returns the text of the configuration in force.
+// serveVisibility starts the server of the sessions' publications. It returns functions to call when the process starts and stops to lead. If the
+// server cannot listen, the scheduler goes on without it. Configuration returns the text of the active configuration.
 func serveVisibility(ctx context.Context, cluster *rest.Config, config Config, configuration func() string) (lead, withdraw func(context.Context)) {
 	nobody := func(context.Context) {}
 	if config.Publisher == nil || !config.Visibility.Enabled() {

@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/simulation/internal/apiserver"
 )
 
-// after returns the state as the server has it.
+// after returns the present state of the server.
 func (r *replay) after() *clusterstate.State {
 	state := *r.before
 	state.Items = nil
@@ -26,7 +26,7 @@ func (r *replay) after() *clusterstate.State {
 	return &state
 }
 
-// ranBefore returns the names of the pods that ran before, by the PodGroup. Pods that were being deleted do not count.
+// ranBefore returns the names of the pods that ran before, by PodGroup. Pods that were being deleted do not count.
 func (r *replay) ranBefore() map[string]map[string]struct{} {
 	ran := map[string]map[string]struct{}{}
 	for i := range r.before.Items {
@@ -47,7 +47,7 @@ func (r *replay) ranBefore() map[string]map[string]struct{} {
 	return ran
 }
 
-// holds reports whether a pod has a node and uses it.
+// holds reports whether a pod has a node and has not ended.
 func holds(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

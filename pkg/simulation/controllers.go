@@ -16,7 +16,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// control does what controllers and kubelets do, once.
+// control does the work of controllers and kubelets once.
 func (r *replay) control() error {
 	if !r.complete {
 		return nil
@@ -30,7 +30,7 @@ func (r *replay) control() error {
 	return nil
 }
 
-// objects returns the objects of a resource in their Go type.
+// objects returns the objects of a resource as Go types.
 func objects[T any](r *replay, group, version, resource string) ([]*T, error) {
 	var all []*T
 	for _, object := range r.server.List(group, version, resource) {
@@ -58,7 +58,7 @@ func (r *replay) put(apiVersion, kind string, typed any) error {
 	return r.server.Put(object)
 }
 
-// endPods ends the pods that are being deleted, as kubelets do.
+// endPods deletes the pods that are terminating, as kubelets do.
 func (r *replay) endPods() error {
 	for _, pod := range r.server.List("", "v1", "pods") {
 		if pod.GetDeletionTimestamp() == nil {
@@ -75,7 +75,7 @@ func (r *replay) endPods() error {
 	return nil
 }
 
-// releaseClaims deletes the claims that belong to pods that are gone, and takes the devices of claims that nobody uses any more.
+// releaseClaims deletes the claims of pods that are gone, and frees the devices of unused claims.
 func (r *replay) releaseClaims() error {
 	pods, err := r.pods()
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *replay) delete(apiVersion, kind, namespace, name string) error {
 	return r.server.Delete(object)
 }
 
-// makeClaims makes claims from the templates that pods name, as Kubernetes' controller does.
+// makeClaims creates claims from the templates that pods name, as Kubernetes' controller does.
 func (r *replay) makeClaims() error {
 	pods, err := r.pods()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/clusterstate"
 )
 
-// TestStatesThatWereEditedAreRefused: whoever edits a file must not wait for an answer that never comes.
+// TestStatesThatWereEditedAreRefused: a user who edits a file must not wait forever for an answer.
 func TestStatesThatWereEditedAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"apiVersion: v1\nkind: Node\nmetadata: {name: node-9}\nstatus: {allocatable: {cpu: many}}":                                "Node node-9 of v1 is not valid: quantities must match",
@@ -34,8 +34,8 @@ func TestStatesThatWereEditedAreRefused(t *testing.T) {
 	}
 }
 
-// TestStatesWithHolesHaveAnswers takes one object after the other out of a state in which jobs run and wait: what the user may not read, or what was
-// deleted while the cluster was read.
+// TestStatesWithHolesHaveAnswers removes one object after the other from a state with running and waiting jobs. A user may not have the right to
+// read an object, or it was deleted while the cluster was read.
 func TestStatesWithHolesHaveAnswers(t *testing.T) {
 	whole := run(t, stateOf(t, job{Name: "holds", Queue: "b", Pods: 2}, job{Name: "large", Queue: "a", Pods: 9})).After
 	seen := map[string]bool{}
@@ -75,7 +75,7 @@ func TestNoServerIsAsked(t *testing.T) {
 func TestAJobThatWaitsIsExplainedWithAPod(t *testing.T) {
 	s := stateOf(t, job{Name: "wide", Queue: "b", Pods: 1}, job{Name: "other", Queue: "a", Pods: 1})
 	for i := range s.Items {
-		if s.Items[i].GetKind() == "ResourceSlice" { // let in, but there is no device
+		if s.Items[i].GetKind() == "ResourceSlice" { // let in, but without devices
 			s.Items = slices.Delete(s.Items, i, i+1)
 			break
 		}

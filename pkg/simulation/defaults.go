@@ -23,7 +23,7 @@ const (
 	defaultScheduler = "volcano"
 )
 
-// defaulted returns an object with what an API server and Volcano's webhooks add. It may come from a file that no API server has seen.
+// defaulted returns an object with the defaults of the API server and of Volcano's webhooks. An object from a file may lack them.
 func defaulted(object *unstructured.Unstructured, state *clusterstate.State) (*unstructured.Unstructured, error) {
 	switch gvk := object.GroupVersionKind(); gvk.GroupKind().String() {
 	case "Pod":
@@ -50,7 +50,7 @@ func defaulted(object *unstructured.Unstructured, state *clusterstate.State) (*u
 	return object.DeepCopy(), nil
 }
 
-// change changes an object in its Go type.
+// change changes an object as its Go type.
 func change[T any](object *unstructured.Unstructured, change func(*T)) (*unstructured.Unstructured, error) {
 	typed := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
@@ -82,7 +82,7 @@ func defaultPod(pod *corev1.Pod, state *clusterstate.State) {
 	}
 }
 
-// priorityOf returns what the admission of Kubernetes writes into a pod.
+// priorityOf returns the values that the admission of Kubernetes sets in a pod.
 func priorityOf(class string, state *clusterstate.State) (int32, *corev1.PreemptionPolicy) {
 	for i := range state.Items {
 		o := &state.Items[i]
@@ -97,7 +97,7 @@ func priorityOf(class string, state *clusterstate.State) (int32, *corev1.Preempt
 	return 0, nil
 }
 
-// defaultJob does what Volcano's webhook does.
+// defaultJob sets the defaults of Volcano's webhook.
 func defaultJob(job *batchv1alpha1.Job) {
 	if job.Spec.Queue == "" {
 		job.Spec.Queue = defaultQueue

@@ -12,7 +12,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// explain asks the scheduler why a workload waits: about its PodGroup, and, if that is let in, about a pod that waits for the same cause.
+// explain asks the scheduler why a workload waits. It asks about the PodGroup, and about a pod that waits for the same cause if there is one.
 func (r *replay) explain(ctx context.Context, w *Workload) error {
 	kind, name := groupKind, w.Group
 	if name == "" {
@@ -32,7 +32,7 @@ func (r *replay) explain(ctx context.Context, w *Workload) error {
 	if len(group.Pods) == 0 {
 		return nil
 	}
-	// Others of its pods wait for this one.
+	// Other pods wait for this one.
 	same := func(pods v1alpha1.PodsAnswer) bool {
 		return group.Cause != nil && pods.Cause.Message == group.Cause.Message
 	}
@@ -46,7 +46,7 @@ func (r *replay) explain(ctx context.Context, w *Workload) error {
 	return err
 }
 
-// ask asks a question and runs sessions until one has answered. They change nothing: those before have come to an end.
+// ask asks a question and runs sessions until one has answered. These sessions change nothing, because the state is stable by then.
 func (r *replay) ask(ctx context.Context, kind, namespace, name string) (*v1alpha1.Explanation, error) {
 	type answer struct {
 		explanation *v1alpha1.Explanation

@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// Verdict is what becomes of a workload.
+// Verdict describes the fate of a workload.
 type Verdict string
 
 const (
@@ -33,7 +33,7 @@ const (
 	Evicted Verdict = "Evicted"
 )
 
-// Outcome is what a simulation came to.
+// Outcome is the result of a simulation.
 type Outcome struct {
 	// Sessions is how many sessions of the scheduler ran.
 	Sessions int `json:"sessions"`
@@ -43,7 +43,7 @@ type Outcome struct {
 	After *clusterstate.State `json:"-"`
 }
 
-// Workload is a PodGroup and what becomes of it.
+// Workload is a PodGroup with its verdict.
 type Workload struct {
 	Namespace string `json:"namespace"`
 	// Name is that of the owner of the PodGroup, such as a Job of Volcano, or that of the PodGroup if it has no owner.
@@ -78,7 +78,7 @@ type Pod struct {
 	Before bool `json:"before,omitempty"`
 }
 
-// Workload returns the workload of an owner, or of a PodGroup. It is nil if there is none.
+// Workload returns the workload of an owner or of a PodGroup, or nil if there is none.
 func (o *Outcome) Workload(kind, namespace, name string) *Workload {
 	for i := range o.Workloads {
 		w := &o.Workloads[i]
@@ -89,7 +89,7 @@ func (o *Outcome) Workload(kind, namespace, name string) *Workload {
 	return nil
 }
 
-// outcome compares what there is with what there was.
+// outcome compares the final state with the state before.
 func (r *replay) outcome(ctx context.Context, explained func(*Workload) bool) (*Outcome, error) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel() // sessions have ended, so there is nothing to wait for
@@ -113,7 +113,7 @@ func (r *replay) outcome(ctx context.Context, explained func(*Workload) bool) (*
 	return out, nil
 }
 
-// workloads returns what becomes of each workload. Those whose queue does not exist are not published, and wait.
+// workloads returns the verdict of each workload. Sessions do not publish workloads without an existing queue. These wait.
 func (r *replay) workloads(published *visibility.Published) ([]Workload, error) {
 	now, err := r.pods()
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *replay) workloads(published *visibility.Published) ([]Workload, error) 
 	return all, nil
 }
 
-// devicesOf returns the devices that pods hold, by the UID of the pod.
+// devicesOf returns the devices of pods, by the UID of the pod.
 func devicesOf(published *visibility.Published) map[string][]v1alpha1.DeviceID {
 	devices := map[string][]v1alpha1.DeviceID{}
 	for i := range published.Holders {
@@ -168,7 +168,7 @@ func devicesOf(published *visibility.Published) map[string][]v1alpha1.DeviceID {
 	return devices
 }
 
-// workload compares the pods of a workload that run with those that ran before.
+// workload compares the running pods of a workload with the pods that ran before.
 func workload(told *v1alpha1.Workload, running []*corev1.Pod, devices map[string][]v1alpha1.DeviceID, ran map[string]struct{}) Workload {
 	w := Workload{Namespace: told.Namespace, Name: told.Name, Kind: groupKind, Group: told.Name, Queue: told.Queue, Charged: told.Charged}
 	if told.Owner != nil {
@@ -185,7 +185,7 @@ func workload(told *v1alpha1.Workload, running []*corev1.Pod, devices map[string
 	}
 	slices.Sort(w.Evicted)
 	w.Verdict = verdict(int32(len(ran)), int32(len(w.Pods)), max(1, told.MinMember))
-	// What the scheduler said of pods that have left since is no reason to wait.
+	// Refusals of pods that have left since are not a reason to wait.
 	if w.Verdict == Waits || w.Verdict == Evicted || told.Pods["Pending"] > 0 {
 		w.Why = told.Waits
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/simulation/internal/apiserver"
 )
 
-// Check returns an error for an object that a simulation cannot have: of a kind or a version that the scheduler does not read, or with fields of
-// another type. An API server would have refused the latter, and informers would never end to read it.
+// Check returns an error for an object that a simulation cannot read: its kind or version is unknown, or a field has another type. An API server
+// would have refused the latter, and informers would try to read it forever.
 func Check(object *unstructured.Unstructured) error {
 	gvk := object.GroupVersionKind()
 	if isReplicated(object) {
@@ -46,11 +46,11 @@ func Check(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// UnknownFields names the fields of an object that its kind does not have. An API server refuses or drops them.
+// UnknownFields returns the fields of an object that its kind does not have. An API server refuses or drops them.
 func UnknownFields(object *unstructured.Unstructured) (fields []string) {
 	typed, err := typeOf(object)
 	if err != nil {
-		return nil // Check says so
+		return nil // Check reports this
 	}
 	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, typed, true)
 	if strict, is := runtime.AsStrictDecodingError(err); is {
@@ -61,7 +61,7 @@ func UnknownFields(object *unstructured.Unstructured) (fields []string) {
 	return fields
 }
 
-// typeOf returns an empty object of the type in which the scheduler reads an object.
+// typeOf returns an empty object of the type that the scheduler uses for an object.
 func typeOf(object *unstructured.Unstructured) (runtime.Object, error) {
 	gvk := object.GroupVersionKind()
 	if gvk.Kind == "Queue" {
@@ -73,7 +73,7 @@ func typeOf(object *unstructured.Unstructured) (runtime.Object, error) {
 	return scheme.Scheme.New(gvk)
 }
 
-// nameOf names an object with its version: its namespace may be missing, and its kind may be that of several groups.
+// nameOf names an object with its version. The namespace may be missing, and several groups may have the kind.
 func nameOf(object *unstructured.Unstructured) string {
 	name := object.GetName()
 	if namespace := object.GetNamespace(); namespace != "" {

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// maxSessions bounds a simulation.
+	// maxSessions limits the sessions of a simulation.
 	maxSessions = 500
-	// unchanged is how many sessions in a row must change nothing.
+	// unchanged is the number of consecutive sessions without a change that end a simulation.
 	unchanged = 4
-	// look is how often the simulation looks whether what a session decided has arrived everywhere.
+	// look is the time between two checks whether all decisions of a session have arrived.
 	look = 2 * time.Millisecond
-	// maxWait is for how long it does so. Pods that wait for the binding conditions of devices are not waited for longer.
+	// maxWait limits the time of these checks. Pods that wait for the binding conditions of devices take longer and are not awaited.
 	maxWait = 5 * time.Second
-	// maxUnread is for how long the scheduler may take to read everything.
+	// maxUnread limits how long the scheduler may take to read everything.
 	maxUnread = time.Minute
 )
 
-// runSessions runs sessions, and controllers between them, until nothing changes any more.
+// runSessions runs sessions, and controllers between them, until nothing changes.
 func (r *replay) runSessions(ctx context.Context) error {
 	if err := r.control(); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (r *replay) runSessions(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// arrive waits until everything that was written has been read, and everything that was decided has been written.
+// arrive waits until clients have read all writes, and the scheduler has written all decisions.
 func (r *replay) arrive(ctx context.Context) error {
 	timer := time.NewTicker(look)
 	defer timer.Stop()
@@ -80,7 +80,7 @@ func (r *replay) arrive(ctx context.Context) error {
 	return nil
 }
 
-// fingerprint changes with each decision: the nodes of pods, the phases of PodGroups, the devices of claims.
+// fingerprint changes with each decision about the nodes of pods, the phases of PodGroups, or the devices of claims.
 func (r *replay) fingerprint() string {
 	decided := map[string]any{}
 	for _, pod := range r.server.List("", "v1", "pods") {

@@ -26,24 +26,24 @@ import (
 	"github.com/devicequota/devicequota/pkg/simulation/internal/apiserver"
 )
 
-// running is held by the simulation that runs.
+// running is locked while a simulation runs.
 var running sync.Mutex
 
-// versions are those of Kubernetes, with or without what a vendor adds.
+// versions matches versions of Kubernetes, with or without a vendor's suffix.
 var versions = regexp.MustCompile(`^v[0-9]+\.[0-9]+`)
 
-// replay is a scheduler on the state of a cluster.
+// replay is a scheduler with the state of a cluster.
 type replay struct {
 	server    *apiserver.Server
 	plugins   *capacity.Plugins
 	scheduler *scheduler.Scheduler
 	before    *clusterstate.State
 	sessions  int
-	// complete says that the server has everything, so that controllers run.
+	// complete reports whether the server has all objects. Controllers run only then.
 	complete bool
 }
 
-// Run replays a state until nothing changes any more. Of the workloads that wait, those are explained that explained chooses; nil chooses none.
+// Run replays a state until nothing changes. Explained chooses the waiting workloads to explain. Nil chooses none.
 func Run(ctx context.Context, state *clusterstate.State, explained func(*Workload) bool) (*Outcome, error) {
 	if !running.TryLock() {
 		return nil, errors.New("another simulation runs in this process")
@@ -67,7 +67,7 @@ func Run(ctx context.Context, state *clusterstate.State, explained func(*Workloa
 	if err := r.start(ctx, state); err != nil {
 		return nil, err
 	}
-	// A scheduler that has just started may let jobs in before it has read everything. This one is to have run for some time.
+	// A scheduler that has just started may let jobs in before it has read everything. The replayed scheduler must have run for some time.
 	if err := r.runSessions(ctx); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func Run(ctx context.Context, state *clusterstate.State, explained func(*Workloa
 	return r.outcome(ctx, explained)
 }
 
-// start makes the scheduler as its command does.
+// start creates the scheduler as its command does.
 func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
 	for name, builder := range r.plugins.Builders() {
 		framework.RegisterPluginBuilder(name, builder)
@@ -108,7 +108,7 @@ func (r *replay) start(ctx context.Context, state *clusterstate.State) error {
 	return nil
 }
 
-// load fills the server with what holds something, and returns what only waits.
+// load puts objects into the server. It returns the waiting pods and PodGroups instead.
 func (r *replay) load(state *clusterstate.State) (waiting []*unstructured.Unstructured, err error) {
 	for i := range state.Items {
 		if err := Check(&state.Items[i]); err != nil {
@@ -142,7 +142,7 @@ func waits(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// Namespaced reports whether the scheduler reads objects of this kind, and they belong to namespaces.
+// Namespaced reports whether the scheduler reads objects of this kind and they have a namespace.
 func Namespaced(object *unstructured.Unstructured) bool {
 	gvk := object.GroupVersionKind()
 	return isReplicated(object) || slices.ContainsFunc(apiserver.Resources, func(r apiserver.Resource) bool { return r.Namespaced && r.Group == gvk.Group && r.Kind == gvk.Kind })

@@ -109,7 +109,7 @@ func parsed(t *testing.T, text string) []clusterstate.Object {
 	return all
 }
 
-// stateOf returns the cluster with jobs that have just been created.
+// stateOf returns the cluster with new jobs.
 func stateOf(t *testing.T, jobs ...job) *clusterstate.State {
 	t.Helper()
 	conf, err := config.FS.ReadFile("scheduler/volcano-scheduler.conf")
@@ -222,7 +222,7 @@ func TestALowerQuotaKeepsAJobWaiting(t *testing.T) {
 	}
 }
 
-// TestAnAnonymizedStateHasTheSameAnswers: up to names, in states with jobs that start, wait, run, and lose pods.
+// TestAnAnonymizedStateHasTheSameAnswers, apart from names, in states with jobs that start, wait, run, and lose pods.
 func TestAnAnonymizedStateHasTheSameAnswers(t *testing.T) {
 	borrowed := run(t, stateOf(t, job{Name: "borrower", Queue: "b", Pods: 3, Least: 1})).After
 	submit(t, borrowed, job{Name: "owner", Queue: "a", Pods: 1}, job{Name: "large", Queue: "a", Pods: 9})
@@ -237,7 +237,7 @@ func TestAnAnonymizedStateHasTheSameAnswers(t *testing.T) {
 	}
 }
 
-// summary has what an outcome says of its workloads, without names.
+// summary describes the workloads of an outcome without names.
 func summary(o *Outcome) []string {
 	var all []string
 	for _, w := range o.Workloads {

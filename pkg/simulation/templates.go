@@ -18,19 +18,19 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// replicated are the kinds of Kubernetes that become pods from one template.
+// replicated are the kinds of Kubernetes that create pods from one template.
 var replicated = []schema.GroupKind{
 	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "batch", Kind: "Job"},
 }
 
-// maxPods is more than any cluster has of one object: a slip of the pen must not use up the memory.
+// maxPods is more than any object in a cluster has. A typing mistake must not use up the memory.
 const maxPods = 100_000
 
 func isReplicated(object *unstructured.Unstructured) bool {
 	return slices.Contains(replicated, object.GroupVersionKind().GroupKind())
 }
 
-// podsSpec is what the specs of the replicated kinds have in common.
+// podsSpec has the common fields of the specs of the replicated kinds.
 type podsSpec struct {
 	Replicas    *int32                 `json:"replicas"`
 	Parallelism *int32                 `json:"parallelism"`
@@ -46,7 +46,7 @@ func (p *podsSpec) number(kind string) int32 {
 	return min(ptr.Deref(p.Parallelism, 1), ptr.Deref(p.Completions, ptr.Deref(p.Parallelism, 1)))
 }
 
-// checkNumber returns an error if an object asks for more pods than a simulation makes.
+// checkNumber returns an error if an object needs more pods than a simulation creates.
 func checkNumber(pods int64) error {
 	if pods < 0 || pods > maxPods {
 		return fmt.Errorf("it asks for %d pods, and a simulation makes from 0 to %d", pods, maxPods)
@@ -54,7 +54,7 @@ func checkNumber(pods int64) error {
 	return nil
 }
 
-// checkTasks returns an error if the tasks of a Volcano Job ask for more pods than a simulation makes.
+// checkTasks returns an error if the tasks of a Volcano Job need more pods than a simulation creates.
 func checkTasks(job *batchv1alpha1.Job) error {
 	pods := int64(0)
 	for i := range job.Spec.Tasks {
@@ -66,7 +66,7 @@ func checkTasks(job *batchv1alpha1.Job) error {
 	return checkNumber(pods)
 }
 
-// PodsOf returns the pods that the controllers of Kubernetes make for a Deployment, a ReplicaSet, a StatefulSet, or a Job. For other objects, it is false.
+// PodsOf returns the pods that Kubernetes creates for a Deployment, ReplicaSet, StatefulSet, or Job. It returns false for other objects.
 func PodsOf(object *unstructured.Unstructured) ([]unstructured.Unstructured, bool, error) {
 	if !isReplicated(object) {
 		return nil, false, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
-// ungrouped returns the pods that wait because the PodGroup that they name does not exist. No session has them.
+// ungrouped returns the pods that wait because their PodGroup does not exist. No session includes them.
 func ungrouped(pods []*corev1.Pod, groups []*schedulingv1beta1.PodGroup) (all []Workload) {
 	exists := map[string]bool{}
 	for _, group := range groups {

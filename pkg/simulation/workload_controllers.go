@@ -40,7 +40,7 @@ func (r *replay) jobs() ([]*batchv1alpha1.Job, error) {
 
 func groupOf(job *batchv1alpha1.Job) string { return job.Name + "-" + string(job.UID) }
 
-// makePodGroups makes the PodGroups of Volcano Jobs, as Volcano's job controller does.
+// makePodGroups creates the PodGroups of Volcano Jobs, as Volcano's job controller does.
 func (r *replay) makePodGroups() error {
 	jobs, err := r.jobs()
 	if err != nil {
@@ -89,8 +89,8 @@ func (r *replay) podGroup(job *batchv1alpha1.Job) *schedulingv1beta1.PodGroup {
 	return group
 }
 
-// makePods makes the pods of the Volcano Jobs that the scheduler has let in. Pods that were evicted are not made again: the answer is who
-// goes, not who comes back.
+// makePods creates the pods of the Volcano Jobs that the scheduler has let in. It does not recreate evicted pods, because the answer names
+// the pods that go.
 func (r *replay) makePods() error {
 	jobs, err := r.jobs()
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *replay) makePods() error {
 	return nil
 }
 
-// roleOf identifies a pod of a job by its place in the job: in a state without names, its name says nothing of that.
+// roleOf identifies a pod by its place in its job. The name of a pod does not tell the place in a state without names.
 func roleOf(pod metav1.Object) string {
 	owner, annotations := metav1.GetControllerOfNoCopy(pod), pod.GetAnnotations()
 	if owner == nil {
@@ -183,7 +183,7 @@ func inherit(to, from map[string]string, keys ...string) {
 	}
 }
 
-// makeGroupsOfPods makes the PodGroups of pods that have none, as Volcano's PodGroup controller does.
+// makeGroupsOfPods creates the PodGroups of pods without one, as Volcano's PodGroup controller does.
 func (r *replay) makeGroupsOfPods() error {
 	pods, err := r.pods()
 	if err != nil {
@@ -226,7 +226,7 @@ func (r *replay) makeGroupsOfPods() error {
 	return nil
 }
 
-// leastOf returns how many pods of a workload start together.
+// leastOf returns the number of pods of a workload that start together.
 func leastOf(pod *corev1.Pod) int32 {
 	least, err := strconv.ParseInt(pod.Annotations[schedulingv1beta1.VolcanoGroupMinMemberAnnotationKey], 10, 32)
 	if err != nil || least < 1 {

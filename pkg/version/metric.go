@@ -4,8 +4,8 @@ package version
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metric returns the metric devicequota_build_info of the running program. Its value is always 1. Prometheus takes an empty label, such as the
-// version of Volcano in a program that contains none of it, as a label that is not there.
+// Metric returns the metric devicequota_build_info of the running program. Its value is always 1. For Prometheus, an empty label, such as the
+// version of Volcano in a program without it, does not exist.
 func Metric() prometheus.Collector {
 	info := Get()
 	metric := prometheus.NewGauge(prometheus.GaugeOpts{

@@ -18,13 +18,13 @@ var (
 
 const unknown = "unknown"
 
-// Info says what a program was built from.
+// Info describes the build of a program.
 type Info struct {
-	// Version of devicequota, such as v0.1.0. It is "(devel)" if Go knows none.
+	// Version is the version of devicequota, such as v0.1.0. It is "(devel)" if Go knows none.
 	Version string
 	// Commit is the Git commit, with the suffix "-dirty" if files were changed, or "unknown".
 	Commit string
-	// Date of the commit in RFC 3339, or "unknown". It is not the time of the build, so that a build can be reproduced.
+	// Date is the date of the commit in RFC 3339, or "unknown". It is not the time of the build, to make builds reproducible.
 	Date string
 	// Volcano is the version of Volcano's scheduler that the program contains, or empty if it contains none.
 	Volcano string
@@ -36,7 +36,7 @@ type Info struct {
 	Platform string
 }
 
-// Get returns what the running program was built from.
+// Get returns the build information of the running program.
 func Get() Info {
 	build, known := debug.ReadBuildInfo()
 	if !known {
@@ -45,7 +45,7 @@ func Get() Info {
 	return read(build)
 }
 
-// read prefers what the linker has set to what Go knows.
+// read prefers the linker's values to Go's build information.
 func read(build *debug.BuildInfo) Info {
 	settings := map[string]string{}
 	for _, s := range build.Settings {
@@ -66,7 +66,7 @@ func read(build *debug.BuildInfo) Info {
 	}
 }
 
-// kubernetes returns the version of Kubernetes. Programs that do not contain its scheduler have its libraries, whose v0.34.1 belongs to v1.34.1.
+// kubernetes returns the version of Kubernetes. Programs without its scheduler have only its libraries, with v0.34.1 for v1.34.1.
 func kubernetes(build *debug.BuildInfo) string {
 	if v := dependency(build, "k8s.io/kubernetes"); v != "" {
 		return v
@@ -100,7 +100,7 @@ func first(values ...string) string {
 	return ""
 }
 
-// String returns what --version prints: one line for each fact, after the line of the version.
+// String returns the text for --version: the version, and one line for each other field.
 func (i Info) String() string {
 	lines := []string{"devicequota " + i.Version}
 	for _, fact := range []struct{ name, value string }{

@@ -88,7 +88,7 @@ devicequota_build_info{commit="abc123",date="2026-11-01T00:00:00Z",go_version="`
 	}
 }
 
-// The names of the variables are in the Makefile, where no compiler checks them, and Go puts the commit into programs only in a checkout.
+// The Makefile has the names of the variables, where no compiler checks them. Go puts the commit into programs only in a checkout.
 func TestPrograms(t *testing.T) {
 	module := t.TempDir()
 	write(t, filepath.Join(module, "go.mod"), "module github.com/devicequota/devicequota\n\ngo 1.25\n")

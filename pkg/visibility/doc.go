@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package visibility hands what the scheduler knows to those who ask. Sessions publish what their ledger says at their
-// end, and only while somebody asks. Servers read what was published last. The two never wait for each other: what is
-// published is not changed any more.
+// Package visibility passes the scheduler's data to servers. A session publishes its ledger at its end, but only while clients are
+// interested. Servers read the latest publication. Sessions and servers never wait for each other, because a publication does
+// not change.
 package visibility

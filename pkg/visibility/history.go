@@ -14,19 +14,19 @@ import (
 const (
 	// historyInterval is the time between two values.
 	historyInterval = time.Minute
-	// historyLength is how many values are kept.
+	// historyLength is the number of values that are kept.
 	historyLength = 60
 	// unknown is the value of a queue that did not exist, or did not count the dimension.
 	unknown = -1
 )
 
-// SeriesKey names a series of the history.
+// SeriesKey identifies a series of the history.
 type SeriesKey struct {
 	Queue     string
 	Dimension v1alpha1.Dimension
 }
 
-// history keeps values of the last hour. All series are as long as times.
+// history keeps the values of the last hour. All series are as long as times.
 type history struct {
 	times  []time.Time
 	series map[SeriesKey][]float64
@@ -40,7 +40,7 @@ func (p *Publisher) HistoryDue() bool {
 	return len(times) == 0 || p.clock.Since(times[len(times)-1]) >= historyInterval
 }
 
-// Record adds what queues have allocated now to the history.
+// Record adds the present allocations of queues to the history.
 func (p *Publisher) Record(values map[SeriesKey]float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *Publisher) Record(values map[SeriesKey]float64) {
 	}
 }
 
-// dropFirst forgets the oldest values, and the series that have no others.
+// dropFirst drops the oldest values, and series without other values.
 func (h *history) dropFirst() {
 	h.times = h.times[1:]
 	for key, series := range h.series {
@@ -78,7 +78,7 @@ func (h *history) dropFirst() {
 	}
 }
 
-// History returns what has been recorded, in no particular order of series.
+// History returns the recorded series in no particular order.
 func (p *Publisher) History() *v1alpha1.History {
 	p.mu.Lock()
 	defer p.mu.Unlock()

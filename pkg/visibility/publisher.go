@@ -15,56 +15,55 @@ import (
 )
 
 const (
-	// interestLasts is for how long sessions publish after somebody has asked.
+	// interestLasts is how long sessions publish after a request.
 	interestLasts = time.Minute
-	// followedShare is how many times longer than a publication took sessions publish nothing for those who only follow, so that they
-	// take a hundredth of the scheduler's time. followedAtLeast is how often they publish however long it takes.
+	// followedShare is the pause after a publication, as a multiple of its duration, if clients only follow. Publications then take a
+	// hundredth of the scheduler's time. followedAtLeast is the longest pause.
 	followedShare, followedAtLeast = 100, interestLasts / 2
-	// askedShare is the same for requests. What is younger than fresh answers them in any case: a page that follows asks for
+	// askedShare is the same for requests. A publication younger than fresh answers each request, because a page that follows requests
 	// several lists after each publication.
 	askedShare, fresh = 10, 2 * time.Second
 )
 
-// ErrNoSession says that no session has ended while somebody waited for an answer.
+// ErrNoSession reports that no session has ended during a request.
 var ErrNoSession = errors.New("no session of the scheduler has ended: it may not be the leader, not have read everything yet, or hang")
 
-// Published is what one session tells. Nobody changes it after it has been published.
+// Published is the data of one session. It does not change after its publication.
 type Published struct {
 	Snapshot v1alpha1.Snapshot
-	// Queues has parents before their children, Workloads and Holders have the oldest first.
+	// Queues has parents before their children. Workloads and Holders are sorted from oldest to newest.
 	Queues    []v1alpha1.Queue
 	Workloads []v1alpha1.Workload
 	Holders   []v1alpha1.Holder
 }
 
-// Publisher is between the sessions of a scheduler and those who ask. All methods may be called at any time.
+// Publisher connects the sessions of a scheduler to servers. It is safe for concurrent use.
 type Publisher struct {
 	clock clock.Clock
 
 	mu sync.Mutex
-	// interested is until when sessions publish.
+	// interested is the time until which sessions publish.
 	interested time.Time
-	// latest is nil while nobody is interested.
+	// latest is nil while no client is interested.
 	latest *Published
-	// begun is when a session was last told to publish, ended when it had, and took is the time between.
+	// begun and ended are the times of the last publication, and took is its duration.
 	begun, ended time.Time
 	took         time.Duration
-	// behind says that a session has ended and did not publish. asked says that the next one shall.
+	// behind reports whether a session has ended without a publication. asked makes the next session publish.
 	behind, asked bool
-	// next is closed, and replaced, when something is published.
+	// next is closed and replaced at each publication.
 	next chan struct{}
-	// questions wait for a session to answer them.
+	// questions wait for a session that answers them.
 	questions []*Question
 	history   history
 }
 
-// New returns a publisher that nobody has asked.
+// New returns a publisher without requests.
 func New(clock clock.Clock) *Publisher {
 	return &Publisher{clock: clock, begun: clock.Now(), next: make(chan struct{})}
 }
 
-// Wanted reports whether a session that ends shall publish what it knows. Not every session does, however many follow: see
-// followedShare.
+// Wanted reports whether a session that ends must publish its data. After a publication, there is a pause: see followedShare.
 func (p *Publisher) Wanted() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +79,7 @@ func (p *Publisher) Wanted() bool {
 	return true
 }
 
-// Publish makes what a session knows the latest.
+// Publish publishes the data of a session.
 func (p *Publisher) Publish(now *Published) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +97,8 @@ func (p *Publisher) Ask() {
 	p.asked = true
 }
 
-// Latest returns what the last session has published. If nobody has asked for some time, or the last session that published is too long
-// ago, it waits for the next session. The error is ErrNoSession if ctx ends first.
+// Latest returns the latest publication. If there is none, or if it is too old, Latest waits for the next session. The error is
+// ErrNoSession if ctx ends first.
 func (p *Publisher) Latest(ctx context.Context) (*Published, error) {
 	for {
 		latest, next := p.peekFresh()
@@ -114,7 +113,7 @@ func (p *Publisher) Latest(ctx context.Context) (*Published, error) {
 	}
 }
 
-// After waits for something newer than what a caller has, which may be nil. The error is that of ctx, if it ends first.
+// After waits for a publication newer than known, which may be nil. It returns the error of ctx if ctx ends first.
 func (p *Publisher) After(ctx context.Context, known *Published) (*Published, error) {
 	for {
 		latest, next := p.peek()
@@ -130,8 +129,7 @@ func (p *Publisher) After(ctx context.Context, known *Published) (*Published, er
 	}
 }
 
-// peekFresh is peek for somebody who wants to know how things are now. If what was published last is too old, it makes the next session
-// publish, and returns nil.
+// peekFresh is peek for requests. If the latest publication is too old, it makes the next session publish, and returns nil.
 func (p *Publisher) peekFresh() (*Published, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,8 +142,8 @@ func (p *Publisher) peekFresh() (*Published, <-chan struct{}) {
 	return p.latest, p.next
 }
 
-// peek notes that somebody is interested. It returns what was published last, nil if that is not current, and a channel that is
-// closed at the next publication.
+// peek records the interest of a client. It returns the latest publication, or nil if there is none, and a channel that is closed at
+// the next publication.
 func (p *Publisher) peek() (*Published, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

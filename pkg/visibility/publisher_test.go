@@ -19,7 +19,7 @@ func newTestPublisher() (*Publisher, *clocktesting.FakeClock) {
 	return New(clock), clock
 }
 
-// session is a scheduler that ends a session.
+// session is the end of a session.
 func session(p *Publisher, name string) {
 	p.AnswerQuestions(func(q *Question) (*v1alpha1.Explanation, error) {
 		return &v1alpha1.Explanation{Subject: v1alpha1.Object{Kind: q.Kind, Namespace: q.Namespace, Name: q.Name}}, nil
@@ -65,7 +65,7 @@ func TestSessionsPublishOnlyWhileSomebodyAsks(t *testing.T) {
 	}
 }
 
-// publishes lets sessions end, one a second, and returns how many of them publish. A publication takes some time.
+// publishes ends sessions, one a second, and returns the number of publications. A publication takes some time.
 func publishes(p *Publisher, clock *clocktesting.FakeClock, sessions int, took time.Duration) int {
 	published := 0
 	for range sessions {
@@ -181,7 +181,7 @@ func TestNoMoreQuestionsWaitThanASessionCanAnswer(t *testing.T) {
 	}
 }
 
-// TestEqualQuestionsAreOne, also if there are more than different ones may wait.
+// TestEqualQuestionsAreOne, even if there are more of them than the limit for different questions.
 func TestEqualQuestionsAreOne(t *testing.T) {
 	p, _ := newTestPublisher()
 	waiters := make([]chan answer, 2*maxQuestions)

@@ -12,40 +12,40 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// ErrNotFound says that the session does not have what was asked about.
+// ErrNotFound reports that the session does not have the object of a question.
 var ErrNotFound = errors.New("the scheduler does not know it")
 
 const (
-	// maxQuestions is how many different questions may wait.
+	// maxQuestions limits how many different questions may wait.
 	maxQuestions = 64
-	// answersTake is how long a session answers questions. It answers at least one, and leaves the others to later sessions.
+	// answersTake limits how long a session answers questions. It answers at least one, and leaves the others to later sessions.
 	answersTake = 100 * time.Millisecond
 )
 
-// ErrBusy says that too many questions wait.
+// ErrBusy reports that too many questions wait.
 var ErrBusy = errors.New("too many questions wait for the scheduler: ask again later")
 
-// Question asks a session why something waits. The session answers with its own checks, on its own ledger. Several people may ask the same.
+// Question asks a session why an object waits. The session answers with its own checks and ledger. Several users may share a question.
 type Question struct {
-	// Kind is Pod, PodGroup, or Job, which is a Job of Volcano.
+	// Kind is Pod, PodGroup, or Job. A Job is a Job of Volcano.
 	Kind, Namespace, Name string
 
-	// The rest is locked by the publisher.
+	// The publisher's mutex guards the other fields.
 
 	// waiters wait for the answer.
 	waiters []chan answer
-	// passed says that a session has ended without an answer to it.
+	// passed reports whether a session has ended without an answer.
 	passed bool
 }
 
-// answer is shared by all who ask. Nobody changes it.
+// answer is shared by all waiters, and must not be changed.
 type answer struct {
 	explanation *v1alpha1.Explanation
 	err         error
 }
 
-// Explain asks the session that ends next. Those who ask the same at the same time get the same explanation, which they must not change. Errors
-// are ErrNotFound, ErrBusy, ErrNoSession, and those of the session.
+// Explain asks the session that ends next. Concurrent calls for the same object get the same explanation, which they must not change. The error is
+// ErrNotFound, ErrBusy, ErrNoSession, or an error of the session.
 func (p *Publisher) Explain(ctx context.Context, kind, namespace, name string) (*v1alpha1.Explanation, error) {
 	waiter := make(chan answer, 1)
 	q := p.ask(Question{Kind: kind, Namespace: namespace, Name: name}, waiter)
@@ -63,8 +63,8 @@ func (p *Publisher) Explain(ctx context.Context, kind, namespace, name string) (
 	}
 }
 
-// AnswerQuestions lets a session answer the questions that wait, those first that have waited longest, for as long as a session may. The errors
-// of answers are ErrNotFound, or say why a question cannot be answered.
+// AnswerQuestions lets a session answer waiting questions for a limited time, the oldest first. The errors of answers are ErrNotFound, or the reason
+// why a question cannot be answered.
 func (p *Publisher) AnswerQuestions(answers func(*Question) (*v1alpha1.Explanation, error)) {
 	begun := p.clock.Now()
 	for q := p.nextQuestion(); q != nil; q = p.nextQuestion() {
@@ -77,7 +77,7 @@ func (p *Publisher) AnswerQuestions(answers func(*Question) (*v1alpha1.Explanati
 	p.passOver()
 }
 
-// nextQuestion takes the question that has waited longest, nil if none waits.
+// nextQuestion takes the oldest question, or returns nil if none waits.
 func (p *Publisher) nextQuestion() *Question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ func (p *Publisher) answer(q *Question, a answer) {
 	}
 }
 
-// passOver notes that the questions that wait have been left to later sessions.
+// passOver marks the waiting questions as left to later sessions.
 func (p *Publisher) passOver() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Publisher) passOver() {
 	}
 }
 
-// ask adds somebody who asks a question. It returns nil if too many others wait.
+// ask adds a waiter to a question. It returns nil if too many other questions wait.
 func (p *Publisher) ask(asked Question, waiter chan answer) *Question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +124,7 @@ func (p *Publisher) ask(asked Question, waiter chan answer) *Question {
 	return &asked
 }
 
-// withdraw removes somebody who asks, and a question that nobody asks any more. It reports whether a session left the question to later ones.
+// withdraw removes a waiter, and a question without waiters. It reports whether a session left the question to later ones.
 func (p *Publisher) withdraw(q *Question, waiter chan answer) (passed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook reads quotas and annotations about cards with the scheduler's own readers when users write them, and refuses what
-// the scheduler could not read. It validates. It keeps nothing between requests, and asks nobody.
+// Package webhook validates quotas and annotations about cards when users write them. It uses the scheduler's own readers, and refuses
+// values that the scheduler could not read. It keeps no state between requests, and makes no requests.
 //
-// What has been there before is not refused: an object stays writable as long as the malformed text in it stays as it is.
+// It accepts malformed text that an object had before, so the object stays writable.
 package webhook

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// readQueue reads the quotas of a queue. The warnings are about numbers that the scheduler takes, and reports as events.
+// readQueue reads the quotas of a queue. The warnings are about numbers that the scheduler accepts, and reports in events.
 func readQueue(raw []byte) (readings []reading, warnings []string, err error) {
 	queue := &schedulingv1beta1.Queue{}
 	if err := json.Unmarshal(raw, queue); err != nil {
@@ -41,20 +41,20 @@ func readQueue(raw []byte) (readings []reading, warnings []string, err error) {
 	return readings, doubts(queue, cards, dimensions), nil
 }
 
-// doubts tells of numbers that contradict each other, in the words of the scheduler's events.
+// doubts returns warnings about contradictory numbers, in the words of the scheduler's events.
 func doubts(queue *schedulingv1beta1.Queue, cards quota.Limits, dimensions *ledger.Dimensions) []string {
 	found := problems.Problems{}
 	if c, any := quota.ContradictionOfCards(cards); any {
 		found.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension),
 			problems.AnnotatedCards{Annotation: c.More, Count: c.Number}, problems.AnnotatedCards{Annotation: c.Bound, Count: c.Limit})
 	}
-	// Nothing is known of the drivers, so a capacity with a domain may be another thing than one without.
+	// The drivers are unknown, so a capacity with a domain may differ from one without.
 	for _, twice := range quota.DevicesListedTwice(queue, dimensions, func(string) bool { return true }) {
 		found.DevicesListedTwice(queue.Name,
 			problems.ListedDevices{Field: twice.Field, Dimension: twice.Dimension, Number: twice.Number},
 			problems.ListedDevices{Field: twice.Other, Dimension: twice.OtherDimension, Number: twice.OtherNumber})
 	}
-	// Lists that cannot be read are refused. Contradictions in spec.dra alone are refused by the schema.
+	// Lists that cannot be read are refused. The schema refuses contradictions within spec.dra.
 	if devices, err := quota.Devices(queue, dimensions); err == nil {
 		if c, any := quota.ContradictionOfDevices(devices); any {
 			found.ContradictoryDevices(queue.Name, dimensions.Dimension(c.Dimension), c.More, c.Number, c.Bound, c.Limit)

@@ -24,15 +24,15 @@ func Handler() http.Handler {
 	})}
 }
 
-// reading is something that the scheduler reads in an object.
+// reading is a value that the scheduler reads in an object.
 type reading struct {
-	// input is what is read, with its place. What an object had before is not refused.
+	// input is the value with its place. An input that the object had before is accepted.
 	input string
-	// err says why the scheduler cannot read it.
+	// err is the reason why the scheduler cannot read the value.
 	err error
 }
 
-// review refuses an object in which the scheduler could not read something that is new.
+// review refuses an object with a new value that the scheduler cannot read.
 func review(request *ctrladmission.Request) ctrladmission.Response {
 	readings := readTemplates
 	if request.Resource.Resource == "queues" {
@@ -44,7 +44,7 @@ func review(request *ctrladmission.Request) ctrladmission.Response {
 	}
 	var before []reading
 	if len(request.OldObject.Raw) > 0 {
-		before, _, _ = readings(request.OldObject.Raw) // an object that could not be read had nothing that counts
+		before, _, _ = readings(request.OldObject.Raw) // an object that could not be read had no valid values
 	}
 	var reasons []string
 	for _, r := range after {
@@ -58,7 +58,7 @@ func review(request *ctrladmission.Request) ctrladmission.Response {
 	return ctrladmission.Allowed("").WithWarnings(warnings...)
 }
 
-// refused has the status that the API server gives to objects that break the rules of their schema.
+// refused returns the status that the API server uses for objects that violate their schema.
 func refused(request *ctrladmission.Request, reasons []string) ctrladmission.Response {
 	response := ctrladmission.Denied("")
 	name := cmp.Or(request.Name, "without a name")

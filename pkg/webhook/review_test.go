@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ask asks the webhook about an object, which takes the place of another one unless that is empty.
+// ask sends an object to the webhook. It replaces the old one, unless that is empty.
 func ask(t *testing.T, old, object string) ctrladmission.Response {
 	t.Helper()
 	raw := func(text string) runtime.RawExtension {

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// annotated is what is read of pods, and of all objects that have pod templates.
+// annotated has the fields to read in pods, and in all objects with pod templates.
 type annotated struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metadata `json:"metadata"`
@@ -24,7 +24,7 @@ type metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// spec has the templates of a Deployment and its like, of a Volcano Job, and of CronJobs of both kinds of jobs.
+// spec has the templates of Deployments and similar kinds, of Volcano Jobs, and of CronJobs of both kinds of jobs.
 type spec struct {
 	Template *template `json:"template"`
 	Tasks    []struct {
@@ -39,7 +39,7 @@ type template struct {
 	Metadata metadata `json:"metadata"`
 }
 
-// readTemplates reads the annotations about cards of a pod, of pod templates, and of a job or PodGroup.
+// readTemplates reads the annotations about cards in a pod, in pod templates, and in a job or PodGroup.
 func readTemplates(raw []byte) (readings []reading, warnings []string, err error) {
 	object := &annotated{}
 	if err := json.Unmarshal(raw, object); err != nil {
@@ -56,7 +56,7 @@ func readTemplates(raw []byte) (readings []reading, warnings []string, err error
 	return append(readings, object.Spec.readings("spec.")...), nil, nil
 }
 
-// readings reads the names of cards of all templates. The path leads to the spec.
+// readings reads the names of cards in all templates. The path leads to the spec.
 func (s *spec) readings(path string) []reading {
 	var all []reading
 	if s.Template != nil {
@@ -71,7 +71,7 @@ func (s *spec) readings(path string) []reading {
 	return all
 }
 
-// namesIn reads the names of cards of a pod or of a template at a path, which is empty for a pod.
+// namesIn reads the names of cards in a pod or template. The path is empty for a pod.
 func namesIn(annotations map[string]string, path string) []reading {
 	_, found, err := demand.CardNames(annotations)
 	if !found {

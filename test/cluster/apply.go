@@ -32,8 +32,8 @@ func newApplier(config *rest.Config, client dynamic.Interface) (*applier, error)
 	return &applier{client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))}, nil
 }
 
-// apply applies the manifests so that each object comes after those it depends on. It also writes the
-// status of nodes. The status of other kinds is up to controllers.
+// apply applies the manifests, each after those it depends on. It also writes the status of nodes. Controllers write the status of other
+// kinds.
 func (a *applier) apply(ctx context.Context, manifests []manifest) error {
 	for _, m := range sortManifests(manifests) {
 		if err := a.applyOne(ctx, m); err != nil {

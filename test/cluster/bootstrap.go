@@ -33,8 +33,8 @@ var stages []byte
 //go:embed rbac.yaml
 var rbac []byte
 
-// bootstrap creates what Volcano needs before it starts: its CRDs, with this project's Queue CRD in place
-// of Volcano's, its namespace, the permissions of its components, and the admission policies.
+// bootstrap creates what Volcano needs before it starts: its CRDs, with this project's Queue CRD as a replacement, its namespace, the
+// permissions of its components, and the admission policies.
 func (c *Cluster) bootstrap(ctx context.Context) error {
 	crds, err := c.crds()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Cluster) bootstrap(ctx context.Context) error {
 	return c.waitForCRDs(ctx, crds)
 }
 
-// crds returns Volcano's CRDs. Those in config/crd replace Volcano's CRDs of the same name.
+// crds returns Volcano's CRDs. The CRDs in config/crd replace Volcano's CRDs of the same name.
 func (c *controlPlane) crds() ([]manifest, error) {
 	theirs, err := readManifests(filepath.Join(c.bin, crdFolder))
 	if err != nil {

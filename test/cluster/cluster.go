@@ -14,15 +14,15 @@ import (
 
 var queueResource = schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "queues"}
 
-// Cluster is a running control plane. Its methods may be called from several goroutines.
+// Cluster is a running control plane. It is safe for concurrent use.
 type Cluster struct {
 	*controlPlane
 	options         Options
 	schedulerConfig string
 }
 
-// Start runs a control plane. It returns once the control plane is ready and the manifests are applied. The
-// cluster stops when ctx ends or Stop is called. The error names the component or the file that failed.
+// Start runs a control plane. It returns once the control plane is ready and the manifests are applied. The cluster stops when ctx ends or
+// Stop is called. The error names the component or the file that failed.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	bin, err := findBin(o.Bin, o.needed(), "build")
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.run(ctx, c.apiServer(append([]string{noNodeTaints}, c.options.APIServerArgs...)...)); err != nil {
 		return err
 	}
-	// Kubernetes' garbage collector looks for new types each 30 seconds only. Until then, it would not delete the pods of deleted jobs.
+	// Kubernetes' garbage collector looks for new types only every 30 seconds. Until then, it would not delete the pods of deleted jobs.
 	if !c.options.WithoutVolcano {
 		if err := c.bootstrap(ctx); err != nil {
 			return err
@@ -89,12 +89,12 @@ func (c *Cluster) SchedulerMetricsURL() string {
 	return "http://" + c.addressOf(VolcanoScheduler, 0) + "/metrics"
 }
 
-// SchedulerReadyURL returns the URL that says whether the scheduler can read what it needs.
+// SchedulerReadyURL returns the URL that reports whether the scheduler can read everything it needs.
 func (c *Cluster) SchedulerReadyURL() string {
 	return "http://" + c.addressOf(VolcanoScheduler, 1) + "/readyz"
 }
 
-// VisibilityURL returns the URL at which the scheduler tells what its ledger says.
+// VisibilityURL returns the URL at which the scheduler serves its ledger.
 func (c *Cluster) VisibilityURL() string {
 	return "https://" + c.addressOf(VolcanoScheduler, 2)
 }

@@ -30,7 +30,7 @@ status:
   capacity: {cpu: "4", memory: 8Gi, pods: "10"}
 `
 
-// pod has a node from the start, so that it needs no scheduler.
+// pod returns a pod with a node, so it needs no scheduler.
 func pod(name, runFor string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -44,7 +44,7 @@ spec:
 `, name, runFor)
 }
 
-// TestCluster runs the life of one control plane.
+// TestCluster follows the life of one control plane.
 func TestCluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()

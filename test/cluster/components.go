@@ -55,14 +55,14 @@ var identities = map[string]identity{
 
 const (
 	admin = "admin"
-	// frontProxyClient is the name by which the API server forwards requests to the scheduler.
+	// frontProxyClient is the name with which the API server forwards requests to the scheduler.
 	frontProxyClient = "front-proxy-client"
 )
 
 // component describes how to run one part of the control plane.
 type component struct {
 	name string
-	// ports is the number of ports that it needs.
+	// ports is the number of ports that the component needs.
 	ports int
 	// command returns the command line.
 	command func(ports []string) []string
@@ -182,8 +182,7 @@ func (c *Cluster) volcanoScheduler() component {
 			ours := append([]string{filepath.Join(c.bin, VolcanoScheduler), "--visibility-bind-address=" + local(ports[2])}, args...)
 			return c.role("guard", ours...)
 		},
-		// The scheduler serves metrics before it schedules. The latency of plugins is among them after the
-		// first session.
+		// The scheduler serves metrics before it schedules. They include the latency of plugins after the first session.
 		ready: func(ctx context.Context, ports []string) error {
 			return c.getContaining(ctx, "http://"+local(ports[0])+"/metrics", "volcano_plugin_scheduling_latency")
 		},

@@ -18,30 +18,29 @@ import (
 )
 
 const (
-	// readyTimeout bounds how long one component may take to get ready.
+	// readyTimeout limits how long one component may take to get ready.
 	readyTimeout = 2 * time.Minute
 	// readyPoll is the interval at which a starting component is probed.
 	readyPoll = 50 * time.Millisecond
-	// portAttempts is how often a component is started if another program takes its port before the
-	// component listens on it.
+	// portAttempts limits the starts of a component if another program takes its port before the component listens.
 	portAttempts = 3
 
 	lockName = "lock"
 )
 
-// controlPlane is an etcd, a kube-apiserver, and components around them, each in a process of its own, with a
-// common certificate authority and state folder.
+// controlPlane is an etcd, a kube-apiserver, and components around them, each in its own process, with a common certificate authority and
+// state folder.
 type controlPlane struct {
 	settings
 	temporary bool
 	pki       *pki
-	// frontProxy has the authority for requests that the API server forwards, and its certificate.
+	// frontProxy has the authority and the certificate for requests that the API server forwards.
 	frontProxy        *pki
 	serviceAccountKey string
 	lock              *os.File
 	janitor           *process
 
-	// These fields are set while the control plane starts, and read-only afterwards.
+	// These fields are set while the control plane starts. Later, they are read-only.
 	ports   map[string][]string
 	probe   *http.Client
 	config  *rest.Config
@@ -56,7 +55,7 @@ type controlPlane struct {
 	reserved   map[string]reservation
 	components map[string]component
 	processes  map[string]*process
-	// started has the names of components in the order in which they were started first.
+	// started has the names of components in the order of their first start.
 	started []string
 	stopped bool
 }
@@ -67,7 +66,7 @@ type settings struct {
 	bin string
 	// state is the folder for all state. If it is empty, it is a temporary folder.
 	state string
-	// kubeconfigCopy is a further file for the administrator's kubeconfig; none if empty.
+	// kubeconfigCopy is a second file for the administrator's kubeconfig. It is empty for none.
 	kubeconfigCopy string
 	// identities are the users of the components and of the administrator.
 	identities map[string]identity
@@ -84,7 +83,7 @@ func newControlPlane(s settings) *controlPlane {
 	return c
 }
 
-// run starts a component for the first time, on ports of its own.
+// run starts a component for the first time, on new ports.
 func (c *controlPlane) run(ctx context.Context, comp component) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
@@ -187,8 +186,7 @@ func (c *controlPlane) addressOf(component string, port int) string {
 	return local(c.ports[component][port])
 }
 
-// Failed delivers at most one error, about the first component that ended unexpectedly, with the end of its
-// log.
+// Failed delivers at most one error, about the first component that ended unexpectedly, with the end of its log.
 func (c *controlPlane) Failed() <-chan error {
 	return c.failed
 }
@@ -203,7 +201,7 @@ func (c *controlPlane) Kubeconfig() string {
 	return c.kubeconfig(admin)
 }
 
-// State returns the folder of the state. Its folder logs has the logs.
+// State returns the state folder. Its subfolder logs has the logs.
 func (c *controlPlane) State() string {
 	return c.state
 }
@@ -235,8 +233,8 @@ func (c *controlPlane) ApplyYAML(ctx context.Context, source string, data []byte
 	return c.applier.apply(ctx, manifests)
 }
 
-// Stop ends all components in reverse order of their start, and removes a temporary state folder. It may be
-// called more than once; every call returns after the cluster has stopped.
+// Stop ends all components in reverse order of their start, and removes a temporary state folder. It may be called more than once. Each call
+// returns after the cluster has stopped.
 func (c *controlPlane) Stop() error {
 	return c.stop()
 }

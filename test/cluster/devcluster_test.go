@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// devcluster returns the command that users run, with its temporary folders below dir.
+// devcluster returns the users' command, with its temporary folders below dir.
 func devcluster(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, filepath.Join("..", "..", "bin", "devcluster"), args...)
 	command.Env = append(os.Environ(), "TMPDIR="+dir)

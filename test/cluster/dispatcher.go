@@ -17,15 +17,14 @@ import (
 	"github.com/devicequota/devicequota/config"
 )
 
-// dispatcherProgram is also the beginning of the names of dispatchers as components.
+// dispatcherProgram is also the common start of the component names of dispatchers.
 const dispatcherProgram = "vc-dispatcher"
 
 // DispatcherOptions are the options of a dispatcher.
 type DispatcherOptions struct {
-	// ConfigFile is the file with the dispatcher's configuration. If it is empty, the configuration in
-	// config/dispatcher is used.
+	// ConfigFile is the file with the dispatcher's configuration. If it is empty, the dispatcher uses the configuration in config/dispatcher.
 	ConfigFile string
-	// Args are further flags, which override the defaults.
+	// Args are additional flags, which override the defaults.
 	Args []string
 }
 
@@ -37,9 +36,8 @@ type Dispatcher struct {
 	paused *process
 }
 
-// StartDispatcher runs a dispatcher with exactly the permissions in config/dispatcher, and returns once it is
-// ready. Several dispatchers elect a leader. Karmada's API server calls the webhook of any one that runs. A name
-// can be used again after its dispatcher has ended.
+// StartDispatcher runs a dispatcher with exactly the permissions in config/dispatcher, and returns once it is ready. Several dispatchers
+// elect a leader. Karmada's API server calls the webhook of any running dispatcher. A name can be reused after its dispatcher has ended.
 func (k *Karmada) StartDispatcher(ctx context.Context, name string, o DispatcherOptions) (*Dispatcher, error) {
 	if _, err := findBin(k.bin, []string{dispatcherProgram}, "build"); err != nil {
 		return nil, err
@@ -93,8 +91,8 @@ func (k *Karmada) dispatcher(name string, o DispatcherOptions) component {
 	}
 }
 
-// installDispatcher applies the dispatcher's permissions, admission policies, and webhooks. The webhooks come before the dispatcher,
-// so that no binding is created without them.
+// installDispatcher applies the dispatcher's permissions, admission policies, and webhooks. The webhooks precede the dispatcher, to handle the
+// first binding.
 func (k *Karmada) installDispatcher(ctx context.Context) error {
 	permissions, err := embedded("dispatcher/rbac.yaml", "dispatcher/rbac-members.yaml", "dispatcher/admission.yaml")
 	if err != nil {
@@ -112,7 +110,7 @@ func (k *Karmada) installDispatcher(ctx context.Context) error {
 	return k.applier.apply(ctx, slices.Concat(permissions, webhooks))
 }
 
-// redirect makes a webhook configuration refer to the webhook on this machine instead of to a Service.
+// redirect points a webhook configuration to the webhook on this machine in place of a Service.
 func (k *Karmada) redirect(configuration *unstructured.Unstructured) error {
 	webhooks, found, err := unstructured.NestedSlice(configuration.Object, "webhooks")
 	if err != nil || !found {
@@ -154,8 +152,8 @@ func (d *Dispatcher) Stop() error {
 	return d.karmada.terminate(d.component)
 }
 
-// Pause stops the dispatcher with SIGSTOP, as if its machine stood still. Karmada's API server does not call its
-// webhook any more, as if its Pod were not ready. It is not reported as failed if it ends afterwards.
+// Pause stops the dispatcher with SIGSTOP, as if its machine were suspended. Karmada's API server stops to call its webhook, as if its Pod
+// were not ready. If the dispatcher ends afterwards, it is not reported as failed.
 func (d *Dispatcher) Pause() error {
 	p, err := d.karmada.release(d.component)
 	if err != nil {
@@ -165,7 +163,7 @@ func (d *Dispatcher) Pause() error {
 	return p.signal(syscall.SIGSTOP)
 }
 
-// Resume lets a dispatcher go on that was paused. Restart must follow.
+// Resume continues a paused dispatcher. Restart must follow.
 func (d *Dispatcher) Resume() error {
 	return d.paused.signal(syscall.SIGCONT)
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// forwarder passes TCP connections on to the first of its targets that accepts them, as a Service does. It can
-// be closed, which cuts all connections, and opened again on the same address.
+// forwarder passes TCP connections to the first of its targets that accepts them, as a Service does. It can be closed, which cuts all
+// connections, and opened again on the same address.
 type forwarder struct {
 	targets  func() []string
 	address  string
@@ -20,7 +20,7 @@ type forwarder struct {
 	connections map[net.Conn]bool
 }
 
-// openForwarder returns a forwarder with an address of its own.
+// openForwarder returns a forwarder with a new address.
 func openForwarder(targets func() []string) (*forwarder, error) {
 	reserved, numbers, err := reservePorts(1)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f *forwarder) serve(listener net.Listener) {
 	}()
 }
 
-// close refuses new connections and cuts those that there are. It may be called more than once.
+// close refuses new connections and cuts existing ones. It may be called more than once.
 func (f *forwarder) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +76,7 @@ func (f *forwarder) close() {
 	}
 }
 
-// end closes the forwarder for good.
+// end closes the forwarder permanently.
 func (f *forwarder) end() {
 	f.close()
 	f.reserved.release()

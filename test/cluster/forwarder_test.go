@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// greeter serves connections with its name, until the peer ends them.
+// greeter sends its name on each connection, and leaves the connection open.
 func greeter(t *testing.T, name string) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,7 +29,7 @@ func greeter(t *testing.T, name string) (address string) {
 	return listener.Addr().String()
 }
 
-// greeting returns an open connection and what the other end says.
+// greeting returns an open connection and the name from the other end.
 func greeting(t *testing.T, address string) (net.Conn, string) {
 	t.Helper()
 	connection, err := net.Dial("tcp", address)

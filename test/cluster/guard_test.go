@@ -31,7 +31,7 @@ func TestGuardPassesTerminationOn(t *testing.T) {
 	}
 }
 
-// What is restarted needs the ports that the program behind guard had. This one is killed after guard, by the kernel.
+// A restart needs the ports of the program behind guard. The kernel kills this program after guard.
 func TestKillWaitsForTheProgramBehindGuard(t *testing.T) {
 	for range 20 {
 		address := filepath.Join(t.TempDir(), "lock")

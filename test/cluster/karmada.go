@@ -14,22 +14,21 @@ import (
 
 // KarmadaOptions are the options of a Karmada control plane and its members.
 type KarmadaOptions struct {
-	// Bin is the folder of the binaries that `make build-multicluster` builds; see Options.Bin.
+	// Bin is the folder of the binaries that `make build-multicluster` builds: see Options.Bin.
 	Bin string
-	// State is the folder for all state, the members' included. It is created if it does not exist, and kept.
-	// If it is empty, each control plane has a temporary folder that is removed when it stops.
+	// State is the folder for all state, including the members'. It is created if it does not exist, and kept. If it is empty, each control
+	// plane has a temporary folder that is removed when it stops.
 	State string
-	// Kubeconfig is a further file for the kubeconfig of Karmada's administrator; none if empty.
+	// Kubeconfig is a second file for the kubeconfig of Karmada's administrator. It is empty for none.
 	Kubeconfig string
 	// Members are the clusters that Karmada manages.
 	Members []Member
 	// Manifests are files or folders that are applied to Karmada's API server before StartKarmada returns.
 	Manifests []string
-	// SchedulerArgs and APIServerArgs are further flags of karmada-scheduler and Karmada's kube-apiserver, which
-	// override the defaults.
+	// SchedulerArgs and APIServerArgs are additional flags of karmada-scheduler and Karmada's kube-apiserver, which override the defaults.
 	SchedulerArgs, APIServerArgs []string
-	// OnReady, if not nil, is called when a component is ready, with the time that it took. A component of a
-	// member is called MEMBER/COMPONENT. Several goroutines may call it, but not at the same time.
+	// OnReady, if not nil, is called when a component is ready, with the time that it took. The name of a member's component is
+	// MEMBER/COMPONENT. Several goroutines may call OnReady, but not at the same time.
 	OnReady func(component string, took time.Duration)
 }
 
@@ -37,12 +36,11 @@ type KarmadaOptions struct {
 type Member struct {
 	// Name is the name of Karmada's Cluster object.
 	Name string
-	// Options are the cluster's own. Bin, State and OnReady are Karmada's unless they are set.
+	// Options are the cluster's options. Bin, State and OnReady default to Karmada's.
 	Options Options
 }
 
-// Karmada is a running Karmada control plane with its members. Its methods may be called from several
-// goroutines.
+// Karmada is a running Karmada control plane with its members. It is safe for concurrent use.
 type Karmada struct {
 	*controlPlane
 	options KarmadaOptions
@@ -53,9 +51,8 @@ type Karmada struct {
 	stopAll func() error
 }
 
-// StartKarmada runs a Karmada control plane and its members. It returns once the members are Ready and the
-// manifests are applied. All of it stops when ctx ends or Stop is called. The error names the component or the
-// file that failed.
+// StartKarmada runs a Karmada control plane and its members. It returns once the members are Ready and the manifests are applied. Everything
+// stops when ctx ends or Stop is called. The error names the component or the file that failed.
 func StartKarmada(ctx context.Context, o KarmadaOptions) (*Karmada, error) {
 	bin, err := findBin(o.Bin, []string{controlplaneProgram, karmadaProgram, karmadaFolder, crdFolder}, "build-multicluster")
 	if err != nil {
@@ -102,7 +99,7 @@ func (k *Karmada) start(ctx context.Context) error {
 	return k.applier.apply(ctx, append(claimTemplates, manifests...))
 }
 
-// openForwarders opens the addresses at which Karmada reaches its members, and its API server the dispatchers.
+// openForwarders opens the addresses at which Karmada reaches its members, and Karmada's API server reaches the dispatchers.
 func (k *Karmada) openForwarders() error {
 	for _, m := range k.options.Members {
 		if k.members[m.Name] != nil {
@@ -147,7 +144,7 @@ func (k *Karmada) startHub(ctx context.Context) error {
 
 type step func(context.Context) error
 
-// inParallel returns the first error. It cancels all that is starting.
+// inParallel runs steps concurrently and returns the first error. An error cancels all other steps.
 func (k *Karmada) inParallel(ctx context.Context, steps ...step) error {
 	var group errgroup.Group
 	for _, s := range steps {
@@ -167,8 +164,8 @@ func (k *Karmada) Member(name string) *Cluster {
 	return k.members[name].Cluster
 }
 
-// Stop ends Karmada and its members, and removes temporary state folders. It may be called more than once;
-// every call returns after everything has stopped.
+// Stop ends Karmada and its members, and removes temporary state folders. It may be called more than once. Each call returns after everything
+// has stopped.
 func (k *Karmada) Stop() error {
 	return k.stopAll()
 }

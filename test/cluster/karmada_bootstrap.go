@@ -19,7 +19,7 @@ const (
 	karmadasWebhook = "https://karmada-webhook.karmada-system.svc:443"
 )
 
-// karmadaObjects are what Karmada needs besides its own CRDs.
+// karmadaObjects are the objects that Karmada needs in addition to its CRDs.
 //
 //go:embed karmada.yaml
 var karmadaObjects []byte
@@ -27,7 +27,7 @@ var karmadaObjects []byte
 // hubCRDs are Volcano's CRDs for templates.
 var hubCRDs = []string{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "queues.scheduling.volcano.sh"}
 
-// bootstrap creates what Karmada needs before it starts. Karmada looks for new CRDs every 30 seconds only.
+// bootstrap creates what Karmada needs before it starts. Karmada looks for new CRDs only every 30 seconds.
 func (k *Karmada) bootstrap(ctx context.Context) error {
 	objects, err := parseManifests("karmada.yaml", karmadaObjects)
 	if err != nil {

@@ -31,18 +31,16 @@ var karmadaIdentities = map[string]identity{
 }
 
 const (
-	// noAccounts disables the plugins that make workloads wait for objects of a cluster with nodes: templates
-	// are only stored here.
+	// noAccounts disables the plugins that make workloads wait for objects of a cluster with nodes. This API server only stores templates.
 	noAccounts = "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount"
-	// hubControllers run nothing from templates.
+	// hubControllers do not create pods from templates.
 	hubControllers = "namespace-controller,garbage-collector-controller,ttl-after-finished-controller"
-	// memberControllers are Karmada's controllers for push mode. Its detector and its distributor of
-	// dependencies run in any case.
+	// memberControllers are Karmada's controllers for push mode. Its detector and its distributor of dependencies always run.
 	memberControllers = "cluster,clusterStatus,binding,bindingStatus,execution,workStatus,namespace"
 )
 
-// retries are the flags for what failed. By default, it is tried again after up to 1,000 s, and all that failed in a controller
-// together ten times a second: when a member is away, that delays what has nothing to do with it.
+// retries are the flags for retries. By default, a failed item waits up to 1,000 s, and all failed items of a controller together are retried
+// ten times a second. If a member is away, this would delay unrelated items.
 var retries = []string{"--rate-limiter-max-delay=2s", "--rate-limiter-qps=1000", "--rate-limiter-bucket-size=1000"}
 
 func (k *Karmada) scheduler() component {
@@ -70,9 +68,9 @@ func (k *Karmada) karmadaControllers() component {
 				"--cluster-api-qps=2000", "--cluster-api-burst=4000", "--controllers=" + memberControllers,
 				// The members have a namespace volcano-system of their own.
 				"--skipped-propagating-namespaces=kube-.*,volcano-system",
-				// Each scenario brings a namespace and policies, and one of either at a time is the default.
+				// Each scenario has a namespace and policies. By default, Karmada handles only one of each at a time.
 				"--concurrent-namespace-syncs=8", "--concurrent-propagation-policy-syncs=8", "--concurrent-resourcebinding-syncs=8", "--concurrent-work-syncs=8",
-				// A member that comes or goes is noticed within seconds. One that a busy machine lets wait is not gone.
+				// Karmada notices a member that comes or goes within seconds. A member that is slow on a busy machine is not gone.
 				"--cluster-status-update-frequency=1s", "--cluster-success-threshold=1s",
 				"--cluster-failure-threshold=10s", "--cluster-monitor-period=1s",
 			}, retries)...)

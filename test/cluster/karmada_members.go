@@ -20,23 +20,22 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// memberTimeout bounds how long Karmada may take to notice that a member is there or gone.
+// memberTimeout limits how long Karmada may take to notice that a member is present or gone.
 const memberTimeout = 2 * time.Minute
 
-// memberObjects are the account with which Karmada works in a member.
+// memberObjects are the account for Karmada's access to a member.
 //
 //go:embed member.yaml
 var memberObjects []byte
 
-// member is a running member. Karmada reaches its API server only through endpoint, so that the connection can
-// be cut.
+// member is a running member. Karmada reaches its API server only through endpoint, which can cut the connection.
 type member struct {
 	Member
 	*Cluster
 	endpoint *forwarder
 }
 
-// apiServers returns the address of the member's API server once that runs.
+// apiServers returns the address of the member's running API server.
 func (m *member) apiServers() []string {
 	return []string{local(m.Cluster.ports[APIServer][0])}
 }
@@ -120,8 +119,7 @@ spec:
 	return nil
 }
 
-// Disconnect cuts all connections from Karmada to a member, and waits until Karmada finds the member not Ready.
-// The member runs on.
+// Disconnect cuts all connections from Karmada to a member, and waits until the member is not Ready in Karmada. The member keeps running.
 func (k *Karmada) Disconnect(ctx context.Context, name string) error {
 	m, err := k.member(name)
 	if err != nil {
@@ -133,7 +131,7 @@ func (k *Karmada) Disconnect(ctx context.Context, name string) error {
 	})
 }
 
-// Reconnect ends what Disconnect began, and waits until Karmada finds the member Ready.
+// Reconnect reverts Disconnect, and waits until the member is Ready in Karmada.
 func (k *Karmada) Reconnect(ctx context.Context, name string) error {
 	m, err := k.member(name)
 	if err != nil {

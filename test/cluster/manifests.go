@@ -25,8 +25,8 @@ type manifest struct {
 	object *unstructured.Unstructured
 }
 
-// readManifests reads files, and all files in folders that end in .yaml, .yml or .json, in the order of
-// their names. The error names the file and the document.
+// readManifests reads files, and all files in folders that end in .yaml, .yml or .json, in the order of their names. The error names the file
+// and the document.
 func readManifests(paths ...string) ([]manifest, error) {
 	var all []manifest
 	for _, path := range paths {
@@ -90,7 +90,7 @@ func parseManifests(source string, data []byte) ([]manifest, error) {
 	}
 }
 
-// ranks order kinds so that each comes after those it depends on. Kinds that are not listed come last.
+// ranks order kinds, each after those it depends on. Other kinds come last.
 var ranks = map[string]int{
 	"Namespace":                1,
 	"CustomResourceDefinition": 2,
@@ -111,7 +111,7 @@ var ranks = map[string]int{
 	"ResourceClaim":            9,
 }
 
-// sortManifests returns the manifests sorted by rank, and otherwise in their original order.
+// sortManifests sorts the manifests by rank. Manifests of equal rank keep their order.
 func sortManifests(manifests []manifest) []manifest {
 	rank := func(m manifest) int {
 		if r, listed := ranks[m.object.GetKind()]; listed {

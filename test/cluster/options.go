@@ -21,35 +21,32 @@ const (
 	controlplaneProgram = "controlplane"
 )
 
-// Options are the options of a cluster. The zero value is a cluster with this project's scheduler in a
-// temporary folder.
+// Options are the options of a cluster. The zero value is a cluster with this project's scheduler in a temporary folder.
 type Options struct {
-	// Bin is the folder of the binaries that `make build` builds. If it is empty, it is the folder of the
-	// running program if that has the binaries, else the folder bin beside the nearest go.mod in the
-	// working directory or above.
+	// Bin is the folder of the binaries that `make build` builds. If it is empty, it is the folder of the running program if that has the
+	// binaries. Otherwise, it is the folder bin beside the nearest go.mod in the working directory or above.
 	Bin string
-	// State is the folder for all state. It is created if it does not exist, and kept. If it is empty, the
-	// state is in a temporary folder that is removed when the cluster stops.
+	// State is the folder for all state. It is created if it does not exist, and kept. If it is empty, the state is in a temporary folder that is
+	// removed when the cluster stops.
 	State string
-	// Kubeconfig is a further file for the administrator's kubeconfig; none if empty.
+	// Kubeconfig is a second file for the administrator's kubeconfig. It is empty for none.
 	Kubeconfig string
 	// Manifests are files or folders that are applied before Start returns.
 	Manifests []string
-	// SchedulerConfig is the file with the scheduler's configuration. If it is empty, the configuration in
-	// config/scheduler is used.
+	// SchedulerConfig is the file with the scheduler's configuration. If it is empty, the scheduler uses the configuration in config/scheduler.
 	SchedulerConfig string
-	// UpstreamScheduler runs Volcano's own scheduler and plugins instead of this project's.
+	// UpstreamScheduler runs Volcano's own scheduler and plugins in place of this project's.
 	UpstreamScheduler bool
-	// WithoutVolcano leaves out Volcano's CRDs, permissions, controllers, and scheduler, for tests that install Volcano themselves.
+	// WithoutVolcano omits Volcano's CRDs, permissions, controllers, and scheduler, for tests that install Volcano themselves.
 	WithoutVolcano bool
-	// SchedulerArgs and APIServerArgs are further flags, which override the defaults.
+	// SchedulerArgs and APIServerArgs are additional flags, which override the defaults.
 	SchedulerArgs, APIServerArgs []string
-	// OnReady, if not nil, is called when a component is ready, with the time that it took. Several
-	// goroutines may call it, but not at the same time.
+	// OnReady, if not nil, is called when a component is ready, with the time that it took. Several goroutines may call it, but not at the same
+	// time.
 	OnReady func(component string, took time.Duration)
 }
 
-// needed returns the names of the binaries, and of the folders beside them, that a cluster needs.
+// needed returns the names of the binaries and folders that a cluster needs.
 func (o Options) needed() []string {
 	needed := []string{controlplaneProgram, Kwok, crdFolder}
 	if !o.UpstreamScheduler && !o.WithoutVolcano {
@@ -58,8 +55,7 @@ func (o Options) needed() []string {
 	return needed
 }
 
-// findBin returns the folder of the binaries that a make target builds. It is bin unless that is empty. The
-// error says what is missing.
+// findBin returns the folder of the binaries that a make target builds. It is bin unless bin is empty. The error names the missing file.
 func findBin(bin string, needed []string, target string) (string, error) {
 	candidates := []string{bin}
 	if bin == "" {

@@ -104,9 +104,8 @@ func (p *pki) issueFiles(name string, who identity) error {
 	return os.WriteFile(p.keyFile(name), keyPEM, 0o600)
 }
 
-// serviceAccountKey returns the file with the key that signs the tokens of service accounts. It creates
-// the file if it does not exist: a key of an earlier run is kept, so that tokens in the state folder stay
-// valid.
+// serviceAccountKey returns the file with the key that signs the tokens of service accounts. It creates the file if it does not exist. It
+// keeps the key of an earlier run, so tokens in the state folder stay valid.
 func (p *pki) serviceAccountKey() (string, error) {
 	file := p.keyFile("service-account")
 	if _, err := os.Stat(file); err == nil {

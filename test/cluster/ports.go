@@ -14,20 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// The ports of components are below those that Linux gives to outgoing connections (ip_local_port_range). Otherwise, such a
-// connection may take the port of a component while it is restarted.
+// The ports of components are below Linux's ports for outgoing connections (ip_local_port_range). Otherwise, an outgoing connection could take
+// the port of a component that is restarted.
 const (
 	firstPort = 20000
 	ports     = 12000
-	// portTries bounds how many ports are tried for each that is needed.
+	// portTries limits the tries for each needed port.
 	portTries = 100
 )
 
-// reservation is ports that no other control plane on this machine takes, also while nobody listens on them because a component
-// is restarted. It holds the UDP ports of the same numbers, which nothing uses. They become free when the process ends.
+// reservation has ports that no other control plane on this machine takes, even while a component restarts and does not listen. It holds the
+// UDP ports with the same numbers, which are unused otherwise. They become free when the process ends.
 type reservation []net.PacketConn
 
-// reservePorts returns n ports that are free, and keeps them until release.
+// reservePorts returns n free ports, and keeps them until release.
 func reservePorts(n int) (reserved reservation, numbers []string, err error) {
 	for range n {
 		held, number, err := reservePort()
@@ -40,7 +40,7 @@ func reservePorts(n int) (reserved reservation, numbers []string, err error) {
 	return reserved, numbers, nil
 }
 
-// ReserveAddress returns an address of this machine for a program to listen on. No control plane takes it before release is called.
+// ReserveAddress returns an address on this machine for a program. No control plane takes it before release is called.
 func ReserveAddress() (address string, release func(), err error) {
 	reserved, numbers, err := reservePorts(1)
 	if err != nil {
@@ -67,8 +67,8 @@ func reservePort() (net.PacketConn, string, error) {
 	return nil, "", fmt.Errorf("no port is free: %w", errors.Join(errs...))
 }
 
-// awaitPorts waits until nobody listens on ports. The kernel closes what a killed process had one after the other, and tells of its end before
-// the last.
+// awaitPorts waits until no process listens on ports. The kernel closes the files of a killed process one after the other, and reports its end
+// before the last one.
 func awaitPorts(ctx context.Context, ports []string) error {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()

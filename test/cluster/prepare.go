@@ -40,8 +40,8 @@ func (c *controlPlane) prepare() error {
 	return err
 }
 
-// openState creates and locks the state folder. For a temporary folder it starts a janitor, which removes
-// the folder if this process is killed.
+// openState creates and locks the state folder. For a temporary folder, it starts a janitor, which removes the folder if this process is
+// killed.
 func (c *controlPlane) openState() error {
 	var err error
 	if c.state == "" {
@@ -72,8 +72,7 @@ func (c *controlPlane) openState() error {
 	return err
 }
 
-// connect writes the kubeconfigs of all identities and creates the administrator's clients for an API
-// server on a port.
+// connect writes the kubeconfigs of all identities, and creates the administrator's clients for an API server on a port.
 func (c *controlPlane) connect(port string) error {
 	for name := range c.identities {
 		if err := c.writeKubeconfig(name, port, c.kubeconfig(name)); err != nil {

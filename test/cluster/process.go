@@ -21,21 +21,20 @@ const (
 	stopGrace = 5 * time.Second
 )
 
-// process is one run of a component. It leads a process group of its own, so that it gets no signals from
-// the terminal and can be killed with its children.
+// process is one run of a component. It leads its own process group. It gets no signals from the terminal, and can be killed with its
+// children.
 type process struct {
 	name  string
 	log   string
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	// done is closed when the process and its children have ended. Until then, they have their ports.
+	// done is closed when the process and its children have ended. Until then, they hold their ports.
 	done chan struct{}
 	err  error
 }
 
-// startProcess runs a program that ends when its standard input is closed. Its output is appended to the
-// log. The program inherits the lock, so that the lock lasts until all processes have ended. Lock may be
-// nil.
+// startProcess runs a program that ends when its standard input is closed. It appends the output to the log. The program inherits the lock,
+// which lasts until all processes have ended. Lock may be nil.
 func startProcess(name, log string, lock *os.File, argv ...string) (*process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -49,7 +48,7 @@ func startProcess(name, log string, lock *os.File, argv ...string) (*process, er
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// The program and its children inherit one end of a pipe. The other end is at its end when they have all ended.
+	// The program and its children inherit one end of a pipe. Reading the other end reaches EOF when all of them have ended.
 	others, inherited, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -158,8 +157,7 @@ func tail(path string) string {
 
 var errInUse = errors.New("in use")
 
-// lockFile locks a file for this process and for the processes that inherit the file. It returns errInUse
-// if the file is locked already.
+// lockFile locks a file for this process and for the processes that inherit the file. It returns errInUse if the file is locked already.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

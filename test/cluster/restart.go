@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// Kill ends a component with SIGKILL, as in a crash. The component stays down until Restart, and is not
-// reported as failed.
+// Kill ends a component with SIGKILL, as in a crash. The component stays down until Restart, and is not reported as failed.
 func (c *controlPlane) Kill(name string) error {
 	p, err := c.release(name)
 	if err != nil {
@@ -40,8 +39,7 @@ func (c *controlPlane) release(name string) (*process, error) {
 	return p, nil
 }
 
-// Restart starts a component again and waits until it is ready. If the component is running, Restart kills
-// it first. The component keeps its ports.
+// Restart starts a component again and waits until it is ready. It kills a running component first. The component keeps its ports.
 func (c *controlPlane) Restart(ctx context.Context, name string) error {
 	c.mu.Lock()
 	comp, found := c.components[name]

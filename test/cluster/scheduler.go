@@ -13,8 +13,8 @@ import (
 
 const defaultSchedulerConfig = "scheduler/volcano-scheduler.conf"
 
-// UseScheduler restarts the scheduler with another configuration file: Volcano's own scheduler if upstream
-// is true, else this project's. If config is empty, the configuration in config/scheduler is used.
+// UseScheduler restarts the scheduler with another configuration file: Volcano's own scheduler if upstream is true, otherwise this project's.
+// If config is empty, the scheduler uses the configuration in config/scheduler.
 func (c *Cluster) UseScheduler(ctx context.Context, upstream bool, config string) error {
 	c.mu.Lock()
 	c.options.UpstreamScheduler, c.options.SchedulerConfig = upstream, config
@@ -28,11 +28,10 @@ func (c *Cluster) UseScheduler(ctx context.Context, upstream bool, config string
 	return c.forwardVisibility(ctx)
 }
 
-// SchedulerConfigFile returns the file that the scheduler reads its configuration from, and watches.
+// SchedulerConfigFile returns the configuration file that the scheduler reads and watches.
 func (c *Cluster) SchedulerConfigFile() string { return c.schedulerConfig }
 
-// writeSchedulerConfig writes the configuration into a folder of its own, because the scheduler watches
-// the whole folder.
+// writeSchedulerConfig writes the configuration into a separate folder, because the scheduler watches the whole folder.
 func (c *Cluster) writeSchedulerConfig() error {
 	var data []byte
 	var err error
@@ -49,7 +48,7 @@ func (c *Cluster) writeSchedulerConfig() error {
 		return fmt.Errorf("state folder: %w", err)
 	}
 	c.schedulerConfig = filepath.Join(folder, "volcano-scheduler.conf")
-	// A scheduler that still runs reads the file as soon as it changes, and Volcano's own ends if it is not complete.
+	// A running scheduler reads the file as soon as it changes, and Volcano's own ends if the file is incomplete.
 	complete := filepath.Join(c.state, "volcano-scheduler.conf")
 	if err := os.WriteFile(complete, data, 0o600); err != nil {
 		return err

@@ -24,7 +24,7 @@ const (
 var apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
 // forwardVisibility makes the API server forward requests for visibility.devicequota.io to the scheduler, as config/visibility does.
-// No network leads to Services here, so the Service is another name of this machine. Upstream's scheduler does not serve the group.
+// Services have no network here, so the Service is another name of this machine. Upstream's scheduler does not serve the group.
 func (c *Cluster) forwardVisibility(ctx context.Context) error {
 	c.mu.Lock()
 	port, upstream := c.ports[VolcanoScheduler][2], c.options.UpstreamScheduler

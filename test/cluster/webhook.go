@@ -17,7 +17,7 @@ const Webhook = "vc-webhook"
 
 var webhookResource = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
 
-// StartWebhook runs vc-webhook with exactly the permissions in config/webhook, and returns once it is ready. Kill and Restart know it.
+// StartWebhook runs vc-webhook with exactly the permissions in config/webhook, and returns once it is ready. Kill and Restart accept it.
 func (c *Cluster) StartWebhook(ctx context.Context) error {
 	if _, err := findBin(c.bin, []string{Webhook}, "build"); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (c *Cluster) webhook() component {
 	}
 }
 
-// installWebhook applies config/webhook without the Deployment. No network leads to Services here, so the Service is another name of
-// this machine.
+// installWebhook applies config/webhook without the Deployment. Services have no network here, so the Service is another name of this
+// machine.
 func (c *Cluster) installWebhook(ctx context.Context, port int64) error {
 	shipped, err := embedded("webhook/rbac.yaml", "webhook/deployment.yaml", "webhook/webhook.yaml")
 	if err != nil {

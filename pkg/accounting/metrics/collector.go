@@ -17,15 +17,15 @@ import (
 	"github.com/devicequota/devicequota/pkg/metric"
 )
 
-// Counters are the metrics of each measure. A series is in the first one that has the labels of its dimension.
+// Counters are the metrics of each measure. A series belongs to the first metric that has the labels of its dimension.
 var Counters = map[accounting.Measure][]metric.Metric{
 	accounting.Used: metric.UsedSeconds, accounting.GuaranteedIdle: {metric.GuaranteedIdleSeconds}, accounting.Waited: {metric.WaitedSeconds},
 }
 
-// Collector publishes what the record of usage says as counters. They say the same whichever process has the record.
+// Collector publishes the record of usage as counters. Each process that has the record publishes the same values.
 type Collector struct {
 	recorded func() *store.Recorded
-	// label is the label of the metrics that has the values of a label of pods, empty for none.
+	// label is the name of a metric label with the values of a pod label. It is empty for none.
 	label    string
 	through  *prometheus.Desc
 	counters map[accounting.Measure][]counter
@@ -36,8 +36,8 @@ type counter struct {
 	labels []string
 }
 
-// New returns a collector of what the record says, which is nil before it has been read. Label is the name of the label by whose values usage is recorded, empty
-// for none.
+// New returns a collector of the record. Recorded returns nil before the record is read. Label is the name of the pod label with recorded
+// values, or empty.
 func New(recorded func() *store.Recorded, label string) *Collector {
 	c := &Collector{recorded: recorded, through: metric.UsageRecorded.Desc(), counters: map[accounting.Measure][]counter{}}
 	for measure, list := range Counters {
@@ -54,7 +54,7 @@ func New(recorded func() *store.Recorded, label string) *Collector {
 
 var notInLabels = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
-// LabelName returns the label of metrics that has the values of a label of pods: label_team for team.
+// LabelName returns the metric label for a pod label: label_team for team.
 func LabelName(label string) string { return "label_" + notInLabels.ReplaceAllString(label, "_") }
 
 // Describe implements prometheus.Collector.
@@ -71,7 +71,7 @@ func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	recorded := c.recorded()
 	if recorded == nil {
-		return // what another process has published must not decrease
+		return // counters that another process has published must not decrease
 	}
 	metrics <- prometheus.MustNewConstMetric(c.through, prometheus.GaugeValue, float64(recorded.Through.Unix()))
 	for series, amount := range c.totals(recorded) {
@@ -101,7 +101,7 @@ func (c *Collector) metric(series *accounting.Series, amount ledger.Amount) (pro
 	return nil, fmt.Errorf("%s %s: no metric of what is %s has its labels", series.Dimension.Kind, series.Dimension, series.Measure)
 }
 
-// totals returns what each series comes to. The record still has the values of a label that was recorded before.
+// totals returns the total of each series. It drops the values of a label that was recorded formerly.
 func (c *Collector) totals(recorded *store.Recorded) accounting.Sums {
 	sums := make(accounting.Sums, len(recorded.Totals))
 	for i := range recorded.Totals {

@@ -52,7 +52,7 @@ volcano_usage_recorded_timestamp_seconds 1000
 	}
 }
 
-// TestCollectAddsUpLabelsThatAreNotAsked: two series with the same labels would keep all metrics of the scheduler from being collected.
+// TestCollectAddsUpLabelsThatAreNotAsked: two series with the same labels would prevent the collection of all metrics of the scheduler.
 func TestCollectAddsUpLabelsThatAreNotAsked(t *testing.T) {
 	gpu := ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"}
 	all := &store.Recorded{Through: time.Unix(1000, 0), Totals: []store.Total{

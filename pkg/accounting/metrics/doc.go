@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics publishes what the record of usage says as counters for Prometheus.
+// Package metrics publishes the record of usage as counters for Prometheus.
 package metrics

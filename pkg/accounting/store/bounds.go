@@ -17,7 +17,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// bounded returns an increment whose series fit the record: new ones become others if there are many.
+// bounded fits the series of an increment into the record. If the record has many series, new ones become others.
 func bounded(sums map[accounting.Series]Sum, added accounting.Sums) accounting.Sums {
 	fits := make(accounting.Sums, len(added))
 	count, has := len(sums), map[string]int{}
@@ -47,7 +47,7 @@ func bounded(sums map[accounting.Series]Sum, added accounting.Sums) accounting.S
 	return fits
 }
 
-// roomFor returns what a new series counts as in a record that has so many series, and so many of the same namespace.
+// roomFor returns the series for a new series, given the number of all series and of those with the same namespace.
 func roomFor(series accounting.Series, count, ofNamespace int) accounting.Series {
 	switch {
 	case count >= manySeries:
@@ -58,14 +58,14 @@ func roomFor(series accounting.Series, count, ofNamespace int) accounting.Series
 	return series
 }
 
-// compareSeries makes it certain which series become others.
+// compareSeries makes the choice of the series that become others deterministic.
 func compareSeries(a, b accounting.Series) int {
 	x, _ := entryOf(a, Sum{}, ledger.Amount{})
 	y, _ := entryOf(b, Sum{}, ledger.Amount{})
 	return compareEntries(x, y)
 }
 
-// fitting returns a dimension whose names the API server accepts. One that is too long would keep the record of all queues from being written.
+// fitting shortens the names of a dimension for the API server, which would otherwise refuse the record of the queue.
 func fitting(d ledger.Dimension) ledger.Dimension {
 	most := maxName
 	if d.Kind == ledger.Resource {
@@ -75,7 +75,7 @@ func fitting(d ledger.Dimension) ledger.Dimension {
 	return d
 }
 
-// shortened returns a text that has as many bytes as there may be. What is cut off is in a hash.
+// shortened returns a text of at most a number of bytes. A hash replaces the rest.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -85,7 +85,7 @@ func shortened(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-digits-1], "") + "-" + hex.EncodeToString(hash[:])[:digits]
 }
 
-// noteGrowth notes which series have grown in the period of a record.
+// noteGrowth records which series have grown in the period of a record.
 func (r *queueRecord) noteGrowth(record *v1alpha1.UsageRecord) {
 	if r.grown == nil {
 		r.grown = map[accounting.Series]time.Time{}
@@ -100,7 +100,7 @@ func (r *queueRecord) noteGrowth(record *v1alpha1.UsageRecord) {
 	}
 }
 
-// grownIn returns when the series of a record have grown last.
+// grownIn returns the last growth of the series of a record.
 func grownIn(end time.Time, sums map[accounting.Series]Sum, before map[accounting.Series]time.Time) map[accounting.Series]time.Time {
 	grown := make(map[accounting.Series]time.Time, len(sums))
 	for series, sum := range sums {

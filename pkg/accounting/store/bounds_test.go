@@ -43,7 +43,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSeriesThatDoNotGrowAreForgotten: a user who once made many labels does not keep those that come later from being told apart.
+// TestSeriesThatDoNotGrowAreForgotten: a user's former labels must not take the room of new labels.
 func TestSeriesThatDoNotGrowAreForgotten(t *testing.T) {
 	labelled := func(label string) accounting.Series {
 		series := used("q")
@@ -108,7 +108,7 @@ func TestLabelsOfOneNamespaceLeaveRoomForOthers(t *testing.T) {
 	}
 }
 
-// TestNamesThatTheAPIServerDoesNotAcceptAreShortened: they would keep the record of all queues from being written.
+// TestNamesThatTheAPIServerDoesNotAcceptAreShortened: one of them would prevent writes of the record of all queues.
 func TestNamesThatTheAPIServerDoesNotAcceptAreShortened(t *testing.T) {
 	s := newServer()
 	writer := load(t, s)

@@ -23,7 +23,7 @@ type Client struct {
 // Objects reads and writes objects of one type. Update fails if the object has another resource version.
 type Objects[T any] interface {
 	Get(ctx context.Context, name string) (*T, error)
-	// Each calls yield for all objects.
+	// Each calls yield for each object.
 	Each(ctx context.Context, yield func(*T)) error
 	Create(ctx context.Context, object *T) (*T, error)
 	Update(ctx context.Context, object *T) (*T, error)

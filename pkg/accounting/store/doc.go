@@ -2,7 +2,7 @@
 
 // Package store keeps the record of an account in the cluster: a UsageRecord for each queue and period, and the UsageCheckpoint.
 //
-// A write adds an increment to the records of many queues, and then moves the checkpoint. Only this last step makes the increment
-// count. Each record says what the last write added, so that whoever reads a write that was not finished leaves it out, and
-// the next writer replaces it.
+// A write adds an increment to the records of many queues, and then moves the checkpoint. The increment counts only after this last
+// step. Each record has the additions of the last write. Readers subtract the additions of an unfinished write, and the next writer
+// replaces them.
 package store

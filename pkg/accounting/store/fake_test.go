@@ -15,10 +15,10 @@ import (
 	"github.com/devicequota/devicequota/apis/accounting/v1alpha1"
 )
 
-// server is an API server whose requests fail at random: before they change something, or after.
+// server is an API server whose requests fail at random, before or after their change.
 type server struct {
 	random *rand.Rand
-	// faults is how many of a hundred requests fail.
+	// faults is the percentage of requests that fail.
 	faults      int
 	version     int
 	records     map[string]*v1alpha1.UsageRecord

@@ -18,8 +18,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// TestFaultsNeitherLoseNorDouble lets writers fail, crash, and take over from one another, while holders come and go that last longer than any
-// outage. In the end, what the record has is compared with plain arithmetic.
+// TestFaultsNeitherLoseNorDouble lets writers fail, crash, and take over from one another. Holders come and go, and last longer than any outage.
+// In the end, the test compares the record with plain arithmetic.
 func TestFaultsNeitherLoseNorDouble(t *testing.T) {
 	for seed := range uint64(150) {
 		if diff := writeWithFaults(t, rand.New(rand.NewPCG(seed, 7))); diff != "" {
@@ -37,7 +37,7 @@ func writeWithFaults(t *testing.T, random *rand.Rand) string {
 	start := func() *Writer {
 		return &Writer{Account: accounting.New(accounting.Period(time.Hour)), Store: New(s.client(), "", 30*day), Interval: time.Minute, Clock: clock}
 	}
-	// All holders are there from the first session on: what begins and ends is tested with the account.
+	// All holders exist from the first session on. The tests of the account cover begins and ends.
 	begins := map[accounting.Key]time.Time{}
 	for i := range 5 {
 		begins[accounting.Key(fmt.Sprint(i))] = midnight.Add(time.Duration(random.IntN(2*3600)) * time.Second)

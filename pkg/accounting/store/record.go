@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// manySeries is how many series a record has before namespaces and labels that are new are counted as accounting.Other, and
-	// maxSeries how many it has at most. An object of the API server must be smaller than 1.5 MiB: a series takes up to 700 bytes.
+	// With manySeries in a record, accounting.Other counts for new namespaces and labels. A record has at most maxSeries, because an object
+	// of the API server must be smaller than 1.5 MiB, and a series takes up to 700 bytes.
 	manySeries, maxSeries = 1000, 2000
-	// forOthers is how many of the many are kept for namespaces with few series: who invents labels in one namespace spoils no account of
-	// another one.
+	// forOthers of the many are kept for namespaces with few series. A user who invents labels in one namespace cannot take the room of other
+	// namespaces.
 	forOthers, fewSeries = 200, 50
-	// maxName is how long the name of an object can be, and of a class, a card, or a capacity, and maxResource that of a resource.
+	// maxName limits the name of an object, a class, a card, or a capacity, and maxResource the name of a resource.
 	maxName, maxResource = 253, 317
 )
 
 // queueRecord is the latest record of a queue.
 type queueRecord struct {
-	// name is that of the record, and sums are those up to the checkpoint. Name is empty before the first increment counts.
+	// name is the name of the record. It is empty before the first increment counts. sums are the sums up to the checkpoint.
 	name string
 	sums map[accounting.Series]Sum
-	// known is what was read or written last. It belongs to the record after this one if that has been written and does not count yet.
+	// known is the record that was read or written last. It may be the next record, if that was written and does not count yet.
 	known metav1.ObjectMeta
-	// end is when the period of the record ends, through up to when the record was complete when it was read.
+	// end is the end of the period. through is the end of the time that the record covered when it was read.
 	end, through time.Time
-	// grown has, by series, when the last period ended in which it grew.
+	// grown has, by series, the end of the last period in which the series grew.
 	grown map[accounting.Series]time.Time
-	// unfinished says that the API server has an increment that does not count.
+	// unfinished reports whether the API server has an increment that does not count.
 	unfinished bool
 }
 
@@ -47,8 +47,8 @@ type draft struct {
 	sums   map[accounting.Series]Sum
 }
 
-// with returns the record with an increment. If the increment is in a later period, that is a new record, without the series that have
-// not grown for the retention: else what was once counted would leave no room for what is new.
+// with returns the record with an increment. An increment in a later period starts a new record. It drops the series that have not grown
+// during the retention, to make room for new series.
 func (r *queueRecord) with(queue string, increment *accounting.Increment, added accounting.Sums, retention time.Duration) *draft {
 	d := &draft{sums: make(map[accounting.Series]Sum, len(r.sums)), object: &v1alpha1.UsageRecord{
 		ObjectMeta: metav1.ObjectMeta{Name: NameOf(queue, increment.Start, increment.End)},
@@ -83,7 +83,7 @@ func (d *draft) add(added accounting.Sums) {
 	}
 	entries := make([]v1alpha1.UsageSeries, 0, len(d.sums))
 	for series, sum := range d.sums {
-		entry, _ := entryOf(series, sum, added[series]) // Write has looked for an error
+		entry, _ := entryOf(series, sum, added[series]) // Write has checked for an error
 		entries = append(entries, entry)
 	}
 	slices.SortFunc(entries, compareEntries)

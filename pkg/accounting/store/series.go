@@ -16,13 +16,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// Sum is what a series of a record comes to.
+// Sum is the sum of a series in a record.
 type Sum struct {
-	// Before is the sum of all periods before, and Seconds that of the period.
+	// Before is the sum of all earlier periods, and Seconds the sum of the period.
 	Before, Seconds ledger.Amount
 }
 
-// Total returns the sum since the queue has been recorded.
+// Total returns the sum since the first record of the queue.
 func (s Sum) Total() ledger.Amount {
 	total, err := s.Before.Add(s.Seconds)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s Sum) Total() ledger.Amount {
 	return total
 }
 
-// Sums returns what a record says. Through is that of the checkpoint: what a write added that was not finished does not count.
+// Sums returns the sums of a record. Through is the time of the checkpoint: the additions of an unfinished write do not count.
 func Sums(record *v1alpha1.UsageRecord, through int64) (map[accounting.Series]Sum, error) {
 	unfinished := record.Spec.Through.Unix() > through
 	sums := make(map[accounting.Series]Sum, len(record.Spec.Series))
@@ -71,10 +71,10 @@ func parse(text v1alpha1.Seconds) (ledger.Amount, error) {
 	return ledger.FromDecimal(digits, int32(len(decimals)))
 }
 
-// nothing is what a series has if it has not grown in a period.
+// nothing is the sum of a series that has not grown in a period.
 const nothing v1alpha1.Seconds = "0"
 
-// format returns the text of an amount, empty for none.
+// format returns the text of an amount. It is empty for zero.
 func format(amount ledger.Amount) v1alpha1.Seconds {
 	if amount.Sign() == 0 {
 		return ""
@@ -86,7 +86,7 @@ var measures = map[accounting.Measure]v1alpha1.Measure{
 	accounting.Used: v1alpha1.Used, accounting.GuaranteedIdle: v1alpha1.GuaranteedIdle, accounting.Waited: v1alpha1.Waited,
 }
 
-// fieldOf returns the field of an entry that has the value of a label of metrics, nil if none has.
+// fieldOf returns the field of an entry for a metric label, or nil if there is none.
 func fieldOf(entry *v1alpha1.UsageSeries, label string) *string {
 	switch label {
 	case "device_class":
@@ -129,7 +129,7 @@ func entryOf(series accounting.Series, sum Sum, added ledger.Amount) (v1alpha1.U
 	return entry, nil
 }
 
-// compareEntries is the order of the series in a record.
+// compareEntries orders the series of a record.
 func compareEntries(a, b v1alpha1.UsageSeries) int {
 	return cmp.Or(
 		cmp.Compare(a.Measure, b.Measure), cmp.Compare(a.DeviceClass, b.DeviceClass), cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(a.Card, b.Card),

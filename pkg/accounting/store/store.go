@@ -19,31 +19,31 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// ErrOtherWriter says that somebody else has moved the checkpoint: what this process knows of the record is old.
+// ErrOtherWriter reports that another process has moved the checkpoint. The store is then out of date.
 var ErrOtherWriter = errors.New("another process writes the record of usage, too")
 
-// Store is the record as its only writer knows it. It is not safe for concurrent use.
+// Store is the record of its only writer. It is not safe for concurrent use.
 type Store struct {
 	client Client
 	// writer identifies this process.
 	writer string
-	// label is the name of the label whose values the record has.
+	// label is the name of the label with recorded values.
 	label string
-	// retention is how long records are kept after their period.
+	// retention is how long records stay after their period.
 	retention time.Duration
 
 	checkpoint *v1alpha1.UsageCheckpoint
 	queues     map[string]*queueRecord
-	// earlier has the ends of the records of earlier periods, by name.
+	// earlier has, by name, the ends of the records of earlier periods.
 	earlier map[string]time.Time
 }
 
-// New returns a store that must be loaded.
+// New returns a store. Call Load before any other method.
 func New(client Client, label string, retention time.Duration) *Store {
 	return &Store{client: client, writer: string(uuid.NewUUID()), label: label, retention: retention}
 }
 
-// Load reads the record, and returns up to when it is complete. If there is none, it begins one now.
+// Load reads the record, and returns the end of the time that it covers. If there is no record, Load begins one now.
 func (s *Store) Load(ctx context.Context, now time.Time) (time.Time, error) {
 	checkpoint, err := s.client.Checkpoints.Get(ctx, v1alpha1.CheckpointName)
 	if apierrors.IsNotFound(err) {
@@ -68,7 +68,7 @@ func (s *Store) Load(ctx context.Context, now time.Time) (time.Time, error) {
 	return checkpoint.Spec.Through.Time, nil
 }
 
-// take takes over a record that was read. The latest one of a queue has all that those before it have.
+// take adds a record that was read. The latest record of a queue includes the sums of the earlier ones.
 func (s *Store) take(record *v1alpha1.UsageRecord) error {
 	latest := s.queues[record.Spec.Queue]
 	if latest == nil {
@@ -87,7 +87,7 @@ func (s *Store) take(record *v1alpha1.UsageRecord) error {
 	return latest.take(record, s.checkpoint.Spec.Through.Time)
 }
 
-// take takes over what counts of a record that was read.
+// take adopts the sums of a record up to the checkpoint.
 func (r *queueRecord) take(record *v1alpha1.UsageRecord, through time.Time) error {
 	sums, err := Sums(record, through.Unix())
 	if err != nil {
@@ -99,8 +99,8 @@ func (r *queueRecord) take(record *v1alpha1.UsageRecord, through time.Time) erro
 	return nil
 }
 
-// Write adds an increment to the record. If it fails, nothing of the increment counts, and Write may be called again with the same increment and
-// with no other. After ErrOtherWriter, the store must be loaded again.
+// Write adds an increment to the record. If it fails, nothing of the increment counts, and the caller may only repeat Write with the same
+// increment. After ErrOtherWriter, the caller must call Load first.
 func (s *Store) Write(ctx context.Context, increment *accounting.Increment) error {
 	added := map[string]accounting.Sums{}
 	for series, amount := range increment.Added {
@@ -114,7 +114,7 @@ func (s *Store) Write(ctx context.Context, increment *accounting.Increment) erro
 	}
 	for queue, record := range s.queues {
 		if record.unfinished && added[queue] == nil {
-			added[queue] = accounting.Sums{} // the checkpoint must not make count what another process could not finish
+			added[queue] = accounting.Sums{} // the checkpoint must not confirm the unfinished increment of another process
 		}
 	}
 	drafts := make(map[string]*draft, len(added))
@@ -145,10 +145,10 @@ func (s *Store) Write(ctx context.Context, increment *accounting.Increment) erro
 	return nil
 }
 
-// attempts is how often an object is written that others change at the same time.
+// attempts limits how often an object is written while others change it.
 const attempts = 5
 
-// put writes a record with an increment. If the API server has another version, put takes over what counts of that one.
+// put writes a record with an increment. If the API server has another version, put adopts the sums of that version up to the checkpoint.
 func (s *Store) put(ctx context.Context, queue string, record *queueRecord, increment *accounting.Increment, added accounting.Sums) (*draft, error) {
 	var err error
 	for range attempts {
@@ -174,7 +174,7 @@ func (s *Store) put(ctx context.Context, queue string, record *queueRecord, incr
 	return nil, err
 }
 
-// reread finds out which version of a record the API server has.
+// reread reads the current version of a record from the API server.
 func (s *Store) reread(ctx context.Context, record *queueRecord, name string) error {
 	current, err := s.client.Records.Get(ctx, name)
 	switch {
@@ -184,14 +184,14 @@ func (s *Store) reread(ctx context.Context, record *queueRecord, name string) er
 	case err != nil:
 		return err
 	case current.Spec.Through.After(s.checkpoint.Spec.Through.Time):
-		record.known = current.ObjectMeta // an increment that was not finished: what counts is known
+		record.known = current.ObjectMeta // an unfinished increment: the sums up to the checkpoint are known
 		return nil
 	default:
 		return record.take(current, s.checkpoint.Spec.Through.Time)
 	}
 }
 
-// finish moves the checkpoint, which makes the increment count.
+// finish moves the checkpoint. After that, the increment counts.
 func (s *Store) finish(ctx context.Context, through time.Time) error {
 	moved := s.checkpoint.DeepCopy()
 	moved.Spec = v1alpha1.UsageCheckpointSpec{Through: metav1.NewTime(through), Writer: s.writer, Label: s.label}
@@ -214,13 +214,13 @@ func (s *Store) finish(ctx context.Context, through time.Time) error {
 		case current.Spec.Writer != s.checkpoint.Spec.Writer || !current.Spec.Through.Equal(&s.checkpoint.Spec.Through):
 			return ErrOtherWriter
 		}
-		moved.ObjectMeta = current.ObjectMeta // somebody has changed metadata only
+		moved.ObjectMeta = current.ObjectMeta // only metadata has changed
 	}
 	return ErrOtherWriter
 }
 
-// DeleteOld deletes the records of periods that ended longer ago than the retention. The latest record of each queue stays while its
-// queue is used: it has the sums of all periods.
+// DeleteOld deletes the records of periods that ended before the retention. The latest record of each queue stays, because it has the
+// sums of all periods.
 func (s *Store) DeleteOld(ctx context.Context) error {
 	oldest := s.checkpoint.Spec.Through.Add(-s.retention)
 	for name, end := range s.earlier {
@@ -235,10 +235,10 @@ func (s *Store) DeleteOld(ctx context.Context) error {
 	return nil
 }
 
-// Through is up to when the record is complete.
+// Through returns the end of the time that the record covers.
 func (s *Store) Through() time.Time { return s.checkpoint.Spec.Through.Time }
 
-// Totals calls yield for what each series comes to since it has been recorded, up to the checkpoint.
+// Totals calls yield with the total of each series up to the checkpoint.
 func (s *Store) Totals(yield func(accounting.Series, ledger.Amount)) {
 	for _, record := range s.queues {
 		for series, sum := range record.sums {

@@ -25,7 +25,7 @@ func used(queue string) accounting.Series {
 	return accounting.Series{Queue: queue, Dimension: gpu, Namespace: "ns"}
 }
 
-// recorded returns what the server has of a queue, as a reader of the record sees it.
+// recorded returns a reader's view of a queue's record.
 func (s *server) recorded(t testing.TB, queue string) map[string]string {
 	sums := map[string]string{}
 	through := s.checkpoints[v1alpha1.CheckpointName].Spec.Through.Unix()

@@ -16,40 +16,40 @@ import (
 )
 
 const (
-	// lastTimeout is how long a process that stops may take to write what it knows.
+	// lastTimeout limits the last write of a process that stops.
 	lastTimeout = 5 * time.Second
 )
 
-// Writer writes what an account knows to the record, in the background. Only the process that leads may run one.
+// Writer writes the usage of an account to the record, in the background. Only the leader may run one.
 type Writer struct {
 	Account *accounting.Account
 	Store   *Store
-	// Interval is how often it writes.
+	// Interval is the time between two writes.
 	Interval time.Duration
 	Clock    clock.WithTicker
 
 	loaded bool
-	// increment is cut off the account, and does not count yet.
+	// increment is cut from the account, and does not count yet.
 	increment *accounting.Increment
 	published atomic.Pointer[Recorded]
 	logged    string
 }
 
-// Total is what a series comes to since it has been recorded.
+// Total is the total of a series since its first record.
 type Total struct {
 	accounting.Series
 	ledger.Amount
 }
 
-// Recorded is what the record says.
+// Recorded is a copy of the record.
 type Recorded struct {
-	// Through is up to when it is complete.
+	// Through is the end of the time that the record covers.
 	Through time.Time
 	Totals  []Total
 }
 
-// Recorded returns what the record says since it was written last, nil before it has been read. No total decreases, also when another process
-// writes the record next. It must not be changed.
+// Recorded returns the record after the last write, or nil before the record is read. No total ever decreases, even if another process writes
+// the record next. Callers must not change it.
 func (w *Writer) Recorded() *Recorded { return w.published.Load() }
 
 // Run writes until ctx ends, and then once more.
@@ -64,7 +64,7 @@ func (w *Writer) Run(ctx context.Context) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 			defer cancel()
 			if w.loaded { // otherwise there is nothing to write
-				w.log(w.Write(last, 0)) // nobody observes any more
+				w.log(w.Write(last, 0)) // there are no more observations
 			}
 			return
 		}
@@ -82,7 +82,7 @@ func (w *Writer) log(err error) {
 	}
 }
 
-// Write brings the record up to date with the last session but for a lag. It first loads the record if that is due.
+// Write completes the record up to a lag before the last session. It loads the record first if necessary.
 func (w *Writer) Write(ctx context.Context, lag time.Duration) error {
 	if !w.loaded {
 		through, err := w.Store.Load(ctx, w.Clock.Now())

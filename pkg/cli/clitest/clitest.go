@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clitest helps tests of commands: a scheduler that gives fixed answers, and golden files.
+// Package clitest helps to test commands. It has a scheduler that gives fixed answers, and compares golden files.
 package clitest
 
 import (
@@ -54,7 +54,7 @@ func Read[T any](t *testing.T, file string) *T {
 	return &answer
 }
 
-// Options returns options of a user whose API server is the handler, in the namespace default, and what commands print.
+// Options returns the options of a user in the namespace default, and the output of commands. The handler serves as the API server.
 func Options(t *testing.T, server http.Handler) (o *cli.Options, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	started := httptest.NewServer(server)

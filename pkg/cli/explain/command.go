@@ -20,14 +20,14 @@ const example = `  # Why does a pod wait?
   # Why does a job of Volcano wait? All queues and checks, in full
   kubectl devicequota explain job/trainer -n research -o wide`
 
-// resources are what can be explained, by what kubectl calls them.
+// resources maps the names that kubectl accepts for a kind to the resources that can be explained.
 var resources = map[string]string{
 	"pod": "pods", "pods": "pods", "po": "pods",
 	"podgroup": "podgroups", "podgroups": "podgroups", "pg": "podgroups", "podgroups.scheduling.volcano.sh": "podgroups",
 	"job": "jobs", "jobs": "jobs", "vcjob": "jobs", "vj": "jobs", "jobs.batch.volcano.sh": "jobs",
 }
 
-// command is what flags say.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	output cli.Output
@@ -60,7 +60,7 @@ up to the root stand, what the nodes have, who holds what is missing, and who wo
 	return cmd
 }
 
-// subject returns what arguments such as pod NAME and pod/NAME name.
+// subject returns the resource and the name in arguments such as pod NAME or pod/NAME.
 func subject(args []string) (resource, name string, err error) {
 	if len(args) == 1 {
 		kind, name, found := strings.Cut(args[0], "/")

@@ -19,7 +19,7 @@ import (
 // completed are the kinds that completion offers.
 var completed = []string{"job", "pod", "podgroup"}
 
-// complete completes kinds, and names in both forms, pod NAME and pod/NAME.
+// complete completes kinds, and names in both forms: pod NAME and pod/NAME.
 func complete(o *cli.Options) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		kind, _, slash := strings.Cut(toComplete, "/")
@@ -37,7 +37,8 @@ func complete(o *cli.Options) cobra.CompletionFunc {
 	}
 }
 
-// names completes names of objects in the namespace of the command. The API server knows pods that the scheduler does not count.
+// names completes the names of objects in the namespace of the command. It lists pods from the API server, which knows pods that the scheduler does
+// not count.
 func names(o *cli.Options, resource, prefix string) cobra.CompletionFunc {
 	return cli.Complete(o, func(ctx context.Context, scheduler *client.Client) ([]string, error) {
 		namespace, _, err := o.Namespace()

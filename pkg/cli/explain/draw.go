@@ -16,10 +16,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
-// indent is how many blanks are before the lines of a section.
+// indent is the number of blanks before the lines of a section.
 const indent = 2
 
-// drawing writes an explanation, one section after the other. Sections that have nothing to say are left out.
+// drawing writes the sections of an explanation. It leaves out empty sections.
 type drawing struct {
 	out   io.Writer
 	style term.Style
@@ -29,8 +29,8 @@ type drawing struct {
 	err error
 }
 
-// Draw writes an explanation without its first line and its cause, for those who have told them: with the checks that decide, the queues, the nodes,
-// who holds what is missing, and who would have to go.
+// Draw writes an explanation without its first line and its cause, for callers that have printed both. It shows the checks that decide, the queues,
+// the nodes, the holders of the missing amounts, and the victims.
 func Draw(w io.Writer, style term.Style, wide bool, now time.Time, e *v1alpha1.Explanation) error {
 	d := drawing{out: w, style: style, wide: wide, now: now}
 	d.reasons(e)
@@ -46,7 +46,7 @@ func (d *drawing) draw(e *v1alpha1.Explanation) error {
 	return d.err
 }
 
-// reasons writes what an explanation has besides its state and its cause.
+// reasons writes an explanation without its state and its cause.
 func (d *drawing) reasons(e *v1alpha1.Explanation) {
 	if e.Snapshot.Incomplete != "" {
 		d.text("  ", "The scheduler does not know everything yet: "+e.Snapshot.Incomplete, term.Yellow)
@@ -103,7 +103,7 @@ func (d *drawing) table(table *term.Table) {
 	}
 }
 
-// headline says in which state the subject is.
+// headline returns a line with the state of the subject.
 func headline(e *v1alpha1.Explanation) string {
 	var does string
 	switch e.State {
@@ -156,7 +156,7 @@ func cause(r *v1alpha1.Refusal) string {
 	return text
 }
 
-// checks draws one line for each check: how it went, its name, and what it says.
+// checks draws one line for each check: its result, its name, and its message.
 func (d *drawing) checks(checks []v1alpha1.Check, indent int) *term.Table {
 	widest := 0
 	for i := range checks {
@@ -172,7 +172,7 @@ func (d *drawing) checks(checks []v1alpha1.Check, indent int) *term.Table {
 	return table
 }
 
-// mark says how a check went. All marks of a style are equally wide.
+// mark returns the mark of a result. All marks of a style have the same width.
 func (d *drawing) mark(result v1alpha1.Result) (string, term.Colour) {
 	switch result {
 	case v1alpha1.Passed:
@@ -184,8 +184,8 @@ func (d *drawing) mark(result v1alpha1.Result) (string, term.Colour) {
 	}
 }
 
-// matter returns the standings that say something: those in the dimension that is the cause, or else those that something limits. Wide
-// explanations have all.
+// matter returns the standings to show: those in the dimension of the cause or, without one, those with a limit or a quota. Wide explanations show
+// all standings.
 func (d *drawing) matter(e *v1alpha1.Explanation) []v1alpha1.Standing {
 	return slices.DeleteFunc(slices.Clone(e.Standings), func(s v1alpha1.Standing) bool {
 		switch f := &s.Figures; {
@@ -233,7 +233,7 @@ func (d *drawing) eviction(e *v1alpha1.Eviction) {
 	}
 }
 
-// pods draws why pods of a workload wait.
+// pods draws the reasons why pods of a workload wait.
 func (d *drawing) pods(answers []v1alpha1.PodsAnswer) {
 	if len(answers) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
-// nodes draws nodes with the same answer in one row, with the answer in full below it.
+// nodes draws one row for all nodes with the same answer. The full answer is below the row.
 func (d *drawing) nodes(answers []v1alpha1.NodesAnswer) *term.Table {
 	table := &term.Table{Indent: indent}
 	for i := range answers {
@@ -34,7 +34,7 @@ func (d *drawing) nodes(answers []v1alpha1.NodesAnswer) *term.Table {
 	return table
 }
 
-// nodeNames returns some names, and how many there are.
+// nodeNames returns some names and the number of the other nodes.
 func nodeNames(answer *v1alpha1.NodesAnswer) string {
 	if len(answer.Nodes) == 0 {
 		return fmt.Sprintf("%d nodes", answer.Count)
@@ -46,7 +46,7 @@ func nodeNames(answer *v1alpha1.NodesAnswer) string {
 	return text
 }
 
-// supplies draws where devices and cards are that are asked for.
+// supplies draws where the requested devices and cards are.
 func (d *drawing) supplies(supplies []v1alpha1.Supply) {
 	if len(supplies) == 0 {
 		return
@@ -65,7 +65,7 @@ func (d *drawing) supplies(supplies []v1alpha1.Supply) {
 	}
 }
 
-// places lists the nodes and pools with most that are free.
+// places lists the nodes and pools with most free devices or cards.
 func places(s *v1alpha1.Supply) string {
 	parts := make([]string, len(s.Places))
 	for i, place := range s.Places {

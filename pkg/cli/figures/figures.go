@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package figures draws how queues stand, which several commands show.
+// Package figures draws the figures of queues for several commands.
 package figures
 
 import (
@@ -9,11 +9,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
-// cluster is who limits a queue if no queue does.
+// cluster is shown as the limiting queue if no queue limits.
 const cluster = "<cluster>"
 
-// Columns returns the columns of figures after those that say whose they are. Wide tables have all of them, however narrow the
-// terminal is.
+// Columns returns the columns of figures. The columns before name the owner of the figures. Wide tables keep all columns on narrow terminals, too.
 func Columns(wide bool, before ...term.Column) []term.Column {
 	columns := append(before,
 		term.Column{Title: "USE", Min: 8, Max: 20, Drop: 7},
@@ -41,7 +40,7 @@ func Columns(wide bool, before ...term.Column) []term.Column {
 	return columns
 }
 
-// Cells returns the cells of the columns, after those that say whose they are.
+// Cells returns the cells for Columns. The cells before name the owner of the figures.
 func Cells(f *v1alpha1.Figures, wide bool, before ...string) []term.Cell {
 	var cells []term.Cell
 	add := func(texts ...string) {
@@ -75,7 +74,7 @@ func limitedBy(f *v1alpha1.Figures) string {
 	}
 }
 
-// bar draws figures. It is red if there is no room, and yellow if the queue has borrowed.
+// bar draws figures. It is red without room, and yellow if the queue has borrowed.
 func bar(f *v1alpha1.Figures) term.Cell {
 	b := term.Bar{
 		Used:    f.Allocated.AsApproximateFloat64(),

@@ -25,7 +25,7 @@ const example = `  # Who holds devices of a DeviceClass in the namespace of the 
   # Everything that a queue, and those below it, are charged for
   kubectl devicequota holders -A --queue research`
 
-// command is what flags say.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	output        cli.Output
@@ -102,7 +102,7 @@ func (c *command) run(ctx context.Context) error {
 	return v.draw(c.Out, holders, c.look.Style(c.Out))
 }
 
-// nobody says that there is no holder where kubectl says so, too.
+// nobody reports that there is no holder on the error output, as kubectl does.
 func (c *command) nobody(ctx context.Context, scheduler *client.Client, query client.HolderQuery) error {
 	what, where, note := "anything", "any namespace", ""
 	if query.Dimension != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/clitest"
 )
 
-// answer serves holders, and notes what was asked for.
+// answer serves holders, and stores the query.
 func answer(t *testing.T, holders *v1alpha1.HolderList, asked *string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		*asked = r.URL.RequestURI()

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package holders is the command kubectl devicequota holders: who holds what, and since when.
+// Package holders is the command kubectl devicequota holders. It shows who holds which amounts, and since when.
 package holders

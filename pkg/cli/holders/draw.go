@@ -21,7 +21,7 @@ const (
 	byAmount = "amount"
 )
 
-// order sorts holders. The scheduler has sorted them by age.
+// order sorts holders. They come from the scheduler sorted by age.
 func order(holders []v1alpha1.Holder, by, dimension string) {
 	if by == byAge {
 		return
@@ -32,7 +32,7 @@ func order(holders []v1alpha1.Holder, by, dimension string) {
 	})
 }
 
-// first returns how much a holder has of the first amount of a dimension, or of the first one at all.
+// first returns the first amount of a holder in a dimension. An empty dimension stands for any.
 func first(holder *v1alpha1.Holder, dimension string) resource.Quantity {
 	for _, amounts := range [][]v1alpha1.Amount{holder.Charged, holder.Shares} {
 		for i := range amounts {
@@ -44,11 +44,11 @@ func first(holder *v1alpha1.Holder, dimension string) resource.Quantity {
 	return resource.Quantity{}
 }
 
-// View is how holders are shown.
+// View says how to show holders.
 type View struct {
-	// Dimension is the name of what they hold. If it is empty, everything that they hold is shown.
+	// Dimension is the name of the dimension to show. If it is empty, all dimensions are shown.
 	Dimension string
-	// Namespaces says that the namespaces are shown.
+	// Namespaces adds a column with the namespaces.
 	Namespaces bool
 	Wide       bool
 	Now        time.Time
@@ -72,7 +72,7 @@ func (v View) draw(w io.Writer, holders *v1alpha1.HolderList, style term.Style) 
 	return table.Write(w, style)
 }
 
-// dimensions returns those that have a column: the ones that were asked for and that somebody holds.
+// dimensions returns the requested dimensions that have a holder. Each gets a column.
 func (v View) dimensions(holders []v1alpha1.Holder) []v1alpha1.Dimension {
 	if v.Dimension == "" {
 		return nil
@@ -135,7 +135,7 @@ func (v View) cells(h *v1alpha1.Holder, dimensions []v1alpha1.Dimension) []term.
 	return cells
 }
 
-// asked returns the amounts that were asked for.
+// asked returns the amounts in the requested dimension.
 func (v View) asked(amounts []v1alpha1.Amount) []v1alpha1.Amount {
 	return slices.DeleteFunc(slices.Clone(amounts), func(a v1alpha1.Amount) bool {
 		return v.Dimension != "" && !a.Named(v.Dimension)

@@ -18,13 +18,13 @@ import (
 	"github.com/devicequota/devicequota/pkg/lint"
 )
 
-// readCluster reads all objects that rules need to know, and workloads in one namespace or all. It says what it may not read.
+// readCluster reads all objects that the rules need, with workloads in one namespace or in all. It reports which kinds the user may not read.
 func (c *command) readCluster(ctx context.Context, namespace string, documents []*document) (*cluster, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // a list for each kind is no flood
+	config.QPS = -1 // one list for each kind is not a flood
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -78,13 +78,12 @@ func (c *command) readConfiguration(ctx context.Context, read *cluster) {
 	read.objects = append(read.objects, located{ref: ref, configuration: &lint.Configuration{Object: ref, Text: text}})
 }
 
-// cannotRead reports whether objects of one kind cannot be read, and others perhaps can: the user may not read them, or the cluster has no
-// such kind.
+// cannotRead reports whether an error affects only one kind: the user may not read objects of this kind, or the cluster does not know the kind.
 func cannotRead(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// listAll lists the objects of a kind in some namespaces. It reads those in the other namespaces if it fails in one.
+// listAll lists the objects of a kind in some namespaces. If one namespace fails, it goes on with the others.
 func (r *cluster) listAll(ctx context.Context, client dynamic.Interface, kind *kind, namespaces []string) (first error) {
 	for _, namespace := range namespaces {
 		first = cmp.Or(first, r.list(ctx, client, kind, namespace))

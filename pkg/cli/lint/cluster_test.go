@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/clitest"
 )
 
-// objects are a cluster in which each kind matters to some rule.
+// objects are a cluster in which each kind matters for a rule.
 const objects = `
 - {apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: lost}, spec: {parent: gone}}
 - {apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: team, annotations: {volcano.sh/card.quota: '{"NVIDIA-H100": 8}'}}, spec: {dra: {capability: {gpu: {count: 1}, none: {count: 1}}, deserved: {gpu: {count: 1}}}}}
@@ -46,7 +46,7 @@ const objects = `
     tasks: [{name: t, replicas: 1, template: {spec: {containers: [{name: main}], resourceClaims: [{name: a, resourceClaimTemplateName: one}]}}}]
 `
 
-// configuration is what the scheduler of the cluster has in force.
+// configuration is the active configuration of the cluster's scheduler.
 const configuration = `
 actions: "enqueue, allocate, reclaim"
 tiers:
@@ -54,7 +54,7 @@ tiers:
 - plugins: [{name: capacity, enableHierarchy: true}, {name: predicates, arguments: {predicate.DynamicResourceAllocationEnable: true}}]
 `
 
-// apiServer serves the objects, but not those of one kind.
+// apiServer serves all objects but those of a forbidden kind.
 func apiServer(t *testing.T, forbidden func(*kind) bool) http.Handler {
 	t.Helper()
 	var all []map[string]any
@@ -93,7 +93,7 @@ func apiServer(t *testing.T, forbidden func(*kind) bool) http.Handler {
 	})
 }
 
-// lintServer returns the findings about a cluster as "rule object", what is said besides, and the exit code.
+// lintServer returns the findings about a cluster as "rule object", the other output, and the exit code.
 func lintServer(t *testing.T, server http.Handler, args ...string) (found []string, told string, code int) {
 	t.Helper()
 	o, out, stderr := clitest.Options(t, server)
@@ -123,7 +123,7 @@ func TestWhatMayNotBeReadIsSaidAndNothingIsGuessed(t *testing.T) {
 	}
 	for i := range kinds {
 		forbidden := &kinds[i]
-		if forbidden.Kind == "ConfigMap" { // it is read in files only
+		if forbidden.Kind == "ConfigMap" { // only read in files
 			continue
 		}
 		found, told, code := lintServer(t, apiServer(t, func(k *kind) bool { return k == forbidden }))
@@ -147,7 +147,7 @@ func TestWhatMayNotBeReadIsSaidAndNothingIsGuessed(t *testing.T) {
 
 func TestACommandThatMayReadNothingCannotLook(t *testing.T) {
 	_, told, code := lintServer(t, apiServer(t, func(*kind) bool { return true }))
-	if code != exitUsage || strings.Count(told, "Cannot read ") != len(kinds)-1 { // ConfigMaps are read in files only
+	if code != exitUsage || strings.Count(told, "Cannot read ") != len(kinds)-1 { // ConfigMaps are only read in files
 		t.Errorf("exit code %d, it says\n%s", code, told)
 	}
 }
@@ -159,7 +159,7 @@ func TestAClusterThatDoesNotAnswerCannotBeLookedAt(t *testing.T) {
 	}
 }
 
-// TestCardsAreNotMissingOnNodesThatAreNotKnown: a pod, and a job that asks for them before its pods exist.
+// TestCardsAreNotMissingOnNodesThatAreNotKnown checks a pod, and a job that asks for cards before its pods exist.
 func TestCardsAreNotMissingOnNodesThatAreNotKnown(t *testing.T) {
 	job := `---
 apiVersion: batch.volcano.sh/v1alpha1

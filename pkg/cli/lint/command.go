@@ -19,7 +19,7 @@ const (
 	exitUsage    = 2
 )
 
-// command is the command with its flags.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	output        cli.Output
@@ -84,7 +84,7 @@ func (c *command) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// find returns what is found in files and in the cluster.
+// find returns the findings in files and in the cluster.
 func (c *command) find(ctx context.Context) (*report, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -127,10 +127,10 @@ func (c *command) validate() error {
 	return nil
 }
 
-// say tells people something that is no finding.
+// say prints a message that is not a finding.
 func (c *command) say(format string, args ...any) { fmt.Fprintf(c.ErrOut, format+"\n", args...) }
 
-// newFindings are those about objects in files, and those that the cluster does not have without the files.
+// newFindings returns the findings about objects in files, and the findings that the cluster does not have without the files.
 func newFindings(all, before []lint.Finding, documents []*document) []lint.Finding {
 	return slices.DeleteFunc(all, func(f lint.Finding) bool {
 		inFile := slices.ContainsFunc(documents, func(d *document) bool { return d.ref == f.Object })

@@ -12,10 +12,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/clitest"
 )
 
-// shownCommand is a command of the page, up to the end of the code.
+// shownCommand matches a command of the page, up to the end of the code.
 var shownCommand = regexp.MustCompile("kubectl devicequota lint([^`\n>]*)")
 
-// TestTheCommandsOfThePage runs each of them where queues.yaml and the folder manifests have the example of the page.
+// TestTheCommandsOfThePage runs each command where queues.yaml and the folder manifests have the example of the page.
 func TestTheCommandsOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/lint.md")
 	if err != nil {

@@ -32,10 +32,10 @@ type document struct {
 	configuration *lint.Configuration
 }
 
-// unknownFieldError says that an object has fields that its kind does not have. The API server drops them.
+// unknownFieldError reports fields that the kind of an object does not have. The API server drops these fields.
 type unknownFieldError struct{ error }
 
-// decode reads the object. It returns false if the kind is not known.
+// decode reads the object. It returns false if the kind is unknown.
 func (d *document) decode(namespace string) (known bool, err error) {
 	text, err := d.text()
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *document) decode(namespace string) (known bool, err error) {
 	return true, nil
 }
 
-// text returns the document alone. What it refers to may be outside of it, in the list that it is an item of.
+// text returns the document alone. It expands aliases, because their anchors may be elsewhere in the list around the document.
 func (d *document) text() ([]byte, error) {
 	if hasAlias(d.node) {
 		var expanded any
@@ -81,7 +81,7 @@ func (d *document) text() ([]byte, error) {
 	return yamlv3.Marshal(d.node)
 }
 
-// unknownKind is the kind of a document that lint does not look at, empty if it has none.
+// unknownKind returns the kind of a document that lint does not check. It is empty if the document has no kind.
 func (d *document) unknownKind() string {
 	sameName := func(k kind) bool { return k.Kind == d.ref.Kind }
 	switch {
@@ -94,20 +94,20 @@ func (d *document) unknownKind() string {
 	}
 }
 
-// ofDispatcher reports whether the document is a configuration of vc-dispatcher: it has tiers, too, and fields that a scheduler's lacks.
+// ofDispatcher reports whether the document is a configuration of vc-dispatcher. It has tiers, too, and fields that a scheduler does not have.
 func (d *document) ofDispatcher() bool {
 	return d.ref.Kind == "" && slices.ContainsFunc([]string{
 		"defaultQueue", "manageWorkloadsWithoutQueue", "schedulerNames", "unschedulableTimeout", "requeueBackoff", "requeueBackoffLimit",
 	}, func(field string) bool { return child(d.node, field) != nil })
 }
 
-// unnamed reports whether the document is an object that the API server refuses because it has no name.
+// unnamed reports whether the API server refuses the object because it has no name.
 func (d *document) unnamed() bool {
 	accessor, err := meta.Accessor(d.object)
 	return err == nil && accessor.GetName() == "" && accessor.GetGenerateName() == ""
 }
 
-// settle sets what the API server would set, and looks into ConfigMaps.
+// settle sets the fields that the API server would set, and looks into ConfigMaps.
 func (d *document) settle(read *kind, namespace string) {
 	accessor, err := meta.Accessor(d.object)
 	if err == nil && read.namespaced && accessor.GetNamespace() == "" {
@@ -124,7 +124,7 @@ func (d *document) settle(read *kind, namespace string) {
 	}
 }
 
-// configurationIn returns the scheduler's configuration in a ConfigMap, nil if it has none.
+// configurationIn returns the scheduler's configuration in a ConfigMap, or nil if there is none.
 func configurationIn(configMap *corev1.ConfigMap) *lint.Configuration {
 	for key, text := range configMap.Data {
 		var parsed struct {
@@ -146,7 +146,7 @@ func value(node *yamlv3.Node, key string) string {
 	return ""
 }
 
-// line returns the line of a field, or of the nearest field above it that the document has.
+// line returns the line of a field, or of its nearest parent in the document.
 func (d *document) line(field lint.Path) int {
 	node, line := d.node, d.node.Line
 	for _, key := range field {

@@ -22,30 +22,30 @@ import (
 // reader reads files.
 type reader struct {
 	in io.Reader
-	// namespace is that of objects that name none.
+	// namespace is the namespace of objects that name none.
 	namespace string
 	documents []*document
-	// findings are about names that are missing, and fields that do not exist, or exist twice.
+	// findings are about missing names, unknown fields, and repeated fields.
 	findings []finding
-	// skipped is told what is not looked at.
+	// skipped reports parts that lint does not check.
 	skipped func(format string, args ...any)
-	// unknown is how many objects there are of each kind that is not looked at.
+	// unknown counts the objects of each kind that lint does not check.
 	unknown map[string]int
 }
 
-// extensions are those of files in directories that are read.
+// extensions are the extensions of the files that are read in a directory.
 var extensions = []string{".yaml", ".yml", ".json", ".conf"}
 
-// maxSize is how large a file in a directory may be to be read: others are no manifests that somebody wrote.
+// maxSize is the largest size of a file that is read in a directory. Larger files are not manifests written by people.
 const maxSize = 16 << 20
 
-// mustBeRendered is what to do with a template, which is no YAML yet.
+// mustBeRendered is the advice for a template, which is not YAML yet.
 const mustBeRendered = "a template must be rendered first, such as with helm template"
 
-// templateError is what is wrong with the YAML of a template.
+// templateError is an error in the YAML of a template.
 type templateError struct{ error }
 
-// Unwrap returns what is wrong with the YAML.
+// Unwrap returns the error of the YAML parser.
 func (e templateError) Unwrap() error { return e.error }
 
 func (e templateError) Error() string {
@@ -75,7 +75,7 @@ func (r *reader) read(name string) error {
 	return r.parse(name, text)
 }
 
-// readDirectory reads the manifests below a directory. Directories that links point to are not followed, because they may be above it.
+// readDirectory reads the manifests below a directory. It does not follow links to directories, because they may lead to a directory above.
 func (r *reader) readDirectory(name string) error {
 	root, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *reader) readDirectory(name string) error {
 	})
 }
 
-// parse reads the documents of a text. A text with an error adds none.
+// parse reads the documents of a text. If one has an error, parse adds none.
 func (r *reader) parse(file string, text []byte) error {
 	documents, findings, unknown := r.documents, r.findings, maps.Clone(r.unknown)
 	err := r.parseDocuments(file, text)
@@ -179,7 +179,7 @@ func (r *reader) add(file string, node *yamlv3.Node) error {
 	}
 	if d.unnamed() {
 		r.find(d, lint.NameMissing, lint.Path{"metadata", "name"}, fmt.Sprintf("The API server refuses a %s without a name: set metadata.name", d.ref.Kind))
-		d.object, d.configuration = nil, nil // it is never there
+		d.object, d.configuration = nil, nil // the API server never has it
 	}
 	for _, field := range repeated {
 		r.find(d, lint.RepeatedField, field, fmt.Sprintf("The manifest has %s more than once, and only the last one counts: remove the others", field))
@@ -193,7 +193,7 @@ func (r *reader) find(d *document, rule string, field lint.Path, message string)
 	r.findings = append(r.findings, newFinding(lint.Finding{Rule: rule, Severity: lint.SeverityOf(rule), Object: d.ref, Field: field, Message: message}, d))
 }
 
-// skip says that a document has no kind. Repositories have many objects of other kinds: they are counted.
+// skip counts a document of an unknown kind, because repositories have many. It reports a document without a kind.
 func (r *reader) skip(d *document) {
 	if kind := d.unknownKind(); kind != "" {
 		r.unknown[kind]++
@@ -202,7 +202,7 @@ func (r *reader) skip(d *document) {
 	r.skipped("%s:%d: skipped a document without a kind", d.file, d.node.Line)
 }
 
-// sayUnknown says how many objects are not looked at because of their kinds.
+// sayUnknown reports how many objects are not checked because of their kinds.
 func (r *reader) sayUnknown() {
 	all := 0
 	var counts []string

@@ -19,7 +19,7 @@ import (
 // kind is a kind of objects that lint reads.
 type kind struct {
 	schema.GroupVersionKind
-	// resource is its name in the API.
+	// resource is the name of the kind in the API.
 	resource   string
 	namespaced bool
 	empty      func() runtime.Object
@@ -32,7 +32,7 @@ func of[T any, P interface {
 	return kind{version.WithKind(name), resource, namespaced, func() runtime.Object { return P(new(T)) }}
 }
 
-// kinds are those that lint reads. All versions of a group count as the one here.
+// kinds are the kinds that lint reads. Each stands for all versions of its group.
 var kinds = []kind{
 	of[schedulingv1beta1.Queue](schedulingv1beta1.SchemeGroupVersion, "Queue", "queues", false),
 	of[resourceapi.DeviceClass](resourceapi.SchemeGroupVersion, "DeviceClass", "deviceclasses", false),
@@ -52,12 +52,12 @@ var kinds = []kind{
 	of[batchv1.CronJob](batchv1.SchemeGroupVersion, "CronJob", "cronjobs", true),
 }
 
-// groupResource names the objects as the API server does, such as jobs.batch.volcano.sh.
+// groupResource returns the name that the API server uses, such as jobs.batch.volcano.sh.
 func (k *kind) groupResource() string {
 	return schema.GroupResource{Group: k.Group, Resource: k.resource}.String()
 }
 
-// kindOf returns the kind that lint reads an object as.
+// kindOf returns the kind as which lint reads an object.
 func kindOf(gvk schema.GroupVersionKind) (*kind, bool) {
 	for i := range kinds {
 		if kinds[i].GroupVersionKind == gvk {

@@ -20,7 +20,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/lint"
 )
 
-// run runs the command with standard input, and returns what it prints and its exit code.
+// run runs the command with standard input. It returns the output and the exit code.
 func run(t *testing.T, input string, args ...string) (out, told string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -161,10 +161,10 @@ func TestEachObjectWithoutANameIsFoundInItsPlace(t *testing.T) {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// waiting is what a page says of an example that waits, as it should.
+// waiting matches the note of a page about an example that waits as it should.
 var waiting = regexp.MustCompile("(?m)^> `([^`]+)` waits: ")
 
-// TestManifestsInTheDocumentationHaveNoErrors looks at each page as one cluster, with the samples.
+// TestManifestsInTheDocumentationHaveNoErrors treats each page as one cluster, with the samples.
 func TestManifestsInTheDocumentationHaveNoErrors(t *testing.T) {
 	pages, err := filepath.Glob("../../../docs/*.md")
 	if err != nil || len(pages) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/lint"
 )
 
-// child returns the value of a key of a mapping, or an item of a sequence; nil if there is none.
+// child returns the value of a key of a mapping, or an item of a sequence. It returns nil if there is none.
 func child(node *yamlv3.Node, key string) *yamlv3.Node {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
@@ -51,8 +51,7 @@ func keyLine(node *yamlv3.Node, key string) int {
 	return node.Line
 }
 
-// withoutRepeated removes keys that a mapping has once more further down, as everybody does who reads YAML without looking, and returns
-// where they are.
+// withoutRepeated removes all but the last value of each key of a mapping, as common YAML readers do. It returns the paths of the repeated keys.
 func withoutRepeated(node *yamlv3.Node, path lint.Path) []lint.Path {
 	var found []lint.Path
 	switch node.Kind {

@@ -14,20 +14,20 @@ import (
 	"github.com/devicequota/devicequota/pkg/lint"
 )
 
-// cluster is what was read from the API server.
+// cluster has the objects that were read from the API server.
 type cluster struct {
 	objects []located
 	known   map[string]bool
 }
 
-// located is an object and its name.
+// located is an object with its reference.
 type located struct {
 	ref           lint.Ref
 	object        runtime.Object
 	configuration *lint.Configuration
 }
 
-// with returns the objects of the cluster as if documents had been applied.
+// with returns the objects of the cluster after the documents are applied.
 func (c *cluster) with(documents []*document) *lint.Objects {
 	applied := map[lint.Ref]bool{}
 	for _, d := range documents {
@@ -49,7 +49,7 @@ func (c *cluster) with(documents []*document) *lint.Objects {
 	return objects
 }
 
-// newObjects returns the objects of documents alone. What the documents have of a kind is taken for all.
+// newObjects returns the objects of documents alone. Each kind in the documents counts as known completely.
 func newObjects(documents []*document) *lint.Objects {
 	objects := &lint.Objects{Known: map[string]bool{}}
 	for _, d := range documents {

@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/lint"
 )
 
-// report is what is printed as JSON and YAML.
+// report is printed as JSON and YAML.
 type report struct {
 	Findings []finding `json:"findings"`
 }
@@ -26,7 +26,7 @@ type finding struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// newReport returns a report of what readers of files have found, and of what is wrong with objects.
+// newReport returns a report of the findings of file readers and of the findings about objects.
 func newReport(ofFiles []finding, ofObjects []lint.Finding, documents []*document) *report {
 	r := &report{Findings: append([]finding{}, ofFiles...)}
 	places := make(map[lint.Ref]*document, len(documents))
@@ -39,7 +39,7 @@ func newReport(ofFiles []finding, ofObjects []lint.Finding, documents []*documen
 	return r
 }
 
-// newFinding adds the place. The document is nil for an object that is in the cluster only.
+// newFinding adds the place. The document is nil for an object that is only in the cluster.
 func newFinding(f lint.Finding, d *document) finding {
 	one := finding{Rule: f.Rule, Severity: f.Severity, Object: f.Object, Field: f.Field.String(), Message: f.Message}
 	if d != nil {
@@ -77,7 +77,7 @@ func (c *command) print(r *report) error {
 	return table.Flush()
 }
 
-// where is the place in a file, or the object.
+// where returns the place in a file, or the object.
 func (f *finding) where() string {
 	if f.File != "" {
 		return fmt.Sprintf("%s:%d", f.File, f.Line)

@@ -51,7 +51,7 @@ type (
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations"`
 	}
-	// sarifLocation has a physical location also for an object that is in no file: GitHub refuses a log otherwise.
+	// sarifLocation always has a physical location, even for an object without a file, because GitHub refuses a log without it.
 	sarifLocation struct {
 		Physical sarifPhysical  `json:"physicalLocation"`
 		Logical  []sarifLogical `json:"logicalLocations"`
@@ -70,7 +70,7 @@ type (
 	}
 )
 
-// writeSARIF writes the report for code scanning. The severities of lint are levels of SARIF.
+// writeSARIF writes the report for code scanning. The severities of lint are the levels of SARIF.
 func writeSARIF(w io.Writer, r *report) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "kubectl-devicequota", InformationURI: "https://github.com/devicequota/devicequota/blob/main/docs/lint.md"}
@@ -94,7 +94,7 @@ func writeSARIF(w io.Writer, r *report) error {
 	return encoder.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
-// uriOf returns a reference to a file, relative to the working folder if the file is below it: code scanning looks for it in the repository.
+// uriOf returns a reference to a file. It is relative if the file is below the working folder, because code scanning looks for it in the repository.
 func uriOf(file string) string {
 	if file == "-" {
 		return "stdin"

@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/lint"
 )
 
-// TestSARIFLooksLikeThis compares with what hack/sarif validates with the JSON schema of SARIF.
+// TestSARIFLooksLikeThis compares the output with the file that hack/sarif validates with the JSON schema of SARIF.
 func TestSARIFLooksLikeThis(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "team queues/a b#1.yaml", queue("a", "{parent: gone}")+queue("p", "{capability: {cpu: 1}}")+queue("b", "{parent: p, capability: {cpu: 2}}"))
@@ -40,7 +40,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// results returns the results of a log, which must have what GitHub's code scanning needs.
+// results returns the results of a log, which must have the fields that GitHub's code scanning needs.
 func results(t *testing.T, text string) []sarifResult {
 	t.Helper()
 	var log sarifLog
@@ -96,7 +96,7 @@ func TestPlacesInSARIFAreRelativeToTheWorkingFolder(t *testing.T) {
 	}
 }
 
-// TestWhatIsInNoFileHasAPlaceInSARIF: GitHub refuses a log in which a result has none.
+// TestWhatIsInNoFileHasAPlaceInSARIF: GitHub refuses a log with a result without a place.
 func TestWhatIsInNoFileHasAPlaceInSARIF(t *testing.T) {
 	o, out, _ := clitest.Options(t, apiServer(t, func(*kind) bool { return false }))
 	cmd := New(o)

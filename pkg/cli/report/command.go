@@ -18,7 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// flags are those of the command.
+// flags are the flags of the command.
 type flags struct {
 	from, to      string
 	by            []string
@@ -28,14 +28,14 @@ type flags struct {
 	output        cli.Output
 }
 
-// usage is an amount times seconds, on a day. Day is the start of its period.
+// usage is an amount times seconds on one day. The day is the start of its period.
 type usage struct {
 	accounting.Series
 	day    time.Time
 	amount ledger.Amount
 }
 
-// span is what a report is about.
+// span is the time that a report covers.
 type span struct{ from, to time.Time }
 
 // New returns the command.
@@ -95,7 +95,7 @@ func (f *flags) run(ctx context.Context, o *cli.Options) error {
 	return f.print(o.Out, sum(all, f.by, parents))
 }
 
-// client returns a client of the cluster, nil if the report needs none.
+// client returns a client of the cluster, or nil if the report needs none.
 func (f *flags) client(o *cli.Options) (dynamic.Interface, error) {
 	if f.source == "prometheus" && !f.tree {
 		return nil, nil

@@ -44,7 +44,7 @@ func timeOf(amount ledger.Amount) Time {
 	return Time{Hours: hours(amount, 6), Seconds: amount.String()}
 }
 
-// hours returns an amount times seconds as hours, without zeros at the end.
+// hours converts an amount times seconds to hours, without trailing zeros.
 func hours(amount ledger.Amount, decimals int) string {
 	const nanosecondsPerHour = 3600 * 1_000_000_000
 	text := new(big.Rat).SetFrac(amount.Nano(), big.NewInt(nanosecondsPerHour)).FloatString(decimals)
@@ -68,12 +68,11 @@ func (f *flags) print(w io.Writer, rows []*row) error {
 	return f.printTable(w, rows)
 }
 
-// formulaStarts are the characters with which a cell is a formula in a spreadsheet. The apostrophe is among them, so that a text that has one
-// can be told from one that got it.
+// formulaStarts are the characters that start a formula in a spreadsheet. The apostrophe is one of them, to distinguish an original apostrophe from
+// an added one.
 const formulaStarts = "=+-@'\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// asText returns what a spreadsheet shows as a text, and does not evaluate. Users choose labels and names of cards, and administrators open
-// reports.
+// asText returns a value that a spreadsheet shows as text and does not evaluate. Users choose labels and card names, and administrators open reports.
 func asText(value string) string {
 	if first, _ := utf8.DecodeRuneInString(value); value != "" && strings.ContainsRune(formulaStarts, first) {
 		return "'" + value
@@ -81,7 +80,7 @@ func asText(value string) string {
 	return value
 }
 
-// printCSV writes hours, which are rounded, and seconds, which are exact.
+// printCSV writes rounded hours and exact seconds.
 func (f *flags) printCSV(w io.Writer, rows []*row) error {
 	table := csv.NewWriter(w)
 	header := append(append([]string{}, f.by...), "unit", "used_hours", "guaranteed_idle_hours", "waited_hours", "used_seconds", "guaranteed_idle_seconds", "waited_seconds")
@@ -110,7 +109,7 @@ func (f *flags) values(r *row) []string {
 	return values
 }
 
-// printTable writes hours with two decimals, and with all that there are if the table is wide.
+// printTable writes hours with two decimals, or with six if the table is wide.
 func (f *flags) printTable(w io.Writer, rows []*row) error {
 	decimals := 2
 	if f.output.Wide() {
@@ -128,7 +127,7 @@ func (f *flags) printTable(w io.Writer, rows []*row) error {
 	return table.Flush()
 }
 
-// amountOf returns hours in the unit that people use: memory in GiB.
+// amountOf returns hours in a common unit: memory in GiB.
 func (r *row) amountOf(measure accounting.Measure, decimals int) string {
 	amount := r.sums[measure]
 	const gibi = 1 << 30

@@ -20,11 +20,11 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// lookback is for how long the scheduler may have exported nothing. Its counters stand still meanwhile.
+// lookback limits for how long the scheduler may have exported nothing. Its counters do not change during this time.
 const lookback = "1d"
 
-// fromPrometheus returns by how much the counters have grown. They never decrease, and say the same whichever scheduler exports them, so
-// that the difference is exact. Days says that each day is apart. The note says what cannot be told apart.
+// fromPrometheus returns the growth of the counters. It is exact, because counters never decrease and each scheduler exports the same values. Days
+// returns each day separately. The note says if the report includes earlier usage.
 func fromPrometheus(ctx context.Context, address string, asked span, days bool) (all []usage, note string, err error) {
 	prometheus, err := connect(address)
 	if err != nil {
@@ -45,7 +45,7 @@ func fromPrometheus(ctx context.Context, address string, asked span, days bool) 
 			return nil, "", err
 		}
 		if len(after) == 0 {
-			after = before // nobody exported anything for longer than the lookback
+			after = before // no scheduler exported anything for longer than the lookback
 		}
 		for series, amount := range after {
 			grown, subErr := amount.Sub(before[series])
@@ -117,7 +117,7 @@ func query(ctx context.Context, prometheus promv1.API, name string, at time.Time
 	return sums, nil
 }
 
-// amountOf returns what the text of a value says: it has the digits that were exported, and the binary number may have more.
+// amountOf parses the text of a value. The text has the exported digits, and the binary number may have more.
 func amountOf(value model.SampleValue) (ledger.Amount, error) {
 	exact, valid := new(big.Rat).SetString(value.String())
 	if !valid {
@@ -127,11 +127,11 @@ func amountOf(value model.SampleValue) (ledger.Amount, error) {
 	return ledger.FromNano(new(big.Int).Quo(exact.Num(), exact.Denom()))
 }
 
-// seriesOf returns what the labels of a counter stand for.
+// seriesOf returns the series that the labels of a counter identify.
 func seriesOf(labels model.Metric) (accounting.Series, error) {
 	value := func(label string) string { return string(labels[model.LabelName(label)]) }
 	series := accounting.Series{Queue: value("queue"), Namespace: value("namespace")}
-	if exported := value("exported_namespace"); exported != "" { // Prometheus has a label namespace of its own for the scheduler
+	if exported := value("exported_namespace"); exported != "" { // Prometheus uses the label namespace for the scheduler
 		series.Namespace = exported
 	}
 	for name, of := range labels {

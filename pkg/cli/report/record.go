@@ -19,10 +19,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// attempts is how often the record is read if it is written meanwhile.
+// attempts limits how often the record is read while the scheduler writes it.
 const attempts = 10
 
-// fromRecord reads the record of the periods that overlap a span. The note says what the report is about.
+// fromRecord reads the record of the periods that overlap a span. The note says which time the report covers.
 func fromRecord(ctx context.Context, client dynamic.Interface, asked span) (all []usage, note string, err error) {
 	records := store.NewClient(client)
 	for range attempts {
@@ -43,14 +43,14 @@ func fromRecord(ctx context.Context, client dynamic.Interface, asked span) (all 
 			return nil, "", fmt.Errorf("read the UsageCheckpoint: %w", err)
 		}
 		if after.ResourceVersion != before.ResourceVersion {
-			continue // some records may be of one write and some of the next
+			continue // the records may come from two different writes
 		}
 		return all, describe(asked, about, through), nil
 	}
 	return nil, "", errors.New("the record of usage is written all the time: try again")
 }
 
-// readRecords returns what the records of a span say, and from when to when their periods last.
+// readRecords returns the usage in the records of a span, and the time that their periods cover.
 func readRecords(ctx context.Context, records store.Client, asked span, through time.Time) (all []usage, about span, err error) {
 	var invalid error
 	err = records.Records.Each(ctx, func(record *v1alpha1.UsageRecord) {
@@ -76,7 +76,7 @@ func readRecords(ctx context.Context, records store.Client, asked span, through 
 	return all, about, errors.Join(err, invalid)
 }
 
-// describe says what a report is about, because the record has sums of whole periods.
+// describe says which time a report covers, because the record has sums of whole periods.
 func describe(asked, about span, through time.Time) string {
 	complete := "The record is complete up to " + through.UTC().Format(time.RFC3339) + "."
 	if about.from.IsZero() {

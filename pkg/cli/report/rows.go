@@ -12,26 +12,26 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// columns are what may have rows of its own.
+// columns are the properties by which rows can be grouped.
 var columns = []string{"queue", "class", "card", "namespace", "label", "day"}
 
-// group is what a row is about. What has no rows of its own is empty.
+// group identifies a row. Properties that do not group rows are empty.
 type group struct {
 	queue, class, card, namespace, label, day string
-	// unit is what is counted: device, card, or the name of a capacity or resource. Different units cannot be added.
+	// unit is the counted unit: device, card, or the name of a capacity or resource. Different units cannot be added.
 	unit string
 }
 
 // row is a row of a report.
 type row struct {
 	group
-	// dimension is one of those that the row adds up.
+	// dimension is one of the dimensions that the row adds up.
 	dimension ledger.Dimension
 	sums      [3]ledger.Amount
 }
 
-// sum adds up what belongs to the same row. If parents has the queue above a queue, what the lower one used and waited for counts for
-// the higher one, too; what is idle there has not been taken from the guarantee of the higher one.
+// sum adds up the usage of each row. If parents has the parent of a queue, the usage and the waiting time of the queue count for the parent, too. The
+// idle guarantee does not: it is not taken from the guarantee of the parent.
 func sum(all []usage, by []string, parents map[string]string) []*row {
 	rows := map[group]*row{}
 	for i := range all {

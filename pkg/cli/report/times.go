@@ -11,7 +11,7 @@ import (
 
 var errTime = errors.New("use a date such as 2026-11-01, a time such as 2026-11-01T12:00:00Z, now, or a time before now such as -12h or -7d")
 
-// parseTime reads a time. Dates begin at midnight, UTC, as the periods of the record do.
+// parseTime parses a time. Dates begin at midnight UTC, as the periods of the record do.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	if text == "now" {
 		return now, nil
@@ -27,7 +27,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errTime
 }
 
-// parseBefore reads a duration before now, which may be in days.
+// parseBefore subtracts a duration from now. The duration may be in days.
 func parseBefore(text string, now time.Time) (time.Time, error) {
 	if number, found := strings.CutSuffix(text, "d"); found {
 		const most = 36500

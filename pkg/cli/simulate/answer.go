@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/simulation"
 )
 
-// Answer is what the command prints.
+// Answer is printed by the command.
 type Answer struct {
 	// Tried has the workloads of the files.
 	Tried []simulation.Workload `json:"tried,omitempty"`
@@ -27,7 +27,7 @@ type Answer struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Difference is a workload with what happens to it.
+// Difference is a workload with two different verdicts.
 type Difference struct {
 	simulation.Workload `json:",inline"`
 	// Without is what happens to it without what is tried.
@@ -61,7 +61,7 @@ func isTried(w *simulation.Workload, tried []clusterstate.Object) bool {
 	})
 }
 
-// triedPods returns what becomes of the pods of the files that join a workload which is not in the files.
+// triedPods returns the outcome of pods in the files that join a workload outside the files.
 func triedPods(w *simulation.Workload, tried []clusterstate.Object) (all []simulation.Workload) {
 	for i := range tried {
 		o := &tried[i]
@@ -79,7 +79,7 @@ func triedPods(w *simulation.Workload, tried []clusterstate.Object) (all []simul
 	return all
 }
 
-// otherwise returns what happens to a workload in the other outcome.
+// otherwise returns the workload in the other outcome. A workload that the outcome lacks waits.
 func otherwise(w *simulation.Workload, without *simulation.Outcome) *simulation.Workload {
 	if before := without.Workload(w.Kind, w.Namespace, w.Name); before != nil {
 		return before
@@ -92,14 +92,14 @@ func differs(w *simulation.Workload, without *simulation.Outcome) bool {
 	return before.Verdict != w.Verdict || len(before.Pods) != len(w.Pods)
 }
 
-// next returns the workloads to which something happens, or that wait.
+// next returns the workloads that change or wait.
 func next(now *simulation.Outcome) []simulation.Workload {
 	return slices.DeleteFunc(slices.Clone(now.Workloads), func(w simulation.Workload) bool {
 		return w.Verdict == simulation.Runs && w.Why == nil && len(w.Evicted) == 0 && !slices.ContainsFunc(w.Pods, func(p simulation.Pod) bool { return !p.Before })
 	})
 }
 
-// exit returns the error with the exit code of an answer, nil if everything that was tried starts.
+// exit returns the error with the exit code of an answer, or nil if everything that was tried starts.
 func (a *Answer) exit() error {
 	if slices.ContainsFunc(a.Tried, func(w simulation.Workload) bool {
 		return w.Verdict == simulation.Waits || w.Verdict == simulation.Evicted

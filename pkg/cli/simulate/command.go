@@ -35,10 +35,10 @@ const example = `  # Would this job start now, where, and whom would it evict?
   # Without the cluster
   kubectl devicequota simulate -f job.yaml --snapshot cluster.yaml.gz`
 
-// waitsCode is the exit code if something that was tried waits.
+// waitsCode is the exit code if a workload that was tried does not start.
 const waitsCode = 3
 
-// command is what flags say.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	output        cli.Output
@@ -76,7 +76,7 @@ The exit code is 0 if all workloads of the files start, 3 if one waits, and 1 if
 }
 
 func (c *command) run(ctx context.Context) error {
-	klog.SetLogger(logr.Discard()) // the scheduler of the simulation logs as a scheduler does
+	klog.SetLogger(logr.Discard()) // the simulated scheduler logs as a scheduler does
 	before, err := c.state(ctx)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *command) run(ctx context.Context) error {
 	return answer.exit()
 }
 
-// simulate runs both simulations. If nothing is tried, it runs one.
+// simulate runs the simulations before and after the changes. If nothing is tried, it runs only the first.
 func (c *command) simulate(ctx context.Context, before, after *clusterstate.State, tried []clusterstate.Object) (*Answer, error) {
 	if len(c.files)+len(c.sets) == 0 {
 		now, err := simulation.Run(ctx, before, func(*simulation.Workload) bool { return c.explains() })
@@ -132,10 +132,10 @@ func (c *command) simulate(ctx context.Context, before, after *clusterstate.Stat
 	return newAnswer(before, without, with, tried), nil
 }
 
-// explains reports whether the explanations of workloads that are not tried are printed, too.
+// explains reports whether workloads that are not tried need explanations, too.
 func (c *command) explains() bool { return c.output.Format != "table" }
 
-// state returns the state that changes are tried on.
+// state returns the state to which the changes are applied.
 func (c *command) state(ctx context.Context) (*clusterstate.State, error) {
 	if c.snapshot != "" {
 		state, err := clusterstate.ReadFile(c.snapshot)
@@ -148,7 +148,7 @@ func (c *command) state(ctx context.Context) (*clusterstate.State, error) {
 	return state, configured(state, err)
 }
 
-// configured returns why the scheduler's configuration is not known. Without it, there is no answer.
+// configured returns an error if the scheduler's configuration is unknown. A simulation needs it.
 func configured(state *clusterstate.State, err error) error {
 	if err != nil || state.Configuration != "" {
 		return err

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulate has the command kubectl devicequota simulate, which replays the state of a cluster with objects and quotas that
-// are tried.
+// Package simulate is the command kubectl devicequota simulate. It replays the state of a cluster with the objects and quotas that a
+// user tries.
 package simulate

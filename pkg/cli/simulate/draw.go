@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/simulation"
 )
 
-// plain is the colour of what needs none.
+// plain is the default colour.
 const plain term.Colour = ""
 
 var colours = map[simulation.Verdict]term.Colour{simulation.Starts: term.Green, simulation.Waits: term.Yellow, simulation.Evicted: term.Red}
@@ -62,14 +62,14 @@ func (d *drawing) line(indent, text string, colour term.Colour) {
 	}
 }
 
-// explanations prints why a workload waits: the checks that decide, and what is missing.
+// explanations prints why a workload waits: the checks that decide, and the missing amounts.
 func (d *drawing) explanations(w *simulation.Workload) {
 	for i := range w.Explanations {
 		e := w.Explanations[i]
 		if e.Subject.Kind == "Pod" {
 			d.line("", "", plain)
 			d.line("", "One of its pods, "+cli.FormatObject(e.Subject), term.Bold)
-			e.Holders, e.Eviction = nil, nil // those of the workload are above
+			e.Holders, e.Eviction = nil, nil // the explanation of the workload shows both
 		}
 		if d.err == nil {
 			d.err = explain.Draw(d.out, d.style, d.wide, d.now, &e)

@@ -21,25 +21,25 @@ import (
 	"github.com/devicequota/devicequota/pkg/simulation"
 )
 
-// scheduler is the name by which pods ask for the scheduler that is simulated.
+// scheduler is the name that pods of the simulated scheduler have in spec.schedulerName.
 const scheduler = "volcano"
 
-// harmless are kinds that files have beside workloads. Nothing of them becomes a pod.
+// harmless are kinds that files contain beside workloads. They create no pods.
 var harmless = []string{
 	"ConfigMap", "Secret", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Ingress", "NetworkPolicy", "HorizontalPodAutoscaler",
 }
 
-// tried is what files have.
+// tried has the objects of the files.
 type tried struct {
-	// workloads are the objects of the files that become pods, or may.
+	// workloads are the objects that the simulation turns into pods, or tries as they are.
 	workloads []clusterstate.Object
-	// state are the objects that are laid over the state.
+	// state has the objects that are added to the state of the cluster.
 	state []clusterstate.Object
-	// ignored are those that change nothing.
+	// ignored names the objects and fields without effect.
 	ignored []string
 }
 
-// read reads the files. Objects that name no namespace get that of the context.
+// read reads the files. Objects without a namespace get the namespace of the context.
 func (c *command) read() (*tried, error) {
 	namespace := "default"
 	if named, _, err := c.Namespace(); err == nil {
@@ -105,7 +105,7 @@ func (t *tried) add(object *clusterstate.Object, namespace string) error {
 	return nil
 }
 
-// adopt makes new pods those of the StatefulSet or ReplicaSet that the cluster has, so that they join its pods.
+// adopt sets the UIDs of the owners of new pods. The pods then join the pods of the StatefulSet or ReplicaSet in the cluster.
 func (t *tried) adopt(before *clusterstate.State) {
 	for i := range t.state {
 		owners := t.state[i].GetOwnerReferences()
@@ -121,7 +121,7 @@ func (t *tried) adopt(before *clusterstate.State) {
 	}
 }
 
-// forVolcano refuses a pod of another scheduler: nothing says where that would put it.
+// forVolcano refuses a pod of another scheduler, because the simulation cannot place it.
 func forVolcano(object, pod *clusterstate.Object) error {
 	if pod.GetKind() != "Pod" {
 		return nil
@@ -137,7 +137,7 @@ func forVolcano(object, pod *clusterstate.Object) error {
 	return fmt.Errorf("%s %s: its pods are for the scheduler %s, which is not simulated: set schedulerName: %s", object.GetKind(), object.GetName(), name, scheduler)
 }
 
-// checkQuotas refuses quotas that are tried and that the scheduler could not read: it would go on with those before.
+// checkQuotas refuses new quotas that are not valid. The scheduler would ignore them and keep the former quotas.
 func checkQuotas(before, after *clusterstate.State) error {
 	for i := range after.Items {
 		object := &after.Items[i]

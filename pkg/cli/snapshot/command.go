@@ -21,7 +21,7 @@ const example = `  # Write what the scheduler reads to a file, compressed
   # For a bug report: without names
   kubectl devicequota snapshot --anonymize -f cluster.yaml.gz`
 
-// command is what flags say.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	file, configuration, salt string
@@ -74,7 +74,7 @@ func (c *command) write(state *clusterstate.State) error {
 	if c.file == "-" {
 		return state.Write(c.Out, c.file)
 	}
-	// What others may read is up to the user: the file names what runs in the cluster.
+	// Only the user may read the file, because it names what runs in the cluster.
 	file, err := os.OpenFile(c.file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snapshot has the command kubectl devicequota snapshot, which writes what the scheduler reads of a cluster to a file.
+// Package snapshot is the command kubectl devicequota snapshot. It writes the objects that the scheduler reads to a file.
 package snapshot

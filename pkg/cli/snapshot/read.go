@@ -10,7 +10,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/clusterstate"
 )
 
-// Read reads the state of the cluster, and the configuration of its scheduler from a file, if one is named.
+// Read reads the state of the cluster. If the name of a configuration file is not empty, the scheduler's configuration comes from that file.
 func Read(ctx context.Context, o *cli.Options, configuration string) (*clusterstate.State, error) {
 	config, err := o.RESTConfig()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 type Bar struct {
 	// Used and Waiting are drawn one after the other.
 	Used, Waiting float64
-	// Whole is the end of the bar. If more is used, the bar ends where that does. If it is zero, nothing is drawn.
+	// Whole is the end of the bar, unless more is used or waits. If everything is zero, the bar is blank.
 	Whole float64
-	// Mark is where a mark is drawn. There is none if it is negative.
+	// Mark is the position of a mark. Without a positive number, there is no mark.
 	Mark float64
 }
 
-// Draw returns a bar that is as wide as a number of columns.
+// Draw returns a bar with a width in columns.
 func (b Bar) Draw(s Style, columns int) string {
 	b.Used, b.Waiting = max(0, b.Used), max(0, b.Waiting)
 	whole := max(b.Whole, b.Used+b.Waiting, b.Mark)
@@ -29,7 +29,7 @@ func (b Bar) Draw(s Style, columns int) string {
 	}
 	used := atLeastOne(position(b.Used), b.Used, columns)
 	ends := max(used, atLeastOne(position(b.Used+b.Waiting), b.Used+b.Waiting, columns))
-	if b.Waiting > 0 && ends == used { // what waits is seen, however little it is
+	if b.Waiting > 0 && ends == used { // even a little is visible
 		if ends < columns {
 			ends++
 		} else if used > 1 {
@@ -44,7 +44,7 @@ func (b Bar) Draw(s Style, columns int) string {
 	return string(cells)
 }
 
-// atLeastOne makes sure that what is there is seen.
+// atLeastOne gives a positive amount at least one cell.
 func atLeastOne(cells int, amount float64, columns int) int {
 	if amount > 0 {
 		return min(columns, max(1, cells))

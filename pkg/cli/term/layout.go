@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// layout returns the columns that are shown, and how wide they are.
+// layout returns the visible columns and their widths.
 func (t *Table) layout(s Style) (shown, widths []int) {
 	for c := range t.Columns {
 		if !t.Columns[c].Optional || t.says(c) {
@@ -24,8 +24,8 @@ func (t *Table) layout(s Style) (shown, widths []int) {
 	}
 }
 
-// widths returns how wide columns are: those with bounds share what the others leave, up to their upper bound, and so does the
-// last one if it may be cut.
+// widths returns the widths of columns. Columns with bounds share the room that the others leave, up to their upper bound. A last column
+// with Cut shrinks to the room that is left.
 func (t *Table) widths(shown []int, terminal int) []int {
 	widths := make([]int, len(shown))
 	room, elastic := terminal-len(gap)*max(0, len(shown)-1), 0
@@ -53,7 +53,7 @@ func (t *Table) widths(shown []int, terminal int) []int {
 	return widths
 }
 
-// natural returns how wide the widest cell of a column is.
+// natural returns the width of the widest cell of a column.
 func (t *Table) natural(c int) int {
 	widest := Width(t.Columns[c].Title)
 	for _, r := range t.rows {
@@ -64,7 +64,7 @@ func (t *Table) natural(c int) int {
 	return widest
 }
 
-// says reports whether any cell of a column says something.
+// says reports whether any cell of a column has a value to show.
 func (t *Table) says(c int) bool {
 	return slices.ContainsFunc(t.rows, func(r row) bool {
 		if r.line != nil {
@@ -75,7 +75,7 @@ func (t *Table) says(c int) bool {
 	})
 }
 
-// firstToDrop returns the index of the column that is left out first, -1 if all must stay.
+// firstToDrop returns the index of the column that is left out first, or -1 if all must stay.
 func (t *Table) firstToDrop(shown []int) int {
 	first := -1
 	for i, c := range shown {

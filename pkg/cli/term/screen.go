@@ -8,19 +8,19 @@ import (
 	"io"
 )
 
-// Screen draws the same thing again and again: over the last drawing on a terminal, after it elsewhere.
+// Screen draws repeatedly: over the last drawing on a terminal, and below it on other outputs.
 type Screen struct {
 	out   io.Writer
 	style func(io.Writer) Style
 	drawn bool
 }
 
-// NewScreen returns a screen on an output. Style is asked before each drawing, because terminals change their size.
+// NewScreen returns a screen on an output. It calls style before each drawing, because terminals change their size.
 func NewScreen(out io.Writer, style func(io.Writer) Style) *Screen {
 	return &Screen{out: out, style: style}
 }
 
-// Draw draws. What does not fit the height of the terminal is left out.
+// Draw draws. It leaves out lines below the height of the terminal.
 func (s *Screen) Draw(draw func(io.Writer, Style) error) error {
 	style := s.style(s.out)
 	var text bytes.Buffer
@@ -38,7 +38,7 @@ func (s *Screen) Draw(draw func(io.Writer, Style) error) error {
 	return err
 }
 
-// head returns as many lines as the terminal has, and says how many are left out.
+// head returns the lines that fit the terminal, and the number of the others.
 func head(text []byte, style Style) []byte {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if last := len(lines) - 1; len(lines[last]) == 0 {

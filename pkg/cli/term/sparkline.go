@@ -4,11 +4,11 @@ package term
 
 import "strings"
 
-// Sparkline shows how a number went. Values are not negative, apart from those that are not known.
+// Sparkline shows how a number changes. A negative value is unknown.
 type Sparkline []float64
 
-// Draw returns a line that is as wide as a number of columns, with the last value at its right end. Blanks are values that are
-// not known. If there are more values than columns, a column shows the highest of several.
+// Draw returns a line with a width in columns. The last value is at its right end. Unknown values are blanks. If there are more
+// values than columns, a column shows the highest of several values.
 func (l Sparkline) Draw(s Style, columns int) string {
 	levels := []rune(s.Pick("▁▂▃▄▅▆▇█", "_.-:=+*#"))
 	highest := 0.0
@@ -26,7 +26,7 @@ func (l Sparkline) Draw(s Style, columns int) string {
 	return line.String()
 }
 
-// level returns the character of the highest value: the lowest one for zero only.
+// level returns the character of the highest value. Only zero has the lowest character.
 func level(values []float64, highest float64, levels []rune) rune {
 	value := -1.0
 	for _, v := range values {

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/term"
 )
 
-// Style says what the reader of an output can see.
+// Style describes what an output can show.
 type Style struct {
-	// Width and Height are those of the terminal. They are zero, which means that there is no end, if the output is not a terminal.
+	// Width and Height are the size of the terminal. They are zero, which means unlimited, if the output is not a terminal.
 	Width, Height int
-	// Colour says that text may have colours.
+	// Colour allows colours.
 	Colour bool
-	// Unicode says that text may have other characters than those of ASCII.
+	// Unicode allows characters outside ASCII.
 	Unicode bool
 }
 
@@ -29,8 +29,8 @@ func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ascii, "ascii", false, "draw with ASCII characters only; this is the default if the locale is not UTF-8")
 }
 
-// Style finds out what an output can show: colours only on terminals and if the variable NO_COLOR is not set, other characters
-// than those of ASCII only if the locale is UTF-8.
+// Style returns what an output can show. Colours need a terminal and no variable NO_COLOR. Characters outside ASCII need a UTF-8
+// locale.
 func (f *Flags) Style(out io.Writer) Style {
 	style := Style{Unicode: !f.ascii && utf8Locale(os.Getenv)}
 	file, isFile := out.(*os.File)
@@ -44,10 +44,10 @@ func (f *Flags) Style(out io.Writer) Style {
 	return style
 }
 
-// Terminal reports whether the output is a terminal, which can be drawn anew.
+// Terminal reports whether the output is a terminal, which can be redrawn.
 func (s Style) Terminal() bool { return s.Width > 0 }
 
-// utf8Locale reads the locale of characters as POSIX does: the first of these variables that is set is in force.
+// utf8Locale reads the locale of characters as POSIX does: the first of these variables that is set applies.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToLower(getenv(name)); locale != "" {
@@ -57,10 +57,10 @@ func utf8Locale(getenv func(string) string) bool {
 	return false
 }
 
-// Colour is a colour of text. The empty one is that of the terminal.
+// Colour is a colour of text. The empty one is the colour of the terminal.
 type Colour string
 
-// Colours that most terminals show well on light and dark.
+// Colours that are readable on light and dark terminals.
 const (
 	Red    Colour = "31"
 	Green  Colour = "32"
@@ -77,7 +77,7 @@ func (s Style) Paint(colour Colour, text string) string {
 	return "\x1b[" + string(colour) + "m" + text + "\x1b[0m"
 }
 
-// Pick returns the first text if the style has other characters than those of ASCII, and else the second.
+// Pick returns the first text if the style allows characters outside ASCII. Otherwise, it returns the second text.
 func (s Style) Pick(unicode, ascii string) string {
 	if s.Unicode {
 		return unicode

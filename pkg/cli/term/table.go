@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// gap is what is between two columns.
+// gap separates two columns.
 const gap = "   "
 
 // Column is a column of a table.
@@ -16,13 +16,13 @@ type Column struct {
 	Title string
 	// Right aligns numbers.
 	Right bool
-	// Optional columns are left out if none of their cells says anything: all are empty, 0, or -.
+	// Optional columns are left out if each of their cells is empty, 0, or -.
 	Optional bool
-	// Drop says in which order columns are left out on a narrow terminal, the lowest first. Those with 0 stay.
+	// Drop is the order in which columns are left out on a narrow terminal, the lowest first. Columns with 0 stay.
 	Drop int
-	// Cut allows to shorten the cells of the last column so that they fit the terminal.
+	// Cut allows to shorten the cells of the last column to fit the terminal.
 	Cut bool
-	// Min and Max are the bounds of a column whose cells are drawn. Others are as wide as their cells.
+	// Min and Max are the bounds of a column with drawn cells. Other columns are as wide as their cells.
 	Min, Max int
 }
 
@@ -30,19 +30,19 @@ type Column struct {
 type Cell struct {
 	Text   string
 	Colour Colour
-	// Draw returns what a column with bounds shows in the columns that it gets.
+	// Draw returns the text of a cell in a column with bounds, for the width of the column.
 	Draw func(s Style, columns int) string
 }
 
 // Table aligns cells in columns. Lines between its rows can be as wide as the terminal.
 type Table struct {
 	Columns []Column
-	// Indent is how many blanks are before each line.
+	// Indent is the number of blanks before each line.
 	Indent int
 	rows   []row
 }
 
-// row has either cells, or a line that goes over all columns.
+// row has either cells or a line across all columns.
 type row struct {
 	cells        []Cell
 	line         *Cell
@@ -57,15 +57,14 @@ func (t *Table) Row(cells ...Cell) {
 	t.rows = append(t.rows, row{cells: cells})
 }
 
-// Line adds text over all columns. If it is too wide for the terminal, it goes on in further lines. First is before its first
-// line, and later before the others.
+// Line adds text across all columns. A text that is too wide for the terminal continues on further lines. First precedes the first
+// line, and later precedes the others.
 func (t *Table) Line(first, later string, text Cell) {
 	text.Text = harmless(text.Text)
 	t.rows = append(t.rows, row{line: &text, first: first, later: later})
 }
 
-// harmless replaces characters that terminals take for commands, or that turn the direction of a text. Some names, such as those of owners,
-// are what users write.
+// harmless replaces control characters and characters that change the direction of a text. Users choose some names, such as the names of owners.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {

@@ -30,7 +30,7 @@ func runeWidth(r rune) int {
 	}
 }
 
-// cut shortens a text to a number of columns, and shows that it did.
+// cut shortens a text to a number of columns, and marks the end.
 func (s Style) cut(text string, columns int) string {
 	if Width(text) <= columns {
 		return text
@@ -49,8 +49,8 @@ func (s Style) cut(text string, columns int) string {
 	return text[:end] + more
 }
 
-// Wrap breaks a text at blanks so that no line is wider than a number of columns, unless a single word is. Zero columns mean
-// that there is no end.
+// Wrap breaks a text at blanks into lines of at most a number of columns. Only a single word may be wider. With zero columns, the width
+// is unlimited.
 func Wrap(text string, columns int) []string {
 	var lines []string
 	line := ""

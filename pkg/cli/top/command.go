@@ -18,7 +18,7 @@ const example = `  # Everything that queues have used in the last hour
   # The devices of one DeviceClass that two queues have used
   kubectl devicequota top --queue llm,vision -d nvidia-h100`
 
-// command is what flags say.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	output cli.Output

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package top is the command kubectl devicequota top: how much queues had allocated in the last hour.
+// Package top is the command kubectl devicequota top. It shows how much queues had allocated in the last hour.
 package top

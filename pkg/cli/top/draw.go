@@ -12,17 +12,17 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
-// narrowest is how wide the title of a sparkline is, at least.
+// narrowest is the least width of a sparkline: the width of its title.
 const narrowest = len("LAST HOUR")
 
-// selection is what the user wants to see.
+// selection holds the choices of the user.
 type selection struct {
 	queues, dimensions []string
-	// all shows what was not used, too.
+	// all shows unused series, too.
 	all bool
 }
 
-// of returns the series that are selected, by queue and dimension.
+// of returns the selected series, by queue and dimension.
 func (s selection) of(series []v1alpha1.Series) []v1alpha1.Series {
 	selected := []v1alpha1.Series{}
 	for i := range series {
@@ -41,14 +41,14 @@ func (s selection) wants(d v1alpha1.Dimension) bool {
 	return len(s.dimensions) == 0 || slices.ContainsFunc(s.dimensions, d.Named)
 }
 
-// use is what a series comes to.
+// use summarizes a series.
 type use struct {
 	now, lowest, highest, average float64
-	// known is how many values are known.
+	// known is the number of known values.
 	known int
 }
 
-// summary leaves out values that are not known. Now is -1 if the last one is not.
+// summary skips unknown values. Now is -1 if the last value is unknown.
 func summary(values []float64) use {
 	u := use{now: -1}
 	sum := 0.0
@@ -101,7 +101,7 @@ func draw(w io.Writer, history *v1alpha1.History, style term.Style, wide bool) e
 	return table.Write(w, style)
 }
 
-// since returns when the first value was that is known.
+// since returns the time of the first known value.
 func since(history *v1alpha1.History, series *v1alpha1.Series) string {
 	first := slices.IndexFunc(series.Values, func(value float64) bool { return value >= 0 })
 	if first < 0 || first >= len(history.Times) {

@@ -26,7 +26,7 @@ const example = `  # All queues, and the dimensions that quotas limit
   # One DeviceClass in all queues
   kubectl devicequota tree -d nvidia-h100`
 
-// command is what flags say.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	output cli.Output
@@ -84,7 +84,7 @@ func (c *command) run(ctx context.Context) error {
 	return c.noteUnknown(ctx, scheduler, queues)
 }
 
-// noteUnknown says what may be wrong with the dimensions if nothing is shown of them.
+// noteUnknown prints a note about mistyped dimensions if the tree has no figures of them.
 func (c *command) noteUnknown(ctx context.Context, scheduler *client.Client, shown *v1alpha1.QueueList) error {
 	if len(c.dimensions) == 0 || slices.ContainsFunc(shown.Items, func(q v1alpha1.Queue) bool { return len(q.Figures) > 0 }) {
 		return nil
@@ -112,8 +112,8 @@ func (c *command) print(w io.Writer, queues *v1alpha1.QueueList, style term.Styl
 	return draw(w, queues, style, c.output.Wide())
 }
 
-// follow draws again after each update. A stream that the API server ends after a while is opened again; one that ends before it
-// has told anything is an error.
+// follow draws after each update. It reopens a stream that the API server ends after a while. A stream that ends before its first
+// update is an error.
 func (c *command) follow(ctx context.Context, scheduler *client.Client) error {
 	screen := term.NewScreen(c.Out, c.look.Style)
 	for {
@@ -129,7 +129,7 @@ func (c *command) follow(ctx context.Context, scheduler *client.Client) error {
 	}
 }
 
-// stream draws until the stream ends, and returns whether it told anything.
+// stream draws until the stream ends, and returns whether there was an update.
 func (c *command) stream(ctx context.Context, scheduler *client.Client, screen *term.Screen) (told bool, err error) {
 	updates, err := scheduler.Updates(ctx)
 	if err != nil {

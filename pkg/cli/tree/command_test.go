@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/clitest"
 )
 
-// scheduler serves queues that allocate one device more with each update. Each connection has two updates.
+// scheduler serves queues that allocate one more device with each update. Each connection has two updates.
 func scheduler(t *testing.T, connections int) http.Handler {
 	queues := clitest.Read[v1alpha1.QueueList](t, "queues.yaml")
 	mux := http.NewServeMux()

@@ -48,7 +48,7 @@ type painter struct {
 	wide     bool
 }
 
-// queue draws a queue and those below it. First is before its name, and later before everything else.
+// queue draws a queue and its descendants. First precedes its name, and later precedes all other lines.
 func (p *painter) queue(queue *v1alpha1.Queue, first, later string) {
 	children := p.children[queue.Name]
 	inside := later + "  "
@@ -77,7 +77,7 @@ func (p *painter) queue(queue *v1alpha1.Queue, first, later string) {
 	}
 }
 
-// headline returns the name of a queue, and what its pods and jobs do.
+// headline returns the name of a queue, and the numbers of its pods and jobs.
 func headline(queue *v1alpha1.Queue) string {
 	var parts []string
 	if queue.State != "" && queue.State != "Open" {

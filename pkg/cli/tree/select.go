@@ -9,17 +9,17 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// selection is what the user wants to see.
+// selection holds the choices of the user.
 type selection struct {
-	// queue selects a queue and those below it.
+	// queue selects a queue and its descendants.
 	queue string
-	// dimensions selects dimensions by their names, DeviceClasses with all capacities.
+	// dimensions selects dimensions by name. The name of a DeviceClass selects its capacities, too.
 	dimensions []string
-	// all shows what no quota limits, too.
+	// all shows dimensions without a quota, too.
 	all bool
 }
 
-// of returns the queues and figures that are selected.
+// of returns the selected queues and figures.
 func (s selection) of(queues *v1alpha1.QueueList) (*v1alpha1.QueueList, error) {
 	selected := *queues
 	selected.Items = nil
@@ -50,7 +50,7 @@ type place struct {
 	dimension v1alpha1.Dimension
 }
 
-// limited returns where a quota is in force, of the queue itself, of one above it, or of one below it.
+// limited returns the places where a quota of the queue, of an ancestor, or of a descendant applies.
 func (s selection) limited(queues []v1alpha1.Queue) map[place]bool {
 	limited := map[place]bool{}
 	for i := len(queues) - 1; i >= 0; i-- { // children before their parents

@@ -16,10 +16,10 @@ import (
 	build "github.com/devicequota/devicequota/pkg/version"
 )
 
-// timeout is how long the scheduler may take to answer.
+// timeout limits how long the scheduler may take to answer.
 const timeout = 10 * time.Second
 
-// versions is what the command prints.
+// versions is printed by the command.
 type versions struct {
 	Client string `json:"client"`
 	// Scheduler is nil if the scheduler was not asked, or did not answer.

@@ -19,7 +19,7 @@ const example = `  # The workloads that wait in the namespace of the context
   # Those of a queue in all namespaces, those with the same reason together
   kubectl devicequota waiting -A --queue llm -o wide`
 
-// command is what flags say.
+// command holds the flags.
 type command struct {
 	*cli.Options
 	output        cli.Output

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package waiting is the command kubectl devicequota waiting: which workloads wait, and why.
+// Package waiting is the command kubectl devicequota waiting. It shows which workloads wait, and why.
 package waiting

@@ -14,7 +14,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/cli/term"
 )
 
-// waiting returns the workloads of some queues, or of all, that wait, by queue. The scheduler has sorted them by age.
+// waiting returns the waiting workloads by queue, from some queues or from all. They come from the scheduler sorted by age.
 func waiting(workloads []v1alpha1.Workload, queues []string) []v1alpha1.Workload {
 	selected := []v1alpha1.Workload{}
 	for i := range workloads {
@@ -26,7 +26,7 @@ func waiting(workloads []v1alpha1.Workload, queues []string) []v1alpha1.Workload
 	return selected
 }
 
-// view is how workloads are shown.
+// view says how to show workloads.
 type view struct {
 	namespaces bool
 	now        time.Time
@@ -43,7 +43,7 @@ func (v view) draw(w io.Writer, workloads *v1alpha1.WorkloadList, style term.Sty
 	return table.Write(w, style)
 }
 
-// columns returns those that say which workload it is, between the one before and those after.
+// columns returns the columns that identify a workload, with one column before and others after them.
 func (v view) columns(before term.Column, after ...term.Column) []term.Column {
 	columns := []term.Column{before}
 	if v.namespaces {
@@ -61,7 +61,7 @@ func (v view) cells(w *v1alpha1.Workload) []term.Cell {
 	return append(cells, term.Cell{Text: name(w)}, term.Cell{Text: cli.OrDash(w.Phase)}, term.Cell{Text: pods(w)}, term.Cell{Text: cli.FormatAge(&w.Created, v.now)})
 }
 
-// name returns the name under which people know a workload: that of its owner, if it can be explained.
+// name returns the name of the owner if users can explain the owner, or the name of the PodGroup.
 func name(w *v1alpha1.Workload) string {
 	if w.Owner != nil && (w.Owner.Kind == "Job" || w.Owner.Kind == "Pod") {
 		return cli.FormatObject(*w.Owner)
@@ -69,7 +69,7 @@ func name(w *v1alpha1.Workload) string {
 	return cli.FormatObject(v1alpha1.Object{Kind: "PodGroup", Name: w.Name})
 }
 
-// pods returns how many pods run of how many there must be, or are.
+// pods returns how many pods run, and how many must run or exist.
 func pods(w *v1alpha1.Workload) string {
 	all := int32(0)
 	for _, n := range w.Pods {
@@ -78,13 +78,13 @@ func pods(w *v1alpha1.Workload) string {
 	return fmt.Sprintf("%d/%d", w.Pods["Running"], max(all, w.MinMember))
 }
 
-// group is what workloads of one queue have in common that wait for the same thing.
+// group identifies workloads of one queue that wait for the same reason.
 type group struct {
 	queue, reason, message string
 	dimension              v1alpha1.Dimension
 }
 
-// groupOf leaves out the numbers of a single workload, if a quota refuses.
+// groupOf returns the group of a workload. It leaves out the numbers of the workload if a quota refuses it.
 func groupOf(w *v1alpha1.Workload) group {
 	g := group{queue: w.Queue, reason: w.Waits.Reason}
 	if w.Waits.Dimension == nil {
@@ -99,7 +99,7 @@ func groupOf(w *v1alpha1.Workload) group {
 	return g
 }
 
-// drawGroups writes workloads that wait for the same reason below this reason.
+// drawGroups writes each reason with the workloads that wait for it.
 func (v view) drawGroups(w io.Writer, workloads *v1alpha1.WorkloadList, style term.Style) error {
 	var order []group
 	members := map[group][]*v1alpha1.Workload{}

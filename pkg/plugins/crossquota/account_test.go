@@ -74,7 +74,7 @@ func TestManyLargePodsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// An account that is kept up to date in a session equals one that a new session makes.
+// An account that is updated during a session equals the account that a new session creates.
 func TestASessionKeepsItsAccountsUpToDate(t *testing.T) {
 	f := newFixture(gpuArgs(argQuotaResources, "cpu,memory")).node("gpu", eightCores).node("plain", "cpu=8 memory=32Gi")
 	f.job("runs", 0, newPod("runs-0", "gpu", "cpu=1 memory=1Gi"), newPod("runs-1", "gpu", "cpu=1500m"), newPod("runs-2", "plain", "cpu=1"))

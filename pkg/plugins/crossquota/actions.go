@@ -12,7 +12,7 @@ import (
 type action int
 
 const (
-	// preempting stands for every action that the plugin cannot tell from preempt.
+	// preempting stands for each action that the plugin cannot distinguish from preempt.
 	preempting action = iota
 	// allocating evicts no pods, but preempt and reclaim reuse the answers that it gets about nodes.
 	allocating
@@ -28,8 +28,8 @@ type actions struct {
 	// next is the action that is about to call PrePredicate for nextPod.
 	next    action
 	nextPod api.TaskID
-	// full says that there are GPU nodes whose quota refuses the pod until others are evicted, and
-	// releasing that there are some where it waits only for pods that leave anyway.
+	// full reports whether the quota of some GPU node refuses the pod until others are evicted. releasing reports whether the pod only waits
+	// for releasing pods on some GPU node.
 	full, releasing atomic.Bool
 	// voting is set while the plugin asks all plugins, itself included.
 	voting bool
@@ -46,8 +46,7 @@ func (s *actions) begin(task *api.TaskInfo) {
 	s.releasing.Store(false)
 }
 
-// expect records that an action is about to call PrePredicate for a pod, unless another plugin votes
-// against that.
+// expect records that an action is about to call PrePredicate for a pod, unless another plugin votes against it.
 func (s *actions) expect(next action, task *api.TaskInfo, vote func() bool) {
 	if s.voting {
 		return
@@ -105,9 +104,8 @@ func preemptResolves(task *api.TaskInfo, job *api.JobInfo, a *account, requests 
 	return a.fitsAfter(freed, requests)
 }
 
-// reclaimResolves looks for a pod of another queue whose eviction alone makes room. The reclaim action
-// evicts pods until the node has the requested resources, and does not ask plugins whether to go on. So
-// it cannot be relied upon to evict two pods for the quota.
+// reclaimResolves looks for a pod of another queue that alone makes room if it is evicted. The reclaim action evicts pods until the node has
+// the requested resources, and does not ask plugins whether to go on. So it may not evict two pods for the quota.
 func (p *plugin) reclaimResolves(queue api.QueueID, a *account, requests []amount) bool {
 	for _, h := range a.charges {
 		if !h.running || h.fixed || h.releasing || h.job.Queue == queue || !a.fitsAfter(h.requests, requests) {

@@ -47,7 +47,7 @@ func TestThePluginFindsOutWhichActionIsRunning(t *testing.T) {
 	}
 }
 
-// The preempt and reclaim actions reuse what the allocate action was told about nodes.
+// The preempt and reclaim actions reuse the answers that the allocate action got about nodes.
 func TestARefusalLeavesNodesToTheActionsThatCanEvictThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		queue                         string

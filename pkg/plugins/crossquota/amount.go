@@ -14,8 +14,7 @@ import (
 // resource. Volcano's own Resource uses floats, which are not exact for large disks.
 type amount int64
 
-// maxAmount is larger than what any node has, and small enough that the sum of 2000 of them, more pods
-// than any node runs, does not overflow.
+// maxAmount is larger than the amount of any node. The sum of 2000 of them, more than the pods of any node, does not overflow.
 const maxAmount amount = 1 << 52
 
 const milli = 1000

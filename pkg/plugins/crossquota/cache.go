@@ -15,8 +15,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// cache holds what outlives a session. Sessions do not overlap, so there is no lock. What several
-// goroutines of a session read does not change during that time.
+// cache holds the state that outlives a session. Sessions do not overlap, so there is no lock. The data that several goroutines of a session
+// read does not change during that time.
 type cache struct {
 	args   framework.Arguments
 	config *config

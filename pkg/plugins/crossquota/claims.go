@@ -14,8 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
-// classesOf returns, for each request of a pod's claims, the DeviceClasses of which the pod gets devices: one of them, or the one that it has got. If
-// a claim does not exist yet, its template is used.
+// classesOf returns, for each request of a pod's claims, the possible DeviceClasses of the devices, or the class of the allocated devices. If a
+// claim does not exist yet, classesOf uses its template.
 func (d *devices) classesOf(pod *corev1.Pod) [][]string {
 	var recorded []*resourceapi.ResourceClaim
 	if dra.Bound(pod) { // its user may have written one before
@@ -41,8 +41,8 @@ func (d *devices) classesOf(pod *corev1.Pod) [][]string {
 	return requests
 }
 
-// claimOf returns a claim that a pod uses by its record or, without one, by its name; nil if there is none. Users can delete a claim, and create
-// another one of the same name.
+// claimOf returns a claim of a pod from the pod's record or, without one, by its name. It returns nil if there is none. Users can delete a claim, and
+// create another one with the same name.
 func (d *devices) claimOf(pod *corev1.Pod, name string, recorded []*resourceapi.ResourceClaim) *resourceapi.ResourceClaim {
 	if i := slices.IndexFunc(recorded, func(claim *resourceapi.ResourceClaim) bool { return claim.Name == name }); i >= 0 {
 		return recorded[i]
@@ -54,8 +54,8 @@ func (d *devices) claimOf(pod *corev1.Pod, name string, recorded []*resourceapi.
 	return claim
 }
 
-// classesIn returns the classes of each request: its own, or those of its alternatives. Of the alternatives of a claim that has its devices,
-// it is the one that the claim has got.
+// classesIn returns the classes of each request: its own, or those of its alternatives. For an allocated claim, it returns only the class of the
+// alternative that was chosen.
 func classesIn(spec *resourceapi.ResourceClaimSpec, has *resourceapi.AllocationResult) [][]string {
 	var requests [][]string
 	for _, request := range spec.Devices.Requests {

@@ -18,7 +18,7 @@ import (
 func TestArguments(t *testing.T) {
 	for name, c := range map[string]struct {
 		args framework.Arguments
-		// show selects a part of the configuration, want is its text.
+		// show selects a part of the configuration. want is its text.
 		show func(*config) any
 		want string
 		// problems are substrings of the errors, in order.

@@ -35,7 +35,7 @@ type devices struct {
 	templates resourcelisters.ResourceClaimTemplateLister
 	// changed is set by informers when the nodes may be out of date.
 	changed atomic.Bool
-	// names are the names of the classes that the nodes have devices of.
+	// names are the names of the classes in nodes.
 	names map[string]bool
 	nodes *dra.NodesWithDevices
 }
@@ -87,7 +87,7 @@ func (d *devices) refresh(names map[string]bool) bool {
 	return d.nodes.Update(d.find(names), all)
 }
 
-// find returns those of the named classes that exist, sorted by name.
+// find returns the named classes that exist, sorted by name.
 func (d *devices) find(names map[string]bool) []*resourceapi.DeviceClass {
 	var found []*resourceapi.DeviceClass
 	for _, name := range slices.Sorted(maps.Keys(names)) {

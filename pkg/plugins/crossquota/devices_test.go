@@ -72,7 +72,7 @@ func template(name string, spec resourceapi.ResourceClaimSpec) *resourceapi.Reso
 	return &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: resourceapi.ResourceClaimTemplateSpec{Spec: spec}}
 }
 
-// alternatives is one request for a device of any of some classes.
+// alternatives returns one request for a device of any of some classes.
 func alternatives(classes ...string) resourceapi.ResourceClaimSpec {
 	request := resourceapi.DeviceRequest{Name: "r"}
 	for _, name := range classes {
@@ -81,13 +81,13 @@ func alternatives(classes ...string) resourceapi.ResourceClaimSpec {
 	return resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{request}}}
 }
 
-// given returns a claim that has got a device for a request.
+// given returns a claim with an allocated device for a request.
 func given(claim *resourceapi.ResourceClaim, request string) *resourceapi.ResourceClaim {
 	claim.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{{Request: request}}}}
 	return claim
 }
 
-// TestAClaimThatIsReplacedDoesNotMatter: whoever may change the claim of a pod that runs can delete it, and create one for a GPU of the same name.
+// TestAClaimThatIsReplacedDoesNotMatter: a user who may change the claim of a running pod can replace it by a claim for a GPU with the same name.
 func TestAClaimThatIsReplacedDoesNotMatter(t *testing.T) {
 	d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec("h100"))), 0))
 	config, _ := newConfig(draArgs)
@@ -102,7 +102,7 @@ func TestAClaimThatIsReplacedDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestARecordThatAUserWritesOnAPodThatWaitsIsNone: it would make any pod one with a GPU.
+// TestARecordThatAUserWritesOnAPodThatWaitsIsNone: with this record, any pod would be a GPU pod.
 func TestARecordThatAUserWritesOnAPodThatWaitsIsNone(t *testing.T) {
 	d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec("nic"))), 0))
 	config, _ := newConfig(draArgs)
@@ -163,8 +163,7 @@ func TestPodsWithClaims(t *testing.T) {
 	}
 }
 
-// withDevices is a cluster in which node n1 has a device of class h100, n2 a device of no GPU class, and n3
-// none.
+// withDevices returns a cluster in which node n1 has a device of class h100, node n2 has a device outside GPU classes, and node n3 has none.
 func withDevices() *fixture {
 	f := newFixture(draArgs).node("n1", "cpu=8").node("n2", "cpu=8").node("n3", "cpu=8")
 	f.DeviceClasses = []*resourceapi.DeviceClass{class("h100", isH100), class("nic")}
@@ -187,7 +186,7 @@ func TestNodesWithDRADevicesAreGPUNodes(t *testing.T) {
 	}
 }
 
-// eventually begins sessions until a condition holds.
+// eventually starts sessions until a condition is true.
 func (f *fixture) eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {

@@ -18,7 +18,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// argumentsIn reads the plugin's arguments out of a configuration, as the scheduler does.
+// argumentsIn reads the plugin's arguments from a configuration, as the scheduler does.
 func argumentsIn(t *testing.T, text string) framework.Arguments {
 	t.Helper()
 	if !strings.Contains(text, "tiers:") {
@@ -74,8 +74,8 @@ func examplesOfTheManual(t *testing.T) map[string]framework.Arguments {
 
 const firstExample = "crossquota: what pods without GPU may take of GPU nodes"
 
-// What the configurations of the manual allow on a node with 64 cores, 256 GiB of memory, 1 TiB of
-// disk and 4 FPGAs. The first pod of each pair fits, the second exceeds the quota by little.
+// The configurations of the manual on a node with 64 cores, 256 GiB of memory, 1 TiB of disk and 4 FPGAs. The first pod of each pair fits, and
+// the second exceeds the quota by little.
 func TestTheConfigurationsOfTheManual(t *testing.T) {
 	examples := examplesOfTheManual(t)
 	for title, pods := range map[string][][2]string{
@@ -153,7 +153,7 @@ func TestNodesAndPodsOfTheConfigurationsOfTheManual(t *testing.T) {
 	system.Labels = map[string]string{"example.com/kind": "system"}
 	train := newPod("train", "", "cpu=63")
 	train.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("gpu")}}
-	for title, want := range map[string]string{ // the refused pods, each with its node
+	for title, want := range map[string]string{ // the refused pods with their nodes
 		firstExample:        "huge@gpu system@gpu train@gpu",
 		"Several resources": "huge@gpu system@gpu train@gpu",
 		"Percentages":       "huge@gpu huge@vendor system@gpu system@vendor train@gpu train@vendor",

@@ -7,9 +7,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// onAllocate charges a pod that is allocated to a node or pipelined, or whose eviction is undone. A
-// pipelined pod that does not fit the quota is refused here: the reclaim action looks at resources only
-// and does not call predicates again after it has chosen victims.
+// onAllocate charges a pod that is allocated to a node or pipelined, or that is no longer evicted. It refuses a pipelined pod that does not
+// fit the quota, because the reclaim action looks only at resources, and does not call predicates again after it has chosen victims.
 func (p *plugin) onAllocate(event *framework.Event) {
 	task := event.Task
 	a, facts := p.counts(task)

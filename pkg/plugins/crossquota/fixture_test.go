@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // fixture is a cluster for one session.
 type fixture struct {
 	uthelper.TestCommonStruct
-	// cache is the plugin's, which later fixtures may share.
+	// cache is the plugin's cache, which later fixtures may share.
 	cache   *cache
 	args    framework.Arguments
 	actions []conf.Configuration
@@ -46,7 +46,7 @@ type fixture struct {
 	session *framework.Session
 }
 
-// gpuArgs are the arguments with which nvidia.com/gpu makes a node a GPU node, and further keys and values.
+// gpuArgs returns the arguments with which nvidia.com/gpu makes a node a GPU node, and further keys and values.
 func gpuArgs(further ...any) framework.Arguments {
 	args := framework.Arguments{argGPUResourceNames: "nvidia.com/gpu"}
 	for i := 0; i < len(further); i += 2 {
@@ -68,7 +68,7 @@ func (f *fixture) queue(name string) *fixture {
 	return f
 }
 
-// node adds a node with amounts as "cpu=8 memory=32Gi", and annotations as keys and values by turns.
+// node adds a node with amounts such as "cpu=8 memory=32Gi", and with annotations as alternating keys and values.
 func (f *fixture) node(name, amounts string, annotations ...string) *fixture {
 	f.Nodes = append(f.Nodes, newNode(name, amounts, annotations...))
 	return f
@@ -201,7 +201,7 @@ func (f *fixture) expectPlaces(t *testing.T, want string) {
 	}
 }
 
-// refusal returns the predicate's reasons for a pod and a node; empty if the pod fits.
+// refusal returns the predicate's reasons for a pod and a node. It is empty if the pod fits.
 func (f *fixture) refusal(pod, node string) string {
 	err := f.opened.predicate(f.task(pod), f.session.Nodes[node])
 	if err == nil {
@@ -240,8 +240,8 @@ func (f *fixture) events() []string {
 	return all
 }
 
-// watched says whether a fake API server is watched for a resource. It does not send changes that happen between an informer's
-// list and its watch.
+// watched reports whether a fake API server is watched for a resource. It does not send changes that happen between an informer's list and
+// its watch.
 func watched(kube *fake.Clientset, resource string) bool {
 	return slices.ContainsFunc(kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
 }

@@ -12,15 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// limit is how much of one resource non-GPU pods may use on a node: an amount, or a share of what the
-// node has.
+// limit is how much of one resource non-GPU pods may use on a node: an amount, or a share of the allocatable amount.
 type limit struct {
 	absolute amount
-	// percentage is a percentage of what is allocatable; nil if the limit is absolute.
+	// percentage is a percentage of the allocatable amount. It is nil if the limit is absolute.
 	percentage *big.Rat
 }
 
-// of returns the limit on a node with that allocatable amount. It never exceeds the amount.
+// of returns the limit on a node with this allocatable amount. It never exceeds the amount.
 func (l limit) of(allocatable amount) amount {
 	if l.percentage == nil {
 		return min(l.absolute, allocatable)

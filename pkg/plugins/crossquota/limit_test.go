@@ -14,7 +14,7 @@ import (
 func TestQuotas(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		// want is the limit on a node with 8 cores; -1 if the text is not a quota.
+		// want is the limit on a node with 8 cores, or -1 if the text is not a quota.
 		want amount
 	}{
 		{"4", 4000}, {"4.5", 4500}, {"4500m", 4500}, {"0", 0}, {"4e0", 4000}, {"0.004k", 4000}, {"+4", 4000}, {"8", 8000},
@@ -53,8 +53,7 @@ func TestPercentages(t *testing.T) {
 	}
 }
 
-// Each source of a quota is missing, valid or invalid, in all combinations. Every valid source has a
-// value of its own.
+// Each source of a quota is missing, valid or invalid, in all combinations. Each valid source has a different value.
 func TestTheFirstValidQuotaApplies(t *testing.T) {
 	keys := []string{"volcano.sh/crossquota-cpu", "volcano.sh/crossquota-percentage-cpu", "quota.cpu", "quota-percentage.cpu"}
 	right := []string{"7", "75", "5", "50"}

@@ -17,8 +17,7 @@ var (
 // published holds the values of the metrics for one resource of a node.
 type published struct{ quota, used amount }
 
-// publish updates the metrics that have changed, and removes those of nodes that are no longer GPU
-// nodes.
+// publish updates the metrics that have changed, and removes the metrics of nodes that are no longer GPU nodes.
 func (p *plugin) publish() {
 	for name, a := range p.accounts {
 		last, found := p.cache.published[name]

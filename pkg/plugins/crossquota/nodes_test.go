@@ -33,8 +33,8 @@ func TestPreemptionFindsTheNodeAndThePodsThatHelp(t *testing.T) {
 		args  framework.Arguments
 		build func(*fixture)
 		want  string
-		// random is set if there are several queues. The preempt action handles them in random order,
-		// and tries the pod only if its queue comes first.
+		// random is set if there are several queues. The preempt action handles them in random order, and tries the pod only if its queue comes
+		// first.
 		random bool
 	}{
 		"a GPU pod stays although its priority is lower": {

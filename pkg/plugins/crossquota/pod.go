@@ -26,8 +26,8 @@ type podFacts struct {
 	session uint64
 }
 
-// newPodFacts reads a pod. Classes returns the DeviceClasses that the pod's claims ask for, by request. A GPU that a pod gets only if there is nothing
-// else is none: anybody could write such an alternative.
+// newPodFacts reads a pod. Classes returns the DeviceClasses that the pod's claims ask for, by request. A request that a device without a GPU can
+// satisfy does not make a GPU pod, because any user could add a GPU as an alternative.
 func (c *config) newPodFacts(pod *corev1.Pod, classes func(*corev1.Pod) [][]string) *podFacts {
 	facts := &podFacts{lasting: len(c.gpuClasses) == 0 || len(pod.Spec.ResourceClaims) == 0}
 	if !c.selector.Matches(labels.Set(pod.Labels)) {

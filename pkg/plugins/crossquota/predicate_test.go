@@ -56,7 +56,7 @@ func TestPredicate(t *testing.T) {
 		node     string
 		existing *corev1.Pod
 		incoming *corev1.Pod
-		// want is a substring of the reason; empty if the pod fits.
+		// want is a substring of the reason. It is empty if the pod fits.
 		want string
 	}{
 		"admits a pod that takes the last core":                          {incoming: newPod("new", "", "cpu=1"), existing: newPod("existing", "gpu", "cpu=3")},

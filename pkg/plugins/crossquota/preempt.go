@@ -17,11 +17,10 @@ const (
 
 // preemption is an attempt to place one pod on one GPU node by evicting other pods.
 //
-// Without topology awareness, the preempt action evicts pods of a node until the node has the requested
-// resources and Allocatable returns true. It does not call predicates again. A GPU node often has free
-// resources while its quota is used up; on such a node the action would evict no pod, and pipeline a
-// pod that never fits. Allocatable is not told which node is meant, but Preemptable is called right
-// before, with the pods of that node.
+// Without topology awareness, the preempt action evicts pods of a node until the node has the requested resources and Allocatable returns
+// true. It does not call predicates again. A GPU node often has free resources while its quota is used up. On this node, the action would
+// evict no pod, and pipeline a pod that never fits. Allocatable does not get the node, but Preemptable is called right before it, with the
+// pods of the node.
 type preemption struct {
 	preemptor api.TaskID
 	// account is nil if the quota does not apply.
@@ -31,8 +30,8 @@ type preemption struct {
 	noVictims bool
 }
 
-// preemptable is Volcano's PreemptableFn. If the quota is exceeded, the victims are those pods that all
-// other plugins permit and whose eviction helps; none if they are not enough.
+// preemptable is Volcano's PreemptableFn. If the quota is exceeded, the victims are the pods that all other plugins permit and that help.
+// There are none if these are not enough.
 func (p *plugin) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if p.askedAbout(preemptees) {
 		return nil, abstain

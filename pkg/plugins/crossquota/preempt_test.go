@@ -21,7 +21,7 @@ func TestPreemption(t *testing.T) {
 		// low are the requests of pods on the node, of a job whose priority is 1 unless equal is set. The first one may be releasing.
 		low              []string
 		equal, releasing bool
-		// outside is what a pod of no job requests, and high what the pod of a job of priority 10 does.
+		// outside are the requests of a pod without a job, and high those of the pod of a job with priority 10.
 		outside, high string
 		want          string
 	}{

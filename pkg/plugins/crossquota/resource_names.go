@@ -18,8 +18,7 @@ type pattern struct {
 	expression *regexp.Regexp
 }
 
-// parsePattern takes a text that is a valid resource name literally, so that the dots in nvidia.com/gpu
-// match dots only. Any other text is a regular expression.
+// parsePattern takes a valid resource name literally, so the dots in nvidia.com/gpu match only dots. Any other text is a regular expression.
 func parsePattern(text string) (pattern, error) {
 	if isResourceName(text) {
 		return pattern{plain: corev1.ResourceName(text)}, nil

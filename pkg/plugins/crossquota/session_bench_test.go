@@ -12,10 +12,10 @@ import (
 
 const benchNodes = 5000
 
-// BenchmarkPlainNodes is what a session costs in a cluster of plain nodes.
+// BenchmarkPlainNodes measures a session in a cluster of plain nodes.
 func BenchmarkPlainNodes(b *testing.B) { benchmarkOpen(b, "cpu=96 memory=1Ti") }
 
-// BenchmarkGPUNodes is what it costs where all are GPU nodes and run ten pods each.
+// BenchmarkGPUNodes measures a session in a cluster of GPU nodes with ten pods each.
 func BenchmarkGPUNodes(b *testing.B) { benchmarkOpen(b, "cpu=96 memory=1Ti nvidia.com/gpu=8") }
 
 func benchmarkOpen(b *testing.B, amounts string) {

@@ -13,7 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 )
 
-// tasks returns pods by their names, which spaces separate.
+// tasks returns pods by name. Spaces separate the names.
 func (f *fixture) tasks(names string) []*api.TaskInfo {
 	var all []*api.TaskInfo
 	for name := range strings.FieldsSeq(names) {

@@ -9,7 +9,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// annotationWith returns which annotation of a queue lists a card.
+// annotationWith returns the annotation of a queue that lists a card.
 func (f *Finder) annotationWith(queue ledger.QueueID, card ledger.Ordinal) string {
 	switch {
 	case f.Ledger.Capability(queue, card).Set:
@@ -21,7 +21,7 @@ func (f *Finder) annotationWith(queue ledger.QueueID, card ledger.Ordinal) strin
 	}
 }
 
-// findContradictionOfCards finds annotations for cards that contradict each other.
+// findContradictionOfCards finds contradictory annotations for cards.
 func findContradictionOfCards(found *Found, dimensions *ledger.Dimensions, queue *Queue) {
 	if c, any := quota.ContradictionOfCards(queue.Cards); any {
 		found.Problems.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension),
@@ -29,8 +29,8 @@ func findContradictionOfCards(found *Found, dimensions *ledger.Dimensions, queue
 	}
 }
 
-// findCardsNotListed finds cards that a queue is owed, and that its pods must not use. A queue that has queues below it
-// may be owed cards that only their lists contain.
+// findCardsNotListed finds cards that a queue deserves or is guaranteed although its pods must not use them. A queue with children may have
+// cards that only the lists of its children contain.
 func (f *Finder) findCardsNotListed(found *Found, queue ledger.QueueID) {
 	lister, lists := f.Ledger.CardLister(queue)
 	if !lists || lister != queue && !f.Ledger.Leaf(queue) {
@@ -38,7 +38,7 @@ func (f *Finder) findCardsNotListed(found *Found, queue ledger.QueueID) {
 	}
 	name, by := f.Ledger.Name(queue), f.Ledger.Name(lister)
 	if !f.Queue(by).ListsCards {
-		by = "" // a card quota is required, and nobody has one
+		by = "" // a card quota is required, and no queue has one
 	}
 	owed := f.Queue(name).Cards
 	for _, list := range []struct {

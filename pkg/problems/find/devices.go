@@ -8,7 +8,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// findContradictionOfDevices finds numbers of devices in the quotas of a queue that contradict each other.
+// findContradictionOfDevices finds contradictory numbers of devices in the quotas of a queue.
 func (f *Finder) findContradictionOfDevices(found *Found, queue *Queue) {
 	if queue.Object == nil {
 		return

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package find finds quotas of queues that are valid and surely not meant.
+// Package find finds quotas of queues that are valid but surely not intended.
 package find

@@ -17,43 +17,43 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// Queue is what a mistake in the quotas of a queue is found in, besides the ledger.
+// Queue has the data of a queue, besides the ledger, in which a Finder finds problems.
 type Queue struct {
 	Name string
-	// Object is the queue as the API server serves it. It is nil if it has not been read.
+	// Object is the queue from the API server. It is nil if it has not been read.
 	Object *schedulingv1beta1.Queue
 	// Resources are the resource lists of the spec.
 	Resources [3]corev1.ResourceList
-	// ListsCards says that the queue has a card quota.
+	// ListsCards reports whether the queue has a card quota.
 	ListsCards bool
-	// Cards are the limits in the annotations for cards. Devices are the limits of devices that hold. Both are without those of
-	// the queues above.
+	// Cards are the limits in the annotations for cards. Devices are the effective limits of devices. Neither includes limits of
+	// ancestors.
 	Cards, Devices quota.Limits
 }
 
-// Finder finds quotas that are valid and surely not meant.
+// Finder finds quotas that are valid but surely not intended.
 type Finder struct {
 	Ledger     *ledger.Ledger
 	Dimensions *ledger.Dimensions
 	Fleet      *card.Fleet
-	// Catalog is what is published of devices, nil while nothing is known. ServesClaims says that it will be known.
+	// Catalog has the published devices. It is nil while nothing is known. ServesClaims reports whether this will change.
 	Catalog      *dra.Catalog
 	ServesClaims bool
-	// ReclaimFault is what in the scheduler's configuration keeps queues from getting what they deserve.
+	// ReclaimFault is the setting in the scheduler's configuration that keeps queues from getting what they deserve.
 	ReclaimFault problems.ReclaimFault
-	// Queue returns what is known of a queue of the ledger, or of one that the ledger lacks.
+	// Queue returns the data of a queue, which may be missing in the ledger.
 	Queue func(name string) *Queue
 }
 
-// Found is what a Finder has found.
+// Found is the result of a Finder.
 type Found struct {
 	Problems problems.Problems
-	// Deserving says that some queue deserves something, and Wronged that the scheduler's configuration keeps some queue from
+	// Deserving reports whether any queue deserves anything. Wronged reports whether the scheduler's configuration keeps any queue from
 	// getting it.
 	Deserving, Wronged bool
 }
 
-// Find looks at queues.
+// Find checks queues.
 func (f *Finder) Find(names []string) Found {
 	found := Found{Problems: problems.Problems{}}
 	for _, name := range names {
@@ -74,8 +74,7 @@ func (f *Finder) Find(names []string) Found {
 	return found
 }
 
-// findUnknown finds DeviceClasses and cards that the cluster does not have. It judges nothing before DeviceClasses have
-// been read.
+// findUnknown finds DeviceClasses and cards that the cluster does not have. It skips them until DeviceClasses have been read.
 func (f *Finder) findUnknown(found *Found, queue ledger.QueueID) {
 	var classes []string
 	cards := map[string][]string{}
@@ -106,8 +105,8 @@ func (f *Finder) findUnknown(found *Found, queue ledger.QueueID) {
 	}
 }
 
-// findClassesInCapability finds DeviceClasses among the resources of a queue. The ledger does not have them: Volcano
-// leaves out names that no resource can have.
+// findClassesInCapability finds DeviceClasses among the resources of a queue. The ledger lacks them, because Volcano drops names that no
+// resource can have.
 func (f *Finder) findClassesInCapability(found *Found, queue *Queue) {
 	classes := map[string]bool{}
 	for _, resources := range queue.Resources {
@@ -122,7 +121,7 @@ func (f *Finder) findClassesInCapability(found *Found, queue *Queue) {
 	}
 }
 
-// isNative reports whether a name is that of a resource of Kubernetes, which a DeviceClass may have, too.
+// isNative reports whether a name belongs to a resource of Kubernetes. A DeviceClass may have the same name.
 func isNative(name corev1.ResourceName) bool {
 	switch name {
 	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage:
@@ -131,7 +130,7 @@ func isNative(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) || strings.HasPrefix(string(name), corev1.ResourceAttachableVolumesPrefix)
 }
 
-// findAnnotations finds annotations of a queue whose names are nearly right.
+// findAnnotations finds annotations of a queue with nearly correct names.
 func findAnnotations(found *Found, queue *Queue) {
 	if queue.Object == nil {
 		return

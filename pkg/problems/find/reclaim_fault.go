@@ -8,8 +8,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/quota"
 )
 
-// findReclaimFault finds a queue that deserves something, and that the scheduler's configuration keeps from getting it. What a queue
-// is guaranteed is kept free for it, so that it needs no reclaim.
+// findReclaimFault finds a queue that the scheduler's configuration keeps from getting what it deserves. A guarantee is kept free for the
+// queue and needs no reclaim.
 func (f *Finder) findReclaimFault(found *Found, queue ledger.QueueID) {
 	name := f.Ledger.Name(queue)
 	if name == quota.Root {
@@ -23,7 +23,7 @@ func (f *Finder) findReclaimFault(found *Found, queue ledger.QueueID) {
 		}
 		d := f.Dimensions.Dimension(o)
 		if d.Kind == ledger.Resource && !f.Ledger.Leaf(queue) {
-			continue // upstream's action asks only what the queues of the jobs deserve
+			continue // upstream's action considers only the queues of the jobs
 		}
 		found.Deserving = true
 		if f.ReclaimFault.Concerns(d.Kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client asks a scheduler what its ledger says. It speaks to the aggregated API visibility.devicequota.io of an API
-// server, or to the scheduler itself, which serves the same paths.
+// Package client reads the ledger of a scheduler. It sends requests to the aggregated API visibility.devicequota.io of an API
+// server, or to the scheduler, which serves the same paths.
 package client
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// Client reads what the scheduler tells. Errors are those of the API server and of the scheduler, as
-// k8s.io/apimachinery/pkg/api/errors knows them.
+// Client reads from the scheduler. Its errors come from the API server and the scheduler. Package k8s.io/apimachinery/pkg/api/errors
+// distinguishes them.
 type Client struct {
 	rest rest.Interface
 }
 
-// New returns a client for the API server of a configuration, or for the scheduler if the host of the configuration is that of
-// its endpoint.
+// New returns a client of the API server of a configuration. If the host of the configuration is the scheduler's endpoint, it is a client
+// of the scheduler.
 func New(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.GroupVersion = &v1alpha1.SchemeGroupVersion
@@ -41,7 +41,7 @@ func (c *Client) Queues(ctx context.Context) (*v1alpha1.QueueList, error) {
 	return read[v1alpha1.QueueList](ctx, c.rest.Get().Resource("queues"))
 }
 
-// Workloads returns the workloads of a namespace, those of all namespaces if it is empty.
+// Workloads returns the workloads of a namespace. An empty namespace stands for all.
 func (c *Client) Workloads(ctx context.Context, namespace string) (*v1alpha1.WorkloadList, error) {
 	return read[v1alpha1.WorkloadList](ctx, c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource("workloads"))
 }
@@ -49,13 +49,13 @@ func (c *Client) Workloads(ctx context.Context, namespace string) (*v1alpha1.Wor
 // HolderQuery selects holders. An empty field selects all.
 type HolderQuery struct {
 	Namespace string
-	// Queue selects the holders that are charged to a queue or to one below it.
+	// Queue selects the holders that are charged to a queue or to a descendant.
 	Queue string
-	// Dimension selects the holders of a DeviceClass, a card, or a resource, by its name.
+	// Dimension selects the holders of a DeviceClass, card, or resource, by name.
 	Dimension string
 }
 
-// Holders returns who holds what.
+// Holders returns the holders with their amounts.
 func (c *Client) Holders(ctx context.Context, query HolderQuery) (*v1alpha1.HolderList, error) {
 	request := c.rest.Get().NamespaceIfScoped(query.Namespace, query.Namespace != "").Resource("holders")
 	for name, value := range map[string]string{"queue": query.Queue, "dimension": query.Dimension} {
@@ -66,7 +66,7 @@ func (c *Client) Holders(ctx context.Context, query HolderQuery) (*v1alpha1.Hold
 	return read[v1alpha1.HolderList](ctx, request)
 }
 
-// Explain says why something waits. The resource is pods, podgroups, or jobs, which are those of Volcano.
+// Explain returns why an object waits. The resource is pods, podgroups, or jobs. Jobs are Jobs of Volcano.
 func (c *Client) Explain(ctx context.Context, resource, namespace, name string) (*v1alpha1.Explanation, error) {
 	return read[v1alpha1.Explanation](ctx, c.rest.Get().Namespace(namespace).Resource(resource).Name(name).SubResource("explanation"))
 }
@@ -76,7 +76,7 @@ func (c *Client) History(ctx context.Context) (*v1alpha1.History, error) {
 	return read[v1alpha1.History](ctx, c.rest.Get().Resource("history"))
 }
 
-// Configuration returns the scheduler's configuration that is in force.
+// Configuration returns the active configuration of the scheduler.
 func (c *Client) Configuration(ctx context.Context) (*v1alpha1.Configuration, error) {
 	return read[v1alpha1.Configuration](ctx, c.rest.Get().Resource("configuration"))
 }

@@ -9,15 +9,15 @@ import (
 	"io"
 )
 
-// Updates tells when the scheduler has published something new. Close it in the end.
+// Updates reports publications of the scheduler. The caller must close it.
 type Updates struct {
 	stream io.ReadCloser
 	reader *bufio.Reader
 }
 
-// Updates opens a stream of server-sent events. Its end is that of ctx, or of the scheduler that is asked.
+// Updates opens a stream of server-sent events. It ends with ctx, or with the scheduler.
 func (c *Client) Updates(ctx context.Context) (*Updates, error) {
-	// A request to watch is not ended by the API server's timeout for short requests.
+	// The API server's timeout for short requests does not end watch requests.
 	stream, err := c.rest.Get().Resource("updates").Param("watch", "true").SetHeader("Accept", "text/event-stream").Stream(ctx)
 	if err != nil {
 		return nil, err

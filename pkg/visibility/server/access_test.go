@@ -13,7 +13,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// forwarded is a request that somebody with a certificate says comes from a user.
+// forwarded returns a request that the owner of a certificate forwards for a user.
 func (f *fixture) forwarded(by *authority, name, user string) asker {
 	certificate := by.client(name)
 	return asker{certificate: &certificate, headers: map[string]string{"X-Remote-User": user}}

@@ -19,31 +19,30 @@ import (
 )
 
 const (
-	// authenticationConfigMap is where an API server says, in kube-system, which client certificates it accepts, and by which it
-	// forwards requests.
+	// authenticationConfigMap in kube-system has the authorities of client certificates and the rules for forwarded requests of an API
+	// server.
 	authenticationConfigMap = "extension-apiserver-authentication"
-	// reviewsLast is for how long answers of the API server are kept, as Kubernetes' components do.
+	// reviewsLast is how long answers of the API server are cached, as in Kubernetes' components.
 	reviewsLast = 10 * time.Second
-	// reviewTimeout bounds how long the API server may take.
+	// reviewTimeout limits how long a review of the API server may take.
 	reviewTimeout = 10 * time.Second
 )
 
 // reviewBackoff is Kubernetes' default.
 var reviewBackoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
-// access decides who a request comes from, and what its user may see. It asks the API server for both.
+// access authenticates requests and authorizes their users. It asks the API server for both.
 type access struct {
 	authenticator.Request
 	authorizer.Authorizer
-	// clients are the authorities of client certificates: those of users, and those of API servers that forward requests.
+	// clients are the authorities of client certificates, of users and of API servers that forward requests.
 	clients dynamiccertificates.CAContentProvider
-	// forwarding says how API servers forward requests.
+	// forwarding are the rules for requests that API servers forward.
 	forwarding *authenticatorfactory.RequestHeaderConfig
 	followers  []dynamiccertificates.ControllerRunner
 }
 
-// newAccess returns what a cluster accepts. Nobody but those with tokens is known before follow has read what the cluster says of
-// certificates.
+// newAccess returns the access rules of a cluster. Only tokens are accepted before follow has read the authorities of certificates.
 func newAccess(client kubernetes.Interface) (*access, error) {
 	users, err := authorities(client, "client-ca-file")
 	if err != nil {
@@ -79,7 +78,7 @@ func newAccess(client kubernetes.Interface) (*access, error) {
 	return a, err
 }
 
-// newAuthorizer returns an authorizer that does not ask for those who may do everything in every cluster.
+// newAuthorizer returns an authorizer that allows everything to system:masters, and reviews all other requests.
 func newAuthorizer(client kubernetes.Interface) (authorizer.Authorizer, error) {
 	reviews, err := authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: reviewsLast, DenyCacheTTL: reviewsLast, WebhookRetryBackoff: &reviewBackoff,
@@ -94,7 +93,7 @@ func authorities(client kubernetes.Interface, key string) (*dynamiccertificates.
 	return dynamiccertificates.NewDynamicCAFromConfigMapController(key, metav1.NamespaceSystem, authenticationConfigMap, key, client)
 }
 
-// follow reads what the cluster says of certificates, and its changes, until ctx ends.
+// follow reads the cluster's authorities of certificates, and their changes, until ctx ends.
 func (a *access) follow(ctx context.Context) {
 	for _, follower := range a.followers {
 		go follower.Run(ctx, 1)

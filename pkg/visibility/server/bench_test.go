@@ -21,7 +21,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// largePublication has as many queues and pods. Each queue counts cpu, memory, a class and its memory. Each pod has a device.
+// largePublication has a number of queues and pods. Each queue counts cpu, memory, a class and its memory. Each pod has a device.
 func largePublication(queues, pods int) *visibility.Published {
 	dimensions := []v1alpha1.Dimension{
 		{Kind: v1alpha1.Resource, Name: "cpu"}, {Kind: v1alpha1.Resource, Name: "memory"},
@@ -56,7 +56,7 @@ func largePublication(queues, pods int) *visibility.Published {
 	return all
 }
 
-// BenchmarkAnswer is an answer to an administrator, and to somebody from whom names are hidden, with 1,000 queues and 10,000 pods.
+// BenchmarkAnswer measures answers to an administrator, and to a user with hidden names, with 1,000 queues and 10,000 pods.
 func BenchmarkAnswer(b *testing.B) {
 	publisher := visibility.New(clock.RealClock{})
 	publisher.Publish(largePublication(1000, 10_000))

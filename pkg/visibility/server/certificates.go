@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// servingCertificate returns the certificate of the server: that of the files, or a self-signed one.
+// servingCertificate returns the certificate of the server: from files, or self-signed.
 func (o *Options) servingCertificate(names []string, addresses []net.IP) (dynamiccertificates.CertKeyContentProvider, error) {
 	if o.CertFile != "" {
 		files, err := dynamiccertificates.NewDynamicServingContentFromFiles("visibility", o.CertFile, o.KeyFile)
@@ -28,11 +28,11 @@ func (o *Options) servingCertificate(names []string, addresses []net.IP) (dynami
 	return dynamiccertificates.NewStaticCertKeyContent("self-signed", certificate, key)
 }
 
-// serveTLS returns a configuration that follows changes of the certificates until ctx ends. Clients may show a certificate. It is
-// an authenticator that verifies it.
+// serveTLS returns a configuration that follows changes of the certificates until ctx ends. Client certificates are optional. An
+// authenticator verifies them.
 func serveTLS(ctx context.Context, certificate dynamiccertificates.CertKeyContentProvider, clients dynamiccertificates.CAContentProvider) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, ClientAuth: tls.RequestClientCert}
-	// The server changes its configuration when it starts, so that the controller needs one of its own.
+	// The server changes its configuration when it starts, so the controller needs a copy.
 	controller := dynamiccertificates.NewDynamicServingCertificateController(config.Clone(), clients, certificate, nil, nil)
 	certificate.AddListener(controller)
 	clients.AddListener(controller)

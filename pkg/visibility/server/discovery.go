@@ -18,7 +18,7 @@ var (
 	watching = metav1.Verbs{"get", "list", "watch"}
 )
 
-// resources are those that clients discover. None of them can be deleted, so that controllers leave them alone.
+// resources are the resources that clients discover. None can be deleted, so controllers ignore them.
 var resources = []metav1.APIResource{
 	{Name: "configuration", SingularName: "configuration", Kind: "Configuration", Verbs: listing},
 	{Name: "history", SingularName: "history", Kind: "History", Verbs: listing},
@@ -41,7 +41,7 @@ func discover(mux *http.ServeMux) {
 	list := metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version.GroupVersion, APIResources: resources,
 	}
-	// API servers ask for schemas, and log errors until they get some. There are none.
+	// API servers ask for schemas, and log errors until they get some. These are empty.
 	v2 := map[string]any{"swagger": "2.0", "info": map[string]any{"title": v1alpha1.GroupName, "version": version.Version}, "paths": map[string]any{}}
 	v3 := map[string]any{"paths": map[string]any{}}
 	for path, document := range map[string]any{"/apis": groups, groupPath: group, versionPath: list, "/openapi/v2": v2, "/openapi/v3": v3} {

@@ -19,16 +19,16 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 )
 
-// fakeCluster is an API server that knows tokens, rights, and the ConfigMap about authentication.
+// fakeCluster is an API server with tokens, rights, and the ConfigMap about authentication.
 type fakeCluster struct {
 	t             *testing.T
 	users, proxy  *authority
 	configuration *corev1.ConfigMap
 
 	mu sync.Mutex
-	// rights has "user verb resource namespace" of what is allowed.
+	// rights has the allowed requests as "user verb resource namespace".
 	rights map[string]bool
-	// written has the bodies of writes, by path. If refusal is not zero, it is the status of later writes. If hangs, they are not answered.
+	// written has the bodies of writes, by path. If refusal is not zero, it is the status of later writes. If hangs, later writes get no answer.
 	written map[string]string
 	refusal int
 	hangs   bool

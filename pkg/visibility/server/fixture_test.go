@@ -41,7 +41,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	return a
 }
 
-// sign returns a certificate and its key. The certificate signs itself if there is no authority.
+// sign returns a certificate and its key. Without an authority, the certificate is self-signed.
 func (a *authority) sign(template *x509.Certificate, by *authority) ([]byte, *ecdsa.PrivateKey) {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(a.t)
 	template.SerialNumber = must(rand.Int(rand.Reader, big.NewInt(1<<62)))(a.t)
@@ -64,7 +64,7 @@ func (a *authority) pem() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
 }
 
-// fixture is a server of its own that leads, and the cluster that it asks.
+// fixture is a leading server, and its cluster.
 type fixture struct {
 	t         *testing.T
 	cluster   *fakeCluster
@@ -104,7 +104,7 @@ func newFixtureOn(t *testing.T, listener net.Listener, change ...func(*Server)) 
 	return f
 }
 
-// asker is somebody who asks.
+// asker is the sender of a request.
 type asker struct {
 	certificate *tls.Certificate
 	headers     map[string]string
@@ -144,7 +144,7 @@ func (f *fixture) send(ctx context.Context, who asker, method, path string) (*ht
 // process is the scheduler of the server.
 var process = Process{Host: "scheduler-0", Version: "v0.1.0", Configuration: func() string { return "actions: allocate\n" }}
 
-// told asks, and decodes the answer.
+// told sends a request, and decodes the answer.
 func told[T any](f *fixture, who asker, path string) *T {
 	f.t.Helper()
 	status, body := f.ask(who, versionPath+path)

@@ -20,18 +20,18 @@ import (
 
 const (
 	versionPath = groupPath + "/v1alpha1"
-	// nothing lets browsers do nothing with an answer. The web page has a policy of its own.
+	// nothing forbids browsers to use an answer as a page. The web page has another policy.
 	nothing = "default-src 'none'; frame-ancestors 'none'"
 )
 
-// healthPaths answer that the process serves.
+// healthPaths report that the process serves.
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// requestInfo reads from paths which resource a request is about.
+// requestInfo reads the resource of a request from its path.
 var requestInfo = &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()}
 
-// newHandler returns the handler of all requests. Health and the files of the web page tell nothing of the cluster, and need no
-// authentication. Everything else needs authentication and authorization.
+// newHandler returns the handler of all requests. Health checks and the files of the web page reveal nothing about the cluster, and need
+// no authentication. All other requests need authentication and authorization.
 func (s *Server) newHandler(a *access, page http.Handler) http.Handler {
 	guarded := http.Handler(onlyRead(s.routes()))
 	guarded = filters.WithAuthorization(guarded, a.Authorizer, scheme.Codecs)
@@ -57,7 +57,7 @@ func (s *Server) newHandler(a *access, page http.Handler) http.Handler {
 	return recoverPanics(withHeaders(mux))
 }
 
-// toPage leads browsers to ui/, below which the files of the page are. It does not redirect: API servers do not forward redirects.
+// toPage leads browsers to the files of the page in ui/. It does not redirect, because API servers do not forward redirects.
 func toPage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	writeAll(w, r, []byte(`<!doctype html><meta http-equiv="refresh" content="0; url=ui/"><a href="ui/">ui/</a>`))
@@ -74,7 +74,7 @@ func onlyRead(handler http.Handler) http.Handler {
 	})
 }
 
-// streamsOr has streams and all other requests handled differently.
+// streamsOr chooses between a handler of streams and a handler of other requests.
 func streamsOr(streams, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isStream(r) {
@@ -85,7 +85,7 @@ func streamsOr(streams, others http.Handler) http.Handler {
 	})
 }
 
-// withTimeout bounds how long a request waits for its answer.
+// withTimeout limits how long a request waits for its answer.
 func withTimeout(handler http.Handler, patience time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -94,7 +94,7 @@ func withTimeout(handler http.Handler, patience time.Duration) http.Handler {
 	})
 }
 
-// withHeaders tells browsers that answers are data, even if they are opened as pages.
+// withHeaders marks answers as data for browsers that open them as pages.
 func withHeaders(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -106,7 +106,7 @@ func withHeaders(handler http.Handler) http.Handler {
 	})
 }
 
-// recoverPanics keeps the scheduler running if a handler panics. Only the connection is lost.
+// recoverPanics keeps the scheduler running if a handler panics. Only the connection ends.
 func recoverPanics(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

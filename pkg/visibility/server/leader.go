@@ -27,22 +27,22 @@ const (
 	podIP = "POD_IP"
 	// portName is the name of the port of the Service.
 	portName = "https"
-	// manager owns the EndpointSlice. Kubernetes' controllers leave such slices alone.
+	// manager owns the EndpointSlice. Kubernetes' controllers ignore such slices.
 	manager = "visibility.devicequota.io"
-	// retryEndpoint is how long the leader waits until it writes again.
+	// retryEndpoint is the pause of the leader between two attempts to write.
 	retryEndpoint = 5 * time.Second
 )
 
-// leadership is what a leader has to take back in the end.
+// leadership is the state that a leader must withdraw.
 type leadership struct {
-	// address is what the EndpointSlice has.
+	// address is the address in the EndpointSlice.
 	address string
-	// stop ends the attempts to write it, and written is closed when there are none any more.
+	// stop ends the attempts to write the EndpointSlice. written is closed after the last attempt.
 	stop    context.CancelFunc
 	written chan struct{}
 }
 
-// Lead begins to answer, and makes the Service lead to this process. It returns at once.
+// Lead starts to answer, and points the Service to this process. It returns at once.
 func (s *Server) Lead(ctx context.Context) {
 	s.leading.Store(true)
 	service := klog.KRef(s.options.Namespace, ServiceName)
@@ -61,7 +61,7 @@ func (s *Server) Lead(ctx context.Context) {
 	s.led.Store(leads)
 	go func() {
 		defer close(leads.written)
-		_ = wait.PollUntilContextCancel(ctx, retryEndpoint, true, func(ctx context.Context) (bool, error) { // the error is that of ctx
+		_ = wait.PollUntilContextCancel(ctx, retryEndpoint, true, func(ctx context.Context) (bool, error) { // the error comes from ctx
 			_, err := s.client.DiscoveryV1().EndpointSlices(s.options.Namespace).Apply(ctx, slice, metav1.ApplyOptions{FieldManager: manager, Force: true})
 			if err != nil {
 				klog.ErrorS(err, "The Service does not lead to this replica yet", "service", service)
@@ -71,8 +71,8 @@ func (s *Server) Lead(ctx context.Context) {
 	}()
 }
 
-// Withdraw ends what Lead began: the Service leads nowhere until another process leads. Nothing changes if one does already. It returns
-// when ctx ends at the latest.
+// Withdraw reverts Lead. The Service then has no endpoint until another process leads. If another process leads already, nothing changes.
+// Withdraw returns when ctx ends at the latest.
 func (s *Server) Withdraw(ctx context.Context) {
 	s.leading.Store(false)
 	leads := s.led.Swap(nil)
@@ -91,7 +91,7 @@ func (s *Server) Withdraw(ctx context.Context) {
 	}
 }
 
-// removeEndpoint empties the EndpointSlice if it has an address.
+// removeEndpoint empties the EndpointSlice if it has the address.
 func (s *Server) removeEndpoint(ctx context.Context, address string) error {
 	type operation struct {
 		Op    string `json:"op"`
@@ -106,7 +106,7 @@ func (s *Server) removeEndpoint(ctx context.Context, address string) error {
 	return err
 }
 
-// endpoint returns the EndpointSlice that leads to this process.
+// endpoint returns the EndpointSlice with the address of this process.
 func (s *Server) endpoint(address string) (*applydiscoveryv1.EndpointSliceApplyConfiguration, error) {
 	ip := net.ParseIP(address)
 	if ip == nil {
@@ -131,7 +131,7 @@ func (s *Server) endpoint(address string) (*applydiscoveryv1.EndpointSliceApplyC
 		WithPorts(applydiscoveryv1.EndpointPort().WithName(portName).WithPort(int32(port))), nil
 }
 
-// serviceNames are the names of the Service in a namespace, for a certificate.
+// serviceNames returns the names of the Service in a namespace, for a certificate.
 func serviceNames(namespace string) []string {
 	names := []string{ServiceName}
 	if namespace != "" {
@@ -140,7 +140,7 @@ func serviceNames(namespace string) []string {
 	return names
 }
 
-// podAddresses are the addresses of the process, for a certificate.
+// podAddresses returns the addresses of the process, for a certificate.
 func podAddresses() []net.IP {
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 	if ip := net.ParseIP(os.Getenv(podIP)); ip != nil {

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// maxConnections keeps strangers from using up the file descriptors and the memory of the scheduler.
+	// maxConnections protects the file descriptors and the memory of the scheduler.
 	maxConnections = 500
-	// maxHeaderBytes has room for a token, and for all groups of a user.
+	// maxHeaderBytes is enough for a token and all groups of a user.
 	maxHeaderBytes = 128 << 10
-	// maxRequests is how many requests are answered at a time, without streams, and maxStreams how many streams there are.
+	// maxRequests limits concurrent requests without streams, and maxStreams limits concurrent streams.
 	maxRequests, maxStreams = 100, 100
-	// maxOfUser is how many of either one user may have, so that there is room for others.
+	// maxOfUser limits each of them for one user, to leave room for others.
 	maxOfUser = 20
-	// requestTimeout bounds how long an answer takes. Sessions end more often, if there are any.
+	// requestTimeout limits how long an answer takes. Sessions take less.
 	requestTimeout = 30 * time.Second
-	// headerTimeout bounds how long a client may take to say what it wants.
+	// headerTimeout limits how long a client may take to send the headers.
 	headerTimeout = 10 * time.Second
 )
 
-// limiter bounds how much is done at a time, for all users together and for each of them.
+// limiter limits concurrent requests, for all users together and for each user.
 type limiter struct {
 	all, each int
 
@@ -40,7 +40,7 @@ func newLimiter(all, each int) *limiter {
 	return &limiter{all: all, each: each, users: map[string]int{}}
 }
 
-// enter returns what to call in the end, nil if there is no room.
+// enter returns the function to call in the end, or nil if there is no room.
 func (l *limiter) enter(user string) (leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,10 +59,10 @@ func (l *limiter) enter(user string) (leave func()) {
 	}
 }
 
-// limited refuses requests for which there is no room.
+// limited refuses requests if there is no room.
 func (l *limiter) limited(message string, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := "" // before it is known who asks
+		name := "" // the user is not known yet
 		if caller, known := request.UserFrom(r.Context()); known {
 			name = caller.GetName()
 		}
@@ -76,11 +76,11 @@ func (l *limiter) limited(message string, handler http.Handler) http.Handler {
 	})
 }
 
-// leaving is the key, in the context of a stream, of what makes room when it is known who asks.
+// leaving is the context key of a function that makes room after authentication.
 type leaving struct{}
 
-// untilKnown refuses requests for which there is no room. They make room when onceKnown handles them: streams last long, and are bounded
-// by their users from then on. Asking who somebody is takes time and memory, too.
+// untilKnown refuses streams if there is no room for their authentication, which takes time and memory. They leave this room when onceKnown
+// handles them. Streams last long, and other limits apply to them after authentication.
 func (l *limiter) untilKnown(message string, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		leave := l.enter("")
@@ -94,7 +94,7 @@ func (l *limiter) untilKnown(message string, handler http.Handler) http.Handler 
 	})
 }
 
-// onceKnown makes room for others who ask.
+// onceKnown makes room for the authentication of other requests.
 func onceKnown(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if leave, entered := r.Context().Value(leaving{}).(func()); entered {

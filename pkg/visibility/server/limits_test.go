@@ -65,7 +65,7 @@ func TestOneUserCannotAskAllQuestions(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	statuses := make(chan int, 3*maxOfUser)
-	for range 3 * maxOfUser { // there is no session that answers
+	for range 3 * maxOfUser { // no session answers
 		go func() {
 			if response, err := f.send(ctx, token("root"), http.MethodGet, versionPath+"/queues"); err == nil {
 				statuses <- response.StatusCode
@@ -131,7 +131,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	inner := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	newFixtureOn(t, counting{Listener: inner, open: &open})
 	var connections []net.Conn
-	for range maxConnections + 50 { // those that are not accepted wait in the kernel
+	for range maxConnections + 50 { // connections that are not accepted wait in the kernel
 		connections = append(connections, must(net.Dial("tcp", inner.Addr().String()))(t))
 	}
 	eventually(t, "all that are allowed are accepted", func() bool { return open.Load() == maxConnections })
@@ -141,7 +141,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	eventually(t, "all have been accepted in the end", func() bool { return open.Load() == maxConnections+50 })
 }
 
-// counting counts the connections that are accepted.
+// counting counts accepted connections.
 type counting struct {
 	net.Listener
 	open *atomic.Int32
@@ -159,7 +159,7 @@ func (c counting) Accept() (net.Conn, error) {
 func TestASlowReaderLosesItsStream(t *testing.T) {
 	f := newFixture(t, func(s *Server) { s.patience = time.Second })
 	f.cluster.allow(everything...)
-	// It asks, and reads nothing.
+	// The client sends requests, and reads nothing.
 	connection := must(f.raw(&tls.Config{}))(t)
 	defer connection.Close()
 	fmt.Fprintf(connection, "GET %s/updates HTTP/1.1\r\nHost: scheduler\r\nAuthorization: Bearer token-of-root\r\n\r\n", versionPath)
@@ -177,7 +177,7 @@ func TestASlowReaderLosesItsStream(t *testing.T) {
 }
 
 func TestAStreamOutlivesTheTimeForAnAnswer(t *testing.T) {
-	// The patience is enough for a handshake on a slow machine, and the stream lasts longer than twice that.
+	// The patience is enough for a handshake on a slow machine. The stream lasts more than twice as long.
 	const patience, beats = time.Second, 25
 	f := newFixture(t, func(s *Server) { s.patience, s.heartbeat = patience, patience/10 })
 	f.cluster.allow(everything...)

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Options say where the server listens.
+// Options are the options of the server.
 type Options struct {
-	// BindAddress is the address. If it is empty, there is no server.
+	// BindAddress is the address to listen on. If it is empty, there is no server.
 	BindAddress string
-	// CertFile and KeyFile have the certificate of the server and its key. They are read again when they change. If both are
-	// empty, the server makes a certificate that lasts as long as the process.
+	// CertFile and KeyFile are the server's certificate and key. The server reloads them when they change. If both are empty, the
+	// server creates a certificate that lasts as long as the process.
 	CertFile, KeyFile string
-	// Namespace is that of the Service that leads to the server. It is no flag: the scheduler's lease is there, too.
+	// Namespace is the namespace of the Service and of the scheduler's lease. It is not a flag.
 	Namespace string
 }
 
@@ -36,7 +36,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // Enabled reports whether there is a server.
 func (o *Options) Enabled() bool { return o.BindAddress != "" }
 
-// Validate returns an error that says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (o *Options) Validate() error {
 	if !o.Enabled() {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// asReceived is the key, in the context of a stream, of the request with its credentials.
+// asReceived is the context key of the request of a stream with its credentials.
 type asReceived struct{}
 
-// keepCredentials keeps the credentials of streams, which authentication removes from requests, so that they can be checked again.
+// keepCredentials keeps the credentials of streams to check them again. Authentication removes them from requests.
 func keepCredentials(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isStream(r) {
@@ -24,8 +24,8 @@ func keepCredentials(handler http.Handler) http.Handler {
 	})
 }
 
-// mayStill reports whether the user of a stream would be let in now. If that cannot be found out, the stream ends, and the client learns why
-// when it opens another one.
+// mayStill reports whether the user of a stream would be admitted now. If this check fails, the stream ends. The client gets the error when
+// it opens another stream.
 func (s *Server) mayStill(r *http.Request) bool {
 	received, kept := r.Context().Value(asReceived{}).(*http.Request)
 	if !kept {

@@ -21,10 +21,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// compressFrom is the length from which an answer is compressed. It is that of API servers.
+// compressFrom is the least length of a compressed answer, as in API servers.
 const compressFrom = 128 << 10
 
-// compressors are gzip writers. Making one is expensive.
+// compressors are gzip writers. They are expensive to create.
 var compressors = sync.Pool{New: func() any {
 	writer, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return writer
@@ -64,7 +64,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	responsewriters.ErrorNegotiated(err, scheme.Codecs, v1alpha1.SchemeGroupVersion, w, r)
 }
 
-// asStatus translates errors of a publisher to those of an API.
+// asStatus converts errors of a publisher to errors of an API.
 func asStatus(err error) error {
 	switch {
 	case errors.Is(err, visibility.ErrBusy):

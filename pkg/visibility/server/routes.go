@@ -18,10 +18,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// kinds are what may be explained, by resource.
+// kinds are the kinds that can be explained, by resource.
 var kinds = map[string]string{"pods": "Pod", "podgroups": "PodGroup", "jobs": "Job"}
 
-// routes returns the handler of requests that are authorized.
+// routes returns the handler of authorized requests.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	discover(mux)
@@ -43,7 +43,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// ifLeading refuses requests while another replica leads: only the leader has sessions.
+// ifLeading refuses requests while another replica leads, because only the leader has sessions.
 func (s *Server) ifLeading(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.leading.Load() {
@@ -58,7 +58,7 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	refuse(w, r, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "", "the scheduler serves nothing at "+r.URL.Path, 0, false))
 }
 
-// asked returns what the request is about. It is what has been authorized, so that no other reading of the path can differ.
+// asked returns the parsed request that was authorized, to avoid a second interpretation of the path.
 func asked(r *http.Request) *request.RequestInfo {
 	info, found := request.RequestInfoFrom(r.Context())
 	if !found {
@@ -67,7 +67,7 @@ func asked(r *http.Request) *request.RequestInfo {
 	return info
 }
 
-// latest returns what was published last. If it returns nil, it has answered.
+// latest returns the latest publication. If it returns nil, it has answered.
 func (s *Server) latest(w http.ResponseWriter, r *http.Request) *visibility.Published {
 	published, err := s.publisher.Latest(r.Context())
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Server) latest(w http.ResponseWriter, r *http.Request) *visibility.Publ
 	return published
 }
 
-// queues answers with all queues, or with a list of the one that is named.
+// queues answers with all queues, or with a list of the named queue.
 func (s *Server) queues(w http.ResponseWriter, r *http.Request) {
 	published := s.latest(w, r)
 	if published == nil {
@@ -125,7 +125,7 @@ func (s *Server) holders(w http.ResponseWriter, r *http.Request) {
 				refuse(w, r, apierrors.NewNotFound(resourceOf("queues"), queue))
 				return
 			}
-			queues = map[string]bool{} // whether it exists is not told
+			queues = map[string]bool{} // do not reveal whether the queue exists
 		}
 	}
 	if namespace != "" || dimension != "" || queues != nil {
@@ -142,7 +142,7 @@ func holds(h *v1alpha1.Holder, dimension string) bool {
 	return slices.ContainsFunc(h.Charged, same) || slices.ContainsFunc(h.Shares, same)
 }
 
-// below returns a queue and all those below it, nil if the queue does not exist.
+// below returns a queue with its descendants, or nil if the queue does not exist.
 func below(queues []v1alpha1.Queue, name string) map[string]bool {
 	var found map[string]bool
 	for i := range queues { // parents come first
@@ -184,7 +184,7 @@ func (s *Server) explanation(w http.ResponseWriter, r *http.Request) {
 	answerViewer(w, r, viewer, told)
 }
 
-// unknownSubject says which kinds of objects a session knows: a name may be that of another kind.
+// unknownSubject names the kinds of objects that a session knows, because the name may belong to another kind.
 func unknownSubject(about *request.RequestInfo) error {
 	err := apierrors.NewNotFound(resourceOf(about.Resource), about.Name)
 	what, hint := kinds[about.Resource], ""
@@ -195,7 +195,7 @@ func unknownSubject(about *request.RequestInfo) error {
 	return err
 }
 
-// answerViewer answers unless it is not known what the viewer may see.
+// answerViewer answers, unless the rights of the viewer are unknown.
 func answerViewer(w http.ResponseWriter, r *http.Request, v *viewer, told any) {
 	if v.err != nil {
 		refuse(w, r, apierrors.NewInternalError(v.err))
@@ -213,12 +213,12 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, history)
 }
 
-// configuration answers with the configuration that is in force, as opposed to what a ConfigMap says by now.
+// configuration answers with the active configuration. The ConfigMap may have changed since.
 func (s *Server) configuration(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, v1alpha1.Configuration{TypeMeta: typeOf("Configuration"), Text: s.process.Configuration()})
 }
 
-// signed says which process has told something.
+// signed adds the identity of the process to a snapshot.
 func (s *Server) signed(snapshot v1alpha1.Snapshot) v1alpha1.Snapshot {
 	snapshot.Scheduler, snapshot.Version = s.process.Host, s.process.Version
 	return snapshot
@@ -232,7 +232,7 @@ func resourceOf(name string) schema.GroupResource {
 	return schema.GroupResource{Group: v1alpha1.GroupName, Resource: name}
 }
 
-// filtered returns the items that are wanted.
+// filtered returns the wanted items.
 func filtered[T any](items []T, wanted func(*T) bool) []T {
 	var kept []T
 	for i := range items {
@@ -243,7 +243,7 @@ func filtered[T any](items []T, wanted func(*T) bool) []T {
 	return kept
 }
 
-// list makes a list of nothing [] in JSON, not null.
+// list turns nil into an empty list, which is [] in JSON, not null.
 func list[T any](items []T) []T {
 	if items == nil {
 		return []T{}

@@ -19,7 +19,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// everything are rights to see all.
+// everything are the rights to see all resources.
 var everything = []string{
 	"root list queues", "root get queues", "root list workloads", "root list holders", "root get holders", "root list history", "root list updates",
 	"root list workloads team-a", "root list holders team-a", "root get pods/explanation team-a",

@@ -22,22 +22,21 @@ import (
 )
 
 const (
-	// qps and burst bound how often the API server is asked who somebody is, and what they may see. They are those of Kubernetes'
-	// delegating API servers.
+	// qps and burst limit the reviews of the API server. They are the limits of Kubernetes' delegating API servers.
 	qps, burst = 200, 400
-	// shutdownTimeout bounds how long answers may take when the process ends.
+	// shutdownTimeout limits how long answers may take when the process ends.
 	shutdownTimeout = 5 * time.Second
 )
 
-// Process is the scheduler that the server is a part of.
+// Process describes the scheduler with the server.
 type Process struct {
-	// Host is where it runs, and Version that of the program.
+	// Host is the host of the scheduler, and Version the version of its program.
 	Host, Version string
-	// Configuration returns the configuration in force. It may be called at any time.
+	// Configuration returns the active configuration. It is safe for concurrent use.
 	Configuration func() string
 }
 
-// Server tells what the sessions of this process publish.
+// Server serves the publications of the sessions of this process.
 type Server struct {
 	options   Options
 	process   Process
@@ -46,18 +45,18 @@ type Server struct {
 	access    *access
 	page      http.Handler
 
-	// streams bounds how many streams there are.
+	// streams limits the number of streams.
 	streams *limiter
-	// heartbeat is how often a stream says something at least, so that proxies keep it open, and how often rights are checked again. An
-	// answer takes at most patience, and so does a client that reads it.
+	// heartbeat is the longest pause of a stream, to keep proxies from closing it, and the time between two checks of rights. patience limits
+	// how long an answer takes, and how long a client takes to read it.
 	heartbeat, patience time.Duration
 	leading             atomic.Bool
-	// led is nil unless the Service leads to this process.
+	// led is nil unless the Service points to this process.
 	led atomic.Pointer[leadership]
 }
 
-// New returns a server that does not listen yet. The API server of the configuration says who may see what. Page serves the files of the
-// web page.
+// New returns a server that does not listen yet. The API server of the configuration decides about access. Page serves the files of the web
+// page.
 func New(options Options, process Process, config *rest.Config, publisher *visibility.Publisher, page http.Handler) (*Server, error) {
 	config = rest.AddUserAgent(rest.CopyConfig(config), "visibility")
 	config.QPS, config.Burst = qps, burst
@@ -79,7 +78,7 @@ func newServer(options Options, process Process, client kubernetes.Interface, pu
 	}, nil
 }
 
-// Start listens, and serves until ctx ends. Requests are refused until Lead is called.
+// Start listens, and serves until ctx ends. The server refuses requests before Lead.
 func (s *Server) Start(ctx context.Context) error {
 	listener, err := net.Listen("tcp", s.options.BindAddress)
 	if err != nil {
@@ -122,7 +121,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// connectionErrors logs errors of connections, which anybody can cause, for those only who look for them.
+// connectionErrors logs errors of connections only at a high verbosity, because any client can cause them.
 type connectionErrors struct{}
 
 // Write implements io.Writer.

@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// onlyUnambiguous refuses requests that could be authorized for one thing and answered with another: an encoded slash is none for routes,
-// and rights can be restricted to what a selector selects. Names that exist need no encoding.
+// onlyUnambiguous refuses requests that authorization and routes could read differently: routes do not decode a slash, and selectors can
+// restrict rights. Existing names need no encoding.
 func onlyUnambiguous(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.EscapedPath(), "%") {

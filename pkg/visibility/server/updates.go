@@ -15,19 +15,19 @@ import (
 
 const (
 	heartbeat = 15 * time.Second
-	// streamLasts bounds a stream. Clients open another one, for which their rights are checked again.
+	// streamLasts limits a stream. Clients open another stream, and the server checks their rights again.
 	streamLasts = 30 * time.Minute
 )
 
-// isStream reports whether a request has no end of its own.
+// isStream reports whether a request is open-ended.
 func isStream(r *http.Request) bool { return r.URL.Path == versionPath+"/updates" }
 
-// updates sends an event for each publication, beginning with the latest, as long as the user may follow.
+// updates sends an event for each publication, starting with the latest, as long as the user has the right to follow.
 func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), streamLasts)
 	defer cancel()
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies such as nginx collect answers otherwise
+	w.Header().Set("X-Accel-Buffering", "no") // proxies such as nginx would buffer answers
 	stream := stream{w: w, control: http.NewResponseController(w), patience: s.patience}
 	var known *visibility.Published
 	if err := stream.begin(); err != nil {
@@ -59,11 +59,11 @@ func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	// patience is how long a client may take to read.
+	// patience limits how long a client may take to read.
 	patience time.Duration
 }
 
-// begin frees the connection from the time that other requests have.
+// begin removes the deadline of other requests from the connection.
 func (s stream) begin() error {
 	if err := s.control.SetReadDeadline(time.Time{}); err != nil {
 		return err
@@ -91,5 +91,5 @@ func (s stream) write(format string, values ...any) error {
 	if err := s.control.Flush(); err != nil {
 		return err
 	}
-	return s.control.SetWriteDeadline(time.Time{}) // in HTTP/2, it would end the stream although nothing is written
+	return s.control.SetWriteDeadline(time.Time{}) // in HTTP/2, it would end an idle stream
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// follow returns a function that returns the next line of a stream that is not empty.
+// follow returns a function that returns the next non-empty line of a stream.
 func (f *fixture) follow(ctx context.Context) func() string {
 	f.t.Helper()
 	response := f.request(ctx, token("root"), http.MethodGet, versionPath+"/updates")

@@ -18,30 +18,29 @@ import (
 )
 
 const (
-	// hidden stands for a name that a viewer may not know.
+	// hidden replaces a name that a viewer may not know.
 	hidden = "(hidden)"
-	// maxNamespaces bounds how many namespaces are looked at for one answer. All others are hidden.
+	// maxNamespaces limits the checked namespaces for one answer. All other namespaces are hidden.
 	maxNamespaces = 100
 )
 
-// objectName is the name of an object in its namespace, as messages write it. Namespaces have no dots, as opposed to the domains of
-// resources and annotations.
+// objectName matches namespace/name in messages. Namespaces have no dots, unlike the domains of resources and annotations.
 var objectName = regexp.MustCompile(`[a-zA-Z0-9][-a-zA-Z0-9_.]*(?:/[-a-zA-Z0-9_.]+)+`)
 
-// viewer is somebody who asks. Who may not get holders in a namespace does not learn the names of its pods and claims.
+// viewer is the user of a request. Without the right to get holders in a namespace, a viewer does not see the names of its pods and claims.
 type viewer struct {
 	ctx        context.Context
 	user       user.Info
 	authorizer authorizer.Authorizer
-	// all says that the viewer may see all names.
+	// all reports whether the viewer may see all names.
 	all bool
-	// namespaces remembers what the viewer may see.
+	// namespaces caches whether the viewer may see a namespace.
 	namespaces map[string]bool
-	// dimensions are names with a slash that are not those of objects.
+	// dimensions are names with a slash that do not name objects.
 	dimensions map[string]bool
-	// texts remembers messages without the names that they hide. Many pods wait for the same reason.
+	// texts caches messages without hidden names. Many pods wait for the same reason.
 	texts map[string]string
-	// err is why it is not known what the viewer may see.
+	// err is the error of a check of the viewer's rights.
 	err error
 }
 
@@ -106,7 +105,7 @@ func (v *viewer) text(message string) string {
 	}
 	v.texts[message] = objectName.ReplaceAllStringFunc(message, func(found string) string {
 		namespace, _, _ := strings.Cut(found, "/")
-		name := strings.TrimRight(found, ".") // the end of a sentence is no part of a name
+		name := strings.TrimRight(found, ".") // the end of a sentence is not part of a name
 		if strings.Contains(namespace, ".") || v.dimensions[name] || v.maySee(namespace) {
 			return found
 		}
@@ -140,7 +139,7 @@ func (v *viewer) workloads(items []v1alpha1.Workload) []v1alpha1.Workload {
 	return shown
 }
 
-// refusal returns a copy.
+// refusal returns a copy with hidden names.
 func (v *viewer) refusal(r *v1alpha1.Refusal) *v1alpha1.Refusal {
 	if r == nil {
 		return nil
@@ -150,7 +149,7 @@ func (v *viewer) refusal(r *v1alpha1.Refusal) *v1alpha1.Refusal {
 	return &shown
 }
 
-// explanation returns a copy.
+// explanation returns a copy with hidden names.
 func (v *viewer) explanation(e *v1alpha1.Explanation) *v1alpha1.Explanation {
 	shown := e.DeepCopy()
 	if v.all {
@@ -180,7 +179,7 @@ func (v *viewer) checks(checks []v1alpha1.Check) {
 	}
 }
 
-// holders hides the names of holders. Claims are named after their pods, and the devices of a claim tell which claim it is.
+// holders hides the names of holders. Claims are named after their pods, and the devices of a claim reveal the claim.
 func (v *viewer) holders(holders []v1alpha1.Holder) {
 	for i := range holders {
 		if h := &holders[i]; !v.maySee(h.Namespace) {

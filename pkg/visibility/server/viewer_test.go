@@ -15,8 +15,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// mayTell are the fields of an explanation that say nothing of others' objects, or that the asker may know in any case. A new field
-// has to be added here, or hidden.
+// mayTell are the fields of an explanation without data about others' objects, or with data that the asker may know in any case. A new field
+// must be added here or hidden.
 var mayTell = map[string]bool{
 	"TypeMeta.Kind": true, "TypeMeta.APIVersion": true,
 	"Snapshot.Session": true, "Snapshot.Scheduler": true, "Snapshot.Version": true, "Snapshot.Incomplete": true,
@@ -54,7 +54,7 @@ func init() {
 	}
 }
 
-// fill sets every string that an explanation can have: to the path of the field if it may tell, else to a secret.
+// fill sets each string of an explanation: to the path of the field if the field is in mayTell, otherwise to a secret.
 func fill(t *testing.T, value reflect.Value, path string) {
 	t.Helper()
 	switch value.Kind() {

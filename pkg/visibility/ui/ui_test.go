@@ -51,7 +51,7 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestThePageKnowsWhatKindsMeasure: it has a list of the kinds whose amounts do not count things.
+// TestThePageKnowsWhatKindsMeasure: the page has a list of the kinds with amounts that are not counts.
 func TestThePageKnowsWhatKindsMeasure(t *testing.T) {
 	var want []string
 	for _, kind := range ledger.Kinds {

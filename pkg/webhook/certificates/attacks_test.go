@@ -110,7 +110,7 @@ func TestACertificateThatAPIServersWouldNotTrustIsReplaced(t *testing.T) {
 	}
 }
 
-// certified returns the data of a Secret with a certificate that somebody else made.
+// certified returns the data of a Secret with a certificate from another source.
 func certified(t *testing.T, authority, leaf *x509.Certificate) map[string][]byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -19,18 +19,18 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// The Secret and the webhook configuration are compared so often.
+// The Secret and the webhook configuration are compared at these intervals.
 const (
 	period      = time.Minute
 	retryPeriod = 2 * time.Second
 )
 
-// Keeper makes, renews, and serves the certificates of a webhook.
+// Keeper creates, renews, and serves the certificates of a webhook.
 type Keeper struct {
 	Client kubernetes.Interface
 	// Namespace and Secret name the Secret, which must exist and may be empty.
 	Namespace, Secret string
-	// Configuration names the ValidatingWebhookConfiguration whose webhooks get the authorities.
+	// Configuration is the name of the ValidatingWebhookConfiguration that gets the authorities.
 	Configuration string
 	// Names are the DNS names of the server. There is at least one.
 	Names []string
@@ -38,7 +38,7 @@ type Keeper struct {
 	Now func() time.Time
 
 	state atomic.Pointer[state]
-	// ready says that API servers have been told of the certificates.
+	// ready reports whether API servers have the authorities.
 	ready atomic.Bool
 }
 
@@ -58,7 +58,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	return nil
 }
 
-// Sync reads the Secret, renews a certificate that is close to its end, and tells API servers the authorities.
+// Sync reads the Secret, renews a certificate that is close to its end, and publishes the authorities.
 func (k *Keeper) Sync(ctx context.Context) error {
 	var s state
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
@@ -73,7 +73,7 @@ func (k *Keeper) Sync(ctx context.Context) error {
 		return err
 	}
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error { return k.publish(ctx, bundle) })
-	// What the other replicas made is served even if nothing can be told.
+	// The certificates of other replicas are served even if the publication fails.
 	k.state.Store(&s)
 	if err != nil {
 		return fmt.Errorf("write caBundle of ValidatingWebhookConfiguration %s: %w", k.Configuration, err)
@@ -82,7 +82,7 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	return nil
 }
 
-// share returns the certificates of all replicas. If two replicas renew them at once, the update of one fails with a conflict.
+// share returns the certificates of all replicas. If two replicas renew them at the same time, one update fails with a conflict.
 func (k *Keeper) share(ctx context.Context) (state, error) {
 	secrets := k.Client.CoreV1().Secrets(k.Namespace)
 	secret, err := secrets.Get(ctx, k.Secret, metav1.GetOptions{})
@@ -106,7 +106,7 @@ func (k *Keeper) share(ctx context.Context) (state, error) {
 	return s, nil
 }
 
-// usedFrom returns from when on the newest certificate is served.
+// usedFrom returns the time from which the newest certificate is served.
 func (s *state) usedFrom() time.Time {
 	if s.previous == nil {
 		return s.newest.serving.Leaf.NotBefore
@@ -114,7 +114,7 @@ func (s *state) usedFrom() time.Time {
 	return s.newest.inUse()
 }
 
-// publish tells API servers which authorities to trust.
+// publish writes the trusted authorities into the webhook configuration.
 func (k *Keeper) publish(ctx context.Context, bundle []byte) error {
 	configurations := k.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	configuration, err := configurations.Get(ctx, k.Configuration, metav1.GetOptions{})
@@ -144,7 +144,7 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return s.serving(k.Now()), nil
 }
 
-// Ready returns an error until API servers have been told of the certificates.
+// Ready returns an error until API servers have the authorities.
 func (k *Keeper) Ready() error {
 	if !k.ready.Load() {
 		return errors.New("API servers do not trust the certificate yet: see the log")

@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// conflict refuses updates of what has changed meanwhile, as an API server does.
+// conflict refuses updates of changed objects, as an API server does.
 func (w *world) conflict(version string) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		secret := action.(clienttesting.UpdateAction).GetObject().(*corev1.Secret)
@@ -68,7 +68,7 @@ func (w *world) sync(keepers ...*Keeper) {
 	}
 }
 
-// pass lets time pass, in which the replicas do their work.
+// pass advances the time while the replicas do their work.
 func (w *world) pass(d time.Duration, keepers ...*Keeper) {
 	w.Helper()
 	w.clock.SetTime(w.clock.Now().Add(d))
@@ -97,7 +97,7 @@ func (w *world) bundle() []byte {
 	return first
 }
 
-// trusts checks that an API server with a bundle trusts what a replica serves.
+// trusts checks that an API server with a bundle trusts a replica's certificate.
 func (w *world) trusts(bundle []byte, k *Keeper) {
 	w.Helper()
 	roots := x509.NewCertPool()
@@ -121,11 +121,11 @@ func TestAReplicaMakesACertificateThatAPIServersTrust(t *testing.T) {
 	w.trusts(w.bundle(), k)
 }
 
-// TestReplicasAgree, also if all of them make the first certificate at once, or renew it at once.
+// TestReplicasAgree even if all of them create or renew a certificate at the same time.
 func TestReplicasAgree(t *testing.T) {
 	w := newWorld(t)
 	replicas := []*Keeper{w.keeper(), w.keeper(), w.keeper()}
-	var behind []byte // what a slow API server knows
+	var behind []byte // the bundle of a slow API server
 	atOnce := func() {
 		t.Helper()
 		var all sync.WaitGroup
@@ -166,9 +166,9 @@ func TestCertificatesAreRenewedSoThatEveryAPIServerTrustsEveryReplica(t *testing
 	a, b := w.keeper(), w.keeper()
 	w.sync(a, b)
 	first, served := w.serving(a), map[string]bool{}
-	behind, changed := w.bundle(), w.clock.Now() // what a slow API server knows
+	behind, changed := w.bundle(), w.clock.Now() // the bundle of a slow API server
 	for w.clock.Now().Before(first.Leaf.NotAfter.Add(2 * lifetime)) {
-		// One replica is behind by half an hour, and so is an API server.
+		// One replica and one API server are late by half an hour.
 		step := overlap / 2
 		if w.clock.Now().After(changed.Add(3 * overlap)) {
 			step = 24 * time.Hour

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// lifetime is how long a certificate is valid, renewBefore how long before its end another one is made.
+	// lifetime is the validity of a certificate. renewBefore is the time before its end at which the next one is created.
 	lifetime    = 90 * 24 * time.Hour
 	renewBefore = 30 * 24 * time.Hour
 	// overlap is how long API servers know an authority before its certificate is used.
 	overlap = time.Hour
-	// skew is by how much the clock of an API server may be behind that of the replica that makes a certificate.
+	// skew is how far the clock of an API server may be behind the clock of the replica that creates a certificate.
 	skew = time.Hour
 )
 
-// pair is a certificate and its key, as they are in the Secret, and as servers need them.
+// pair is a certificate and its key, as the Secret has them, and as servers need them.
 type pair struct {
-	// certPEM has the certificate first, and its authority second.
+	// certPEM has the certificate, followed by its authority.
 	certPEM, keyPEM []byte
 	serving         *tls.Certificate
 	authority       *x509.Certificate
 }
 
-// newPair makes a certificate for a server with these names, and an authority that signs nothing else.
+// newPair creates a certificate for these DNS names, and an authority that signs nothing else.
 func newPair(names []string, now time.Time) (*pair, error) {
 	valid := x509.Certificate{NotBefore: now.Add(-skew), NotAfter: now.Add(lifetime), BasicConstraintsValid: true}
 	ca, leaf := valid, valid
@@ -83,7 +83,7 @@ func sign(template, authority *x509.Certificate, key *ecdsa.PublicKey, by *ecdsa
 	return x509.ParseCertificate(der)
 }
 
-// readPair reads what newPair has made. Both are nil if there is nothing to read.
+// readPair reads the output of newPair. It returns nil if both inputs are empty.
 func readPair(certPEM, keyPEM []byte) (*pair, error) {
 	if len(certPEM) == 0 && len(keyPEM) == 0 {
 		return nil, nil
@@ -105,8 +105,8 @@ func readPair(certPEM, keyPEM []byte) (*pair, error) {
 	return &pair{certPEM, keyPEM, &serving, authority}, nil
 }
 
-// check returns an error if an API server that knows the authority would not trust a server with these names. A replica whose clock is wrong may
-// have made a certificate of the future.
+// check returns an error if an API server with the authority would not trust a server with these names. A replica with a wrong clock may have
+// created a certificate of the future.
 func (p *pair) check(names []string, now time.Time) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(p.authority)
@@ -120,5 +120,5 @@ func (p *pair) check(names []string, now time.Time) error {
 
 func (p *pair) due(now time.Time) bool { return now.After(p.serving.Leaf.NotAfter.Add(-renewBefore)) }
 
-// inUse returns when API servers know the authority of a pair.
+// inUse returns the time from which API servers know the authority of a pair.
 func (p *pair) inUse() time.Time { return p.serving.Leaf.NotBefore.Add(skew + overlap) }

@@ -12,18 +12,18 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// The keys of the certificate before the newest one, which has the usual keys of Secrets.
+// The keys of the former certificate. The newest one has the usual keys of Secrets.
 const (
 	previousCertKey = "previous.crt"
 	previousKeyKey  = "previous.key"
 )
 
-// state is what the Secret has. Previous may be nil.
+// state is the content of the Secret. Previous may be nil.
 type state struct {
 	newest, previous *pair
 }
 
-// readState reads the Secret, without what cannot be used any more.
+// readState reads the Secret without unusable certificates.
 func readState(secret *corev1.Secret, names []string, now time.Time) state {
 	read := func(certKey, keyKey string) *pair {
 		p, err := readPair(secret.Data[certKey], secret.Data[keyKey])
@@ -39,7 +39,7 @@ func readState(secret *corev1.Secret, names []string, now time.Time) state {
 	return state{read(corev1.TLSCertKey, corev1.TLSPrivateKeyKey), read(previousCertKey, previousKeyKey)}
 }
 
-// renew adds a certificate if the newest one is close to its end. It reports whether it did.
+// renew adds a certificate if the newest one is close to its end. It reports whether it added one.
 func (s *state) renew(names []string, now time.Time) (bool, error) {
 	if s.newest != nil && !s.newest.due(now) {
 		return false, nil
@@ -68,7 +68,7 @@ func (s *state) serving(now time.Time) *tls.Certificate {
 	return s.newest.serving
 }
 
-// bundle has the authorities of all certificates that a replica may serve.
+// bundle returns the authorities of all certificates that a replica may serve.
 func (s *state) bundle() ([]byte, error) {
 	if s.previous == nil {
 		return cert.EncodeCertificates(s.newest.authority)

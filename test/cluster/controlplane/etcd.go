@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// runEtcd runs a single member that requires client certificates. It does not flush every write to disk: a
-// development cluster may lose its last writes in a power failure.
+// runEtcd runs a single member that requires client certificates. It does not flush each write to disk, because a development cluster may
+// lose its last writes in a power failure.
 func runEtcd(args []string) error {
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
 	dir := flags.String("data-dir", "", "folder of the data")

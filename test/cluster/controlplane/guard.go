@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// runGuard runs a program that does not watch its standard input. Guard passes SIGTERM on to the program, and
-// kills it when guard's parent ends; the kernel kills it when guard itself ends.
+// runGuard runs a program that does not watch its standard input. It passes SIGTERM on to the program, and kills the program when guard's
+// parent ends. If guard itself ends, the kernel kills the program.
 func runGuard(args []string) error {
 	if len(args) == 0 {
 		return errors.New("usage: guard PROGRAM [ARGUMENT ...]")

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// runJanitor waits for the end of its parent, then for the release of the lock on a file, and removes a
-// folder.
+// runJanitor waits for the end of its parent, then for the release of the lock on a file, and removes a folder.
 func runJanitor(args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: janitor LOCKFILE FOLDER")

@@ -9,6 +9,6 @@ import (
 )
 
 func runKubectl(args []string) error {
-	os.Args = append([]string{"kubectl"}, args...) // where kubectl looks for the name of a plugin
+	os.Args = append([]string{"kubectl"}, args...) // kubectl looks for the name of a plugin here
 	return execute(cmd.NewDefaultKubectlCommand(), args)
 }

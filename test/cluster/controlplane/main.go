@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controlplane has all components of a Kubernetes and Volcano control plane in one binary. Its first
-// argument is the name of the component, the others are the component's own. Three of them are helpers: guard
-// runs another program that ends with guard's parent, janitor removes the state folder after its parent
-// has ended, and kubectl is for commands in the documentation, which tests run.
+// Command controlplane has all components of a Kubernetes and Volcano control plane in one binary. The first argument is the name of the
+// component, and the others are the component's arguments. Three components are helpers. Guard runs another program that ends with guard's
+// parent. Janitor removes the state folder after its parent has ended. Kubectl is for tests of commands in the documentation.
 //
-// A component ends when its standard input is closed, so that it never outlives the process at the other end
-// of the pipe. Helpers end by themselves.
+// A component ends when its standard input is closed, so it never outlives the process at the other end of the pipe. Helpers end by
+// themselves.
 package main
 
 import (
@@ -51,7 +50,7 @@ func main() {
 	}
 }
 
-// waitForParent returns when the parent closes its end of the standard input, at the latest when it ends.
+// waitForParent returns when the parent ends or closes its end of the standard input.
 func waitForParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }

@@ -67,8 +67,8 @@ func runVolcanoScheduler([]string) error {
 	return scheduler.Run(options)
 }
 
-// startFlags resets the global flag set, which both of Volcano's programs parse. Packages of other
-// components have registered flags of the same names.
+// startFlags resets the global flag set, which both of Volcano's programs parse. Packages of other components have registered flags with the
+// same names.
 func startFlags() {
 	pflag.CommandLine = pflag.NewFlagSet(os.Args[0], pflag.ExitOnError)
 	if flag.Lookup("v") == nil {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command karmada has the components of a Karmada control plane that the tests need, in one binary. Its first
-// argument is the name of the component, the others are the component's own.
+// Command karmada has the components of a Karmada control plane that the tests need, in one binary. The first argument is the name of the
+// component, and the others are the component's arguments.
 //
-// A component ends when its standard input is closed, so that it never outlives the process at the other end
-// of the pipe.
+// A component ends when its standard input is closed, so it never outlives the process at the other end of the pipe.
 package main
 
 import (

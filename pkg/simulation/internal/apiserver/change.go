@@ -54,7 +54,7 @@ func (s *Server) patch(q *request) (any, error) {
 	return s.replace(q, before, wanted)
 }
 
-// applied returns what a patch makes of an object.
+// applied returns an object after a patch.
 func applied(q *request, text []byte) ([]byte, error) {
 	switch kind := types.PatchType(q.Header.Get("Content-Type")); kind {
 	case types.MergePatchType:
@@ -76,7 +76,7 @@ func applied(q *request, text []byte) ([]byte, error) {
 	}
 }
 
-// replace stores what a client wants an object to be. The caller holds the lock.
+// replace stores the object of a client's update. The caller holds the lock.
 func (s *Server) replace(q *request, before, wanted *unstructured.Unstructured) (any, error) {
 	if v := wanted.GetResourceVersion(); v != "" && v != before.GetResourceVersion() {
 		return nil, apierrors.NewConflict(q.kind.GroupResource(), q.name, errors.New("it has changed since it was read"))
@@ -116,7 +116,7 @@ func (s *Server) delete(q *request) (any, error) {
 	return s.remove(q.kind, q.namespace, q.name)
 }
 
-// remove deletes an object, or marks it for deletion if it has finalizers. A pod has ended when it is deleted. The caller holds the lock.
+// remove deletes an object, or marks it for deletion if it has finalizers. Pods get no grace period. The caller holds the lock.
 func (s *Server) remove(k *kind, namespace, name string) (any, error) {
 	before, err := s.stored(k, namespace, name)
 	if err != nil {

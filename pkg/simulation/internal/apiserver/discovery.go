@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// discover answers questions about the server itself. It reports whether this is one.
+// discover answers requests about the server. It reports whether the path is one of these.
 func (s *Server) discover(parts []string) (any, bool) {
 	switch {
 	case len(parts) == 1 && parts[0] == "version":
@@ -41,7 +41,7 @@ func (s *Server) groups() metav1.APIGroupList {
 	return list
 }
 
-// resources answers only for a group and version that the server serves.
+// resources lists the resources of a group and version. It returns false if the server does not serve them.
 func (s *Server) resources(group, version string) (any, bool) {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}}
 	for _, r := range Resources {

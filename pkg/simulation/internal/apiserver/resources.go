@@ -11,7 +11,7 @@ type Resource struct {
 	schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
-	// status says that the status is a subresource: other writes leave it alone.
+	// status reports whether the status is a subresource. Other writes do not change it.
 	status bool
 }
 
@@ -25,7 +25,7 @@ func resource(group, version, plural, kind string, isNamespaced, status bool) Re
 	return Resource{GroupVersionResource: gvr, Kind: kind, Namespaced: isNamespaced, status: status}
 }
 
-// Resources are all that the server serves: what the scheduler reads, and the objects that it writes.
+// Resources are all resources of the server: those that the scheduler reads, and those that it writes.
 var Resources = []Resource{
 	resource("", "v1", "nodes", "Node", cluster, withStatus),
 	resource("", "v1", "pods", "Pod", namespaced, withStatus),

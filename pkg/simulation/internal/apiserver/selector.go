@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// selector says which objects a list or a watch is about.
+// selector selects the objects of a list or a watch.
 type selector struct {
 	namespace string
 	labels    labels.Selector
@@ -35,7 +35,7 @@ func (s selector) selects(object *unstructured.Unstructured) bool {
 	return s.fields.Matches(fieldsOf{object})
 }
 
-// fieldsOf reads the fields that selectors name.
+// fieldsOf reads the fields in selectors.
 type fieldsOf struct{ object *unstructured.Unstructured }
 
 // Has implements fields.Fields.

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Config leads clients to the server.
+// Config returns a configuration for clients of the server.
 func (s *Server) Config() *rest.Config {
 	json := rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
 	return &rest.Config{Host: "http://simulation.invalid", Transport: transport{s}, QPS: -1, ContentConfig: json}
@@ -72,7 +72,7 @@ type request struct {
 	body                         []byte
 }
 
-// serve answers a request with what is to be encoded, or with a watcher.
+// serve answers a request with an object to encode, or with a watcher.
 func (s *Server) serve(r *http.Request, body []byte) (any, error) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if answer, about := s.discover(parts); about {
@@ -98,7 +98,7 @@ func (s *Server) serve(r *http.Request, body []byte) (any, error) {
 	return nil, apierrors.NewMethodNotSupported(q.kind.GroupResource(), r.Method)
 }
 
-// parse finds out what a path is about.
+// parse returns the request that a path stands for.
 func (s *Server) parse(parts []string) (*request, bool) {
 	group, version := "", ""
 	switch {

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Server has the objects. It may be used by several goroutines.
+// Server holds the objects. It is safe for concurrent use.
 type Server struct {
-	// version is that of Kubernetes, such as v1.34.1.
+	// version is the version of Kubernetes, such as v1.34.1.
 	version string
 
 	mu sync.Mutex
@@ -28,17 +28,17 @@ type Server struct {
 	revision uint64
 	kinds    map[string]*kind
 	watches  map[*watcher]struct{}
-	// deleted has the pods that were deleted, in order.
+	// deleted has the deleted pods in order.
 	deleted []*unstructured.Unstructured
 }
 
-// kind has the objects of one resource, by namespace/name.
+// kind holds the objects of one resource, by namespace/name.
 type kind struct {
 	Resource
 	objects map[string]*unstructured.Unstructured
 }
 
-// New returns a server without objects that says that it is a version of Kubernetes.
+// New returns a server without objects that reports a version of Kubernetes.
 func New(version string) *Server {
 	s := &Server{version: version, kinds: map[string]*kind{}, watches: map[*watcher]struct{}{}}
 	for _, r := range Resources {
@@ -51,7 +51,7 @@ func path(group, version, resource string) string { return group + "/" + version
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// kindOf returns the kind of an object. The error says that the server does not serve it.
+// kindOf returns the kind of an object, or an error if the server does not serve it.
 func (s *Server) kindOf(object *unstructured.Unstructured) (*kind, error) {
 	gvk := object.GroupVersionKind()
 	for _, k := range s.kinds {
@@ -62,8 +62,8 @@ func (s *Server) kindOf(object *unstructured.Unstructured) (*kind, error) {
 	return nil, fmt.Errorf("%s %s: the scheduler does not read objects of %s", gvk.Kind, object.GetName(), gvk.GroupVersion())
 }
 
-// Put creates or replaces an object with its status. What it lacks of a UID, a generation, and a creation time it gets from what was
-// there, or new.
+// Put creates or replaces an object with its status. A missing UID, generation, or creation time comes from the former object, or is
+// new.
 func (s *Server) Put(object *unstructured.Unstructured) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Server) Put(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// complete gives an object what an API server gives it.
+// complete sets the metadata that an API server sets.
 func (s *Server) complete(object, before *unstructured.Unstructured) {
 	if before != nil {
 		if object.GetUID() == "" {
@@ -93,7 +93,7 @@ func (s *Server) complete(object, before *unstructured.Unstructured) {
 		}
 	}
 	if object.GetUID() == "" {
-		// The same in each simulation, so that the order of objects that are equal otherwise is, too.
+		// The UID is the same in each simulation, because it can decide the order of objects.
 		named := sha256.Sum256([]byte(object.GetKind() + " " + key(object.GetNamespace(), object.GetName())))
 		object.SetUID(types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", named[:4], named[4:6], named[6:8], named[8:10], named[10:16])))
 	}
@@ -105,7 +105,7 @@ func (s *Server) complete(object, before *unstructured.Unstructured) {
 	}
 }
 
-// write stores an object, nil to delete the one before, and tells the watchers. The caller holds the lock.
+// write stores an object, or deletes the one before if the object is nil. It notifies the watchers. The caller holds the lock.
 func (s *Server) write(k *kind, before, after *unstructured.Unstructured) {
 	s.revision++
 	event, object := watch.Modified, after
@@ -130,7 +130,7 @@ func (s *Server) write(k *kind, before, after *unstructured.Unstructured) {
 	}
 }
 
-// List returns copies of the objects of a resource, in the order of namespaces and names.
+// List returns copies of the objects of a resource, sorted by namespace and name.
 func (s *Server) List(group, version, resource string) []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *Server) List(group, version, resource string) []*unstructured.Unstructu
 	return all
 }
 
-// Delete deletes an object as users do. It is no error that it does not exist.
+// Delete deletes an object as a user would. A missing object is not an error.
 func (s *Server) Delete(object *unstructured.Unstructured) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,14 +159,14 @@ func (s *Server) Delete(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// DeletedPods returns the pods that have been deleted, in order.
+// DeletedPods returns the deleted pods in order.
 func (s *Server) DeletedPods() []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.deleted)
 }
 
-// Revision grows with each write.
+// Revision returns a number that grows with each write.
 func (s *Server) Revision() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

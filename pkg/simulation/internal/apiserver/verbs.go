@@ -101,7 +101,7 @@ func (q *request) decode() (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// strictQueue refuses a queue with fields that do not exist. The scheduler asks so whether queues have spec.dra.
+// strictQueue refuses a queue with unknown fields. The scheduler finds out this way whether queues have spec.dra.
 func strictQueue(body []byte) error {
 	unknown, err := kjson.UnmarshalStrict(body, &schedulingv1beta1.Queue{})
 	if err != nil {
@@ -117,7 +117,7 @@ func strictQueue(body []byte) error {
 	return nil
 }
 
-// bind gives a pod its node, as a Binding does, and starts it, as a kubelet does.
+// bind sets the node of a pod as a Binding does, and starts the pod as a kubelet does.
 func (s *Server) bind(q *request) (any, error) {
 	var binding corev1.Binding
 	if err := json.Unmarshal(q.body, &binding); err != nil {

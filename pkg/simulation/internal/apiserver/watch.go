@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// watcher is the body of the answer to a watch.
+// watcher is the response body of a watch.
 type watcher struct {
 	kind     *kind
 	selector selector
@@ -24,18 +24,18 @@ type watcher struct {
 	changed *sync.Cond
 	pending bytes.Buffer
 	closed  bool
-	// idle says that the reader has taken all that there was and waits for more.
+	// idle reports whether the reader has read everything and waits for more.
 	idle bool
 }
 
-// watch begins a watch of what happens after a revision.
+// watch starts a watch of the events after a revision.
 func (s *Server) watch(ctx context.Context, k *kind, chosen selector, after string) *watcher {
 	w := &watcher{kind: k, selector: chosen}
 	w.changed = sync.NewCond(&w.mu)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// What was written since the list is told as a modification. What was deleted since is found by the client's next list at the
-	// latest; nothing deletes objects while clients start.
+	// Objects written since the list are sent as modifications. Objects deleted since are missing in the client's next list at the latest. No
+	// object is deleted while clients start.
 	known, _ := strconv.ParseUint(after, 10, 64)
 	for _, object := range k.objects {
 		if revision, _ := strconv.ParseUint(object.GetResourceVersion(), 10, 64); revision > known {
@@ -59,7 +59,7 @@ func (w *watcher) tell(event watch.EventType, object *unstructured.Unstructured)
 	}
 	line, err := json.Marshal(map[string]any{"type": string(event), "object": object.Object})
 	if err != nil {
-		panic(err) // what was decoded from JSON can be encoded
+		panic(err) // objects decoded from JSON can be encoded
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
