@@ -37,7 +37,7 @@ const (
 type Outcome struct {
 	// Sessions is how many sessions of the scheduler ran.
 	Sessions int `json:"sessions"`
-	// Workloads has those that have not ended, the oldest first.
+	// Workloads has those that have not ended, by namespace and name.
 	Workloads []Workload `json:"workloads"`
 	// After is the state in the end. It has no time: nothing says how long all this takes.
 	After *clusterstate.State `json:"-"`
