@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 )
@@ -135,6 +136,9 @@ func guardOfRecords() {
 		Entry("another annotation of a pod that has a node", everybody(attempt{existing: running("volcano.sh/card.name: A"), patch: "metadata: {annotations: {a: b}}"})),
 		Entry("the record on a pod", onlyTheScheduler("only the scheduler writes the annotations volcano.sh/charged-queue", attempt{existing: running(""),
 			patch: "metadata: {annotations: {volcano.sh/charged-queue: root/other}}"})),
+		Entry("annotations of a pod that leave no room for its record", onlyTheScheduler("the annotations of a pod may have 128 KiB",
+			attempt{existing: running("a: b"), patch: "metadata: {annotations: {long: " + strings.Repeat("é", 64<<10) + "}}"})),
+		Entry("annotations of a pod that leave it room", everybody(attempt{existing: running("a: b"), patch: "metadata: {annotations: {long: " + strings.Repeat("é", 63<<10) + "}}"})),
 		Entry("the record on a pod, by a binding", writesRecord(attempt{namespace: "default", subresource: "binding", create: binding("volcano.sh/charged-queue: root/other")})),
 		Entry("the record on a pod, by a binding of the old form", writesRecord(attempt{namespace: "default", create: binding("volcano.sh/charged-queue: root/other")})),
 		Entry("the card of a pod, by a binding of the old form", judged{attempt{namespace: "default", create: binding("volcano.sh/card.name: B")},
