@@ -196,6 +196,10 @@ var _ = Describe("crossquota", Ordered, func() {
 		Expect(names).To(ConsistOf("high", HavePrefix("low-"), HavePrefix("low-")))
 		f.expectMetric(ctx, "used", gpu, "cpu", 4)
 
+		By("saying that no eviction helps a pod for which the node has room, and the quota never")
+		for _, name := range names {
+			f.remove(ctx, name)
+		}
 		f.create(ctx, "too-much", gpu, "5", priority("high"))
 		f.expectWaits(ctx, "too-much", "would exceed it: request less, or raise")
 	})
