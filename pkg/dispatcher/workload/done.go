@@ -75,7 +75,7 @@ func (r *replicas) wanted() int64 { return max(r.Replicas, r.AvailableReplicas+r
 // all of its pods are ready.
 func (t *Template) Replaced(kind schema.GroupVersionKind, rawStatus []byte, replicas int64) bool {
 	var r report
-	if t.Halts || json.Unmarshal(rawStatus, &r) != nil {
+	if t.Halts || t.OnDelete || json.Unmarshal(rawStatus, &r) != nil {
 		return false
 	}
 	if kind.GroupKind() == StatefulSet.GroupKind() {

@@ -58,7 +58,8 @@ func TestAMemberHasDoneWhatItWasTold(t *testing.T) {
 
 // TestAllPodsHaveBeenReplaced: until then, clusters may make pods of a former template.
 func TestAllPodsHaveBeenReplaced(t *testing.T) {
-	paused, partitioned := &appsv1.Deployment{}, &appsv1.StatefulSet{}
+	paused, partitioned, onDelete := &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.StatefulSet{}
+	onDelete.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
 	paused.Spec.Paused = true
 	partitioned.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](1)}
 	const all = `{"replicas":3,"updatedReplicas":3,"readyReplicas":3}`
@@ -76,6 +77,7 @@ func TestAllPodsHaveBeenReplaced(t *testing.T) {
 		{"a StatefulSet", &appsv1.StatefulSet{}, StatefulSet, all, true},
 		{"not all are ready", &appsv1.StatefulSet{}, StatefulSet, `{"replicas":3,"updatedReplicas":3,"readyReplicas":2}`, false},
 		{"it has a partition", partitioned, StatefulSet, all, false},
+		{"OnDelete, where Kubernetes goes on to know the former template", onDelete, StatefulSet, all, false},
 		{"OnDelete, and nobody has deleted them", &appsv1.StatefulSet{}, StatefulSet, `{"replicas":3,"readyReplicas":3}`, false},
 		{"nothing is reported", &appsv1.Deployment{}, Deployment, ``, false},
 	} {

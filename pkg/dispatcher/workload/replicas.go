@@ -36,6 +36,10 @@ const defaultSurge = 25
 func ofDeployment(d *appsv1.Deployment) (*Template, error) {
 	t, err := ofReplicas(Deployment, d, d.Spec.Replicas, &d.Spec.Template)
 	t.Overlaps, t.Halts = true, d.Spec.Paused
+	if d.Annotations[appsv1.DeprecatedRollbackTo] != "" {
+		err = errors.Join(err, fmt.Errorf("its annotation %s makes clusters return to a template that it had before, and that nobody knows here: "+
+			"remove it, and write that template into the object", appsv1.DeprecatedRollbackTo))
+	}
 	update := d.Spec.Strategy.RollingUpdate
 	if update == nil || update.MaxSurge == nil || err != nil {
 		return t, err
@@ -62,6 +66,7 @@ func ofStatefulSet(set *appsv1.StatefulSet) (*Template, error) {
 	}
 	update := set.Spec.UpdateStrategy.RollingUpdate
 	t.Halts = update != nil && ptr.Deref(update.Partition, 0) > 0
+	t.OnDelete = set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
 	return t, err
 }
 

@@ -55,6 +55,9 @@ type Template struct {
 	Replaces bool
 	// Halts says that clusters make pods of a former template until a user changes the object.
 	Halts bool
+	// OnDelete says that clusters do not note when all pods of a StatefulSet have been replaced. If it gets a partition later, they make pods
+	// of the former template.
+	OnDelete bool
 
 	// keepsTemplate says that existing pods do not follow changes of the template.
 	keepsTemplate bool

@@ -149,6 +149,9 @@ func TestOfReadsPods(t *testing.T) {
 		{name: "even one that overflows", object: surging(1000, "9223372036854775807%"), want: "Deployment :1/2147484397"},
 		{name: "or would overflow a number of pods", object: surging(1, "9223372036854775807%"), want: "Deployment :1/21474837"},
 		{name: "but nothing surges where there is nothing", object: surging(0, "6"), want: "Deployment :0/0"},
+		{name: "clusters return to a template that is not known", object: deployment(meta("annotation:deprecated.deployment.rollback.to=1", inQueue), n(4)), want: "Deployment queue=q",
+			wantErr: "its annotation deprecated.deployment.rollback.to makes clusters return to a template that it had before, and that nobody knows here: " +
+				"remove it, and write that template into the object"},
 		{name: "a StatefulSet", object: &appsv1.StatefulSet{ObjectMeta: meta(), Spec: appsv1.StatefulSetSpec{Replicas: n(3), Template: templateOf()}}, want: "StatefulSet :1/3"},
 		{name: "a Job runs its parallelism", object: job(meta(), n(5), nil), want: "Job :1/5"},
 		{name: "but no more than its completions", object: job(meta(), n(5), n(2)), want: "Job :1/2"},
