@@ -214,7 +214,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
 		grant := *state.Grant
-		grant.Shape, grant.Pod = shapeOf(w), c.largestPod(w)
+		grant.Shape, grant.Pod, grant.Given = shapeOf(w), c.largestPod(w), given(w)
 		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, &grant))
 	default:
 		return true

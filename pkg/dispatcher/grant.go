@@ -25,8 +25,16 @@ func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 	if before := w.State.Grant; before != nil {
 		grant.Time, grant.Group = before.Time, before.Group
 	}
-	grant.Pod = c.largestPod(w)
+	grant.Pod, grant.Given = c.largestPod(w), given(w)
 	return grant
+}
+
+// given returns notes of the claims and claim templates that pods of a workload may name, including pods of former templates.
+func given(w *framework.Workload) []string {
+	if w.State.Grant == nil {
+		return w.Needs.Given
+	}
+	return binding.AddGiven(w.State.Grant.Given, w.Needs.Given)
 }
 
 // largestPod returns the maximum that a pod of a workload may have, including pods of former templates.
@@ -139,18 +147,18 @@ func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	if w.State.Change != nil {
 		grace = max(grace, w.State.Change.Grace)
 	}
-	shape, pod := before.Shape, before.Pod
+	shape, pod, claims := before.Shape, before.Pod, before.Given
 	if w.State.Hold == nil { // clusters do not see the changes of a held workload
-		shape = shapeOf(w)
+		shape, claims = shapeOf(w), given(w)
 		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, pod), nil)) > 0 {
 			pod = c.largestPod(w)
 		}
 	}
-	if grace == before.Grace && shape == before.Shape && slices.Equal(pod, before.Pod) && slices.Equal(w.Places, before.Clusters) {
+	if grace == before.Grace && shape == before.Shape && slices.Equal(pod, before.Pod) && slices.Equal(claims, before.Given) && slices.Equal(w.Places, before.Clusters) {
 		return nil
 	}
 	grant := *before
-	grant.Clusters, grant.Grace, grant.Shape, grant.Pod = w.Places, grace, shape, pod
+	grant.Clusters, grant.Grace, grant.Shape, grant.Pod, grant.Given = w.Places, grace, shape, pod, claims
 	return &grant
 }
 

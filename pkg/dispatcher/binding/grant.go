@@ -25,6 +25,8 @@ type Grant struct {
 	Grace int64 `json:"grace,omitempty"`
 	// Claims identifies the claims that its pods name: see framework.Needs.
 	Claims string `json:"claims,omitempty"`
+	// Given are notes of the claims and claim templates that pods of all its templates may name: see ClaimNote. They are sorted.
+	Given []string `json:"given,omitempty"`
 	// Shape is what its pods keep of their template, whatever that becomes: see workload.Template.
 	Shape string `json:"shape,omitempty"`
 	// Pod is the most that one of its pods has, of all templates that clusters may make pods of. It is empty for kinds that do not replace

@@ -3,6 +3,7 @@
 package framework
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -86,6 +87,9 @@ type Spread struct {
 	Granted *binding.Grant
 }
 
+// ErrOtherDevices means that a claim or claim template takes the place of another one that pods of a workload may name.
+var ErrOtherDevices = errors.New("pods may name it that were granted other devices")
+
 // Needs is what a workload needs. Each alternative counts, because the member cluster chooses.
 type Needs struct {
 	// Minimum is what it needs to start. All is what it may come to hold. Each dimension occurs once.
@@ -100,6 +104,8 @@ type Needs struct {
 	Pod ledger.Amounts
 	// Claims identifies the claims and claim templates that the pods name. It is empty if they name none.
 	Claims string
+	// Given are notes of these claims and claim templates: see binding.ClaimNote.
+	Given []string
 	// Notice is for people: what could not be read exactly, and what is counted instead. It is usually empty.
 	Notice string
 }

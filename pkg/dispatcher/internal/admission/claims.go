@@ -4,15 +4,18 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
@@ -23,8 +26,8 @@ const ClaimsPath = "/validate-claim"
 // more devices than its grant.
 type Claims struct {
 	// GrowsWith returns a workload that would exceed its grant, or could not be counted, with a *resourceapi.ResourceClaim or a
-	// *resourceapi.ResourceClaimTemplate. It returns nil if there is none.
-	GrowsWith func(metav1.Object) (*workload.Template, []binding.Amount, error)
+	// *resourceapi.ResourceClaimTemplate. It returns nil if there is none. If the object is new, the error may be framework.ErrOtherDevices.
+	GrowsWith func(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error)
 }
 
 // Handle answers one request.
@@ -43,12 +46,15 @@ func (c *Claims) Handle(_ context.Context, req ctrladmission.Request) ctrladmiss
 		return ctrladmission.Errored(http.StatusBadRequest, fmt.Errorf("a %T is neither a claim nor a claim template", decoded))
 	}
 	given.SetNamespace(req.Namespace)
-	t, more, err := c.GrowsWith(given)
+	t, more, err := c.GrowsWith(given, req.Operation == admissionv1.Create)
 	switch {
 	case t == nil && err != nil:
 		return ctrladmission.Errored(http.StatusInternalServerError, err)
 	case t == nil:
 		return ctrladmission.Allowed("")
+	case errors.Is(err, framework.ErrOtherDevices):
+		return ctrladmission.Denied(fmt.Sprintf("%s %s/%s takes the place of another one that pods of %s %s may name, and would give them other devices than its "+
+			"queue has granted: use another name, or delete that first", req.Kind.Kind, given.GetNamespace(), given.GetName(), t.Kind, t.Name))
 	}
 	why := listed(more) + " more"
 	if err != nil {

@@ -5,6 +5,7 @@ package cache
 import (
 	"slices"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,17 +13,35 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // GrowsWith returns a workload that would exceed its grant with a given *resourceapi.ResourceClaim or *resourceapi.ResourceClaimTemplate
 // that it names: new pods would get more devices than the queue has granted. It returns nil if there is none. The error says why
 // a workload cannot be counted. Workloads without a grant are counted when they are granted room.
-func (c *Cache) GrowsWith(given metav1.Object) (*workload.Template, []binding.Amount, error) {
+//
+// A new object may also take the place of one that is gone and that a workload was granted room with. If the new one gives other devices,
+// the error is framework.ErrOtherDevices: pods of a former template may name it, and so may what clusters have of a workload that is held.
+func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
 	bindings, err := c.bindings.ResourceBindings(given.GetNamespace()).List(labels.Everything())
 	if err != nil {
 		return nil, nil, err
 	}
+	if grows, more, err := c.growsWith(bindings, given); grows != nil || err != nil || !isNew {
+		return grows, more, err
+	}
+	for _, rb := range bindings {
+		state := binding.Read(rb, c.worksOf(rb))
+		if state.Grant != nil && !state.Deleting && !state.Finished && state.Grant.GivesOther(given) {
+			return workload.WithoutPods(rb), nil, framework.ErrOtherDevices
+		}
+	}
+	return nil, nil, nil
+}
+
+// growsWith is GrowsWith for what workloads name now.
+func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1.Object) (*workload.Template, []binding.Amount, error) {
 	for _, rb := range bindings {
 		if rb.Annotations[binding.GrantAnnotation] == "" {
 			continue

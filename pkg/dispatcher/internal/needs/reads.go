@@ -13,6 +13,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dra"
 )
 
@@ -62,6 +63,21 @@ func (r *claimsRead) identity() string {
 	slices.Sort(all)
 	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(all), "\n")))
 	return hex.EncodeToString(sum[:16])
+}
+
+// given returns notes of the objects. It makes no more than a grant may have, and one.
+func (r *claimsRead) given() (notes []string) {
+	for _, claim := range r.claims[:min(len(r.claims), binding.MaxGiven+1)] {
+		if claim.object != nil {
+			notes = append(notes, binding.ClaimNote(claim.object))
+		}
+	}
+	for _, template := range r.templates[:min(len(r.templates), binding.MaxGiven+1)] {
+		if template.object != nil {
+			notes = append(notes, binding.ClaimNote(template.object))
+		}
+	}
+	return binding.AddGiven(nil, notes)
 }
 
 // Claim implements dra.ClaimReader.
