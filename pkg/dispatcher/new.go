@@ -64,6 +64,6 @@ func (d *Dispatcher) Webhooks() map[string]http.Handler {
 	return map[string]http.Handler{
 		admission.BindingsPath:  &ctrladmission.Webhook{Handler: bindings},
 		admission.WorkloadsPath: &ctrladmission.Webhook{Handler: workloads},
-		admission.ClaimsPath:    &ctrladmission.Webhook{Handler: &admission.Claims{GrowsWith: d.cache.GrowsWith}},
+		admission.ClaimsPath:    &ctrladmission.Webhook{Handler: &admission.Claims{GrowsWith: d.cache.GrowsWith, ClusterWithOther: d.cache.ClusterWithOther}},
 	}
 }

@@ -123,6 +123,16 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		}
 		Expect(walk.try(ctx, writer, selecting("apps/v1 Deployment", "apps/v1 StatefulSet", "batch/v1 CronJob", "batch/v1 Job", "batch.volcano.sh/v1alpha1 Job",
 			"scheduling.volcano.sh/v1beta1 PodGroup", "v1 Pod", "v1 ConfigMap", "resource.k8s.io/v1 ResourceClaimTemplate"))).To(Succeed())
+		for policy, mayStay := range map[string]bool{"resource.k8s.io/v1 ResourceClaimTemplate": false, "resource.k8s.io/v1 ResourceClaim": false, "v1 ConfigMap": true} {
+			w := selecting(policy)
+			w.create = strings.Replace(w.create, "spec: {", "spec: {preserveResourcesOnDeletion: true, ", 1)
+			if mayStay {
+				Expect(walk.try(ctx, writer, w)).To(Succeed(), policy)
+				w.create = strings.Replace(w.create, "spec: {", "spec: {propagateDeps: true, ", 1)
+			}
+			Expect(walk.try(ctx, writer, w)).To(MatchError(ContainSubstring("may not leave claims in clusters")), policy)
+			Expect(walk.try(ctx, karmadas, w)).To(Succeed(), policy)
+		}
 		f.propagate(ctx, "older", policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: "ReplicaSet"})
 		older := selecting("apps/v1 ReplicaSet")
 		older.create, older.name, older.patch = "", "older", `{spec: {preserveResourcesOnDeletion: false}}`

@@ -28,10 +28,12 @@ type Claims struct {
 	// GrowsWith returns a workload that would exceed its grant, or could not be counted, with a *resourceapi.ResourceClaim or a
 	// *resourceapi.ResourceClaimTemplate. It returns nil if there is none. If the object is new, the error may be framework.ErrOtherDevices.
 	GrowsWith func(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error)
+	// ClusterWithOther returns a cluster that keeps another object with the name of a new one, "" if there is none.
+	ClusterWithOther func(ctx context.Context, given metav1.Object) (string, error)
 }
 
 // Handle answers one request.
-func (c *Claims) Handle(_ context.Context, req ctrladmission.Request) ctrladmission.Response {
+func (c *Claims) Handle(ctx context.Context, req ctrladmission.Request) ctrladmission.Response {
 	decoded, err := decode[runtime.Object](req.Object.Raw)
 	if err != nil {
 		return ctrladmission.Errored(http.StatusBadRequest, err)
@@ -50,6 +52,8 @@ func (c *Claims) Handle(_ context.Context, req ctrladmission.Request) ctrladmiss
 	switch {
 	case t == nil && err != nil:
 		return ctrladmission.Errored(http.StatusInternalServerError, err)
+	case t == nil && req.Operation == admissionv1.Create:
+		return c.create(ctx, req, given)
 	case t == nil:
 		return ctrladmission.Allowed("")
 	case errors.Is(err, framework.ErrOtherDevices):
@@ -62,4 +66,17 @@ func (c *Claims) Handle(_ context.Context, req ctrladmission.Request) ctrladmiss
 	}
 	return ctrladmission.Denied(fmt.Sprintf("%s %s/%s is named by %s %s, which would need more than its queue has granted: %s. Delete that first, or use another name",
 		req.Kind.Kind, given.GetNamespace(), given.GetName(), t.Kind, t.Name, why))
+}
+
+// create refuses a new object while clusters keep another one of its name.
+func (c *Claims) create(ctx context.Context, req ctrladmission.Request, given metav1.Object) ctrladmission.Response {
+	cluster, err := c.ClusterWithOther(ctx, given)
+	switch {
+	case err != nil:
+		return ctrladmission.Errored(http.StatusInternalServerError, err)
+	case cluster != "":
+		return ctrladmission.Denied(fmt.Sprintf("%s %s/%s takes the place of one with other devices, which cluster %s keeps until the ResourceBinding of that one is gone: "+
+			"try again then, or use another name", req.Kind.Kind, given.GetNamespace(), given.GetName(), cluster))
+	}
+	return ctrladmission.Allowed("")
 }

@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,17 +28,19 @@ func TestClaimsAndTemplatesThatGiveMoreAreRefused(t *testing.T) {
 		grows      *workload.Template
 		more       []binding.Amount
 		err        error
+		cluster    string
 		want       string
 	}{
-		{"a claim template", "ResourceClaimTemplate", web, more, nil,
+		{"a claim template", "ResourceClaimTemplate", web, more, nil, "",
 			"ResourceClaimTemplate team/gpu is named by Deployment web, which would need more than its queue has granted: 7 of h100 more. Delete that first, or use another name"},
-		{"a claim", "ResourceClaim", web, more, nil, "ResourceClaim team/gpu is named by Deployment web"},
-		{"one that cannot be counted", "ResourceClaim", web, nil, errors.New("why"), "it could not be counted: why"},
-		{"one that former pods may name", "ResourceClaim", web, nil, framework.ErrOtherDevices,
+		{"a claim", "ResourceClaim", web, more, nil, "", "ResourceClaim team/gpu is named by Deployment web"},
+		{"one that cannot be counted", "ResourceClaim", web, nil, errors.New("why"), "", "it could not be counted: why"},
+		{"one that former pods may name", "ResourceClaim", web, nil, framework.ErrOtherDevices, "",
 			"ResourceClaim team/gpu takes the place of another one that pods of Deployment web may name, and would give them other devices than its queue has granted: use another name"},
-		{"one that gives nobody more", "ResourceClaim", nil, nil, nil, ""},
-		{"what cannot be read", "ResourceClaim", nil, nil, errors.New("why"), "why"},
-		{"something else", "ResourceSlice", nil, nil, nil, "is neither a claim nor a claim template"},
+		{"one that gives nobody more", "ResourceClaim", nil, nil, nil, "", ""},
+		{"one that a cluster has with other devices", "ResourceClaim", nil, nil, nil, "m1", "ResourceClaim team/gpu takes the place of one with other devices, which cluster m1 keeps"},
+		{"what cannot be read", "ResourceClaim", nil, nil, errors.New("why"), "", "why"},
+		{"something else", "ResourceSlice", nil, nil, nil, "", "is neither a claim nor a claim template"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			claims := &Claims{GrowsWith: func(given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
@@ -46,6 +49,7 @@ func TestClaimsAndTemplatesThatGiveMoreAreRefused(t *testing.T) {
 				}
 				return c.grows, c.more, c.err
 			}}
+			claims.ClusterWithOther = func(context.Context, metav1.Object) (string, error) { return c.cluster, nil }
 			response := claims.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 				Namespace: "team", Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Kind: c.kind},
 				Object: runtime.RawExtension{Raw: fmt.Appendf(nil, `{"apiVersion": "resource.k8s.io/v1", "kind": %q, "metadata": {"name": "gpu"}}`, c.kind)},
