@@ -251,8 +251,8 @@ func (c *cycle) review(w *framework.Workload) {
 			grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
 			c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
 		}
-	case !c.forgetsFormer(w):
-		c.forgetsLeft(w)
+	case !c.forgetsLeft(w): // former templates may stay for ever
+		c.forgetsFormer(w)
 	}
 }
 

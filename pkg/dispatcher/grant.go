@@ -51,11 +51,10 @@ func (c *cycle) formerPods(w *framework.Workload) bool {
 	return len(w.Needs.Pod) > 0 && len(needs.FromGrant(c.Dimensions, w.State.Grant.Pod).Beyond(w.Needs.Pod, nil)) > 0
 }
 
-// forgetsFormer ends the charge for former templates when all pods have been replaced. The amounts are lowered later. It reports
-// whether the workload has former templates to decide about.
-func (c *cycle) forgetsFormer(w *framework.Workload) bool {
+// forgetsFormer ends the charge for former templates when all pods have been replaced. The amounts are lowered later.
+func (c *cycle) forgetsFormer(w *framework.Workload) {
 	if w.Err != nil || !c.formerPods(w) || c.changes(w) {
-		return false
+		return
 	}
 	may, missing := lowered(w)
 	if missing == "" {
@@ -66,7 +65,6 @@ func (c *cycle) forgetsFormer(w *framework.Workload) bool {
 		grant.Pod = needs.ToGrant(c.Dimensions, w.Needs.Pod)
 		c.regrant(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
 	}
-	return true
 }
 
 // raised returns a grant of everything that a workload needs. It keeps amounts that are no longer needed, because they may still be in use.

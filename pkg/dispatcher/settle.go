@@ -152,6 +152,9 @@ func (c *cycle) hasEnded(w *framework.Workload) bool {
 // hasShrunk reports whether the member clusters run no more than the workload needs now, which is less than its grant.
 func (c *cycle) hasShrunk(w *framework.Workload) bool {
 	may, missing := lowered(w)
+	if missing != "" && c.forgetsLeft(w) { // it may be missing for ever
+		return false
+	}
 	return c.hasDone(w, may, missing)
 }
 
@@ -176,16 +179,19 @@ func (c *cycle) leftInReach(w *framework.Workload) []string {
 	return slices.DeleteFunc(w.Left(), func(cluster string) bool { return c.NotReady[cluster] })
 }
 
-// forgetsLeft ends the charge for reachable clusters that a workload has left, when they have nothing of it any more. It reports whether it does.
+// forgetsLeft ends the charge for reachable clusters that a workload has left, when they have nothing of it any more. It reports
+// whether the workload has such clusters to decide about.
 func (c *cycle) forgetsLeft(w *framework.Workload) bool {
 	left := c.leftInReach(w)
 	works := slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool { return slices.Contains(left, binding.ClusterOf(work)) })
-	if len(left) == 0 || works || !c.settled(w, remainder{about: fmt.Sprint("left ", left), clusters: left}) {
+	if len(left) == 0 || works {
 		return false
 	}
-	grant := *w.State.Grant
-	grant.Clusters = slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(left, cluster) })
-	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+	if c.settled(w, remainder{about: fmt.Sprint("left ", left), clusters: left}) {
+		grant := *w.State.Grant
+		grant.Clusters = slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(left, cluster) })
+		c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+	}
 	return true
 }
 

@@ -146,6 +146,37 @@ func TestAClusterThatWasLeftIsForgottenWhenNothingIsLeftThere(t *testing.T) {
 	}
 }
 
+// TestAClusterThatWasLeftIsForgottenEvenIfTheGrantIsNeverLowered: otherwise a workload has not ended when it has ended where it is now.
+func TestAClusterThatWasLeftIsForgottenEvenIfTheGrantIsNeverLowered(t *testing.T) {
+	for name, never := range map[string]func(*fixture, *framework.Workload){
+		"a paused Deployment with former pods": func(f *fixture, w *framework.Workload) {
+			shrunk(done)(w)
+			w.Template.Replaces, w.Template.Halts = true, true
+			w.Needs.Pod, w.State.Grant.Pod = f.cores(1), []binding.Amount{{Dimension: cpu, Amount: ledger.Units(2)}}
+		},
+		"a Volcano Job with another template": func(f *fixture, w *framework.Workload) {
+			w.State.Grant.Shape, w.Needs.All = severalShapes, f.cores(3)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, "")
+			f.queue("team", "root", 4)
+			w := f.running("moves", "team", 4)
+			w.Places, w.State.Grant.Clusters = []string{"member0", "member1"}, []string{"member0", "member1"}
+			never(f, w)
+			f.decide()
+			f.snapshot.Now = noon.Add(10 * time.Second)
+			_, c := f.decide()
+			if len(c.ends) != 1 {
+				t.Fatal("the cluster is not forgotten")
+			}
+			if grant := grantIn(t, c.ends[0].patch); !slices.Equal(grant.Clusters, []string{"member1"}) || len(grant.Pod) != len(w.State.Grant.Pod) || grant.Amounts[0].Amount != ledger.Units(4) {
+				t.Errorf("noted %+v", grant)
+			}
+		})
+	}
+}
+
 // TestWhatKarmadaHasLostIsCharged: it is reported after the time that its pods may take to end.
 func TestWhatKarmadaHasLostIsCharged(t *testing.T) {
 	f := newFixture(t, "")
