@@ -75,7 +75,7 @@ func (c *Claims) create(ctx context.Context, req ctrladmission.Request, given me
 	case err != nil:
 		return ctrladmission.Errored(http.StatusInternalServerError, err)
 	case cluster != "":
-		return ctrladmission.Denied(fmt.Sprintf("%s %s/%s takes the place of one with other devices, which cluster %s keeps until the ResourceBinding of that one is gone: "+
+		return ctrladmission.Denied(fmt.Sprintf("%s %s/%s takes the place of one with other devices, which cluster %s keeps until its ResourceBinding and its Work are gone: "+
 			"try again then, or use another name", req.Kind.Kind, given.GetNamespace(), given.GetName(), cluster))
 	}
 	return ctrladmission.Allowed("")
