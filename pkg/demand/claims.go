@@ -56,7 +56,9 @@ type Claim struct {
 type Claims struct {
 	deviceCounter
 	claims map[types.UID]*Claim
-	round  uint64
+	// templates has the claim templates counted in this round.
+	templates map[*resourceapi.ResourceClaimTemplate]templateCount
+	round     uint64
 	// generation counts changes of the card models of classes, and of the classes that devices count for.
 	generation int
 	// next applies from the next round on.
@@ -65,7 +67,7 @@ type Claims struct {
 
 // NewClaims returns a Claims that remembers no claims yet.
 func NewClaims(dimensions *ledger.Dimensions) *Claims {
-	return &Claims{deviceCounter: deviceCounter{dimensions: dimensions}, claims: map[types.UID]*Claim{}}
+	return &Claims{deviceCounter: deviceCounter{dimensions: dimensions}, claims: map[types.UID]*Claim{}, templates: map[*resourceapi.ResourceClaimTemplate]templateCount{}}
 }
 
 // Begin begins a round with a new ledger, so parts may change. Callers must read the limits of the queues first.
@@ -75,6 +77,7 @@ func (cs *Claims) Begin(catalog *dra.Catalog) {
 		cs.generation++
 	}
 	cs.catalog = catalog
+	clear(cs.templates)
 	if cs.matching.use(cs.next, catalog, cs.dimensions) {
 		cs.generation++
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -162,13 +163,30 @@ func (cs *Claims) named(namespace, name string, reader dra.ClaimReader) (*Claim,
 	return cs.checked(dra.ClaimNamed(namespace, name, reader))
 }
 
-// ofTemplate returns the least amounts of a claim from a template, and its additional choices.
+// templateCount is what a claim from a template asks for.
+type templateCount struct {
+	least   ledger.Amounts
+	choices [][]ledger.Amounts
+	err     error
+}
+
+// ofTemplate returns the least amounts of a claim from a template, and its additional choices. Callers must not change them: a template is
+// counted once per round, because thousands of pods and jobs may name it.
 func (cs *Claims) ofTemplate(namespace, name string, reader dra.ClaimReader) (ledger.Amounts, [][]ledger.Amounts, error) {
 	template, err := dra.TemplateNamed(namespace, name, reader)
 	if err != nil {
 		return nil, nil, err
 	}
-	object := "ResourceClaimTemplate " + namespace + "/" + name
+	counted, known := cs.templates[template]
+	if !known {
+		counted.least, counted.choices, counted.err = cs.countTemplate("ResourceClaimTemplate "+namespace+"/"+name, template)
+		cs.templates[template] = counted
+	}
+	return counted.least, counted.choices, counted.err
+}
+
+// countTemplate counts a claim from a template. object names the template in errors.
+func (cs *Claims) countTemplate(object string, template *resourceapi.ResourceClaimTemplate) (ledger.Amounts, [][]ledger.Amounts, error) {
 	usage, err := dra.Requested(&template.Spec.Spec)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", object, err)

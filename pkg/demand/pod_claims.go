@@ -5,6 +5,7 @@ package demand
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,18 @@ import (
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
+
+// maxClaims is the maximum number of claims of a pod that waits. A pod has room for the names of some ten thousands, all of which would be read,
+// counted, and searched for on each node in every cycle. Not many more fit into the record that a pod with a node has of its claims.
+const maxClaims = 512
+
+// tooManyClaims returns the error for a waiting pod with more than maxClaims claims, nil for other pods. A pod with a node counts in any case.
+func tooManyClaims(pod *corev1.Pod) error {
+	if len(pod.Spec.ResourceClaims) <= maxClaims || dra.Bound(pod) {
+		return nil
+	}
+	return fmt.Errorf("it has %d ResourceClaims, and a pod can have at most %d: request more devices in one claim", len(pod.Spec.ResourceClaims), maxClaims)
+}
 
 // OfPod returns the demand of the claims of a pod that exist and can be counted, each claim once. The error is about the first of
 // the other claims. It says why the pod cannot be counted completely or cannot be placed, and names the missing or wrong object.
@@ -37,6 +50,9 @@ func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, erro
 
 // ofSpec is OfPod for the claims in the spec of the pod.
 func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
+	if err := tooManyClaims(pod); err != nil {
+		return nil, err
+	}
 	var counted []*Claim
 	var first error
 	for i := range pod.Spec.ResourceClaims {
@@ -51,6 +67,9 @@ func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, err
 
 // awaited returns the least demand of a pod's claims that are not created from their templates yet.
 func (cs *Claims) awaited(pod *corev1.Pod, reader dra.ClaimReader) ledger.Amounts {
+	if tooManyClaims(pod) != nil {
+		return nil
+	}
 	var sum ledger.Amounts
 	for i := range pod.Spec.ResourceClaims {
 		ref := &pod.Spec.ResourceClaims[i]
