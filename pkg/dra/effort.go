@@ -113,10 +113,13 @@ func (n *NodeEffort) unfinished(claims []*resourceapi.ResourceClaim) error {
 	return &UnfinishedError{Requests: sizeOf(claims), Later: n.job.Want(n.had)}
 }
 
-// sizeOf returns the number of requests. Each alternative counts as a request.
+// sizeOf returns the number of requests. Each alternative counts as a request, and so does a claim without requests.
 func sizeOf(claims []*resourceapi.ResourceClaim) int {
 	size := 0
 	for _, claim := range claims {
+		if len(claim.Spec.Devices.Requests) == 0 {
+			size++
+		}
 		for i := range claim.Spec.Devices.Requests {
 			size += max(1, len(claim.Spec.Devices.Requests[i].FirstAvailable))
 		}

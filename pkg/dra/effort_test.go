@@ -5,6 +5,7 @@ package dra
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,5 +202,12 @@ func TestSelectorsThatTakeLongCostTheirTime(t *testing.T) {
 	results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(slow)}, Quota{Accepts: atMost(nil)}, node)
 	if unfinished := new(UnfinishedError); results != nil || !errors.As(err, &unfinished) {
 		t.Errorf("got %v, %v, used %d", results, err, node.Used())
+	}
+}
+
+// TestClaimsWithoutRequestsCost: Kubernetes' algorithm looks at them, too.
+func TestClaimsWithoutRequestsCost(t *testing.T) {
+	if few, many := effortOf([]*resourceapi.ResourceClaim{claim()}, 8), effortOf(slices.Repeat([]*resourceapi.ResourceClaim{claim()}, 500), 8); many < few+500 {
+		t.Errorf("500 cost %d, and one costs %d", many, few)
 	}
 }
