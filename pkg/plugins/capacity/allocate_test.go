@@ -4,12 +4,14 @@ package capacity
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
@@ -286,6 +288,11 @@ func TestAPodWhoseAnnotationsLeaveNoRoomForItsRecordIsNotBound(t *testing.T) {
 			err := pluginOf(ssn).binder().PreBind(t.Context(), ssn.CreateBindContext(task))
 			if err == nil || !strings.Contains(err.Error(), "the annotations of pod ns/p leave no room for the record of its charge: shorten them") {
 				t.Error(err)
+			}
+			for _, action := range ssn.KubeClient().(*fake.Clientset).Actions() {
+				if action.GetResource().Resource == "resourceclaims" && slices.Contains([]string{"update", "patch", "delete"}, action.GetVerb()) {
+					t.Errorf("there is a %s of the claim in each cycle", action.GetVerb())
+				}
 			}
 		})
 	}

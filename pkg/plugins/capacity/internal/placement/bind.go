@@ -5,17 +5,21 @@ package placement
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientrecord "k8s.io/client-go/tools/record"
+	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedulercache "volcano.sh/volcano/pkg/scheduler/cache"
 
 	"github.com/devicequota/devicequota/pkg/chargerecord"
+	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
@@ -91,17 +95,27 @@ func (b Binder) preBind(ctx context.Context, task *api.TaskInfo, decided *Bindin
 	}
 }
 
-// preBindClaims writes the claims of a pod, and adds their record to the pod.
+// preBindClaims writes the claims of a pod, and adds their record to the pod. It checks first whether there is room for the record: the pod is
+// tried again in every cycle, and may have hundreds of claims.
 func (b Binder) preBindClaims(ctx context.Context, task *api.TaskInfo, decided *Binding) error {
+	if err := record(task.Pod, expected(decided.Claims, decided.Queue)); err != nil {
+		return err
+	}
 	claims, err := b.Devices.PreBind(ctx, task.Pod, decided.Claims, decided.Queue, b.waitFor(task))
 	if err != nil {
 		return err
 	}
-	chargerecord.SetClaims(task.Pod, claims)
-	if err = roomForRecord(task.Pod); err != nil {
+	if err := record(task.Pod, claims); err != nil {
 		b.Devices.UndoPreBind(ctx, task.Pod, claims)
+		return err
 	}
-	return err
+	return nil
+}
+
+// record adds the record of claims to a pod. The error says that there is no room for it.
+func record(pod *corev1.Pod, claims []*resourceapi.ResourceClaim) error {
+	chargerecord.SetClaims(pod, claims)
+	return roomForRecord(pod)
 }
 
 // roomForRecord returns an error if the annotations of a pod, including its record, exceed their size limit. The API server accepts a binding with
@@ -111,6 +125,26 @@ func roomForRecord(pod *corev1.Pod) error {
 		return fmt.Errorf("the annotations of pod %s/%s leave no room for the record of its charge: shorten them: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// expected returns claims with what is written to them when they are reserved for a pod and has a part in its record. An extended claim gets a
+// name then, of unknown length.
+func expected(claims []*resourceapi.ResourceClaim, queue string) []*resourceapi.ResourceClaim {
+	all := make([]*resourceapi.ResourceClaim, len(claims))
+	for i, claim := range claims {
+		written, allocation := *claim, *claim.Status.Allocation
+		written.Annotations = maps.Clone(claim.Annotations)
+		metav1.SetMetaDataAnnotation(&written.ObjectMeta, chargerecord.QueueAnnotation, queue)
+		if allocation.AllocationTimestamp == nil {
+			allocation.AllocationTimestamp = ptr.To(metav1.Now())
+		}
+		written.Status.Allocation = &allocation
+		if dra.InMemory(claim) {
+			written.Name = claim.GenerateName
+		}
+		all[i] = &written
+	}
+	return all
 }
 
 // waitFor writes events on a pod that waits for its devices, or whose devices do not become ready.
