@@ -28,7 +28,7 @@ func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if grows, more, err := c.growsWith(bindings, given); grows != nil || err != nil || !isNew {
+	if grows, more, err := c.growsWith(bindings, given, isNew); grows != nil || err != nil || !isNew {
 		return grows, more, err
 	}
 	for _, rb := range bindings {
@@ -41,9 +41,9 @@ func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, 
 }
 
 // growsWith is GrowsWith for what workloads name now.
-func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1.Object) (*workload.Template, []binding.Amount, error) {
+func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1.Object, isNew bool) (*workload.Template, []binding.Amount, error) {
 	for _, rb := range bindings {
-		if rb.Annotations[binding.GrantAnnotation] == "" {
+		if rb.Annotations[binding.GrantAnnotation] == "" || isNew && waitsFor(rb) {
 			continue
 		}
 		object, _, err := c.objects.shown(&rb.Spec.Resource)
@@ -59,6 +59,13 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 		}
 	}
 	return nil, nil, nil
+}
+
+// waitsFor reports whether a workload is held, so that clusters do not see what it names now: it waits until that is there, and until there is room for
+// it. Its grant notes what clusters have. Older versions noted nothing.
+func waitsFor(rb *workv1alpha2.ResourceBinding) bool {
+	state := binding.Read(rb, nil)
+	return state.Grant != nil && state.Hold != nil && state.Hold.Reason == binding.Growing && (len(state.Grant.Given) > 0 || state.Grant.Claims == "")
 }
 
 // usesClaim reports whether pods of a workload name a given claim or claim template.

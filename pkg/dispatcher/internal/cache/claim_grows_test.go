@@ -35,6 +35,11 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 	noted := func(o metav1.Object) map[string]string {
 		return map[string]string{binding.GrantAnnotation: strings.Replace(grant, `"amounts"`, fmt.Sprintf(`"given":[%q],"amounts"`, binding.ClaimNote(o)), 1)}
 	}
+	held := func(annotations map[string]string) map[string]string {
+		annotations[binding.HoldAnnotation] = `{"reason":"Growing","queue":"team"}`
+		return annotations
+	}
+	before := strings.Replace(grant, `"amounts"`, `"claims":"those of a former version","amounts"`, 1)
 	for name, c := range map[string]struct {
 		given       metav1.Object
 		annotations map[string]string
@@ -48,6 +53,9 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 		"a claim of as many":                   {claim("claim", 2), map[string]string{binding.GrantAnnotation: grant}, ""},
 		"a claim of more":                      {claim("claim", 4), map[string]string{binding.GrantAnnotation: grant}, "web 2 h100"},
 		"one of former pods, or of what waits": {template("ns", "former", 8), noted(template("ns", "former", 1)), "web"},
+		"one that what is held waits for":      {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: grant}), ""},
+		"one that held pods have":              {template("ns", "template", 8), held(noted(template("ns", "template", 1))), "web"},
+		"one that held pods may have":          {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: before}), "web 7 h100"},
 		"the same one again":                   {template("ns", "former", 1), noted(template("ns", "former", 1)), ""},
 		"others for fewer pods":                {template("ns", "template", 1), noted(template("ns", "template", 2)), "web"},
 		"a claim that nobody names":            {claim("template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
