@@ -83,14 +83,22 @@ func planExtended(spec *corev1.PodSpec, names []corev1.ResourceName, classOf fun
 			plan.request(need.request, class, need.count)
 			plan.use(need, name, need.request)
 		}
+		if err := plan.check(); err != nil {
+			return extendedPlan{}, err // with more requests, the comparisons below would take long
+		}
 		plan.addPassing(name, class, lasting, passing, sharing)
 	}
-	if plan.devices > resourceapi.AllocationResultsMaxSize {
-		return extendedPlan{}, fmt.Errorf("the containers request %d devices as extended resources, and one ResourceClaim holds at most %d: request fewer",
-			plan.devices, resourceapi.AllocationResultsMaxSize)
-	}
 	slices.SortFunc(plan.requests, byName)
-	return plan, nil
+	return plan, plan.check()
+}
+
+// check returns an error if a claim cannot hold the devices.
+func (p *extendedPlan) check() error {
+	if p.devices <= resourceapi.AllocationResultsMaxSize {
+		return nil
+	}
+	return fmt.Errorf("the containers request %d devices as extended resources, and one ResourceClaim holds at most %d: request fewer",
+		p.devices, resourceapi.AllocationResultsMaxSize)
 }
 
 // addPassing adds the needs of ending init containers that no later container covers. One request serves all of them. It is

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,13 +41,16 @@ func review(request *ctrladmission.Request) ctrladmission.Response {
 	if err != nil {
 		return refused(request, []string{fmt.Sprintf("it cannot be read: %v", err)})
 	}
-	var before []reading
+	before := map[string]bool{} // a job may have thousands of tasks
 	if len(request.OldObject.Raw) > 0 {
-		before, _, _ = readings(request.OldObject.Raw) // an object that could not be read had no valid values
+		old, _, _ := readings(request.OldObject.Raw) // an object that could not be read had no valid values
+		for _, r := range old {
+			before[r.input] = true
+		}
 	}
 	var reasons []string
 	for _, r := range after {
-		if r.err != nil && !slices.ContainsFunc(before, func(b reading) bool { return b.input == r.input }) {
+		if r.err != nil && !before[r.input] {
 			reasons = append(reasons, r.err.Error())
 		}
 	}
