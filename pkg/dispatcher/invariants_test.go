@@ -106,14 +106,18 @@ func (w *world) check() {
 	w.before = sums
 }
 
-// allowRaise allows that a grant is raised for an unrecorded update, and for clusters that the workload has left.
+// allowRaise allows that a grant is raised for an unrecorded update, and for clusters that the workload has left. The patch may be stored although
+// its answer was lost.
 func (w *world) allowRaise(d *decision) {
 	rb := w.binding(d.Workload.Name())
-	if !d.raises || d.err != nil || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] && len(d.Workload.Left()) == 0 {
+	if !d.raises || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] && len(d.Workload.Left()) == 0 {
+		return
+	}
+	more := coresGranted(w.stateOf(rb).Grant) - coresGranted(d.Workload.State.Grant)
+	if d.err != nil && more <= 0 {
 		return
 	}
 	delete(w.unrecorded, rb.Spec.Resource.UID)
-	more := coresGranted(w.stateOf(rb).Grant) - coresGranted(d.Workload.State.Grant)
 	for queue := d.Workload.Queue; queue != ""; queue = w.parents[queue] {
 		w.before[queue] += more
 	}
