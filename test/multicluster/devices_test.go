@@ -10,10 +10,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 const scalar = "InsufficientScalarQuota"
@@ -45,13 +47,24 @@ var deviceScenarios = []scenario{
 			templates := hub.kube.ResourceV1().ResourceClaimTemplates(f.namespace)
 			first, err := templates.Get(ctx, "one", metav1.GetOptions{})
 			f.Expect(err).NotTo(HaveOccurred())
-			f.Expect(templates.Delete(ctx, "one", metav1.DeleteOptions{})).To(Succeed())
 			more := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "one", Labels: first.Labels}, Spec: *first.Spec.DeepCopy()}
 			more.Spec.Spec.Devices.Requests[0].Exactly.Count = 2
-			_, err = templates.Create(ctx, more, metav1.CreateOptions{})
-			f.Expect(err).To(MatchError(ContainSubstring("is named by Deployment web, which would need more than its queue has granted: 1 of " + deviceClass + " more")))
+			expectRefused := func(why string) {
+				GinkgoHelper()
+				f.Expect(templates.Delete(ctx, "one", metav1.DeleteOptions{})).To(Succeed())
+				_, err = templates.Create(ctx, more.DeepCopy(), metav1.CreateOptions{})
+				f.Expect(err).To(MatchError(ContainSubstring(why)))
+			}
+			expectRefused("is named by Deployment web, which would need more than its queue has granted: 1 of " + deviceClass + " more")
 			f.template(ctx, "one", 1)
 			f.template(ctx, "other", 2)
+
+			By("refusing what pods in a member still name, while their workload waits for room to name another one")
+			f.changeDeployment(ctx, "web", func(d *appsv1.Deployment) {
+				d.Spec.Template.Spec.ResourceClaims[0].ResourceClaimTemplateName = ptr.To("other")
+			})
+			f.expectNotified(ctx, deployments, "web", "GrowthHeld", team, deviceClass)
+			expectRefused("takes the place of another one that pods of Deployment web may name")
 		},
 	},
 	{
