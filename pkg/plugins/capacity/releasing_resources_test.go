@@ -126,6 +126,32 @@ func TestAGangIsPromisedItsPodsOfHighestPriority(t *testing.T) {
 	}
 }
 
+// TestAGangIsPromisedPodsThatCanStartIt: pods that cannot run now do not take the place of those that the gang starts with.
+func TestAGangIsPromisedPodsThatCanStartIt(t *testing.T) {
+	for name, second := range map[string]*corev1.Pod{
+		"one is too large": newPod("second", "", cpu(9)),
+		"one is gated":     gated(newPod("second", "", cpu(2))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(6)))
+			s.queue("ours", "org", func(spec *schedulingv1beta1.QueueSpec) { spec.Deserved = cpu(6) }).queue("theirs", "org", nil)
+			s.job("i", "theirs", running, nil, newPod("stays", "n1", cpu(2)), deleted(newPod("leaving", "n1", cpu(3))))
+			gang := []*corev1.Pod{newPod("first", "", cpu(2)), second, newPod("third", "", cpu(2))}
+			for i, pod := range gang {
+				pod.Spec.Priority = ptr.To(int32(10 - i))
+			}
+			s.job("j", "ours", inqueue, nil, gang...).PodGroups[1].Spec.MinMember = 2
+			s.job("k", "theirs", inqueue, nil, newPod("again", "", cpu(1)))
+			expectStatuses(t, s.act(t), "again:Pending first:Pending leaving:Releasing second:Pending stays:Running third:Pending")
+		})
+	}
+}
+
+func gated(pod *corev1.Pod) *corev1.Pod {
+	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
+	return pod
+}
+
 // TestAGangIsPromisedNothingIfItsMinimumHasNoRoom: it cannot start even after the deleted pod has ended.
 func TestAGangIsPromisedNothingIfItsMinimumHasNoRoom(t *testing.T) {
 	for limit, want := range map[int]string{

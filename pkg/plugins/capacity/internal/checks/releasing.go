@@ -59,14 +59,18 @@ func (s *Session) Promise(job *api.JobInfo, pod *demand.Pod, task *api.TaskInfo)
 	return refusal
 }
 
-// promiseRest promises room to the pods that a job still needs to start.
+// promiseRest promises room to the pods that a job still needs to start. It counts the same pods as canStart.
 func (s *Session) promiseRest(job *api.JobInfo, missing int32) {
 	for _, task := range pending(job) {
-		if missing--; missing < 0 {
+		if missing <= 0 {
 			return
 		}
-		refusal := s.Releasing(task)
-		if pod := s.Snapshot.Known(task.Pod); pod != nil && pod.Plain() && refusal != nil && s.fits(pod) {
+		pod := s.Snapshot.Known(task.Pod)
+		if pod == nil || !pod.InLedger || task.SchGated || pod.Plain() && !s.fits(pod) {
+			continue
+		}
+		missing--
+		if refusal := s.Releasing(task); pod.Plain() && refusal != nil {
 			s.await(task, refusal)
 			s.Snapshot.Pipeline(pod, task)
 		}
