@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -34,16 +35,21 @@ func ClaimNote(claim metav1.Object) string {
 		return anyClaim // the types have only fields that JSON supports
 	}
 	sum := sha256.Sum256(text)
-	return noteOfName(claim) + hex.EncodeToString(sum[:16])
+	return noteOf(claim) + hex.EncodeToString(sum[:16])
+}
+
+func noteOf(claim metav1.Object) string {
+	_, isTemplate := claim.(*resourceapi.ResourceClaimTemplate)
+	return noteOfName(claim.GetName(), isTemplate)
 }
 
 // noteOfName is the part of a ClaimNote that identifies the name.
-func noteOfName(claim metav1.Object) string {
+func noteOfName(name string, isTemplate bool) string {
 	kind := "claim "
-	if _, is := claim.(*resourceapi.ResourceClaimTemplate); is {
+	if isTemplate {
 		kind = "template "
 	}
-	sum := sha256.Sum256([]byte(kind + claim.GetName()))
+	sum := sha256.Sum256([]byte(kind + name))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -63,8 +69,18 @@ func AddGiven(notes, others []string) []string {
 
 // GivesOther reports whether a new claim or claim template takes the place of one that pods may name, and gives other devices.
 func (g *Grant) GivesOther(claim metav1.Object) bool {
-	note, name := ClaimNote(claim), noteOfName(claim)
-	return !slices.Contains(g.Given, note) && slices.ContainsFunc(g.Given, func(given string) bool {
-		return given == anyClaim || strings.HasPrefix(given, name)
+	return !slices.Contains(g.Given, ClaimNote(claim)) && g.notes(noteOf(claim))
+}
+
+// Notes reports whether a grant notes all claims and claim templates that a pod names, whatever they give.
+func (g *Grant) Notes(claims []corev1.PodResourceClaim) bool {
+	return !slices.ContainsFunc(claims, func(claim corev1.PodResourceClaim) bool {
+		return claim.ResourceClaimName != nil && !g.notes(noteOfName(*claim.ResourceClaimName, false)) ||
+			claim.ResourceClaimTemplateName != nil && !g.notes(noteOfName(*claim.ResourceClaimTemplateName, true))
 	})
+}
+
+// notes reports whether a grant has a note of a name.
+func (g *Grant) notes(name string) bool {
+	return slices.ContainsFunc(g.Given, func(given string) bool { return given == anyClaim || strings.HasPrefix(given, name) })
 }

@@ -69,21 +69,22 @@ func PatchChange(rb *workv1alpha2.ResourceBinding, change *Change) []byte {
 }
 
 // PatchHoldGrowth is PatchChange for an update that needs more than the grant: it also hides the update from member clusters.
-// Hold is the current hold, nil if there is none. A binding that waits or is being taken back is held already.
-func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, ends bool, change *Change) []byte {
+// Hold is the current hold, nil if there is none. A binding that waits or is being taken back is held already. Growth says why it is held.
+func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, growth Hold, change *Change) []byte {
 	if hold != nil && hold.Reason != Growing {
 		return PatchChange(rb, change)
 	}
 	p := patchOf(rb)
 	p.annotate(ChangeAnnotation, ptr.To(change.Annotation()))
 	scheduling, dispatching := rb.Spec.SchedulingSuspended(), DispatchingSuspended(rb)
-	next := Hold{Reason: Growing, Queue: queue, Dispatching: !dispatching, KeepScheduling: scheduling}
-	if hold != nil {
+	next := growth
+	next.Reason, next.Dispatching, next.KeepScheduling = Growing, !dispatching, scheduling
+	if hold != nil { // clusters have not seen what this update replaces
 		next = *hold
 		next.Dispatching = hold.Dispatching || !dispatching
 		next.KeepScheduling = hold.KeepScheduling && scheduling
 	}
-	next.Ends = next.Ends || ends
+	next.Ends = next.Ends || growth.Ends
 	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))
 	p.suspend("scheduling", true)
 	p.suspend("dispatching", true)

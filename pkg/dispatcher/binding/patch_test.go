@@ -69,7 +69,7 @@ func TestPatchesChangeNothingElse(t *testing.T) {
 	}
 	give := on(func(rb *workv1alpha2.ResourceBinding, h *Hold) []byte { return PatchGrant(rb, h, grant) })
 	grow := on(func(rb *workv1alpha2.ResourceBinding, h *Hold) []byte {
-		return PatchHoldGrowth(rb, h, "q", false, change)
+		return PatchHoldGrowth(rb, h, Hold{Queue: "q"}, change)
 	})
 	takeBack := on(func(rb *workv1alpha2.ResourceBinding, h *Hold) []byte { return PatchTakeBack(rb, h, "q", requeue) })
 	for _, c := range []struct {
@@ -148,7 +148,7 @@ func apply(t *testing.T, rb *workv1alpha2.ResourceBinding, text []byte) *workv1a
 
 func TestAPatchAddsASuspension(t *testing.T) {
 	rb := crowded(func(rb *workv1alpha2.ResourceBinding) { rb.Spec.Suspension = nil })
-	got := apply(t, rb, PatchHoldGrowth(rb, nil, "", false, &Change{})).Spec.Suspension
+	got := apply(t, rb, PatchHoldGrowth(rb, nil, Hold{}, &Change{})).Spec.Suspension
 	if want := (&workv1alpha2.Suspension{Suspension: policyv1alpha1.Suspension{Dispatching: ptr.To(true)}, Scheduling: ptr.To(true)}); !equality.Semantic.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}

@@ -158,7 +158,9 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 		b.noteChange(old, rb)
 	}
 	if ends || growth(t, rb, err, b.Exceeds) != "" {
-		hold(rb, binding.Hold{Reason: binding.Growing, Queue: t.Queue, Ends: ends, KeepScheduling: rb.Spec.SchedulingSuspended()})
+		hold(rb, binding.Hold{
+			Reason: binding.Growing, Queue: t.Queue, Ends: ends, Unnoted: unnoted(t, binding.Read(old, nil).Grant), KeepScheduling: rb.Spec.SchedulingSuspended(),
+		})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -37,4 +38,12 @@ func listed(amounts []binding.Amount) string {
 		texts[i] = fmt.Sprintf("%s of %s", a.Amount, a.Dimension)
 	}
 	return strings.Join(texts, ", ")
+}
+
+// unnoted reports whether a workload names claims or claim templates that its grant does not note: the dispatcher has not had a cycle since clusters
+// may have the template. While the workload is held, the dispatcher does not note them either.
+func unnoted(t *workload.Template, grant *binding.Grant) bool {
+	return grant != nil && slices.ContainsFunc(t.Pods, func(set workload.PodSet) bool {
+		return set.Template != nil && !grant.Notes(set.Template.Spec.ResourceClaims)
+	})
 }

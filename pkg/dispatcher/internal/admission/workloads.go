@@ -104,7 +104,8 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 			response = response.WithWarnings(fmt.Sprintf("%s: pods that it had before an earlier change may still end. What runs stays as it is until they have", c.name()))
 		}
 		if why != "" || ends {
-			patch = binding.PatchHoldGrowth(rb, state.Hold, c.after.Queue, ends, change)
+			hold := binding.Hold{Queue: c.after.Queue, Ends: ends, Unnoted: unnoted(c.before, state.Grant)}
+			patch = binding.PatchHoldGrowth(rb, state.Hold, hold, change)
 		}
 	}
 	if c.dryRun {

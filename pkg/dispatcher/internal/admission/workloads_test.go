@@ -208,7 +208,7 @@ func TestBothWebhooksHoldGrowthAlike(t *testing.T) {
 		objectAt("2", 4)(mutated)
 		got, _ := ask(t, newWebhook(), detector, runs, mutated)
 		plane := controlPlane{binding: mutated}
-		if err := plane.Patch(context.Background(), mutated, binding.PatchHoldGrowth(mutated, nil, "research", false, &binding.Change{})); err != nil {
+		if err := plane.Patch(context.Background(), mutated, binding.PatchHoldGrowth(mutated, nil, binding.Hold{Queue: "research"}, &binding.Change{})); err != nil {
 			t.Fatal(err)
 		}
 		delete(plane.binding.Annotations, binding.ChangeAnnotation) // the change is stored already when Bindings sees it

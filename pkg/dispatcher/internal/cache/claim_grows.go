@@ -62,10 +62,10 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 }
 
 // waitsFor reports whether a workload is held, so that clusters do not see what it names now: it waits until that is there, and until there is room for
-// it. Its grant notes what clusters have. Older versions noted nothing.
+// it. Its grant notes what clusters have, unless its hold says that it was held before the next cycle could note that. Older versions noted nothing.
 func waitsFor(rb *workv1alpha2.ResourceBinding) bool {
 	state := binding.Read(rb, nil)
-	return state.Grant != nil && state.Hold != nil && state.Hold.Reason == binding.Growing && (len(state.Grant.Given) > 0 || state.Grant.Claims == "")
+	return state.Grant != nil && state.Hold != nil && state.Hold.Reason == binding.Growing && !state.Hold.Unnoted && (len(state.Grant.Given) > 0 || state.Grant.Claims == "")
 }
 
 // usesClaim reports whether pods of a workload name a given claim or claim template.

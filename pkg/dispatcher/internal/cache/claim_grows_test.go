@@ -39,26 +39,31 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 		annotations[binding.HoldAnnotation] = `{"reason":"Growing","queue":"team"}`
 		return annotations
 	}
+	quickly := func(annotations map[string]string) map[string]string {
+		annotations[binding.HoldAnnotation] = `{"reason":"Growing","queue":"team","unnoted":true}`
+		return annotations
+	}
 	before := strings.Replace(grant, `"amounts"`, `"claims":"those of a former version","amounts"`, 1)
 	for name, c := range map[string]struct {
 		given       metav1.Object
 		annotations map[string]string
 		want        string
 	}{
-		"a template of as many devices":        {template("ns", "template", 1), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a template of more":                   {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, "web 7 h100"},
-		"a template that nobody names":         {template("ns", "claim", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a template of another namespace":      {template("other", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a template of what waits for a grant": {template("ns", "template", 8), map[string]string{binding.HoldAnnotation: `{"reason":"Waiting","queue":"team"}`}, ""},
-		"a claim of as many":                   {claim("claim", 2), map[string]string{binding.GrantAnnotation: grant}, ""},
-		"a claim of more":                      {claim("claim", 4), map[string]string{binding.GrantAnnotation: grant}, "web 2 h100"},
-		"one of former pods, or of what waits": {template("ns", "former", 8), noted(template("ns", "former", 1)), "web"},
-		"one that what is held waits for":      {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: grant}), ""},
-		"one that held pods have":              {template("ns", "template", 8), held(noted(template("ns", "template", 1))), "web"},
-		"one that held pods may have":          {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: before}), "web 7 h100"},
-		"the same one again":                   {template("ns", "former", 1), noted(template("ns", "former", 1)), ""},
-		"others for fewer pods":                {template("ns", "template", 1), noted(template("ns", "template", 2)), "web"},
-		"a claim that nobody names":            {claim("template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of as many devices":         {template("ns", "template", 1), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of more":                    {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, "web 7 h100"},
+		"a template that nobody names":          {template("ns", "claim", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of another namespace":       {template("other", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a template of what waits for a grant":  {template("ns", "template", 8), map[string]string{binding.HoldAnnotation: `{"reason":"Waiting","queue":"team"}`}, ""},
+		"a claim of as many":                    {claim("claim", 2), map[string]string{binding.GrantAnnotation: grant}, ""},
+		"a claim of more":                       {claim("claim", 4), map[string]string{binding.GrantAnnotation: grant}, "web 2 h100"},
+		"one of former pods, or of what waits":  {template("ns", "former", 8), noted(template("ns", "former", 1)), "web"},
+		"one that what is held waits for":       {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: grant}), ""},
+		"one that held pods have":               {template("ns", "template", 8), held(noted(template("ns", "template", 1))), "web"},
+		"one that held pods had before a cycle": {template("ns", "template", 8), quickly(noted(template("ns", "former", 1))), "web 7 h100"},
+		"one that held pods may have":           {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: before}), "web 7 h100"},
+		"the same one again":                    {template("ns", "former", 1), noted(template("ns", "former", 1)), ""},
+		"others for fewer pods":                 {template("ns", "template", 1), noted(template("ns", "template", 2)), "web"},
+		"a claim that nobody names":             {claim("template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c1 := newFake(t)
