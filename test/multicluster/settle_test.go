@@ -7,6 +7,7 @@ package multicluster
 import (
 	"context"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -78,7 +79,7 @@ var settleScenarios = []scenario{
 		},
 	},
 	{
-		name: "a StatefulSet whose pods stay until somebody deletes them is charged what they were made with",
+		name: "a StatefulSet whose pods stay until somebody deletes them is charged what they were made with until it has another strategy",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2")))
 			set := statefulSetOf(workload{name: "set", queue: team, pods: 2})
@@ -95,6 +96,12 @@ var settleScenarios = []scenario{
 			for _, member := range members {
 				f.Expect(member.kube.CoreV1().Pods(f.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: workloadLabel + "=set"})).To(Succeed())
 			}
+
+			By("charging it until it has another strategy: with a partition, Kubernetes would make pods of the former template again")
+			f.expectRunning(ctx, "set", 2)
+			f.expectHeld(ctx, deployments, "next", "InsufficientCPUQuota", insufficient(team, "cpu", 1, 3, 2))
+			_, err = hub.kube.AppsV1().StatefulSets(f.namespace).Patch(ctx, "set", types.MergePatchType, []byte(`{"spec":{"updateStrategy":{"type":"RollingUpdate"}}}`), metav1.PatchOptions{})
+			f.Expect(err).NotTo(HaveOccurred())
 			f.expectRunning(ctx, "next", 1)
 		},
 	},
