@@ -11,7 +11,7 @@ helm := helm.sh/helm/v3
 helm_flags := -s -w $(foreach package,$(helm)/pkg/chartutil $(helm)/pkg/lint/rules,-X $(package).k8sVersionMajor=1 -X $(package).k8sVersionMinor=34)
 unit_packages = $$(go list ./... | grep -v /test/)
 # Packages that several goroutines call. The tests of the others run in one goroutine.
-race_packages := ./pkg/accounting/... ./pkg/allocation ./pkg/dra ./pkg/readiness ./pkg/visibility/... ./pkg/plugins/... ./pkg/dispatcher/... ./pkg/webhook/...
+race_packages := ./pkg/accounting/... ./pkg/allocation ./pkg/dra ./pkg/readiness ./pkg/scheduler ./pkg/visibility/... ./pkg/plugins/... ./pkg/dispatcher/... ./pkg/webhook/...
 
 # A release is a function of the commit and of these tools: whoever builds it gets the same bytes. The date is that of the commit.
 VERSION = $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo v0.0.0-dev)
