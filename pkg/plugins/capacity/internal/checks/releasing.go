@@ -59,14 +59,14 @@ func (s *Session) Promise(job *api.JobInfo, pod *demand.Pod, task *api.TaskInfo)
 	return refusal
 }
 
-// promiseRest promises room to the pods that a job still needs to start. It counts the same pods as canStart.
+// promiseRest promises room to the pods that a job still needs to start.
 func (s *Session) promiseRest(job *api.JobInfo, missing int32) {
-	for _, task := range pending(job) {
+	for _, task := range s.startable(job) {
 		if missing <= 0 {
 			return
 		}
 		pod := s.Snapshot.Known(task.Pod)
-		if pod == nil || !pod.InLedger || task.SchGated || pod.Plain() && !s.fits(pod) {
+		if pod.Plain() && !s.fits(pod) {
 			continue
 		}
 		missing--
@@ -139,15 +139,11 @@ func (s *Session) canStart(job *api.JobInfo, missing int32) bool {
 		return fits
 	}
 	books := s.Snapshot.Ledger.View()
-	for _, task := range pending(job) {
-		pod := s.Snapshot.Known(task.Pod)
+	for _, task := range s.startable(job) {
 		if missing <= 0 {
 			break
 		}
-		if pod == nil || !pod.InLedger || task.SchGated {
-			continue
-		}
-		if pod.Plain() {
+		if pod := s.Snapshot.Known(task.Pod); pod.Plain() {
 			refused, err := books.Fits(pod.Queue, s.Snapshot.Asked(pod))
 			if err != nil || refused != nil || books.Charge(pod.Queue, snapshot.HolderOf(task), pod.Own()) != nil {
 				continue
@@ -162,9 +158,13 @@ func (s *Session) canStart(job *api.JobInfo, missing int32) bool {
 	return missing <= 0
 }
 
-// pending returns the pending pods of a job, those of higher priority first.
-func pending(job *api.JobInfo) []*api.TaskInfo {
-	return slices.SortedFunc(maps.Values(job.TaskStatusIndex[api.Pending]), func(a, b *api.TaskInfo) int {
+// startable returns the pending pods of a job that are not gated and whose queue takes pods, those of higher priority first.
+func (s *Session) startable(job *api.JobInfo) []*api.TaskInfo {
+	tasks := slices.SortedFunc(maps.Values(job.TaskStatusIndex[api.Pending]), func(a, b *api.TaskInfo) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.DeleteFunc(tasks, func(task *api.TaskInfo) bool {
+		pod := s.Snapshot.Known(task.Pod)
+		return pod == nil || !pod.InLedger || task.SchGated
 	})
 }
