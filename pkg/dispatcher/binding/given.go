@@ -35,13 +35,12 @@ func ClaimNote(claim metav1.Object) string {
 		return anyClaim // the types have only fields that JSON supports
 	}
 	sum := sha256.Sum256(text)
-	return noteOf(claim) + hex.EncodeToString(sum[:16])
+	_, isTemplate := claim.(*resourceapi.ResourceClaimTemplate)
+	return noteOfName(claim.GetName(), isTemplate) + hex.EncodeToString(sum[:16])
 }
 
-func noteOf(claim metav1.Object) string {
-	_, isTemplate := claim.(*resourceapi.ResourceClaimTemplate)
-	return noteOfName(claim.GetName(), isTemplate)
-}
+// lengthOfName is the length of the part of a ClaimNote that identifies the name.
+const lengthOfName = 16
 
 // noteOfName is the part of a ClaimNote that identifies the name.
 func noteOfName(name string, isTemplate bool) string {
@@ -50,7 +49,7 @@ func noteOfName(name string, isTemplate bool) string {
 		kind = "template "
 	}
 	sum := sha256.Sum256([]byte(kind + name))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:lengthOfName/2])
 }
 
 // AddGiven returns sorted notes of claims with others. If they are too many, the result stands for any claim.
@@ -67,9 +66,10 @@ func AddGiven(notes, others []string) []string {
 	return all
 }
 
-// GivesOther reports whether a new claim or claim template takes the place of one that pods may name, and gives other devices.
-func (g *Grant) GivesOther(claim metav1.Object) bool {
-	return !slices.Contains(g.Given, ClaimNote(claim)) && g.notes(noteOf(claim))
+// GivesOther reports whether a new claim or claim template, given by its ClaimNote, takes the place of one that pods may name, and gives other
+// devices.
+func (g *Grant) GivesOther(note string) bool {
+	return !slices.Contains(g.Given, note) && g.notes(note[:min(lengthOfName, len(note))])
 }
 
 // Notes reports whether a grant notes all claims and claim templates that a pod names, whatever they give.

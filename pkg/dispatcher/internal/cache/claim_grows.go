@@ -31,9 +31,10 @@ func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, 
 	if grows, more, err := c.growsWith(bindings, given, isNew); grows != nil || err != nil || !isNew {
 		return grows, more, err
 	}
+	note := binding.ClaimNote(given)
 	for _, rb := range bindings {
 		state := binding.Read(rb, c.worksOf(rb))
-		if state.Grant != nil && !state.Deleting && !state.Finished && state.Grant.GivesOther(given) {
+		if state.Grant != nil && !state.Deleting && !state.Finished && state.Grant.GivesOther(note) {
 			return workload.WithoutPods(rb), nil, framework.ErrOtherDevices
 		}
 	}

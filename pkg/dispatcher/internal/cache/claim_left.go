@@ -16,19 +16,21 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
-// ClusterWithOther returns a cluster that Karmada has sent a *resourceapi.ResourceClaim or *resourceapi.ResourceClaimTemplate with the name of a
-// new one and with other devices, "" if there is none. Specs of claims never change, so the cluster would keep the one before, and give its devices
-// to pods that are counted for the new one. It keeps it, too, until a Work that is deleted is gone, because it cannot be reached.
+// ClusterWithOther returns the name of a cluster that has another version of a new *resourceapi.ResourceClaim or *resourceapi.ResourceClaimTemplate:
+// Karmada sent it an object with the same name and with other devices. It returns "" if there is none. Specs of claims are immutable, so the cluster
+// would keep the old object, and give its devices to pods that are counted with the new one. It also keeps the old object while it cannot be reached,
+// until the deleted Work is gone.
 func (c *Cache) ClusterWithOther(ctx context.Context, given metav1.Object) (string, error) {
 	kind, none := "ResourceClaim", func() metav1.Object { return &resourceapi.ResourceClaim{} }
 	if _, is := given.(*resourceapi.ResourceClaimTemplate); is {
 		kind, none = "ResourceClaimTemplate", func() metav1.Object { return &resourceapi.ResourceClaimTemplate{} }
 	}
+	note := binding.ClaimNote(given)
 	works, err := c.sentAs(ctx, kind, given)
 	for _, work := range works {
 		for i := range work.Spec.Workload.Manifests {
 			sent := none()
-			if err := json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, sent); err != nil || binding.ClaimNote(sent) != binding.ClaimNote(given) {
+			if err := json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, sent); err != nil || binding.ClaimNote(sent) != note {
 				return binding.ClusterOf(&work), nil
 			}
 		}
@@ -36,8 +38,8 @@ func (c *Cache) ClusterWithOther(ctx context.Context, given metav1.Object) (stri
 	return "", err
 }
 
-// sentAs returns the Works of a binding with the name of an object's binding, which the object would get, and the Works that the cache shows with the names of
-// its Works, whatever binding they are of. It asks the API server, because the cache has no manifests.
+// sentAs returns the Works with the names that the Works of an object get, and the Works of the binding with the name that its binding gets. It reads
+// them from the API server, because the cache has no manifests.
 func (c *Cache) sentAs(ctx context.Context, kind string, object metav1.Object) ([]workv1alpha1.Work, error) {
 	var all []workv1alpha1.Work
 	api := c.clients.Karmada.WorkV1alpha1()
