@@ -52,6 +52,7 @@ up: build ## Run a control plane with the sample nodes and queues until interrup
 
 test: build ## Run all tests, end to end included
 	go test -timeout 30m $$(go list ./... | grep -v /test/e2e)
+	rm -f bin/e2e-failures.txt
 	go tool ginkgo -procs 2 -timeout 60m ./test/e2e # each process has a control plane of its own
 	go test -C hack/benchreport ./...
 	go test -C hack/release ./...

@@ -90,9 +90,11 @@ var _ = AfterEach(func() {
 	default:
 	}
 	Expect(invariants.violations()).To(BeEmpty(), "pods ran without the devices of their claims")
+})
+
+var _ = JustAfterEach(func(ctx context.Context) {
 	if CurrentSpecReport().Failed() {
-		log := schedulerLog()
-		AddReportEntry("scheduler log", log[max(0, len(log)-20_000):], ReportEntryVisibilityFailureOrVerbose)
+		reportFailure(ctx)
 	}
 })
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// failures is a file with what reportFailure found about the specs that failed. CI prints its end.
+var failures = filepath.Join("..", "..", "bin", "e2e-failures.txt")
+
+// reportFailure keeps what explains a failure, before the objects of the spec are deleted: its jobs, its pods, its events, and the ends of
+// the logs of the control plane.
+func reportFailure(ctx context.Context) {
+	var report strings.Builder
+	logs, err := filepath.Glob(filepath.Join(controlPlane.State(), "logs", "*.log"))
+	Expect(err).NotTo(HaveOccurred())
+	for _, path := range logs {
+		log, err := os.ReadFile(path)
+		Expect(err).NotTo(HaveOccurred())
+		fmt.Fprintf(&report, "--- %s\n%s\n", filepath.Base(path), log[max(0, len(log)-5_000):])
+	}
+	writeObjects(ctx, &report)
+	failed := CurrentSpecReport()
+	fmt.Fprintf(&report, "--- %s\n%s\n", failed.FullText(), failed.FailureMessage())
+
+	file, err := os.OpenFile(failures, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	Expect(err).NotTo(HaveOccurred())
+	_, err = file.WriteString(report.String())
+	Expect(err).NotTo(HaveOccurred())
+	Expect(file.Close()).To(Succeed())
+}
+
+// writeObjects writes a line for each job, pod, and event in the namespaces of specs.
+func writeObjects(ctx context.Context, w *strings.Builder) {
+	all := metav1.ListOptions{}
+	events, err := kube.CoreV1().Events(metav1.NamespaceAll).List(ctx, all)
+	Expect(err).NotTo(HaveOccurred())
+	for _, e := range events.Items {
+		fmt.Fprintf(w, "event %s %s %s/%s: %s, %d times: %.300s\n", e.LastTimestamp.Format("15:04:05"), e.InvolvedObject.Kind, e.InvolvedObject.Namespace,
+			e.InvolvedObject.Name, e.Reason, e.Count, e.Message)
+	}
+	groups, err := vc.SchedulingV1beta1().PodGroups(metav1.NamespaceAll).List(ctx, all)
+	Expect(err).NotTo(HaveOccurred())
+	for _, g := range groups.Items {
+		fmt.Fprintf(w, "podgroup %s/%s: %s in queue %s, created %s, deleted %s\n", g.Namespace, g.Name, g.Status.Phase, g.Spec.Queue, g.CreationTimestamp, g.DeletionTimestamp)
+	}
+	jobs, err := vc.BatchV1alpha1().Jobs(metav1.NamespaceAll).List(ctx, all)
+	Expect(err).NotTo(HaveOccurred())
+	for _, j := range jobs.Items {
+		fmt.Fprintf(w, "job %s/%s: %s, created %s, deleted %s\n", j.Namespace, j.Name, j.Status.State.Phase, j.CreationTimestamp, j.DeletionTimestamp)
+	}
+	pods, err := kube.CoreV1().Pods(metav1.NamespaceAll).List(ctx, all)
+	Expect(err).NotTo(HaveOccurred())
+	for _, pod := range pods.Items {
+		fmt.Fprintf(w, "pod %s/%s: %s on %q, created %s, deleted %s\n", pod.Namespace, pod.Name, pod.Status.Phase, pod.Spec.NodeName, pod.CreationTimestamp, pod.DeletionTimestamp)
+	}
+}
