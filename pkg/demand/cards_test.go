@@ -200,7 +200,8 @@ func TestCardsOfJobsWithoutPods(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			counter := NewCounter(cardFleet(), func(corev1.ResourceName) bool { return false })
 			dimensions := counter.Dimensions
-			got, err := counter.cardsOfJob(&batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: c.available, Tasks: c.tasks}}, func(string) int32 { return 0 })
+			j := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: c.available, Tasks: c.tasks}}
+			got, err := counter.cardsOfJob(j, MinimumPods(j, priority))
 			if got.text(dimensions) != c.want || (err != nil || c.wantErr != "") && (err == nil || !strings.HasPrefix(err.Error(), c.wantErr)) {
 				t.Errorf("got %q (%v), want %q", got.text(dimensions), err, c.want)
 			}

@@ -54,6 +54,8 @@ type Counter struct {
 	charged map[types.UID]*Pod
 	// last is the pod added last.
 	last *Pod
+	// templates remembers what the templates and the annotations of jobs without pods ask for.
+	templates templates
 }
 
 // NewCounter returns a counter for the cards of a fleet. ignored reports whether a resource never counts.
@@ -69,6 +71,9 @@ func NewCounter(fleet *card.Fleet, ignored func(corev1.ResourceName) bool) *Coun
 // resource, all pods are counted anew.
 func (c *Counter) Configure(options Options, serving Serving) {
 	changed := options != c.options
+	if !c.serving.same(&serving) {
+		c.templates.forget()
+	}
 	c.options, c.Resources.basicOnly, c.serving = options, options.CapacityCardMode, serving
 	if c.Resources.reclassify(serving.class) || changed {
 		c.Reset()
@@ -80,6 +85,7 @@ func (c *Counter) Reset() {
 	for _, p := range c.pods {
 		p.stale = true
 	}
+	c.templates.forget()
 	c.last = nil
 }
 
@@ -94,6 +100,7 @@ func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {
 	c.reader = reader
 	c.internOffers(catalog)
 	c.Claims.Begin(catalog)
+	c.templates.begin(templateInputs{c.Fleet.Generation(), c.Dimensions.Len(), catalog})
 }
 
 // Known returns the demand of a pod that was added since the last reset, or nil. For a pod with variants, it returns the

@@ -24,9 +24,9 @@ func (c *Counter) setsOf(spec *corev1.PodSpec) [][]corev1.ResourceName {
 	return c.serving.sets(names)
 }
 
-// extendedOfJob adds the extended resources of a Volcano Job's minimum for which pods get, or may get, devices.
-func (c *Counter) extendedOfJob(job *batchv1alpha1.Job, priority func(class string) int32, minimum *Minimum) error {
-	for i, pods := range MinimumPods(job, priority) {
+// extendedOfJob returns the extended resources of a Volcano Job's minimum for which pods get, or may get, devices.
+func (c *Counter) extendedOfJob(job *batchv1alpha1.Job, least []int32) (minimum Minimum, err error) {
+	for i, pods := range least {
 		task := &job.Spec.Tasks[i]
 		spec := Defaulted(&task.Template.Spec)
 		sets := c.setsOf(spec)
@@ -38,10 +38,10 @@ func (c *Counter) extendedOfJob(job *batchv1alpha1.Job, priority func(class stri
 			err = minimum.addWays(int64(pods), ways)
 		}
 		if err != nil {
-			return fmt.Errorf("task %s: %w", task.Name, err)
+			return Minimum{}, fmt.Errorf("task %s: %w", task.Name, err)
 		}
 	}
-	return nil
+	return minimum, nil
 }
 
 // addWays adds the needs of a number of pods. Each pod takes one of the ways.

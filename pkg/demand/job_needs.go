@@ -3,6 +3,7 @@
 package demand
 
 import (
+	"cmp"
 	"slices"
 
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -83,7 +84,8 @@ func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devi
 func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, job *batchv1alpha1.Job, charged ledger.Amounts) (areCards bool, err error) {
 	minimum, err := c.Claims.OfJob(job, c.reader, group.Priority)
 	if err == nil {
-		err = c.extendedOfJob(job, group.Priority, &minimum)
+		extended := c.templatesOf(job, group.Priority)
+		err = cmp.Or(extended.extendedErr, minimum.addAll(&extended.extended))
 	}
 	if err != nil {
 		return false, err
@@ -110,8 +112,9 @@ func (n *Needs) addCards(cards Least) {
 // annotation of the PodGroup. The annotation counts only if the templates ask for no cards.
 func (c *Counter) cardsBeforePods(group Group, job *batchv1alpha1.Job) (templates, request Least, err error) {
 	// Always parse the annotation, to report mistakes in it.
-	if request, err = OfCardRequest(group.Annotations, c.Fleet, c.Dimensions); err == nil && job != nil {
-		templates, err = c.cardsOfJob(job, group.Priority)
+	if request, err = c.requestOf(group.Annotations); err == nil && job != nil {
+		known := c.templatesOf(job, group.Priority)
+		templates, err = known.cards, known.cardsErr
 	}
 	return templates, request, err
 }

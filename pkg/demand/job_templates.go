@@ -54,12 +54,23 @@ func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
 // PriorityClass. The error names the missing or wrong object.
 func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {
 	var minimum Minimum
+	named := map[string]bool{}
 	for i, pods := range MinimumPods(job, priority) {
 		if pods == 0 {
 			continue
 		}
 		for _, claims := range claimsOfSpec(&job.Spec.Tasks[i].Template.Spec) {
-			if err := minimum.add(job.Namespace, claims, int64(pods), reader, cs); err != nil {
+			if claims.named && named[claims.name] {
+				continue
+			}
+			if claims.named {
+				named[claims.name] = true
+			}
+			err := CheckNamed(len(named))
+			if err == nil {
+				err = minimum.add(job.Namespace, claims, int64(pods), reader, cs)
+			}
+			if err != nil {
 				return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
 			}
 		}
@@ -70,9 +81,9 @@ func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority
 // cardsOfJob returns the cards of a Volcano Job's minimum before its pods exist. It leaves out cards that pods may get in other
 // ways, see extendedOfJob. A task that names only unknown cards adds nothing. Its pods are created, wait, and report the reason,
 // so an autoscaler can add a node.
-func (c *Counter) cardsOfJob(job *batchv1alpha1.Job, priority func(class string) int32) (Least, error) {
+func (c *Counter) cardsOfJob(job *batchv1alpha1.Job, minimum []int32) (Least, error) {
 	var least Least
-	for i, pods := range MinimumPods(job, priority) {
+	for i, pods := range minimum {
 		template := &job.Spec.Tasks[i].Template
 		spec := Defaulted(&template.Spec)
 		sets := c.setsOf(spec)
@@ -137,7 +148,7 @@ func claimsOfSpec(spec *corev1.PodSpec) []*templateClaims {
 func (m *Minimum) add(namespace string, refs *templateClaims, pods int64, reader dra.ClaimReader, claims *Claims) error {
 	if refs.named {
 		claim, err := claims.named(namespace, refs.name, reader)
-		if err == nil && !slices.Contains(m.Named, claim) {
+		if err == nil {
 			m.Named = append(m.Named, claim)
 		}
 		return err

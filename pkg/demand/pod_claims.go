@@ -27,6 +27,15 @@ func tooManyClaims(pod *corev1.Pod) error {
 	return fmt.Errorf("it has %d ResourceClaims, and a pod can have at most %d: request more devices in one claim", len(pod.Spec.ResourceClaims), maxClaims)
 }
 
+// CheckNamed returns an error if pod templates name more claims than they may. They have the limit of one pod, which reads each of them in every
+// cycle, too. Claims from templates are not limited.
+func CheckNamed(claims int) error {
+	if claims <= maxClaims {
+		return nil
+	}
+	return fmt.Errorf("its pod templates name more than %d ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim", maxClaims)
+}
+
 // OfPod returns the demand of the claims of a pod that exist and can be counted, each claim once. The error is about the first of
 // the other claims. It says why the pod cannot be counted completely or cannot be placed, and names the missing or wrong object.
 func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {

@@ -3,6 +3,7 @@
 package demand
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,11 @@ type Serving struct {
 	ByDevices [][]corev1.ResourceName
 	// ByPlugins holds the resources that device plugins serve on some node.
 	ByPlugins map[corev1.ResourceName]bool
+}
+
+// same reports whether nodes serve the same. It does not compare the classes.
+func (s *Serving) same(other *Serving) bool {
+	return maps.Equal(s.ByPlugins, other.ByPlugins) && slices.EqualFunc(s.ByDevices, other.ByDevices, slices.Equal)
 }
 
 func (s *Serving) class(name corev1.ResourceName) string {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -55,33 +56,11 @@ func (w *counting) fromTemplate(name string) (ledger.Amounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	amounts, err := w.mostOf(template)
+	amounts, err := w.mostOf("ResourceClaimTemplate", template, &template.Spec.Spec)
 	if err == nil {
 		w.templates[name] = amounts
 	}
 	return amounts, err
-}
-
-// mostOf returns the maximum of a claim from a template. It caches the result, because many workloads may name the template.
-func (w *counting) mostOf(template *resourceapi.ResourceClaimTemplate) (ledger.Amounts, error) {
-	known, counted := w.most[template]
-	if !counted {
-		of := &counting{Counter: w.Counter}
-		var err error
-		known.amounts, err = of.mostOfClaim(fmt.Sprintf("ResourceClaimTemplate %s/%s", template.Namespace, template.Name), template.Annotations, template.Spec.Spec)
-		if err != nil {
-			return nil, err
-		}
-		known.unnamed = of.unnamed
-		if len(w.most) >= maxMost {
-			clear(w.most)
-		}
-		w.most[template] = known
-	}
-	for _, o := range known.unnamed {
-		w.addUnnamed(o)
-	}
-	return known.amounts, nil
 }
 
 // addNamed adds a claim that pods name, once for each cluster, because each cluster has its own claim.
@@ -90,20 +69,23 @@ func (w *counting) addNamed(name string, minimum int64) error {
 		return nil
 	}
 	w.named[name] = true
+	if err := demand.CheckNamed(len(w.named)); err != nil {
+		return err
+	}
 	claim, err := dra.ClaimNamed(w.template.Namespace, name, w)
 	if err != nil {
 		return err
 	}
-	amounts, err := w.mostOfClaim(fmt.Sprintf("ResourceClaim %s/%s", claim.Namespace, claim.Name), claim.Annotations, claim.Spec)
+	amounts, err := w.mostOf("ResourceClaim", claim, &claim.Spec)
 	if err == nil {
 		err = w.add(amounts, min(minimum, w.clusters), w.clusters)
 	}
 	return err
 }
 
-// mostOfClaim returns the maximum that a claim may get.
-func (w *counting) mostOfClaim(object string, annotations map[string]string, spec resourceapi.ResourceClaimSpec) (ledger.Amounts, error) {
-	usage, err := w.usage(annotations, &spec)
+// mostOfClaim returns the maximum that a claim may get. object names it in errors.
+func (w *counting) mostOfClaim(object string, annotations map[string]string, spec *resourceapi.ResourceClaimSpec) (ledger.Amounts, error) {
+	usage, err := w.usage(annotations, spec)
 	if err == nil {
 		if err := dra.CheckClasses(object, &usage, w.catalog); err != nil {
 			return nil, err

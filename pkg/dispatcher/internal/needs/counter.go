@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/card"
@@ -42,8 +43,7 @@ type Counter struct {
 	// may caches the listed cards that a resource may stand for.
 	may map[corev1.ResourceName][]string
 
-	// most caches the amounts of a claim from a template, for the current generation.
-	most map[*resourceapi.ResourceClaimTemplate]fromOne
+	objects map[metav1.Object]*claimObject
 	// generation changes with every input of the count, except claims.
 	generation uint64
 }
@@ -58,19 +58,10 @@ type Counted struct {
 	claims     claimsRead
 }
 
-// maxMost bounds the remembered templates. Users may create and delete many.
-const maxMost = 1000
-
-// fromOne has the amounts of a claim, and the limited capacities for which its devices state no amount.
-type fromOne struct {
-	amounts ledger.Amounts
-	unnamed []ledger.Ordinal
-}
-
 // New returns an empty counter.
 func New() *Counter {
 	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
-	return &Counter{counter: counter, queues: map[string]*knownQueue{}}
+	return &Counter{counter: counter, queues: map[string]*knownQueue{}, objects: map[metav1.Object]*claimObject{}}
 }
 
 // Dimensions returns the dimensions of all amounts.
@@ -88,11 +79,12 @@ func (c *Counter) Begin(in Inputs) map[string]framework.QueueLimits {
 		}})
 		clear(c.queues) // resources may count as devices of another class
 	}
+	c.forgetGone()
 	limits := c.readQueues(in.Queues)
 	c.counter.Begin(in.Claims, c.catalog)
 	if c.relist() || reclassified {
 		c.generation++
-		c.may, c.most = map[corev1.ResourceName][]string{}, map[*resourceapi.ResourceClaimTemplate]fromOne{}
+		c.may = map[corev1.ResourceName][]string{}
 	}
 	return limits
 }

@@ -156,3 +156,51 @@ func TestAClaimTemplateIsCountedOnce(t *testing.T) {
 		t.Errorf("after the template was replaced, got %s", got)
 	}
 }
+
+// TestAClaimThatManyWorkloadsNameIsCountedOnce: its user changes one claim, and all workloads that name it are counted anew.
+func TestAClaimThatManyWorkloadsNameIsCountedOnce(t *testing.T) {
+	w := newWorld(class("a"), capacity("a", "memory", "1Gi"))
+	var names []func(*corev1.PodTemplateSpec)
+	for i := range 100 {
+		name := fmt.Sprint("c", i)
+		namedClaim(name, slices.Repeat([]resourceapi.DeviceRequest{firstAvailable(slices.Repeat([]resourceapi.DeviceRequest{exactly("a", 1)}, 8)...)}, 32)...)(w)
+		names = append(names, sharing(name))
+	}
+	counter, n := needs.New(), (*needs.Counted)(nil)
+	count := func(name string, changed func(claim string) bool) float64 {
+		return testing.AllocsPerRun(1, func() {
+			for claim, object := range w.claims {
+				if changed(claim) {
+					w.claims[claim] = object.DeepCopy()
+				}
+			}
+			counter.Begin(w.inputs())
+			n = counter.Of(job(pods(1, names...)), alone, n)
+			if got := textOf(counter, n.Needs); n.Err != nil || got != "a=3200 pods=1 without a/memory" {
+				t.Errorf("%s: got %s, %v", name, got, n.Err)
+			}
+		})
+	}
+	all := count("all claims are new", func(string) bool { return true })
+	if one := count("one claim is new", func(claim string) bool { return claim == "ns/c7" }); one > all/20 {
+		t.Errorf("there are %.0f allocations when one of 100 claims has changed, and %.0f when all have", one, all)
+	}
+}
+
+// TestAWorkloadNamesNotTooManyClaims: each of them is read in every cycle.
+func TestAWorkloadNamesNotTooManyClaims(t *testing.T) {
+	w := newWorld(class("a"))
+	var sets []workload.PodSet
+	for i := range 513 {
+		name := fmt.Sprint("c", i)
+		namedClaim(name, exactly("a", 1))(w)
+		sets = append(sets, pods(1, sharing(name)))
+	}
+	if counter, n, err := w.counted(t, job(slices.Repeat(sets[1:], 2)...), alone); err != nil || textOf(counter, n) != "a=512 pods=1024" {
+		t.Errorf("512 claims, each named twice: got %s, %v", textOf(counter, n), err)
+	}
+	const want = "its pod templates name more than 512 ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim"
+	if _, _, err := w.counted(t, job(sets...), alone); err == nil || err.Error() != want {
+		t.Errorf("513 claims: %v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
@@ -66,15 +67,15 @@ func (r *claimsRead) identity() string {
 }
 
 // given returns notes of the objects. It makes no more than a grant may have, and one.
-func (r *claimsRead) given() (notes []string) {
+func (r *claimsRead) given(note func(metav1.Object) string) (notes []string) {
 	for _, claim := range r.claims[:min(len(r.claims), binding.MaxGiven+1)] {
 		if claim.object != nil {
-			notes = append(notes, binding.ClaimNote(claim.object))
+			notes = append(notes, note(claim.object))
 		}
 	}
 	for _, template := range r.templates[:min(len(r.templates), binding.MaxGiven+1)] {
 		if template.object != nil {
-			notes = append(notes, binding.ClaimNote(template.object))
+			notes = append(notes, note(template.object))
 		}
 	}
 	return binding.AddGiven(nil, notes)
