@@ -31,10 +31,7 @@ func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
 
 // given returns notes of the claims and claim templates that pods of a workload may name, including pods of former templates.
 func given(w *framework.Workload) []string {
-	if w.State.Grant == nil {
-		return w.Needs.Given
-	}
-	return binding.AddGiven(w.State.Grant.Given, w.Needs.Given)
+	return binding.AddGiven(w.State.Given(), w.Needs.Given)
 }
 
 // largestPod returns the maximum that a pod of a workload may have, including pods of former templates.
@@ -145,7 +142,7 @@ func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	if w.State.Change != nil {
 		grace = max(grace, w.State.Change.Grace)
 	}
-	shape, pod, claims := before.Shape, before.Pod, before.Given
+	shape, pod, claims := before.Shape, before.Pod, w.State.Given()
 	if w.State.Hold == nil { // clusters do not see the changes of a held workload
 		shape, claims = shapeOf(w), given(w)
 		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, pod), nil)) > 0 {

@@ -25,6 +25,9 @@ type Change struct {
 	// Grace is the longest grace period that its pods have had in seconds, if the grant does not say so yet: the object may have a
 	// shorter one again before a leader notes it.
 	Grace int64 `json:"grace,omitempty"`
+	// Given has notes of claims and claim templates that its pods may name, if the grant does not note them yet: the object may name others
+	// before a leader notes these. See Grant.Given.
+	Given []string `json:"given,omitempty"`
 }
 
 // Annotation returns the text of a ChangeAnnotation.

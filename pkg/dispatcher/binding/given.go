@@ -66,21 +66,46 @@ func AddGiven(notes, others []string) []string {
 	return all
 }
 
+// Given returns notes of the claims and claim templates that pods of a workload may have been given. The grant notes them. Those of the latest
+// changes may be noted by their names only.
+func (s *State) Given() []string {
+	var notes []string
+	if s.Grant != nil {
+		notes = s.Grant.Given
+	}
+	if s.Change != nil {
+		notes = AddGiven(notes, s.Change.Given)
+	}
+	return notes
+}
+
 // GivesOther reports whether a new claim or claim template, given by its ClaimNote, takes the place of one that pods may name, and gives other
-// devices.
-func (g *Grant) GivesOther(note string) bool {
-	return !slices.Contains(g.Given, note) && g.notes(note[:min(lengthOfName, len(note))])
+// devices. The answer is yes if it is unknown what the former one gave.
+func (s *State) GivesOther(note string) bool {
+	given := s.Given()
+	return !slices.Contains(given, note) && names(given, note[:min(lengthOfName, len(note))])
 }
 
-// Notes reports whether a grant notes all claims and claim templates that a pod names, whatever they give.
-func (g *Grant) Notes(claims []corev1.PodResourceClaim) bool {
-	return !slices.ContainsFunc(claims, func(claim corev1.PodResourceClaim) bool {
-		return claim.ResourceClaimName != nil && !g.notes(noteOfName(*claim.ResourceClaimName, false)) ||
-			claim.ResourceClaimTemplateName != nil && !g.notes(noteOfName(*claim.ResourceClaimTemplateName, true))
-	})
+// Unnoted returns notes of the names of claims and claim templates that a pod names, apart from those that a grant notes, whatever they give.
+func (g *Grant) Unnoted(claims []corev1.PodResourceClaim) (notes []string) {
+	for i := range claims {
+		var name string
+		switch claim := &claims[i]; {
+		case claim.ResourceClaimName != nil:
+			name = noteOfName(*claim.ResourceClaimName, false)
+		case claim.ResourceClaimTemplateName != nil:
+			name = noteOfName(*claim.ResourceClaimTemplateName, true)
+		default:
+			continue
+		}
+		if !names(g.Given, name) {
+			notes = append(notes, name)
+		}
+	}
+	return notes
 }
 
-// notes reports whether a grant has a note of a name.
-func (g *Grant) notes(name string) bool {
-	return slices.ContainsFunc(g.Given, func(given string) bool { return given == anyClaim || strings.HasPrefix(given, name) })
+// names reports whether some note has a name.
+func names(notes []string, name string) bool {
+	return slices.ContainsFunc(notes, func(given string) bool { return given == anyClaim || strings.HasPrefix(given, name) })
 }

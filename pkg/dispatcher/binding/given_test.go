@@ -46,7 +46,7 @@ func TestAGrantNotesTheClaimsThatPodsMayName(t *testing.T) {
 		"and they stay too many":                {AddGiven(AddGiven(many, two), two), claim("c", 8), true},
 		"what two contents gave, in two rounds": {AddGiven(two, []string{ClaimNote(claim("a", 2))}), claim("a", 2), false},
 	} {
-		if got := (&Grant{Given: c.given}).GivesOther(ClaimNote(c.claim)); got != c.want {
+		if got := (&State{Grant: &Grant{Given: c.given}}).GivesOther(ClaimNote(c.claim)); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

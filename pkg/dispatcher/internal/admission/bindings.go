@@ -159,7 +159,7 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 	}
 	if ends || growth(t, rb, err, b.Exceeds) != "" {
 		hold(rb, binding.Hold{
-			Reason: binding.Growing, Queue: t.Queue, Ends: ends, Unnoted: unnoted(t, binding.Read(old, nil).Grant), KeepScheduling: rb.Spec.SchedulingSuspended(),
+			Reason: binding.Growing, Queue: t.Queue, Ends: ends, Unnoted: len(unnoted(t, binding.Read(old, nil).Grant)) > 0, KeepScheduling: rb.Spec.SchedulingSuspended(),
 		})
 	}
 	return nil

@@ -145,6 +145,18 @@ func (c *change) grace(state *binding.State) int64 {
 	return grace
 }
 
+// given returns notes of claims and claim templates that pods of the workload may name, and that its grant does not note yet. Clusters have not
+// seen what replaced the template of a workload that is held.
+func (c *change) given(state *binding.State) (notes []string) {
+	if state.Change != nil {
+		notes = state.Change.Given
+	}
+	if state.Hold != nil && state.Hold.Reason == binding.Growing {
+		return notes
+	}
+	return binding.AddGiven(notes, unnoted(c.before, state.Grant))
+}
+
 // isOf reports whether a binding belongs to the workload. A batch Job and a Volcano Job of the same name would have the same
 // binding. Karmada gives it to the first one.
 func (c *change) isOf(rb *workv1alpha2.ResourceBinding) bool {

@@ -4,7 +4,6 @@ package admission
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -40,10 +39,13 @@ func listed(amounts []binding.Amount) string {
 	return strings.Join(texts, ", ")
 }
 
-// unnoted reports whether a workload names claims or claim templates that its grant does not note: the dispatcher has not had a cycle since clusters
-// may have the template. While the workload is held, the dispatcher does not note them either.
-func unnoted(t *workload.Template, grant *binding.Grant) bool {
-	return grant != nil && slices.ContainsFunc(t.Pods, func(set workload.PodSet) bool {
-		return set.Template != nil && !grant.Notes(set.Template.Spec.ResourceClaims)
-	})
+// unnoted returns notes of the names of claims and claim templates that a workload names and its grant does not note: the dispatcher has not had a
+// cycle since clusters may have the template. While the workload is held, the dispatcher does not note them either.
+func unnoted(t *workload.Template, grant *binding.Grant) (notes []string) {
+	for i := range t.Pods {
+		if template := t.Pods[i].Template; grant != nil && template != nil {
+			notes = append(notes, grant.Unnoted(template.Spec.ResourceClaims)...)
+		}
+	}
+	return notes
 }

@@ -85,7 +85,7 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 		return ctrladmission.Allowed(""), nil
 	}
 	response := ctrladmission.Allowed("")
-	change := &binding.Change{Replaces: c.before.ResourceVersion, Time: metav1.NewTime(w.Now()), Grace: c.grace(&state)}
+	change := &binding.Change{Replaces: c.before.ResourceVersion, Time: metav1.NewTime(w.Now()), Grace: c.grace(&state), Given: c.given(&state)}
 	patch := binding.PatchChange(rb, change)
 	if granted && c.before.Queue != c.after.Queue && state.Grant != nil {
 		response = response.WithWarnings(fmt.Sprintf("%s stays charged to queue %s, which has granted it room. To move it to another queue, "+
@@ -104,7 +104,7 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 			response = response.WithWarnings(fmt.Sprintf("%s: pods that it had before an earlier change may still end. What runs stays as it is until they have", c.name()))
 		}
 		if why != "" || ends {
-			hold := binding.Hold{Queue: c.after.Queue, Ends: ends, Unnoted: unnoted(c.before, state.Grant)}
+			hold := binding.Hold{Queue: c.after.Queue, Ends: ends}
 			patch = binding.PatchHoldGrowth(rb, state.Hold, hold, change)
 		}
 	}

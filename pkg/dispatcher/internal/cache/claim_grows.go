@@ -34,7 +34,7 @@ func (c *Cache) GrowsWith(given metav1.Object, isNew bool) (*workload.Template, 
 	note := binding.ClaimNote(given)
 	for _, rb := range bindings {
 		state := binding.Read(rb, c.worksOf(rb))
-		if state.Grant != nil && !state.Deleting && !state.Finished && state.Grant.GivesOther(note) {
+		if state.Grant != nil && !state.Deleting && !state.Finished && state.GivesOther(note) {
 			return workload.WithoutPods(rb), nil, framework.ErrOtherDevices
 		}
 	}

@@ -43,6 +43,11 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 		annotations[binding.HoldAnnotation] = `{"reason":"Growing","queue":"team","unnoted":true}`
 		return annotations
 	}
+	changed := func(annotations map[string]string, template string) map[string]string {
+		named := (&binding.Grant{}).Unnoted([]corev1.PodResourceClaim{{ResourceClaimTemplateName: &template}})
+		annotations[binding.ChangeAnnotation] = (&binding.Change{Given: named}).Annotation()
+		return annotations
+	}
 	before := strings.Replace(grant, `"amounts"`, `"claims":"those of a former version","amounts"`, 1)
 	for name, c := range map[string]struct {
 		given       metav1.Object
@@ -60,6 +65,8 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 		"one that what is held waits for":       {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: grant}), ""},
 		"one that held pods have":               {template("ns", "template", 8), held(noted(template("ns", "template", 1))), "web"},
 		"one that held pods had before a cycle": {template("ns", "template", 8), quickly(noted(template("ns", "former", 1))), "web 7 h100"},
+		"one that a change replaces":            {template("ns", "quick", 1), changed(noted(template("ns", "former", 1)), "quick"), "web"},
+		"one that no change replaces":           {template("ns", "other", 8), changed(noted(template("ns", "former", 1)), "quick"), ""},
 		"one that held pods may have":           {template("ns", "template", 8), held(map[string]string{binding.GrantAnnotation: before}), "web 7 h100"},
 		"the same one again":                    {template("ns", "former", 1), noted(template("ns", "former", 1)), ""},
 		"others for fewer pods":                 {template("ns", "template", 1), noted(template("ns", "template", 2)), "web"},

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+)
+
+// TestAChangeNotesClaimsThatClustersMayHave: a user changes the claim template of a workload twice before the dispatcher has noted the first one, and
+// replaces that by one of more devices.
+func TestAChangeNotesClaimsThatClustersMayHave(t *testing.T) {
+	names := func(template string) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To(template)}}
+		}
+	}
+	noted := func(rb *workv1alpha2.ResourceBinding) {
+		grant := *binding.Read(rb, nil).Grant
+		grant.Given = []string{binding.ClaimNote(&resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "noted"}})}
+		annotated(binding.GrantAnnotation, grant.Annotation())(rb)
+	}
+	noteOf := func(name string) string {
+		return (&binding.Grant{}).Unnoted([]corev1.PodResourceClaim{{ResourceClaimTemplateName: ptr.To(name)}})[0]
+	}
+	earlier := annotated(binding.ChangeAnnotation, (&binding.Change{Given: []string{noteOf("earlier")}}).Annotation())
+	for name, c := range map[string]struct {
+		before *appsv1.Deployment
+		now    option
+		want   []string
+	}{
+		"it is noted":                               {deployment(2, names("noted")), noted, nil},
+		"it is not noted yet":                       {deployment(2, names("new")), noted, []string{noteOf("new")}},
+		"nor is that of the change before":          {deployment(2, names("new")), earlier, []string{noteOf("earlier"), noteOf("new")}},
+		"clusters have none":                        {deployment(2), noted, nil},
+		"it is held, and clusters have not seen it": {deployment(4, names("new")), held(growing), nil},
+	} {
+		for grows, replicas := range map[string]int32{"stays": 2, "grows": 5} {
+			plane := controlPlane{binding: newBinding(granting, on("m1", 2), noted, c.now)}
+			w := &Workloads{Object: plane.Object, Binding: plane.Binding, Exceeds: exceedsTwoPods, Spares: sparesTwoPods, Patch: plane.Patch, Now: func() time.Time { return noon }}
+			w.Handle(t.Context(), ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: admissionv1.Update, Namespace: "team", Name: "web", OldObject: raw(t, c.before), Object: raw(t, deployment(replicas, names("wanted"))),
+			}})
+			slices.Sort(c.want)
+			if change := binding.Read(plane.binding, nil).Change; change == nil || !slices.Equal(change.Given, c.want) {
+				t.Errorf("%s, and it %s: the change is %+v, want notes %q", name, grows, change, c.want)
+			}
+		}
+	}
+}
