@@ -170,8 +170,11 @@ var _ = Describe("the visibility endpoint", func() {
 	})
 
 	It("leaves the name queues to Volcano", func(ctx context.Context) {
-		lists, err := kube.Discovery().ServerPreferredResources()
-		Expect(err).NotTo(HaveOccurred())
+		var lists []*metav1.APIResourceList
+		Eventually(func() (err error) { // the API server asks the scheduler anew if that was restarted
+			lists, err = kube.Discovery().ServerPreferredResources()
+			return err
+		}).WithContext(ctx).Should(Succeed())
 		var groups []string
 		for _, list := range lists {
 			for _, resource := range list.APIResources {

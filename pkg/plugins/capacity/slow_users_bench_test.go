@@ -141,6 +141,13 @@ func BenchmarkSlowUsers(b *testing.B) {
 			}
 			s.alone("j", pods...)
 		}},
+		{"job=100xselector", func(s *fixture) {
+			var pods []*corev1.Pod
+			for i := range 100 {
+				pods = append(pods, s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), selecting(1, 1, fmt.Sprint(1000+i)+" == %d")...))
+			}
+			s.alone("j", pods...)
+		}},
 		{"jobs=100xcontended", func(s *fixture) {
 			for i := range 100 {
 				s.alone(fmt.Sprint("j", i), s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), contended()...))

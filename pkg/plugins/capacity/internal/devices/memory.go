@@ -5,6 +5,7 @@ package devices
 import (
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,12 +16,12 @@ import (
 )
 
 const (
-	// memorable is the minimum effort of a search whose answer is remembered. A search with about twenty requests and
-	// alternatives takes this effort. Most pods ask for less: a new search for them costs little more than to remember the
-	// answer, which takes memory for each node.
-	memorable = 32
-	// maxAnswers limits the memory to some ten megabytes. If there are more answers, all are forgotten.
-	maxAnswers = 100_000
+	// memorable is the minimum effort of a search whose answer is remembered. A search that evaluates a selector takes this effort, and so does one
+	// for two requests. One evaluation takes as long as to remember some ten answers. A search for one request on a node without free devices is
+	// not remembered.
+	memorable = 12
+	// maxAnswers limits the memory to some fifty megabytes. If there are as many answers, the next session begins without any.
+	maxAnswers = 300_000
 )
 
 // memory keeps, across sessions, why nodes lack the devices of pods. Pods with the same request share an answer. An answer is valid
@@ -28,6 +29,8 @@ const (
 type memory struct {
 	mu    sync.Mutex
 	known map[signature]*answers
+	// kept is the number of answers, at least.
+	kept atomic.Int64
 	// signed has the digests of claims.
 	signed digests
 	// catalog is the catalog that the searches used.
@@ -83,23 +86,30 @@ func (m *memory) open(catalog *dra.Catalog, pods corelisters.PodLister) {
 	m.signed.open()
 	if m.known == nil || m.catalog != catalog {
 		m.known, m.catalog = map[signature]*answers{}, catalog
+		m.kept.Store(0)
 		return
 	}
 	n := 0
 	for signed, known := range m.known {
-		n += len(known.nodes)
 		maps.DeleteFunc(known.pods, func(uid types.UID, pod *corev1.Pod) bool {
 			now, err := pods.Pods(pod.Namespace).Get(pod.Name)
 			return err != nil || now.UID != uid || now.Spec.NodeName != ""
 		})
 		if len(known.pods) == 0 {
 			delete(m.known, signed)
+			continue
 		}
+		n += len(known.nodes)
 	}
-	if n > maxAnswers {
+	if n >= maxAnswers {
 		clear(m.known)
+		n = 0
 	}
+	m.kept.Store(int64(n))
 }
+
+// full reports whether there is no place for another answer, and takes a place otherwise.
+func (m *memory) full() bool { return m.kept.Add(1) > maxAnswers }
 
 // of returns what is remembered for a signature, nil if nothing is. The memory keeps it as long as the pod waits.
 func (m *memory) of(signed signature, pod *corev1.Pod) *answers {

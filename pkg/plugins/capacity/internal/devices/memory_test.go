@@ -289,14 +289,22 @@ func (f *fixture) remembered(pod types.UID) *answers {
 
 // TestTheMemoryIsBounded even if the nodes change all the time.
 func TestTheMemoryIsBounded(t *testing.T) {
-	f := newFixture(t, cluster{claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
+	f := newFixture(t, cluster{devices: map[string]string{"n1": "a100"}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
 	pod := f.pod("p", "q", "c")
+	f.cache.memory.kept.Store(maxAnswers)
+	if f.free("n1", "h100"); len(f.cache.memory.known) != 0 {
+		t.Error("there is no place for another answer, and it is remembered")
+	}
+	f.cache.memory.kept.Store(maxAnswers - 1)
+	if f.free("n1", "h100"); len(f.cache.memory.known) != 1 {
+		t.Error("there is a place for another answer, and it is not remembered")
+	}
 	known := f.cache.memory.begin(signature{}, pod.Object)
-	for i := range maxAnswers + 1 {
+	for i := range maxAnswers {
 		known.keep(question{node: fmt.Sprint("n", i)}, &answer{}, nil)
 	}
 	f.open()
-	if n := len(f.cache.memory.known); n != 0 {
+	if n := len(f.cache.memory.known); n != 0 || f.cache.memory.full() {
 		t.Errorf("%d pods are remembered", n)
 	}
 }

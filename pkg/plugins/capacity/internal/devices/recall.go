@@ -67,7 +67,7 @@ func (s *Session) recall(state *State, node *corev1.Node, asked question) *answe
 
 // remember keeps the answer to a question that took long. An error names the claims of the pod, so it applies only to this pod.
 func (s *Session) remember(state *State, node *corev1.Node, asked question, effort *dra.NodeEffort, found answer) {
-	if effort.Used() < memorable {
+	if effort.Used() < memorable || s.memory.full() {
 		return
 	}
 	devices := s.versionOf(asked)
