@@ -71,11 +71,6 @@ func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
 			b.Fatal(err)
 		}
 	}
-	for _, pod := range s.Pods { // what is remembered for a pod is forgotten unless the API server has the pod
-		if _, err := scheduler.Client().CoreV1().Pods(pod.Namespace).Create(b.Context(), pod, metav1.CreateOptions{}); err != nil {
-			b.Fatal(err)
-		}
-	}
 	if len(s.ResourceSlices) > 0 {
 		s.publishDevices(b, scheduler)
 	}
@@ -93,6 +88,10 @@ func (s *fixture) filled(b testing.TB) *schedulercache.SchedulerCache {
 	}
 	for _, pod := range s.Pods {
 		scheduler.AddPod(pod)
+		// What is remembered for a pod is forgotten unless the informer has the pod.
+		if err := scheduler.SharedInformerFactory().Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
+			b.Fatal(err)
+		}
 	}
 	return scheduler
 }
