@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/devicequota/devicequota/config"
@@ -115,21 +117,63 @@ func isTrue(object *unstructured.Unstructured, condition string) bool {
 	})
 }
 
-// waitForCRDs waits until the API server serves the CRDs.
+// waitForCRDs waits until the API server serves the CRDs and their watches.
 func (c *controlPlane) waitForCRDs(ctx context.Context, crds []manifest) error {
+	var served []schema.GroupVersionResource
 	for _, m := range crds {
 		name := m.object.GetName()
 		err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
 			crd, err := c.dynamic.Resource(crdResource).Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
+			if err != nil || !isTrue(crd, "Established") {
 				return false, err
 			}
-			return isTrue(crd, "Established"), nil
+			served = append(served, storedResource(crd))
+			return true, nil
 		})
 		if err != nil {
 			return fmt.Errorf("waiting for CustomResourceDefinition %s to be established: %w", name, err)
 		}
 	}
 	c.applier.mapper.Reset()
+	return c.waitForWatches(ctx, served)
+}
+
+// waitForWatches waits until the API server has filled its watch caches. Until then, it answers lists from etcd, and refuses watches for a second.
+// Informers then list again, and may see objects for the first time that have changed meanwhile. Volcano's job controller handles only updates of
+// PodGroups: it would never create the pods of a job that was let in before.
+func (c *controlPlane) waitForWatches(ctx context.Context, resources []schema.GroupVersionResource) error {
+	for _, resource := range resources { // the first request makes the API server begin
+		err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
+			_, err := c.dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+			if apierrors.IsNotFound(err) {
+				return false, nil
+			}
+			return err == nil, err
+		})
+		if err != nil {
+			return fmt.Errorf("listing %s: %w", resource, err)
+		}
+	}
+	for _, resource := range resources {
+		watch, err := c.dynamic.Resource(resource).Watch(ctx, metav1.ListOptions{}) // the client tries again as long as the API server asks for it
+		if err != nil {
+			return fmt.Errorf("watching %s: %w", resource, err)
+		}
+		watch.Stop()
+	}
 	return nil
+}
+
+// storedResource returns the resource of a CRD in the version in which it is stored.
+func storedResource(crd *unstructured.Unstructured) schema.GroupVersionResource {
+	resource := schema.GroupVersionResource{}
+	resource.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
+	resource.Resource, _, _ = unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, entry := range versions {
+		if version, is := entry.(map[string]any); is && version["storage"] == true {
+			resource.Version, _ = version["name"].(string)
+		}
+	}
+	return resource
 }
