@@ -32,6 +32,11 @@ func TestAChangeNotesClaimsThatClustersMayHave(t *testing.T) {
 		grant.Given = []string{binding.ClaimNote(&resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "noted"}})}
 		annotated(binding.GrantAnnotation, grant.Annotation())(rb)
 	}
+	empty := func(rb *workv1alpha2.ResourceBinding) {
+		grant := *binding.Read(rb, nil).Grant
+		grant.Amounts = nil
+		annotated(binding.GrantAnnotation, grant.Annotation())(rb)
+	}
 	noteOf := func(name string) string {
 		return (&binding.Grant{}).Unnoted([]corev1.PodResourceClaim{{ResourceClaimTemplateName: ptr.To(name)}})[0]
 	}
@@ -44,6 +49,8 @@ func TestAChangeNotesClaimsThatClustersMayHave(t *testing.T) {
 		"it is noted":                               {deployment(2, names("noted")), noted, nil},
 		"it is not noted yet":                       {deployment(2, names("new")), noted, []string{noteOf("new")}},
 		"nor is that of the change before":          {deployment(2, names("new")), earlier, []string{noteOf("earlier"), noteOf("new")}},
+		"clusters have no pods":                     {deployment(0, names("new")), empty, nil},
+		"they may have pods that end":               {deployment(0, names("new")), noted, []string{noteOf("new")}},
 		"clusters have none":                        {deployment(2), noted, nil},
 		"it is held, and clusters have not seen it": {deployment(4, names("new")), held(growing), nil},
 	} {

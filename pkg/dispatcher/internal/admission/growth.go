@@ -43,9 +43,11 @@ func listed(amounts []binding.Amount) string {
 // cycle since clusters may have the template. While the workload is held, the dispatcher does not note them either.
 func unnoted(t *workload.Template, grant *binding.Grant) (notes []string) {
 	for i := range t.Pods {
-		if template := t.Pods[i].Template; grant != nil && template != nil {
-			notes = append(notes, grant.Unnoted(template.Spec.ResourceClaims)...)
+		set := &t.Pods[i]
+		if grant == nil || set.Template == nil || set.Count <= 0 && (!t.Replaces || len(grant.Amounts) == 0) {
+			continue // no pod was made of it, so that its user may still create what it names
 		}
+		notes = append(notes, grant.Unnoted(set.Template.Spec.ResourceClaims)...)
 	}
 	return notes
 }
