@@ -26,6 +26,9 @@ const grace = 30
 func (w *world) execute(key string) {
 	work := w.store[works][key].(*workv1alpha1.Work).DeepCopy()
 	told := w.content[string(work.UID)]
+	if told.retains && told.has.generation > 0 {
+		told.told.replicas = told.has.replicas
+	}
 	switch {
 	case w.down[clusterOf(work)]:
 	case work.DeletionTimestamp != nil:

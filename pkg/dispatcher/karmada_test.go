@@ -46,6 +46,8 @@ type karmada struct {
 type seen struct {
 	binding        *workv1alpha2.ResourceBinding
 	replicas, each int64
+	// retains says that the object has Karmada's label.
+	retains bool
 	// at is when it was seen.
 	at time.Time
 	// generation is the generation of the object.
@@ -55,6 +57,8 @@ type seen struct {
 type content struct {
 	owner            string
 	suspended, ended bool
+	// retains says that the cluster decides how many replicas it has once it has any.
+	retains bool
 	// told is what the cluster must run. Has is what it runs.
 	told, has pods
 }
@@ -273,6 +277,7 @@ func (w *world) dispatch(key string) {
 		}
 		told := w.content[string(work.UID)]
 		told.suspended = rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)
+		told.retains = saw.retains
 		told.told = pods{saw.generation, saw.replicas, saw.each}
 		if rb.Spec.Replicas > 0 {
 			told.told.replicas = int64(c.Replicas)

@@ -88,6 +88,7 @@ func (w *world) see(key string, scheduler bool) {
 	now := seen{binding: rb.DeepCopy(), replicas: replicas, each: each, at: w.clock}
 	if o != nil {
 		now.generation = o.GetGeneration()
+		now.retains = o.GetLabels()[retainReplicas] == "true"
 	}
 	w.dispatching[key] = now
 }

@@ -55,7 +55,10 @@ func surging(d *appsv1.Deployment) { // by no more than the surge that is not ch
 func inTestQueue(d *appsv1.Deployment) {
 	d.Annotations[schedulingv1beta1.QueueNameAnnotationKey] = "test"
 }
-func withLabel(d *appsv1.Deployment)  { d.Labels = map[string]string{"a": "b"} }
+func withLabel(d *appsv1.Deployment) { d.Labels = map[string]string{"a": "b"} }
+func retaining(d *appsv1.Deployment) {
+	d.Labels = map[string]string{"resourcetemplate.karmada.io/retain-replicas": "true"}
+}
 func withStatus(d *appsv1.Deployment) { d.Status.ReadyReplicas = 2 }
 func recreated(d *appsv1.Deployment)  { d.UID = "another" }
 func malformed(d *appsv1.Deployment) {

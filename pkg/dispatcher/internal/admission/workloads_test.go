@@ -137,6 +137,8 @@ func TestUpdatesOfWorkloads(t *testing.T) {
 		{name: "what is being deleted may grow", before: deployment(2), after: deployment(4), with: controlPlane{binding: newBinding(granting, deleting)}, reads: 1},
 		{name: "fewer pods cost no request", before: deployment(4), after: deployment(2), with: controlPlane{binding: runs}},
 		{name: "a label costs no request", before: deployment(2), after: deployment(2, withLabel), with: controlPlane{binding: runs}},
+		{name: "the label that leaves replicas to clusters is looked at", before: deployment(2), after: deployment(2, retaining), with: controlPlane{binding: runs},
+			want: newBinding(granting, on("m1", 2), changing), reads: 1, patches: 1},
 		{name: "a status costs no request", before: deployment(2), after: deployment(2, withStatus), with: controlPlane{binding: runs}},
 		{name: "a larger surge is looked at: each cluster may have it", before: deployment(2), after: deployment(2, surging), with: controlPlane{binding: runs},
 			want: runsAndChanges, reads: 1, patches: 1},

@@ -70,7 +70,7 @@ func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBi
 		return err
 	}
 	grant := binding.Read(rb, nil).Grant
-	to := spread.Retained(spread.Of(rb, template, clusters), template, c.worksOf(rb))
+	to := spread.Retained(spread.Of(rb, template, clusters), rb, template, c.worksOf(rb), clusters)
 	to.Granted = grant
 	needed := counter.Of(template, to, nil)
 	if needed.Err != nil {

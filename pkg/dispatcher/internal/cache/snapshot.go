@@ -167,7 +167,7 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 		w.State.Finished = false // only its current clusters have reported the end
 	}
 	if template != nil {
-		w.Spread = spread.Retained(spread.Of(rb, template, clusters), template, works)
+		w.Spread = spread.Retained(spread.Of(rb, template, clusters), rb, template, works, clusters)
 		w.Spread = spread.Left(w.Spread, template, int64(len(w.Left())))
 		w.Spread.Granted = state.Grant
 	}

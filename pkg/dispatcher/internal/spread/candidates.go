@@ -18,14 +18,7 @@ func widest(placement *policyv1alpha1.Placement, clusters []*clusterv1alpha1.Clu
 		return 0
 	}
 	most := 0
-	affinities := []*policyv1alpha1.ClusterAffinity{placement.ClusterAffinity}
-	if len(placement.ClusterAffinities) > 0 {
-		affinities = nil
-	}
-	for i := range placement.ClusterAffinities {
-		affinities = append(affinities, &placement.ClusterAffinities[i].ClusterAffinity)
-	}
-	for _, affinity := range affinities {
+	for _, affinity := range affinitiesOf(placement) {
 		matches, count := matcher(affinity), 0
 		for _, c := range clusters {
 			if matches(c) && !slices.Contains(besides, c.Name) {
@@ -38,6 +31,26 @@ func widest(placement *policyv1alpha1.Placement, clusters []*clusterv1alpha1.Clu
 		most = min(most, limit)
 	}
 	return most
+}
+
+// affinitiesOf returns the affinities of a placement. Karmada follows one of them.
+func affinitiesOf(placement *policyv1alpha1.Placement) []*policyv1alpha1.ClusterAffinity {
+	if len(placement.ClusterAffinities) == 0 {
+		return []*policyv1alpha1.ClusterAffinity{placement.ClusterAffinity}
+	}
+	var affinities []*policyv1alpha1.ClusterAffinity
+	for i := range placement.ClusterAffinities {
+		affinities = append(affinities, &placement.ClusterAffinities[i].ClusterAffinity)
+	}
+	return affinities
+}
+
+// admits returns a function that reports whether some affinity of a placement admits a cluster.
+func admits(placement *policyv1alpha1.Placement) func(*clusterv1alpha1.Cluster) bool {
+	affinities := affinitiesOf(placement)
+	return func(c *clusterv1alpha1.Cluster) bool {
+		return slices.ContainsFunc(affinities, func(affinity *policyv1alpha1.ClusterAffinity) bool { return matcher(affinity)(c) })
+	}
 }
 
 // matcher returns a function that reports whether an affinity admits a cluster. Nil admits all. An invalid selector admits none, as in Karmada.

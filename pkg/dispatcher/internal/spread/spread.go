@@ -4,6 +4,7 @@ package spread
 
 import (
 	"encoding/json"
+	"slices"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -34,20 +35,53 @@ func Of(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters 
 }
 
 // Retained adds the replicas that clusters report to a spread, if Karmada leaves the number of replicas to them. They may exceed the template.
-func Retained(s framework.Spread, template *workload.Template, works []*workv1alpha1.Work) framework.Spread {
+// Clusters keep them also when Karmada divides the replicas differently, and other clusters make theirs beside them.
+func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *workload.Template, works []*workv1alpha1.Work, clusters []*clusterv1alpha1.Cluster) framework.Spread {
 	if !template.RetainsReplicas {
 		return s
 	}
+	reported := map[string]int64{}
 	var all, most int64
 	for _, work := range works {
-		reported := workload.Reported(binding.StatusIn(work))
-		all, most = all+reported, max(most, reported)
+		status := binding.StatusIn(work)
+		n := workload.Reported(status)
+		all, most = all+n, max(most, n)
+		if status != nil {
+			reported[binding.ClusterOf(work)] += n
+		}
 	}
 	if s.Divided {
-		most = all
+		most = max(all, besides(rb, template, reported, clusters))
 	}
 	s.Replicas = max(s.Replicas, beyond(template.Unsurged(), most))
 	return s
+}
+
+// besides returns how many replicas clusters may have that keep those that they report: others have, or may get, those that Karmada assigns to them.
+// A cluster that a new placement does not admit is left: see Left.
+func besides(rb *workv1alpha2.ResourceBinding, template *workload.Template, reported map[string]int64, clusters []*clusterv1alpha1.Cluster) int64 {
+	isNew := placementIsNew(rb)
+	stays := admits(rb.Spec.Placement)
+	var sum int64
+	var keep []string
+	for _, c := range clusters {
+		if n, is := reported[c.Name]; is && slices.Contains(binding.Clusters(rb), c.Name) && (!isNew || stays(c)) {
+			sum, keep = sum+n, append(keep, c.Name)
+		}
+	}
+	for name, replicas := range targets(rb) {
+		if _, is := reported[name]; !is {
+			sum += int64(max(0, replicas))
+		}
+	}
+	wanted := max(template.Unsurged(), int64(rb.Spec.Replicas))
+	if !isNew {
+		wanted = max(0, wanted-assigned(rb))
+	}
+	if limit, limited := limitOf(rb.Spec.Placement); limited && limit <= len(keep) || widest(rb.Spec.Placement, clusters, keep) == 0 {
+		return sum // no other cluster gets any
+	}
+	return sum + wanted
 }
 
 // Left adds clusters that a workload has left and that may still run it. Each may have all of its replicas.

@@ -220,28 +220,40 @@ func TestReplicasAreDividedAmongNoMoreClustersThanThereAreReplicas(t *testing.T)
 
 // TestReplicasThatMembersRetainCountIfTheyAreMore compares them with the replicas of the template.
 func TestReplicasThatMembersRetainCountIfTheyAreMore(t *testing.T) {
-	in := func(replicas int) *workv1alpha1.Work {
-		work := &workv1alpha1.Work{}
+	in := func(cluster string, replicas int) *workv1alpha1.Work {
+		work := &workv1alpha1.Work{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-es-" + cluster}}
 		work.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"replicas":%d}`, replicas)}}}
 		return work
 	}
+	divided := framework.Spread{Copies: 1, Divided: true}
+	none := &workv1alpha1.Work{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-es-b"}}
+	only := func(names ...string) change { return only(policyv1alpha1.ClusterAffinity{ClusterNames: names}) }
 	for _, c := range []struct {
 		name    string
 		spread  framework.Spread
 		retains bool
+		rb      *workv1alpha2.ResourceBinding
 		works   []*workv1alpha1.Work
 		want    int64
 	}{
-		{"without the label", framework.Spread{Copies: 1}, false, []*workv1alpha1.Work{in(9)}, 0},
-		{"a cluster has more", framework.Spread{Copies: 2}, true, []*workv1alpha1.Work{in(9), in(5)}, 9},
-		{"clusters have more together", framework.Spread{Copies: 1, Divided: true}, true, []*workv1alpha1.Work{in(3), in(3)}, 6},
-		{"clusters have fewer", framework.Spread{Copies: 1, Divided: true}, true, []*workv1alpha1.Work{in(1), in(2)}, 0},
-		{"the binding says more", framework.Spread{Copies: 1, Replicas: 10}, true, []*workv1alpha1.Work{in(9)}, 10},
-		{"nothing is reported", framework.Spread{Copies: 1}, true, []*workv1alpha1.Work{{}}, 0},
+		{"without the label", framework.Spread{Copies: 1}, false, rb(), []*workv1alpha1.Work{in("a", 9)}, 0},
+		{"a cluster has more", framework.Spread{Copies: 2}, true, rb(), []*workv1alpha1.Work{in("a", 9), in("b", 5)}, 9},
+		{"clusters have more together", divided, true, rb(replicas(4), on("a", 2), on("b", 2)), []*workv1alpha1.Work{in("a", 3), in("b", 3)}, 6},
+		{"clusters have fewer", divided, true, rb(replicas(4), on("a", 2), on("b", 2)), []*workv1alpha1.Work{in("a", 1), in("b", 2)}, 0},
+		{"the binding says more", framework.Spread{Copies: 1, Replicas: 10}, true, rb(), []*workv1alpha1.Work{in("a", 9)}, 10},
+		{"nothing is reported", framework.Spread{Copies: 1}, true, rb(), []*workv1alpha1.Work{none}, 0},
+		{"a cluster keeps what another one gets", divided, true, rb(replicas(4), on("a", 1), on("b", 3)), []*workv1alpha1.Work{in("a", 4)}, 7},
+		{"also before it has reported", divided, true, rb(replicas(4), on("a", 1), on("b", 3)), []*workv1alpha1.Work{in("a", 4), none}, 7},
+		{"and what another one may get that is not chosen", divided, true, rb(replicas(4), on("a", 1)), []*workv1alpha1.Work{in("a", 4)}, 7},
+		{"if there is one", divided, true, rb(replicas(4), only("a"), on("a", 1)), []*workv1alpha1.Work{in("a", 4)}, 0},
+		{"all of it with a new placement", divided, true, rb(replicas(4), only("a"), on("a", 4), followed, only("a", "b")), []*workv1alpha1.Work{in("a", 4)}, 8},
+		{"unless that allows one cluster", divided, true, rb(replicas(4), only("a"), on("a", 4), followed, only("a", "b"), constrain("cluster", "", 1)), []*workv1alpha1.Work{in("a", 4)}, 0},
+		{"what leaves a cluster is counted elsewhere", divided, true, rb(replicas(4), only("a"), on("a", 4), followed, only("b")), []*workv1alpha1.Work{in("a", 4)}, 0},
+		{"and may be left already", divided, true, rb(replicas(4), on("b", 4)), []*workv1alpha1.Work{in("a", 4)}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			template := &workload.Template{RetainsReplicas: c.retains, Pods: []workload.PodSet{{Count: 4}}}
-			if got := Retained(c.spread, template, c.works); got.Replicas != c.want || got.Copies != c.spread.Copies {
+			if got := Retained(c.spread, c.rb, template, c.works, fleet()); got.Replicas != c.want || got.Copies != c.spread.Copies {
 				t.Errorf("got %+v, want %d replicas", got, c.want)
 			}
 		})
