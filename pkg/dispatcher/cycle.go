@@ -210,7 +210,9 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case c.changes(w):
 	case state.Hold.Ends && len(c.leftInReach(w)) > 0:
 		c.forgetsLeft(w)
-	case state.Hold.Ends && !c.hasEnded(w):
+	case (state.Hold.Ends || c.wasNotAsked(w)) && !c.hasEnded(w):
+	case c.wasNotAsked(w) && len(w.Left()) == 0:
+		c.forgetsMove(w)
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
 		grant := *state.Grant
@@ -242,6 +244,9 @@ func (c *cycle) review(w *framework.Workload) {
 		c.takeBackInVain(w)
 	case w.Err == nil && c.exceeds(w):
 		grant := c.raised(w)
+		if grant.Asked = state.Grant.Asked; len(grant.Asked) == 0 && len(w.Left()) > 0 {
+			grant.Asked = state.Grant.Amounts
+		}
 		c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))
 	case state.Requeue != nil && !state.NotPlaced:
 		c.end(report.Decision{Workload: w}, binding.PatchForgetRequeue(w.Binding))

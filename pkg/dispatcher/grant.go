@@ -91,6 +91,19 @@ func (c *cycle) grantGrowth(w *framework.Workload) {
 	c.grant(report.GrowthGranted(w, grant), binding.PatchGrant(w.Binding, w.State.Hold, grant))
 }
 
+// wasNotAsked reports whether a workload was charged for clusters that it leaves, and has grown meanwhile beyond what its queue had room for.
+func (c *cycle) wasNotAsked(w *framework.Workload) bool {
+	asked := needs.FromGrant(c.Dimensions, w.State.Grant.Asked)
+	return len(asked) > 0 && len(w.Needs.All.Beyond(asked, nil)) > 0
+}
+
+// forgetsMove ends the charge for clusters that a held workload has left. The others have not seen what it has grown by, which the queue must have room for.
+func (c *cycle) forgetsMove(w *framework.Workload) {
+	grant := *w.State.Grant
+	grant.Amounts, grant.Asked = grant.Asked, nil
+	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+}
+
 // grantNew grants a waiting workload everything that it needs.
 func (c *cycle) grantNew(w *framework.Workload) {
 	grant := c.grantOf(w, w.Queue)

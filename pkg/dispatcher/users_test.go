@@ -133,16 +133,18 @@ type update struct {
 	recorded bool
 }
 
-// scale requests a different number of replicas for an object.
+// scale requests a different number of replicas for a random object.
 func (w *world) scale() {
 	res := []string{jobs, deployments}[w.rand.IntN(2)]
-	key := w.pick(res)
-	if key == "" || w.store[res][key].GetDeletionTimestamp() != nil {
-		return
+	if key := w.pick(res); key != "" && w.store[res][key].GetDeletionTimestamp() == nil {
+		w.scaleTo(res, key, int32(w.rand.IntN(5)))
 	}
+}
+
+// scaleTo requests a number of replicas for an object. A Volcano Job has at least one.
+func (w *world) scaleTo(res, key string, replicas int32) {
 	before := w.store[res][key]
 	after := before.DeepCopyObject().(object)
-	replicas := int32(w.rand.IntN(5))
 	switch o := after.(type) {
 	case *batchv1alpha1.Job:
 		o.Spec.Tasks[0].Replicas = max(1, replicas)

@@ -34,6 +34,9 @@ type Grant struct {
 	Pod []Amount `json:"pod,omitempty"`
 	// Amounts has no entry that is zero, and each dimension once, in the order of their names.
 	Amounts []Amount `json:"amounts"`
+	// Asked are the amounts for which the queue had room, if clusters that the workload leaves are charged in addition. It is empty
+	// if these are the Amounts.
+	Asked []Amount `json:"asked,omitempty"`
 }
 
 // Amount is an amount of one dimension.
