@@ -12,6 +12,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,6 +97,39 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		Expect(change(job, `{spec: {maxRetry: 7}}`)()).To(no)
 		Expect(change(deployment, `{spec: {replicas: 2}}`)()).To(Succeed())
 		Expect(change(deployment, `{metadata: {labels: {seen: once}}}`)()).To(Succeed())
+	})
+
+	It("know how many replicas there are: users cannot let clusters decide that", func(ctx context.Context) {
+		f := newFixture(ctx)
+		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		letWrite(ctx, writer, karmadas)
+		walk := &trustWalk{fixture: f}
+		queue := f.queue(ctx, "team", "root", capable(cores("2")))
+		f.letUse(ctx, writer, queue)
+		f.deployment(ctx, workload{name: "web", queue: queue, pods: 1})
+		web := write{resource: forgeable["Deployment"].resource, namespace: f.namespace, name: "web"}
+		no := MatchError(ContainSubstring("user writer may not let clusters decide how many replicas Deployment web has"))
+		label := func(value string) write {
+			w := web
+			w.patch = fmt.Sprintf(`{metadata: {labels: {resourcetemplate.karmada.io/retain-replicas: %s}}}`, value)
+			return w
+		}
+		Eventually(func() error { return walk.try(ctx, writer, label(`"true"`)) }).WithContext(ctx).Should(no)
+		for _, kind := range []string{"Deployment", "StatefulSet"} {
+			w := f.naming(kind, "", "", `{resourcetemplate.karmada.io/retain-replicas: "true", scheduling.volcano.sh/queue-name: `+queue+`}`)
+			Eventually(func() error { return walk.try(ctx, writer, w) }).WithContext(ctx).Should(MatchError(ContainSubstring("may not let clusters decide")), kind)
+			Expect(walk.try(ctx, karmadas, w)).To(Succeed(), kind)
+		}
+		Expect(walk.try(ctx, writer, label(`"false"`))).To(Succeed())
+		Expect(walk.try(ctx, karmadas, label(`"true"`))).To(Succeed())
+		f.changeDeployment(ctx, "web", func(d *appsv1.Deployment) {
+			metav1.SetMetaDataLabel(&d.ObjectMeta, "resourcetemplate.karmada.io/retain-replicas", "true")
+		})
+		scaled := web
+		scaled.patch = `{spec: {replicas: 2}}`
+		Expect(walk.try(ctx, writer, scaled)).To(Succeed(), "another change of what an administrator has labelled")
+		Expect(walk.try(ctx, writer, label("null"))).To(Succeed())
 	})
 
 	It("are charged for all that users may propagate from guarded namespaces", func(ctx context.Context) {
