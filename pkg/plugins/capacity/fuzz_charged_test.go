@@ -56,11 +56,11 @@ func (c *fuzzCluster) noteDecided(placed []*schedulercache.BindContext) {
 	}
 }
 
-// hasMoved reports whether a running pod without a record has a PodGroup that is now in another queue. Only a process that knows the old
-// queue charges it.
+// hasMoved reports whether a running pod without a record has a PodGroup that is now in another queue, or has left its PodGroup. Only a
+// process that knows the old queue charges it.
 func (c *fuzzCluster) hasMoved() bool {
 	for _, pod := range c.pods {
-		if pod.Spec.NodeName != "" && chargerecord.Path(pod) == nil && c.queueOf(pod) != c.groupQueue(pod) {
+		if charged := c.charged[pod.UID]; pod.Spec.NodeName != "" && chargerecord.Path(pod) == nil && charged != "" && charged != c.groupQueue(pod) {
 			return true
 		}
 	}

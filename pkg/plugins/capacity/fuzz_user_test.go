@@ -118,11 +118,16 @@ func (c *fuzzCluster) deleteClaim(claim *resourcev1.ResourceClaim) {
 	c.remove("resourceclaims", "ns", claim.Name)
 }
 
-// lostHoldings returns what running pods hold of deleted claims.
+// lostHoldings returns what running pods hold of deleted claims, including claims that were reserved for nobody any more.
 func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 	var all []fuzzHolding
 	for _, claim := range c.lost {
-		users := slices.DeleteFunc(slices.Clone(c.pods), func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" || !uses(pod, claim) })
+		recorded := func(pod *corev1.Pod) bool {
+			return slices.ContainsFunc(chargerecord.ClaimsOf(pod), func(other *resourcev1.ResourceClaim) bool { return other.UID == claim.UID })
+		}
+		users := slices.DeleteFunc(slices.Clone(c.pods), func(pod *corev1.Pod) bool {
+			return pod.Spec.NodeName == "" || !uses(pod, claim) && (isOver(pod) || !recorded(pod))
+		})
 		if len(users) == 0 {
 			continue
 		}
@@ -134,8 +139,7 @@ func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 		for _, pod := range users {
 			queue := c.queueOf(pod)
 			queues = append(queues, queue)
-			recorded := slices.ContainsFunc(chargerecord.ClaimsOf(pod), func(other *resourcev1.ResourceClaim) bool { return other.UID == claim.UID })
-			sure = sure && recorded && queue != "" && pod.DeletionTimestamp == nil
+			sure = sure && uses(pod, claim) && recorded(pod) && queue != "" && pod.DeletionTimestamp == nil
 		}
 		all = append(all, fuzzHolding{"lost claim " + claim.Name, amounts, queues, sure, sure})
 		all = append(all, c.resourceHoldings(claim, queues, false)...)
