@@ -121,7 +121,7 @@ var overlapScenarios = []scenario{
 			f.move(ctx, "own", west)
 			f.expectCharged(ctx, team, 8_000)
 			f.scale(ctx, "web", 8)
-			f.expectNotified(ctx, deployments, "web", "GrowthHeld", insufficient(team, "cpu", 4, 8, 4))
+			f.expectNotified(ctx, deployments, "web", "GrowthHeld", insufficient(team, "cpu", 8, 8, 4))
 			f.expectCharged(ctx, team, 4_000)
 			f.expectRunningIn(ctx, west, "web", 4)
 			f.changeQueue(ctx, team, capable(cores("8")))
