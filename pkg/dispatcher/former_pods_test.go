@@ -34,7 +34,7 @@ func TestMorePodsCountAsThoseOfTheFormerTemplate(t *testing.T) {
 		d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf("team", each)}
 		if before := w.store[deployments]["ns/web"]; before != nil {
 			d.UID, d.ResourceVersion = before.GetUID(), before.GetResourceVersion()
-			if response := w.admit(admission.WorkloadsPath, "UPDATE", before, d); !response.Allowed {
+			if response := w.admit("user", admission.WorkloadsPath, "UPDATE", before, d); !response.Allowed {
 				t.Fatal(response.Result)
 			}
 		}

@@ -100,7 +100,7 @@ func (c *cycle) wasNotAsked(w *framework.Workload) bool {
 // forgetsMove ends the charge for clusters that a held workload has left. The others have not seen what it has grown by, which the queue must have room for.
 func (c *cycle) forgetsMove(w *framework.Workload) {
 	grant := *w.State.Grant
-	grant.Amounts, grant.Asked = grant.Asked, nil
+	grant.Amounts, grant.Asked, grant.Decided.Time = grant.Asked, nil, c.Now
 	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
 }
 

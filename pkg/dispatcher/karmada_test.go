@@ -99,11 +99,14 @@ func (w *world) templateOf(key string) (o object, replicas, each int64) {
 	return nil, 0, 0
 }
 
-// admit calls the webhook of one of the dispatchers.
-func (w *world) admit(path, operation string, old, o runtime.Object) ctrladmission.Response {
+// dispatcherUser is the name that dispatchers have on Karmada's API server.
+const dispatcherUser = "dispatcher"
+
+// admit calls the webhook of one of the dispatchers for a request of a user.
+func (w *world) admit(user, path, operation string, old, o runtime.Object) ctrladmission.Response {
 	r := w.replicas[w.rand.IntN(len(w.replicas))]
 	req := ctrladmission.Request{}
-	req.Operation = admissionv1.Operation(operation)
+	req.Operation, req.UserInfo.Username = admissionv1.Operation(operation), user
 	req.Object.Raw, _ = json.Marshal(o)
 	if old != nil {
 		req.OldObject.Raw, _ = json.Marshal(old)
@@ -115,7 +118,7 @@ func (w *world) admit(path, operation string, old, o runtime.Object) ctrladmissi
 			Now: func() time.Time { return w.clock },
 		}).Handle(w.t.Context(), req)
 	}
-	return (&admission.Bindings{User: "dispatcher", Template: c.Template, Exceeds: c.Exceeds, Spares: c.Spares, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
+	return (&admission.Bindings{User: dispatcherUser, Template: c.Template, Exceeds: c.Exceeds, Spares: c.Spares, Now: func() time.Time { return w.clock }}).Handle(w.t.Context(), req)
 }
 
 // write stores a binding for a Karmada controller, and reports whether the webhook admitted it.
@@ -126,7 +129,7 @@ func (w *world) write(rb *workv1alpha2.ResourceBinding) bool {
 	if before != nil {
 		operation, old = "UPDATE", before
 	}
-	response := w.admit(admission.BindingsPath, operation, old, rb)
+	response := w.admit("karmada", admission.BindingsPath, operation, old, rb)
 	if !response.Allowed {
 		return false
 	}

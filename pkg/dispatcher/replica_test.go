@@ -64,7 +64,7 @@ func (w *world) newReplica() *replica {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r.dispatcher = &Dispatcher{cache: c, clients: clients, config: w.config, period: time.Second, user: "dispatcher", metrics: metrics}
+	r.dispatcher = &Dispatcher{cache: c, clients: clients, config: w.config, period: time.Second, user: dispatcherUser, metrics: metrics}
 	ctx, cancel := context.WithCancel(w.t.Context())
 	stopped := make(chan struct{})
 	go func() {

@@ -151,7 +151,7 @@ func (w *world) scaleTo(res, key string, replicas int32) {
 	case *appsv1.Deployment:
 		o.Spec.Replicas = ptr.To(replicas)
 	}
-	response := w.admit(admission.WorkloadsPath, "UPDATE", before, after)
+	response := w.admit("user", admission.WorkloadsPath, "UPDATE", before, after)
 	w.note("scale %s to %d: %t %v", key, replicas, response.Allowed, response.Result)
 	if response.Allowed {
 		rb := w.binding(key + map[string]string{jobs: "-job", deployments: "-deployment"}[res])

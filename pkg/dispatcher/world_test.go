@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
 )
 
 const (
@@ -169,6 +170,9 @@ func (w *world) patch(key string, text []byte) (*workv1alpha2.ResourceBinding, e
 	}
 	if next.ResourceVersion != rb.ResourceVersion {
 		return nil, apierrors.NewConflict(resource, key, errors.New("it has changed"))
+	}
+	if response := w.admit(dispatcherUser, admission.BindingsPath, "UPDATE", rb, next); !response.Allowed {
+		return nil, apierrors.NewForbidden(resource, key, errors.New(response.Result.Message))
 	}
 	w.save(next)
 	if w.faulty && w.chance(2) {

@@ -114,12 +114,13 @@ var overlapScenarios = []scenario{
 	{
 		name: "a Deployment that is scaled up while it moves does not take the room that it leaves",
 		run: func(ctx context.Context, f *fixture) {
-			team := f.queue(ctx, "team", "root", capable(cores("4")))
+			team := f.queue(ctx, "team", "root", capable(cores("8")))
 			f.propagateAs(ctx, "own", onlyTo(east), named(deployments, "web"))
 			f.deployment(ctx, workload{name: "web", queue: team, pods: 4, in: ownPolicy, change: endsSlowly})
 			f.expectRunningIn(ctx, east, "web", 4)
 			f.move(ctx, "own", west)
 			f.expectCharged(ctx, team, 8_000)
+			f.changeQueue(ctx, team, capable(cores("4")))
 			f.scale(ctx, "web", 8)
 			f.expectNotified(ctx, deployments, "web", "GrowthHeld", insufficient(team, "cpu", 8, 8, 4))
 			f.expectCharged(ctx, team, 4_000)
