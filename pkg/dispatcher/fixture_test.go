@@ -153,6 +153,7 @@ func (f *fixture) decide() (string, *cycle) {
 	f.t.Helper()
 	session := framework.Open(f.config, f.snapshot)
 	defer session.Close()
+	f.memory.forget(f.snapshot)
 	c := newCycle(f.config, session, f.memory)
 	c.reconcileAll()
 	c.free()

@@ -15,8 +15,9 @@ const promiseLasts = 10 * time.Minute
 
 // memory is what a leader remembers between cycles. A leader without it waits a little longer, or reclaims more than it needs.
 type memory struct {
-	// rests has the last instructions to the clusters of each workload whose grant is about to end or shrink.
-	rests map[types.UID]settling
+	// rests has the last instructions to the clusters of each workload whose grant is about to end or shrink. RestedBefore has those of
+	// the last cycle. What a cycle does not ask for is forgotten: the clusters may have got other instructions in between.
+	rests, restedBefore map[types.UID]settling
 	// promised has the time until which reclaimed room is kept for a workload.
 	promised map[types.UID]time.Time
 }
@@ -34,6 +35,9 @@ func newMemory() *memory {
 // restsSince returns the time since which the instructions to the clusters of a workload are unchanged.
 func (m *memory) restsSince(w *framework.Workload, told string, now time.Time) time.Time {
 	r, rests := m.rests[w.Binding.UID]
+	if !rests {
+		r, rests = m.restedBefore[w.Binding.UID]
+	}
 	if !rests || r.told != told {
 		r = settling{told: told, since: now}
 	}
@@ -42,27 +46,25 @@ func (m *memory) restsSince(w *framework.Workload, told string, now time.Time) t
 }
 
 // stirs notes that the instructions to the clusters of a workload have changed.
-func (m *memory) stirs(w *framework.Workload) { delete(m.rests, w.Binding.UID) }
+func (m *memory) stirs(w *framework.Workload) {
+	delete(m.rests, w.Binding.UID)
+	delete(m.restedBefore, w.Binding.UID)
+}
 
 // promise keeps reclaimed room for a workload.
 func (m *memory) promise(w *framework.Workload, now time.Time) {
 	m.promised[w.Binding.UID] = now.Add(promiseLasts)
 }
 
-// forget drops the memory of workloads that are gone, and promises that were kept or have expired.
+// forget drops what the last cycle did not ask for, and promises that were kept or have expired. Each cycle begins with it.
 func (m *memory) forget(s *framework.Snapshot) {
-	if len(m.rests)+len(m.promised) == 0 {
+	m.restedBefore, m.rests = m.rests, map[types.UID]settling{}
+	if len(m.promised) == 0 {
 		return
 	}
-	exists, waits := map[types.UID]bool{}, map[types.UID]bool{}
+	waits := map[types.UID]bool{}
 	for _, w := range s.Workloads {
-		exists[w.Binding.UID] = true
 		waits[w.Binding.UID] = w.Waits() || w.Grows()
-	}
-	for uid := range m.rests {
-		if !exists[uid] {
-			delete(m.rests, uid)
-		}
 	}
 	for uid, until := range m.promised {
 		if !waits[uid] || !until.After(s.Now) {

@@ -95,6 +95,30 @@ func TestAGrantEndsOrShrinksWhenMembersHaveDoneIt(t *testing.T) {
 	}
 }
 
+// TestAGrantThatIsTakenBackAgainSettlesAgain: its Works may be gone before the first cycle after each time.
+func TestAGrantThatIsTakenBackAgainSettlesAgain(t *testing.T) {
+	f := newFixture(t, "")
+	f.queue("team", "root", 4)
+	w := f.running("again", "team", 4)
+	f.left["again in member1"] = framework.Left{Err: errors.New("forbidden")}
+	grant, works, clusters := w.State.Grant, w.Works, w.Binding.Spec.Clusters
+	for hour := range 3 {
+		at := func(seconds int, hold *binding.Hold, want string) {
+			t.Helper()
+			f.snapshot.Now = noon.Add(time.Duration(hour)*time.Hour + time.Duration(seconds)*time.Second)
+			w.State.Grant, w.State.Hold, w.Works, w.Binding.Spec.Clusters = grant, hold, nil, nil
+			if hold == nil {
+				w.Works, w.Binding.Spec.Clusters = works, clusters
+			}
+			f.expect(want)
+		}
+		at(0, nil, "")
+		at(1, &binding.Hold{Reason: binding.Returning}, "")
+		at(10, &binding.Hold{Reason: binding.Returning}, "again StillCharged")
+		at(16, &binding.Hold{Reason: binding.Returning}, "again Returned *")
+	}
+}
+
 // TestNothingEndsInAClusterThatCannotBeReached: after it is back, its pods need time to end.
 func TestNothingEndsInAClusterThatCannotBeReached(t *testing.T) {
 	f := newFixture(t, "")
