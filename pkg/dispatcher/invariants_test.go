@@ -27,7 +27,7 @@ type ledgers struct {
 	highest map[string]limit
 	// most is the highest grant of a binding since it last had none, by permanent ID.
 	most map[string]int64
-	// over has the permanent IDs of workloads that have ended. None of them runs again.
+	// over has the permanent IDs of workloads that have ended. None of them runs again, unless it is granted room again.
 	over    map[string]bool
 	updates []update
 	// unrecorded has the UIDs of workloads with a stored update that was admitted before they had a binding to record it. Such an
@@ -75,7 +75,11 @@ func (w *world) granted() map[string]int64 {
 		if state.Finished {
 			w.over = withEntry(w.over, id, true)
 		}
-		if state.Grant == nil || w.over[id] {
+		if state.Grant == nil {
+			delete(w.over, id) // it may have been taken back before the dispatcher saw its end
+			continue
+		}
+		if w.over[id] {
 			continue // after its Works are deleted, its end is not reported any more
 		}
 		for queue := state.Grant.Queue; queue != ""; queue = w.parents[queue] {
