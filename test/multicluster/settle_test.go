@@ -27,7 +27,7 @@ var settleScenarios = []scenario{
 			f.expectRunning(ctx, "lasts", 2)
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 2})
 			f.Expect(hub.kube.AppsV1().Deployments(f.namespace).Delete(ctx, "lasts", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
-			f.expectNotified(ctx, deployments, "lasts", "StillCharged", "has 2 of its pods, and is to have 0")
+			f.expectNotified(ctx, deployments, "lasts", "StillCharged", "is still charged <2> of cpu")
 			f.expectRunning(ctx, "next", 2)
 			f.Expect(f.allPods(ctx, "lasts")).To(BeEmpty())
 		},
