@@ -19,7 +19,7 @@ import (
 
 // GrowsWith returns a workload that would exceed its grant with a given *resourceapi.ResourceClaim or *resourceapi.ResourceClaimTemplate
 // that it names: new pods would get more devices than the queue has granted. It returns nil if there is none. The error says why
-// a workload cannot be counted. Workloads without a grant are counted when they are granted room.
+// a workload cannot be counted. Workloads without a grant are counted when they are granted room, and those that have ended are charged nothing.
 //
 // A new object may also take the place of one that is gone and that a workload was granted room with. If the new one gives other devices,
 // the error is framework.ErrOtherDevices: pods of a former template may name it, and so may what clusters have of a workload that is held.
@@ -52,7 +52,7 @@ func (c *Cache) growsWith(bindings []*workv1alpha2.ResourceBinding, given metav1
 			continue // it is unknown what its pods name
 		}
 		template, err := workload.Of(object, c.config.SchedulerNames)
-		if err != nil || template == nil || !usesClaim(template, given) {
+		if err != nil || template == nil || !usesClaim(template, given) || binding.Read(rb, c.worksOf(rb)).Finished {
 			continue
 		}
 		if more, err := c.exceedsWith(template, rb, with{c.claimReader(), given}); err != nil || len(more) > 0 {

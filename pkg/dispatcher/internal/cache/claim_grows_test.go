@@ -11,10 +11,11 @@ import (
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -26,7 +27,7 @@ import (
 
 // TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore checks that a replaced claim or template gives no more than the grant.
 func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing.T) {
-	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+	web := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
 	web.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main"}}
 	web.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{
 		{Name: "own", ResourceClaimTemplateName: ptr.To("template")}, {Name: "shared", ResourceClaimName: ptr.To("claim")},
@@ -56,6 +57,7 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 	}{
 		"a template of as many devices":         {template("ns", "template", 1), map[string]string{binding.GrantAnnotation: grant}, ""},
 		"a template of more":                    {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, "web 7 h100"},
+		"finished: a template of more":          {template("ns", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
 		"a template that nobody names":          {template("ns", "claim", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
 		"a template of another namespace":       {template("other", "template", 8), map[string]string{binding.GrantAnnotation: grant}, ""},
 		"a template of what waits for a grant":  {template("ns", "template", 8), map[string]string{binding.HoldAnnotation: `{"reason":"Waiting","queue":"team"}`}, ""},
@@ -75,11 +77,11 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 		t.Run(name, func(t *testing.T) {
 			c1 := newFake(t)
 			c1.queues = queuelisters.NewQueueLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil))
-			if _, err := c1.clients.Kubernetes.AppsV1().Deployments("ns").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
+			if _, err := c1.clients.Kubernetes.BatchV1().Jobs("ns").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			for _, o := range c1.optional {
-				if o.gvk.Kind == "Deployment" {
+				if o.gvk == batchv1.SchemeGroupVersion.WithKind("Job") {
 					go o.informer.RunWithContext(t.Context())
 					if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return o.informer.HasSynced(), nil }); err != nil {
 						t.Fatal(err)
@@ -89,8 +91,13 @@ func TestAClaimOrTemplateThatTakesThePlaceOfAnotherOneGivesNobodyMore(t *testing
 			add(t, c1, "DeviceClass", &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "h100"}})
 			add(t, c1, "ResourceClaimTemplate", template("ns", "template", 1))
 			add(t, c1, "ResourceClaim", claim("claim", 2))
-			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-deployment", Annotations: c.annotations}}
-			rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "ns", Name: "web"}
+			rb := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-job", Annotations: c.annotations}}
+			rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "web"}
+			if strings.HasPrefix(name, "finished: ") {
+				ended := &runtime.RawExtension{Raw: []byte(`{"conditions":[{"type":"Complete","status":"True"}]}`)}
+				rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1"}}
+				rb.Status.AggregatedStatus = []workv1alpha2.AggregatedStatusItem{{ClusterName: "m1", Status: ended}}
+			}
 			if err := c1.bindingInformer.GetStore().Add(rb); err != nil {
 				t.Fatal(err)
 			}
