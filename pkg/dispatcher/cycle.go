@@ -208,8 +208,8 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case w.Err != nil:
 		c.tell(report.CannotCount(w))
 	case c.changes(w):
+	case c.forgetsLeft(w): // it needs less without them
 	case state.Hold.Ends && len(c.leftInReach(w)) > 0:
-		c.forgetsLeft(w)
 	case (state.Hold.Ends || c.wasNotAsked(w)) && !c.hasEnded(w):
 	case c.wasNotAsked(w) && len(w.Left()) == 0:
 		c.forgetsMove(w)

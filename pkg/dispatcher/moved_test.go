@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
 // TestAWorkloadThatMovesGrowsOnlyWithRoom: while a workload moves, its queue is charged for both clusters, whether there is room or not. What it then asks
@@ -57,6 +58,34 @@ func TestAWorkloadThatMovesGrowsOnlyWithRoom(t *testing.T) {
 					t.Errorf("%d cores run and %d are charged when there is room: %v", runs, w.granted()["c"], w.binding("ns/web-deployment").Annotations)
 				}
 			})
+		}
+	}
+}
+
+// TestAWorkloadThatGrowsJustAfterItMovedDoesNotWaitForRoomInBothClusters: the dispatcher has not charged the move when the growth is held.
+func TestAWorkloadThatGrowsJustAfterItMovedDoesNotWaitForRoomInBothClusters(t *testing.T) {
+	for _, looks := range []bool{false, true} {
+		w := newWorld(t, 1, newFixture(t, "").config)
+		w.cluster("m1")
+		w.cluster("m2")
+		w.queue("root", "", 0)
+		w.queue("c", "root", 6)
+		w.replicas = append(w.replicas, w.newReplica())
+		defer w.replicas[0].stop()
+		w.succeed()
+		w.looks = looks
+		job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train"}}
+		job.APIVersion, job.Kind = "batch.volcano.sh/v1alpha1", "Job"
+		job.Spec = batchv1alpha1.JobSpec{Queue: "c", MinAvailable: 1, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: 4, Template: podsOf("c", 1)}}}
+		w.sendTo("ns/train-job", "m1")
+		w.put(jobs, job)
+		w.settled()
+		w.sendTo("ns/train-job", "m2")
+		w.reconcile()
+		w.scaleTo(jobs, "ns/train", 5)
+		w.settled()
+		if state := w.stateOf(w.binding("ns/train-job")); state.Hold != nil || w.runs() != 5 || w.granted()["c"] != 5 {
+			t.Errorf("%d cores run and %d are charged, want 5, and the hold is %+v", w.runs(), w.granted()["c"], state.Hold)
 		}
 	}
 }
