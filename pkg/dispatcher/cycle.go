@@ -4,12 +4,14 @@ package dispatcher
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
@@ -207,12 +209,13 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 		c.takeBackInVain(w)
 	case w.Err != nil:
 		c.tell(report.CannotCount(w))
+	case c.chargesLeaving(w):
 	case c.changes(w):
 	case c.forgetsLeft(w): // it needs less without them
 	case state.Hold.Ends && len(c.leftInReach(w)) > 0:
-	case (state.Hold.Ends || c.wasNotAsked(w)) && !c.hasEnded(w):
-	case c.wasNotAsked(w) && len(w.Left()) == 0:
-		c.forgetsMove(w)
+	case state.Hold.Ends && !c.hasEnded(w):
+	case !c.exceeds(w) && c.growsIntoLeaving(w):
+		c.tell(report.GrowthHeld(w, &framework.Refusal{Message: "It is charged for clusters that it has left, until they have nothing of it any more: " + strings.Join(w.Left(), ", ")}))
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
 		grant := *state.Grant
@@ -244,9 +247,6 @@ func (c *cycle) review(w *framework.Workload) {
 		c.takeBackInVain(w)
 	case w.Err == nil && c.exceeds(w):
 		grant := c.raised(w)
-		if grant.Asked = state.Grant.Asked; len(grant.Asked) == 0 && len(w.Left()) > 0 {
-			grant.Asked = state.Grant.Amounts
-		}
 		c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))
 	case state.Requeue != nil && !state.NotPlaced:
 		c.end(report.Decision{Workload: w}, binding.PatchForgetRequeue(w.Binding))
@@ -254,6 +254,9 @@ func (c *cycle) review(w *framework.Workload) {
 		if !c.changes(w) && c.hasShrunk(w) {
 			grant := c.grantOf(w, state.Grant.Queue)
 			grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
+			if len(state.Grant.Keeps) > 0 {
+				grant.Keeps = needs.ToGrant(c.Dimensions, w.Keeps)
+			}
 			c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
 		}
 	case !c.forgetsLeft(w): // former templates may stay for ever

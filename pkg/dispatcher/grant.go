@@ -70,6 +70,7 @@ func (c *cycle) raised(w *framework.Workload) *binding.Grant {
 	grant.Clusters, grant.Grace = before.Clusters, max(grant.Grace, before.Grace)
 	grant.Shape, grant.Claims = shapeOf(w), before.Claims
 	grant.Amounts = needs.ToGrant(c.Dimensions, needs.FromGrant(c.Dimensions, before.Amounts).Max(w.Needs.All))
+	grant.Keeps = c.keeps(w)
 	return grant
 }
 
@@ -91,17 +92,32 @@ func (c *cycle) grantGrowth(w *framework.Workload) {
 	c.grant(report.GrowthGranted(w, grant), binding.PatchGrant(w.Binding, w.State.Hold, grant))
 }
 
-// wasNotAsked reports whether a workload was charged for clusters that it leaves, and has grown meanwhile beyond what its queue had room for.
-func (c *cycle) wasNotAsked(w *framework.Workload) bool {
-	asked := needs.FromGrant(c.Dimensions, w.State.Grant.Asked)
-	return len(asked) > 0 && len(w.Needs.All.Beyond(asked, nil)) > 0
+// keeps returns the amounts that stay charged when a workload has left the clusters that it leaves: what its queue had room for before, or what it
+// needs then, if that is more. It returns nil if the workload leaves none.
+func (c *cycle) keeps(w *framework.Workload) []binding.Amount {
+	if w.After == nil {
+		return nil
+	}
+	return needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, w.State.Grant).Max(w.Keeps))
 }
 
-// forgetsMove ends the charge for clusters that a held workload has left. The others have not seen what it has grown by, which the queue must have room for.
-func (c *cycle) forgetsMove(w *framework.Workload) {
+// growsIntoLeaving reports whether a workload that leaves clusters needs more than it keeps.
+func (c *cycle) growsIntoLeaving(w *framework.Workload) bool {
+	return len(w.State.Grant.Keeps) > 0 && len(w.Keeps.Beyond(needs.GrantedToKeep(c.Dimensions, w.State.Grant), nil)) > 0
+}
+
+// chargesLeaving charges a held workload for the clusters that it leaves, and for nothing that it has grown by: clusters do not see that. It reports
+// whether it makes such a decision.
+func (c *cycle) chargesLeaving(w *framework.Workload) bool {
+	before, leaving := needs.FromGrant(c.Dimensions, w.State.Grant.Amounts), needs.WhileLeaving(c.Dimensions, w)
+	if len(leaving.Beyond(before, nil)) == 0 {
+		return false
+	}
 	grant := *w.State.Grant
-	grant.Amounts, grant.Asked, grant.Decided.Time = grant.Asked, nil, c.Now
-	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+	grant.Keeps = needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, &grant))
+	grant.Amounts, grant.Decided.Time = needs.ToGrant(c.Dimensions, before.Max(leaving)), c.Now
+	c.raise(report.Exceeds(w, &grant), binding.PatchRecord(w.Binding, &grant))
+	return true
 }
 
 // grantNew grants a waiting workload everything that it needs.
@@ -155,18 +171,22 @@ func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
 	if w.State.Change != nil {
 		grace = max(grace, w.State.Change.Grace)
 	}
-	shape, pod, claims := before.Shape, before.Pod, w.State.Given()
+	shape, pod, claims, keeps := before.Shape, before.Pod, w.State.Given(), before.Keeps
 	if w.State.Hold == nil { // clusters do not see the changes of a held workload
 		shape, claims = shapeOf(w), given(w)
 		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, pod), nil)) > 0 {
 			pod = c.largestPod(w)
 		}
+		if len(keeps) > 0 && w.Err == nil {
+			keeps = c.keeps(w)
+		}
 	}
-	if grace == before.Grace && shape == before.Shape && slices.Equal(pod, before.Pod) && slices.Equal(claims, before.Given) && slices.Equal(w.Places, before.Clusters) {
+	if grace == before.Grace && shape == before.Shape && slices.Equal(pod, before.Pod) && slices.Equal(claims, before.Given) && slices.Equal(keeps, before.Keeps) &&
+		slices.Equal(w.Places, before.Clusters) {
 		return nil
 	}
 	grant := *before
-	grant.Clusters, grant.Grace, grant.Shape, grant.Pod, grant.Given = w.Places, grace, shape, pod, claims
+	grant.Clusters, grant.Grace, grant.Shape, grant.Pod, grant.Given, grant.Keeps = w.Places, grace, shape, pod, claims, keeps
 	return &grant
 }
 

@@ -110,11 +110,11 @@ func (w *world) check() {
 	w.before = sums
 }
 
-// allowRaise allows that a grant is raised for an unrecorded update, and for clusters that the workload has left. The patch may be stored although
+// allowRaise allows that a grant is raised for an unrecorded update, and for clusters that the workload leaves. The patch may be stored although
 // its answer was lost.
 func (w *world) allowRaise(d *decision) {
 	rb := w.binding(d.Workload.Name())
-	if !d.raises || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] && len(d.Workload.Left()) == 0 {
+	if !d.raises || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] && d.Workload.After == nil {
 		return
 	}
 	more := coresGranted(w.stateOf(rb).Grant) - coresGranted(d.Workload.State.Grant)

@@ -47,7 +47,7 @@ func ParseGrant(text string) (*Grant, error) {
 			return nil, fmt.Errorf("%s %s occurs twice", a.Dimension.Kind, a.Dimension)
 		}
 	}
-	g.Amounts, g.Pod, g.Asked = amounts, NormalAmounts(g.Pod), NormalAmounts(g.Asked)
+	g.Amounts, g.Pod, g.Keeps = amounts, NormalAmounts(g.Pod), NormalAmounts(g.Keeps)
 	if g.Decided.IsZero() {
 		g.Decided = g.Time
 	}
@@ -93,7 +93,7 @@ func (h *Hold) Annotation() string {
 // Annotation returns the text of a GrantAnnotation.
 func (g *Grant) Annotation() string {
 	normal := *g
-	normal.Amounts, normal.Pod, normal.Asked = NormalAmounts(g.Amounts), NormalAmounts(g.Pod), NormalAmounts(g.Asked)
+	normal.Amounts, normal.Pod, normal.Keeps = NormalAmounts(g.Amounts), NormalAmounts(g.Pod), NormalAmounts(g.Keeps)
 	if len(g.Group) > longestName {
 		normal.Group = "" // no PodGroup has a name that long
 	}

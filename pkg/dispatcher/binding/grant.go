@@ -34,9 +34,9 @@ type Grant struct {
 	Pod []Amount `json:"pod,omitempty"`
 	// Amounts has no entry that is zero, and each dimension once, in the order of their names.
 	Amounts []Amount `json:"amounts"`
-	// Asked are the amounts for which the queue had room, if clusters that the workload leaves are charged in addition. It is empty
-	// if these are the Amounts.
-	Asked []Amount `json:"asked,omitempty"`
+	// Keeps are the amounts that stay charged when the workload has left the clusters that it leaves. Those are charged in addition
+	// until then, whether the queue has room or not. Keeps is empty if it leaves none.
+	Keeps []Amount `json:"keeps,omitempty"`
 }
 
 // Amount is an amount of one dimension.

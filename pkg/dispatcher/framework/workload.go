@@ -39,6 +39,9 @@ type Workload struct {
 	Spread Spread
 	// Needs is what the workload may come to hold, given Spread. It is meaningless if Err is set.
 	Needs Needs
+	// After is the spread without the clusters that it leaves, nil if it leaves none. Keeps is what it needs then.
+	After *Spread
+	Keeps ledger.Amounts
 	// TemplateErr says why there is no Template.
 	TemplateErr error
 	// Err says why the needs of the workload are unknown. It names the object that is missing or wrong.

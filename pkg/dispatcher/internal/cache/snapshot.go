@@ -39,6 +39,8 @@ type known struct {
 	workload *framework.Workload
 	// counted has the needs of the workload, nil before they are counted.
 	counted *needs.Counted
+	// countedAfter has its needs without the clusters that it leaves, nil if it leaves none.
+	countedAfter *needs.Counted
 }
 
 // Snapshot takes a snapshot. Only one goroutine may call it.
@@ -167,11 +169,28 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 		w.State.Finished = false // only its current clusters have reported the end
 	}
 	if template != nil {
-		w.Spread = spread.Retained(spread.Of(rb, template, clusters), rb, template, works, clusters)
-		w.Spread = spread.Left(w.Spread, template, int64(len(w.Left())))
-		w.Spread.Granted = state.Grant
+		w.Spread = spread.Left(c.spreadOf(w, clusters), template, int64(len(w.Left())))
+		w.After = c.spreadAfter(w, clusters)
 	}
 	return w
+}
+
+func (c *Cache) spreadOf(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) framework.Spread {
+	s := spread.Retained(spread.Of(w.Binding, w.Template, clusters), w.Binding, w.Template, w.Works, clusters)
+	s.Granted = w.State.Grant
+	return s
+}
+
+// spreadAfter returns the spread of a workload without the clusters that it has left or that evict it, nil if there are none.
+func (c *Cache) spreadAfter(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) *framework.Spread {
+	if evicted := len(w.Binding.Spec.GracefulEvictionTasks) > 0; !evicted && len(w.Left()) == 0 {
+		return nil
+	}
+	after := *w
+	after.Binding = w.Binding.DeepCopy()
+	after.Binding.Spec.GracefulEvictionTasks = nil
+	s := c.spreadOf(&after, clusters)
+	return &s
 }
 
 // queueOf returns the queue that is charged.
@@ -196,6 +215,10 @@ func (c *Cache) count(k *known) {
 	case w.Template != nil:
 		if counted := c.counter.Of(w.Template, w.Spread, k.counted); counted != k.counted {
 			k.counted, w.Needs, w.Err = counted, counted.Needs, counted.Err
+		}
+		if w.After != nil {
+			k.countedAfter = c.counter.Of(w.Template, *w.After, k.countedAfter)
+			w.Keeps = k.countedAfter.Needs.All
 		}
 	}
 }

@@ -59,6 +59,27 @@ func Forbidden(dimensions *ledger.Dimensions, needs framework.Needs, way []frame
 	return nil
 }
 
+// GrantedToKeep returns what a workload was granted, without the clusters that it leaves.
+func GrantedToKeep(dimensions *ledger.Dimensions, grant *binding.Grant) ledger.Amounts {
+	if len(grant.Keeps) == 0 {
+		return FromGrant(dimensions, grant.Amounts)
+	}
+	return FromGrant(dimensions, grant.Keeps)
+}
+
+// WhileLeaving returns what a held workload has while it leaves clusters: what it was granted, and once more what it needs in the clusters that it
+// leaves. What it has grown by is not in it, because clusters do not see that. WhileLeaving returns nothing if it leaves no clusters.
+func WhileLeaving(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amounts {
+	if w.After == nil || w.Err != nil {
+		return nil
+	}
+	all, err := GrantedToKeep(dimensions, w.State.Grant).PlusAll(w.Needs.All.Beyond(w.Keeps, nil))
+	if err != nil {
+		return nil // it would be refused
+	}
+	return all
+}
+
 // Exceeds returns by how much a workload exceeds its grant, sorted by name. If it does not, Exceeds returns by how much one pod exceeds
 // the grant's pod, because clusters may make more of these pods later. It returns nothing if the grant is enough.
 func Exceeds(dimensions *ledger.Dimensions, needs framework.Needs, grant *binding.Grant) []binding.Amount {

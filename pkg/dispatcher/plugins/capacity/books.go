@@ -67,8 +67,11 @@ func (b *books) due(w *framework.Workload) ledger.Amounts {
 		return w.Needs.All
 	}
 	granted := needs.FromGrant(b.snapshot.Dimensions, grant.Amounts)
-	if w.Err != nil || w.State.Hold != nil {
-		return granted // clusters do not see the changes of a held workload
+	switch {
+	case w.Err != nil:
+		return granted
+	case w.State.Hold != nil: // clusters do not see its changes
+		return granted.Max(needs.WhileLeaving(b.snapshot.Dimensions, w))
 	}
 	return granted.Max(w.Needs.All)
 }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"testing"
+	"time"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
+)
+
+// newMovingWorld returns a world of four clusters, and a queue c.
+func newMovingWorld(t *testing.T, cores int64, looks bool) *world {
+	w := newWorld(t, 1, newFixture(t, "").config)
+	for _, cluster := range []string{"m1", "m2", "m3", "m4"} {
+		w.cluster(cluster)
+	}
+	w.queue("root", "", 0)
+	w.queue("c", "root", cores)
+	w.replicas = append(w.replicas, w.newReplica())
+	t.Cleanup(func() { w.replicas[0].stop() })
+	w.succeed()
+	w.looks = looks
+	return w
+}
+
+// deploy creates a Deployment of queue c with pods of one core.
+func (w *world) deploy(name string, replicas int32, to string) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	d.APIVersion, d.Kind = "apps/v1", "Deployment"
+	d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf("c", 1)}
+	w.sendTo("ns/"+name+"-deployment", to)
+	w.put(deployments, d)
+}
+
+// train creates a Volcano Job of queue c with pods of one core.
+func (w *world) train(name string, replicas int32, to string, change func(*batchv1alpha1.TaskSpec)) {
+	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	job.APIVersion, job.Kind = "batch.volcano.sh/v1alpha1", "Job"
+	job.Spec = batchv1alpha1.JobSpec{Queue: "c", MinAvailable: 1, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: replicas, Template: podsOf("c", 1)}}}
+	change(&job.Spec.Tasks[0])
+	w.sendTo("ns/"+name+"-job", to)
+	w.put(jobs, job)
+}
+
+// pass lets everything work for some seconds.
+func (w *world) pass(seconds int) {
+	for range seconds {
+		w.round()
+		w.sleep(time.Second)
+	}
+}
+
+// changePods changes the pods of a Volcano Job.
+func (w *world) changePods(name string) {
+	before := w.store[jobs]["ns/"+name].(*batchv1alpha1.Job)
+	after := before.DeepCopy()
+	after.Spec.Tasks[0].Template.Labels = map[string]string{"changed": "yes"}
+	if response := w.admit("user", admission.WorkloadsPath, "UPDATE", before, after); !response.Allowed {
+		w.t.Fatal(response.Result)
+	}
+	w.put(jobs, after)
+}
+
+// evict makes Karmada move a workload gracefully from a cluster, or end that if from is empty.
+func (w *world) evict(key, from, to string, replicas int32) {
+	rb := w.binding(key).DeepCopy()
+	rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: to, Replicas: replicas}}
+	rb.Spec.GracefulEvictionTasks = nil
+	if from != "" {
+		rb.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: from, Replicas: &replicas}}
+	}
+	if !w.write(rb) {
+		w.t.Fatal("refused")
+	}
+}
+
+// TestAWorkloadDoesNotGrowWhileAClusterThatItHasLeftIsAway: each move adds to what it is charged, which it could grow into.
+func TestAWorkloadDoesNotGrowWhileAClusterThatItHasLeftIsAway(t *testing.T) {
+	w := newMovingWorld(t, 4, true)
+	w.deploy("web", 4, "m1")
+	w.pass(20)
+	w.reach("m1", false)
+	for _, to := range []string{"m2", "m3", "m2", "m3"} {
+		w.sendTo("ns/web-deployment", to)
+		w.pass(90)
+		w.scaleTo(deployments, "ns/web", int32(w.granted()["c"]/2))
+		w.pass(90)
+	}
+	if runs := w.runs(); runs > 8 {
+		t.Errorf("%d cores run, and the queue may have 4, besides 4 in the cluster that is away", runs)
+	}
+	w.scaleTo(deployments, "ns/web", 4)
+	w.reach("m1", true)
+	w.settled()
+	if runs := w.runs(); runs != 4 || w.granted()["c"] != 4 {
+		t.Errorf("%d cores run and %d are charged in the end, want 4", runs, w.granted()["c"])
+	}
+}
+
+// TestAWorkloadThatIsEvictedGrowsOnlyWithRoom, and does not wait for room in both clusters for ever.
+func TestAWorkloadThatIsEvictedGrowsOnlyWithRoom(t *testing.T) {
+	for _, looks := range []bool{true, false} {
+		for _, c := range []struct {
+			cores, want int64
+			replicas    int32
+		}{{4, 4, 8}, {6, 5, 5}} {
+			w := newMovingWorld(t, c.cores, looks)
+			w.deploy("web", 4, "m1")
+			w.pass(20)
+			w.evict("ns/web-deployment", "m1", "m2", 4)
+			w.pass(20)
+			w.scaleTo(deployments, "ns/web", c.replicas)
+			w.pass(5)
+			w.evict("ns/web-deployment", "", "m2", 4)
+			w.sendTo("ns/web-deployment", "m2")
+			w.pass(200)
+			if runs := w.runs(); runs != c.want || w.granted()["c"] != c.want {
+				t.Errorf("of %d cores, %d run and %d are charged, want %d", c.cores, runs, w.granted()["c"], c.want)
+			}
+		}
+	}
+}
+
+// TestAHeldWorkloadIsChargedForWhatItLeaves: it was held before the dispatcher saw that it moves.
+func TestAHeldWorkloadIsChargedForWhatItLeaves(t *testing.T) {
+	w := newMovingWorld(t, 8, true)
+	w.deploy("web", 4, "m1")
+	w.pass(20)
+	w.sendTo("ns/web-deployment", "m2")
+	w.reconcile()
+	w.scaleTo(deployments, "ns/web", 5)
+	w.deploy("other", 4, "m3")
+	for range 100 {
+		w.pass(1)
+		ending := int64(0)
+		for _, e := range w.ending {
+			ending += e.cores()
+		}
+		if runs := w.runs() + ending; runs > 8 {
+			t.Fatalf("%d cores run at once, and the queue may have 8: %v", runs, w.binding("ns/web-deployment").Annotations)
+		}
+	}
+}
+
+// TestAMoveIsChargedOnlyUntilItHasEnded: the grant of a Volcano Job whose pods have changed is never lowered otherwise.
+func TestAMoveIsChargedOnlyUntilItHasEnded(t *testing.T) {
+	w := newMovingWorld(t, 8, true)
+	w.train("train", 4, "m1", func(*batchv1alpha1.TaskSpec) {})
+	w.pass(20)
+	w.changePods("train")
+	w.pass(60)
+	w.sendTo("ns/train-job", "m2")
+	w.pass(200)
+	w.deploy("other", 4, "m3")
+	w.pass(60)
+	if runs := w.runs(); runs != 8 || w.granted()["c"] != 8 {
+		t.Errorf("%d cores run, and %d are charged, want 8", runs, w.granted()["c"])
+	}
+}
+
+// TestWhatAQueueBeginsToLimitStaysChargedAfterAMove: the grant from before the move does not have it.
+func TestWhatAQueueBeginsToLimitStaysChargedAfterAMove(t *testing.T) {
+	const gpu = "nvidia.com/gpu"
+	withGPU := func(task *batchv1alpha1.TaskSpec) {
+		resources := &task.Template.Spec.Containers[0].Resources
+		resources.Requests[gpu], resources.Limits = resource.MustParse("1"), corev1.ResourceList{gpu: resource.MustParse("1")}
+	}
+	for _, limited := range []int{10, 120} {
+		w := newMovingWorld(t, 100, true)
+		w.train("train", 4, "m1", withGPU)
+		w.pass(20)
+		w.changePods("train")
+		w.pass(20)
+		w.sendTo("ns/train-job", "m2")
+		w.pass(limited) // while it moves, or afterwards
+		q := w.store[queues]["/c"].DeepCopyObject().(*schedulingv1beta1.Queue)
+		q.Spec.Capability[gpu] = resource.MustParse("4")
+		w.put(queues, q)
+		w.pass(130)
+		w.scaleTo(jobs, "ns/train", 5)
+		w.pass(60)
+		w.train("other", 4, "m1", withGPU)
+		w.pass(60)
+		if runs := w.runs(); runs != 4 {
+			t.Errorf("%d pods with one GPU each run, want 4", runs)
+		}
+	}
+}
