@@ -28,6 +28,7 @@ func TestAPodGroupGrowsIntoAnUnusedGrantOnlyWhenItIsChecked(t *testing.T) {
 		return g
 	}
 	plane := &controlPlane{binding: newBinding(granting, func(rb *workv1alpha2.ResourceBinding) {
+		rb.Name = "train-podgroup"
 		rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: workload.PodGroup.Kind, Namespace: "team", Name: "train", UID: "g"}
 	})}
 	w := &Workloads{
