@@ -98,7 +98,7 @@ func (c *cycle) keeps(w *framework.Workload) []binding.Amount {
 	if w.After == nil {
 		return nil
 	}
-	return needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, w.State.Grant).Max(w.Keeps))
+	return binding.NormalAmounts(needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, w.State.Grant).Max(w.Keeps)))
 }
 
 // growsIntoLeaving reports whether a workload that leaves clusters needs more than it keeps.

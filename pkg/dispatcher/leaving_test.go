@@ -15,7 +15,10 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // newMovingWorld returns a world of four clusters, and a queue c.
@@ -129,6 +132,26 @@ func TestAWorkloadThatIsEvictedGrowsOnlyWithRoom(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWhatAWorkloadKeepsIsNotedOnce, whatever the order of its dimensions.
+func TestWhatAWorkloadKeepsIsNotedOnce(t *testing.T) {
+	f := newFixture(t, "")
+	f.queue("team", "root", 8)
+	w := f.running("moves", "team", 4)
+	w.Places, w.State.Grant.Clusters = []string{"member0", "member1"}, []string{"member0", "member1"}
+	f.left["moves in member0"] = framework.Left{Pods: 1, Again: noon.Add(time.Minute)}
+	for _, d := range []ledger.Dimension{{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "memory"}, {Kind: ledger.Resource, Name: "h100-shared"}} {
+		w.State.Grant.Amounts = append(w.State.Grant.Amounts, binding.Amount{Dimension: d, Amount: ledger.Units(4)})
+		w.Needs.All = append(w.Needs.All, ledger.Entry{Dimension: f.snapshot.Dimensions.Ordinal(d), Amount: ledger.Units(4)})
+	}
+	w.After, w.Keeps, w.State.Grant.Keeps = &framework.Spread{Copies: 1}, w.Needs.All, w.State.Grant.Amounts[:1]
+	c := f.expect("moves  *")
+	w.State.Grant = grantIn(t, c.ends[0].patch)
+	if len(w.State.Grant.Keeps) != 3 {
+		t.Errorf("it keeps %v", w.State.Grant.Keeps)
+	}
+	f.expect("")
 }
 
 // TestAHeldWorkloadIsChargedForWhatItLeaves: it was held before the dispatcher saw that it moves.
