@@ -106,16 +106,14 @@ func (c *cycle) growsIntoLeaving(w *framework.Workload) bool {
 	return len(w.State.Grant.Keeps) > 0 && len(w.Keeps.Beyond(needs.GrantedToKeep(c.Dimensions, w.State.Grant), nil)) > 0
 }
 
-// chargesLeaving charges a held workload for the clusters that it leaves, and for nothing that it has grown by: clusters do not see that. It reports
-// whether it makes such a decision.
+// chargesLeaving charges a workload that was held before that for the clusters that it leaves. It reports whether it makes such a decision.
 func (c *cycle) chargesLeaving(w *framework.Workload) bool {
 	before, leaving := needs.FromGrant(c.Dimensions, w.State.Grant.Amounts), needs.WhileLeaving(c.Dimensions, w)
 	if len(leaving.Beyond(before, nil)) == 0 {
 		return false
 	}
 	grant := *w.State.Grant
-	grant.Keeps = needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, &grant))
-	grant.Amounts, grant.Decided.Time = needs.ToGrant(c.Dimensions, before.Max(leaving)), c.Now
+	grant.Keeps, grant.Amounts, grant.Decided.Time = grant.Amounts, needs.ToGrant(c.Dimensions, before.Max(leaving)), c.Now
 	c.raise(report.Exceeds(w, &grant), binding.PatchRecord(w.Binding, &grant))
 	return true
 }

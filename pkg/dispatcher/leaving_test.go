@@ -154,23 +154,25 @@ func TestWhatAWorkloadKeepsIsNotedOnce(t *testing.T) {
 	f.expect("")
 }
 
-// TestAHeldWorkloadIsChargedForWhatItLeaves: it was held before the dispatcher saw that it moves.
+// TestAHeldWorkloadIsChargedForWhatItLeaves, and not for what it has grown by: it was held before the dispatcher saw that it moves.
 func TestAHeldWorkloadIsChargedForWhatItLeaves(t *testing.T) {
-	w := newMovingWorld(t, 8, true)
-	w.deploy("web", 4, "m1")
-	w.pass(20)
-	w.sendTo("ns/web-deployment", "m2")
-	w.reconcile()
-	w.scaleTo(deployments, "ns/web", 5)
-	w.deploy("other", 4, "m3")
-	for range 100 {
-		w.pass(1)
-		ending := int64(0)
-		for _, e := range w.ending {
-			ending += e.cores()
-		}
-		if runs := w.runs() + ending; runs > 8 {
-			t.Fatalf("%d cores run at once, and the queue may have 8: %v", runs, w.binding("ns/web-deployment").Annotations)
+	for _, replicas := range []int32{5, 500} {
+		w := newMovingWorld(t, 8, true)
+		w.deploy("web", 4, "m1")
+		w.pass(20)
+		w.sendTo("ns/web-deployment", "m2")
+		w.reconcile()
+		w.scaleTo(deployments, "ns/web", replicas)
+		w.deploy("other", 4, "m3")
+		for range 100 {
+			w.pass(1)
+			ending := int64(0)
+			for _, e := range w.ending {
+				ending += e.cores()
+			}
+			if runs := w.runs() + ending; runs > 8 || w.granted()["c"] > 8 {
+				t.Fatalf("%d cores run at once and %d are charged, and the queue may have 8: %v", runs, w.granted()["c"], w.binding("ns/web-deployment").Annotations)
+			}
 		}
 	}
 }

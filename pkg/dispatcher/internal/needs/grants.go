@@ -67,15 +67,26 @@ func GrantedToKeep(dimensions *ledger.Dimensions, grant *binding.Grant) ledger.A
 	return FromGrant(dimensions, grant.Keeps)
 }
 
-// WhileLeaving returns what a held workload has while it leaves clusters: what it was granted, and once more what it needs in the clusters that it
-// leaves. What it has grown by is not in it, because clusters do not see that. WhileLeaving returns nothing if it leaves no clusters.
+// WhileLeaving returns what a workload has that was held before it was charged for the clusters that it leaves: what it was granted, and at most as much
+// again in each of these clusters, because clusters do not see what it has grown by. It returns nothing for other workloads.
 func WhileLeaving(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amounts {
-	if w.After == nil || w.Err != nil {
+	if w.After == nil || w.Err != nil || !w.Grows() || len(w.State.Grant.Keeps) > 0 {
 		return nil
 	}
-	all, err := GrantedToKeep(dimensions, w.State.Grant).PlusAll(w.Needs.All.Beyond(w.Keeps, nil))
+	granted := FromGrant(dimensions, w.State.Grant.Amounts)
+	most, err := FromGrant(dimensions, w.State.Grant.Amounts).Times(int64(len(w.Left()) + len(w.Binding.Spec.GracefulEvictionTasks)))
 	if err != nil {
-		return nil // it would be refused
+		return nil // more than can be counted was never granted
+	}
+	left := w.Needs.All.Beyond(w.Keeps, nil)
+	for i := range left {
+		if bound := most.Of(left[i].Dimension); left[i].Amount.Cmp(bound) > 0 {
+			left[i].Amount = bound
+		}
+	}
+	all, err := granted.PlusAll(left)
+	if err != nil {
+		return nil
 	}
 	return all
 }
