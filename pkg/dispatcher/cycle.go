@@ -214,7 +214,8 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case c.forgetsLeft(w): // it needs less without them
 	case state.Hold.Ends && len(c.leftInReach(w)) > 0:
 	case state.Hold.Ends && !c.hasEnded(w):
-	case !c.exceeds(w) && c.growsIntoLeaving(w):
+	case c.endsMove(w):
+	case !c.exceeds(w) && c.growsWhileItLeaves(w):
 		c.tell(report.GrowthHeld(w, &framework.Refusal{Message: "It is charged for clusters that it has left, until they have nothing of it any more: " + strings.Join(w.Left(), ", ")}))
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
@@ -250,12 +251,13 @@ func (c *cycle) review(w *framework.Workload) {
 		c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))
 	case state.Requeue != nil && !state.NotPlaced:
 		c.end(report.Decision{Workload: w}, binding.PatchForgetRequeue(w.Binding))
+	case w.Err == nil && c.endsMove(w):
 	case w.Err == nil && c.differs(w):
 		if !c.changes(w) && c.hasShrunk(w) {
 			grant := c.grantOf(w, state.Grant.Queue)
 			grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
 			if len(state.Grant.Keeps) > 0 {
-				grant.Keeps = needs.ToGrant(c.Dimensions, w.Keeps)
+				grant.Keeps = needs.ToGrant(c.Dimensions, afterwards(w))
 			}
 			c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
 		}

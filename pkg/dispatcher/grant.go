@@ -70,7 +70,9 @@ func (c *cycle) raised(w *framework.Workload) *binding.Grant {
 	grant.Clusters, grant.Grace = before.Clusters, max(grant.Grace, before.Grace)
 	grant.Shape, grant.Claims = shapeOf(w), before.Claims
 	grant.Amounts = needs.ToGrant(c.Dimensions, needs.FromGrant(c.Dimensions, before.Amounts).Max(w.Needs.All))
-	grant.Keeps = c.keeps(w)
+	if w.After != nil || len(before.Keeps) > 0 {
+		grant.Keeps = c.keeps(w)
+	}
 	return grant
 }
 
@@ -93,17 +95,35 @@ func (c *cycle) grantGrowth(w *framework.Workload) {
 }
 
 // keeps returns the amounts that stay charged when a workload has left the clusters that it leaves: what its queue had room for before, or what it
-// needs then, if that is more. It returns nil if the workload leaves none.
+// needs then, if that is more.
 func (c *cycle) keeps(w *framework.Workload) []binding.Amount {
-	if w.After == nil {
-		return nil
-	}
-	return binding.NormalAmounts(needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, w.State.Grant).Max(w.Keeps)))
+	return binding.NormalAmounts(needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, w.State.Grant).Max(afterwards(w))))
 }
 
-// growsIntoLeaving reports whether a workload that leaves clusters needs more than it keeps.
-func (c *cycle) growsIntoLeaving(w *framework.Workload) bool {
-	return len(w.State.Grant.Keeps) > 0 && len(w.Keeps.Beyond(needs.GrantedToKeep(c.Dimensions, w.State.Grant), nil)) > 0
+// afterwards returns what a workload needs when it has left the clusters that it leaves.
+func afterwards(w *framework.Workload) ledger.Amounts {
+	if w.After == nil {
+		return w.Needs.All
+	}
+	return w.Keeps
+}
+
+// growsWhileItLeaves reports whether a workload needs more than it keeps, so that its queue must have room for the difference.
+func (c *cycle) growsWhileItLeaves(w *framework.Workload) bool {
+	return len(w.State.Grant.Keeps) > 0 && len(afterwards(w).Beyond(needs.GrantedToKeep(c.Dimensions, w.State.Grant), nil)) > 0
+}
+
+// endsMove ends the charge for clusters that a workload has left. One that is about to move again needs that charge again. EndsMove reports whether it
+// makes such a decision.
+func (c *cycle) endsMove(w *framework.Workload) bool {
+	grows := w.State.Hold != nil && c.growsWhileItLeaves(w)
+	if len(w.State.Grant.Keeps) == 0 || w.After != nil || !grows && binding.PlacementIsNew(w.Binding) {
+		return false
+	}
+	grant := *w.State.Grant
+	grant.Amounts, grant.Keeps, grant.Decided.Time = grant.Keeps, nil, c.Now
+	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+	return true
 }
 
 // chargesLeaving charges a workload that was held before that for the clusters that it leaves. It reports whether it makes such a decision.

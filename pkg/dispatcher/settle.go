@@ -190,9 +190,6 @@ func (c *cycle) forgetsLeft(w *framework.Workload) bool {
 	if c.settled(w, remainder{about: fmt.Sprint("left ", left), clusters: left}) {
 		grant := *w.State.Grant
 		grant.Clusters = slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(left, cluster) })
-		if len(left) == len(w.Left()) && len(w.Binding.Spec.GracefulEvictionTasks) == 0 && len(grant.Keeps) > 0 {
-			grant.Amounts, grant.Keeps, grant.Decided.Time = grant.Keeps, nil, c.Now
-		}
 		c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
 	}
 	return true

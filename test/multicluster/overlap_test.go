@@ -120,6 +120,7 @@ var overlapScenarios = []scenario{
 			f.expectRunningIn(ctx, east, "web", 4)
 			f.move(ctx, "own", west)
 			f.expectCharged(ctx, team, 8_000)
+			f.expectRunningIn(ctx, west, "web", 4)
 			f.changeQueue(ctx, team, capable(cores("4")))
 			f.scale(ctx, "web", 8)
 			f.expectNotified(ctx, deployments, "web", "GrowthHeld", insufficient(team, "cpu", 8, 8, 4))

@@ -4,12 +4,15 @@ package binding
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -81,4 +84,18 @@ func latest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// appliedPlacement is the annotation with the placement that Karmada's scheduler has followed.
+const appliedPlacement = "policy.karmada.io/applied-placement"
+
+// PlacementIsNew reports whether the scheduler has chosen clusters for a placement other than the binding's. Other components that
+// choose clusters may omit the annotation.
+func PlacementIsNew(rb *workv1alpha2.ResourceBinding) bool {
+	text, noted := rb.Annotations[appliedPlacement]
+	if !noted || rb.Spec.Placement == nil {
+		return false
+	}
+	followed := policyv1alpha1.Placement{}
+	return json.Unmarshal([]byte(text), &followed) != nil || !apiequality.Semantic.DeepEqual(&followed, rb.Spec.Placement)
 }

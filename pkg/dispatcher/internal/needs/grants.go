@@ -70,7 +70,7 @@ func GrantedToKeep(dimensions *ledger.Dimensions, grant *binding.Grant) ledger.A
 // WhileLeaving returns what a workload has that was held before it was charged for the clusters that it leaves: what it was granted, and at most as much
 // again in each of these clusters, because clusters do not see what it has grown by. It returns nothing for other workloads.
 func WhileLeaving(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amounts {
-	if w.After == nil || w.Err != nil || !w.Grows() || len(w.State.Grant.Keeps) > 0 {
+	if w.After == nil || w.Err != nil || !w.Grows() || len(w.State.Grant.Keeps) > 0 || len(w.Binding.Spec.Clusters) == 0 {
 		return nil
 	}
 	granted := FromGrant(dimensions, w.State.Grant.Amounts)

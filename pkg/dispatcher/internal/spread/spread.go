@@ -3,14 +3,12 @@
 package spread
 
 import (
-	"encoding/json"
 	"slices"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
@@ -60,7 +58,7 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 // besides returns how many replicas clusters may have that keep those that they report: others have, or may get, those that Karmada assigns to them.
 // A cluster that a new placement does not admit is left: see Left.
 func besides(rb *workv1alpha2.ResourceBinding, template *workload.Template, reported map[string]int64, clusters []*clusterv1alpha1.Cluster) int64 {
-	isNew := placementIsNew(rb)
+	isNew := binding.PlacementIsNew(rb)
 	stays := admits(rb.Spec.Placement)
 	var sum int64
 	var keep []string
@@ -174,23 +172,9 @@ func copies(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluste
 	switch {
 	case len(rb.Spec.Clusters) == 0:
 		return max(1, int64(len(known)+widest(rb.Spec.Placement, clusters, known)))
-	case placementIsNew(rb):
+	case binding.PlacementIsNew(rb):
 		return int64(max(len(known), widest(rb.Spec.Placement, clusters, nil)))
 	default:
 		return int64(len(known))
 	}
-}
-
-// appliedPlacement is the annotation with the placement that Karmada's scheduler has followed.
-const appliedPlacement = "policy.karmada.io/applied-placement"
-
-// placementIsNew reports whether the scheduler has chosen clusters for a placement other than the binding's. Other components that
-// choose clusters may omit the annotation.
-func placementIsNew(rb *workv1alpha2.ResourceBinding) bool {
-	text, noted := rb.Annotations[appliedPlacement]
-	if !noted || rb.Spec.Placement == nil {
-		return false
-	}
-	followed := policyv1alpha1.Placement{}
-	return json.Unmarshal([]byte(text), &followed) != nil || !apiequality.Semantic.DeepEqual(&followed, rb.Spec.Placement)
 }
