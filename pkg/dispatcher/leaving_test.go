@@ -177,6 +177,33 @@ func TestAHeldWorkloadIsChargedForWhatItLeaves(t *testing.T) {
 	}
 }
 
+// TestAWorkloadThatMovesThereAndBackKeepsTheChargeForIt: the second move waits until the pods of the first one have ended.
+func TestAWorkloadThatMovesThereAndBackKeepsTheChargeForIt(t *testing.T) {
+	for _, looks := range []bool{true, false} {
+		w := newMovingWorld(t, 4, looks)
+		w.deploy("web", 2, "m1")
+		w.pass(20)
+		w.sendTo("ns/web-deployment", "m2")
+		w.pass(3)
+		w.deploy("next", 2, "m3")
+		w.pass(2)
+		w.sendTo("ns/web-deployment", "m1")
+		for range 200 {
+			w.pass(1)
+			ending := int64(0)
+			for _, e := range w.ending {
+				ending += e.cores()
+			}
+			if runs := w.runs() + ending; runs > 4 {
+				t.Fatalf("%d cores run at once, and the queue may have 4: %v", runs, w.binding("ns/web-deployment").Annotations)
+			}
+		}
+		if runs := w.runs(); runs != 4 || w.granted()["c"] != 4 {
+			t.Errorf("%d cores run in the end, and %d are charged, want 4", runs, w.granted()["c"])
+		}
+	}
+}
+
 // TestAMoveIsChargedOnlyUntilItHasEnded: the grant of a Volcano Job whose pods have changed is never lowered otherwise.
 func TestAMoveIsChargedOnlyUntilItHasEnded(t *testing.T) {
 	w := newMovingWorld(t, 8, true)
