@@ -54,7 +54,7 @@ func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.
 		if err != nil {
 			continue
 		}
-		role := roleOf(task, pod)
+		role := p.Solver.roles.of(task, pod)
 		if !p.place(task, pod) {
 			if late == nil && (len(roles) > 1 || len(roles) == 1 && !roles[role]) {
 				late = task

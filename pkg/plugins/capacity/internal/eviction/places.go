@@ -46,7 +46,7 @@ func candidateOf(costs []victims.Unit, set []int, ok bool, version int) candidat
 
 // placesOf returns the possible places for the pods of the task's role. PrePredicate of the task must have run.
 func (a *preemptor) placesOf(task *api.TaskInfo, pod *demand.Pod) *places {
-	role := roleOf(task, pod)
+	role := a.Solver.roles.of(task, pod)
 	if known := a.roles[role]; known != nil {
 		return known
 	}

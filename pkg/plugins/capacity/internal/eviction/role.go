@@ -3,6 +3,8 @@
 package eviction
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -17,27 +20,39 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 )
 
-// roleOf returns a key that is equal for pods of a job that are alike to the scheduler. As in upstream, the pods of one task of
-// a Job are alike. Pods without a task are alike if everything that affects the choice of nodes is equal.
-func roleOf(task *api.TaskInfo, counted *demand.Pod) string {
+// roles tell which pods of a job are alike to the scheduler. Their keys have the size of a hash, because users decide how large pods and claims are.
+type roles struct {
+	// claims has the keys of claims. Pods share claims, and a claim may be as large as the API server allows.
+	claims map[*resourceapi.ResourceClaim]string
+}
+
+// of returns a key that is equal for pods of a job that are alike. As in upstream, the pods of one task of a Job are alike. Pods without a
+// task are alike if everything that affects the choice of nodes is equal.
+func (r *roles) of(task *api.TaskInfo, counted *demand.Pod) string {
 	if task.TaskRole != "" {
 		return task.TaskRole
 	}
 	pod := task.Pod
 	decides := struct {
 		Labels, Annotations map[string]string
-		Claims              []any
+		Claims              []string
 		Spec                corev1.PodSpec
-	}{decisive(pod.Labels), annotationsOf(pod), claimsOf(counted), corev1.PodSpec{
+	}{decisive(pod.Labels), annotationsOf(pod), r.claimsOf(counted), corev1.PodSpec{
 		NodeSelector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity, Tolerations: pod.Spec.Tolerations, Volumes: volumesOf(pod),
 		TopologySpreadConstraints: pod.Spec.TopologySpreadConstraints, Overhead: pod.Spec.Overhead,
 		HostNetwork: pod.Spec.HostNetwork, Containers: needsOf(pod.Spec.Containers), InitContainers: needsOf(pod.Spec.InitContainers),
 	}}
-	text, err := json.Marshal(decides)
+	return hashOf(decides, string(task.UID)) // without a hash, it is alike to no other pod
+}
+
+// hashOf returns a hash of the JSON of a value, or other if it has none.
+func hashOf(value any, other string) string {
+	text, err := json.Marshal(value)
 	if err != nil {
-		return string(task.UID) // not alike to any other pod
+		return other
 	}
-	return string(text)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // needsOf returns the parts of containers that matter to a node.
@@ -49,15 +64,23 @@ func needsOf(containers []corev1.Container) []corev1.Container {
 	return needs
 }
 
-// claimsOf returns the parts of a pod's claims that affect the choice of nodes: the request or, for an allocated claim, its identity.
-func claimsOf(pod *demand.Pod) []any {
-	var all []any
+// claimsOf returns keys of the parts of a pod's claims that affect the choice of nodes: the request or, for an allocated claim, its identity.
+func (r *roles) claimsOf(pod *demand.Pod) []string {
+	var all []string
 	for _, claim := range pod.Claims {
 		if claim.Object.Status.Allocation != nil {
-			all = append(all, claim.Object.UID)
-		} else {
-			all = append(all, claim.Object.Spec)
+			all = append(all, string(claim.Object.UID))
+			continue
 		}
+		key, known := r.claims[claim.Object]
+		if !known {
+			if r.claims == nil {
+				r.claims = map[*resourceapi.ResourceClaim]string{}
+			}
+			key = hashOf(claim.Object.Spec, string(claim.Object.UID))
+			r.claims[claim.Object] = key
+		}
+		all = append(all, key)
 	}
 	return all
 }

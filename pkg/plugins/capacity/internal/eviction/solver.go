@@ -38,6 +38,7 @@ type Solver struct {
 	Config
 	agreement agreement
 	budgets   budgets
+	roles     roles
 	// others is the number of running pods, zero if unknown.
 	others int
 	// spent is the effort of all jobs.
