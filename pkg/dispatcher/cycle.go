@@ -3,7 +3,6 @@
 package dispatcher
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
-	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
@@ -216,7 +214,7 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case state.Hold.Ends && !c.hasEnded(w):
 	case c.endsMove(w):
 	case !c.exceeds(w) && c.growsWhileItLeaves(w):
-		c.tell(report.GrowthHeld(w, &framework.Refusal{Message: "It is charged for clusters that it has left, until they have nothing of it any more: " + strings.Join(w.Left(), ", ")}))
+		c.tellRemains(w, "it has not left "+strings.Join(w.Leaves(), ", ")+" yet", false)
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
 		grant := *state.Grant
@@ -254,11 +252,7 @@ func (c *cycle) review(w *framework.Workload) {
 	case w.Err == nil && c.endsMove(w):
 	case w.Err == nil && c.differs(w):
 		if !c.changes(w) && c.hasShrunk(w) {
-			grant := c.grantOf(w, state.Grant.Queue)
-			grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
-			if len(state.Grant.Keeps) > 0 {
-				grant.Keeps = needs.ToGrant(c.Dimensions, afterwards(w))
-			}
+			grant := c.shrunk(w)
 			c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
 		}
 	case !c.forgetsLeft(w): // former templates may stay for ever

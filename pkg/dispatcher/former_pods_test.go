@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -18,20 +17,13 @@ import (
 // TestMorePodsCountAsThoseOfTheFormerTemplate: Kubernetes scales a Deployment before it replaces pods. An update to more and smaller pods
 // therefore makes more of the large pods first, and forever if the Deployment is paused.
 func TestMorePodsCountAsThoseOfTheFormerTemplate(t *testing.T) {
-	w := newWorld(t, 1, newFixture(t, "").config)
-	w.looks = true
-	w.cluster("m1")
-	w.queue("root", "", 0)
-	w.queue("team", "root", 8)
-	w.replicas = append(w.replicas, w.newReplica())
-	defer w.replicas[0].stop()
-	w.succeed()
-	w.policies["ns/web-deployment"] = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1"}}}
+	w := newQueueWorld(t, 1, 8, true)
+	w.sendTo("ns/web-deployment", "m1")
 	become := func(replicas int32, each, granted int64, grows bool) {
 		t.Helper()
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
 		d.APIVersion, d.Kind = "apps/v1", "Deployment"
-		d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf("team", each)}
+		d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf("c", each)}
 		if before := w.store[deployments]["ns/web"]; before != nil {
 			d.UID, d.ResourceVersion = before.GetUID(), before.GetResourceVersion()
 			if response := w.admit("user", admission.WorkloadsPath, "UPDATE", before, d); !response.Allowed {

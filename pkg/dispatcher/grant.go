@@ -76,6 +76,16 @@ func (c *cycle) raised(w *framework.Workload) *binding.Grant {
 	return grant
 }
 
+// shrunk returns a grant of everything that a workload needs, which is less than its grant.
+func (c *cycle) shrunk(w *framework.Workload) *binding.Grant {
+	grant := c.grantOf(w, w.State.Grant.Queue)
+	grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
+	if len(w.State.Grant.Keeps) > 0 {
+		grant.Keeps = needs.ToGrant(c.Dimensions, afterwards(w))
+	}
+	return grant
+}
+
 // severalShapes is the shape of pods of several templates. No template has this shape.
 const severalShapes = "several"
 
@@ -97,7 +107,16 @@ func (c *cycle) grantGrowth(w *framework.Workload) {
 // keeps returns the amounts that stay charged when a workload has left the clusters that it leaves: what its queue had room for before, or what it
 // needs then, if that is more.
 func (c *cycle) keeps(w *framework.Workload) []binding.Amount {
-	return binding.NormalAmounts(needs.ToGrant(c.Dimensions, needs.GrantedToKeep(c.Dimensions, w.State.Grant).Max(afterwards(w))))
+	return binding.NormalAmounts(needs.ToGrant(c.Dimensions, c.grantedToKeep(w).Max(afterwards(w))))
+}
+
+// grantedToKeep returns what a workload was granted, without the clusters that it leaves.
+func (c *cycle) grantedToKeep(w *framework.Workload) ledger.Amounts {
+	grant := w.State.Grant
+	if len(grant.Keeps) == 0 {
+		return needs.FromGrant(c.Dimensions, grant.Amounts)
+	}
+	return needs.FromGrant(c.Dimensions, grant.Keeps)
 }
 
 // afterwards returns what a workload needs when it has left the clusters that it leaves.
@@ -110,10 +129,10 @@ func afterwards(w *framework.Workload) ledger.Amounts {
 
 // growsWhileItLeaves reports whether a workload needs more than it keeps, so that its queue must have room for the difference.
 func (c *cycle) growsWhileItLeaves(w *framework.Workload) bool {
-	return len(w.State.Grant.Keeps) > 0 && len(afterwards(w).Beyond(needs.GrantedToKeep(c.Dimensions, w.State.Grant), nil)) > 0
+	return len(w.State.Grant.Keeps) > 0 && len(afterwards(w).Beyond(c.grantedToKeep(w), nil)) > 0
 }
 
-// endsMove ends the charge for clusters that a workload has left. One that is about to move again needs that charge again. EndsMove reports whether it
+// endsMove ends the charge for clusters that a workload has left, except if it is about to move again and needs that charge again. It reports whether it
 // makes such a decision.
 func (c *cycle) endsMove(w *framework.Workload) bool {
 	grows := w.State.Hold != nil && c.growsWhileItLeaves(w)

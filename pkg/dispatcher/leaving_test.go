@@ -7,11 +7,8 @@ import (
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -20,48 +17,6 @@ import (
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
-
-// newMovingWorld returns a world of four clusters, and a queue c.
-func newMovingWorld(t *testing.T, cores int64, looks bool) *world {
-	w := newWorld(t, 1, newFixture(t, "").config)
-	for _, cluster := range []string{"m1", "m2", "m3", "m4"} {
-		w.cluster(cluster)
-	}
-	w.queue("root", "", 0)
-	w.queue("c", "root", cores)
-	w.replicas = append(w.replicas, w.newReplica())
-	t.Cleanup(func() { w.replicas[0].stop() })
-	w.succeed()
-	w.looks = looks
-	return w
-}
-
-// deploy creates a Deployment of queue c with pods of one core.
-func (w *world) deploy(name string, replicas int32, to string) {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
-	d.APIVersion, d.Kind = "apps/v1", "Deployment"
-	d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf("c", 1)}
-	w.sendTo("ns/"+name+"-deployment", to)
-	w.put(deployments, d)
-}
-
-// train creates a Volcano Job of queue c with pods of one core.
-func (w *world) train(name string, replicas int32, to string, change func(*batchv1alpha1.TaskSpec)) {
-	job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
-	job.APIVersion, job.Kind = "batch.volcano.sh/v1alpha1", "Job"
-	job.Spec = batchv1alpha1.JobSpec{Queue: "c", MinAvailable: 1, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: replicas, Template: podsOf("c", 1)}}}
-	change(&job.Spec.Tasks[0])
-	w.sendTo("ns/"+name+"-job", to)
-	w.put(jobs, job)
-}
-
-// pass lets everything work for some seconds.
-func (w *world) pass(seconds int) {
-	for range seconds {
-		w.round()
-		w.sleep(time.Second)
-	}
-}
 
 // changePods changes the pods of a Volcano Job.
 func (w *world) changePods(name string) {
@@ -89,7 +44,7 @@ func (w *world) evict(key, from, to string, replicas int32) {
 
 // TestAWorkloadDoesNotGrowWhileAClusterThatItHasLeftIsAway: each move adds to what it is charged, which it could grow into.
 func TestAWorkloadDoesNotGrowWhileAClusterThatItHasLeftIsAway(t *testing.T) {
-	w := newMovingWorld(t, 4, true)
+	w := newQueueWorld(t, 1, 4, true)
 	w.deploy("web", 4, "m1")
 	w.pass(20)
 	w.reach("m1", false)
@@ -117,7 +72,7 @@ func TestAWorkloadThatIsEvictedGrowsOnlyWithRoom(t *testing.T) {
 			cores, want int64
 			replicas    int32
 		}{{4, 4, 8}, {6, 5, 5}} {
-			w := newMovingWorld(t, c.cores, looks)
+			w := newQueueWorld(t, 1, c.cores, looks)
 			w.deploy("web", 4, "m1")
 			w.pass(20)
 			w.evict("ns/web-deployment", "m1", "m2", 4)
@@ -157,7 +112,7 @@ func TestWhatAWorkloadKeepsIsNotedOnce(t *testing.T) {
 // TestAHeldWorkloadIsChargedForWhatItLeaves, and not for what it has grown by: it was held before the dispatcher saw that it moves.
 func TestAHeldWorkloadIsChargedForWhatItLeaves(t *testing.T) {
 	for _, replicas := range []int32{5, 500} {
-		w := newMovingWorld(t, 8, true)
+		w := newQueueWorld(t, 1, 8, true)
 		w.deploy("web", 4, "m1")
 		w.pass(20)
 		w.sendTo("ns/web-deployment", "m2")
@@ -166,11 +121,7 @@ func TestAHeldWorkloadIsChargedForWhatItLeaves(t *testing.T) {
 		w.deploy("other", 4, "m3")
 		for range 100 {
 			w.pass(1)
-			ending := int64(0)
-			for _, e := range w.ending {
-				ending += e.cores()
-			}
-			if runs := w.runs() + ending; runs > 8 || w.granted()["c"] > 8 {
+			if runs := w.runs() + w.ends(); runs > 8 || w.granted()["c"] > 8 {
 				t.Fatalf("%d cores run at once and %d are charged, and the queue may have 8: %v", runs, w.granted()["c"], w.binding("ns/web-deployment").Annotations)
 			}
 		}
@@ -180,7 +131,7 @@ func TestAHeldWorkloadIsChargedForWhatItLeaves(t *testing.T) {
 // TestAWorkloadThatMovesThereAndBackKeepsTheChargeForIt: the second move waits until the pods of the first one have ended.
 func TestAWorkloadThatMovesThereAndBackKeepsTheChargeForIt(t *testing.T) {
 	for _, looks := range []bool{true, false} {
-		w := newMovingWorld(t, 4, looks)
+		w := newQueueWorld(t, 1, 4, looks)
 		w.deploy("web", 2, "m1")
 		w.pass(20)
 		w.sendTo("ns/web-deployment", "m2")
@@ -190,11 +141,7 @@ func TestAWorkloadThatMovesThereAndBackKeepsTheChargeForIt(t *testing.T) {
 		w.sendTo("ns/web-deployment", "m1")
 		for range 200 {
 			w.pass(1)
-			ending := int64(0)
-			for _, e := range w.ending {
-				ending += e.cores()
-			}
-			if runs := w.runs() + ending; runs > 4 {
+			if runs := w.runs() + w.ends(); runs > 4 {
 				t.Fatalf("%d cores run at once, and the queue may have 4: %v", runs, w.binding("ns/web-deployment").Annotations)
 			}
 		}
@@ -206,7 +153,7 @@ func TestAWorkloadThatMovesThereAndBackKeepsTheChargeForIt(t *testing.T) {
 
 // TestAMoveIsChargedOnlyUntilItHasEnded: the grant of a Volcano Job whose pods have changed is never lowered otherwise.
 func TestAMoveIsChargedOnlyUntilItHasEnded(t *testing.T) {
-	w := newMovingWorld(t, 8, true)
+	w := newQueueWorld(t, 1, 8, true)
 	w.train("train", 4, "m1", func(*batchv1alpha1.TaskSpec) {})
 	w.pass(20)
 	w.changePods("train")
@@ -228,7 +175,7 @@ func TestWhatAQueueBeginsToLimitStaysChargedAfterAMove(t *testing.T) {
 		resources.Requests[gpu], resources.Limits = resource.MustParse("1"), corev1.ResourceList{gpu: resource.MustParse("1")}
 	}
 	for _, limited := range []int{10, 120} {
-		w := newMovingWorld(t, 100, true)
+		w := newQueueWorld(t, 1, 100, true)
 		w.train("train", 4, "m1", withGPU)
 		w.pass(20)
 		w.changePods("train")

@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
@@ -24,21 +20,8 @@ func TestAWorkloadThatMovesGrowsOnlyWithRoom(t *testing.T) {
 	} {
 		for seed := range uint64(10) {
 			t.Run(fmt.Sprintf("%s, seed %d", name, seed), func(t *testing.T) {
-				w := newWorld(t, seed, newFixture(t, "").config)
-				for _, cluster := range []string{"m1", "m2", "m3"} {
-					w.cluster(cluster)
-				}
-				w.queue("root", "", 0)
-				w.queue("c", "root", 4)
-				w.replicas = append(w.replicas, w.newReplica())
-				defer w.replicas[0].stop()
-				w.succeed()
-				w.looks = seed%2 == 0
-				d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
-				d.APIVersion, d.Kind = "apps/v1", "Deployment"
-				d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To[int32](4), Template: podsOf("c", 1)}
-				w.sendTo("ns/web-deployment", "m1")
-				w.put(deployments, d)
+				w := newQueueWorld(t, seed, 4, seed%2 == 0)
+				w.deploy("web", 4, "m1")
 				w.settled()
 				w.sendTo("ns/web-deployment", "m2")
 				for rounds := 0; w.granted()["c"] < 8 && rounds < 100; rounds++ {
@@ -65,20 +48,8 @@ func TestAWorkloadThatMovesGrowsOnlyWithRoom(t *testing.T) {
 // TestAWorkloadThatGrowsJustAfterItMovedDoesNotWaitForRoomInBothClusters: the dispatcher has not charged the move when the growth is held.
 func TestAWorkloadThatGrowsJustAfterItMovedDoesNotWaitForRoomInBothClusters(t *testing.T) {
 	for _, looks := range []bool{false, true} {
-		w := newWorld(t, 1, newFixture(t, "").config)
-		w.cluster("m1")
-		w.cluster("m2")
-		w.queue("root", "", 0)
-		w.queue("c", "root", 6)
-		w.replicas = append(w.replicas, w.newReplica())
-		defer w.replicas[0].stop()
-		w.succeed()
-		w.looks = looks
-		job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train"}}
-		job.APIVersion, job.Kind = "batch.volcano.sh/v1alpha1", "Job"
-		job.Spec = batchv1alpha1.JobSpec{Queue: "c", MinAvailable: 1, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: 4, Template: podsOf("c", 1)}}}
-		w.sendTo("ns/train-job", "m1")
-		w.put(jobs, job)
+		w := newQueueWorld(t, 1, 6, looks)
+		w.train("train", 4, "m1", func(*batchv1alpha1.TaskSpec) {})
 		w.settled()
 		w.sendTo("ns/train-job", "m2")
 		w.reconcile()
@@ -88,17 +59,4 @@ func TestAWorkloadThatGrowsJustAfterItMovedDoesNotWaitForRoomInBothClusters(t *t
 			t.Errorf("%d cores run and %d are charged, want 5, and the hold is %+v", w.runs(), w.granted()["c"], state.Hold)
 		}
 	}
-}
-
-// sendTo makes the policy of a binding name clusters, each of which gets the whole workload.
-func (w *world) sendTo(key string, clusters ...string) {
-	w.policies[key] = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: clusters}}
-}
-
-// runs returns how many cores run in all clusters.
-func (w *world) runs() (cores int64) {
-	for _, o := range w.store[works] {
-		cores += w.content[string(o.GetUID())].has.cores()
-	}
-	return cores
 }

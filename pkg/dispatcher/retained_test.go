@@ -19,15 +19,7 @@ const retainReplicas = "resourcetemplate.karmada.io/retain-replicas"
 func TestReplicasThatClustersRetainCountBesideThoseThatOthersGet(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			w := newWorld(t, seed, newFixture(t, "").config)
-			w.cluster("m1")
-			w.cluster("m2")
-			w.queue("root", "", 0)
-			w.queue("c", "root", 4)
-			w.replicas = append(w.replicas, w.newReplica())
-			defer w.replicas[0].stop()
-			w.succeed()
-			w.looks = true
+			w := newQueueWorld(t, seed, 4, true)
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "keeps", Labels: map[string]string{retainReplicas: "true"}}}
 			d.APIVersion, d.Kind = "apps/v1", "Deployment"
 			d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To[int32](4), Template: podsOf("c", 1)}
@@ -42,11 +34,7 @@ func TestReplicasThatClustersRetainCountBesideThoseThatOthersGet(t *testing.T) {
 			w.settled()
 			to("m1", "m2")
 			w.settled()
-			var runs int64
-			for _, o := range w.store[works] {
-				runs += w.content[string(o.GetUID())].has.cores()
-			}
-			if rb := w.binding("ns/keeps-deployment"); runs > 4 {
+			if rb, runs := w.binding("ns/keeps-deployment"), w.runs(); runs > 4 {
 				t.Errorf("%d cores run, and the queue may have 4: %v %v", runs, rb.Spec.Clusters, rb.Annotations)
 			}
 		})

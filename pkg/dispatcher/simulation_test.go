@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
@@ -115,16 +114,7 @@ func (w *world) step() {
 	case n < 110:
 		w.storeUpdate()
 	case n < 115 && key != "" && strings.HasSuffix(key, "-deployment"):
-		p := w.policies[key].DeepCopy()
-		p.ClusterAffinity.ClusterNames = [][]string{{"m1"}, {"m2"}, {"m1", "m2"}}[w.rand.IntN(3)]
-		if w.chance(30) {
-			p.ReplicaScheduling = nil
-			if !divides(w.policies[key]) {
-				p.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}
-			}
-		}
-		w.policies[key] = p
-		w.note("policy of %s: %v, divided %v", key, p.ClusterAffinity.ClusterNames, divides(p))
+		w.changePolicy(key)
 	case n < 120:
 		w.sleep(time.Duration(w.rand.IntN(700)) * time.Second)
 	case n < 122:

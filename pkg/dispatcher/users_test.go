@@ -160,6 +160,20 @@ func (w *world) scaleTo(res, key string, replicas int32) {
 	}
 }
 
+// changePolicy sends a workload to other clusters, and may divide its replicas or not.
+func (w *world) changePolicy(key string) {
+	p := w.policies[key].DeepCopy()
+	p.ClusterAffinity.ClusterNames = [][]string{{"m1"}, {"m2"}, {"m1", "m2"}}[w.rand.IntN(3)]
+	if w.chance(30) {
+		p.ReplicaScheduling = nil
+		if !divides(w.policies[key]) {
+			p.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}
+		}
+	}
+	w.policies[key] = p
+	w.note("policy of %s: %v, divided %v", key, p.ClusterAffinity.ClusterNames, divides(p))
+}
+
 // storeUpdate stores an update, unless the object has changed since.
 func (w *world) storeUpdate() {
 	if len(w.updates) == 0 {

@@ -25,8 +25,7 @@ import (
 var _ = Describe("Queues on Karmada's API server", func() {
 	It("may be used in guarded namespaces by those who have the verb use on them, whatever names the queue", func(ctx context.Context) {
 		f := newFixture(ctx)
-		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		f.guard(ctx)
 		letWrite(ctx, writer, karmadas)
 		f.letUse(ctx, writer, "team-a")
 		walk := &trustWalk{fixture: f}
@@ -72,8 +71,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 
 	It("cannot be changed by those who may not use the new one, and those who may use none may scale", func(ctx context.Context) {
 		f := newFixture(ctx)
-		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		f.guard(ctx)
 		letWrite(ctx, writer)
 		team, other := f.queue(ctx, "team", "root", capable(cores("2"))), f.queue(ctx, "other", "root", capable(cores("2")))
 		f.deployment(ctx, workload{name: "web", queue: team, pods: 1})
@@ -101,8 +99,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 
 	It("know how many replicas there are: users cannot let clusters decide that", func(ctx context.Context) {
 		f := newFixture(ctx)
-		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		f.guard(ctx)
 		letWrite(ctx, writer, karmadas)
 		walk := &trustWalk{fixture: f}
 		queue := f.queue(ctx, "team", "root", capable(cores("2")))
@@ -134,8 +131,7 @@ var _ = Describe("Queues on Karmada's API server", func() {
 
 	It("are charged for all that users may propagate from guarded namespaces", func(ctx context.Context) {
 		f := newFixture(ctx)
-		_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		f.guard(ctx)
 		letWrite(ctx, writer, karmadas)
 		walk := &trustWalk{fixture: f}
 		selecting := func(kinds ...string) write {
@@ -175,6 +171,13 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		Expect(walk.try(ctx, writer, older)).To(MatchError(ContainSubstring("may not propagate apps/v1 ReplicaSet")))
 	})
 })
+
+// guard makes the namespace a guarded one.
+func (f *fixture) guard(ctx context.Context) {
+	GinkgoHelper()
+	_, err := hub.kube.CoreV1().Namespaces().Patch(ctx, f.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"devicequota.io/guarded":"true"}}}`), metav1.PatchOptions{})
+	f.Expect(err).NotTo(HaveOccurred())
+}
 
 // letUse allows a user to use a queue in the namespace.
 func (f *fixture) letUse(ctx context.Context, user, queue string) {

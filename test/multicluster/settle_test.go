@@ -23,11 +23,14 @@ var settleScenarios = []scenario{
 		name: "a deleted workload stays charged until its pods have ended",
 		run: func(ctx context.Context, f *fixture) {
 			team := f.queue(ctx, "team", "root", capable(cores("2")))
-			f.deployment(ctx, workload{name: "lasts", queue: team, pods: 2, change: endsSlowly})
+			f.deployment(ctx, workload{name: "lasts", queue: team, pods: 2, change: func(pods *corev1.PodTemplateSpec) {
+				endsSlowly(pods)
+				pods.Spec.TerminationGracePeriodSeconds = ptr.To[int64](60) // a busy member does not answer at once
+			}})
 			f.expectRunning(ctx, "lasts", 2)
 			f.deployment(ctx, workload{name: "next", queue: team, pods: 2})
 			f.Expect(hub.kube.AppsV1().Deployments(f.namespace).Delete(ctx, "lasts", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})).To(Succeed())
-			f.expectNotified(ctx, deployments, "lasts", "StillCharged", "is still charged <2> of cpu")
+			f.expectNotified(ctx, deployments, "lasts", "StillCharged", "has 2 of its pods, and is to have 0")
 			f.expectRunning(ctx, "next", 2)
 			f.Expect(f.allPods(ctx, "lasts")).To(BeEmpty())
 		},

@@ -35,7 +35,7 @@ type Grant struct {
 	// Amounts has no entry that is zero, and each dimension once, in the order of their names.
 	Amounts []Amount `json:"amounts"`
 	// Keeps are the amounts that stay charged when the workload has left the clusters that it leaves. Those are charged in addition
-	// until then, whether the queue has room or not. Keeps is empty if it leaves none.
+	// until then, whether the queue has room or not. Keeps is empty if the Amounts have no such part.
 	Keeps []Amount `json:"keeps,omitempty"`
 }
 

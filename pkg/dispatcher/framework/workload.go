@@ -39,7 +39,7 @@ type Workload struct {
 	Spread Spread
 	// Needs is what the workload may come to hold, given Spread. It is meaningless if Err is set.
 	Needs Needs
-	// After is the spread without the clusters that it leaves, nil if it leaves none. Keeps is what it needs then.
+	// After is the spread without the clusters that it leaves, nil if it leaves none. Keeps is what it needs then. See Leaves.
 	After *Spread
 	Keeps ledger.Amounts
 	// TemplateErr says why there is no Template.
@@ -55,6 +55,15 @@ func (w *Workload) Name() string { return w.Binding.Namespace + "/" + w.Binding.
 func (w *Workload) Left() []string {
 	clusters := binding.Clusters(w.Binding)
 	return slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(clusters, cluster) })
+}
+
+// Leaves returns the clusters that the workload leaves: those that it has left, and those that evict it.
+func (w *Workload) Leaves() []string {
+	clusters := w.Left()
+	for i := range w.Binding.Spec.GracefulEvictionTasks {
+		clusters = append(clusters, w.Binding.Spec.GracefulEvictionTasks[i].FromCluster)
+	}
+	return clusters
 }
 
 // Waits reports whether the workload waits for a grant. A workload that is marked as growing and has no grant waits, too.

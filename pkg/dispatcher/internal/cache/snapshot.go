@@ -169,27 +169,27 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 		w.State.Finished = false // only its current clusters have reported the end
 	}
 	if template != nil {
-		w.Spread = spread.Left(c.spreadOf(w, clusters), template, int64(len(w.Left())))
-		w.After = c.spreadAfter(w, clusters)
+		w.Spread = spread.Left(spreadOf(w, clusters), template, int64(len(w.Left())))
+		w.After = spreadAfter(w, clusters)
 	}
 	return w
 }
 
-func (c *Cache) spreadOf(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) framework.Spread {
+func spreadOf(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) framework.Spread {
 	s := spread.Retained(spread.Of(w.Binding, w.Template, clusters), w.Binding, w.Template, w.Works, clusters)
 	s.Granted = w.State.Grant
 	return s
 }
 
-// spreadAfter returns the spread of a workload without the clusters that it has left or that evict it, nil if there are none.
-func (c *Cache) spreadAfter(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) *framework.Spread {
-	if evicted := len(w.Binding.Spec.GracefulEvictionTasks) > 0; !evicted && len(w.Left()) == 0 {
+// spreadAfter returns the spread of a workload without the clusters that it leaves, nil if it leaves none.
+func spreadAfter(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) *framework.Spread {
+	if len(w.Leaves()) == 0 {
 		return nil
 	}
-	after := *w
-	after.Binding = w.Binding.DeepCopy()
-	after.Binding.Spec.GracefulEvictionTasks = nil
-	s := c.spreadOf(&after, clusters)
+	after, rb := *w, *w.Binding
+	rb.Spec.GracefulEvictionTasks = nil
+	after.Binding = &rb
+	s := spreadOf(&after, clusters)
 	return &s
 }
 

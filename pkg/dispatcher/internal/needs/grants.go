@@ -59,14 +59,6 @@ func Forbidden(dimensions *ledger.Dimensions, needs framework.Needs, way []frame
 	return nil
 }
 
-// GrantedToKeep returns what a workload was granted, without the clusters that it leaves.
-func GrantedToKeep(dimensions *ledger.Dimensions, grant *binding.Grant) ledger.Amounts {
-	if len(grant.Keeps) == 0 {
-		return FromGrant(dimensions, grant.Amounts)
-	}
-	return FromGrant(dimensions, grant.Keeps)
-}
-
 // WhileLeaving returns what a workload has that was held before it was charged for the clusters that it leaves: what it was granted, and at most as much
 // again in each of these clusters, because clusters do not see what it has grown by. It returns nothing for other workloads.
 func WhileLeaving(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amounts {
@@ -74,7 +66,7 @@ func WhileLeaving(dimensions *ledger.Dimensions, w *framework.Workload) ledger.A
 		return nil
 	}
 	granted := FromGrant(dimensions, w.State.Grant.Amounts)
-	most, err := FromGrant(dimensions, w.State.Grant.Amounts).Times(int64(len(w.Left()) + len(w.Binding.Spec.GracefulEvictionTasks)))
+	most, err := granted.Times(int64(len(w.Leaves())))
 	if err != nil {
 		return nil // more than can be counted was never granted
 	}
