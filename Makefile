@@ -78,6 +78,7 @@ test-race: ## Run the tests of concurrent packages with the race detector; needs
 	CGO_ENABLED=1 go test -race -vet=off $(race_packages)
 
 test-multicluster: build-multicluster ## Run the tests that need Karmada and several clusters
+	rm -f bin/multicluster-failures.txt
 	go test -tags multicluster -timeout 40m ./test/multicluster
 
 test-monitoring: build ## Test the alerts and the dashboard with promtool, and with what a real scheduler exports

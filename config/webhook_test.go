@@ -20,6 +20,9 @@ import (
 	"github.com/devicequota/devicequota/config"
 )
 
+// waitedFor is the webhook that API servers wait for: it looks at rare kinds only, which Volcano's controllers may not be able to read.
+const waitedFor = "objects.webhook.devicequota.io"
+
 func TestTheWebhookFailsOpenAndItsConditionsCompileInTheOldestKubernetes(t *testing.T) {
 	env, err := environment.MustBaseEnvSet(oldest, true).Env(environment.NewExpressions)
 	if err != nil {
@@ -29,7 +32,7 @@ func TestTheWebhookFailsOpenAndItsConditionsCompileInTheOldestKubernetes(t *test
 		t.Fatal(err)
 	}
 	for _, hook := range webhooks(t) {
-		if *hook.FailurePolicy != admissionv1.Ignore || *hook.TimeoutSeconds > 2 || *hook.SideEffects != admissionv1.SideEffectClassNone {
+		if (*hook.FailurePolicy == admissionv1.Fail || *hook.TimeoutSeconds > 2) != (hook.Name == waitedFor) || *hook.SideEffects != admissionv1.SideEffectClassNone {
 			t.Errorf("webhook %s may keep users from their work", hook.Name)
 		}
 		if len(hook.ClientConfig.CABundle) > 0 {
@@ -47,6 +50,9 @@ func TestTheWebhookFailsOpenAndItsConditionsCompileInTheOldestKubernetes(t *test
 func TestTheWebhookSeesWhatThePolicySees(t *testing.T) {
 	seen := map[string]bool{}
 	for _, hook := range webhooks(t) {
+		if hook.Name == waitedFor {
+			continue
+		}
 		for _, rule := range hook.Rules {
 			for _, resource := range rule.Resources {
 				seen[rule.APIGroups[0]+"/"+resource] = true

@@ -31,6 +31,11 @@ type Claim struct {
 	Err error
 
 	round uint64
+	// changed is the last round in which the demand has changed, or may have. compared is the last one in which Object was compared with the
+	// claim that the name stands for.
+	changed, compared uint64
+	// users has the pods that the claim is reserved for, if there are many.
+	users map[types.UID]bool
 	// extended maps the requests of a claim for extended resources to these resources. The pod owner is charged for the
 	// resources themselves.
 	extended map[string]corev1.ResourceName
@@ -40,6 +45,9 @@ type Claim struct {
 	// least and choices are the values of Part and Choices while nothing is picked.
 	least   ledger.Amounts
 	choices []*ledger.Part
+	// common is the sum of the amounts that all alternatives of a choice have in common. differing has what they have beyond it.
+	common    ledger.Amounts
+	differing []Choice
 	// generation, listing, seen and limited are further inputs of the demand. Published device data matters only to claims
 	// with limited capacities.
 	generation int
@@ -145,15 +153,19 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	if cs.matching.Matcher == nil {
 		forgetPublished(&usage)
 	}
+	c.changed, c.users = cs.round, usersOf(object)
 	c.Object, c.seen, c.generation, c.listing = object, cs.catalog, cs.generation, cs.dimensions.CapacityCount()
 	c.limited, c.namesNone, c.dimensions = cs.limits(&usage), cs.namesNone(&usage), cs.dimensions.Len()
-	c.Usage, c.least, c.choices, c.Open, c.Err = dra.Usage{}, nil, nil, false, nil
+	c.Usage, c.least, c.choices, c.common, c.differing, c.Open, c.Err = dra.Usage{}, nil, nil, nil, nil, false, nil
 	if err == nil {
 		var alternatives [][]ledger.Amounts
 		c.least, alternatives, c.Open, err = cs.count(usage)
 		c.Open = c.Open && object.Status.Allocation == nil
 		for _, a := range alternatives {
 			c.choices = append(c.choices, ledger.NewPart(nil, a...))
+			all := common(a)
+			c.common = Sum(c.common, all)
+			c.differing = addChoice(c.differing, Choice{Pods: 1, Alternatives: beyond(a, all)})
 		}
 	}
 	if err != nil {
@@ -161,6 +173,29 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 		return
 	}
 	c.Usage = usage
+}
+
+// manyUsers is the number of users of a claim above which they are looked up instead of compared. Each pod that names a claim asks for itself.
+const manyUsers = 8
+
+// usersOf returns the pods that a claim is reserved for, nil if there are few.
+func usersOf(object *resourceapi.ResourceClaim) map[types.UID]bool {
+	if len(object.Status.ReservedFor) <= manyUsers {
+		return nil
+	}
+	users := make(map[types.UID]bool, len(object.Status.ReservedFor))
+	for i := range object.Status.ReservedFor {
+		users[object.Status.ReservedFor[i].UID] = true
+	}
+	return users
+}
+
+// HeldBy reports whether the claim is allocated and reserved for the pod.
+func (c *Claim) HeldBy(pod *corev1.Pod) bool {
+	if c.users == nil {
+		return dra.HeldBy(pod, c.Object)
+	}
+	return c.Object.Status.Allocation != nil && c.users[pod.UID]
 }
 
 // asksForDevices reports whether a claim requests or holds a device that counts.

@@ -231,11 +231,14 @@ func (c *Counter) variant(base *Pod, served []corev1.ResourceName) *Pod {
 // claimsOf returns the demand of the claims of a pod or variant, including the claim for its extended resources. The error is
 // about the first claim that the pod cannot have.
 func (c *Counter) claimsOf(p *Pod) ([]*Claim, error) {
+	if p.named == nil {
+		p.named = &resolved{}
+	}
 	if p.extended != nil {
-		return c.Claims.ofSpec(p.Object, c.reader) // the variants have the claim for the extended resources
+		return c.Claims.ofSpec(p.Object, c.reader, p.named) // the variants have the claim for the extended resources
 	}
 	extended, extendedErr := c.extendedClaim(p)
-	claims, err := c.Claims.OfPod(p.Object, c.reader)
+	claims, err := c.Claims.ofPod(p.Object, c.reader, p.named)
 	if extended != nil && !slices.Contains(claims, extended) {
 		claims = append(claims, extended)
 	}

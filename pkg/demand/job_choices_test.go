@@ -23,21 +23,21 @@ func (l countedLibrary) ClaimTemplate(namespace, name string) (*resourceapi.Reso
 	return l.library.ClaimTemplate(namespace, name)
 }
 
-// TestATemplateThatPodsNameOftenIsCountedOnce matters because a Volcano Job of one megabyte has room for 20,000 references.
+// TestATemplateThatPodsNameOftenIsCountedOnce matters because many tasks and jobs may name it.
 func TestATemplateThatPodsNameOftenIsCountedOnce(t *testing.T) {
 	reads := 0
 	source := countedLibrary{library{templates: map[string][]resourceapi.DeviceRequest{
 		"any": {firstAvailable(exactly("h100", 1), exactly("a100", 1)), {Name: "r", Exactly: ptr.To(exactly("h100", 2))}},
 	}}, &reads}
 	_, claims := scale()
-	minimum, err := claims.OfJob(job(3, task("", 3, -1, slices.Repeat([]string{"any"}, 1000)...)), source, priority)
+	minimum, err := claims.OfJob(job(3, task("", 3, -1, slices.Repeat([]string{"any"}, maxClaims)...)), source, priority)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if reads != 1 {
 		t.Errorf("the template is read %d times, want once", reads)
 	}
-	if len(minimum.Choices) != 1 || minimum.Choices[0].Pods != 3000 || minimum.Amounts[0].Amount != ledger.Units(6000) {
+	if len(minimum.Choices) != 1 || minimum.Choices[0].Pods != 3*maxClaims || minimum.Amounts[0].Amount != ledger.Units(6*maxClaims) {
 		t.Errorf("the job needs %v, and its pods make %d choices", minimum.Amounts, len(minimum.Choices))
 	}
 }

@@ -4,6 +4,7 @@ package demand
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -45,6 +46,7 @@ func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []e
 	var sum JobPods
 	var errs []error
 	seen := map[*ledger.Part]bool{}
+	holders := sync.OnceValue(func() map[ledger.Holder]bool { return holdersOf(pods) })
 	for i := range pods {
 		pod, least := &pods[i], i < minMember
 		sum.Devices = sum.Devices || pod.HasClaims
@@ -54,14 +56,37 @@ func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []e
 			errs = append(errs, err)
 		}
 		for _, claim := range pod.Claims {
-			if !seen[claim.Part] {
+			if len(pods) > 1 {
+				if seen[claim.Part] {
+					continue
+				}
 				seen[claim.Part] = true
-				sum.addClaim(claim, books.Charged(claim.Part), least, pod)
+			}
+			sum.addClaim(claim, books.Charged(claim.Part), least, pod)
+			if !least && pod.pays(books, claim, holders) {
+				sum.Elastic = Sum(sum.Elastic, claim.Part.Amounts())
 			}
 		}
 		sum.addAwaited(pod, least)
 	}
 	return sum, errs
+}
+
+func holdersOf(pods []JobPod) map[ledger.Holder]bool {
+	holders := make(map[ledger.Holder]bool, len(pods))
+	for i := range pods {
+		holders[pods[i].holder()] = true
+	}
+	return holders
+}
+
+func (p *JobPod) holder() ledger.Holder { return ledger.Holder(p.Object.UID) }
+
+// pays reports whether the queue of the job pays for a claim of the pod, and holds it through a pod of the job. This is so for only one of
+// the jobs whose pods share the claim. holders returns the pods of the job.
+func (p *JobPod) pays(books *ledger.Ledger, claim *Claim, holders func() map[ledger.Holder]bool) bool {
+	queue, payer, charged := books.Payer(claim.Part)
+	return charged && !p.Elsewhere && queue == p.Queue && (payer == p.holder() || holders()[payer])
 }
 
 // addAlternatives adds the extended resources of a pod that may get them in different ways. The amounts common to all ways
@@ -145,23 +170,21 @@ func (sum *JobPods) addClaim(claim *Claim, charged, least bool, pod *JobPod) {
 		return
 	}
 	sum.Request = Sum(sum.Request, amounts)
-	switch {
-	case least && !charged && !pod.Gated:
+	if least && !charged && !pod.Gated {
 		sum.Needed = Sum(sum.Needed, amounts)
 		sum.Choices, sum.Needed = claim.addChoices(sum.Choices, sum.Needed)
-	case !least && charged:
-		sum.Elastic = Sum(sum.Elastic, amounts)
 	}
 }
 
 // addChoices adds the choices of a claim. The amounts common to all alternatives are needed in any case.
 func (c *Claim) addChoices(choices []Choice, needed ledger.Amounts) ([]Choice, ledger.Amounts) {
-	for _, part := range c.Choices {
-		all := common(part.Alternatives())
-		needed = Sum(needed, all)
-		choices = addChoice(choices, Choice{Pods: 1, Alternatives: beyond(part.Alternatives(), all)})
+	if len(c.Choices) == 0 { // the devices are picked
+		return choices, needed
 	}
-	return choices, needed
+	for _, choice := range c.differing {
+		choices = addChoice(choices, choice)
+	}
+	return choices, Sum(needed, c.common)
 }
 
 // addAwaited adds the claims of a waiting pod that are not created yet.

@@ -129,6 +129,19 @@ func TestOfJobPods(t *testing.T) {
 	}
 }
 
+// TestASharedClaimIsElasticOnce: the pods p and q are two jobs without a minimum, and share a claim.
+func TestASharedClaimIsElasticOnce(t *testing.T) {
+	f := newFixture(t)
+	f.reader.claims["two"] = claim("two", exactly("a100", 2))
+	f.Begin(f.reader, catalog())
+	pods := f.jobPods([]jobPod{{claim: "two", node: "a"}, {claim: "two", node: "a"}})
+	for i, want := range []string{"a100:2", ""} {
+		if sum, _ := OfJobPods(f.books, pods[i:i+1], 0); text(f.Dimensions, sum.Elastic) != want {
+			t.Errorf("%q is elastic in job %d, want %q", text(f.Dimensions, sum.Elastic), i, want)
+		}
+	}
+}
+
 func (n Needs) text(dimensions *ledger.Dimensions) string {
 	least := Least{Amounts: n.Amounts, Splits: n.Splits}
 	s := least.text(dimensions)

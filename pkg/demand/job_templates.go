@@ -54,23 +54,28 @@ func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
 // PriorityClass. The error names the missing or wrong object.
 func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {
 	var minimum Minimum
-	named := map[string]bool{}
+	named, templates := map[string]bool{}, map[string]bool{}
 	for i, pods := range MinimumPods(job, priority) {
 		if pods == 0 {
 			continue
 		}
-		for _, claims := range claimsOfSpec(&job.Spec.Tasks[i].Template.Spec) {
+		spec := &job.Spec.Tasks[i].Template.Spec
+		if err := tooManyInSpec(spec); err != nil {
+			return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
+		}
+		for _, claims := range claimsOfSpec(spec) {
 			if claims.named && named[claims.name] {
 				continue
 			}
 			if claims.named {
 				named[claims.name] = true
+			} else {
+				templates[claims.name] = true
 			}
-			err := CheckNamed(len(named))
-			if err == nil {
-				err = minimum.add(job.Namespace, claims, int64(pods), reader, cs)
+			if err := CheckNamed(len(named), len(templates)); err != nil {
+				return Minimum{}, fmt.Errorf("the Job %s/%s: %w", job.Namespace, job.Name, err)
 			}
-			if err != nil {
+			if err := minimum.add(job.Namespace, claims, int64(pods), reader, cs); err != nil {
 				return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
 			}
 		}
@@ -118,7 +123,7 @@ type templateClaims struct {
 	times int64
 }
 
-// claimsOfSpec returns the references of a pod spec, each once. A spec may refer to one claim template thousands of times.
+// claimsOfSpec returns the references of a pod spec, each once.
 func claimsOfSpec(spec *corev1.PodSpec) []*templateClaims {
 	type key struct {
 		name  string

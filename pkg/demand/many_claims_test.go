@@ -47,7 +47,7 @@ func TestAPodThatWaitsHasNotTooManyClaims(t *testing.T) {
 		source[name] = claim(name, exactly("h100", 1))
 		p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: name, ResourceClaimName: ptr.To(name)})
 	}
-	const want = "it has 513 ResourceClaims, and a pod can have at most 512: request more devices in one claim"
+	const want = "it has 65 ResourceClaims, and a pod can have at most 64: request more devices in one claim"
 	_, counted := scale()
 	if found, err := counted.OfPod(p, source); len(found) > 0 || err == nil || err.Error() != want {
 		t.Errorf("%d claims count, %v", len(found), err)

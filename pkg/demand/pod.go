@@ -47,6 +47,8 @@ type Pod struct {
 	Object *corev1.Pod
 	// Claims is the demand of the claims that exist and can be counted.
 	Claims []*Claim
+	// named remembers the claims in the spec of the pod. It is nil until they are counted.
+	named *resolved
 	// awaited is the least demand of claims that are not created from their templates yet. Until then, other jobs must not take the room.
 	awaited ledger.Amounts
 	// UnnamedCards is a requested resource that stands for cards whose names are in no node's labels. It is empty if

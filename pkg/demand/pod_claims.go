@@ -17,29 +17,45 @@ import (
 
 // maxClaims is the maximum number of claims of a pod that waits. A pod has room for the names of some ten thousands, all of which would be read,
 // counted, and searched for on each node in every cycle. Not many more fit into the record that a pod with a node has of its claims.
-const maxClaims = 512
+const maxClaims = 64
 
 // tooManyClaims returns the error for a waiting pod with more than maxClaims claims, nil for other pods. A pod with a node counts in any case.
 func tooManyClaims(pod *corev1.Pod) error {
-	if len(pod.Spec.ResourceClaims) <= maxClaims || dra.Bound(pod) {
+	if dra.Bound(pod) {
 		return nil
 	}
-	return fmt.Errorf("it has %d ResourceClaims, and a pod can have at most %d: request more devices in one claim", len(pod.Spec.ResourceClaims), maxClaims)
+	return tooManyInSpec(&pod.Spec)
 }
 
-// CheckNamed returns an error if pod templates name more claims than they may. They have the limit of one pod, which reads each of them in every
-// cycle, too. Claims from templates are not limited.
-func CheckNamed(claims int) error {
-	if claims <= maxClaims {
+func tooManyInSpec(spec *corev1.PodSpec) error {
+	if len(spec.ResourceClaims) <= maxClaims {
 		return nil
 	}
-	return fmt.Errorf("its pod templates name more than %d ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim", maxClaims)
+	return fmt.Errorf("it has %d ResourceClaims, and a pod can have at most %d: request more devices in one claim", len(spec.ResourceClaims), maxClaims)
+}
+
+// CheckNamed returns an error if the pod templates of a workload name more claims or claim templates than they may. They have the limit of one pod,
+// which reads each of them in every cycle, too. Claims from templates are not limited.
+func CheckNamed(claims, templates int) error {
+	switch {
+	case claims > maxClaims:
+		return fmt.Errorf("its pod templates name more than %d ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim", maxClaims)
+	case templates > maxClaims:
+		return fmt.Errorf("its pod templates name more than %d ResourceClaimTemplates: use the same one for pods that request the same", maxClaims)
+	default:
+		return nil
+	}
 }
 
 // OfPod returns the demand of the claims of a pod that exist and can be counted, each claim once. The error is about the first of
 // the other claims. It says why the pod cannot be counted completely or cannot be placed, and names the missing or wrong object.
 func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
-	counted, first := cs.ofSpec(pod, reader)
+	return cs.ofPod(pod, reader, &resolved{})
+}
+
+// ofPod is OfPod for a pod that may have been counted before.
+func (cs *Claims) ofPod(pod *corev1.Pod, reader dra.ClaimReader, last *resolved) ([]*Claim, error) {
+	counted, first := cs.ofSpec(pod, reader, last)
 	if pod.Status.ExtendedResourceClaimStatus == nil || pod.Spec.NodeName == "" {
 		return counted, first // a pod without a node gets another claim, even if its status names one from an earlier attempt
 	}
@@ -57,21 +73,15 @@ func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, erro
 	return counted, cmp.Or(first, err)
 }
 
-// ofSpec is OfPod for the claims in the spec of the pod.
-func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
+// ofSpec is ofPod for the claims in the spec of the pod.
+func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader, last *resolved) ([]*Claim, error) {
 	if err := tooManyClaims(pod); err != nil {
 		return nil, err
 	}
-	var counted []*Claim
-	var first error
-	for i := range pod.Spec.ResourceClaims {
-		claim, err := cs.checked(dra.ClaimOf(pod, &pod.Spec.ResourceClaims[i], reader))
-		first = cmp.Or(first, err)
-		if claim != nil && !slices.Contains(counted, claim) {
-			counted = append(counted, claim)
-		}
+	if !cs.current(last, pod, reader) {
+		cs.resolve(last, pod, reader)
 	}
-	return counted, first
+	return slices.Clip(last.counted), last.err
 }
 
 // awaited returns the least demand of a pod's claims that are not created from their templates yet.

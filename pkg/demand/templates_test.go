@@ -8,10 +8,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/card"
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // waitingJob has a job without pods: its minimum, the catalog of all rounds, and the value of the priority class "other".
@@ -134,12 +137,37 @@ func TestTheTemplatesOfAJobNameNotTooManyClaims(t *testing.T) {
 		f.reader.claims[name] = claim(name, exactly("h100", 1))
 		refs = append(refs, "="+name)
 	}
-	half, rest := task("", 1, -1, refs[:300]...), task("", 1, -1, refs[300:]...)
-	if _, err := f.Claims.OfJob(job(2, half, rest), f.reader, priority); err == nil || !strings.HasSuffix(err.Error(), "name more than 512 ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim") {
-		t.Errorf("513 claims: %v", err)
+	half, rest := task("", 1, -1, refs[:40]...), task("", 1, -1, refs[40:]...)
+	if _, err := f.Claims.OfJob(job(2, half, rest), f.reader, priority); err == nil || !strings.HasSuffix(err.Error(), "name more than 64 ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim") {
+		t.Errorf("65 claims: %v", err)
 	}
-	most := task("", 1, -1, refs[301:]...)
+	most := task("", 1, -1, refs[41:]...)
 	if minimum, err := f.Claims.OfJob(job(3, half, most, half), f.reader, priority); err != nil || len(minimum.Named) != maxClaims {
-		t.Errorf("512 claims, some of them named twice: %d, %v", len(minimum.Named), err)
+		t.Errorf("64 claims, some of them named twice: %d, %v", len(minimum.Named), err)
+	}
+}
+
+func TestTheTemplatesOfAJobNameNotTooManyClaimTemplates(t *testing.T) {
+	f := newFixture(t)
+	f.reader.templates = map[string][]resourceapi.DeviceRequest{}
+	var refs []string
+	for i := range maxClaims + 1 {
+		refs = append(refs, fmt.Sprint("t", i))
+		f.reader.templates[refs[i]] = []resourceapi.DeviceRequest{{Name: "r", Exactly: ptr.To(exactly("h100", 1))}}
+	}
+	half, rest, most := task("", 1, -1, refs[:40]...), task("", 1, -1, refs[40:]...), task("", 1, -1, refs[41:]...)
+	for _, c := range []struct {
+		job  *batchv1alpha1.Job
+		want string
+	}{
+		{job(2, half, rest), "the Job ns/job: its pod templates name more than 64 ResourceClaimTemplates: use the same one for pods that request the same"},
+		{job(1, task("", 1, -1, refs...)), "task task: it has 65 ResourceClaims, and a pod can have at most 64: request more devices in one claim"},
+	} {
+		if _, err := f.Claims.OfJob(c.job, f.reader, priority); err == nil || err.Error() != c.want {
+			t.Errorf("65 claim templates: %v, want %s", err, c.want)
+		}
+	}
+	if minimum, err := f.Claims.OfJob(job(3, half, most, half), f.reader, priority); err != nil || minimum.Amounts[0].Amount != ledger.Units(104) {
+		t.Errorf("64 claim templates, some of them named twice: %v, %v", minimum.Amounts, err)
 	}
 }

@@ -3,7 +3,6 @@
 package dispatcher
 
 import (
-	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -206,20 +205,20 @@ func (c *cycle) mayGrow(w *framework.Workload) bool {
 	case state.NotPlaced && c.waitedFor(state.PlacedUntil):
 		c.takeBackInVain(w)
 	case w.Err != nil:
-		c.tell(report.CannotCount(w))
-	case c.chargesLeaving(w):
+		if !c.forgetsLeft(w) {
+			c.tell(report.CannotCount(w))
+		}
 	case c.changes(w):
 	case c.forgetsLeft(w): // it needs less without them
 	case state.Hold.Ends && len(c.leftInReach(w)) > 0:
-	case state.Hold.Ends && !c.hasEnded(w):
-	case c.endsMove(w):
-	case !c.exceeds(w) && c.growsWhileItLeaves(w):
-		c.tellRemains(w, "it has not left "+strings.Join(w.Leaves(), ", ")+" yet", false)
+	case state.Hold.Ends && (c.evictsTooMuch(w) || c.comesBack(w)):
+	case state.Hold.Ends && !state.Hold.PlacementOnly && !c.hasEnded(w):
 	case !c.exceeds(w) && !c.forbidden(w):
 		// It may need less than before. The grant shrinks later, when the member clusters have the smaller workload.
-		grant := *state.Grant
-		grant.Shape, grant.Pod, grant.Given = shapeOf(w), c.largestPod(w), given(w)
-		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, &grant))
+		c.regrant(report.Decision{Workload: w}, binding.PatchGrant(w.Binding, state.Hold, c.lifted(w)))
+	case state.Hold.PlacementOnly && c.forgetsFormer(w):
+	case state.Hold.PlacementOnly && lacksCopies(w):
+		c.letChooseAgain(w)
 	default:
 		return true
 	}
@@ -244,52 +243,19 @@ func (c *cycle) review(w *framework.Workload) {
 		c.tell(report.Finished(w))
 	case state.NotPlaced && c.waitedFor(state.PlacedUntil):
 		c.takeBackInVain(w)
-	case w.Err == nil && c.exceeds(w):
+	case w.Err == nil && c.grows(w):
 		grant := c.raised(w)
 		c.raise(report.Exceeds(w, grant), binding.PatchRecord(w.Binding, grant))
 	case state.Requeue != nil && !state.NotPlaced:
 		c.end(report.Decision{Workload: w}, binding.PatchForgetRequeue(w.Binding))
-	case w.Err == nil && c.endsMove(w):
 	case w.Err == nil && c.differs(w):
 		if !c.changes(w) && c.hasShrunk(w) {
-			grant := c.shrunk(w)
+			grant := c.shrunk(w, w.Spread.Copies, w.Needs.Settled)
 			c.regrant(report.Shrunk(w, grant), binding.PatchAmounts(w.Binding, grant))
 		}
 	case !c.forgetsLeft(w): // former templates may stay for ever
 		c.forgetsFormer(w)
 	}
-}
-
-// waitedFor reports whether the time limit for an unsuccessful grant has passed. If not, it schedules a cycle for that time.
-func (c *cycle) waitedFor(since time.Time) bool {
-	until := since.Add(c.config.UnschedulableTimeout.Duration)
-	if !until.After(c.Now) {
-		return true
-	}
-	c.due(until)
-	return false
-}
-
-// takeBackInVain takes back a grant that no cluster can use. The workload waits longer each time.
-func (c *cycle) takeBackInVain(w *framework.Workload) {
-	requeue := binding.Requeue{Attempts: 1, Reason: w.State.WhyNotPlaced}
-	if before := w.State.Requeue; before != nil {
-		requeue.Attempts = before.Attempts + 1
-	}
-	requeue.NotBefore.Time = c.Now.Add(c.backoff(requeue.Attempts))
-	c.end(report.TakenBack(w, &requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, &requeue))
-}
-
-// backoff returns how long a workload waits after a number of unsuccessful grants.
-func (c *cycle) backoff(attempts int) time.Duration {
-	backoff, limit := c.config.RequeueBackoff.Duration, c.config.RequeueBackoffLimit.Duration
-	for range attempts - 1 {
-		if backoff >= limit/2 {
-			return limit
-		}
-		backoff *= 2
-	}
-	return min(backoff, limit)
 }
 
 // due schedules a cycle.

@@ -212,7 +212,9 @@ func TestWhatAWorkloadNeedsNoMoreStaysGrantedUntilClustersKnow(t *testing.T) {
 	f := newFixture(t, "")
 	f.queue("team", "root", 11)
 	f.running("reverted and shrunk", "team", 1, growing(4, 4))
-	f.running("more cores, and less memory", "team", 5, growing(4, 4))
+	f.running("more cores, and less memory", "team", 5, growing(4, 4), func(w *framework.Workload) {
+		w.Needs.Stays = append(f.cores(5), ledger.Entry{Dimension: f.snapshot.Dimensions.Ordinal(memory), Amount: ledger.Units(4)})
+	})
 	c := f.expect("more cores, and less memory GrowthGranted *, reverted and shrunk  *")
 	for _, d := range append(c.ends, c.grants...) {
 		grant := grantIn(t, d.patch)

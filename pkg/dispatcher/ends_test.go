@@ -29,11 +29,11 @@ func TestAChangeWaitsForPodsThatEnd(t *testing.T) {
 		{"nobody may look", waits, map[string]framework.Left{"member1": blind}, map[int]string{10: "runs GrowthHeld", 44: "runs GrowthHeld", 45: "runs  *"}},
 		{"something is left where it was before", func(w *framework.Workload) {
 			waits(w)
-			w.Places, w.State.Grant.Clusters = []string{"member0", "member1"}, []string{"member0", "member1"}
+			w.Places, w.State.Grant.Clusters, w.State.Grant.Moves = []string{"member0", "member1"}, []string{"member0", "member1"}, true
 		}, map[string]framework.Left{"member0": {Generation: "1", Pods: 1}, "member1": {Generation: "1", Pods: 3}}, map[int]string{10: "runs GrowthHeld"}},
 		{"what it has left cannot be reached", func(w *framework.Workload) {
 			waits(w)
-			w.Places, w.State.Grant.Clusters = []string{"away", "member1"}, []string{"away", "member1"}
+			w.Places, w.State.Grant.Clusters, w.State.Grant.Moves = []string{"away", "member1"}, []string{"away", "member1"}, true
 		}, map[string]framework.Left{"away": blind, "member1": {Generation: "1", Pods: 3}}, map[int]string{2: "", 3: "runs  *"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -69,6 +69,11 @@ func (f *fixture) cores(n int64) ledger.Amounts {
 	return ledger.Amounts{{Dimension: f.snapshot.Dimensions.Ordinal(cpu), Amount: ledger.Units(n)}}
 }
 
+// needing returns the needs of a workload with one copy that clusters have carried out.
+func needing(amounts ledger.Amounts) framework.Needs {
+	return framework.Needs{Minimum: amounts, All: amounts, Stays: amounts, Settled: amounts, Copy: amounts}
+}
+
 // queue adds a queue below a parent. The numbers are its capability and its deserved amount, in cores.
 func (f *fixture) queue(name, parent string, cores ...int64) {
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -93,7 +98,7 @@ func (f *fixture) held(name, queue string, cores int64, changes ...func(*framewo
 		State:    binding.State{Hold: &binding.Hold{Reason: binding.Waiting}},
 		Template: &workload.Template{Kind: "Job", Namespace: "ns", Name: name, ResourceVersion: "7"},
 		Spread:   framework.Spread{Copies: 1},
-		Needs:    framework.Needs{Minimum: f.cores(cores), All: f.cores(cores)},
+		Needs:    needing(f.cores(cores)),
 	}
 	for _, change := range changes {
 		change(w)
@@ -106,7 +111,7 @@ func (f *fixture) held(name, queue string, cores int64, changes ...func(*framewo
 func (f *fixture) running(name, queue string, cores int64, changes ...func(*framework.Workload)) *framework.Workload {
 	return f.held(name, queue, cores, append([]func(*framework.Workload){func(w *framework.Workload) {
 		w.State = binding.State{MayRun: true, Grant: &binding.Grant{
-			Queue: queue, Time: metav1.NewTime(noon.Add(-time.Hour)), Amounts: []binding.Amount{{Dimension: cpu, Amount: ledger.Units(cores)}},
+			Queue: queue, Copies: 1, Time: metav1.NewTime(noon.Add(-time.Hour)), Amounts: []binding.Amount{{Dimension: cpu, Amount: ledger.Units(cores)}},
 		}}
 		w.Binding.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "member1"}}
 		w.Places, w.State.Grant.Clusters = []string{"member1"}, []string{"member1"}

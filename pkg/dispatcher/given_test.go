@@ -24,14 +24,14 @@ func TestClaimsOfAllTemplatesAreNoted(t *testing.T) {
 		"one that is not known": {func(w *framework.Workload) { w.Needs.Given = nil }, "", nil},
 		"one that is held": {func(w *framework.Workload) {
 			w.State.Hold = &binding.Hold{Reason: binding.Growing}
-			w.Needs.All = append(w.Needs.All[:0:0], w.Needs.All...)
-			w.Needs.All[0].Amount, _ = w.Needs.All[0].Amount.Times(2)
+			twice, _ := w.Needs.All.Times(2)
+			w.Needs = needing(twice)
 		}, "runs GrowthHeld", nil},
 		"one that was replaced before a cycle": {func(w *framework.Workload) { w.State.Change = &binding.Change{Given: []string{"between"}} }, "runs  *", []string{"between", "former", "now"}},
 		"one that was replaced before it was held": {func(w *framework.Workload) {
 			w.State.Change, w.State.Hold = &binding.Change{Given: []string{"between"}}, &binding.Hold{Reason: binding.Growing}
-			w.Needs.All = append(w.Needs.All[:0:0], w.Needs.All...)
-			w.Needs.All[0].Amount, _ = w.Needs.All[0].Amount.Times(2)
+			twice, _ := w.Needs.All.Times(2)
+			w.Needs = needing(twice)
 		}, "runs  *", []string{"between", "former"}},
 		"one that is not held any more": {func(w *framework.Workload) { w.State.Hold = &binding.Hold{Reason: binding.Growing} }, "runs  *", []string{"former", "now"}},
 	} {

@@ -12,21 +12,25 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// grantOf returns a grant of everything that a workload needs.
+// grantOf returns a grant of everything that a workload needs in the clusters that it does not leave.
 func (c *cycle) grantOf(w *framework.Workload, queue string) *binding.Grant {
-	grant := &binding.Grant{Queue: queue, Amounts: needs.ToGrant(c.Dimensions, w.Needs.All)}
+	grant := &binding.Grant{Queue: queue}
 	grant.Time.Time, grant.Decided.Time = c.Now, c.Now
 	if w.Template != nil {
 		grant.Group = w.Template.Group
-	}
-	if w.Template != nil {
 		grant.Grace, grant.Shape, grant.Claims = w.Template.Grace, w.Template.Shape(), w.Needs.Claims
 	}
 	if before := w.State.Grant; before != nil {
-		grant.Time, grant.Group = before.Time, before.Group
+		grant.Time, grant.Group, grant.Moves = before.Time, before.Group, before.Moves
 	}
 	grant.Pod, grant.Given = c.largestPod(w), given(w)
+	grant.Amounts, grant.Copies, grant.Copy = needs.ToGrant(c.Dimensions, w.Needs.Stays), w.Spread.Copies, c.largestCopy(w)
 	return grant
+}
+
+// largestCopy returns the most that one copy of a workload may have, of all templates that clusters may have.
+func (c *cycle) largestCopy(w *framework.Workload) []binding.Amount {
+	return needs.ToGrant(c.Dimensions, needs.OneCopy(c.Dimensions, w.State.Grant).Max(w.Needs.Copy))
 }
 
 // given returns notes of the claims and claim templates that pods of a workload may name, including pods of former templates.
@@ -48,10 +52,11 @@ func (c *cycle) formerPods(w *framework.Workload) bool {
 	return len(w.Needs.Pod) > 0 && len(needs.FromGrant(c.Dimensions, w.State.Grant.Pod).Beyond(w.Needs.Pod, nil)) > 0
 }
 
-// forgetsFormer ends the charge for former templates when all pods have been replaced. The amounts are lowered later.
-func (c *cycle) forgetsFormer(w *framework.Workload) {
+// forgetsFormer ends the charge for former templates when all pods have been replaced. The amounts are lowered later. It reports whether it makes such
+// a decision.
+func (c *cycle) forgetsFormer(w *framework.Workload) bool {
 	if w.Err != nil || !c.formerPods(w) || c.changes(w) {
-		return
+		return false
 	}
 	may, missing := lowered(w)
 	if missing == "" {
@@ -61,29 +66,44 @@ func (c *cycle) forgetsFormer(w *framework.Workload) {
 		grant := *w.State.Grant
 		grant.Pod = needs.ToGrant(c.Dimensions, w.Needs.Pod)
 		c.regrant(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
+		return true
 	}
+	return false
 }
 
-// raised returns a grant of everything that a workload needs. It keeps amounts that are no longer needed, because they may still be in use.
+// raised returns a grant of everything that a workload needs. It keeps what its pods have of former templates.
 func (c *cycle) raised(w *framework.Workload) *binding.Grant {
 	grant, before := c.grantOf(w, w.State.Grant.Queue), w.State.Grant
 	grant.Clusters, grant.Grace = before.Clusters, max(grant.Grace, before.Grace)
 	grant.Shape, grant.Claims = shapeOf(w), before.Claims
-	grant.Amounts = needs.ToGrant(c.Dimensions, needs.FromGrant(c.Dimensions, before.Amounts).Max(w.Needs.All))
-	if w.After != nil || len(before.Keeps) > 0 {
-		grant.Keeps = c.keeps(w)
+	return grant
+}
+
+// shrunk returns a grant of what a workload needs when all clusters have carried out the current template, for a number of copies.
+func (c *cycle) shrunk(w *framework.Workload, copies int64, amounts ledger.Amounts) *binding.Grant {
+	grant := c.grantOf(w, w.State.Grant.Queue)
+	grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
+	grant.Amounts, grant.Copies, grant.Copy = needs.ToGrant(c.Dimensions, amounts), copies, needs.ToGrant(c.Dimensions, w.Needs.Copy)
+	return grant
+}
+
+// lifted returns the grant of a workload that is held no longer, and needs no more than it is charged.
+func (c *cycle) lifted(w *framework.Workload) *binding.Grant {
+	if c.grows(w) {
+		return c.raised(w)
+	}
+	grant := c.unraised(w)
+	if w.Spread.Copies > grant.Copies { // none of them has anything
+		grant.Copies, grant.Copy = w.Spread.Copies, c.largestCopy(w)
 	}
 	return grant
 }
 
-// shrunk returns a grant of everything that a workload needs, which is less than its grant.
-func (c *cycle) shrunk(w *framework.Workload) *binding.Grant {
-	grant := c.grantOf(w, w.State.Grant.Queue)
-	grant.Clusters = slices.Sorted(slices.Values(binding.Clusters(w.Binding)))
-	if len(w.State.Grant.Keeps) > 0 {
-		grant.Keeps = needs.ToGrant(c.Dimensions, afterwards(w))
-	}
-	return grant
+// unraised returns the grant of a workload whose clusters see its current template, with the same amounts.
+func (c *cycle) unraised(w *framework.Workload) *binding.Grant {
+	grant := *w.State.Grant
+	grant.Shape, grant.Pod, grant.Given = shapeOf(w), c.largestPod(w), given(w)
+	return &grant
 }
 
 // severalShapes is the shape of pods of several templates. No template has this shape.
@@ -104,73 +124,20 @@ func (c *cycle) grantGrowth(w *framework.Workload) {
 	c.grant(report.GrowthGranted(w, grant), binding.PatchGrant(w.Binding, w.State.Hold, grant))
 }
 
-// keeps returns the amounts that stay charged when a workload has left the clusters that it leaves: what its queue had room for before, or what it
-// needs then, if that is more.
-func (c *cycle) keeps(w *framework.Workload) []binding.Amount {
-	return binding.NormalAmounts(needs.ToGrant(c.Dimensions, c.grantedToKeep(w).Max(afterwards(w))))
-}
-
-// grantedToKeep returns what a workload was granted, without the clusters that it leaves.
-func (c *cycle) grantedToKeep(w *framework.Workload) ledger.Amounts {
-	grant := w.State.Grant
-	if len(grant.Keeps) == 0 {
-		return needs.FromGrant(c.Dimensions, grant.Amounts)
-	}
-	return needs.FromGrant(c.Dimensions, grant.Keeps)
-}
-
-// afterwards returns what a workload needs when it has left the clusters that it leaves.
-func afterwards(w *framework.Workload) ledger.Amounts {
-	if w.After == nil {
-		return w.Needs.All
-	}
-	return w.Keeps
-}
-
-// growsWhileItLeaves reports whether a workload needs more than it keeps, so that its queue must have room for the difference.
-func (c *cycle) growsWhileItLeaves(w *framework.Workload) bool {
-	return len(w.State.Grant.Keeps) > 0 && len(afterwards(w).Beyond(c.grantedToKeep(w), nil)) > 0
-}
-
-// endsMove ends the charge for clusters that a workload has left, except if it is about to move again and needs that charge again. It reports whether it
-// makes such a decision.
-func (c *cycle) endsMove(w *framework.Workload) bool {
-	grows := w.State.Hold != nil && c.growsWhileItLeaves(w)
-	if len(w.State.Grant.Keeps) == 0 || w.After != nil || !grows && binding.PlacementIsNew(w.Binding) {
-		return false
-	}
-	grant := *w.State.Grant
-	grant.Amounts, grant.Keeps, grant.Decided.Time = grant.Keeps, nil, c.Now
-	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
-	return true
-}
-
-// chargesLeaving charges a workload that was held before that for the clusters that it leaves. It reports whether it makes such a decision.
-func (c *cycle) chargesLeaving(w *framework.Workload) bool {
-	before, leaving := needs.FromGrant(c.Dimensions, w.State.Grant.Amounts), needs.WhileLeaving(c.Dimensions, w)
-	if len(leaving.Beyond(before, nil)) == 0 {
-		return false
-	}
-	grant := *w.State.Grant
-	grant.Keeps, grant.Amounts, grant.Decided.Time = grant.Amounts, needs.ToGrant(c.Dimensions, before.Max(leaving)), c.Now
-	c.raise(report.Exceeds(w, &grant), binding.PatchRecord(w.Binding, &grant))
-	return true
-}
-
 // grantNew grants a waiting workload everything that it needs.
 func (c *cycle) grantNew(w *framework.Workload) {
 	grant := c.grantOf(w, w.Queue)
 	c.grant(report.Granted(w, grant), binding.PatchGrant(w.Binding, w.State.Hold, grant))
 }
 
-// exceeds reports whether a workload needs more than it was granted in some dimension.
+// grows reports whether a workload needs more than its queue has granted, without the clusters that it leaves.
+func (c *cycle) grows(w *framework.Workload) bool {
+	return len(needs.Exceeds(c.Dimensions, w.Needs, w.State.Grant)) > 0
+}
+
+// exceeds reports whether a workload that grows needs more than it is charged.
 func (c *cycle) exceeds(w *framework.Workload) bool {
-	for _, e := range w.Needs.All {
-		if e.Amount.Cmp(granted(w, c.Dimensions.Dimension(e.Dimension))) > 0 {
-			return true
-		}
-	}
-	return false
+	return c.grows(w) && len(w.Needs.All.Beyond(needs.Charged(c.Dimensions, w), nil)) > 0
 }
 
 // forbidden reports whether the queue refuses something that a workload asks for and that is not an amount. The workload must have
@@ -188,42 +155,34 @@ func granted(w *framework.Workload, d ledger.Dimension) ledger.Amount {
 	return ledger.Amount{}
 }
 
-// differs reports whether the needs of a workload differ from its grant.
+// differs reports whether a workload needs less than its grant when all clusters have carried out the current template.
 func (c *cycle) differs(w *framework.Workload) bool {
-	for _, a := range w.State.Grant.Amounts {
-		o, known := c.Dimensions.Known(a.Dimension)
-		if !known || w.Needs.All.Of(o) != a.Amount {
-			return true
-		}
-	}
-	return c.exceeds(w)
+	grant := w.State.Grant
+	return grant.Copies != max(1, w.Spread.Copies) || !slices.Equal(binding.NormalAmounts(grant.OneCopy()), binding.NormalAmounts(needs.ToGrant(c.Dimensions, w.Needs.Copy)))
 }
 
 // recorded returns the grant with the current places, grace period, and pods of a workload, nil if the grant is up to date.
 func (c *cycle) recorded(w *framework.Workload) *binding.Grant {
-	before, grace := w.State.Grant, w.State.Grant.Grace
+	before := w.State.Grant
+	grant := *before
+	grant.Clusters, grant.Given = w.Places, w.State.Given()
+	grant.Moves = moves(w, len(w.Leaves()))
 	if w.Template != nil {
-		grace = max(grace, w.Template.Grace)
+		grant.Grace = max(grant.Grace, w.Template.Grace)
 	}
 	if w.State.Change != nil {
-		grace = max(grace, w.State.Change.Grace)
+		grant.Grace = max(grant.Grace, w.State.Change.Grace)
 	}
-	shape, pod, claims, keeps := before.Shape, before.Pod, w.State.Given(), before.Keeps
-	if w.State.Hold == nil { // clusters do not see the changes of a held workload
-		shape, claims = shapeOf(w), given(w)
-		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, pod), nil)) > 0 {
-			pod = c.largestPod(w)
-		}
-		if len(keeps) > 0 && w.Err == nil {
-			keeps = c.keeps(w)
+	if hold := w.State.Hold; hold == nil || hold.PlacementOnly { // clusters do not see the changes of other held workloads
+		grant.Shape, grant.Given = shapeOf(w), given(w)
+		if len(w.Needs.Pod.Beyond(needs.FromGrant(c.Dimensions, before.Pod), nil)) > 0 {
+			grant.Pod = c.largestPod(w)
 		}
 	}
-	if grace == before.Grace && shape == before.Shape && slices.Equal(pod, before.Pod) && slices.Equal(claims, before.Given) && slices.Equal(keeps, before.Keeps) &&
-		slices.Equal(w.Places, before.Clusters) {
+	if grant.Grace == before.Grace && grant.Shape == before.Shape && grant.Moves == before.Moves && slices.Equal(grant.Pod, before.Pod) &&
+		slices.Equal(grant.Given, before.Given) && slices.Equal(grant.Clusters, before.Clusters) {
 		return nil
 	}
-	grant := *before
-	grant.Clusters, grant.Grace, grant.Shape, grant.Pod, grant.Given, grant.Keeps = w.Places, grace, shape, pod, claims, keeps
 	return &grant
 }
 
@@ -237,6 +196,12 @@ func (c *cycle) records(w *framework.Workload) bool {
 	if grant == nil {
 		return false
 	}
-	c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, grant))
+	decided := report.Decision{Workload: w}
+	if grant.Moves && !w.State.Grant.Moves {
+		charged := *grant
+		charged.Amounts = needs.ToGrant(c.Dimensions, needs.Charged(c.Dimensions, w))
+		decided = report.Moves(w, &charged)
+	}
+	c.end(decided, binding.PatchRecord(w.Binding, grant))
 	return true
 }

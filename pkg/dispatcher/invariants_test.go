@@ -8,11 +8,7 @@ import (
 
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	volcanov1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -55,15 +51,26 @@ func coresGranted(g *binding.Grant) int64 {
 	if g != nil {
 		for _, a := range g.Amounts {
 			if a.Dimension == cpu {
-				for n := int64(0); ; n++ {
-					if ledger.Units(n).Cmp(a.Amount) >= 0 {
-						return n
-					}
-				}
+				return wholeCores(a.Amount)
 			}
 		}
 	}
 	return 0
+}
+
+// coresOfPod returns the cores of the largest pod that clusters may make of a granted workload.
+func coresOfPod(g *binding.Grant) int64 {
+	if g == nil {
+		return 0
+	}
+	return coresGranted(&binding.Grant{Amounts: g.Pod})
+}
+
+func wholeCores(a ledger.Amount) (n int64) {
+	for ledger.Units(n).Cmp(a) < 0 {
+		n++
+	}
+	return n
 }
 
 // granted returns the amounts that each queue and the queues below it have granted to workloads that have not ended.
@@ -110,11 +117,10 @@ func (w *world) check() {
 	w.before = sums
 }
 
-// allowRaise allows that a grant is raised for an unrecorded update, and for clusters that the workload leaves. The patch may be stored although
-// its answer was lost.
+// allowRaise allows that a grant is raised for an unrecorded update. The patch may be stored although its answer was lost.
 func (w *world) allowRaise(d *decision) {
 	rb := w.binding(d.Workload.Name())
-	if !d.raises || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] && d.Workload.After == nil {
+	if !d.raises || rb == nil || !w.unrecorded[rb.Spec.Resource.UID] {
 		return
 	}
 	more := coresGranted(w.stateOf(rb).Grant) - coresGranted(d.Workload.State.Grant)
@@ -160,7 +166,7 @@ func (w *world) checkWorks() {
 		if told == nil || told.ended {
 			continue
 		}
-		cores := told.has.cores()
+		cores := told.cores()
 		if !told.suspended && o.GetDeletionTimestamp() == nil {
 			cores = max(cores, told.told.cores())
 		}
@@ -177,78 +183,4 @@ func (w *world) checkWorks() {
 			}
 		}
 	}
-}
-
-// nothingWaitsInVain checks that each waiting workload does not fit, or waits behind one that does not.
-func (w *world) nothingWaitsInVain() {
-	sums, blocked := w.granted(), map[string]bool{}
-	type waits struct {
-		key, queue string
-		cores      int64
-	}
-	var fitting []waits
-	for key, o := range w.store[bindings] {
-		rb := o.(*workv1alpha2.ResourceBinding)
-		state := w.stateOf(rb)
-		if state.Hold == nil || state.Finished {
-			continue
-		}
-		template, replicas, each := w.templateOf(key)
-		copies := int64(1)
-		if !divides(w.policies[key]) && len(w.policies[key].SpreadConstraints) == 0 {
-			copies = int64(len(w.policies[key].ClusterAffinity.ClusterNames))
-		}
-		cores, queue := replicas*each*copies, ""
-		if state.Grant != nil {
-			cores, queue = cores-coresGranted(state.Grant), state.Grant.Queue
-		} else {
-			queue = queueOf(template)
-		}
-		if state.Hold.Reason == binding.Returning {
-			w.t.Errorf("%s is still being taken back", key)
-		}
-		fits, never := true, false
-		for q := queue; q != ""; q = w.parents[q] {
-			if limit := w.capabilities[q]; limit > 0 {
-				fits = fits && sums[q]+cores <= limit
-				never = never || replicas*each*copies > limit
-			}
-		}
-		switch {
-		case fits:
-			fitting = append(fitting, waits{key, queue, cores})
-		case !never:
-			for q := queue; q != ""; q = w.parents[q] {
-				if limit := w.capabilities[q]; limit > 0 && sums[q]+cores > limit {
-					blocked[q] = true
-				}
-			}
-		}
-	}
-	for _, f := range fitting {
-		behind := false
-		for q := f.queue; q != ""; q = w.parents[q] {
-			behind = behind || blocked[q]
-		}
-		if !behind || !w.strict() && f.cores > 0 {
-			w.t.Errorf("%s waits for %d cores in queue %s, which has them: %v of %v are granted: %v", f.key, f.cores, f.queue, sums, w.capabilities, w.binding(f.key).Annotations)
-		}
-	}
-}
-
-func (w *world) strict() bool {
-	arguments, _ := w.config.Plugin("capacity")
-	strict, _ := arguments.Bool("strictOrder", true)
-	return strict
-}
-
-func queueOf(o object) string {
-	pods := &corev1.PodTemplateSpec{}
-	switch o := o.(type) {
-	case *batchv1alpha1.Job:
-		pods = &o.Spec.Tasks[0].Template
-	case *appsv1.Deployment:
-		pods = &o.Spec.Template
-	}
-	return pods.Annotations[volcanov1beta1.QueueNameAnnotationKey]
 }

@@ -5,7 +5,6 @@ package dispatcher
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,24 +26,25 @@ func (w *world) execute(key string) {
 	work := w.store[works][key].(*workv1alpha1.Work).DeepCopy()
 	told := w.content[string(work.UID)]
 	if told.retains && told.has.generation > 0 {
-		told.told.replicas = told.has.replicas
+		told.told.replicas = told.replicas()
 	}
+	replaces := isDeployment(work) && len(told.former) > 0
 	switch {
 	case w.down[clusterOf(work)]:
 	case work.DeletionTimestamp != nil:
-		w.stop(work, told.has)
+		for _, p := range told.all() {
+			w.stop(work, p, false)
+		}
 		delete(w.content, string(work.UID))
 		work.Finalizers = nil
 		w.put(works, work)
-	case !told.suspended && !told.ended && (told.has != told.told || len(work.Status.ManifestStatuses) == 0):
-		less := told.has
-		if less.replicas -= told.told.replicas; less.each != told.told.each {
-			less.replicas = told.has.replicas
+	case !told.suspended && !told.ended && (!told.isDone() || replaces || len(work.Status.ManifestStatuses) == 0):
+		if told.isDone() && replaces {
+			w.replace(work, told)
 		}
-		w.stop(work, less)
-		told.has = told.told
-		meta.SetStatusCondition(&work.Status.Conditions, metav1.Condition{Type: workv1alpha1.WorkApplied, Status: metav1.ConditionTrue, Reason: "Applied"})
-		work.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: told.has.status(key)}}}
+		w.apply(work, told)
+		meta.SetStatusCondition(&work.Status.Conditions, w.condition(workv1alpha1.WorkApplied, metav1.ConditionTrue, "Applied"))
+		work.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: told.status(key)}}}
 		w.put(works, work)
 	}
 }
@@ -53,26 +53,13 @@ func clusterOf(work *workv1alpha1.Work) string {
 	return strings.TrimPrefix(work.Namespace, "karmada-es-")
 }
 
-// stop deletes pods. They run on for a while.
-func (w *world) stop(work *workv1alpha1.Work, p pods) {
-	if p.replicas > 0 {
-		until := w.clock.Add(time.Duration(w.rand.IntN(grace+1)) * time.Second)
-		// A Karmada controller that lags behind may have made the cluster run more than the grant.
-		charged := min(p.cores(), w.charged()[idOfWork(work)])
-		w.ending = append(w.ending, ending{work.Name, idOfWork(work), clusterOf(work), p, charged, until})
-	}
-}
-
-func idOfWork(work *workv1alpha1.Work) string {
-	return work.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
-}
-
-// status returns the status that a member reports for pods.
-func (p pods) status(key string) []byte {
+// status returns the status that a member reports.
+func (c *content) status(key string) []byte {
 	if strings.HasSuffix(key, "-job") {
-		return fmt.Appendf(nil, `{"state":{"phase":"Running"},"taskStatusCount":{"t":{"phase":{"Running":%d}}}}`, p.replicas)
+		return fmt.Appendf(nil, `{"state":{"phase":"Running"},"taskStatusCount":{"t":{"phase":{"Running":%d}}}}`, c.replicas())
 	}
-	return fmt.Appendf(nil, `{"resourceTemplateGeneration":%d,"generation":1,"observedGeneration":1,"replicas":%d,"updatedReplicas":%[2]d}`, p.generation, p.replicas)
+	return fmt.Appendf(nil, `{"resourceTemplateGeneration":%d,"generation":1,"observedGeneration":1,"replicas":%d,"updatedReplicas":%d}`,
+		c.has.generation, c.replicas(), c.has.replicas)
 }
 
 // left returns what a dispatcher finds in a member, if it may look there.
@@ -85,7 +72,7 @@ func (w *world) left(of *framework.Workload, cluster string, _ time.Time) framew
 		work := o.(*workv1alpha1.Work)
 		if told := w.content[string(work.UID)]; told != nil && clusterOf(work) == cluster && work.Name == of.Binding.Name && told.has.generation > 0 {
 			left.Generation = strconv.FormatInt(told.has.generation, 10)
-			left.Pods += told.has.replicas
+			left.Pods += told.replicas()
 		}
 	}
 	for _, e := range w.ending {
@@ -95,27 +82,6 @@ func (w *world) left(of *framework.Workload, cluster string, _ time.Time) framew
 		}
 	}
 	return left
-}
-
-// checkEnding checks that pods are charged until they have ended.
-func (w *world) checkEnding() {
-	w.ending = slices.DeleteFunc(w.ending, func(e ending) bool { return !e.until.After(w.clock) })
-	charged := w.charged()
-	for _, e := range w.ending {
-		if e.charged > charged[e.owner] {
-			w.t.Errorf("%s: pods that were deleted in cluster %s run %d cores, and %d are charged", e.key, e.cluster, e.cores(), charged[e.owner])
-		}
-	}
-}
-
-// charged returns the charge of each workload, by permanent ID.
-func (w *world) charged() map[string]int64 {
-	charged := map[string]int64{}
-	for _, o := range w.store[bindings] {
-		rb := o.(*workv1alpha2.ResourceBinding)
-		charged[idOf(rb)] = coresGranted(w.stateOf(rb).Grant)
-	}
-	return charged
 }
 
 // report acts as Karmada's status controllers.

@@ -14,7 +14,6 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -35,7 +34,8 @@ type karmada struct {
 	// scheduler and dispatching are the bindings as the scheduler and the binding controller have seen them.
 	scheduler   map[string]*workv1alpha2.ResourceBinding
 	dispatching map[string]seen
-	down        map[string]bool
+	// down are the clusters that are away. Suspends are the workloads whose policy suspends dispatching.
+	down, suspends map[string]bool
 	// content has the content of Works and what members run, by the UID of the Work.
 	content map[string]*content
 	// ending has deleted pods that still run.
@@ -54,33 +54,10 @@ type seen struct {
 	generation int64
 }
 
-type content struct {
-	owner            string
-	suspended, ended bool
-	// retains says that the cluster decides how many replicas it has once it has any.
-	retains bool
-	// told is what the cluster must run. Has is what it runs.
-	told, has pods
-}
-
-// pods are identical pods of one generation of their workload.
-type pods struct{ generation, replicas, each int64 }
-
-func (p pods) cores() int64 { return p.replicas * p.each }
-
-// ending are deleted pods that still run.
-type ending struct {
-	key, owner, cluster string
-	pods
-	// charged is the charged part of them.
-	charged int64
-	until   time.Time
-}
-
 func newKarmada() karmada {
 	return karmada{
 		policies: map[string]*policyv1alpha1.Placement{}, scheduler: map[string]*workv1alpha2.ResourceBinding{},
-		dispatching: map[string]seen{}, down: map[string]bool{}, content: map[string]*content{},
+		dispatching: map[string]seen{}, down: map[string]bool{}, suspends: map[string]bool{}, content: map[string]*content{},
 	}
 }
 
@@ -89,7 +66,10 @@ func (w *world) templateOf(key string) (o object, replicas, each int64) {
 	base, isJob := strings.CutSuffix(key, "-job")
 	if isJob {
 		if job, _ := w.store[jobs][base].(*batchv1alpha1.Job); job != nil {
-			return job, int64(job.Spec.Tasks[0].Replicas), coresOf(&job.Spec.Tasks[0].Template.Spec)
+			for i := range job.Spec.Tasks {
+				replicas += int64(job.Spec.Tasks[i].Replicas)
+			}
+			return job, replicas, coresOf(&job.Spec.Tasks[0].Template.Spec)
 		}
 		return nil, 0, 0
 	}
@@ -138,6 +118,9 @@ func (w *world) write(rb *workv1alpha2.ResourceBinding) bool {
 		if rb = applied(w.t, rb, patch); rb == nil {
 			return false
 		}
+		if again := w.admit("karmada", admission.BindingsPath, operation, old, rb); !again.Allowed || len(again.Patches) > 0 {
+			w.t.Errorf("the webhook changes what it has changed, as if another webhook had changed it: %v, %v", again.Patches, again.Result)
+		}
 	}
 	w.save(rb)
 	return true
@@ -178,63 +161,13 @@ func (w *world) detect(key string) {
 	if rb.Spec.Suspension != nil {
 		rb.Spec.Suspension.Dispatching = nil
 	}
+	if w.suspends[key] {
+		if rb.Spec.Suspension == nil {
+			rb.Spec.Suspension = &workv1alpha2.Suspension{}
+		}
+		rb.Spec.Suspension.Dispatching = ptr.To(true)
+	}
 	w.write(rb)
-}
-
-func divides(p *policyv1alpha1.Placement) bool {
-	return p.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided
-}
-
-// schedule acts as Karmada's scheduler for the version of a binding that it has seen.
-func (w *world) schedule(key string) {
-	saw, rb := w.scheduler[key], w.binding(key)
-	if saw == nil || rb == nil || saw.UID != rb.UID || saw.Spec.SchedulingSuspended() || saw.Spec.Placement == nil || saw.DeletionTimestamp != nil {
-		return
-	}
-	placement, _ := json.Marshal(saw.Spec.Placement)
-	targets := w.choose(saw)
-	next := rb.DeepCopy()
-	if next.Annotations == nil {
-		next.Annotations = map[string]string{}
-	}
-	next.Annotations[appliedPlacement] = string(placement)
-	next.Spec.Clusters = targets
-	if !w.write(next) {
-		return
-	}
-	next = w.binding(key).DeepCopy()
-	next.Status.SchedulerObservedGeneration, next.Status.LastScheduledTime = saw.Generation, &metav1.Time{Time: w.clock}
-	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: workv1alpha2.Scheduled, Status: metav1.ConditionTrue, Reason: "Success"})
-	w.put(bindings, next)
-}
-
-func (w *world) choose(rb *workv1alpha2.ResourceBinding) []workv1alpha2.TargetCluster {
-	names := slices.Clone(rb.Spec.Placement.ClusterAffinity.ClusterNames)
-	if len(rb.Spec.Clusters) > 0 && string(rb.Annotations[appliedPlacement]) == string(must(json.Marshal(rb.Spec.Placement))) && !divides(rb.Spec.Placement) {
-		names = nil
-		for _, c := range rb.Spec.Clusters {
-			names = append(names, c.Name)
-		}
-	}
-	w.rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	if c := rb.Spec.Placement.SpreadConstraints; len(c) > 0 {
-		names = names[:1]
-	}
-	slices.Sort(names)
-	rest, targets := rb.Spec.Replicas, []workv1alpha2.TargetCluster{}
-	for i, name := range names {
-		n := rb.Spec.Replicas
-		if divides(rb.Spec.Placement) && n > 0 {
-			if n = rest; i < len(names)-1 {
-				n = int32(w.rand.IntN(int(rest) + 1))
-			}
-			if rest -= n; n == 0 {
-				continue
-			}
-		}
-		targets = append(targets, workv1alpha2.TargetCluster{Name: name, Replicas: n})
-	}
-	return targets
 }
 
 // dispatch acts as Karmada's binding controller for the version of a binding that it has seen.
@@ -260,6 +193,9 @@ func (w *world) dispatch(key string) {
 		return
 	}
 	for _, c := range rb.Spec.Clusters {
+		if saw.generation == 0 {
+			return // the object is gone
+		}
 		key := "karmada-es-" + c.Name + "/" + rb.Name
 		mine = slices.DeleteFunc(mine, func(work string) bool { return work == key })
 		work, _ := w.store[works][key].(*workv1alpha1.Work)
@@ -279,12 +215,20 @@ func (w *world) dispatch(key string) {
 			w.put(works, work)
 		}
 		told := w.content[string(work.UID)]
+		if is := rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false); is != ptr.Deref(work.Spec.SuspendDispatching, false) {
+			work = work.DeepCopy()
+			work.Spec.SuspendDispatching = &is
+			w.put(works, work)
+		}
 		told.suspended = rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)
-		told.retains = saw.retains
+		told.retains, told.divided = saw.retains, divides(rb.Spec.Placement)
 		told.told = pods{saw.generation, saw.replicas, saw.each}
 		if rb.Spec.Replicas > 0 {
 			told.told.replicas = int64(c.Replicas)
 		}
+	}
+	for _, task := range rb.Spec.GracefulEvictionTasks {
+		mine = slices.DeleteFunc(mine, func(work string) bool { return work == "karmada-es-"+task.FromCluster+"/"+rb.Name })
 	}
 	for _, work := range mine {
 		w.drop(works, work)

@@ -4,7 +4,6 @@ package dispatcher
 
 import (
 	"testing"
-	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
@@ -12,10 +11,7 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
-	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
-	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
-	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // changePods changes the pods of a Volcano Job.
@@ -29,11 +25,13 @@ func (w *world) changePods(name string) {
 	w.put(jobs, after)
 }
 
-// evict makes Karmada move a workload gracefully from a cluster, or end that if from is empty.
+// evict makes Karmada move a workload gracefully from a cluster, to no other if to is empty, or end that if from is empty.
 func (w *world) evict(key, from, to string, replicas int32) {
 	rb := w.binding(key).DeepCopy()
-	rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: to, Replicas: replicas}}
-	rb.Spec.GracefulEvictionTasks = nil
+	rb.Spec.Clusters, rb.Spec.GracefulEvictionTasks = nil, nil
+	if to != "" {
+		rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: to, Replicas: replicas}}
+	}
 	if from != "" {
 		rb.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: from, Replicas: &replicas}}
 	}
@@ -87,26 +85,6 @@ func TestAWorkloadThatIsEvictedGrowsOnlyWithRoom(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestWhatAWorkloadKeepsIsNotedOnce, whatever the order of its dimensions.
-func TestWhatAWorkloadKeepsIsNotedOnce(t *testing.T) {
-	f := newFixture(t, "")
-	f.queue("team", "root", 8)
-	w := f.running("moves", "team", 4)
-	w.Places, w.State.Grant.Clusters = []string{"member0", "member1"}, []string{"member0", "member1"}
-	f.left["moves in member0"] = framework.Left{Pods: 1, Again: noon.Add(time.Minute)}
-	for _, d := range []ledger.Dimension{{Kind: ledger.DeviceCapacity, Name: "h100", Capacity: "memory"}, {Kind: ledger.Resource, Name: "h100-shared"}} {
-		w.State.Grant.Amounts = append(w.State.Grant.Amounts, binding.Amount{Dimension: d, Amount: ledger.Units(4)})
-		w.Needs.All = append(w.Needs.All, ledger.Entry{Dimension: f.snapshot.Dimensions.Ordinal(d), Amount: ledger.Units(4)})
-	}
-	w.After, w.Keeps, w.State.Grant.Keeps = &framework.Spread{Copies: 1}, w.Needs.All, w.State.Grant.Amounts[:1]
-	c := f.expect("moves  *")
-	w.State.Grant = grantIn(t, c.ends[0].patch)
-	if len(w.State.Grant.Keeps) != 3 {
-		t.Errorf("it keeps %v", w.State.Grant.Keeps)
-	}
-	f.expect("")
 }
 
 // TestAHeldWorkloadIsChargedForWhatItLeaves, and not for what it has grown by: it was held before the dispatcher saw that it moves.

@@ -24,10 +24,10 @@ func TestAWorkloadThatMovesGrowsOnlyWithRoom(t *testing.T) {
 				w.deploy("web", 4, "m1")
 				w.settled()
 				w.sendTo("ns/web-deployment", "m2")
-				for rounds := 0; w.granted()["c"] < 8 && rounds < 100; rounds++ {
+				for rounds := 0; w.charge("ns/web-deployment") < 8 && rounds < 100; rounds++ {
 					w.round()
 				}
-				if charged := w.granted()["c"]; charged != 8 {
+				if charged := w.charge("ns/web-deployment"); charged != 8 {
 					t.Fatalf("%d cores are charged while it moves, want 8", charged)
 				}
 				grow(w)
@@ -57,6 +57,32 @@ func TestAWorkloadThatGrowsJustAfterItMovedDoesNotWaitForRoomInBothClusters(t *t
 		w.settled()
 		if state := w.stateOf(w.binding("ns/train-job")); state.Hold != nil || w.runs() != 5 || w.granted()["c"] != 5 {
 			t.Errorf("%d cores run and %d are charged, want 5, and the hold is %+v", w.runs(), w.granted()["c"], state.Hold)
+		}
+	}
+}
+
+// TestAWorkloadThatGrowsAndMovesThereAndBackKeepsTheChargeForIt: the second move waits until the pods of the first one have ended. Nobody else gets the room
+// for it meanwhile, unless the queue has too little for both clusters.
+func TestAWorkloadThatGrowsAndMovesThereAndBackKeepsTheChargeForIt(t *testing.T) {
+	for _, looks := range []bool{true, false} {
+		w := newQueueWorld(t, 1, 8, looks)
+		w.deploy("other", 2, "m4")
+		w.deploy("web", 2, "m1")
+		w.pass(20)
+		w.sendTo("ns/web-deployment", "m2")
+		w.pass(3)
+		w.deploy("next", 3, "m3")
+		w.pass(2)
+		w.sendTo("ns/web-deployment", "m1")
+		w.scaleTo(deployments, "ns/web", 3)
+		for range 200 {
+			w.pass(1)
+			if runs := w.runs() + w.ends(); runs > 8 || w.granted()["c"] > 8 {
+				t.Fatalf("%d cores run at once and %d are charged, and the queue may have 8: %v", runs, w.granted()["c"], w.binding("ns/web-deployment").Annotations)
+			}
+		}
+		if runs := w.runs(); runs != 8 || w.granted()["c"] != 8 {
+			t.Errorf("%d cores run in the end, and %d are charged, want 8", runs, w.granted()["c"])
 		}
 	}
 }

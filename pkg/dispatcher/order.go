@@ -92,6 +92,9 @@ func (c *cycle) grantFirst(l *line) {
 // consider grants room to a workload or refuses it, and reports whether it granted.
 func (c *cycle) consider(w *framework.Workload) bool {
 	if first := c.behind(w); first != nil {
+		if c.givesUpMove(w) || c.shrinksFirst(w) {
+			return false
+		}
 		waits := first.behind
 		waits.Workload = w
 		c.tell(waits)
@@ -102,7 +105,9 @@ func (c *cycle) consider(w *framework.Workload) bool {
 		refusal = c.Allocatable(w)
 	}
 	if refusal != nil {
-		c.refuse(w, refusal)
+		if !c.givesUpMove(w) && !c.shrinksFirst(w) {
+			c.refuse(w, refusal)
+		}
 		return false
 	}
 	c.Allocate(w)
@@ -165,7 +170,7 @@ func (c *cycle) block(w *framework.Workload, scope framework.Scope) {
 
 // asksFor reports whether a workload asks for more of a dimension than its grant has.
 func (c *cycle) asksFor(w *framework.Workload, o ledger.Ordinal) bool {
-	return slices.ContainsFunc(w.Needs.All, func(e ledger.Entry) bool {
+	return slices.ContainsFunc(w.Needs.Stays, func(e ledger.Entry) bool {
 		return e.Dimension == o && (w.State.Grant == nil || e.Amount.Cmp(granted(w, c.Dimensions.Dimension(o))) > 0)
 	})
 }

@@ -44,7 +44,7 @@ func TestGrowthWaitsBehindNobodyForWhatItHas(t *testing.T) {
 	f.held("large", "team", 4)
 	grows := func(w *framework.Workload) {
 		w.State.Hold = &binding.Hold{Reason: binding.Growing, Dispatching: true}
-		w.Needs.All = append(w.Needs.All, ledger.Entry{Dimension: f.snapshot.Dimensions.Ordinal(memory), Amount: ledger.Units(1)})
+		w.Needs = needing(append(w.Needs.All, ledger.Entry{Dimension: f.snapshot.Dimensions.Ordinal(memory), Amount: ledger.Units(1)}))
 	}
 	f.running("in memory", "team", 1, grows)
 	f.running("in both", "team", 2, grows, func(w *framework.Workload) { w.State.Grant.Amounts[0].Amount = ledger.Units(1) })

@@ -21,8 +21,11 @@ func newQueueWorld(t *testing.T, seed uint64, cores int64, looks bool) *world {
 	}
 	w.queue("root", "", 0)
 	w.queue("c", "root", cores)
-	w.replicas = append(w.replicas, w.newReplica())
-	t.Cleanup(func() { w.replicas[0].stop() })
+	w.replicas, w.observer = append(w.replicas, w.newReplica()), w.newReplica()
+	t.Cleanup(func() {
+		w.replicas[0].stop()
+		w.observer.stop()
+	})
 	w.succeed()
 	w.looks = looks
 	return w
@@ -63,7 +66,7 @@ func (w *world) sendTo(key string, clusters ...string) {
 // runs returns how many cores run in all clusters.
 func (w *world) runs() (cores int64) {
 	for _, o := range w.store[works] {
-		cores += w.content[string(o.GetUID())].has.cores()
+		cores += w.content[string(o.GetUID())].cores()
 	}
 	return cores
 }

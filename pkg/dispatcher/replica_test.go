@@ -42,6 +42,8 @@ type replica struct {
 	memory       *memory
 	// decided says that the cycle has decided about grants.
 	decided bool
+	// said is what its last cycle told.
+	said []report.Decision
 	// woken says that something has changed since its last cycle began.
 	woken bool
 }
@@ -168,18 +170,26 @@ func (w *world) settle(r *replica) {
 	}
 	d := (*list)[0]
 	*list = (*list)[1:]
-	d.err = r.dispatcher.writeOne(w.t.Context(), time.Now().Add(until.Sub(w.clock)), d)
+	d.err = r.dispatcher.writeOne(w.t.Context(), w.deadline(until), d)
 	w.allowRaise(d)
 	w.note("%s %s %s: %v", d.Workload.Name(), d.Kind, d.patch, d.err)
 	w.decideGrants(r)
 	w.end(r)
 }
 
+// deadline returns a real time that has passed if, and only if, a time of the world has.
+func (w *world) deadline(until time.Time) time.Time {
+	if until.After(w.clock) {
+		return time.Now().Add(time.Hour)
+	}
+	return time.Time{}
+}
+
 // end ends a cycle in which everything is written.
 func (w *world) end(r *replica) {
 	if r.cycle != nil && r.decided && len(r.ends)+len(r.grants) == 0 {
 		r.cycle.again(w.clock.Add(r.dispatcher.period))
-		r.cycle, r.next = nil, r.cycle.next
+		r.cycle, r.next, r.said = nil, r.cycle.next, r.cycle.told
 	}
 }
 

@@ -132,14 +132,15 @@ func (c *cycle) remains(w *framework.Workload, cluster string, may remainder, si
 }
 
 // hasEnded reports whether no pods of a workload are ending, which new pods would run beside. Clusters that cannot be reached do
-// not block a change, because it does not reach them. Pods past their time do not block it either, because their nodes are gone.
+// not block a change, because it does not reach them, unless other clusters make the replicas that they are to give up. Pods past their time do not block
+// it either, because their nodes are gone.
 func (c *cycle) hasEnded(w *framework.Workload) bool {
 	may := remainder{about: "ended", living: true, pods: map[string]int64{}}
 	if change := w.State.Change; change != nil {
 		may.about += " before " + change.Annotation()
 	}
 	for _, cluster := range w.Places {
-		if !c.NotReady[cluster] {
+		if !c.NotReady[cluster] || w.Spread.Divided && givesUp(w, cluster) {
 			may.clusters = append(may.clusters, cluster)
 		}
 	}
@@ -190,9 +191,23 @@ func (c *cycle) forgetsLeft(w *framework.Workload) bool {
 	if c.settled(w, remainder{about: fmt.Sprint("left ", left), clusters: left}) {
 		grant := *w.State.Grant
 		grant.Clusters = slices.DeleteFunc(slices.Clone(w.Places), func(cluster string) bool { return slices.Contains(left, cluster) })
+		grant.Moves = moves(w, len(w.Leaves())-len(left))
 		c.end(report.Decision{Workload: w}, binding.PatchRecord(w.Binding, &grant))
 	}
 	return true
+}
+
+// givesUp reports whether a cluster may have more replicas than it is meant to have. The pods of a surge are not meant to stay.
+func givesUp(w *framework.Workload, cluster string) bool {
+	kind := schema.FromAPIVersionAndKind(w.Binding.Spec.Resource.APIVersion, w.Binding.Spec.Resource.Kind)
+	wanted := replicasIn(w, cluster)
+	return slices.ContainsFunc(w.Works, func(work *workv1alpha1.Work) bool {
+		status, more := binding.StatusIn(work), int64(0)
+		if wanted > 0 && !w.Template.Replaced(kind, status, wanted) {
+			more = w.Template.MaxSurge(wanted)
+		}
+		return binding.ClusterOf(work) == cluster && (status == nil || workload.Reported(status) > wanted+more)
+	})
 }
 
 // replicasIn returns the number of replicas that a cluster is meant to have.

@@ -144,7 +144,7 @@ func TestClustersAndGracePeriodsAreNotedBeforeAGrantEnds(t *testing.T) {
 	f.queue("team", "root", 4)
 	w := f.running("moves", "team", 4)
 	w.Places, w.Template.Grace = []string{"member1", "member2"}, 60
-	c := f.expect("moves  *")
+	c := f.expect("moves GrantExceeded *")
 	grant := grantIn(t, c.ends[0].patch)
 	if len(grant.Clusters) != 2 || grant.Grace != 60 || grant.Amounts[0].Amount != ledger.Units(4) {
 		t.Errorf("noted %+v", grant)
@@ -155,7 +155,7 @@ func TestAClusterThatWasLeftIsForgottenWhenNothingIsLeftThere(t *testing.T) {
 	f := newFixture(t, "")
 	f.queue("team", "root", 4)
 	w := f.running("moves", "team", 4)
-	w.Places, w.State.Grant.Clusters = []string{"member0", "member1"}, []string{"member0", "member1"}
+	w.Places, w.State.Grant.Clusters, w.State.Grant.Moves = []string{"member0", "member1"}, []string{"member0", "member1"}, true
 	f.left["moves in member0"] = framework.Left{Pods: 1, Again: noon.Add(12 * time.Second)}
 	f.left["moves in member1"] = framework.Left{Generation: "2", Pods: 4}
 	f.expect("")
@@ -179,14 +179,14 @@ func TestAClusterThatWasLeftIsForgottenEvenIfTheGrantIsNeverLowered(t *testing.T
 			w.Needs.Pod, w.State.Grant.Pod = f.cores(1), []binding.Amount{{Dimension: cpu, Amount: ledger.Units(2)}}
 		},
 		"a Volcano Job with another template": func(f *fixture, w *framework.Workload) {
-			w.State.Grant.Shape, w.Needs.All = severalShapes, f.cores(3)
+			w.State.Grant.Shape, w.Needs = severalShapes, needing(f.cores(3))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, "")
 			f.queue("team", "root", 4)
 			w := f.running("moves", "team", 4)
-			w.Places, w.State.Grant.Clusters = []string{"member0", "member1"}, []string{"member0", "member1"}
+			w.Places, w.State.Grant.Clusters, w.State.Grant.Moves = []string{"member0", "member1"}, []string{"member0", "member1"}, true
 			never(f, w)
 			f.decide()
 			f.snapshot.Now = noon.Add(10 * time.Second)
@@ -232,7 +232,7 @@ func TestPodsOfATemplateThatIsGoneAreCharged(t *testing.T) {
 	}
 	for name, other := range map[string]func(*fixture, *framework.Workload){
 		"it needs no more": func(*fixture, *framework.Workload) {},
-		"it needs more":    func(f *fixture, w *framework.Workload) { w.Needs.All = f.cores(3) },
+		"it needs more":    func(f *fixture, w *framework.Workload) { w.Needs = needing(f.cores(3)) },
 		"it grows":         func(_ *fixture, w *framework.Workload) { w.State.Hold = &binding.Hold{Reason: binding.Growing} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestPodsOfATemplateThatIsGoneAreCharged(t *testing.T) {
 					w.State.Grant, w.State.Hold = grantIn(t, slices.Concat(c.ends, c.grants)[0].patch), nil
 				}
 			}
-			w.Template, w.Needs.All = read(1, "small"), f.cores(1)
+			w.Template, w.Needs = read(1, "small"), needing(f.cores(1))
 			f.left["runs in member1"] = framework.Left{Generation: "2", Pods: 1}
 			f.decide()
 			f.snapshot.Now = noon.Add(10 * time.Second)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -36,7 +37,7 @@ func (w *world) reach(name string, ready bool) {
 		status = metav1.ConditionTrue
 	}
 	w.down[name] = !ready
-	if meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: clusterv1alpha1.ClusterConditionReady, Status: status, Reason: "Probed"}) {
+	if meta.SetStatusCondition(&c.Status.Conditions, w.condition(clusterv1alpha1.ClusterConditionReady, status, "Probed")) {
 		w.put(clusters, c)
 	}
 }
@@ -75,7 +76,7 @@ func coresOf(spec *corev1.PodSpec) int64 { return spec.Containers[0].Resources.R
 func (w *world) create() {
 	name, queue := "w"+strconv.Itoa(w.rand.IntN(8)), []string{"a", "a", "b", "c"}[w.rand.IntN(4)]
 	replicas, each := int32(1+w.rand.IntN(3)), int64(1+w.rand.IntN(2))
-	placement := &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1", "m2"}[:1+w.rand.IntN(2)]}}
+	placement := &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: w.someMembers()}}
 	if w.chance(50) {
 		if w.store[jobs]["ns/"+name] == nil {
 			if w.chance(70) {
@@ -133,26 +134,50 @@ type update struct {
 	recorded bool
 }
 
-// scale requests a different number of replicas for a random object.
-func (w *world) scale() {
+// someMembers returns one or more members, most often one or two.
+func (w *world) someMembers() []string {
+	some := slices.Clone(memberClusters)
+	w.rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	some = some[:[]int{1, 1, 1, 2, 2, 3}[w.rand.IntN(6)]]
+	slices.Sort(some)
+	return some
+}
+
+// change requests other replicas for a random object, and perhaps other pods.
+func (w *world) change() {
 	res := []string{jobs, deployments}[w.rand.IntN(2)]
-	if key := w.pick(res); key != "" && w.store[res][key].GetDeletionTimestamp() == nil {
+	key := w.pick(res)
+	if key == "" || w.store[res][key].GetDeletionTimestamp() != nil {
+		return
+	}
+	if w.chance(75) {
 		w.scaleTo(res, key, int32(w.rand.IntN(5)))
+	} else {
+		w.requestOf(res, key, int32(w.rand.IntN(5)), int64(1+w.rand.IntN(3)))
 	}
 }
 
 // scaleTo requests a number of replicas for an object. A Volcano Job has at least one.
-func (w *world) scaleTo(res, key string, replicas int32) {
+func (w *world) scaleTo(res, key string, replicas int32) { w.requestOf(res, key, replicas, 0) }
+
+// requestOf requests a number of replicas for an object, and a number of cores for its pods if that is not zero.
+func (w *world) requestOf(res, key string, replicas int32, each int64) {
 	before := w.store[res][key]
 	after := before.DeepCopyObject().(object)
+	var pods *corev1.PodTemplateSpec
 	switch o := after.(type) {
 	case *batchv1alpha1.Job:
 		o.Spec.Tasks[0].Replicas = max(1, replicas)
+		pods = &o.Spec.Tasks[0].Template
 	case *appsv1.Deployment:
 		o.Spec.Replicas = ptr.To(replicas)
+		pods = &o.Spec.Template
+	}
+	if each > 0 {
+		*pods = podsOf(queueOf(before), each)
 	}
 	response := w.admit("user", admission.WorkloadsPath, "UPDATE", before, after)
-	w.note("scale %s to %d: %t %v", key, replicas, response.Allowed, response.Result)
+	w.note("change %s %s to %d pods of %d: %t %v", res, key, replicas, each, response.Allowed, response.Warnings)
 	if response.Allowed {
 		rb := w.binding(key + map[string]string{jobs: "-job", deployments: "-deployment"}[res])
 		recorded := rb != nil && rb.Spec.Resource.UID == before.GetUID()
@@ -163,8 +188,8 @@ func (w *world) scaleTo(res, key string, replicas int32) {
 // changePolicy sends a workload to other clusters, and may divide its replicas or not.
 func (w *world) changePolicy(key string) {
 	p := w.policies[key].DeepCopy()
-	p.ClusterAffinity.ClusterNames = [][]string{{"m1"}, {"m2"}, {"m1", "m2"}}[w.rand.IntN(3)]
-	if w.chance(30) {
+	p.ClusterAffinity.ClusterNames = w.someMembers()
+	if w.chance(30) && strings.HasSuffix(key, "-deployment") { // Karmada does not divide Volcano Jobs
 		p.ReplicaScheduling = nil
 		if !divides(w.policies[key]) {
 			p.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}
@@ -187,6 +212,6 @@ func (w *world) storeUpdate() {
 		if !u.recorded {
 			w.unrecorded[u.after.GetUID()] = true
 		}
-		w.note("stored %s", keyOf(u.after))
+		w.note("stored %s %s", u.resource, keyOf(u.after))
 	}
 }

@@ -58,8 +58,12 @@ type world struct {
 	// replicas are the dispatchers. Leads is the index of the leader.
 	replicas []*replica
 	leads    int
+	// observer decides nothing. It tells what a dispatcher charges that has seen everything. It is nil if nobody asks.
+	observer *replica
 	// faulty says that requests of dispatchers may get lost.
 	faulty bool
+	// restless is how often users and Karmada move workloads, in percent of the steps.
+	restless int
 	// looks says that dispatchers may look at members.
 	looks bool
 	karmada
@@ -77,6 +81,11 @@ func newWorld(t *testing.T, seed uint64, config *framework.Config) *world {
 }
 
 func (w *world) sleep(d time.Duration) { w.clock = w.clock.Add(d) }
+
+// condition returns a condition that holds since now.
+func (w *world) condition(of string, status metav1.ConditionStatus, reason string) metav1.Condition {
+	return metav1.Condition{Type: of, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(w.clock)}
+}
 
 func (w *world) chance(percent int) bool { return w.rand.IntN(100) < percent }
 
@@ -137,7 +146,10 @@ func (w *world) drop(resource, key string) {
 }
 
 func (w *world) publish(resource string, kind watch.EventType, o object) {
-	for _, r := range w.replicas {
+	for _, r := range append(w.replicas[:len(w.replicas):len(w.replicas)], w.observer) {
+		if r == nil {
+			continue
+		}
 		r.late[resource] = append(r.late[resource], watch.Event{Type: kind, Object: o.DeepCopyObject()})
 	}
 }

@@ -55,7 +55,11 @@ func (a *Allocator) Pick(ctx context.Context, node *corev1.Node, claims []*resou
 	effort.begin(countDevices(reachable))
 	defer effort.end()
 	cost := a.catalog.selectors.costOf(claims)
-	if cost.slow && effort.reserve() != nil || a.catalog.selectors.pay(&cost, effort) != nil {
+	if cost.slow && effort.reserve() != nil {
+		return nil, effort.unfinished(claims)
+	}
+	a.catalog.selectors.compile(&cost, claims)
+	if a.catalog.selectors.pay(&cost, effort) != nil {
 		return nil, effort.unfinished(claims)
 	}
 	if !cost.slow {

@@ -23,16 +23,52 @@ const (
 	compiledLately = 50
 	// maxKnownSelectors is the number of selectors whose calls are remembered.
 	maxKnownSelectors = 1000
+	// maxKnownClaims is the number of claims whose selectors are summed up.
+	maxKnownClaims = 10_000
 )
 
 // knownSelectors remembers data about the selectors of claims, to compute it only once for all nodes.
 type knownSelectors struct {
 	// words holds the calls in selectors. compiled holds the recently compiled selectors.
 	words, compiled *lru.Cache
+	// claims has the sums of claims. A session looks at the same claims once for each pod and node.
+	claims *lru.Cache
+}
+
+// claimSelectors sums up the selectors of a claim.
+type claimSelectors struct {
+	length      int
+	timed, slow bool
+	// expressions has each selector once.
+	expressions []string
+}
+
+// of returns the sum for a claim. Claims from informers do not change.
+func (k *knownSelectors) of(claim *resourceapi.ResourceClaim) *claimSelectors {
+	if known, found := k.claims.Get(claim); found {
+		return known.(*claimSelectors)
+	}
+	sum, seen := &claimSelectors{}, map[string]bool{}
+	for _, expression := range selectorsOf([]*resourceapi.ResourceClaim{claim}) {
+		sum.length += len(expression)
+		if seen[expression] {
+			continue
+		}
+		seen[expression] = true
+		known, found := k.words.Get(expression)
+		if !found {
+			known = wordsOf(expression)
+			k.words.Add(expression, known)
+		}
+		sum.timed, sum.slow = sum.timed || known.(words).timed(), sum.slow || known.(words).slow()
+		sum.expressions = append(sum.expressions, expression)
+	}
+	k.claims.Add(claim, sum)
+	return sum
 }
 
 func newKnownSelectors() knownSelectors {
-	return knownSelectors{words: lru.New(maxKnownSelectors), compiled: lru.New(compiledLately)}
+	return knownSelectors{words: lru.New(maxKnownSelectors), compiled: lru.New(compiledLately), claims: lru.New(maxKnownClaims)}
 }
 
 // selectorCost is the possible cost of claim selectors besides steps. Selectors of classes are free, because administrators write them.
@@ -46,22 +82,28 @@ type selectorCost struct {
 }
 
 func (k *knownSelectors) costOf(claims []*resourceapi.ResourceClaim) selectorCost {
-	cost := selectorCost{slow: lengthOf(claims) > ordinaryLength, fresh: map[string]bool{}}
-	for _, expression := range selectorsOf(claims) {
-		known, found := k.words.Get(expression)
-		if !found {
-			known = wordsOf(expression)
-			k.words.Add(expression, known)
-		}
-		cost.timed, cost.slow = cost.timed || known.(words).timed(), cost.slow || known.(words).slow()
-		if _, found := k.compiled.Get(expression); !found && !cost.fresh[expression] {
-			cost.compiling += effortOfSelector + effortOfLetter*len(expression)
-			cost.fresh[expression] = true
+	cost, length := selectorCost{fresh: map[string]bool{}}, 0
+	for _, claim := range claims {
+		sum := k.of(claim)
+		length += sum.length
+		cost.timed, cost.slow = cost.timed || sum.timed, cost.slow || sum.slow
+	}
+	cost.slow = cost.slow || length > ordinaryLength
+	cost.timed = cost.timed || cost.slow
+	return cost
+}
+
+// compile adds the cost to compile selectors. For a slow search, it is called when there is enough for the search to begin.
+func (k *knownSelectors) compile(cost *selectorCost, claims []*resourceapi.ResourceClaim) {
+	for _, claim := range claims {
+		for _, expression := range k.of(claim).expressions {
+			if _, found := k.compiled.Get(expression); !found && !cost.fresh[expression] {
+				cost.compiling += effortOfSelector + effortOfLetter*len(expression)
+				cost.fresh[expression] = true
+			}
 		}
 	}
-	cost.timed = cost.timed || cost.slow
 	cost.compiling = max(0, cost.compiling-effortOfCompiling)
-	return cost
 }
 
 // pay charges for the compilation of selectors. The error is errTooMuch if too little is left.

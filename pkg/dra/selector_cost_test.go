@@ -103,6 +103,7 @@ func TestLongSelectorsCostMoreForEachDevice(t *testing.T) {
 		c.Spec.Devices.Requests[0].Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}}
 		claims := []*resourceapi.ResourceClaim{c}
 		cost := allocator.catalog.selectors.costOf(claims)
+		allocator.catalog.selectors.compile(&cost, claims)
 		node := Alone().Node()
 		if err := allocator.catalog.selectors.pay(&cost, node); err != nil { // it is already compiled
 			t.Fatal(err)
@@ -158,7 +159,7 @@ func TestTimeCountsBesideTheAlgorithm(t *testing.T) {
 		t.Errorf("other devices: %v", err)
 	}
 	free, known := a.free(slices)
-	if _, _, err := a.suitable(t.Context(), free, &want{1, []alternative{{"gpu", selectors}}}, late()); !known || len(free) == 0 || !errors.Is(err, errTooMuch) {
+	if _, _, err := a.suitable(t.Context(), free, &want{1, []alternative{newAlternative("gpu", selectors)}}, late()); !known || len(free) == 0 || !errors.Is(err, errTooMuch) {
 		t.Errorf("a shortage: %v", err)
 	}
 }

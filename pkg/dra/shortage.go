@@ -28,6 +28,7 @@ func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSli
 	case !known:
 		return false, nil
 	case len(free) == 0:
+		_ = effort.exhaust(len(wants)) // too little effort does not change the answer
 		return true, nil
 	case total < countedFrom:
 		return false, nil
@@ -52,7 +53,11 @@ func (a *Allocator) short(ctx context.Context, slices []*resourceapi.ResourceSli
 			break
 		}
 	}
-	if err := effort.exhaust(m.steps / 100); errors.Is(err, errTooMuch) && !short {
+	work := m.steps / 100
+	if short {
+		work += len(wants) // a search would have cost more
+	}
+	if err := effort.exhaust(work); errors.Is(err, errTooMuch) && !short {
 		return false, effort.unfinished(claims)
 	}
 	return short, nil
@@ -68,6 +73,16 @@ type want struct {
 type alternative struct {
 	class     string
 	selectors []resourceapi.DeviceSelector
+	// cost is what it takes to evaluate the selectors for a device.
+	cost int
+}
+
+func newAlternative(class string, selectors []resourceapi.DeviceSelector) alternative {
+	one := alternative{class: class, selectors: selectors}
+	for _, expression := range expressionsOf(selectors) {
+		one.cost += 1 + len(expression)/lengthOfUnit
+	}
+	return one
 }
 
 // countable returns the least needs of the requests of claims, and the total number of devices. The total is 0 if it is uncertain.
@@ -100,7 +115,7 @@ func (a *Allocator) wantOf(request *resourceapi.DeviceRequest) (w want, known bo
 	if exactly := request.Exactly; exactly != nil {
 		known = exactly.AllocationMode == resourceapi.DeviceAllocationModeExactCount && !ptr.Deref(exactly.AdminAccess, false)
 		_, found := a.catalog.Class(exactly.DeviceClassName)
-		return want{exactly.Count, []alternative{{exactly.DeviceClassName, exactly.Selectors}}}, known && found
+		return want{exactly.Count, []alternative{newAlternative(exactly.DeviceClassName, exactly.Selectors)}}, known && found
 	}
 	if len(request.FirstAvailable) == 0 || !a.features.PrioritizedList {
 		return w, false
@@ -113,7 +128,7 @@ func (a *Allocator) wantOf(request *resourceapi.DeviceRequest) (w want, known bo
 		if i == 0 || one.Count < w.count {
 			w.count = one.Count
 		}
-		w.alternatives = append(w.alternatives, alternative{one.DeviceClassName, one.Selectors})
+		w.alternatives = append(w.alternatives, newAlternative(one.DeviceClassName, one.Selectors))
 	}
 	return w, true
 }
@@ -145,12 +160,18 @@ func (a *Allocator) free(slices []*resourceapi.ResourceSlice) ([]unused, bool) {
 }
 
 // suitable returns the devices that a request may get. It is nil if one of them is shareable, and not certain if a selector
-// fails. The error is errTooMuch if the evaluation takes too long.
+// fails. The error is errTooMuch if the evaluation costs too much or takes too long.
 func (a *Allocator) suitable(ctx context.Context, free []unused, w *want, watch *stopwatch) (suits []int, certain bool, err error) {
 	suits = []int{}
 	for i, device := range free {
 		for _, one := range w.alternatives {
-			matches, fault := a.matches(ctx, device, one)
+			matches, fault := a.ofClass(ctx, device, one.class)
+			if fault == nil && matches {
+				if err := watch.effort.spend(one.cost); err != nil {
+					return nil, false, err
+				}
+				matches, fault = a.selects(ctx, device, one.selectors)
+			}
 			if err := watch.lap(); err != nil {
 				return nil, false, err
 			}
@@ -168,14 +189,6 @@ func (a *Allocator) suitable(ctx context.Context, free []unused, w *want, watch 
 		}
 	}
 	return suits, true, nil
-}
-
-func (a *Allocator) matches(ctx context.Context, device unused, one alternative) (bool, error) {
-	matches, err := a.ofClass(ctx, device, one.class)
-	if err != nil || !matches {
-		return false, err
-	}
-	return a.selects(ctx, device, one.selectors)
 }
 
 // membership is the key for the cached result of whether a device matches a class.

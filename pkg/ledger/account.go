@@ -81,6 +81,10 @@ func (l *Ledger) balance(q QueueID, account Account, o Ordinal) Amount {
 
 // Add adds amounts to an account of a queue and of its ancestors. The amounts must not be negative. On error, nothing
 // changes. The error is ErrOverflow, ErrAllocated for an account that only charges change, or ErrView in a view.
+//
+// Of Inqueue, a queue adds to its parent at most what its limit leaves, if its parent's limit differs. A minimum that is raised
+// after the job was admitted therefore does not keep from other queues what this queue cannot use. All of Allocated and Elastic
+// must be added before.
 func (l *Ledger) Add(q QueueID, account Account, as Amounts) error {
 	if account.ofCharges() {
 		return fmt.Errorf("%w %s", ErrAllocated, account)
@@ -95,8 +99,26 @@ func (l *Ledger) Add(q QueueID, account Account, as Amounts) error {
 			}
 		}
 	}
+	if account == Inqueue {
+		l.addInqueue(q, as)
+		return nil
+	}
 	l.shift(q, account, as, false)
 	return nil
+}
+
+func (l *Ledger) addInqueue(q QueueID, as Amounts) {
+	for _, e := range as {
+		amount := e.Amount
+		for id := q; id != none && amount.Sign() > 0; id = l.queues[id].parent {
+			left, err := l.left(id, e.Dimension)
+			sum, _ := l.balance(id, Inqueue, e.Dimension).Add(amount)
+			l.setBalance(id, Inqueue, e.Dimension, sum)
+			if err == nil && left.exceededBy(amount) {
+				amount = larger(left.Amount, Amount{})
+			}
+		}
+	}
 }
 
 // shift adds amounts to an account of the queue and its ancestors, or subtracts them. Callers check for overflow first.

@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"math/big"
@@ -97,6 +98,11 @@ func (a Amount) Sub(b Amount) (Amount, error) {
 		return Amount{}, ErrOverflow
 	}
 	return difference, nil
+}
+
+// Append appends the bytes of a to a list. Equal amounts have equal bytes.
+func (a Amount) Append(to []byte) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(to, uint64(a.hi)), a.lo)
 }
 
 // Cmp is -1, 0 or +1 as a is less than, equal to or greater than b.

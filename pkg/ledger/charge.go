@@ -39,7 +39,13 @@ func (l *Ledger) Holds(p *Part, holder Holder) bool {
 	return l.indexOf(p, holder) >= 0
 }
 
+// manyHolders is the number of holders above which a part keeps a set of them. Each pod that shares a claim asks whether it holds it.
+const manyHolders = 16
+
 func (l *Ledger) indexOf(p *Part, holder Holder) int {
+	if l.overlay == nil && !l.held && p.ledger == l.id && p.charge.holders != nil && !p.charge.holders[holder] {
+		return -1
+	}
 	return slices.IndexFunc(l.holds(p), func(h hold) bool { return h.holder == holder })
 }
 

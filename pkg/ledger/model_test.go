@@ -36,7 +36,7 @@ type modelHold struct {
 }
 
 type modelAddition struct {
-	queue   string
+	queues  []string
 	account Account
 	amounts pair
 }
@@ -61,11 +61,30 @@ func (m *model) charged(part string) bool {
 	return slices.ContainsFunc(m.holds, func(h modelHold) bool { return h.part == part })
 }
 
+// add adds amounts to an account of the queue and its ancestors. Of Inqueue, each queue passes on what its limit leaves,
+// unless its parent has the same.
+func (m *model) add(queue string, account Account, amounts pair) {
+	if account != Inqueue {
+		m.added = append(m.added, modelAddition{m.path(queue), account, amounts})
+		return
+	}
+	for _, q := range m.path(queue) {
+		next := amounts
+		for d := range next {
+			if limit := m.limit(q, d); limit >= 0 && (m.parents[q] == "" || limit != m.limit(m.parents[q], d)) {
+				next[d] = min(next[d], max(limit-m.committed(q, d), 0))
+			}
+		}
+		m.added = append(m.added, modelAddition{[]string{q}, account, amounts})
+		amounts = next
+	}
+}
+
 func (m *model) balance(queue string, account Account, d int) int64 {
 	var sum int64
 	if account != Allocated {
 		for _, p := range m.added {
-			if p.account == account && slices.Contains(m.path(p.queue), queue) {
+			if p.account == account && slices.Contains(p.queues, queue) {
 				sum += p.amounts[d]
 			}
 		}

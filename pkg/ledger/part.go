@@ -38,6 +38,8 @@ type Part struct {
 type charge struct {
 	// holds lists the holders, payer first. It is empty if the part is not charged.
 	holds []hold
+	// holders has the holders in holds, or nil. See [Ledger.indexOf].
+	holders map[Holder]bool
 	// amounts is charged to the payer's queue, and released in the end.
 	amounts Amounts
 	// releasing contains the releasing holder, if any. It pays while there are no holds.

@@ -158,9 +158,9 @@ func (g game) step(t *testing.T, s *script, mayAdd bool) {
 			t.Fatalf("release of %s by %s: %t, the model says %t", part, holder, got, want)
 		}
 	case action == 1 && mayAdd:
-		addition := modelAddition{queue, Account(1 + s.below(3)), pair{int64(s.below(4)), int64(s.below(4))}}
-		g.model.added = append(g.model.added, addition)
-		if err := g.Add(g.ids[queue], addition.account, amountsOf(addition.amounts)); err != nil {
+		account, amounts := Account(1+s.below(3)), pair{int64(s.below(4)), int64(s.below(4))}
+		g.model.add(queue, account, amounts)
+		if err := g.Add(g.ids[queue], account, amountsOf(amounts)); err != nil {
 			t.Fatal(err)
 		}
 	case action == 2:

@@ -14,23 +14,29 @@ func (l *Ledger) Available(q QueueID, o Ordinal) (Limit, error) {
 func (l *Ledger) tightest(q QueueID, o Ordinal) (QueueID, Limit, error) {
 	by, available := none, Limit{}
 	for id := q; id != none; id = l.queues[id].parent {
-		limit := l.limitAt(id, o, withAncestors)
-		if !limit.Set {
-			continue
-		}
-		committed, err := l.committed(id, o)
+		left, err := l.left(id, o)
 		if err != nil {
 			return none, Limit{}, err
 		}
-		left, err := limit.Amount.Sub(committed)
-		if err != nil {
-			return none, Limit{}, err
-		}
-		if !available.Set || left.Cmp(available.Amount) < 0 {
-			by, available = id, AtMost(left)
+		if left.Set && (!available.Set || left.Amount.Cmp(available.Amount) < 0) {
+			by, available = id, left
 		}
 	}
 	return by, available, nil
+}
+
+// left returns how much of one dimension the queue alone leaves for another job: limit - (allocated + inqueue - elastic).
+func (l *Ledger) left(q QueueID, o Ordinal) (Limit, error) {
+	limit := l.limitAt(q, o, withAncestors)
+	if !limit.Set {
+		return Limit{}, nil
+	}
+	committed, err := l.committed(q, o)
+	if err != nil {
+		return Limit{}, err
+	}
+	left, err := limit.Amount.Sub(committed)
+	return AtMost(left), err
 }
 
 // RoomInqueue returns how many times each fits in the queue in addition to a minimum, by the rule of FitsInqueue. The result is at most

@@ -42,3 +42,39 @@ func TestRoomInqueue(t *testing.T) {
 		}
 	}
 }
+
+// TestAMinimumThatWasRaised checks what a job keeps from other queues if it needs more than its queue can have.
+func TestAMinimumThatWasRaised(t *testing.T) {
+	type needs map[string]int64
+	for _, c := range []struct {
+		name   string
+		levels []level
+		needs  []needs
+		want   needs // inqueue
+	}{
+		{"of a queue with a limit", []level{{"root", "", -1, -1, 8, 0}, {"a", "root", -1, -1, 2, 1}, {"b", "root", -1, -1, -1, 0}}, []needs{{"a": 1000}}, needs{"root": 1, "a": 1000}},
+		{"of a queue beside a guarantee", []level{{"root", "", -1, -1, 8, 0}, {"a", "root", -1, -1, -1, 1}, {"b", "root", -1, 4, -1, 0}}, []needs{{"a": 1000}}, needs{"root": 3, "a": 1000}},
+		{"of two queues below a limit",
+			[]level{{"root", "", -1, -1, 8, 0}, {"team", "root", -1, -1, 4, 0}, {"a", "team", -1, -1, -1, 1}, {"b", "team", -1, -1, -1, 0}},
+			[]needs{{"a": 1000}, {"b": 1000}}, needs{"root": 3, "team": 2000, "a": 1000, "b": 1000}},
+		{"of a queue that has more than its limit", []level{{"root", "", -1, -1, 8, 0}, {"a", "root", -1, -1, 2, 3}}, []needs{{"a": 2}}, needs{"root": 0, "a": 2}},
+		{"of no queue with a limit", []level{{"root", "", -1, -1, -1, 0}, {"a", "root", -1, -1, -1, 0}}, []needs{{"a": 1000}}, needs{"root": 1000, "a": 1000}},
+		{"of no job", []level{{"root", "", -1, -1, 8, 0}, {"a", "root", -1, -1, 4, 1}}, []needs{{"a": 2}, {"a": 1}}, needs{"root": 3, "a": 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			books, o := takeBackTree(t, c.levels)
+			for _, job := range c.needs {
+				for queue, n := range job {
+					if err := books.Add(books.ids[queue], Inqueue, Amounts{{o, Units(n)}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for queue, want := range c.want {
+				if got, _ := books.Balance(books.ids[queue], Inqueue, o).Whole(); got != want {
+					t.Errorf("%d are kept at %s, want %d", got, queue, want)
+				}
+			}
+		})
+	}
+}

@@ -7,7 +7,7 @@ import "sync/atomic"
 // QueueSpec is a queue as its administrator defined it. The ledger copies the lists.
 type QueueSpec struct {
 	Name string
-	// Parent is the name of the parent queue. Emptyfor a topmost queue.
+	// Parent is the name of the parent queue. Empty for a topmost queue.
 	Parent string
 	// Capability holds the hard upper bounds. The queue does not limit dimensions that are not listed.
 	Capability Amounts

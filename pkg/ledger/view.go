@@ -94,6 +94,20 @@ func (l *Ledger) addHold(p *Part, h hold) {
 		p.charge.amounts = p.amounts
 	}
 	p.charge.holds = append(p.charge.holds, h)
+	p.charge.note(h.holder)
+}
+
+// note adds a new holder to the set of holders, if there are many.
+func (c *charge) note(holder Holder) {
+	switch {
+	case c.holders != nil:
+		c.holders[holder] = true
+	case len(c.holds) > manyHolders:
+		c.holders = make(map[Holder]bool, 2*len(c.holds))
+		for _, h := range c.holds {
+			c.holders[h.holder] = true
+		}
+	}
 }
 
 func (l *Ledger) dropHold(p *Part, i int) {
@@ -103,6 +117,7 @@ func (l *Ledger) dropHold(p *Part, i int) {
 		l.overlay.setCharge(p, c)
 		return
 	}
+	delete(p.charge.holders, p.charge.holds[i].holder)
 	p.charge.holds = slices.Delete(p.charge.holds, i, i+1)
 }
 
@@ -120,6 +135,6 @@ func (l *Ledger) setReleasing(p *Part, releasing []hold) {
 // enter forgets the charges of the part in other ledgers.
 func (p *Part) enter(l *Ledger) {
 	if p.ledger != l.id {
-		p.ledger, p.charge.holds, p.charge.releasing = l.id, p.charge.holds[:0], nil
+		p.ledger, p.charge.holds, p.charge.holders, p.charge.releasing = l.id, p.charge.holds[:0], nil, nil
 	}
 }

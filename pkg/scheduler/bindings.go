@@ -5,6 +5,8 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,8 +69,8 @@ func (b *bindings) registered() []schedulercache.PreBinder {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []schedulercache.PreBinder
-	for _, preBinder := range b.preBinders {
-		all = append(all, preBinder)
+	for _, name := range slices.Sorted(maps.Keys(b.preBinders)) { // in one order, with capacity before predicates: it must hear of bindings that others cannot prepare
+		all = append(all, b.preBinders[name])
 	}
 	return all
 }

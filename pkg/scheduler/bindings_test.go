@@ -173,6 +173,22 @@ func TestAllPluginsUndoABinding(t *testing.T) {
 	}
 }
 
+// TestCapacityHearsOfABindingThatPredicatesCannotPrepare: otherwise, it believes that the pod is being bound.
+func TestCapacityHearsOfABindingThatPredicatesCannotPrepare(t *testing.T) {
+	for range 20 { // in the order of a map, it would hear of half of them
+		var undone int
+		b := &bindings{}
+		b.register("capacity", countedBinder{&undone})
+		fails := make(slowBinder, 1)
+		fails <- errors.New("its volume is gone")
+		b.register("predicates", fails)
+		bind := &schedulercache.BindContext{TaskInfo: api.NewTaskInfo(wholePod("p", "")), Extensions: map[string]schedulercache.BindContextExtension{}}
+		if err := b.PreBind(t.Context(), bind); err == nil || undone != 1 {
+			t.Fatalf("error %v, %d undone", err, undone)
+		}
+	}
+}
+
 // countedBinder counts the bindings that are undone.
 type countedBinder struct{ undone *int }
 

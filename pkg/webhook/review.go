@@ -38,6 +38,9 @@ func review(request *ctrladmission.Request) ctrladmission.Response {
 		readings = readQueue
 	}
 	after, warnings, err := readings(request.Object.Raw)
+	if err == nil && strings.HasSuffix(request.Resource.Group, ".volcano.sh") && request.Resource.Resource != "queues" {
+		err = readAsVolcano(request.Object.Raw)
+	}
 	if err != nil {
 		return refused(request, []string{fmt.Sprintf("it cannot be read: %v", err)})
 	}

@@ -29,7 +29,7 @@ func ask(t *testing.T, old, object string) ctrladmission.Response {
 		t.Fatal(err)
 	}
 	request := ctrladmission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Name: "x", Object: raw(object), Operation: admissionv1.Create}}
-	request.Kind.Kind, request.Resource.Resource = kind.Kind, strings.ToLower(kind.Kind)+"s"
+	request.Kind.Kind, request.Resource.Resource, request.Resource.Group = kind.Kind, strings.ToLower(kind.Kind)+"s", kind.GroupVersionKind().Group
 	if old != "" {
 		request.OldObject, request.Operation = raw(old), admissionv1.Update
 	}
@@ -48,6 +48,10 @@ func pod(text string) string {
 
 func templated(kind, spec string) string {
 	return "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: x}\nspec: " + spec
+}
+
+func jobTemplate(spec string) string {
+	return "apiVersion: flow.volcano.sh/v1alpha1\nkind: JobTemplate\nspec: {" + spec + "}"
 }
 
 const twice = "volcano.sh/card.name: 'A||B'"
@@ -83,6 +87,11 @@ func TestWhatTheSchedulerCannotReadIsRefusedInTheWordsOfItsReaders(t *testing.T)
 			"CronJob x: spec.jobTemplate.spec.template: its annotation volcano.sh/card.name is wrong"},
 		"a CronJob of Volcano": {templated("CronJob", "{jobTemplate: {spec: {tasks: [{template: {metadata: {"+annotations(twice)+"}}}]}}}"),
 			"CronJob x: spec.jobTemplate.spec.tasks[0].template: its annotation volcano.sh/card.name is wrong"},
+		"a number of a JobTemplate":                 {jobTemplate("minAvailable: 99999999999"), "JobTemplate x: it cannot be read: json: cannot unmarshal number 99999999999 into Go struct field"},
+		"a number of its pods":                      {jobTemplate("tasks: [{template: {spec: {containers: [{ports: [{containerPort: 99999999999}]}]}}}]"), "it cannot be read: "},
+		"a quantity that takes long to read":        {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e-999999999'}}}]}}}]"), "it cannot be read: it has a number with a negative exponent"},
+		"a quantity of its pods":                    {jobTemplate("tasks: [{template: {spec: {containers: [{resources: {requests: {cpu: '1e1.5'}}}]}}}]"), "it cannot be read: quantities must match"},
+		"a time in the status of a Volcano CronJob": {"apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob\nstatus: {lastScheduleTime: '2026-01-01t00:00:00z'}", "it cannot be read: parsing time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response := ask(t, "", c.object)
@@ -104,6 +113,7 @@ func TestWhatTheSchedulerReadsIsAllowed(t *testing.T) {
 		"nothing":                  queue("", ""),
 		"a pod":                    pod("volcano.sh/card.name: A|B"),
 		"the annotation of no pod": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {" + annotations(twice) + "}\nspec: {template: {}}",
+		"a JobTemplate":            jobTemplate("minAvailable: 1, tasks: [{replicas: 1, template: {spec: {containers: [{name: main, resources: {requests: {cpu: 1}}}]}}}]"),
 		"a job":                    templated("Job", "{tasks: [{template: {metadata: {"+annotations("volcano.sh/card.name: A")+"}}}]}"),
 	} {
 		if response := ask(t, "", object); !response.Allowed || len(response.Warnings) > 0 {

@@ -35,8 +35,8 @@ const (
 	noAccounts = "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount"
 	// hubControllers do not create pods from templates.
 	hubControllers = "namespace-controller,garbage-collector-controller,ttl-after-finished-controller"
-	// memberControllers are Karmada's controllers for push mode. Its detector and its distributor of dependencies always run.
-	memberControllers = "cluster,clusterStatus,binding,bindingStatus,execution,workStatus,namespace"
+	// memberControllers are Karmada's controllers for push mode, and those for failover. Its detector and its distributor of dependencies always run.
+	memberControllers = "cluster,clusterStatus,binding,bindingStatus,execution,workStatus,namespace,applicationFailover,gracefulEviction"
 )
 
 // retries are the flags for retries. By default, a failed item waits up to 1,000 s, and all failed items of a controller together are retried

@@ -7,11 +7,15 @@ import (
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-var _ = Describe("A guarantee of devices", func() {
+var _ = Describe("A guarantee", func() {
 	It("is kept against the siblings of every ancestor, and the message says how much is guaranteed to others", func(ctx context.Context) {
 		f := newFixture(ctx)
 		ml := f.queue(ctx, "ml", "root", limit(f.class, 8))
@@ -26,5 +30,29 @@ var _ = Describe("A guarantee of devices", func() {
 		f.expectRunning(ctx, "four", 4)
 		f.submit(ctx, gang("guaranteed", team, 4))
 		f.expectRunning(ctx, "guaranteed", 4)
+	})
+
+	It("is kept when another queue raises the minimum of a job that runs", func(ctx context.Context) {
+		f := newFixture(ctx)
+		ml := f.queue(ctx, "ml", "root", nil)
+		setCapability(ctx, ml, corev1.ResourceCPU, 8)
+		team, other := f.queue(ctx, "team", ml, nil), f.queue(ctx, "other", ml, nil)
+		changeQueue(ctx, team, func(spec *schedulingv1beta1.QueueSpec) { spec.Guarantee.Resource = cores(4) })
+		running := func(pods ...string) {
+			GinkgoHelper()
+			for _, pod := range pods {
+				Eventually(func() corev1.PodPhase { return f.getPod(ctx, pod).Status.Phase }).WithContext(ctx).Should(Equal(corev1.PodRunning))
+			}
+		}
+		f.group(ctx, "raised", other, "one")
+		running("one")
+		patch := []byte(`{"spec": {"minResources": {"cpu": "1000"}}}`)
+		_, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Patch(ctx, "raised", types.MergePatchType, patch, metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		f.group(ctx, "late", other, "two")
+		expectWarning(ctx, f.namespace, "PodGroup", "late", "InsufficientCPUQuota", fmt.Sprintf("Queue <%s> has insufficient <cpu> quota: "+
+			"requested <1>, total would be <1001> (<1> allocated, <999> let in), but capability is <8>, of which <4> is guaranteed to others", other))
+		f.group(ctx, "guaranteed", team, "a", "b", "c", "d")
+		running("a", "b", "c", "d")
 	})
 })

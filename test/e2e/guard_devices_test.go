@@ -17,7 +17,9 @@ func guardOfDevices() {
 		wrongScheduler = "asks for devices or cards, which only Volcano hands out within the quota of its queue: set schedulerName of its pods to volcano"
 		namesNode      = "names a node, so that no scheduler checks the quota of its queue: remove nodeName, or use nodeSelector"
 		critical       = "which protects its pods from those whose queues deserve what they use"
+		ofController   = "would change the template of its StatefulSet: change the StatefulSet, whose controller creates a revision"
 		graceless      = "would have its pods deleted within"
+		slowing        = "which would make each cycle of the scheduler slow"
 		claim          = "resourceClaims: [{name: gpu, resourceClaimName: gpu}], "
 		forVolcanos    = "schedulerName: volcano, "
 		mayNotBind     = "may not bind pod attempt"
@@ -36,6 +38,22 @@ func guardOfDevices() {
 	forScheduler := func(a attempt) judged { return nobodyBut(namesNode, a) }
 	ordinary := func(a attempt) judged { return nobodyBut(critical, a) }
 	withGrace := func(a attempt) judged { return nobodyBut(graceless, a) }
+	// spreading returns constraints for a pod. Preferring returns an affinity that selects by a number of labels.
+	spreading := func(constraints int) string {
+		all := make([]string, constraints)
+		for i := range all {
+			all[i] = fmt.Sprintf("{maxSkew: 1, topologyKey: k%d, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: x}}}", i)
+		}
+		return "topologySpreadConstraints: [" + strings.Join(all, ", ") + "], "
+	}
+	preferring := func(labels int) string {
+		all := make([]string, labels)
+		for i := range all {
+			all[i] = fmt.Sprintf("l%d: x", i)
+		}
+		return "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: k, labelSelector: {matchLabels: {" +
+			strings.Join(all, ", ") + "}}}}]}}, "
+	}
 
 	DescribeTable("lets only Volcano hand them out:", func(ctx context.Context, j judged) { j.check(ctx) },
 		func() (entries []TableEntry) {
@@ -51,6 +69,9 @@ func guardOfDevices() {
 					Entry("a "+kind+" that is critical for its node", ordinary(attempt{create: make(template("", "priorityClassName: system-node-critical"))})),
 					Entry("a "+kind+" whose pods are deleted at once", withGrace(attempt{create: make(template("", forVolcanos+"terminationGracePeriodSeconds: 0"))})),
 					Entry("a "+kind+" whose pods may take very long to end", withGrace(attempt{create: make(template("", forVolcanos+"terminationGracePeriodSeconds: 3601"))})),
+					Entry("a "+kind+" with many constraints", nobodyBut(slowing, attempt{create: make(template("", forVolcanos+spreading(17)))})),
+					Entry("a "+kind+" with an affinity to many labels", nobodyBut(slowing, attempt{create: make(template("", forVolcanos+preferring(17)))})),
+					Entry("a "+kind+" with some constraints and labels", everybody(attempt{create: make(template("", forVolcanos+spreading(15)+preferring(16)))})),
 					Entry("a "+kind+" whose pods may take long to end", everybody(attempt{create: make(template("", forVolcanos+"terminationGracePeriodSeconds: 3600"))})),
 					Entry("a "+kind+" for another scheduler whose pods are deleted at once", everybody(attempt{create: make(template("", "terminationGracePeriodSeconds: 0"))})))
 			}
@@ -70,6 +91,7 @@ func guardOfDevices() {
 						template("", "priorityClassName: ordinary")))})),
 					Entry("a "+kind+" with a task that is critical for its node", ordinary(attempt{create: make(job("schedulerName: volcano", template("", "priorityClassName: system-node-critical")))})),
 					Entry("a "+kind+" whose pods are deleted at once", withGrace(attempt{create: make(job("schedulerName: volcano", template("", "terminationGracePeriodSeconds: 0")))})),
+					Entry("a "+kind+" without a scheduler whose pods are deleted at once", withGrace(attempt{create: make(job("", template("", "terminationGracePeriodSeconds: 0")))})),
 					Entry("a "+kind+" with a claim for Volcano", everybody(attempt{create: make(job("schedulerName: volcano", template("", claim)))})),
 					Entry("a "+kind+" with a claim for Volcano in the template", everybody(attempt{create: make(job("", template("", claim+forVolcanos)))})))
 			}
@@ -87,9 +109,9 @@ func guardOfDevices() {
 		Entry("a pod that names a card", forVolcano(attempt{create: asPod(template("volcano.sh/card.name: A", ""))})),
 		Entry("a card for Volcano", everybody(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 1}}", forVolcanos))})),
 		Entry("a job of many tasks, which must not cost more than CEL may", everybody(attempt{create: manyTasks(500, only("{limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1, example.com/rdma: 1}}", ""))})),
-		Entry("a revision of a StatefulSet", forVolcano(attempt{create: revision(template("", claim))})),
-		Entry("a revision that gives the pods of a StatefulSet another scheduler", nobodyBut("write \"$patch\": \"replace\" into data.spec.template",
-			attempt{create: mergedRevision("spec: {schedulerName: default-scheduler}")})),
+		Entry("a revision of a StatefulSet", nobodyBut(ofController, attempt{create: revision("{spec: {template: {$patch: replace, spec: {containers: []}}}}")})),
+		Entry("a revision with keys in another case", nobodyBut(ofController, attempt{create: revision("{\u017fpec: {TempLate: {spec: {schedulerName: default-scheduler}}}}")})),
+		Entry("a revision of anything else", everybody(attempt{create: revision("{spec: {leaderWorkerTemplate: {}}, kind: LeaderWorkerSet}")})),
 		Entry("no cards", everybody(attempt{create: asPod(only("{limits: {nvidia.com/gpu: 0, cpu: 1}}", ""))})),
 		Entry("other resources", everybody(attempt{create: asPod(only("{limits: {example.com/licence: 1, hugepages-2Mi: 2Mi, memory: 1Gi}}", ""))})),
 		Entry("a namespace that is not guarded", everybody(attempt{namespace: "default", create: asPod(template("", claim))})),

@@ -4,6 +4,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 )
@@ -14,6 +17,41 @@ func guardOfNumbers() {
 	}
 	const queue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nspec: "
 	group := podGroup("default", "")
+	status := func(status string) attempt {
+		job := volcanoJobs["Volcano Job"]("minAvailable: 1\nschedulerName: volcano\ntasks: [{name: t, replicas: 1, template: {spec: {containers: [{name: main, image: i}]}}}]")
+		return attempt{existing: job, patch: "status: " + status, subresource: "status"}
+	}
+	condition := func(time string) string {
+		return "{conditions: [{type: Unschedulable, status: \"True\", transitionID: x, reason: r, message: m, lastTransitionTime: '" + time + "'}]}"
+	}
+	entries := func(n int, entry func(i int) string) string {
+		var all []string
+		for i := range n {
+			all = append(all, entry(i))
+		}
+		return strings.Join(all, ", ")
+	}
+	subgroups := func(n, values int) string {
+		list := entries(values, strconv.Itoa)
+		return "spec: {subGroupPolicy: [" + entries(n, func(i int) string {
+			return fmt.Sprintf("{name: g%d, labelSelector: {matchExpressions: [{key: k, operator: In, values: [%s]}]}}", i, strings.ReplaceAll(list, ", ", "x, ")+"x")
+		}) + "]}"
+	}
+	tasks := func(n int) string {
+		return "spec: {minTaskMember: {" + entries(n, func(i int) string { return fmt.Sprintf("t%d: 1", i) }) + "}}"
+	}
+	resources := func(n int) string {
+		return "spec: {minResources: {" + entries(n, func(i int) string { return fmt.Sprintf("example.com/r%d: 1", i) }) + "}}"
+	}
+	DescribeTable("lets nobody make each cycle slow with one PodGroup:", func(ctx context.Context, j judged) { j.check(ctx) },
+		Entry("many subgroups", nobody("has more than 64 entries in subGroupPolicy", attempt{existing: group, patch: subgroups(65, 1)})),
+		Entry("a selector of many values", nobody("more than 16 labels, or values of a label", attempt{existing: group, patch: subgroups(1, 17)})),
+		Entry("some subgroups", everybody(attempt{existing: group, patch: subgroups(64, 16)})),
+		Entry("minimums of many tasks", nobody("has more than 1000 entries in minTaskMember or minResources", attempt{existing: group, patch: tasks(1001)})),
+		Entry("minimums of some tasks", everybody(attempt{existing: group, patch: tasks(1000)})),
+		Entry("minimums of many resources", nobody("has more than 1000 entries in minTaskMember or minResources", attempt{existing: group, patch: resources(1001)})),
+		Entry("minimums of some resources", everybody(attempt{existing: group, patch: resources(1000)})),
+	)
 	DescribeTable("lets nobody write numbers that keep the scheduler from reading any object of the kind:", func(ctx context.Context, j judged) { j.check(ctx) },
 		Entry("a quantity", nobody("PodGroup existing has the quantity 1e1.5 of cpu, which Volcano cannot read", attempt{existing: group, patch: `spec: {minResources: {cpu: "1e1.5"}}`})),
 		Entry("a quantity that takes minutes to read", nobody("the quantity 1e-100000000 of memory", attempt{existing: group, patch: `spec: {minResources: {cpu: 1, memory: "1e-100000000"}}`})),
@@ -25,6 +63,16 @@ func guardOfNumbers() {
 		Entry("a priority of a queue", nobody("Queue attempt has the number 2147483648", attempt{create: queue + "{priority: 2147483648}"})),
 		Entry("a capability", nobody("Queue attempt has the quantity 1e1.5 of memory", attempt{create: queue + `{capability: {memory: "1e1.5"}}`})),
 		Entry("a guarantee", nobody("the quantity 1E-100 of cpu", attempt{create: queue + `{guarantee: {resource: {cpu: "1E-100"}}}`})),
+		Entry("a duration of a job", nobody("Job existing has the duration 1d, which Volcano cannot read", status("{runningDuration: 1d}"))),
+		Entry("a duration that is empty", nobody("Job existing has the duration , which Volcano cannot read", status("{runningDuration: ''}"))),
+		Entry("a duration that is too long", nobody("has the duration 2600000h", status("{runningDuration: 2600000h}"))),
+		Entry("a number in the status of a job", nobody("the number 2147483648", status("{taskStatusCount: {t: {phase: {Running: 2147483648}}}}"))),
+		Entry("a time in the status of a job", nobody("Job existing has a time that Volcano cannot read", status("{state: {phase: Running, lastTransitionTime: '2026-01-01t00:00:00z'}}"))),
+		Entry("a time in the status of a PodGroup", nobody("PodGroup existing has a time that Volcano cannot read", attempt{existing: group, namespace: "default", patch: "status: " + condition("2026-01-01t00:00:00z")})),
+		Entry("a time in a new PodGroup", nobody("has a time that Volcano cannot read", attempt{create: podGroup("default", "status: "+condition("2026-01-01T00:00:00z"))})),
+		Entry("every form of a time", judged{attempt{existing: group, patch: "status: " + condition("2026-02-28T23:59:59.123456789+23:59")}, []string{administrator}, nil}),
+		Entry("every form of a duration", judged{status("{runningDuration: 1h30m0.123456789s, running: 1, taskStatusCount: {t: {phase: {Running: 1}}}}"), []string{administrator}, nil}),
+		Entry("a short duration", judged{status("{runningDuration: 1.5µs}"), []string{administrator}, nil}),
 		Entry("every form of a quantity, in a queue", judged{attempt{create: queue +
 			`{capability: {cpu: 1, memory: "1.5Gi", a.com/a: 1e3, a.com/b: "1E3", a.com/c: ".5", a.com/d: "5.", a.com/e: "+100m", a.com/f: "12e-3"}}`}, []string{administrator}, nil}),
 		Entry("the largest number", everybody(attempt{existing: group, patch: "spec: {minMember: 2147483647, minTaskMember: {a: 1}, minResources: {cpu: 100n}}"})),

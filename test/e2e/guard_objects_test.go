@@ -55,11 +55,8 @@ var workloads = map[string]func(template string) string{
 }
 
 // revision returns a ControllerRevision: a StatefulSet makes pods from it that are not updated yet.
-func revision(template string) string { return mergedRevision("$patch: replace\n" + template) }
-
-// mergedRevision returns a ControllerRevision with a template that the controller merges into the StatefulSet's template.
-func mergedRevision(template string) string {
-	return "apiVersion: apps/v1\nkind: ControllerRevision\nrevision: 1\ndata:\n  spec:\n    template:" + within(6, template)
+func revision(data string) string {
+	return "apiVersion: apps/v1\nkind: ControllerRevision\nrevision: 1\ndata: " + data
 }
 
 // volcanoJobs make objects of kinds with the spec of a Volcano Job.

@@ -122,10 +122,6 @@ func guardOfQueues() {
 			"spec: {schedulerName: volcano, containers: [{name: main, image: i}]}"})),
 		Entry("annotations of a Deployment itself, which Volcano does not read", everybody(attempt{create: "metadata: {annotations: {" + queueOfTeam + "}}\n" +
 			workloads["Deployment"](volcanoTemplate(""))})),
-		Entry("a revision of a StatefulSet", onlyMembers(attempt{create: revision(volcanoTemplate(queueOfTeam))})),
-		Entry("a revision that changes the pods of a StatefulSet, whose queue it does not name", nobodyBut("write \"$patch\": \"replace\" into data.spec.template",
-			attempt{create: mergedRevision("spec: {containers: [{name: main, image: other}]}")})),
-		Entry("a revision of anything else", everybody(attempt{create: "apiVersion: apps/v1\nkind: ControllerRevision\nrevision: 1\ndata: {spec: {leaderWorkerTemplate: {}}}"})),
 		Entry("a namespace that is not guarded", everybody(attempt{namespace: "default", create: podIn("team-a")})),
 	)
 

@@ -58,6 +58,11 @@ func amount(name corev1.ResourceName, quantity string) corev1.ResourceList {
 
 // plain submits a job without claims for the fixture's own node. Requests are the requests of each pod.
 func (f *fixture) plain(ctx context.Context, name, queue string, pods, available int32, requests corev1.ResourceList, priorityClass string, options ...podOption) {
+	template := f.plainTemplate(requests, priorityClass, options...)
+	f.plainTasks(ctx, name, queue, priorityClass, available, batchv1alpha1.TaskSpec{Name: "worker", Replicas: pods, Template: template})
+}
+
+func (f *fixture) plainTemplate(requests corev1.ResourceList, priorityClass string, options ...podOption) corev1.PodTemplateSpec {
 	limits := requests.DeepCopy() // required for scalar resources
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
@@ -69,12 +74,14 @@ func (f *fixture) plain(ctx context.Context, name, queue string, pods, available
 	for _, option := range options {
 		option(&template)
 	}
+	return template
+}
+
+// plainTasks submits a job of several tasks.
+func (f *fixture) plainTasks(ctx context.Context, name, queue, priorityClass string, available int32, tasks ...batchv1alpha1.TaskSpec) {
 	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, &batchv1alpha1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: batchv1alpha1.JobSpec{
-			SchedulerName: "volcano", Queue: queue, MinAvailable: available, PriorityClassName: priorityClass,
-			Tasks: []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: pods, Template: template}},
-		},
+		Spec:       batchv1alpha1.JobSpec{SchedulerName: "volcano", Queue: queue, MinAvailable: available, PriorityClassName: priorityClass, Tasks: tasks},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
@@ -161,7 +168,7 @@ var _ = DescribeTable("A pod that is being deleted counts until it has ended, in
 	f := newFixture(ctx)
 	f.plainNode(ctx)
 	queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(name, all) })
-	f.plain(ctx, "leaving", queue, 2, 2, amount(name, half), "", ending(3600))
+	f.plain(ctx, "leaving", queue, 2, 2, amount(name, half), "", ending(500))
 	f.expectRunning(ctx, "leaving", 2)
 	f.deleteJob(ctx, "leaving")
 	Eventually(func() bool {

@@ -12,8 +12,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // bypassScenarios are about users who try to bypass their quota or change the data of the dispatcher. The users have all
@@ -97,11 +99,44 @@ var bypassScenarios = []scenario{
 			_, err := karmada.PolicyV1alpha1().PropagationPolicies(f.namespace).Patch(ctx, "narrow", types.MergePatchType,
 				[]byte(fmt.Sprintf(`{"spec":{"placement":{"clusterAffinity":{"clusterNames":[%q,%q]}}}}`, east, west)), metav1.PatchOptions{})
 			f.Expect(err).NotTo(HaveOccurred())
-			f.expectNotified(ctx, deployments, "web", "GrowthHeld", team, "<4>", "<3>")
-			f.Expect(f.allPods(ctx, "web")).To(HaveLen(2))
-			f.changeQueue(ctx, team, capable(cores("4")))
-			f.expectRunningIn(ctx, west, "web", 2)
+			f.expectWestWithRoom(ctx, team)
+		},
+	},
+	{
+		name: "a workload that Karmada would also send to a cluster that has a new label gets it when the queue has room",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("3")))
+			admit := func(member string) {
+				_, err := karmada.ClusterV1alpha1().Clusters().Patch(ctx, member, types.MergePatchType,
+					[]byte(fmt.Sprintf(`{"metadata":{"labels":{%q:"yes"}}}`, f.namespace)), metav1.PatchOptions{})
+				f.Expect(err).NotTo(HaveOccurred())
+			}
+			admit(east)
+			f.propagateAs(ctx, "labelled", func(spec *policyv1alpha1.PropagationSpec) {
+				selector := &metav1.LabelSelector{MatchLabels: map[string]string{f.namespace: "yes"}}
+				spec.Placement = policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{LabelSelector: selector}}
+			}, named(deployments, "web"))
+			f.deployment(ctx, workload{name: "web", queue: team, pods: 2, in: ownPolicy})
 			f.expectRunningIn(ctx, east, "web", 2)
+			admit(west)
+			f.expectWestWithRoom(ctx, team)
+		},
+	},
+	{
+		name: "a workload that fails in each cluster is kept in two at most, whatever its policy says",
+		run: func(ctx context.Context, f *fixture) {
+			team := f.queue(ctx, "team", "root", capable(cores("4")))
+			f.propagateAs(ctx, "fails-over", func(spec *policyv1alpha1.PropagationSpec) {
+				spec.Failover = &policyv1alpha1.FailoverBehavior{Application: &policyv1alpha1.ApplicationFailoverBehavior{
+					DecisionConditions: policyv1alpha1.DecisionConditions{TolerationSeconds: ptr.To[int32](1)}, PurgeMode: policyv1alpha1.Never,
+				}}
+			}, named(deployments, "web"))
+			f.deployment(ctx, workload{name: "web", queue: team, pods: 2, in: ownPolicy, change: func(pods *corev1.PodTemplateSpec) {
+				pods.Spec.NodeSelector = map[string]string{"example.com/no-node-has-this": "yes"}
+			}})
+			f.expectNotified(ctx, deployments, "web", "GrowthHeld", "it is evicted from clusters", east, west)
+			f.Expect(f.allPods(ctx, "web")).To(HaveLen(4))
+			f.Expect(f.existing(ctx, deployments, "web").Spec.Clusters).To(BeEmpty())
 		},
 	},
 	{
@@ -153,6 +188,16 @@ var bypassScenarios = []scenario{
 			f.expectRunningIn(ctx, west, "lost", 2)
 		},
 	},
+}
+
+// expectWestWithRoom expects that web, which runs two pods in east and is to run two in west, waits for them until a queue of three cores has four.
+func (f *fixture) expectWestWithRoom(ctx context.Context, team string) {
+	GinkgoHelper()
+	f.expectNotified(ctx, deployments, "web", "GrowthHeld", team, "<4>", "<3>")
+	f.Expect(f.allPods(ctx, "web")).To(HaveLen(2))
+	f.changeQueue(ctx, team, capable(cores("4")))
+	f.expectRunningIn(ctx, west, "web", 2)
+	f.expectRunningIn(ctx, east, "web", 2)
 }
 
 // fullQueue creates a queue of two cores and fills it with the job filler.

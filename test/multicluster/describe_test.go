@@ -25,14 +25,14 @@ const (
 	maxLogLine  = 300
 )
 
-// describe describes the workloads of the case: their bindings with the dispatcher's events, their Works and pods, and the log lines
-// of all components about the case.
+// describe describes the workloads of the case: the log lines of all components about it, its pods, its Works, and its bindings with the
+// dispatcher's events. What explains most comes last.
 func (f *fixture) describe(ctx context.Context) string {
 	text := &strings.Builder{}
-	f.describeBindings(ctx, text)
-	f.describeWorks(ctx, text)
-	f.describePods(ctx, text)
 	f.describeLogs(text)
+	f.describePods(ctx, text)
+	f.describeWorks(ctx, text)
+	f.describeBindings(ctx, text)
 	return text.String()
 }
 

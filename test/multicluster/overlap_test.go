@@ -119,7 +119,7 @@ var overlapScenarios = []scenario{
 			f.deployment(ctx, workload{name: "web", queue: team, pods: 4, in: ownPolicy, change: endsSlowly})
 			f.expectRunningIn(ctx, east, "web", 4)
 			f.move(ctx, "own", west)
-			f.expectCharged(ctx, team, 8_000)
+			f.expectNotified(ctx, deployments, "web", "GrantExceeded", "<8> of cpu") // it is stored
 			f.expectRunningIn(ctx, west, "web", 4)
 			f.changeQueue(ctx, team, capable(cores("4")))
 			f.scale(ctx, "web", 8)

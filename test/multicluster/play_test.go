@@ -7,6 +7,8 @@ package multicluster
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -77,10 +79,21 @@ func play(scenarios ...scenario) {
 				Fail("interrupted")
 			}
 			if p.failure != "" {
+				keepFailure(p.failure + "\nin " + p.name)
 				Fail(p.failure)
 			}
 		})
 	}
+}
+
+// keepFailure adds text to a file whose end CI prints, because the output of a whole run may be cut at its beginning.
+func keepFailure(text string) {
+	GinkgoHelper()
+	file, err := os.OpenFile(filepath.Join("..", "..", "bin", "multicluster-failures.txt"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	Expect(err).NotTo(HaveOccurred())
+	_, err = file.WriteString(text + "\n")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(file.Close()).To(Succeed())
 }
 
 // perform runs the scenario in its own namespace. A failure ends the calling goroutine.
@@ -96,7 +109,7 @@ func (p *performance) perform(ctx context.Context) {
 	defer f.leave(ctx)
 	defer func() {
 		if p.failure != "" {
-			p.failure += "\n" + f.describe(ctx)
+			p.failure = f.describe(ctx) + "\n" + p.failure // the reason last, where it is seen
 		}
 	}()
 	f.propagateAll(ctx)

@@ -23,7 +23,7 @@ import (
 )
 
 // timeout bounds every wait for a condition. It is generous, because only a failing test waits so long.
-const timeout = 2 * time.Minute
+const timeout = 4 * time.Minute
 
 // The members.
 const (

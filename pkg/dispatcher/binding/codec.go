@@ -35,6 +35,9 @@ func ParseGrant(text string) (*Grant, error) {
 	if g.Grace < 0 {
 		return nil, fmt.Errorf("grace is %d: it must not be negative", g.Grace)
 	}
+	if g.Copies < 0 {
+		return nil, fmt.Errorf("copies is %d: it must not be negative", g.Copies)
+	}
 	if g.Queue == "" {
 		return nil, errors.New("queue is empty")
 	}
@@ -47,7 +50,7 @@ func ParseGrant(text string) (*Grant, error) {
 			return nil, fmt.Errorf("%s %s occurs twice", a.Dimension.Kind, a.Dimension)
 		}
 	}
-	g.Amounts, g.Pod, g.Keeps = amounts, NormalAmounts(g.Pod), NormalAmounts(g.Keeps)
+	g.Amounts, g.Pod, g.Copy, g.Copies = amounts, NormalAmounts(g.Pod), NormalAmounts(g.Copy), max(1, g.Copies)
 	if g.Decided.IsZero() {
 		g.Decided = g.Time
 	}
@@ -93,7 +96,10 @@ func (h *Hold) Annotation() string {
 // Annotation returns the text of a GrantAnnotation.
 func (g *Grant) Annotation() string {
 	normal := *g
-	normal.Amounts, normal.Pod, normal.Keeps = NormalAmounts(g.Amounts), NormalAmounts(g.Pod), NormalAmounts(g.Keeps)
+	normal.Amounts, normal.Pod, normal.Copy = NormalAmounts(g.Amounts), NormalAmounts(g.Pod), NormalAmounts(g.Copy)
+	if g.Copies <= 1 {
+		normal.Copies, normal.Copy = 0, nil
+	}
 	if len(g.Group) > longestName {
 		normal.Group = "" // no PodGroup has a name that long
 	}

@@ -87,11 +87,26 @@ func TestGrantsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+// TestOneCopyOfAGrant: a grant without copies has one, which has its amounts.
+func TestOneCopyOfAGrant(t *testing.T) {
+	amounts := func(nano string) []Amount {
+		return []Amount{{ledger.Dimension{Kind: ledger.Resource, Name: "cpu"}, mustAmount(t, nano)}}
+	}
+	for _, g := range []*Grant{{Amounts: amounts("6")}, {Amounts: amounts("6"), Copies: 1, Copy: amounts("6")}, {Amounts: amounts("18"), Copies: 3, Copy: amounts("6")}} {
+		g.Queue = "q"
+		got, err := ParseGrant(g.Annotation())
+		if err != nil || !reflect.DeepEqual(got.OneCopy(), amounts("6")) || !reflect.DeepEqual(got.Amounts, g.Amounts) || max(1, got.Copies) != max(1, g.Copies) {
+			t.Errorf("%s: got %+v, %v", g.Annotation(), got, err)
+		}
+	}
+}
+
 func TestAGrantThatIsWrong(t *testing.T) {
 	grant := func(amounts string) string { return `{"queue":"q","amounts":[` + amounts + `]}` }
 	cpu := func(amount string) string { return grant(`{"kind":"Resource","name":"cpu","amount":"` + amount + `"}`) }
 	for text, want := range map[string]string{
 		``: "unexpected end of JSON input", `[]`: "cannot unmarshal array", `{}`: "queue is empty",
+		`{"queue":"q","copies":-1}`:                                                              "copies is -1: it must not be negative",
 		`{"queue":"q","time":"soon"}`:                                                            "cannot parse",
 		grant(`{"kind":"Energy","name":"x"}`):                                                    `"Energy" is no kind of a dimension`,
 		grant(`{"kind":"Card","amount":"1"}`):                                                    "a dimension of kind Card has no name",

@@ -21,6 +21,8 @@ type Grant struct {
 	Decided metav1.Time `json:"decided"`
 	// Clusters are those in which something of the workload may run. A cluster that it has left stays until nothing does.
 	Clusters []string `json:"clusters,omitempty"`
+	// Moves says that it leaves clusters, or has left clusters since its placement last changed. It is charged for its next move at once.
+	Moves bool `json:"moves,omitempty"`
 	// Grace is for how many seconds at most one of its pods may go on running after it was deleted.
 	Grace int64 `json:"grace,omitempty"`
 	// Claims identifies the claims that its pods name: see framework.Needs.
@@ -32,11 +34,21 @@ type Grant struct {
 	// Pod is the most that one of its pods has, of all templates that clusters may make pods of. It is empty for kinds that do not replace
 	// their pods when the template changes.
 	Pod []Amount `json:"pod,omitempty"`
-	// Amounts has no entry that is zero, and each dimension once, in the order of their names.
+	// Amounts are what its queue has granted: as many copies of the workload as there are clusters that get it. Clusters that it leaves are charged in
+	// addition, whether the queue has room or not. Amounts has no entry that is zero, and each dimension once, in the order of their names.
 	Amounts []Amount `json:"amounts"`
-	// Keeps are the amounts that stay charged when the workload has left the clusters that it leaves. Those are charged in addition
-	// until then, whether the queue has room or not. Keeps is empty if the Amounts have no such part.
-	Keeps []Amount `json:"keeps,omitempty"`
+	// Copies is the number of copies. It is omitted if it is one. Copy is the most that one of them may have, of all templates that clusters may have. It is
+	// empty if there is one copy, which has the Amounts.
+	Copies int64    `json:"copies,omitempty"`
+	Copy   []Amount `json:"copy,omitempty"`
+}
+
+// OneCopy returns the most that one copy may have.
+func (g *Grant) OneCopy() []Amount {
+	if g.Copies > 1 {
+		return g.Copy
+	}
+	return g.Amounts
 }
 
 // Amount is an amount of one dimension.

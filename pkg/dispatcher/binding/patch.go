@@ -81,13 +81,30 @@ func PatchHoldGrowth(rb *workv1alpha2.ResourceBinding, hold *Hold, growth Hold, 
 	next.Reason, next.Dispatching, next.KeepScheduling = Growing, !dispatching, scheduling
 	if hold != nil { // clusters have not seen what this update replaces
 		next = *hold
-		next.Dispatching = hold.Dispatching || !dispatching
+		next.Dispatching, next.PlacementOnly = hold.Dispatching || !dispatching, false
 		next.KeepScheduling = hold.KeepScheduling && scheduling
 	}
 	next.Ends = next.Ends || growth.Ends
 	p.annotate(HoldAnnotation, ptr.To(next.Annotation()))
 	p.suspend("scheduling", true)
 	p.suspend("dispatching", true)
+	return p.text()
+}
+
+// PatchPlacementOnly lets clusters see the workload of a held binding. Only its placement still waits. Each cluster gets at most a number of
+// replicas: Karmada's scheduler, which is suspended, would lower them.
+func PatchPlacementOnly(rb *workv1alpha2.ResourceBinding, hold Hold, most int32) []byte {
+	hold.Dispatching, hold.PlacementOnly = false, true
+	p := patchOf(rb)
+	p.annotate(HoldAnnotation, ptr.To(hold.Annotation()))
+	p.suspend("dispatching", false)
+	clusters := slices.Clone(rb.Spec.Clusters)
+	for i := range clusters {
+		clusters[i].Replicas = min(clusters[i].Replicas, most)
+	}
+	if !slices.Equal(clusters, rb.Spec.Clusters) {
+		p.spec()["clusters"] = clusters
+	}
 	return p.text()
 }
 

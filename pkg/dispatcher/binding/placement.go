@@ -15,6 +15,9 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // readPlacement finds out whether a granted binding runs nowhere.
@@ -89,13 +92,53 @@ func latest(a, b time.Time) time.Time {
 // appliedPlacement is the annotation with the placement that Karmada's scheduler has followed.
 const appliedPlacement = "policy.karmada.io/applied-placement"
 
+// ForgetPlacement makes the placement of a binding new, so that Karmada's scheduler chooses clusters again as soon as it may.
+func ForgetPlacement(rb *workv1alpha2.ResourceBinding) {
+	metav1.SetMetaDataAnnotation(&rb.ObjectMeta, appliedPlacement, "")
+}
+
+// PlacementForgotten reports whether ForgetPlacement was called since the scheduler last chose clusters.
+func PlacementForgotten(rb *workv1alpha2.ResourceBinding) bool {
+	text, noted := rb.Annotations[appliedPlacement]
+	return noted && text == ""
+}
+
+// Divides reports whether each cluster gets a part of the replicas. Karmada does not divide Volcano Jobs and objects with several
+// components, even if the placement says so.
+func Divides(rb *workv1alpha2.ResourceBinding) bool {
+	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
+	return rb.Spec.Placement != nil && rb.Spec.Placement.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided &&
+		rb.Spec.Replicas > 0 && len(rb.Spec.Components) <= 1 && kind.GroupKind() != workload.VolcanoJob.GroupKind()
+}
+
+// EvictsTooMuch reports whether more is evicted from some clusters than a granted binding has: copies, or replicas if they are divided.
+func EvictsTooMuch(rb *workv1alpha2.ResourceBinding, from []string, copies int64) bool {
+	if !Divides(rb) {
+		return int64(len(from)) > copies
+	}
+	var replicas int32
+	for i := range rb.Spec.GracefulEvictionTasks {
+		switch task := &rb.Spec.GracefulEvictionTasks[i]; {
+		case !slices.Contains(from, task.FromCluster):
+		case task.Replicas == nil:
+			return len(from) > 1
+		default:
+			replicas += *task.Replicas
+		}
+	}
+	return replicas > rb.Spec.Replicas
+}
+
 // PlacementIsNew reports whether the scheduler has chosen clusters for a placement other than the binding's. Other components that
 // choose clusters may omit the annotation.
 func PlacementIsNew(rb *workv1alpha2.ResourceBinding) bool {
+	_, noted := rb.Annotations[appliedPlacement]
+	return noted && rb.Spec.Placement != nil && !PlacementFollowed(rb)
+}
+
+// PlacementFollowed reports whether the scheduler has chosen clusters for the placement of a binding.
+func PlacementFollowed(rb *workv1alpha2.ResourceBinding) bool {
 	text, noted := rb.Annotations[appliedPlacement]
-	if !noted || rb.Spec.Placement == nil {
-		return false
-	}
 	followed := policyv1alpha1.Placement{}
-	return json.Unmarshal([]byte(text), &followed) != nil || !apiequality.Semantic.DeepEqual(&followed, rb.Spec.Placement)
+	return noted && json.Unmarshal([]byte(text), &followed) == nil && apiequality.Semantic.DeepEqual(&followed, rb.Spec.Placement)
 }

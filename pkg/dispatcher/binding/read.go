@@ -52,23 +52,36 @@ func read[T any](rb *workv1alpha2.ResourceBinding, annotation string, parse func
 
 // Clusters returns the names of the clusters that the workload goes to or that evict it, each once. They include the clusters
 // of bindings that depend on it.
-func Clusters(rb *workv1alpha2.ResourceBinding) []string {
+func Clusters(rb *workv1alpha2.ResourceBinding) []string { return append(Kept(rb), Evicting(rb)...) }
+
+// Kept returns the clusters that are to have a binding's object.
+func Kept(rb *workv1alpha2.ResourceBinding) []string {
 	var names []string
-	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	for i := range rb.Spec.Clusters {
-		add(rb.Spec.Clusters[i].Name)
+		names = withName(names, rb.Spec.Clusters[i].Name)
 	}
 	for i := range rb.Spec.RequiredBy {
 		for _, c := range rb.Spec.RequiredBy[i].Clusters {
-			add(c.Name)
+			names = withName(names, c.Name)
 		}
 	}
+	return names
+}
+
+// Evicting returns the clusters that evict a binding's object, and are not to have it any more.
+func Evicting(rb *workv1alpha2.ResourceBinding) []string {
+	keep, names := Kept(rb), []string(nil)
 	for i := range rb.Spec.GracefulEvictionTasks {
-		add(rb.Spec.GracefulEvictionTasks[i].FromCluster)
+		if name := rb.Spec.GracefulEvictionTasks[i].FromCluster; !slices.Contains(keep, name) {
+			names = withName(names, name)
+		}
 	}
 	return names
+}
+
+func withName(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
 }

@@ -39,9 +39,6 @@ type Workload struct {
 	Spread Spread
 	// Needs is what the workload may come to hold, given Spread. It is meaningless if Err is set.
 	Needs Needs
-	// After is the spread without the clusters that it leaves, nil if it leaves none. Keeps is what it needs then. See Leaves.
-	After *Spread
-	Keeps ledger.Amounts
 	// TemplateErr says why there is no Template.
 	TemplateErr error
 	// Err says why the needs of the workload are unknown. It names the object that is missing or wrong.
@@ -58,12 +55,12 @@ func (w *Workload) Left() []string {
 }
 
 // Leaves returns the clusters that the workload leaves: those that it has left, and those that evict it.
-func (w *Workload) Leaves() []string {
-	clusters := w.Left()
-	for i := range w.Binding.Spec.GracefulEvictionTasks {
-		clusters = append(clusters, w.Binding.Spec.GracefulEvictionTasks[i].FromCluster)
-	}
-	return clusters
+func (w *Workload) Leaves() []string { return append(w.Left(), binding.Evicting(w.Binding)...) }
+
+// MovesAgain reports whether a workload has left the clusters of a former move, and is about to leave its current clusters. It stays charged for a move,
+// so that nobody else gets the room meanwhile.
+func (w *Workload) MovesAgain() bool {
+	return w.State.Grant != nil && w.State.Grant.Moves && !w.State.Deleting && len(w.Leaves()) == 0 && len(w.Binding.Spec.Clusters) > 0 && binding.PlacementIsNew(w.Binding)
 }
 
 // Waits reports whether the workload waits for a grant. A workload that is marked as growing and has no grant waits, too.
@@ -86,15 +83,19 @@ func (w *Workload) Grows() bool {
 
 // Spread says how many clusters a workload goes to.
 type Spread struct {
-	// Copies is how many clusters get the whole workload. It is one if the replicas are divided. Otherwise, it includes clusters
-	// that evict the workload, and is the worst case while the clusters are not chosen.
+	// Copies is how many clusters get the whole workload, and the worst case while the clusters are not chosen. It is one if the replicas
+	// are divided.
 	Copies int64
+	// Leaving is how many other clusters may still have the whole workload.
+	Leaving int64
 	// Replicas is the number of replicas of a copy if it exceeds the template's, else zero. If the replicas are divided, all
 	// clusters together are one copy.
 	Replicas int64
 	// Divided says that the replicas are divided among clusters. Clusters is the maximum number of these clusters.
 	Divided  bool
 	Clusters int64
+	// Evicting is how many clusters evict a part of divided replicas, and Evicted is how many replicas that is.
+	Evicting, Evicted int64
 	// Granted is the grant of a workload that may have pods of several templates, nil if there is none.
 	Granted *binding.Grant
 }
@@ -102,10 +103,13 @@ type Spread struct {
 // ErrOtherDevices means that a claim or claim template takes the place of another one that pods of a workload may name.
 var ErrOtherDevices = errors.New("pods may name it that were granted other devices")
 
-// Needs is what a workload needs. Each alternative counts, because the member cluster chooses.
+// Needs is what a workload needs. Each alternative counts, because the member cluster chooses. Each dimension occurs once in each list.
 type Needs struct {
-	// Minimum is what it needs to start. All is what it may come to hold. Each dimension occurs once.
+	// Minimum is what it needs to start. All is what it may come to hold.
 	Minimum, All ledger.Amounts
+	// Stays is All without the clusters that it leaves. Settled is Stays when all clusters have carried out the current template. Copy is what one
+	// copy has then.
+	Stays, Settled, Copy ledger.Amounts
 	// Unlisted are the cards that it asks for and that no queue lists. They have no dimensions, because users may write any name.
 	// A queue that lists its cards refuses them.
 	Unlisted []binding.Amount

@@ -70,9 +70,17 @@ func ofStatefulSet(set *appsv1.StatefulSet) (*Template, error) {
 	return t, err
 }
 
+// MaxSurge returns how many pods more than a number of replicas a Deployment may have while it replaces them.
+func (t *Template) MaxSurge(replicas int64) int64 {
+	return t.Surge + percentOf(replicas, max(defaultSurge, t.SurgePercent))
+}
+
+// percentOf returns a percentage of a number of replicas, rounded up.
+func percentOf(replicas, percent int64) int64 { return (replicas*percent + 99) / 100 }
+
 // countedSurge returns how many pods of a surge are charged.
 func countedSurge(replicas, surge int64) int64 {
-	return max(0, surge-(replicas*defaultSurge+99)/100)
+	return max(0, surge-percentOf(replicas, defaultSurge))
 }
 
 // ofJob reads a Kubernetes Job, or the job template of a CronJob. Kubernetes runs no more pods at once than there are completions to do.

@@ -81,7 +81,7 @@ func (t *Template) SurgeBeyond(replicas, clusters int64) int64 {
 	if replicas = max(replicas, t.Unsurged()); replicas <= 0 {
 		return 0
 	}
-	surge := clusters*t.Surge + min((replicas*t.SurgePercent+99)/100, math.MaxInt32) // no Deployment has more replicas
+	surge := clusters*t.Surge + min(percentOf(replicas, t.SurgePercent), math.MaxInt32) // no Deployment has more replicas
 	return max(0, countedSurge(replicas, surge)-t.Surged)
 }
 

@@ -32,6 +32,7 @@ func ofVolcanoJob(job *batchv1alpha1.Job) (*Template, error) {
 		}
 		t.Pods = append(t.Pods, PodSet{Name: name, Count: int64(task.Replicas), Template: pods})
 	}
+	t.Overlaps = len(t.Pods) > 1
 	t.describe(job)
 	if err := errors.Join(checkTasks(job), checkPolicies(job)); err != nil {
 		return t, err

@@ -41,12 +41,16 @@ func (a *action) Execute(ssn *framework.Session) {
 		return
 	}
 	p.nominations.Keep()
-	if a.rule == "" {
+	switch {
+	case a.Name() == "backfill":
+		p.placements.Backfill(func() { a.Action.Execute(ssn) })
+		return
+	case a.rule == "":
 		a.Action.Execute(ssn)
 		return
 	}
 	p.elastic.EvictFor(a.rule)
-	p.evicting = true
-	defer func() { p.evicting = false }()
+	p.upstreamEvicts = true
+	defer func() { p.upstreamEvicts = false }()
 	a.Action.Execute(ssn)
 }

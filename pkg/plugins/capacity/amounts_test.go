@@ -96,7 +96,7 @@ func TestNobodyIsEvictedForWhatCannotBeCounted(t *testing.T) {
 	s.job("unknown", "q", inqueue, nil, newPod("unknown", "", unknown))
 	s.job("known", "q", inqueue, nil, newPod("known", "", cpu(100)))
 	p := pluginOf(s.open(t))
-	p.evicting = true
+	p.upstreamEvicts = true
 	if err := p.prePredicate(taskOf(p.session, "unknown")); err == nil {
 		t.Error("victims may be looked for")
 	}

@@ -37,7 +37,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
-// cache is the state that outlives sessions: informers, and the memory of the rooms. Sessions run one after the other,
+// cache is the state that outlives sessions: informers, and the memory of the packages below internal. Sessions run one after the other,
 // so only stop is locked.
 type cache struct {
 	ctx     context.Context

@@ -3,12 +3,14 @@
 package capacity
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/utils/ptr"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/chargerecord"
@@ -56,4 +58,32 @@ func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 	c.deletePod(joiner)
 	c.turn()
 	c.expectPlaces("more@n1")
+}
+
+// TestAClaimThatJobsShareIsElasticOnce: the jobs have no minimum, so that all they hold is elastic, and share a claim of four devices.
+func TestAClaimThatJobsShareIsElasticOnce(t *testing.T) {
+	for _, jobs := range []int{1, 4} {
+		s := newFixture(64).queue("root", "", nil).queue("q", "root", nil).queue("other", "root", nil).stocked(4)
+		s.withDevices(map[string]schedulingv1beta1.DRAQuota{"root": {Capability: counts(4)}, "q": {Capability: counts(4)}})
+		user := s.holding(0, 4, newPod("u-0", "n1", cpu(1)))
+		claim := s.ResourceClaims[len(s.ResourceClaims)-1]
+		for i := range jobs {
+			if i > 0 {
+				user = newPod(fmt.Sprint("u-", i), "n1", cpu(1))
+				user.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim.Name}}
+				claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: user.Name, UID: user.UID})
+			}
+			s.job(fmt.Sprint("j-", i), "q", running, nil, user)
+			s.group().MinMember = 0
+		}
+		s.job("fits", "q", pending, cpu(1), s.claimed(4, newPod("fits", "", cpu(1))))
+		s.job("more", "q", pending, cpu(1), s.claimed(5, newPod("more", "", cpu(1))))
+		s.job("elsewhere", "other", pending, cpu(1), s.claimed(5, newPod("elsewhere", "", cpu(1))))
+		ssn := s.act(t)
+		for name, want := range map[string]scheduling.PodGroupPhase{"fits": inqueue, "more": pending, "elsewhere": pending} {
+			if phase := phaseOf(ssn, name); phase != string(want) {
+				t.Errorf("with %d jobs, job %s is %s, want %s", jobs, name, phase, want)
+			}
+		}
+	}
 }

@@ -4,7 +4,7 @@
 // and under the name capacity-card.
 //
 // This folder is the plugin's face. It has a file for each extension point of Volcano, named as in Volcano, and files for the
-// beginning and the end of a session. They translate between Volcano and the rooms below internal:
+// beginning and the end of a session. They translate between Volcano and the packages below internal:
 //
 //   - snapshot builds the ledger of a session from its queues and jobs, and answers what fits,
 //   - devices allocates devices of Dynamic Resource Allocation,
@@ -15,7 +15,7 @@
 //   - nomination keeps the room that evictions freed for pods,
 //   - elastic makes room for jobs by evictions,
 //   - extended decides which extended resources DRA offers on nodes,
-//   - quotas determines the effective device and card quotas of queues,
+//   - lastvalid determines the effective device and card quotas of queues,
 //   - usage records who used what for how long,
 //   - eviction finds the pods to evict for a job that asks for devices or cards,
 //   - report tells users what was decided, and why,

@@ -53,6 +53,27 @@ func TestAGangTakesBackNoMoreThanItsQueueDeserves(t *testing.T) {
 	}
 }
 
+// TestAGangOfClaimsAloneTakesBackAllOrNothing: to Volcano, pods without requests are never missing.
+func TestAGangOfClaimsAloneTakesBackAllOrNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		minimum int32
+		want    string
+	}{
+		"its minimum is more than the queue deserves": {3, "g-0:Pending g-1:Pending g-2:Pending low-0:Running low-1:Running low-2:Running low-3:Running"},
+		"its minimum is what the queue deserves":      {2, "g-0:Pipelined g-1:Pipelined g-2:Pending low-0:Releasing low-1:Releasing low-2:Running low-3:Running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := lending()
+			s.job("g", "q", inqueue, nil, s.claimed(1, newPod("g-0", "", nil)), s.claimed(1, newPod("g-1", "", nil)), s.claimed(1, newPod("g-2", "", nil)))
+			s.group().MinMember = c.minimum
+			expectStatuses(t, s.act(t), c.want)
+		})
+	}
+}
+
+// group returns the spec of the newest PodGroup.
+func (s *fixture) group() *scheduling.PodGroupSpec { return &s.PodGroups[len(s.PodGroups)-1].Spec }
+
 // TestBudgetsHoldForAllVictimsOfAGang: each pod of the gang needs one victim.
 func TestBudgetsHoldForAllVictimsOfAGang(t *testing.T) {
 	for allowed, want := range map[int32]string{

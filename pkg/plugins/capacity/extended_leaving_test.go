@@ -5,6 +5,7 @@ package capacity
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -41,7 +42,7 @@ func TestAPodThatIsDeletedKeepsItsExtendedResources(t *testing.T) {
 		s := newFixture(8).queue("root", "", nil).queue("q", "root", func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = gpu(limit) })
 		s.withDevices(nil).offered(4, "n1")
 		leaving := s.holdingExtended(t, 2, newPod("leaving", "n1", gpu(2)))
-		leaving.DeletionTimestamp = &metav1.Time{Time: leaving.CreationTimestamp.Time}
+		leaving.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 		s.job("i", "q", running, nil, leaving).job("j", "q", inqueue, nil, newPod("next", "", gpu(2)))
 		expectStatuses(t, s.act(t), want)
 	}

@@ -239,7 +239,7 @@ func (s *fixture) tiers() []conf.Tier {
 	on := ptr.To(true)
 	options := []conf.PluginOption{
 		{Name: name, EnabledNodeOrder: on, EnabledAllocatable: on, EnablePreemptive: on, EnabledJobEnqueued: on, EnabledReclaimable: on, EnabledPreemptable: on,
-			EnabledQueueOrder: on, EnabledPredicate: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
+			EnabledQueueOrder: on, EnabledPredicate: on, EnabledJobReady: on, EnabledHierarchy: ptr.To(!s.flat), EnabledVictim: on},
 		{Name: gang.PluginName, EnabledJobStarving: on, EnabledJobPipelined: on, EnabledJobReady: on},
 		{Name: predicates.Name, EnabledPredicate: on, Arguments: map[string]any{upstreampredicates.DynamicResourceAllocationEnable: s.DeviceClasses != nil}},
 	}

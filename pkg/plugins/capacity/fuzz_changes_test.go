@@ -142,7 +142,7 @@ func (c *fuzzCluster) changePod() {
 		c.deletePod(pod)
 		c.note("Pod %s is gone", pod.Name)
 	case 2:
-		if pod.Spec.NodeName != "" {
+		if pod.Spec.NodeName != "" && !isOver(pod) {
 			pod.Status.Phase = choose(c.fuzzInput, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown)
 			c.putPod(pod)
 			c.note("Pod %s is %s", pod.Name, pod.Status.Phase)
@@ -167,7 +167,7 @@ func (c *fuzzCluster) changePod() {
 	}
 }
 
-// terminate starts to delete a pod. A pod without a node is gone at once.
+// terminate starts to delete a pod, which sometimes may run for longer than room is kept for others. A pod without a node is gone at once.
 func (c *fuzzCluster) terminate(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		c.deletePod(pod)
@@ -175,9 +175,9 @@ func (c *fuzzCluster) terminate(pod *corev1.Pod) {
 		return
 	}
 	pod = pod.DeepCopy()
-	pod.DeletionTimestamp = &metav1.Time{Time: c.clock.Now()}
+	pod.DeletionTimestamp = &metav1.Time{Time: c.clock.Now().Add(choose(c.fuzzInput, 0, 0, 0, time.Hour))}
 	c.putPod(pod)
-	c.note("Pod %s is terminating", pod.Name)
+	c.note("Pod %s is terminating until %s", pod.Name, pod.DeletionTimestamp.Format(time.TimeOnly))
 }
 
 // changeClaim changes a claim as a user, a driver or another scheduler does.
@@ -197,6 +197,9 @@ func (c *fuzzCluster) changeClaim() {
 		c.writeClaim(claim)
 		c.note("ResourceClaim %s is reserved for nobody", claim.Name)
 	case 2:
+		if claim.Status.Allocation != nil {
+			c.deallocated = append(c.deallocated, claim.DeepCopy())
+		}
 		claim.Status = resourcev1.ResourceClaimStatus{}
 		c.writeClaim(claim)
 		c.note("ResourceClaim %s is deallocated", claim.Name)

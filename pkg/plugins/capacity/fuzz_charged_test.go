@@ -27,8 +27,13 @@ func (c *fuzzCluster) queueOf(pod *corev1.Pod) string {
 	if queue == "" || !seesPod(pod) {
 		return ""
 	}
-	if charged := c.charged[pod.UID]; charged == "root" || charged != "" && c.path(charged) != nil {
-		return charged // it stays charged to the queue in which it got its node; root exists even without its object
+	if charged := c.charged[pod.UID]; charged != "" {
+		// It stays charged to the queue in which it got its node, or to the lowest one above.
+		for _, name := range append([]string{charged}, chargerecord.Path(pod)...) {
+			if name == "root" || c.path(name) != nil { // root exists even without its object
+				return name
+			}
+		}
 	}
 	return queue
 }

@@ -78,6 +78,8 @@ type fuzzCluster struct {
 	created int
 	// lost are claims that were deleted while they had devices.
 	lost []*resourcev1.ResourceClaim
+	// deallocated are claims before they were deallocated.
+	deallocated []*resourcev1.ResourceClaim
 	// cards has the card model that each pod with a node is charged for.
 	cards map[types.UID]string
 	// charged has the queue that each pod with a node, or being bound, is charged to.

@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,8 @@ var (
 // limits returns a capability or deserved of a queue. Mostly, it fits several pods.
 func (c *fuzzCluster) limits() corev1.ResourceList {
 	list := c.quantities(oddLimits)
-	for name, quantity := range list {
+	for _, name := range slices.Sorted(maps.Keys(list)) { // the same bytes make the same choices
+		quantity := list[name]
 		if quantity.CmpInt64(1<<40) < 0 && (c.options.Calm || c.oneIn(2)) {
 			quantity.Mul(4)
 			list[name] = quantity
@@ -121,7 +123,8 @@ func (c *fuzzCluster) changeQueue(name string) {
 
 func text(list corev1.ResourceList) string {
 	var all string
-	for name, quantity := range list {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		quantity := list[name]
 		all += fmt.Sprintf("%s=%s ", name, quantity.String())
 	}
 	return all

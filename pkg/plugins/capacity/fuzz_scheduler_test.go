@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -160,12 +161,15 @@ func (w fuzzWriter) UpdatePodStatus(pod *corev1.Pod) (*corev1.Pod, error) {
 // settle applies the writes of a session to the API server.
 func (s *fuzzScheduler) settle() {
 	c := s.cluster
+	slices.SortStableFunc(s.groups, func(a, b *upstreamv1beta1.PodGroup) int { return strings.Compare(a.Name, b.Name) }) // written side by side
 	for _, written := range s.groups {
 		if group, exists := c.groups.get(written.Name); exists && group.UID == written.UID {
 			changed := group.DeepCopy()
 			changed.Status = written.Status
 			c.putGroup(changed)
-			c.note("  PodGroup %s is %s", group.Name, group.Status.Phase)
+			if changed.Status.Phase != group.Status.Phase { // Volcano also writes what has not changed, from time to time
+				c.note("  PodGroup %s is %s", group.Name, changed.Status.Phase)
+			}
 		}
 	}
 	s.groups = nil
@@ -195,12 +199,13 @@ func (s *fuzzScheduler) nominate() {
 	s.nominated = nil
 }
 
-// decided returns the pods that a session has decided to bind.
+// decided returns the pods that a session has decided to bind. Volcano lists those of a job in any order.
 func (s *fuzzScheduler) decided() []*schedulercache.BindContext {
 	var all []*schedulercache.BindContext
 	for len(s.BindFlowChannel) > 0 {
 		all = append(all, <-s.BindFlowChannel)
 	}
+	slices.SortFunc(all, func(a, b *schedulercache.BindContext) int { return strings.Compare(a.TaskInfo.Name, b.TaskInfo.Name) })
 	return all
 }
 
@@ -230,9 +235,14 @@ func (s *fuzzScheduler) bind(decided *schedulercache.BindContext, fails bool) bo
 	return false
 }
 
+// preBind prepares a binding as pkg/scheduler does.
 func (s *fuzzScheduler) preBind(decided *schedulercache.BindContext) error {
-	for _, b := range s.preBinders {
-		if err := b.PreBind(context.Background(), decided); err != nil {
+	names := slices.Sorted(maps.Keys(s.preBinders))
+	for i, name := range names {
+		if err := s.preBinders[name].PreBind(context.Background(), decided); err != nil {
+			for _, prepared := range slices.Backward(names[:i]) {
+				s.preBinders[prepared].PreBindRollBack(context.Background(), decided)
+			}
 			return err
 		}
 	}

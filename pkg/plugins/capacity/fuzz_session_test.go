@@ -4,6 +4,8 @@ package capacity
 
 import (
 	"context"
+	"hash/fnv"
+	"math"
 	"slices"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins"
@@ -110,11 +113,13 @@ func (c *fuzzCluster) open() *framework.Session {
 	framework.RegisterPluginBuilder(gang.PluginName, c.plugins.Builders()[gang.PluginName])
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	framework.RegisterPluginBuilder(predicates.Name, predicates.NewBuilder(Name, CardName))
+	framework.RegisterPluginBuilder(anyNode, func(framework.Arguments) framework.Plugin { return fuzzNodeOrder{} })
 	options := []conf.PluginOption{
 		{Name: priority.PluginName}, {Name: gang.PluginName},
 		{Name: c.options.Name, EnabledHierarchy: ptr.To(c.options.Hierarchy), Arguments: map[string]any{
 			settings.CardQuotaRequired: c.options.CardQuotaRequired, settings.CardUnlimitedCPUMemory: c.options.CardUnlimitedCPUMemory,
 		}},
+		{Name: anyNode},
 		{Name: predicates.Name, Arguments: map[string]any{
 			upstreampredicates.DynamicResourceAllocationEnable: c.options.Devices, upstreampredicates.VolumeBindingEnable: false,
 		}},
@@ -128,6 +133,22 @@ func (c *fuzzCluster) open() *framework.Session {
 	c.events = &fuzzEvents{}
 	c.plugins.cache.report.Recorder = c.events
 	return ssn
+}
+
+// anyNode prefers any node, always the same for a pod: Volcano chooses at random among the best nodes.
+const anyNode = "any-node"
+
+type fuzzNodeOrder struct{}
+
+func (fuzzNodeOrder) Name() string                      { return anyNode }
+func (fuzzNodeOrder) OnSessionClose(*framework.Session) {}
+
+func (fuzzNodeOrder) OnSessionOpen(ssn *framework.Session) {
+	ssn.AddNodeOrderFn(anyNode, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+		sum := fnv.New32a()
+		_, err := sum.Write([]byte(task.Name + "/" + node.Name))
+		return float64(sum.Sum32()) / math.MaxUint32, err
+	})
 }
 
 // act executes all actions in the order of Volcano's configuration.

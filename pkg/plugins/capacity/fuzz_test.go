@@ -42,36 +42,47 @@ func FuzzExtendedResources(f *testing.F) {
 
 func fuzzSessions(f *testing.F, extended bool, seeds []string) {
 	f.Cleanup(framework.CleanupPluginBuilders)
-	for _, gate := range []featuregate.Feature{features.DRAConsumableCapacity, features.DRAPartitionableDevices, features.DRAAdminAccess} {
-		featuregatetesting.SetFeatureGateDuringTest(f, utilfeature.DefaultFeatureGate, gate, true)
-	}
+	openFuzzGates(f)
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		logged.take()
-		c := newFuzzCluster(t, newFuzzInput(data), extended)
-		defer c.shutdown()
-		c.populate()
-		sessions := 2 + c.under(6)
-		if extended {
-			sessions *= 2
-		}
-		for range sessions {
-			c.session()
-			changes := c.under(8)
-			for range changes {
-				c.change()
-			}
-			if changes > 0 {
-				c.evictedFor = nil
-			}
-			c.control()
-		}
-		if extended {
-			c.checkRestart()
-		}
+		runFuzzCluster(t, data, extended)
 	})
+}
+
+// openFuzzGates opens the feature gates of the devices that fuzzed clusters have.
+func openFuzzGates(t testing.TB) {
+	for _, gate := range []featuregate.Feature{features.DRAConsumableCapacity, features.DRAPartitionableDevices, features.DRAAdminAccess} {
+		featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, gate, true)
+	}
+}
+
+// runFuzzCluster lets one cluster live through several sessions.
+func runFuzzCluster(t *testing.T, data []byte, extended bool) *fuzzCluster {
+	logged.take()
+	c := newFuzzCluster(t, newFuzzInput(data), extended)
+	defer c.shutdown()
+	c.populate()
+	sessions := 2 + c.under(6)
+	if extended {
+		sessions *= 2
+	}
+	for range sessions {
+		c.session()
+		changes := c.under(8)
+		for range changes {
+			c.change()
+		}
+		if changes > 0 {
+			c.evictedFor = nil
+		}
+		c.control()
+	}
+	if extended {
+		c.checkRestart()
+	}
+	return c
 }
 
 // session runs a session and binds the pods that it has decided on. It binds some only after the next session.

@@ -118,10 +118,11 @@ func (c *fuzzCluster) deleteClaim(claim *resourcev1.ResourceClaim) {
 	c.remove("resourceclaims", "ns", claim.Name)
 }
 
-// lostHoldings returns what running pods hold of deleted claims, including claims that were reserved for nobody any more.
+// lostHoldings returns what running pods hold of deleted claims, including claims that were reserved for nobody any more. A claim that was
+// deallocated before is charged only by a process that has started since, which reads it from the records of the pods.
 func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 	var all []fuzzHolding
-	for _, claim := range c.lost {
+	for i, claim := range slices.Concat(c.lost, c.deallocated) {
 		recorded := func(pod *corev1.Pod) bool {
 			return slices.ContainsFunc(chargerecord.ClaimsOf(pod), func(other *resourcev1.ResourceClaim) bool { return other.UID == claim.UID })
 		}
@@ -135,7 +136,7 @@ func (c *fuzzCluster) lostHoldings() []fuzzHolding {
 		if !countable {
 			continue
 		}
-		queues, sure := c.payersOf(claim), true
+		queues, sure := c.payersOf(claim), i < len(c.lost)
 		for _, pod := range users {
 			queue := c.queueOf(pod)
 			queues = append(queues, queue)

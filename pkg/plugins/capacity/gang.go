@@ -5,6 +5,8 @@ package capacity
 import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
 
 // gangPlugin is upstream's plugin gang. Volcano closes the plugins of a session in random order. In a session that also has the
@@ -23,6 +25,7 @@ func newGang(arguments framework.Arguments, cache *cache) framework.Plugin {
 func (g *gangPlugin) OnSessionOpen(ssn *framework.Session) {
 	g.cache.gang = g
 	g.Plugin.OnSessionOpen(ssn)
+	ssn.AddTaskOrderFn(gang.PluginName, snapshot.TaskOrder(ssn.Jobs))
 }
 
 // OnSessionClose implements framework.Plugin.

@@ -23,7 +23,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/settings"
 )
 
-// openSnapshot takes the snapshot of the session, and opens the sessions of the other rooms on it.
+// openSnapshot takes the snapshot of the session, and opens the sessions of the other packages on it.
 func (p *plugin) openSnapshot() {
 	ssn := p.session
 	p.pods = ssn.InformerFactory().Core().V1().Pods().Lister()
@@ -52,11 +52,14 @@ func (p *plugin) openSnapshot() {
 	p.usage = p.cache.usage.Open()
 	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
+		Late:      p.cache.clock.Now().Add(p.arguments.ReservationTimeout),
+		Overdue:   p.cache.clock.Now().Add(-p.arguments.ReservationTimeout),
 		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.CardQuotaRequired, DeviceQuotaRequired: p.arguments.DeviceQuotaRequired,
 		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache), ReclaimFault: snapshot.FindReclaimFault(ssn.Tiers, p.Name(), conf.EnabledActionMap),
 		Quotas: p.cache.quotas, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
 		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
 	})
+	p.snapshot.WithholdLate(ssn.Nodes)
 	p.checks.Snapshot = p.snapshot
 	if deserved, guarantee := p.snapshot.RootTotals(); deserved != nil {
 		ssn.TotalDeserved, ssn.TotalGuarantee = deserved, guarantee
@@ -105,7 +108,7 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	config := devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.placements.LimitedCardsOn, Refuse: p.snapshot.Refuse,
-		Assign: p.snapshot.AssignClaim, Unassign: p.snapshot.UnassignClaim, Attributed: p.snapshot.Attributed, Leaving: p.snapshot.Leaving,
+		Attributed: p.snapshot.Attributed, Leaving: p.snapshot.Leaving,
 		BindingTimeout: p.arguments.BindingTimeout, Nodes: p.cache.nodes, Pods: p.pods,
 	}
 	if p.snapshot.UnlistedOnPick() {
@@ -125,7 +128,7 @@ func (p *plugin) checkReadiness(allocates bool, cache *devices.Cache) {
 	case !p.checks.QuotasRead:
 		p.checks.DevicesNotReady = p.notRead("the quotas of the queues")
 	case allocates && cache == nil:
-		p.checks.DevicesNotReady = devices.NotStarted
+		p.checks.DevicesNotReady = &report.NotReady{Subject: report.Devices, Why: "claims cannot be read; the scheduler's log says why"}
 	case cache != nil && !cache.Ready():
 		p.checks.DevicesNotReady = p.notRead("claims, device classes, and slices")
 	case cache != nil && missing != nil:

@@ -18,6 +18,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/devices"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/elastic"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/eviction"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/nomination"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/placement"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
@@ -99,8 +100,8 @@ type plugin struct {
 	nominations *nomination.Session
 	// elastic makes room for jobs.
 	elastic *elastic.Session
-	// evicting says that upstream evicts for jobs without devices and counted cards.
-	evicting bool
+	// upstreamEvicts says that upstream evicts for jobs without devices and counted cards.
+	upstreamEvicts bool
 	// usage is the session of the usage recorder.
 	usage usage.Session
 }
@@ -129,6 +130,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 func (p *plugin) register(ssn *framework.Session) {
 	ssn.AddJobEnqueueableFn(p.Name(), p.jobEnqueueable)
 	ssn.AddJobEnqueuedFn(p.Name(), p.jobEnqueued)
+	ssn.AddJobReadyFn(p.Name(), eviction.MayStart)
 	ssn.AddAllocatableFn(p.Name(), p.allocatable)
 	ssn.AddPrePredicateFn(p.Name(), p.prePredicate)
 	ssn.AddPredicateFn(p.Name(), p.predicate)

@@ -16,15 +16,18 @@ import (
 // prePredicate is Volcano's PrePredicateFn. It prepares the state of the pod for filtering and for simulations. It also
 // checks pods that request no resources: the backfill action places them without an AllocatableFn.
 func (p *plugin) prePredicate(task *api.TaskInfo) error {
+	if p.placements.UndoIncomplete(p.jobOf(task)) {
+		return p.session.PrePredicateFn(task) // other plugins have seen the pods that are undone
+	}
 	filters := p.placements.Begin(task)
-	if !task.BestEffort && !filters && !p.evicting {
+	if !task.BestEffort && !filters && !p.upstreamEvicts {
 		return p.refuseNodes(task, p.checks.AlsoReleasing(task))
 	}
 	job := p.jobOf(task)
 	if job == nil {
 		return nil
 	}
-	if p.evicting && p.placements.AsksForDevices(job) {
+	if p.upstreamEvicts && p.placements.AsksForDevices(job) {
 		return elastic.ErrElsewhere
 	}
 	if !task.BestEffort && !filters {

@@ -36,7 +36,7 @@ func TestUpstreamsReclaimIsForOtherJobs(t *testing.T) {
 	s.withDevices(map[string]schedulingv1beta1.DRAQuota{"q": {Deserved: counts(4)}})
 	s.job("without", "q", inqueue, nil, newPod("without", "", cpu(1))).job("with", "q", inqueue, nil, s.claimed(1, newPod("with", "", cpu(1))))
 	ssn := s.open(t)
-	pluginOf(ssn).evicting = true
+	pluginOf(ssn).upstreamEvicts = true
 	for name, want := range map[string]bool{"without": true, "with": false} {
 		if got := ssn.Preemptive(ssn.Queues["q"], taskOf(ssn, name)); got != want {
 			t.Errorf("the queue reclaims for the pod %s devices: %t, want %t", name, got, want)

@@ -155,7 +155,7 @@ func gated(pod *corev1.Pod) *corev1.Pod {
 // TestAGangIsPromisedNothingIfItsMinimumHasNoRoom: it cannot start even after the deleted pod has ended.
 func TestAGangIsPromisedNothingIfItsMinimumHasNoRoom(t *testing.T) {
 	for limit, want := range map[int]string{
-		8: "big1:Pending big2:Pending big3:Pending leaving:Releasing small:Binding stays:Running",
+		8: "big1:Pipelined big2:Pending big3:Pending leaving:Releasing small:Binding stays:Running",
 		9: "big1:Pending big2:Pending big3:Pending leaving:Releasing small:Pending stays:Running",
 	} {
 		s := newFixture(12).queue("root", "", nil).queue("org", "root", limited(cpu(limit)))

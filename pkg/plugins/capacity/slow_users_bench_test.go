@@ -131,43 +131,44 @@ const known = 12
 // either nothing has changed, or a pod elsewhere has.
 func BenchmarkSlowUsers(b *testing.B) {
 	for _, c := range []struct {
-		name string
-		fill func(*fixture)
+		name  string
+		nodes int
+		fill  func(*fixture)
 	}{
-		{"job=100xcontended", func(s *fixture) {
+		{"job=100xcontended", 4, func(s *fixture) {
 			var pods []*corev1.Pod
 			for i := range 100 {
 				pods = append(pods, s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), contended()...))
 			}
 			s.alone("j", pods...)
 		}},
-		{"job=100xselector", func(s *fixture) {
+		{"job=100xselector", 4, func(s *fixture) {
 			var pods []*corev1.Pod
 			for i := range 100 {
 				pods = append(pods, s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), selecting(1, 1, fmt.Sprint(1000+i)+" == %d")...))
 			}
 			s.alone("j", pods...)
 		}},
-		{"jobs=100xcontended", func(s *fixture) {
+		{"jobs=100xcontended", 4, func(s *fixture) {
 			for i := range 100 {
 				s.alone(fmt.Sprint("j", i), s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), contended()...))
 			}
 		}},
-		{"pods=300/alternatives=8x8", func(s *fixture) {
+		{"pods=300/alternatives=8x8", 4, func(s *fixture) {
 			for i := range 300 {
 				s.alone(fmt.Sprint("j", i), s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), alternatives(8, 8)...))
 			}
 		}},
-		{"pod=1xselectors=600", func(s *fixture) {
+		{"pod=1xselectors=600", 4, func(s *fixture) {
 			s.alone("j", s.withRequests(newPod("p", "", cpu(1)), selecting(20, 30, "%d < 1000")...))
 		}},
-		{"pods=300/selectors=long", func(s *fixture) {
+		{"pods=300/selectors=long", 4, func(s *fixture) {
 			for i := range 300 {
 				requests := selecting(1, 1, strings.Repeat("1 == 2 || ", 385)+fmt.Sprint(i)+" < %d")
 				s.alone(fmt.Sprint("j", i), s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), requests...))
 			}
 		}},
-		{"pods=100/resources=500", func(s *fixture) {
+		{"pods=100/resources=500", 4, func(s *fixture) {
 			for i := range 100 {
 				requests := cpu(1)
 				for name := range 500 {
@@ -176,18 +177,28 @@ func BenchmarkSlowUsers(b *testing.B) {
 				s.alone(fmt.Sprint("j", i), newPod(fmt.Sprint("p", i), "", requests))
 			}
 		}},
-		{"pod=1xclaims=64/requests=32x8", func(s *fixture) {
+		{"pods=100xclaims=64/requests=32x8", 4, func(s *fixture) {
 			var references []corev1.PodResourceClaim
-			p := newPod("p", "", cpu(1))
 			for i := range 64 {
 				reference := s.withRequests(newPod(fmt.Sprint("p", i), "", nil), alternatives(32, 8)...).Spec.ResourceClaims[0]
 				reference.Name = fmt.Sprint("c", i)
 				references = append(references, reference)
 			}
-			p.Spec.ResourceClaims = references
-			s.alone("j", p)
+			for i := range 100 {
+				p := newPod(fmt.Sprint("p", i), "", cpu(1))
+				p.Spec.ResourceClaims = references
+				s.alone(fmt.Sprint("j", i), p)
+			}
 		}},
-		{"gangs=300", func(s *fixture) {
+		{"nodes=100/pod=1xselectors=288", 100, func(s *fixture) {
+			s.alone("j", s.withRequests(newPod("p", "", cpu(1)), selecting(9, 32, "%d < 1000")...))
+		}},
+		{"nodes=100/pods=30/selectors=failing", 100, func(s *fixture) {
+			for i := range 30 {
+				s.alone(fmt.Sprint("j", i), s.withRequests(newPod(fmt.Sprint("p", i), "", cpu(1)), selecting(8, 1, "%d == 7 ? device.attributes['none'].none : true")...))
+			}
+		}},
+		{"gangs=300", 4, func(s *fixture) {
 			s.busy(4, 8)
 			for i := range 300 {
 				s.job(fmt.Sprint("j", i), "q", inqueue, nil, s.asking("gpu", "", newPod(fmt.Sprintf("p%d-0", i), "", cpu(1))),
@@ -197,7 +208,7 @@ func BenchmarkSlowUsers(b *testing.B) {
 	} {
 		for _, state := range []string{"first", "unchanged", "changed"} {
 			b.Run(c.name+"/session="+state, func(b *testing.B) {
-				s := slowCluster(4)
+				s := slowCluster(c.nodes)
 				s.job("elsewhere", "r", running, nil, newPod("elsewhere", "n3", cpu(1)))
 				c.fill(s)
 				b.Cleanup(framework.CleanupPluginBuilders)

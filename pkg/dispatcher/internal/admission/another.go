@@ -44,7 +44,7 @@ func (b *Bindings) replace(old, rb *workv1alpha2.ResourceBinding) *ctrladmission
 	case held != nil && held.Reason == binding.Growing:
 		keepSuspended(rb)
 		held = holdOf(rb)
-		held.Ends = true
+		held.Ends, held.PlacementOnly = true, false
 		hold(rb, *held)
 	default:
 		keepSuspended(rb)

@@ -77,6 +77,7 @@ func (b *Bindings) Handle(ctx context.Context, req ctrladmission.Request) ctrlad
 // review changes a binding to what may be stored. It returns a response only if the request is refused or needs a warning. Old is
 // nil if the binding is being created.
 func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
+	before := holdOf(rb)
 	released := restore(old, rb)
 	if has(rb, binding.HoldAnnotation) || has(rb, binding.GrantAnnotation) {
 		leaveNothing(rb)
@@ -84,16 +85,19 @@ func (b *Bindings) review(ctx context.Context, old, rb *workv1alpha2.ResourceBin
 	switch {
 	case getsAnother(old, rb):
 		return b.replace(old, rb)
+	case runsAgain(old, rb):
+		endGrant(old, rb)
+		return nil
 	case has(rb, binding.HoldAnnotation):
 		keepSuspended(rb)
 		return refuseNewClusters(old, rb)
 	case rb.DeletionTimestamp != nil:
 		return nil
-	case runsAgain(old, rb):
-		endGrant(old, rb)
-		return nil
 	case has(rb, binding.GrantAnnotation):
-		return b.holdGrowth(ctx, old, rb)
+		if !released || before == nil || !binding.PlacementForgotten(rb) {
+			before = &binding.Hold{}
+		}
+		return b.holdGrowth(ctx, old, rb, *before)
 	case rb.Spec.SchedulingSuspended():
 		return nil
 	case old != nil && !released && apiequality.Semantic.DeepEqual(old.Spec, rb.Spec):
@@ -140,9 +144,15 @@ func (b *Bindings) holdNew(ctx context.Context, old, rb *workv1alpha2.ResourceBi
 func leaveNothing(rb *workv1alpha2.ResourceBinding) { rb.Spec.PreserveResourcesOnDeletion = nil }
 
 // holdGrowth holds a workload that exceeds the grant of its binding. Workloads does so earlier, at the object. HoldGrowth is for
-// other kinds of objects, for policies that add clusters, and for grants that were made for an older version during an update.
-func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.ResourceBinding) *ctrladmission.Response {
-	if sameNeeds(&old.Spec, &rb.Spec) {
+// other kinds of objects, for policies that add clusters, for a scheduler that chooses more clusters, for evictions from one cluster after the
+// other, and for grants that were made for an older version during an update. Before is the hold with which the webhook has taken clusters from the binding
+// in an earlier call for the same request.
+func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.ResourceBinding, before binding.Hold) *ctrladmission.Response {
+	grant := binding.Read(old, nil).Grant
+	kept, back := covered(old, rb, grant)
+	wants := len(kept) < len(rb.Spec.Clusters) || before.Reason != ""
+	same, evicts := sameNeeds(&old.Spec, &rb.Spec), len(binding.Evicting(rb)) > len(binding.Evicting(old))
+	if same && !wants && !evicts {
 		return nil
 	}
 	t, err := b.Template(ctx, rb)
@@ -152,17 +162,57 @@ func (b *Bindings) holdGrowth(ctx context.Context, old, rb *workv1alpha2.Resourc
 	case t == nil:
 		return unread(rb, err)
 	}
+	if wants {
+		rb.Spec.Clusters = kept
+		binding.ForgetPlacement(rb)
+	}
 	moves := !apiequality.Semantic.DeepEqual(old.Spec.Placement, rb.Spec.Placement)
-	ends := moves && b.ends(old, rb, t)
+	ends := moves && b.ends(old, rb, t) || back || before.Ends ||
+		evicts && grant != nil && binding.EvictsTooMuch(rb, append(left(rb, grant), binding.Evicting(rb)...), grant.Copies)
 	if moves {
 		b.noteChange(old, rb)
 	}
-	if ends || growth(t, rb, err, b.Exceeds) != "" {
+	if ends || wants || !same && growth(t, rb, err, b.Exceeds) != "" {
 		hold(rb, binding.Hold{
-			Reason: binding.Growing, Queue: t.Queue, Ends: ends, Unnoted: len(unnoted(t, binding.Read(old, nil).Grant)) > 0, KeepScheduling: rb.Spec.SchedulingSuspended(),
+			Reason: binding.Growing, Queue: t.Queue, Ends: ends, PlacementOnly: same, Unnoted: len(unnoted(t, grant)) > 0, KeepScheduling: rb.Spec.SchedulingSuspended(),
 		})
 	}
 	return nil
+}
+
+// covered returns the clusters of a binding that its grant covers. Karmada's scheduler chooses more clusters although nothing has changed in the binding, for
+// example when a cluster has returned, or after an eviction from all clusters. It also chooses clusters that the workload has just left, where pods may
+// still end: back says that it has chosen such a cluster. The scheduler chooses again when the hold ends.
+func covered(old, rb *workv1alpha2.ResourceBinding, grant *binding.Grant) (kept []workv1alpha2.TargetCluster, back bool) {
+	if grant == nil {
+		return rb.Spec.Clusters, false
+	}
+	before, gone, more := binding.Kept(old), left(old, grant), 0
+	if !binding.Divides(rb) {
+		more = len(binding.Kept(rb)) - max(len(before), int(grant.Copies))
+	}
+	for _, c := range slices.Backward(rb.Spec.Clusters) {
+		switch {
+		case slices.Contains(gone, c.Name):
+			back = true
+			more--
+		case more > 0 && !slices.Contains(before, c.Name):
+			more--
+		default:
+			kept = append(kept, c)
+		}
+	}
+	slices.Reverse(kept)
+	return kept, back
+}
+
+// left returns the clusters that a binding has left, and where something of it may still run.
+func left(rb *workv1alpha2.ResourceBinding, grant *binding.Grant) []string {
+	if grant == nil {
+		return nil
+	}
+	clusters := binding.Clusters(rb)
+	return slices.DeleteFunc(slices.Clone(grant.Clusters), func(cluster string) bool { return slices.Contains(clusters, cluster) })
 }
 
 // noteChange records a change of a workload. The next change waits for the pods that this one ends.
@@ -177,9 +227,8 @@ func (b *Bindings) noteChange(old, rb *workv1alpha2.ResourceBinding) {
 
 // ends reports whether pods that an earlier change replaced may still end when a workload moves.
 func (b *Bindings) ends(old, rb *workv1alpha2.ResourceBinding, t *workload.Template) bool {
-	state, clusters := binding.Read(old, nil), binding.Clusters(old)
-	left := func(cluster string) bool { return !slices.Contains(clusters, cluster) }
-	return state.Change != nil || state.Grant != nil && slices.ContainsFunc(state.Grant.Clusters, left) || b.Spares(t, rb)
+	state := binding.Read(old, nil)
+	return state.Change != nil || len(left(old, state.Grant)) > 0 || b.Spares(t, rb)
 }
 
 // sameNeeds reports whether everything is unchanged that the needs of a workload depend on, including the version of the object.

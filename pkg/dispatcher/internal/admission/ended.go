@@ -13,7 +13,11 @@ import (
 // to be sent elsewhere. Its queue may have granted its room to others. Dependencies of other workloads do not ask for room.
 func runsAgain(old, rb *workv1alpha2.ResourceBinding) bool {
 	equal := apiequality.Semantic.DeepEqual
-	if old == nil || !has(rb, binding.GrantAnnotation) || len(rb.Spec.RequiredBy) > 0 ||
+	held := has(rb, binding.HoldAnnotation)
+	if h := holdOf(rb); h != nil && h.Reason == binding.Growing {
+		held = false // its growth needs no room any more, and what it had might go on without asking
+	}
+	if old == nil || held || rb.DeletionTimestamp != nil || !has(rb, binding.GrantAnnotation) || len(rb.Spec.RequiredBy) > 0 ||
 		equal(old.Spec.Clusters, rb.Spec.Clusters) && equal(old.Spec.GracefulEvictionTasks, rb.Spec.GracefulEvictionTasks) {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 func hold(rb *workv1alpha2.ResourceBinding, h binding.Hold) {
 	s := suspensionOf(rb)
 	s.Scheduling = ptr.To(true)
-	if (h.Reason == binding.Growing || h.Dispatching) && !binding.DispatchingSuspended(rb) {
+	if (h.Reason == binding.Growing && !h.PlacementOnly || h.Dispatching) && !binding.DispatchingSuspended(rb) {
 		s.Dispatching, h.Dispatching = ptr.To(true), true
 	}
 	if current := holdOf(rb); current == nil || *current != h {

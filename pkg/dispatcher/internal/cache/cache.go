@@ -225,9 +225,7 @@ func (c *Cache) bindingHandler() cache.ResourceEventHandler {
 	shows := func(object any) {
 		rb := object.(*workv1alpha2.ResourceBinding)
 		c.assumed.shows(rb)
-		if c.places.see(rb) {
-			c.changes.add(string(rb.UID)) // a snapshot may have a later version already, without these clusters
-		}
+		c.notePlaces(rb)
 		c.change()
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -281,6 +279,7 @@ func (c *Cache) WaitForSync(ctx context.Context) error {
 
 // Wrote records the API server's answer to a write.
 func (c *Cache) Wrote(rb *workv1alpha2.ResourceBinding) {
+	c.notePlaces(rb)
 	c.assumed.add(rb)
 	c.change()
 }

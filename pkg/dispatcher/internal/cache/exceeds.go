@@ -47,7 +47,8 @@ func (c *Cache) exceedsWith(template *workload.Template, rb *workv1alpha2.Resour
 // Spares reports whether the grant of a binding exceeds the needs of a workload, or may exceed them.
 func (c *Cache) Spares(template *workload.Template, rb *workv1alpha2.ResourceBinding) (spares bool) {
 	err := c.compare(template, rb, c.claimReader(), func(dimensions *ledger.Dimensions, needed framework.Needs, grant *binding.Grant, _ []framework.QueueLimits) error {
-		spares = grant != nil && len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.All, nil)) > 0
+		spares = grant != nil && (len(needs.FromGrant(dimensions, grant.Amounts).Beyond(needed.Settled, nil)) > 0 ||
+			len(needs.OneCopy(dimensions, grant).Beyond(needed.Copy, nil)) > 0) // clusters that wait for their copies have nothing
 		return nil
 	})
 	return spares || err != nil
@@ -70,8 +71,7 @@ func (c *Cache) compare(template *workload.Template, rb *workv1alpha2.ResourceBi
 		return err
 	}
 	grant := binding.Read(rb, nil).Grant
-	to := spread.Retained(spread.Of(rb, template, clusters), rb, template, c.worksOf(rb), clusters)
-	to.Granted = grant
+	to := spread.Retained(spread.Of(rb, grant, template, clusters), rb, template, c.worksOf(rb), clusters)
 	needed := counter.Of(template, to, nil)
 	if needed.Err != nil {
 		return needed.Err

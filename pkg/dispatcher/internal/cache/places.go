@@ -40,6 +40,13 @@ func (p *places) see(rb *workv1alpha2.ResourceBinding) (noted bool) {
 	return noted
 }
 
+// notePlaces notes the clusters of a version of a binding. A snapshot may have a later version already, without these clusters.
+func (c *Cache) notePlaces(rb *workv1alpha2.ResourceBinding) {
+	if c.places.see(rb) {
+		c.changes.add(string(rb.UID))
+	}
+}
+
 func (p *places) forget(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -39,8 +39,6 @@ type known struct {
 	workload *framework.Workload
 	// counted has the needs of the workload, nil before they are counted.
 	counted *needs.Counted
-	// countedAfter has its needs without the clusters that it leaves, nil if it leaves none.
-	countedAfter *needs.Counted
 }
 
 // Snapshot takes a snapshot. Only one goroutine may call it.
@@ -169,28 +167,18 @@ func (c *Cache) workloadOf(rb *workv1alpha2.ResourceBinding, template *workload.
 		w.State.Finished = false // only its current clusters have reported the end
 	}
 	if template != nil {
-		w.Spread = spread.Left(spreadOf(w, clusters), template, int64(len(w.Left())))
-		w.After = spreadAfter(w, clusters)
+		w.Spread = spreadOf(w, clusters)
 	}
 	return w
 }
 
 func spreadOf(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) framework.Spread {
-	s := spread.Retained(spread.Of(w.Binding, w.Template, clusters), w.Binding, w.Template, w.Works, clusters)
-	s.Granted = w.State.Grant
-	return s
-}
-
-// spreadAfter returns the spread of a workload without the clusters that it leaves, nil if it leaves none.
-func spreadAfter(w *framework.Workload, clusters []*clusterv1alpha1.Cluster) *framework.Spread {
-	if len(w.Leaves()) == 0 {
-		return nil
+	s := spread.Retained(spread.Of(w.Binding, w.State.Grant, w.Template, clusters), w.Binding, w.Template, w.Works, clusters)
+	s.Leaving += int64(len(w.Left()))
+	if w.MovesAgain() {
+		s.Leaving += int64(len(binding.Clusters(w.Binding)))
 	}
-	after, rb := *w, *w.Binding
-	rb.Spec.GracefulEvictionTasks = nil
-	after.Binding = &rb
-	s := spreadOf(&after, clusters)
-	return &s
+	return s
 }
 
 // queueOf returns the queue that is charged.
@@ -215,10 +203,6 @@ func (c *Cache) count(k *known) {
 	case w.Template != nil:
 		if counted := c.counter.Of(w.Template, w.Spread, k.counted); counted != k.counted {
 			k.counted, w.Needs, w.Err = counted, counted.Needs, counted.Err
-		}
-		if w.After != nil {
-			k.countedAfter = c.counter.Of(w.Template, *w.After, k.countedAfter)
-			w.Keeps = k.countedAfter.Needs.All
 		}
 	}
 }

@@ -57,8 +57,8 @@ func TestAnObjectOfAnotherKindThatWasScaledToZeroNeedsNothing(t *testing.T) {
 			t.Fatalf("%s: there are %d workloads, want 1", name, len(snapshot.Workloads))
 		}
 		w := snapshot.Workloads[0]
-		if w.Template == nil || w.Err != nil || w.Queue != "team" || len(w.Needs.All) != 0 {
-			t.Errorf("%s: template %v, error %v, queue %q, and needs %v, want a template without pods in queue team", name, w.Template, w.Err, w.Queue, w.Needs.All)
+		if w.Template == nil || w.Err != nil || w.Queue != "team" || len(w.Needs.Settled) != 0 {
+			t.Errorf("%s: template %v, error %v, queue %q, and needs %v, want a template without pods in queue team", name, w.Template, w.Err, w.Queue, w.Needs.Settled)
 		}
 	}
 }

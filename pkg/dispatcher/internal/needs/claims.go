@@ -52,6 +52,9 @@ func (w *counting) fromTemplate(name string) (ledger.Amounts, error) {
 	if amounts, counted := w.templates[name]; counted {
 		return amounts, nil
 	}
+	if err := demand.CheckNamed(len(w.named), len(w.templates)+1); err != nil {
+		return nil, err
+	}
 	template, err := dra.TemplateNamed(w.template.Namespace, name, w)
 	if err != nil {
 		return nil, err
@@ -69,7 +72,7 @@ func (w *counting) addNamed(name string, minimum int64) error {
 		return nil
 	}
 	w.named[name] = true
-	if err := demand.CheckNamed(len(w.named)); err != nil {
+	if err := demand.CheckNamed(len(w.named), len(w.templates)); err != nil {
 		return err
 	}
 	claim, err := dra.ClaimNamed(w.template.Namespace, name, w)

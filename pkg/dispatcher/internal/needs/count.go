@@ -54,18 +54,47 @@ func (w *counting) needs(spread framework.Spread) (framework.Needs, error) {
 	if err := w.addAll(spread); err != nil {
 		return framework.Needs{}, err
 	}
-	copies := max(1, spread.Copies)
-	needs := framework.Needs{Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Pod: w.own, Notice: strings.Join(w.notices, "; ")}
-	for _, amounts := range []ledger.Amounts{w.all, w.minimum} {
+	needs := framework.Needs{
+		Unlisted: w.listUnlisted(), Unnamed: w.unnamed, Pod: w.own, Notice: strings.Join(w.notices, "; "), Copy: w.all, Minimum: w.minimum,
+	}
+	return needs, w.multiply(&needs, spread)
+}
+
+// multiply sets the sums for all copies from what one copy has.
+func (w *counting) multiply(needs *framework.Needs, spread framework.Spread) error {
+	copies, leaving := max(1, spread.Copies), spread.Leaving
+	may, former := needs.Copy, OneCopy(w.counter.Dimensions, spread.Granted)
+	differs := len(former.Beyond(may, nil)) > 0
+	if differs { // clusters may have what they had before
+		may = append(ledger.Amounts(nil), may...).Max(former)
+	}
+	whole := differs || len(w.named) > 0 // what the evicted replicas have is not known
+	if whole {
+		leaving += spread.Evicting
+	}
+	for _, amounts := range []ledger.Amounts{needs.Copy, needs.Minimum, may} {
 		// A different order would give a different refusal and a new event.
 		slices.SortFunc(amounts, func(a, b ledger.Entry) int { return cmp.Compare(a.Dimension, b.Dimension) })
 	}
 	var err error
-	if needs.All, err = w.all.Times(copies); err != nil {
-		return framework.Needs{}, err
+	for _, sum := range []struct {
+		of     *ledger.Amounts
+		one    ledger.Amounts
+		copies int64
+	}{{&needs.Minimum, needs.Minimum, copies}, {&needs.Settled, needs.Copy, copies}, {&needs.Stays, may, copies}, {&needs.All, may, copies + leaving}} {
+		if *sum.of, err = sum.one.Times(sum.copies); err != nil {
+			return err
+		}
 	}
-	needs.Minimum, err = w.minimum.Times(copies)
-	return needs, err
+	if !whole && spread.Evicted > 0 {
+		evicted, err := w.pod.Times(spread.Evicted)
+		if err != nil {
+			return err
+		}
+		needs.All, err = needs.All.PlusAll(evicted)
+		return err
+	}
+	return nil
 }
 
 // addAll adds the needs of one copy.
@@ -100,10 +129,12 @@ func (w *counting) addAll(spread framework.Spread) error {
 // orFormer returns the maximum of a pod's needs and of the pods that clusters may make of a former template. Claims that all pods share
 // belong to no pod.
 func (w *counting) orFormer(pod ledger.Amounts, granted *binding.Grant) ledger.Amounts {
-	if !w.template.Replaces || len(pod) == 0 {
+	former := w.template.Replaces || w.template.Shape() != ""
+	if !former || len(pod) == 0 {
 		return pod
 	}
-	if w.own = pod; granted == nil {
+	w.own = append(ledger.Amounts(nil), w.own...).Max(pod)
+	if granted == nil || !w.template.Replaces && w.template.Shape() == granted.Shape {
 		return pod
 	}
 	return append(ledger.Amounts(nil), pod...).Max(FromGrant(w.counter.Dimensions, granted.Pod))

@@ -161,7 +161,7 @@ func TestAClaimTemplateIsCountedOnce(t *testing.T) {
 func TestAClaimThatManyWorkloadsNameIsCountedOnce(t *testing.T) {
 	w := newWorld(class("a"), capacity("a", "memory", "1Gi"))
 	var names []func(*corev1.PodTemplateSpec)
-	for i := range 100 {
+	for i := range 64 {
 		name := fmt.Sprint("c", i)
 		namedClaim(name, slices.Repeat([]resourceapi.DeviceRequest{firstAvailable(slices.Repeat([]resourceapi.DeviceRequest{exactly("a", 1)}, 8)...)}, 32)...)(w)
 		names = append(names, sharing(name))
@@ -176,14 +176,14 @@ func TestAClaimThatManyWorkloadsNameIsCountedOnce(t *testing.T) {
 			}
 			counter.Begin(w.inputs())
 			n = counter.Of(job(pods(1, names...)), alone, n)
-			if got := textOf(counter, n.Needs); n.Err != nil || got != "a=3200 pods=1 without a/memory" {
+			if got := textOf(counter, n.Needs); n.Err != nil || got != "a=2048 pods=1 without a/memory" {
 				t.Errorf("%s: got %s, %v", name, got, n.Err)
 			}
 		})
 	}
 	all := count("all claims are new", func(string) bool { return true })
 	if one := count("one claim is new", func(claim string) bool { return claim == "ns/c7" }); one > all/20 {
-		t.Errorf("there are %.0f allocations when one of 100 claims has changed, and %.0f when all have", one, all)
+		t.Errorf("there are %.0f allocations when one of 64 claims has changed, and %.0f when all have", one, all)
 	}
 }
 
@@ -191,16 +191,34 @@ func TestAClaimThatManyWorkloadsNameIsCountedOnce(t *testing.T) {
 func TestAWorkloadNamesNotTooManyClaims(t *testing.T) {
 	w := newWorld(class("a"))
 	var sets []workload.PodSet
-	for i := range 513 {
+	for i := range 65 {
 		name := fmt.Sprint("c", i)
 		namedClaim(name, exactly("a", 1))(w)
 		sets = append(sets, pods(1, sharing(name)))
 	}
-	if counter, n, err := w.counted(t, job(slices.Repeat(sets[1:], 2)...), alone); err != nil || textOf(counter, n) != "a=512 pods=1024" {
-		t.Errorf("512 claims, each named twice: got %s, %v", textOf(counter, n), err)
+	if counter, n, err := w.counted(t, job(slices.Repeat(sets[1:], 2)...), alone); err != nil || textOf(counter, n) != "a=64 pods=128" {
+		t.Errorf("64 claims, each named twice: got %s, %v", textOf(counter, n), err)
 	}
-	const want = "its pod templates name more than 512 ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim"
+	const want = "its pod templates name more than 64 ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim"
 	if _, _, err := w.counted(t, job(sets...), alone); err == nil || err.Error() != want {
-		t.Errorf("513 claims: %v", err)
+		t.Errorf("65 claims: %v", err)
+	}
+}
+
+// TestAWorkloadNamesNotTooManyClaimTemplates: a user changes one of them, and all workloads that name it are counted anew.
+func TestAWorkloadNamesNotTooManyClaimTemplates(t *testing.T) {
+	w := newWorld(class("a"))
+	var sets []workload.PodSet
+	for i := range 65 {
+		name := fmt.Sprint("t", i)
+		claimTemplate(name, nil, exactly("a", 1))(w)
+		sets = append(sets, pods(1, fromTemplate(name)))
+	}
+	if counter, n, err := w.counted(t, job(slices.Repeat(sets[1:], 2)...), alone); err != nil || textOf(counter, n) != "a=128 pods=128" {
+		t.Errorf("64 claim templates, each named twice: got %s, %v", textOf(counter, n), err)
+	}
+	const want = "its pod templates name more than 64 ResourceClaimTemplates: use the same one for pods that request the same"
+	if _, _, err := w.counted(t, job(sets...), alone); err == nil || err.Error() != want {
+		t.Errorf("65 claim templates: %v", err)
 	}
 }

@@ -59,38 +59,50 @@ func Forbidden(dimensions *ledger.Dimensions, needs framework.Needs, way []frame
 	return nil
 }
 
-// WhileLeaving returns what a workload has that was held before it was charged for the clusters that it leaves: what it was granted, and at most as much
-// again in each of these clusters, because clusters do not see what it has grown by. It returns nothing for other workloads.
-func WhileLeaving(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amounts {
-	if w.After == nil || w.Err != nil || !w.Grows() || len(w.State.Grant.Keeps) > 0 || len(w.Binding.Spec.Clusters) == 0 {
+// OneCopy returns the most that one copy of a workload with a grant may have. The grant may be nil.
+func OneCopy(dimensions *ledger.Dimensions, grant *binding.Grant) ledger.Amounts {
+	if grant == nil {
 		return nil
 	}
-	granted := FromGrant(dimensions, w.State.Grant.Amounts)
-	most, err := granted.Times(int64(len(w.Leaves())))
-	if err != nil {
-		return nil // more than can be counted was never granted
-	}
-	left := w.Needs.All.Beyond(w.Keeps, nil)
-	for i := range left {
-		if bound := most.Of(left[i].Dimension); left[i].Amount.Cmp(bound) > 0 {
-			left[i].Amount = bound
-		}
-	}
-	all, err := granted.PlusAll(left)
-	if err != nil {
-		return nil
-	}
-	return all
+	return FromGrant(dimensions, grant.OneCopy())
 }
 
-// Exceeds returns by how much a workload exceeds its grant, sorted by name. If it does not, Exceeds returns by how much one pod exceeds
-// the grant's pod, because clusters may make more of these pods later. It returns nothing if the grant is enough.
+// Charged returns what a workload with a grant is charged: what was granted, or all that it needs. While clusters do not see its changes, it is charged as
+// much again as one granted copy for each cluster that it leaves.
+func Charged(dimensions *ledger.Dimensions, w *framework.Workload) ledger.Amounts {
+	grant := w.State.Grant
+	granted := FromGrant(dimensions, grant.Amounts)
+	if w.Err == nil && w.State.Hold == nil {
+		return granted.Max(w.Needs.All)
+	}
+	copies := int64(len(w.Leaves()))
+	if w.MovesAgain() {
+		copies = int64(len(binding.Clusters(w.Binding)))
+	}
+	if copies == 0 {
+		return granted
+	}
+	if len(w.Binding.Spec.Clusters) > 0 {
+		copies += max(1, min(grant.Copies, int64(len(binding.Kept(w.Binding)))))
+	}
+	all, err := OneCopy(dimensions, grant).Times(copies)
+	if err != nil {
+		return granted // more than can be counted was never granted
+	}
+	return granted.Max(all)
+}
+
+// Exceeds returns by how much a workload exceeds its grant, sorted by name. If it does not, Exceeds returns by how much one copy exceeds the grant's
+// copy, or one pod the grant's pod, because clusters may make more of these later. It returns nothing if the grant is enough.
 func Exceeds(dimensions *ledger.Dimensions, needs framework.Needs, grant *binding.Grant) []binding.Amount {
 	var granted ledger.Amounts
 	if grant != nil {
 		granted = FromGrant(dimensions, grant.Amounts)
 	}
-	more := ToGrant(dimensions, needs.All.Beyond(granted, nil))
+	more := ToGrant(dimensions, needs.Stays.Beyond(granted, nil))
+	if len(more) == 0 {
+		more = ToGrant(dimensions, needs.Copy.Beyond(OneCopy(dimensions, grant), nil))
+	}
 	if len(more) == 0 && grant != nil && len(grant.Pod) > 0 {
 		more = ToGrant(dimensions, needs.Pod.Beyond(FromGrant(dimensions, grant.Pod), nil))
 	}

@@ -32,6 +32,12 @@ func Exceeds(w *framework.Workload, grant *binding.Grant) Decision {
 		grant.Queue, amounts(grant), amounts(w.State.Grant)))
 }
 
+// Moves is the decision about a workload that begins to leave clusters, and is charged for them, too. Charged has what it is charged.
+func Moves(w *framework.Workload, charged *binding.Grant) Decision {
+	return warning(w, KindAdopted, GrantExceededReason, fmt.Sprintf("Queue <%s> is charged %s instead of %s, whether it has room or not, until the workload has left %s",
+		charged.Queue, amounts(charged), amounts(w.State.Grant), strings.Join(w.Leaves(), ", ")))
+}
+
 // Adopted is the decision about a workload that was never held. It is charged even if its queue has no room.
 func Adopted(w *framework.Workload, grant *binding.Grant) Decision {
 	return normal(w, KindAdopted, AdoptedReason, fmt.Sprintf(

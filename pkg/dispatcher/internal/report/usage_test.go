@@ -15,6 +15,7 @@ func TestWhatWorkloadsWaitForIsRequested(t *testing.T) {
 	l, snapshot := books(t) // team is charged 3 cpu
 	needs := func(w *framework.Workload, n int64) *framework.Workload {
 		w.Needs.All = amountsOf(snapshot, n, cpu)
+		w.Needs.Stays = w.Needs.All
 		return w
 	}
 	waits := needs(job("waits", "team"), 4)

@@ -53,7 +53,7 @@ func beyondGrant(w *framework.Workload, dimensions *ledger.Dimensions) ledger.Am
 			granted = append(granted, ledger.Entry{Dimension: o, Amount: a.Amount})
 		}
 	}
-	return w.Needs.All.Beyond(granted, nil)
+	return w.Needs.Stays.Beyond(granted, nil)
 }
 
 // plus adds amounts to a sum. It skips an amount that would overflow, because the sum is only for people.

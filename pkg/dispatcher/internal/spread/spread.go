@@ -6,10 +6,8 @@ import (
 	"slices"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
@@ -18,18 +16,34 @@ import (
 )
 
 // Of returns the spread of a workload. Karmada gives each cluster the number of replicas in the binding, even if the template has
-// another number by now, so the larger number counts. A cluster that evicts the workload keeps its replicas until others run elsewhere.
-func Of(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) framework.Spread {
-	replicas := template.Unsurged()
-	if divided(rb) {
-		all := dividedReplicas(rb, replicas)
-		return framework.Spread{Copies: 1, Divided: true, Replicas: beyond(replicas, all), Clusters: min(all, dividedAmong(rb, template, clusters))}
+// another number by now, so the larger number counts. A cluster that evicts the workload keeps its replicas until others run elsewhere. Of does not
+// know clusters that the workload has left. The grant may be nil.
+func Of(rb *workv1alpha2.ResourceBinding, grant *binding.Grant, template *workload.Template, clusters []*clusterv1alpha1.Cluster) framework.Spread {
+	replicas, evict := template.Unsurged(), int64(len(binding.Evicting(rb)))
+	if binding.Divides(rb) {
+		all := max(replicas, int64(rb.Spec.Replicas), assigned(rb))
+		return framework.Spread{
+			Copies: 1, Divided: true, Replicas: beyond(replicas, all), Clusters: min(all, dividedAmong(rb, template, clusters)),
+			Evicting: evict, Evicted: evictedReplicas(rb), Granted: grant,
+		}
 	}
-	s := framework.Spread{Copies: copies(rb, clusters)}
+	s := framework.Spread{Copies: copies(rb, clusters), Leaving: evict, Granted: grant}
+	if grant != nil && choosesAgain(rb) {
+		s.Copies = max(grant.Copies, int64(len(binding.Kept(rb))))
+	}
 	if rb.Spec.Replicas > 0 {
 		s.Replicas = beyond(replicas, largest(rb))
 	}
 	return s
+}
+
+// choosesAgain reports whether Karmada's scheduler chooses clusters for a placement that it has followed before. The webhook keeps it to the number of
+// clusters that are granted.
+func choosesAgain(rb *workv1alpha2.ResourceBinding) bool {
+	if _, held := rb.Annotations[binding.HoldAnnotation]; binding.PlacementForgotten(rb) {
+		return !held
+	}
+	return len(rb.Spec.Clusters) == 0 && binding.PlacementFollowed(rb)
 }
 
 // Retained adds the replicas that clusters report to a spread, if Karmada leaves the number of replicas to them. They may exceed the template.
@@ -40,10 +54,14 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 	}
 	reported := map[string]int64{}
 	var all, most int64
+	keeps := binding.Kept(rb)
 	for _, work := range works {
 		status := binding.StatusIn(work)
 		n := workload.Reported(status)
-		all, most = all+n, max(most, n)
+		most = max(most, n)
+		if slices.Contains(keeps, binding.ClusterOf(work)) {
+			all += n
+		}
 		if status != nil {
 			reported[binding.ClusterOf(work)] += n
 		}
@@ -56,7 +74,7 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 }
 
 // besides returns how many replicas clusters may have that keep those that they report: others have, or may get, those that Karmada assigns to them.
-// A cluster that a new placement does not admit is left: see Left.
+// A cluster that a new placement does not admit is left, and counted as such.
 func besides(rb *workv1alpha2.ResourceBinding, template *workload.Template, reported map[string]int64, clusters []*clusterv1alpha1.Cluster) int64 {
 	isNew := binding.PlacementIsNew(rb)
 	stays := admits(rb.Spec.Placement)
@@ -82,32 +100,12 @@ func besides(rb *workv1alpha2.ResourceBinding, template *workload.Template, repo
 	return sum + wanted
 }
 
-// Left adds clusters that a workload has left and that may still run it. Each may have all of its replicas.
-func Left(s framework.Spread, template *workload.Template, clusters int64) framework.Spread {
-	if s.Divided && clusters > 0 {
-		s.Replicas = max(s.Replicas, template.Unsurged()) + clusters*template.Replicas()
-		s.Clusters += clusters
-		return s
-	}
-	s.Copies += clusters
-	return s
-}
-
-// divided reports whether each cluster gets a part of the replicas. Karmada does not divide Volcano Jobs and objects with several
-// components, even if the placement says so.
-func divided(rb *workv1alpha2.ResourceBinding) bool {
-	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
-	return rb.Spec.Placement != nil && rb.Spec.Placement.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided &&
-		rb.Spec.Replicas > 0 && len(rb.Spec.Components) <= 1 && kind.GroupKind() != workload.VolcanoJob.GroupKind()
-}
-
-// dividedReplicas returns how many replicas all clusters together have or may get.
-func dividedReplicas(rb *workv1alpha2.ResourceBinding, replicas int64) int64 {
-	var evicted int64
+// evictedReplicas returns how many replicas clusters evict.
+func evictedReplicas(rb *workv1alpha2.ResourceBinding) (replicas int64) {
 	for i := range rb.Spec.GracefulEvictionTasks {
-		evicted += int64(max(0, ptr.Deref(rb.Spec.GracefulEvictionTasks[i].Replicas, 0)))
+		replicas += int64(max(0, ptr.Deref(rb.Spec.GracefulEvictionTasks[i].Replicas, 0)))
 	}
-	return max(replicas, int64(rb.Spec.Replicas), assigned(rb)) + evicted
+	return replicas
 }
 
 // assigned returns how many replicas are assigned to clusters.
@@ -123,7 +121,7 @@ func assigned(rb *workv1alpha2.ResourceBinding) int64 {
 func dividedAmong(rb *workv1alpha2.ResourceBinding, template *workload.Template, clusters []*clusterv1alpha1.Cluster) int64 {
 	among := copies(rb, clusters)
 	if assigned(rb) < max(int64(rb.Spec.Replicas), template.Unsurged()) {
-		known := binding.Clusters(rb)
+		known := binding.Kept(rb)
 		among = max(among, int64(len(known)+widest(rb.Spec.Placement, clusters, known)))
 	}
 	return among
@@ -168,13 +166,13 @@ func beyond(template, n int64) int64 {
 // copies returns how many clusters get the whole workload, at least one. Until the scheduler has followed a new placement, it may
 // choose as many clusters as the placement allows.
 func copies(rb *workv1alpha2.ResourceBinding, clusters []*clusterv1alpha1.Cluster) int64 {
-	known := binding.Clusters(rb)
+	keeps := binding.Kept(rb)
 	switch {
 	case len(rb.Spec.Clusters) == 0:
-		return max(1, int64(len(known)+widest(rb.Spec.Placement, clusters, known)))
+		return max(1, int64(len(keeps)+widest(rb.Spec.Placement, clusters, binding.Clusters(rb))))
 	case binding.PlacementIsNew(rb):
-		return int64(max(len(known), widest(rb.Spec.Placement, clusters, nil)))
+		return int64(max(len(keeps), widest(rb.Spec.Placement, clusters, binding.Evicting(rb))))
 	default:
-		return int64(len(known))
+		return int64(len(keeps))
 	}
 }

@@ -126,14 +126,15 @@ func TestSpreadOfWholeWorkloads(t *testing.T) {
 	}{
 		{"every cluster may be chosen", rb(replicas(4)), framework.Spread{Copies: 4}},
 		{"and no more count once some are", rb(replicas(4), on("a", 4), on("d", 4)), framework.Spread{Copies: 2}},
-		{"a cluster that it is being evicted from counts", rb(replicas(4), on("a", 4), evicted("b", ptr.To[int32](4))), framework.Spread{Copies: 2}},
+		{"a cluster that evicts it counts besides", rb(replicas(4), on("a", 4), evicted("b", ptr.To[int32](4))), framework.Spread{Copies: 1, Leaving: 1}},
 		{"once", rb(replicas(4), on("a", 4), evicted("a", ptr.To[int32](4))), framework.Spread{Copies: 1}},
-		{"beside all others that may be chosen", rb(replicas(4), evicted("b", nil)), framework.Spread{Copies: 4}},
-		{"and that are limited", rb(replicas(4), constrain("cluster", "", 1), evicted("b", nil)), framework.Spread{Copies: 2}},
+		{"beside all others that may be chosen", rb(replicas(4), evicted("b", nil)), framework.Spread{Copies: 3, Leaving: 1}},
+		{"and that a new placement adds", rb(replicas(4), only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a"}}), on("a", 4), evicted("b", nil), followed, only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a", "b", "c"}})), framework.Spread{Copies: 2, Leaving: 1}},
+		{"and that are limited", rb(replicas(4), constrain("cluster", "", 1), evicted("b", nil)), framework.Spread{Copies: 1, Leaving: 1}},
 		{"what depends on it brings clusters", rb(replicas(4), on("a", 4), requiredOn("a", 1), requiredOn("b", 1)), framework.Spread{Copies: 2}},
 		{"a cluster has more replicas than the template", rb(replicas(4), on("a", 6), on("b", 4)), framework.Spread{Copies: 2, Replicas: 6}},
 		{"the binding has more replicas than the template", rb(replicas(5), on("a", 4)), framework.Spread{Copies: 1, Replicas: 5}},
-		{"an eviction has more replicas than the template", rb(replicas(4), on("a", 4), evicted("b", ptr.To[int32](7))), framework.Spread{Copies: 2, Replicas: 7}},
+		{"an eviction has more replicas than the template", rb(replicas(4), on("a", 4), evicted("b", ptr.To[int32](7))), framework.Spread{Copies: 1, Leaving: 1, Replicas: 7}},
 		{"the scheduler has followed the placement", rb(replicas(4), on("a", 4), followed), framework.Spread{Copies: 1}},
 		{"a new placement may bring all clusters that it allows", rb(replicas(4), only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a"}}), on("a", 4), followed, only(policyv1alpha1.ClusterAffinity{})), framework.Spread{Copies: 4}},
 		{"a new placement that allows one cluster moves it", rb(replicas(4), only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a"}}), on("a", 4), followed, only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"b"}})), framework.Spread{Copies: 1}},
@@ -165,7 +166,7 @@ func TestSpreadOfWholeWorkloads(t *testing.T) {
 		{"several components are not divided", rb(of("flink", "Flink"), aggregated, components("a", "b"), replicas(3)), framework.Spread{Copies: 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Of(c.rb, replicated(4), fleet()); got != c.want {
+			if got := Of(c.rb, nil, replicated(4), fleet()); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
@@ -178,42 +179,42 @@ func replicated(n int64) *workload.Template {
 
 func TestSpreadOfDividedReplicas(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		rb    *workv1alpha2.ResourceBinding
-		more  int64
-		among int64
+		name string
+		rb   *workv1alpha2.ResourceBinding
+		want framework.Spread
 	}{
-		{"nothing is chosen", rb(aggregated, replicas(4)), 0, 4},
-		{"all are assigned", rb(aggregated, replicas(4), on("a", 1), on("b", 3)), 0, 2},
-		{"clusters still have more than the template", rb(aggregated, replicas(4), on("a", 3), on("b", 3)), 6, 2},
-		{"the binding still has more than the template", rb(aggregated, replicas(6)), 6, 4},
-		{"the template has more than clusters", rb(aggregated, replicas(4), on("a", 1)), 0, 4},
-		{"an eviction comes on top", rb(aggregated, replicas(4), on("a", 4), evicted("b", ptr.To[int32](4))), 8, 2},
-		{"even before others are chosen", rb(aggregated, replicas(4), evicted("b", ptr.To[int32](3))), 7, 4},
-		{"an eviction of nothing", rb(aggregated, replicas(4), on("a", 4), evicted("b", nil)), 0, 2},
-		{"what depends on it brings replicas", rb(aggregated, replicas(4), on("a", 4), requiredOn("a", 9), requiredOn("b", 2)), 6, 2},
-		{"negative numbers do not hide others", rb(aggregated, replicas(4), on("a", 6), on("b", -6), evicted("c", ptr.To[int32](-1))), 6, 3},
-		{"one component", rb(aggregated, replicas(4), components("a")), 0, 4},
-		{"static weights", rb(divide(policyv1alpha1.ReplicaDivisionPreferenceWeighted, nil), replicas(4)), 0, 4},
-		{"the placement admits fewer clusters", rb(aggregated, replicas(4), constrain("cluster", "", 2)), 0, 2},
-		{"a new placement may bring other clusters", rb(aggregated, replicas(4), only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a"}}), on("a", 4), followed, only(policyv1alpha1.ClusterAffinity{})), 0, 4},
+		{"nothing is chosen", rb(aggregated, replicas(4)), framework.Spread{Clusters: 4}},
+		{"all are assigned", rb(aggregated, replicas(4), on("a", 1), on("b", 3)), framework.Spread{Clusters: 2}},
+		{"clusters still have more than the template", rb(aggregated, replicas(4), on("a", 3), on("b", 3)), framework.Spread{Replicas: 6, Clusters: 2}},
+		{"the binding still has more than the template", rb(aggregated, replicas(6)), framework.Spread{Replicas: 6, Clusters: 4}},
+		{"the template has more than clusters", rb(aggregated, replicas(4), on("a", 1)), framework.Spread{Clusters: 4}},
+		{"an eviction comes on top", rb(aggregated, replicas(4), on("a", 4), evicted("b", ptr.To[int32](4))), framework.Spread{Clusters: 1, Evicting: 1, Evicted: 4}},
+		{"even before others are chosen", rb(aggregated, replicas(4), evicted("b", ptr.To[int32](3))), framework.Spread{Clusters: 4, Evicting: 1, Evicted: 3}},
+		{"an eviction of nothing", rb(aggregated, replicas(4), on("a", 4), evicted("b", nil)), framework.Spread{Clusters: 1, Evicting: 1}},
+		{"what depends on it brings replicas", rb(aggregated, replicas(4), on("a", 4), requiredOn("a", 9), requiredOn("b", 2)), framework.Spread{Replicas: 6, Clusters: 2}},
+		{"negative numbers do not hide others", rb(aggregated, replicas(4), on("a", 6), on("b", -6), evicted("c", ptr.To[int32](-1))), framework.Spread{Replicas: 6, Clusters: 2, Evicting: 1}},
+		{"one component", rb(aggregated, replicas(4), components("a")), framework.Spread{Clusters: 4}},
+		{"static weights", rb(divide(policyv1alpha1.ReplicaDivisionPreferenceWeighted, nil), replicas(4)), framework.Spread{Clusters: 4}},
+		{"the placement admits fewer clusters", rb(aggregated, replicas(4), constrain("cluster", "", 2)), framework.Spread{Clusters: 2}},
+		{"a new placement may bring other clusters", rb(aggregated, replicas(4), only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a"}}), on("a", 4), followed, only(policyv1alpha1.ClusterAffinity{})), framework.Spread{Clusters: 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, want := Of(c.rb, replicated(4), fleet()), (framework.Spread{Copies: 1, Divided: true, Replicas: c.more, Clusters: c.among}); got != want {
-				t.Errorf("got %+v, want %+v", got, want)
+			c.want.Copies, c.want.Divided = 1, true
+			if got := Of(c.rb, nil, replicated(4), fleet()); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
 	}
 }
 
 func TestReplicasAreDividedAmongNoMoreClustersThanThereAreReplicas(t *testing.T) {
-	if got := Of(rb(aggregated, replicas(2)), replicated(2), fleet()).Clusters; got != 2 {
+	if got := Of(rb(aggregated, replicas(2)), nil, replicated(2), fleet()).Clusters; got != 2 {
 		t.Errorf("among %d clusters, want 2", got)
 	}
 	// The surge does not add replicas that wait for a cluster.
 	surging := replicated(6)
 	surging.Surged = 2
-	if got := Of(rb(aggregated, replicas(4), on("a", 4)), surging, fleet()).Clusters; got != 1 {
+	if got := Of(rb(aggregated, replicas(4), on("a", 4)), nil, surging, fleet()).Clusters; got != 1 {
 		t.Errorf("with a surge, among %d clusters, want 1", got)
 	}
 }
@@ -257,23 +258,5 @@ func TestReplicasThatMembersRetainCountIfTheyAreMore(t *testing.T) {
 				t.Errorf("got %+v, want %d replicas", got, c.want)
 			}
 		})
-	}
-}
-
-func TestClustersThatAWorkloadHasLeftCount(t *testing.T) {
-	four := &workload.Template{Pods: []workload.PodSet{{Count: 4}}}
-	for _, c := range []struct {
-		name         string
-		before, want framework.Spread
-		left         int64
-	}{
-		{name: "none", before: framework.Spread{Copies: 1}, want: framework.Spread{Copies: 1}},
-		{name: "as copies of the workload", before: framework.Spread{Copies: 1}, left: 2, want: framework.Spread{Copies: 3}},
-		{name: "as all replicas that are divided", before: framework.Spread{Copies: 1, Divided: true}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 8, Clusters: 1}},
-		{name: "besides those that clusters have", before: framework.Spread{Copies: 1, Divided: true, Replicas: 6, Clusters: 2}, left: 1, want: framework.Spread{Copies: 1, Divided: true, Replicas: 10, Clusters: 3}},
-	} {
-		if got := Left(c.before, four, c.left); got != c.want {
-			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
-		}
 	}
 }

@@ -66,14 +66,7 @@ func (b *books) due(w *framework.Workload) ledger.Amounts {
 	case grant == nil:
 		return w.Needs.All
 	}
-	granted := needs.FromGrant(b.snapshot.Dimensions, grant.Amounts)
-	switch {
-	case w.Err != nil:
-		return granted
-	case w.State.Hold != nil: // clusters do not see its changes
-		return granted.Max(needs.WhileLeaving(b.snapshot.Dimensions, w))
-	}
-	return granted.Max(w.Needs.All)
+	return needs.Charged(b.snapshot.Dimensions, w)
 }
 
 // allocate charges a workload all its needs. It keeps the previous charge, too, because pods of the previous grant may still run.

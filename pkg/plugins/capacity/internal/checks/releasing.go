@@ -12,7 +12,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/pkg/demand"
-	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/snapshot"
 )
@@ -34,7 +33,7 @@ func (s *Session) Releasing(task *api.TaskInfo) report.Refusal {
 	case err != nil:
 		return report.Uncountable{Err: err}
 	case refused != nil:
-		return s.Exceeded(pod.Queue, pod, refused, cards.State{})
+		return s.Exceeded(pod.Queue, pod, refused, nil)
 	}
 	return nil
 }
@@ -114,14 +113,16 @@ func (s *Session) fits(pod *demand.Pod) bool {
 }
 
 // OnlyReleasing refuses the pods of a job that waits only for the end of pods that are being deleted: no pod is evicted for it. The first pod
-// decides for its job: victims evicted for the other pods have not ended yet either. Once a pod has room, no other pod of the job is refused.
+// decides for its job: victims evicted for the other pods have not ended yet either. It does only if the job can start then: otherwise, one pod
+// that ends late would protect all others. Once a pod has room, no other pod of the job is refused.
 func (s *Session) OnlyReleasing(task *api.TaskInfo) report.Refusal {
 	awaits, known := s.onlyAwaits[task.Job]
 	if known && !awaits {
 		return nil
 	}
 	refusal := s.Releasing(task)
-	if refusal != nil && !known && !s.fits(s.Snapshot.Known(task.Pod)) {
+	if job := s.Snapshot.Jobs[task.Job]; refusal != nil && !known && (!s.fits(s.Snapshot.Known(task.Pod)) ||
+		job != nil && !s.canStart(job, job.MinAvailable-job.ReadyTaskNum())) {
 		refusal = nil // it waits for more than that
 	}
 	if s.onlyAwaits == nil {

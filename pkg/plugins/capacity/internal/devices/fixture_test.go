@@ -33,6 +33,7 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 	"github.com/devicequota/devicequota/pkg/readiness"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // cluster is the state of the API server. There are the DeviceClasses h100, a100 and bare, and the queues q and r below root.
@@ -149,11 +150,9 @@ func (f *fixture) open() {
 		Catalog: catalog, Claims: f.counter.Claims, Dimensions: f.counter.Dimensions, Ledger: f.books, Held: f.held,
 		CardsOn: func(*demand.Pod, *corev1.Node) *ledger.Part { return nil },
 		Refuse: func(_ ledger.QueueID, refusal *ledger.Refusal) report.Refusal {
-			return report.QuotaExceeded{Refusal: refusal}
+			return report.QuotaExceeded{Quota: refusals.Quota{Refusal: refusal}}
 		},
-		Assign:   func(c *demand.Claim, picked ledger.Amounts) error { return c.Assign(f.books, picked) },
-		Unassign: func(c *demand.Claim) error { return c.Unassign(f.books) },
-		Leaving:  func(*resourceapi.ResourceClaim) bool { return false },
+		Leaving: func(*resourceapi.ResourceClaim) bool { return false },
 		Attributed: func(uid types.UID) bool {
 			for c := range f.counter.Claims.All {
 				if c.Object.UID == uid {

@@ -20,8 +20,9 @@ const (
 	// for two requests. One evaluation takes as long as to remember some ten answers. A search for one request on a node without free devices is
 	// not remembered.
 	memorable = 12
-	// maxAnswers limits the memory to some fifty megabytes. If there are as many answers, the next session begins without any.
-	maxAnswers = 300_000
+	// maxAnswers limits the memory to some hundred megabytes. If there are as many answers, others are not remembered, and the next session begins
+	// without those that the last one did not ask for.
+	maxAnswers = 600_000
 )
 
 // memory keeps, across sessions, why nodes lack the devices of pods. Pods with the same request share an answer. An answer is valid
@@ -31,6 +32,8 @@ type memory struct {
 	known map[signature]*answers
 	// kept is the number of answers, at least.
 	kept atomic.Int64
+	// session is the number of the session.
+	session atomic.Uint64
 	// signed has the digests of claims.
 	signed digests
 	// catalog is the catalog that the searches used.
@@ -52,6 +55,8 @@ type answers struct {
 type question struct {
 	node      string
 	evictions bool
+	// of is the pod that an error belongs to. It is empty if the answer applies to other pods as well.
+	of types.UID
 }
 
 // answer is the result of a search.
@@ -60,17 +65,18 @@ type answer struct {
 	found bool
 	// err says why the search failed or did not end.
 	err error
-	// of is the pod that the error belongs to. It is empty if the error applies to other pods as well.
-	of types.UID
 	// effort is the effort that an unfinished search could have spent. It is zero if the search ended.
 	effort int
 	// refusal says why the quota refused devices. refused says that the quota refused some, or that devices could not be counted.
 	refusal report.Refusal
 	refused bool
+	// cards is the charge of the cards that the pod would get on the node, which the quota may have refused devices for.
+	cards string
+
+	// asked is the session that last asked the question.
+	asked uint64
 
 	// The other fields are further inputs of the answer.
-	//
-	// resourceVersion and labels are those of the node. Slices and devices select nodes by labels.
 
 	// resourceVersion and labels are those of the node. Slices and devices select nodes by labels.
 	resourceVersion string
@@ -84,6 +90,7 @@ func (m *memory) open(catalog *dra.Catalog, pods corelisters.PodLister) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.signed.open()
+	m.session.Add(1)
 	if m.known == nil || m.catalog != catalog {
 		m.known, m.catalog = map[signature]*answers{}, catalog
 		m.kept.Store(0)
@@ -102,10 +109,20 @@ func (m *memory) open(catalog *dra.Catalog, pods corelisters.PodLister) {
 		n += len(known.nodes)
 	}
 	if n >= maxAnswers {
-		clear(m.known)
-		n = 0
+		n = m.forgetUnasked()
 	}
 	m.kept.Store(int64(n))
+}
+
+// forgetUnasked forgets answers that the last session did not ask for, such as those about nodes that are gone. It returns the number of the others.
+func (m *memory) forgetUnasked() (n int) {
+	for _, known := range m.known {
+		known.mu.Lock()
+		maps.DeleteFunc(known.nodes, func(_ question, answer *answer) bool { return answer.asked+1 < m.session.Load() })
+		n += len(known.nodes)
+		known.mu.Unlock()
+	}
+	return n
 }
 
 // full reports whether there is no place for another answer, and takes a place otherwise.
@@ -145,14 +162,15 @@ func (a *answers) use(now func() *standing) {
 	maps.DeleteFunc(a.nodes, func(_ question, known *answer) bool { return known.refused })
 }
 
-// on returns the answer to a question, nil if it is unknown or may be outdated.
-func (a *answers) on(asked question, node *corev1.Node, devices uint64) *answer {
+// on returns the answer to a question of a session, nil if it is unknown or may be outdated.
+func (a *answers) on(asked question, node *corev1.Node, devices, session uint64) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.nodes[asked]
 	if known == nil || known.devices != devices || !known.sameNode(node) {
 		return nil
 	}
+	known.asked = session
 	return known
 }
 
@@ -168,10 +186,13 @@ func (a *answer) sameNode(node *corev1.Node) bool {
 	return true
 }
 
-// keep remembers an answer. now returns the current standing of the pod's queue.
-func (a *answers) keep(asked question, known *answer, now func() *standing) {
+// keep remembers an answer, in place of an earlier one or if the memory is not full. now returns the current standing of the pod's queue.
+func (a *answers) keep(asked question, known *answer, full func() bool, now func() *standing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.nodes[asked] == nil && full() {
+		return
+	}
 	if known.refused {
 		standing := now()
 		if a.standing != nil && !a.standing.equal(standing) {

@@ -4,7 +4,6 @@ package devices
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -192,54 +191,6 @@ func TestThatANodeLacksDevicesIsRemembered(t *testing.T) {
 	}
 }
 
-// TestThatTheQuotaRefusesDevicesIsRemembered as long as the standing of the queue is the same.
-func TestThatTheQuotaRefusesDevicesIsRemembered(t *testing.T) {
-	for _, c := range []struct {
-		name               string
-		quota              string
-		used               string
-		searched, suitable bool
-	}{
-		{name: "nothing changes", quota: "h100/memory=2400Gi", used: "h100/memory=560Gi"},
-		{name: "another dimension changes", quota: "h100/memory=2400Gi a100=1", used: "h100/memory=560Gi", searched: true},
-		{name: "pods of the queue are gone", quota: "h100/memory=2400Gi", searched: true, suitable: true},
-		{name: "pods of the queue have come", quota: "h100/memory=2400Gi", used: "h100/memory=600Gi", searched: true},
-		{name: "the capability is higher", quota: "h100/memory=3000Gi", used: "h100/memory=560Gi", searched: true, suitable: true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			ask := claim("c")
-			for i := range 24 {
-				request := exactly("h100", 1)
-				request.Name = fmt.Sprint("r", i)
-				ask.Spec.Devices.Requests = append(ask.Spec.Devices.Requests, request)
-			}
-			f := newFixture(t, cluster{
-				devices: map[string]string{"n1": strings.Repeat("h100 ", 24)}, quotas: map[string]string{"q": "h100/memory=2400Gi"}, claims: []*resourceapi.ResourceClaim{ask},
-			})
-			filter := func(used string) (*State, *report.NodeRefusal, bool) {
-				f.open()
-				q, _ := f.books.Queue("q")
-				f.try(f.books.Charge(q, "others", ledger.Demand{ledger.NewPart(f.amounts(used))}))
-				state := f.preFilter(f.pod("p", "q", "c"))
-				refusal, searched := f.filter(state, "n1")
-				return state, refusal, searched
-			}
-			before, refusal, searched := filter("h100/memory=560Gi")
-			if refusal == nil || !searched || before.Refusal() == nil {
-				t.Fatalf("at first: %+v, searched: %t", refusal, searched)
-			}
-			f.specs[1].Capability = f.amounts(c.quota)
-			now, refusal, searched := filter(c.used)
-			if searched != c.searched || (refusal == nil) != c.suitable {
-				t.Errorf("%+v, want suitable: %t; searched: %t, want %t", refusal, c.suitable, searched, c.searched)
-			}
-			if !c.searched && messageOf(now.Refusal()) != messageOf(before.Refusal()) {
-				t.Errorf("the quota says %q, want %q", messageOf(now.Refusal()), messageOf(before.Refusal()))
-			}
-		})
-	}
-}
-
 // TestThatEvictionsHelpIsRemembered until the queue that the claim is charged to is unknown.
 func TestThatEvictionsHelpIsRemembered(t *testing.T) {
 	f := newFixture(t, cluster{devices: map[string]string{"n1": "h100 h100 h100 h100 h100 h100"}, claims: []*resourceapi.ResourceClaim{
@@ -277,6 +228,23 @@ func TestOnlyWhatTookLongIsRemembered(t *testing.T) {
 	}
 }
 
+// TestThatManyClaimsLackDevicesIsRemembered although no combination was tried: a look at all of them takes long enough.
+func TestThatManyClaimsLackDevicesIsRemembered(t *testing.T) {
+	for _, devices := range []string{"", "h100 h100 h100 h100"} {
+		has, names := cluster{devices: map[string]string{"n1": devices}}, []string(nil)
+		for i := range memorable {
+			names = append(names, fmt.Sprint("c", i))
+			has.claims = append(has.claims, claim(names[i], exactly("h100", 1)))
+		}
+		f := newFixture(t, has)
+		for session, want := range []bool{true, false} {
+			if _, refusal, searched := f.again("p", "n1", names...); refusal == nil || searched != want {
+				t.Errorf("devices %q, session %d: refusal %v, searched %t", devices, session, refusal, searched)
+			}
+		}
+	}
+}
+
 // remembered returns what the memory has for a pod, nil if it has nothing.
 func (f *fixture) remembered(pod types.UID) *answers {
 	for _, known := range f.cache.memory.known {
@@ -287,24 +255,28 @@ func (f *fixture) remembered(pod types.UID) *answers {
 	return nil
 }
 
-// TestTheMemoryIsBounded even if the nodes change all the time.
+// TestTheMemoryIsBounded even if the nodes change all the time. What the last session asked for stays.
 func TestTheMemoryIsBounded(t *testing.T) {
-	f := newFixture(t, cluster{devices: map[string]string{"n1": "a100"}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
-	pod := f.pod("p", "q", "c")
-	f.cache.memory.kept.Store(maxAnswers)
-	if f.free("n1", "h100"); len(f.cache.memory.known) != 0 {
-		t.Error("there is no place for another answer, and it is remembered")
-	}
-	f.cache.memory.kept.Store(maxAnswers - 1)
-	if f.free("n1", "h100"); len(f.cache.memory.known) != 1 {
-		t.Error("there is a place for another answer, and it is not remembered")
-	}
-	known := f.cache.memory.begin(signature{}, pod.Object)
-	for i := range maxAnswers {
-		known.keep(question{node: fmt.Sprint("n", i)}, &answer{}, nil)
+	f := newFixture(t, cluster{devices: map[string]string{"n1": ""}, claims: []*resourceapi.ResourceClaim{large("c", 3, 4, "h100")}})
+	p := f.pod("p", "q", "c")
+	for _, c := range []struct{ places, want int }{{0, 0}, {1, 1}, {2, 2}} {
+		f.cache.memory.kept.Store(int64(maxAnswers - c.places))
+		if f.filter(f.preFilter(p), "n1"); len(f.remembered("p").nodes) != c.want {
+			t.Errorf("there are %d places, and %d answers are remembered", c.places, len(f.remembered("p").nodes))
+		}
+		clear(f.remembered("p").nodes)
 	}
 	f.open()
-	if n := len(f.cache.memory.known); n != 0 || f.cache.memory.full() {
-		t.Errorf("%d pods are remembered", n)
+	f.filter(f.preFilter(p), "n1")
+	known := f.remembered("p")
+	for i := range maxAnswers {
+		known.keep(question{node: fmt.Sprint("gone", i)}, &answer{}, f.cache.memory.full, nil)
+	}
+	if len(known.nodes) != maxAnswers || !f.cache.memory.full() {
+		t.Fatalf("%d answers are remembered", len(known.nodes))
+	}
+	f.open()
+	if f.remembered("p") != known || len(known.nodes) != 2 || f.cache.memory.full() {
+		t.Errorf("%d answers are remembered, want only those that the last session asked for", len(known.nodes))
 	}
 }

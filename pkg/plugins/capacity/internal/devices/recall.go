@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // find picks devices on a node for Filter, unless there are known to be none.
@@ -21,17 +22,20 @@ func (s *Session) find(state *State, node *corev1.Node) (*pick, error) {
 	}
 	effort := state.effort.Node()
 	picked, quota, err := s.search(state, node, effort)
-	refused := quota.refusals > 0
 	// Devices that are promised in this session are free in the next session.
-	if picked == nil && len(s.promises) == 0 && (!refused || hasStanding(state)) {
-		s.remember(state, node, asked, effort, answer{err: err, refusal: quota.refusal, refused: refused})
+	if picked == nil && len(s.promises) == 0 {
+		s.remember(state, node, asked, effort, answer{err: err, refusal: quota.refusal, refused: quota.refusals > 0, cards: s.cardsOn(state, node)})
 	}
 	return picked, err
 }
 
-// hasStanding reports whether a standing fully determines what the quota allows for a pod.
-func hasStanding(state *State) bool {
-	return state.pod.Cards == nil && len(state.allocated) == 0
+// cardsOn encodes the charge of the cards that a pod would get on a node.
+func (s *Session) cardsOn(state *State, node *corev1.Node) string {
+	cards := s.CardsOn(state.pod, node)
+	if cards == nil {
+		return ""
+	}
+	return string(appendDemand(nil, ledger.Demand{cards}))
 }
 
 // recallPod looks up what is known about a pod, or about pods with the same request.
@@ -52,8 +56,13 @@ func (s *Session) recall(state *State, node *corev1.Node, asked question) *answe
 	if pod == nil {
 		return nil
 	}
-	known := pod.on(asked, node, s.versionOf(asked))
-	if known == nil || known.of != "" && known.of != state.pod.Object.UID {
+	known := pod.on(asked, node, s.versionOf(asked), s.memory.session.Load())
+	if known == nil {
+		own := asked
+		own.of = state.pod.Object.UID
+		known = pod.on(own, node, s.versionOf(asked), s.memory.session.Load())
+	}
+	if known == nil || known.refused && known.cards != s.cardsOn(state, node) {
 		return nil
 	}
 	if known.effort > 0 {
@@ -67,7 +76,7 @@ func (s *Session) recall(state *State, node *corev1.Node, asked question) *answe
 
 // remember keeps the answer to a question that took long. An error names the claims of the pod, so it applies only to this pod.
 func (s *Session) remember(state *State, node *corev1.Node, asked question, effort *dra.NodeEffort, found answer) {
-	if effort.Used() < memorable || s.memory.full() {
+	if effort.Used() < memorable {
 		return
 	}
 	devices := s.versionOf(asked)
@@ -76,17 +85,17 @@ func (s *Session) remember(state *State, node *corev1.Node, asked question, effo
 	}
 	answer := found
 	if unfinished := new(dra.UnfinishedError); found.err != nil && !errors.As(found.err, &unfinished) {
-		answer.of = state.pod.Object.UID
+		asked.of = state.pod.Object.UID
 	}
 	answer.effort = effort.Had()
 	answer.resourceVersion, answer.labels = node.ResourceVersion, node.Labels
-	answer.devices = devices
+	answer.devices, answer.asked = devices, s.memory.session.Load()
 	known := state.known.Load()
 	if known == nil {
 		known = s.memory.begin(state.signature, state.pod.Object)
 		state.known.Store(known)
 	}
-	known.keep(asked, &answer, func() *standing { return s.standingOf(state) })
+	known.keep(asked, &answer, s.memory.full, func() *standing { return s.standingOf(state) })
 }
 
 // versionOf returns the version of the devices in use that the answer to a question depends on.

@@ -92,7 +92,7 @@ func (s *Session) take(claim *demand.Claim, result *resourceapi.AllocationResult
 	allocated.Status.Allocation = result
 	s.pending.Add(&allocated, pod)
 	s.allocator.Take(result)
-	return s.Assign(claim, amounts)
+	return claim.Assign(s.Ledger, amounts)
 }
 
 // join notes that the pod needs an allocation that is not written yet.

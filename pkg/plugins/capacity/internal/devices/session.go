@@ -35,9 +35,6 @@ type Config struct {
 	// RefuseUnlisted refuses devices if no queue on the way to the root lists one of their classes. It is nil unless a
 	// listed class is required and known only when devices are picked.
 	RefuseUnlisted func(ledger.QueueID, *dra.Usage) report.Refusal
-	// Assign sets the amounts of a claim according to the devices picked for it. Unassign undoes that.
-	Assign   func(*demand.Claim, ledger.Amounts) error
-	Unassign func(*demand.Claim) error
 	// Leaving reports whether an allocated claim is no longer used.
 	Leaving func(*resourceapi.ResourceClaim) bool
 	// Attributed reports whether the queue that pays for a claim is known.

@@ -5,7 +5,6 @@ package devices
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 
 	resourceapi "k8s.io/api/resource/v1"
 
@@ -46,40 +45,41 @@ func (d *digests) of(claim *resourceapi.ResourceClaim) (digest, bool) {
 
 // sign returns the signature of a pod.
 func (m *memory) sign(state *State) signature {
-	pod, all := state.pod, sha256.New()
-	writeText(all, state.books.Name(pod.Queue))
+	pod := state.pod
+	all := appendText(nil, state.books.Name(pod.Queue))
 	for _, claim := range state.unallocated {
 		known, found := m.signed.of(claim.Object)
 		if !found || dra.IsExtended(claim.Object) {
-			writeText(all, string(pod.Object.UID)) // it depends on the containers, too
+			all = appendText(all, string(pod.Object.UID)) // it depends on the containers, too
 		}
-		_, _ = all.Write(known[:])
+		all = append(all, known[:]...)
 	}
-	writeDemand(all, pod.Checked)
+	all = appendDemand(all, pod.Checked)
 	if pod.Cards != nil || len(state.allocated) > 0 {
-		writeText(all, string(pod.Object.UID))
+		all = appendText(all, string(pod.Object.UID))
 	}
-	return signature(all.Sum(nil))
+	return sha256.Sum256(all)
 }
 
-func writeText(to hash.Hash, text string) {
-	_ = binary.Write(to, binary.LittleEndian, int64(len(text))) // a hash returns no errors
-	_, _ = to.Write([]byte(text))
+func appendText(to []byte, text string) []byte {
+	return append(binary.LittleEndian.AppendUint64(to, uint64(len(text))), text...)
 }
 
-func writeDemand(to hash.Hash, asked ledger.Demand) {
+func appendDemand(to []byte, asked ledger.Demand) []byte {
 	for _, part := range asked {
-		writeAmounts(to, part.Amounts())
+		to = appendAmounts(to, part.Amounts())
 		for _, alternative := range part.Alternatives() {
-			writeAmounts(to, alternative)
+			to = appendAmounts(to, alternative)
 		}
 	}
+	return to
 }
 
-func writeAmounts(to hash.Hash, amounts ledger.Amounts) {
-	_ = binary.Write(to, binary.LittleEndian, int64(len(amounts)))
+func appendAmounts(to []byte, amounts ledger.Amounts) []byte {
+	to = binary.LittleEndian.AppendUint64(to, uint64(len(amounts)))
 	for _, e := range amounts {
-		_ = binary.Write(to, binary.LittleEndian, int64(e.Dimension))
-		writeText(to, e.Amount.String())
+		to = binary.LittleEndian.AppendUint64(to, uint64(e.Dimension))
+		to = e.Amount.Append(to)
 	}
+	return to
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // TestWhichRefusalIsReported checks that the refusal does not depend on the order of nodes.
 func TestWhichRefusalIsReported(t *testing.T) {
 	failed := report.PickFailed{Err: errors.New("queue q limits memory, a capacity that device d of the class does not have")}
 	quota := func(queue string) report.Refusal {
-		return report.QuotaExceeded{Refusal: &ledger.Refusal{Queue: queue, Dimension: ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"}}}
+		return report.QuotaExceeded{Quota: refusals.Quota{Refusal: &ledger.Refusal{Queue: queue, Dimension: ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"}}}}
 	}
 	for _, c := range []struct {
 		name     string

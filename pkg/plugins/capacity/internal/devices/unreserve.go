@@ -20,7 +20,7 @@ func (s *Session) Unreserve(pod *demand.Pod) {
 		if s.allocator != nil {
 			s.allocator.PutBack(allocation)
 		}
-		if err := s.Unassign(claim); err != nil {
+		if err := claim.Unassign(s.Ledger); err != nil {
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object))
 		}
 	}

@@ -237,7 +237,7 @@ func (u *unit) vetoes(q *attempt) bool {
 
 // spares reports whether gangs keep their minimum, unless they go as a whole.
 func (a *attempt) spares(set []int) bool {
-	lost := map[api.JobID]int32{}
+	lost := map[api.JobID]*loss{}
 	for _, i := range set {
 		u := &a.all[i]
 		if u.gang {
@@ -248,9 +248,13 @@ func (a *attempt) spares(set []int) bool {
 			if job == nil || !isGang(job) {
 				continue
 			}
-			if lost[job.UID]++; lost[job.UID] > spare(job) {
+			if lost[job.UID] == nil {
+				lost[job.UID] = a.spareOf(job).loss()
+			}
+			if !lost[job.UID].allows(task) {
 				return false
 			}
+			lost[job.UID].add(task)
 		}
 	}
 	return true

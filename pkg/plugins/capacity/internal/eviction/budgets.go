@@ -25,7 +25,7 @@ type budgets struct {
 	lister policylisters.PodDisruptionBudgetLister
 	pods   corelisters.PodLister
 	read   bool
-	// all has the budgets of each namespace. covering has the budgets that select a pod.
+	// all has the budgets of each namespace. covering has the budgets that select a pod, at most maxCovering and one.
 	all      map[string][]*budget
 	covering map[types.UID][]*budget
 	// excessive has the namespaces whose budgets have more than maxRequirements requirements.
@@ -37,6 +37,10 @@ type budgets struct {
 // maxRequirements is the maximum number of labels and label values in the selectors of a namespace's budgets. In namespaces with more, no
 // pod is evicted: each pod would be compared with all of them.
 const maxRequirements = 1024
+
+// maxCovering is the maximum number of budgets of a pod. A pod with more is not evicted: each of them would be counted, and asked for each set of
+// victims. The Eviction API evicts no pod with more than one.
+const maxCovering = 8
 
 type budget struct {
 	*policyv1.PodDisruptionBudget
@@ -57,7 +61,7 @@ func (b *budgets) hold(victims []*api.TaskInfo) bool {
 	counts := map[*budget]int32{}
 	for _, victim := range victims {
 		all := b.of(victim.Pod)
-		if b.excessive[victim.Namespace] {
+		if b.excessive[victim.Namespace] || len(all) > maxCovering {
 			return false
 		}
 		for _, budget := range all {
@@ -186,7 +190,9 @@ func (b *budgets) of(pod *corev1.Pod) []*budget {
 	}
 	for _, budget := range b.all[pod.Namespace] {
 		if budget.selector.Matches(labels.Set(pod.Labels)) {
-			all = append(all, budget)
+			if all = append(all, budget); len(all) > maxCovering {
+				break
+			}
 		}
 	}
 	b.covering[pod.UID] = all

@@ -155,6 +155,30 @@ func TestBudgetsOfAPlan(t *testing.T) {
 	holds(true)
 }
 
+// TestAPodWithTooManyBudgetsIsNotEvicted, and its budgets are not counted. Other pods of the namespace may go.
+func TestAPodWithTooManyBudgetsIsNotEvicted(t *testing.T) {
+	pods := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
+	store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+	b := &budgets{session: &framework.Session{}, pods: corelisters.NewPodLister(pods), lister: policylisters.NewPodDisruptionBudgetLister(store)}
+	pod, other := running("a", nil), running("b", func(p *corev1.Pod) { p.Labels = nil })
+	_, _ = pods.Add(pod), pods.Add(other)
+	for i := range maxCovering + 1 {
+		_ = store.Add(budgetOf(1, 0, func(b *policyv1.PodDisruptionBudget) { b.Name = fmt.Sprint("budget", i) }))
+		b.read, b.covering = false, nil
+		if got, want := b.hold([]*api.TaskInfo{api.NewTaskInfo(pod)}), i < maxCovering; got != want {
+			t.Errorf("a pod with %d budgets can be evicted: %t", i+1, got)
+		}
+	}
+	for _, budget := range b.all["ns"] {
+		if budget.counted {
+			t.Errorf("%s is counted", budget.Name)
+		}
+	}
+	if !b.hold([]*api.TaskInfo{api.NewTaskInfo(other)}) {
+		t.Error("another pod cannot be evicted")
+	}
+}
+
 // TestBudgetsThatSelectByTooMuch: no pod is evicted where it would take long to match the budgets with pods.
 func TestBudgetsThatSelectByTooMuch(t *testing.T) {
 	for requirements, want := range map[int]bool{maxRequirements: true, maxRequirements + 1: false} {

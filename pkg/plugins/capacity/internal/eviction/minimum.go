@@ -62,7 +62,7 @@ func (p *planning) placeInOrder(tasks []*api.TaskInfo) (reached bool, late *api.
 			continue
 		}
 		roles[role] = true
-		if reached || !p.Session.JobPipelined(p.job) {
+		if reached || !IsPipelined(p.Session, p.job) {
 			continue
 		}
 		if !p.isRight() {

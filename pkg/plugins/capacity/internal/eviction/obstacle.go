@@ -79,7 +79,7 @@ func (a *preemptor) holdsMore(queue ledger.QueueID, o ledger.Ordinal) bool {
 
 // protected counts the pods of a job that hold some of a dimension in queues above their deserved. It counts them by what protects them.
 func (a *preemptor) protected(found *Obstacle, asking *api.TaskInfo, job *api.JobInfo, o ledger.Ordinal) {
-	left := spare(job)
+	keeps, lost := isGang(job) && !a.WholeGangs, spareOf(job).loss()
 	for status, tasks := range job.TaskStatusIndex {
 		if !api.PreemptableStatus(status) {
 			continue
@@ -93,12 +93,12 @@ func (a *preemptor) protected(found *Obstacle, asking *api.TaskInfo, job *api.Jo
 			switch {
 			case !a.rule.applies(a, job) || a.evictable(task) == nil:
 				found.Marked++
-			case isGang(job) && left == 0 && !a.WholeGangs:
+			case keeps && !lost.allows(task):
 				found.Gangs++
 			case !a.budgets.hold([]*api.TaskInfo{task}) || !a.agreement.agree(a.rule, asking, []*api.TaskInfo{task}):
 				found.Budgets++
 			default:
-				left = max(0, left-1)
+				lost.add(task)
 				found.Candidates++
 			}
 		}

@@ -3,8 +3,6 @@
 package eviction
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -32,6 +30,9 @@ type preemptor struct {
 	// version counts the changes of the plan. After a change, candidates are asked for again.
 	version int
 	rights  rights
+	// spare has what gangs have beyond their minimum, in the version spareIn.
+	spare   map[api.JobID]*spare
+	spareIn int
 }
 
 // maxEffort is the effort for one job in a session. effortOfOther is added for each running pod, and effortOfStep for each pod of the job that gets
@@ -102,15 +103,7 @@ func most(part *ledger.Part) ledger.Amounts {
 	amounts := part.Amounts()
 	var alternatives ledger.Amounts
 	for _, alternative := range part.Alternatives() {
-		for _, e := range alternative {
-			i := slices.IndexFunc(alternatives, func(known ledger.Entry) bool { return known.Dimension == e.Dimension })
-			switch {
-			case i < 0:
-				alternatives = append(alternatives, e)
-			case alternatives[i].Amount.Cmp(e.Amount) < 0:
-				alternatives[i] = e
-			}
-		}
+		alternatives = alternatives.Max(alternative)
 	}
 	if total, err := amounts.PlusAll(alternatives); err == nil {
 		return total

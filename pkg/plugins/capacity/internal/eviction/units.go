@@ -41,23 +41,18 @@ type units struct {
 	order []int
 }
 
-// isGang reports whether a job needs several pods to run. A pod that stands alone is not a gang, although upstream's
-// plugin gang protects it.
-func isGang(job *api.JobInfo) bool { return job.MinAvailable > 1 }
-
 // findUnits finds the candidates among all pods.
 func (a *preemptor) findUnits() {
-	a.units, a.rights = units{on: map[string][]int{}}, rights{}
+	a.units, a.rights, a.spare = units{on: map[string][]int{}}, rights{}, nil
 	shared := sharing{claims: map[types.UID]int{}}
 	for _, job := range a.Session.Jobs {
 		if !a.rule.applies(a, job) {
 			continue
 		}
-		if a.whole && isGang(job) && spare(job) == 0 {
-			a.addGang(job)
-			continue
-		}
-		if isGang(job) && spare(job) == 0 {
+		if !MayLose(job, false) {
+			if a.whole {
+				a.addGang(job)
+			}
 			continue
 		}
 		for status, tasks := range job.TaskStatusIndex {
@@ -73,18 +68,10 @@ func (a *preemptor) findUnits() {
 	a.finish()
 }
 
-// MayLose reports whether a job allows the eviction of some pod. Gangs keep their minimum, unless they may be evicted as a whole.
-func MayLose(job *api.JobInfo, wholeGangs bool) bool {
-	return wholeGangs || !isGang(job) || spare(job) > 0
-}
-
-// spare returns the number of pods that a job can lose.
-func spare(job *api.JobInfo) int32 { return max(0, job.ReadyTaskNum()-job.MinAvailable) }
-
 // evictable returns the demand of a pod that may be evicted, nil if it may not.
 func (a *preemptor) evictable(task *api.TaskInfo) *demand.Pod {
-	if !task.Preemptable || task.Pod.DeletionTimestamp != nil {
-		return nil
+	if !task.Preemptable || task.Pod.DeletionTimestamp != nil || a.Session.Nodes[task.NodeName] == nil {
+		return nil // from a node that is gone or not ready, nothing can be evicted
 	}
 	pod, err := a.Snapshot.PodOf(task)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 const (
 	// maxNodes is the maximum number of node names that are listed for one answer.
 	maxNodes = 10
-	// MaxAnswers bounds how many different answers of nodes an explanation has.
+	// MaxAnswers bounds how many different answers of nodes, and how many reasons of pods, an explanation has.
 	MaxAnswers = 20
 )
 
@@ -91,12 +91,14 @@ func compareBools(a, b bool) int {
 	}
 }
 
+func otherReasons(n int) string { return fmt.Sprintf("<%d> other reasons", n) }
+
 // withoutRare merges the last answers into one if there are too many.
 func withoutRare(answers []v1alpha1.NodesAnswer) []v1alpha1.NodesAnswer {
 	if len(answers) <= MaxAnswers {
 		return answers
 	}
-	others := v1alpha1.NodesAnswer{Message: fmt.Sprintf("<%d> other reasons", len(answers)-MaxAnswers+1)}
+	others := v1alpha1.NodesAnswer{Message: otherReasons(len(answers) - MaxAnswers + 1)}
 	for _, a := range answers[MaxAnswers-1:] {
 		others.Count += a.Count
 	}

@@ -26,8 +26,16 @@ func (p *Pods) Add(task *api.TaskInfo, cause v1alpha1.Refusal) {
 	p.answers = append(p.answers, v1alpha1.PodsAnswer{Example: describe.Object("Pod", &task.Pod.ObjectMeta), Count: 1, State: state, Cause: cause})
 }
 
-// Answers returns the reasons, those of many pods first.
+// Answers returns the reasons, those of many pods first. If there are too many, the last ones are one entry with the first of their pods as example.
 func (p *Pods) Answers() []v1alpha1.PodsAnswer {
 	slices.SortStableFunc(p.answers, func(a, b v1alpha1.PodsAnswer) int { return cmp.Compare(b.Count, a.Count) })
-	return p.answers
+	if len(p.answers) <= MaxAnswers {
+		return p.answers
+	}
+	rare := p.answers[MaxAnswers-1:]
+	others := v1alpha1.PodsAnswer{Example: rare[0].Example, State: rare[0].State, Cause: v1alpha1.Refusal{Message: otherReasons(len(rare))}}
+	for i := range rare {
+		others.Count += rare[i].Count
+	}
+	return append(p.answers[:MaxAnswers-1:MaxAnswers-1], others)
 }

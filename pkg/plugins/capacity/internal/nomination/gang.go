@@ -35,7 +35,7 @@ func (g *gang) pipeline() bool {
 		}
 		g.tasks = append(g.tasks, task)
 	}
-	if len(g.tasks) == 0 || !g.Volcano.JobPipelined(g.job) {
+	if len(g.tasks) == 0 || !eviction.IsPipelined(g.Volcano, g.job) {
 		g.undo(g.statement)
 		return false
 	}
@@ -120,7 +120,7 @@ func (g *gang) allocate() {
 			}
 		}
 	}
-	if g.Volcano.JobReady(g.job) {
+	if eviction.IsReady(g.Volcano, g.job) {
 		starting.Commit()
 	} else {
 		g.undo(starting)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // Refusal returns why filtering found no node for a pod, for each way to get its extended resources that has a reason. It is nil
@@ -61,5 +62,5 @@ func (s *Session) refusalOfCards(placement *Placement) report.Refusal {
 	if refused == nil {
 		return nil
 	}
-	return report.NoNodeForOtherCards{QuotaExceeded: report.QuotaExceeded{Refusal: refused}, Others: others, Nodes: nodes.Error()}
+	return report.NoNodeForOtherCards{QuotaExceeded: report.QuotaExceeded{Quota: refusals.Quota{Refusal: refused}}, Others: others, Nodes: nodes.Error()}
 }

@@ -84,11 +84,11 @@ func (s *Session) nodeOf(placement *Placement, task *api.TaskInfo) (*api.NodeInf
 	return node, nil
 }
 
-// leaving returns the releasing pods on a node.
+// leaving returns the pods on a node that are leaving.
 func (s *Session) leaving(node *api.NodeInfo) []*demand.Pod {
 	var leaving []*demand.Pod
 	for _, task := range node.Tasks {
-		if pod := s.Snapshot.Known(task.Pod); pod != nil && task.Status == api.Releasing {
+		if pod := s.Snapshot.Known(task.Pod); pod != nil && s.Snapshot.IsLeaving(task) {
 			leaving = append(leaving, pod)
 		}
 	}

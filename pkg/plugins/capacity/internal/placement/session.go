@@ -36,6 +36,9 @@ type Session struct {
 	asks map[api.JobID]bool
 	// filtered has the placements of pods whose nodes are filtered in this session.
 	filtered []*Placement
+	// backfilling says that upstream's action backfill runs. backfilled is the job that it came to last.
+	backfilling bool
+	backfilled  *api.JobInfo
 }
 
 // currentPod is a pod and its placements. There are none if the pod asks for neither devices nor cards.

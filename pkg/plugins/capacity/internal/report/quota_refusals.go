@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -12,28 +13,16 @@ import (
 
 // QuotaExceeded refuses a request that exceeds the quota of a queue or an ancestor.
 type QuotaExceeded struct {
-	*ledger.Refusal
-	// NoCardQuota says that neither the queue nor an ancestor has a card quota.
-	NoCardQuota bool
-	// NoDeviceQuota says that a listed class is required, but neither the queue nor an ancestor lists the class of the devices.
-	NoDeviceQuota bool
+	refusals.Quota
 	// AskedFor are the classes that the pod asks for, if the refused dimension is of another class that the picked devices match.
 	AskedFor []string
 	// OtherCards lists the other cards that the pod accepts, if the quota allows none of them.
 	OtherCards []string
 }
 
-// quota returns the part of the refusal that is the same for all requests.
-func (q QuotaExceeded) quota() refusals.Quota {
-	return refusals.Quota{Refusal: q.Refusal, NoCardQuota: q.NoCardQuota, NoDeviceQuota: q.NoDeviceQuota}
-}
-
-// Reason implements Refusal.
-func (q QuotaExceeded) Reason() string { return q.quota().Reason() }
-
 // Message implements Refusal.
 func (q QuotaExceeded) Message() string {
-	message := q.quota().Message()
+	message := q.Quota.Message()
 	if len(q.AskedFor) > 0 {
 		message += fmt.Sprintf("; the pod asks for devices of %s, and a device counts for every limited class that it matches", refusals.List(q.AskedFor))
 	}
@@ -41,6 +30,22 @@ func (q QuotaExceeded) Message() string {
 		message += "; nor is there quota for another card that the pod may get: " + refusals.List(q.OtherCards)
 	}
 	return message
+}
+
+// NoNodeForOtherCards refuses a pod that may choose among cards: the quota forbids some of them, and no node can take
+// the pod with the others.
+type NoNodeForOtherCards struct {
+	QuotaExceeded
+	// Others lists the cards that the quota allows.
+	Others []string
+	// Nodes is Volcano's summary of why no node is suitable.
+	Nodes string
+}
+
+// Message implements Refusal. The summary repeats the refusal of the quota for each node with the card: this part is shortened.
+func (n NoNodeForOtherCards) Message() string {
+	nodes := strings.ReplaceAll(n.Nodes, n.Refusal.String(), fmt.Sprintf("no quota for <%s>", n.Dimension))
+	return fmt.Sprintf("%s; there is quota for %s, but no node for the pod: %s", n.QuotaExceeded.Message(), refusals.List(n.Others), nodes)
 }
 
 // DevicesUnlisted refuses devices if a listed class is required, but no queue on the way to the root lists one of theirs.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
 // exceeded is a refusal of four, with a total of five and a limit of three.
@@ -26,40 +27,40 @@ func TestRefusals(t *testing.T) {
 		refusal         Refusal
 		reason, message string
 	}{
-		{QuotaExceeded{Refusal: exceeded(ledger.Resource, "cpu")}, "InsufficientCPUQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
+		{QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "cpu")}}, "InsufficientCPUQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
 		{
-			QuotaExceeded{Refusal: exceeded(ledger.Resource, "memory")}, "InsufficientMemoryQuota",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "memory")}}, "InsufficientMemoryQuota",
 			"Queue <q> has insufficient <memory> quota: " + numbers,
 		},
-		{QuotaExceeded{Refusal: exceeded(ledger.Resource, "nvidia.com/gpu")}, "InsufficientScalarQuota", "Queue <q> has insufficient <nvidia.com/gpu> quota: " + numbers},
-		{QuotaExceeded{Refusal: exceeded(ledger.Card, "H100")}, "InsufficientScalarQuota", "Queue <q> has insufficient <H100> quota: " + numbers},
-		{QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "cpu")}, "InsufficientScalarQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
+		{QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Resource, "nvidia.com/gpu")}}, "InsufficientScalarQuota", "Queue <q> has insufficient <nvidia.com/gpu> quota: " + numbers},
+		{QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Card, "H100")}}, "InsufficientScalarQuota", "Queue <q> has insufficient <H100> quota: " + numbers},
+		{QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.DeviceCount, "cpu")}}, "InsufficientScalarQuota", "Queue <q> has insufficient <cpu> quota: " + numbers},
 		{
-			QuotaExceeded{Refusal: exceeded(ledger.Card, "H100"), NoCardQuota: true}, "EmptyQueueCapability",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Card, "H100"), NoCardQuota: true}}, "EmptyQueueCapability",
 			"Queue <q> has insufficient <H100> quota: " + numbers + "; the queue has no card quota: list the card in its annotation volcano.sh/card.quota",
 		},
-		{QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "h100"), NoCardQuota: true}, "InsufficientScalarQuota", "Queue <q> has insufficient <h100> quota: " + numbers},
+		{QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.DeviceCount, "h100"), NoCardQuota: true}}, "InsufficientScalarQuota", "Queue <q> has insufficient <h100> quota: " + numbers},
 		{
-			QuotaExceeded{Refusal: exceeded(ledger.Card, "H100"), OtherCards: []string{"A", "B", "C", "D", "E"}}, "InsufficientScalarQuota",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Card, "H100")}, OtherCards: []string{"A", "B", "C", "D", "E"}}, "InsufficientScalarQuota",
 			"Queue <q> has insufficient <H100> quota: " + numbers + "; nor is there quota for another card that the pod may get: A, B, C, D, E",
 		},
 		{
-			QuotaExceeded{Refusal: exceeded(ledger.Card, "H100"), OtherCards: []string{"A", "B", "C", "D", "E", "F", "G"}}, "InsufficientScalarQuota",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Card, "H100")}, OtherCards: []string{"A", "B", "C", "D", "E", "F", "G"}}, "InsufficientScalarQuota",
 			"Queue <q> has insufficient <H100> quota: " + numbers + "; nor is there quota for another card that the pod may get: A, B, C, D, E, and 2 more",
 		},
 		{
 			NoNodeForOtherCards{
-				QuotaExceeded: QuotaExceeded{Refusal: exceeded(ledger.Card, "A")}, Others: []string{"B"},
+				QuotaExceeded: QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.Card, "A")}}, Others: []string{"B"},
 				Nodes: "0/3 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 2 Queue <q> has insufficient <A> quota: " + numbers + ".",
 			}, "InsufficientScalarQuota",
 			"Queue <q> has insufficient <A> quota: " + numbers + "; there is quota for B, but no node for the pod: 0/3 nodes are unavailable: 1 Insufficient nvidia.com/gpu, 2 no quota for <A>.",
 		},
 		{
-			QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "h100"), NoDeviceQuota: true}, "EmptyQueueCapability",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.DeviceCount, "h100"), NoDeviceQuota: true}}, "EmptyQueueCapability",
 			"Queue <q> has insufficient <h100> quota: " + numbers + "; no queue on the way to the root lists the class, which deviceQuotaRequired demands: list it in spec.dra.capability of the queue or of a queue above it",
 		},
 		{
-			QuotaExceeded{Refusal: exceeded(ledger.DeviceCount, "h100"), AskedFor: []string{"gpu", "any"}}, "InsufficientScalarQuota",
+			QuotaExceeded{Quota: refusals.Quota{Refusal: exceeded(ledger.DeviceCount, "h100")}, AskedFor: []string{"gpu", "any"}}, "InsufficientScalarQuota",
 			"Queue <q> has insufficient <h100> quota: " + numbers + "; the pod asks for devices of gpu, any, and a device counts for every limited class that it matches",
 		},
 		{

@@ -3,6 +3,10 @@
 package snapshot
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"k8s.io/klog/v2"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -12,28 +16,35 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// accountJob accounts the request of a job, its missing minimum, and its elastic part. It returns the needs for devices
-// and cards that leave a choice. These are accounted last.
-func (s *Snapshot) accountJob(job *api.JobInfo, u usage) (open demand.Needs) {
-	l := &s.lists
+// missing is the missing part of a job's minimum, which is kept for the job.
+type missing struct {
+	job   *api.JobInfo
+	queue ledger.QueueID
+	needs demand.Needs
+}
+
+// accountJob accounts the request and the elastic part of a job. It appends what is to be kept for its missing minimum.
+func (s *Snapshot) accountJob(list []missing, u usage) []missing {
+	job, l := u.job, &s.lists
 	l.minimum, _ = s.minimum(job, l.minimum[:0])
-	elastic := u.allocated.Beyond(l.minimum, l.elastic[:0])
-	inqueue := l.inqueue[:0]
-	if reserves(job, u.running) {
+	l.elastic = u.allocated.Beyond(l.minimum, l.elastic[:0])
+	elastic := l.elastic
+	keeps, needs := keepsMinimum(job, u.running), demand.Needs{}
+	if keeps {
 		l.missing = l.minimum.Beyond(demand.Sum(u.elsewhere, u.allocated), l.missing[:0])
-		inqueue = l.missing.Beyond(u.gated, inqueue)
+		needs.Amounts = l.missing.Beyond(u.gated, nil)
 	}
-	l.elastic, l.inqueue = elastic, inqueue
-	if u.needsPods(job) {
+	if u.needsPods() {
 		pods := s.podsOf(job)
 		elastic = demand.Sum(elastic, pods.Elastic)
 		u.request = demand.Sum(u.request, pods.Request)
-		if reserves(job, u.running) {
-			needs, err := s.jobNeeds(job, pods)
+		if keeps {
+			devices, err := s.jobNeeds(job, pods)
 			if err != nil {
 				klog.V(3).InfoS("The devices of a job are not counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 			}
-			inqueue, open = demand.Sum(inqueue, needs.Amounts), needs
+			devices.Amounts = demand.Sum(needs.Amounts, devices.Amounts)
+			needs = devices
 		}
 	}
 	if len(job.Tasks) == 0 {
@@ -41,29 +52,44 @@ func (s *Snapshot) accountJob(job *api.JobInfo, u usage) (open demand.Needs) {
 	}
 	s.account(job, u.queue, ledger.Request, u.request)
 	s.account(job, u.queue, ledger.Elastic, elastic)
-	s.account(job, u.queue, ledger.Inqueue, inqueue)
-	return open
+	if len(needs.Amounts)+len(needs.Choices)+len(needs.Splits) == 0 {
+		return list
+	}
+	return append(list, missing{job, u.queue, needs})
 }
 
-// accountOpen accounts the devices and cards that a job may choose among. The job gets its preferred ones as far as
-// there is room. All other needs must have been accounted before.
-func (s *Snapshot) accountOpen(job *api.JobInfo, queue ledger.QueueID, needs demand.Needs) {
-	if len(needs.Choices) > 0 {
-		divided, err := demand.Divide(s.Ledger, queue, needs.Choices)
-		if err != nil {
-			klog.ErrorS(err, "Failed to account the devices that a job may choose among", "job", klog.KRef(job.Namespace, job.Name))
-		}
-		s.account(job, queue, ledger.Inqueue, divided)
+// accountMissing accounts what jobs still need, oldest first, after everything in use. Devices and cards that a job may choose among come last,
+// because they depend on what all other jobs have.
+func (s *Snapshot) accountMissing(all []missing) {
+	slices.SortFunc(all, func(a, b missing) int {
+		return cmp.Or(a.job.CreationTimestamp.Compare(b.job.CreationTimestamp.Time), strings.Compare(string(a.job.UID), string(b.job.UID)))
+	})
+	for _, m := range all {
+		s.account(m.job, m.queue, ledger.Inqueue, m.needs.Amounts)
 	}
-	if len(needs.Splits) == 0 {
+	for _, m := range all {
+		s.accountOpen(m)
+	}
+}
+
+// accountOpen accounts the devices and cards that a job may choose among. The job gets its preferred ones as far as there is room.
+func (s *Snapshot) accountOpen(m missing) {
+	if len(m.needs.Choices) > 0 {
+		divided, err := demand.Divide(s.Ledger, m.queue, m.needs.Choices)
+		if err != nil {
+			klog.ErrorS(err, "Failed to account the devices that a job may choose among", "job", klog.KRef(m.job.Namespace, m.job.Name))
+		}
+		s.account(m.job, m.queue, ledger.Inqueue, divided)
+	}
+	if len(m.needs.Splits) == 0 {
 		return
 	}
-	divided, refusal, err := s.Ledger.FitsInqueueSplit(queue, nil, needs.Splits)
+	divided, refusal, err := s.Ledger.FitsInqueueSplit(m.queue, nil, m.needs.Splits)
 	if refusal != nil || err != nil {
 		// The quota was lowered after the job was admitted.
-		divided = firstChoices(needs.Splits)
+		divided = firstChoices(m.needs.Splits)
 	}
-	s.account(job, queue, ledger.Inqueue, divided)
+	s.account(m.job, m.queue, ledger.Inqueue, divided)
 }
 
 func (s *Snapshot) account(job *api.JobInfo, queue ledger.QueueID, account ledger.Account, amounts ledger.Amounts) {
@@ -72,9 +98,9 @@ func (s *Snapshot) account(job *api.JobInfo, queue ledger.QueueID, account ledge
 	}
 }
 
-// reserves reports whether the missing part of a job's minimum is kept for it. This holds if the job was admitted, or runs
+// keepsMinimum reports whether the missing part of a job's minimum is kept for it. This holds if the job was admitted, or runs
 // with enough pods. Nothing is kept for a job that continues with too few pods, for example after its driver has ended.
-func reserves(job *api.JobInfo, running int) bool {
+func keepsMinimum(job *api.JobInfo, running int) bool {
 	switch job.PodGroup.Status.Phase {
 	case scheduling.PodGroupInqueue:
 		return true

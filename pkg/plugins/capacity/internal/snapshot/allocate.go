@@ -63,23 +63,13 @@ func asError(refusal *ledger.Refusal, err error) error {
 	return err
 }
 
-// AssignClaim sets the amounts of a claim according to the devices picked for it.
-func (s *Snapshot) AssignClaim(claim *demand.Claim, amounts ledger.Amounts) error {
-	return claim.Assign(s.Ledger, amounts)
-}
-
-// UnassignClaim undoes AssignClaim.
-func (s *Snapshot) UnassignClaim(claim *demand.Claim) error {
-	return claim.Unassign(s.Ledger)
-}
-
 // Allocate charges a pod that has got a node, or whose eviction was undone.
 func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
 	s.charge(pod.Queue, task, pod.Demand)
 	s.forget(&pod.Resources)
 	s.chargedCards(pod)
 	for _, claim := range pod.Claims {
-		if dra.HeldBy(task.Pod, claim.Object) {
+		if claim.HeldBy(task.Pod) {
 			s.forget(claim.Part)
 		}
 	}
@@ -133,7 +123,7 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 		if err := s.Ledger.ReleaseHeld(holder, ledger.Demand{claim.Part}); err != nil {
 			klog.ErrorS(err, "Failed to refund a claim", "claim", klog.KObj(claim.Object), "pod", klog.KObj(task.Pod))
 		}
-		if dra.HeldBy(task.Pod, claim.Object) {
+		if claim.HeldBy(task.Pod) {
 			s.retain(queue, task, claim.Part)
 		}
 	}

@@ -32,7 +32,7 @@ type Cache struct {
 
 // lists is memory that is reused for every job.
 type lists struct {
-	minimum, elastic, missing, inqueue ledger.Amounts
+	minimum, elastic, missing ledger.Amounts
 }
 
 // NewCache returns a cache that counts cards of a fleet.

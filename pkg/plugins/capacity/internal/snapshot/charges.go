@@ -3,10 +3,6 @@
 package snapshot
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -20,6 +16,7 @@ import (
 
 // usage is what the pods of one job have and request.
 type usage struct {
+	job *api.JobInfo
 	// queue is the queue of the job. It is valid only if inLedger is set.
 	queue                     ledger.QueueID
 	inLedger                  bool
@@ -32,9 +29,9 @@ type usage struct {
 }
 
 // needsPods reports whether the devices and cards of a job must be counted pod by pod.
-func (u *usage) needsPods(job *api.JobInfo) bool {
-	least := int(job.PodGroup.Spec.MinMember)
-	return u.claims || u.choosing || u.cards && len(job.Tasks) > least || len(job.Tasks) < least
+func (u *usage) needsPods() bool {
+	least := int(u.job.PodGroup.Spec.MinMember)
+	return u.claims || u.choosing || u.cards && len(u.job.Tasks) > least || len(u.job.Tasks) < least
 }
 
 // chargeAndAccount charges the new ledger with everything in use: what pods with a node hold, and the devices of all
@@ -43,18 +40,17 @@ func (u *usage) needsPods(job *api.JobInfo) bool {
 func (s *Snapshot) chargeAndAccount() {
 	s.forgetNeeds()
 	s.binding = s.strays.anyBinding()
-	var later []*api.JobInfo
-	usages := map[api.JobID]usage{}
+	var later []usage
+	var lacking []missing
 	var scratch usage
 	for _, job := range s.Jobs {
 		scratch = s.chargeJob(job, scratch)
 		switch {
 		case !scratch.inLedger:
-		case scratch.needsPods(job):
-			later = append(later, job)
-			usages[job.UID], scratch = scratch, usage{}
+		case scratch.needsPods():
+			later, scratch = append(later, scratch), usage{}
 		default:
-			s.accountJob(job, scratch)
+			lacking = s.accountJob(lacking, scratch)
 		}
 	}
 	s.chargeStrays()
@@ -63,27 +59,15 @@ func (s *Snapshot) chargeAndAccount() {
 	s.chargeOrphanedClaims()
 	s.Counter.Claims.Forget()
 	s.findUnknownCapacity()
-	s.accountInOrder(later, usages)
-}
-
-// accountInOrder accounts jobs whose devices and cards are counted pod by pod, oldest first. Choices come last, because
-// they depend on what all other jobs have.
-func (s *Snapshot) accountInOrder(jobs []*api.JobInfo, usages map[api.JobID]usage) {
-	slices.SortFunc(jobs, func(a, b *api.JobInfo) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(string(a.UID), string(b.UID)))
-	})
-	open := make([]demand.Needs, len(jobs))
-	for i, job := range jobs {
-		open[i] = s.accountJob(job, usages[job.UID])
+	for _, u := range later {
+		lacking = s.accountJob(lacking, u)
 	}
-	for i, job := range jobs {
-		s.accountOpen(job, usages[job.UID].queue, open[i])
-	}
+	s.accountMissing(lacking)
 }
 
 // chargeJob charges the resources and cards of a job's pods, and notes pods with claims. It may reuse the lists of another job's usage.
 func (s *Snapshot) chargeJob(job *api.JobInfo, reuse usage) usage {
-	u := usage{allocated: reuse.allocated[:0], request: reuse.request[:0], gated: reuse.gated[:0]}
+	u := usage{job: job, allocated: reuse.allocated[:0], request: reuse.request[:0], gated: reuse.gated[:0]}
 	u.queue, u.inLedger = s.Ledger.Queue(string(job.Queue))
 	if u.inLedger && !s.Ledger.Leaf(u.queue) && isOngoing(job) {
 		s.Problems.NotLeaf(string(job.Queue))
@@ -121,6 +105,8 @@ func (s *Snapshot) chargeJob(job *api.JobInfo, reuse usage) usage {
 // chargePod charges the resources and cards of a pod that has a node, and adds them to the usage of its job.
 func (s *Snapshot) chargePod(u *usage, pod *demand.Pod, task *api.TaskInfo) {
 	switch {
+	case s.endsLate(task):
+		s.charge(u.queue, task, pod.Own())
 	case api.AllocatedStatus(task.Status):
 		u.running++
 		s.charge(u.queue, task, pod.Own())
@@ -172,7 +158,7 @@ func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has 
 		klog.ErrorS(err, "Failed to count the cards of a pod", "pod", klog.KObj(task.Pod))
 	}
 	s.Remember(pod)
-	if task.Status == api.Releasing && s.Ledger.ListsCards(pod.Queue) {
+	if s.IsLeaving(task) && s.Ledger.ListsCards(pod.Queue) {
 		s.retain(pod.Queue, task, &pod.Cards.Part)
 	}
 	return false, pod.Cards.Charged()
@@ -180,5 +166,5 @@ func (s *Snapshot) assignCards(pod *demand.Pod, task *api.TaskInfo) (waits, has 
 
 // placed reports whether a pod has a node when the session begins.
 func placed(task *api.TaskInfo) bool {
-	return api.AllocatedStatus(task.Status) || task.Status == api.Releasing
+	return api.AllocatedStatus(task.Status) || task.Status == api.Releasing && dra.Bound(task.Pod)
 }

@@ -33,14 +33,14 @@ type consumer struct {
 	pod  *demand.Pod
 }
 
-// holds reports whether the consumer holds a claim permanently. This is so if the claim is reserved for the pod, the pod is being
+// holds reports whether a consumer holds a claim permanently. This is so if the claim is reserved for the pod, the pod is being
 // bound, or the record of the pod lists the claim (pods and claims are watched separately). Any other bound pod got a different claim
 // of the same name: users can delete a claim and create a new one.
-func (c *consumer) holds(claim *demand.Claim) bool {
-	if isLeaving(c.task) || dra.HeldBy(c.task.Pod, claim.Object) {
-		return !isLeaving(c.task)
+func (s *Snapshot) holds(c *consumer, claim *demand.Claim) bool {
+	if leaving := s.IsLeaving(c.task); leaving || claim.HeldBy(c.task.Pod) {
+		return !leaving
 	}
-	return api.AllocatedStatus(c.task.Status) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || chargerecord.Lists(c.task.Pod, claim.Object))
+	return placed(c.task) && (dra.InMemory(claim.Object) || !dra.Bound(c.task.Pod) || chargerecord.Lists(c.task.Pod, claim.Object))
 }
 
 // chargeClaims charges the claims that pods hold. The queue for which a claim got its devices pays until they are returned, no matter
@@ -51,7 +51,7 @@ func (s *Snapshot) chargeClaims() {
 	unknown := map[*demand.Claim][]consumer{}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
-			if !c.holds(claim) {
+			if !s.holds(&c, claim) {
 				continue
 			}
 			if queue, known := s.payingQueue(claim.Object); known {
@@ -70,7 +70,7 @@ func (s *Snapshot) chargeClaims() {
 	}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
-			if isLeaving(c.task) && dra.HeldBy(c.task.Pod, claim.Object) {
+			if s.IsLeaving(c.task) && (claim.HeldBy(c.task.Pod) || runs(c.task.Pod) && chargerecord.Lists(c.task.Pod, claim.Object)) {
 				queue, known := s.payingQueue(claim.Object)
 				if !known {
 					queue = c.pod.Queue

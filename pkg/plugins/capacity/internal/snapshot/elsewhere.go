@@ -12,10 +12,10 @@ import (
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
-// elsewhere returns the queue in which a pod got its node, if it still exists and is not the queue of the job. Since then, the PodGroup
-// was replaced or moved, or the pod's annotation names another PodGroup. Volcano's controllers move a PodGroup when the template of a
-// StatefulSet or ReplicaSet names another queue. The charge stays: otherwise, a user of two queues could free the full queue at the
-// expense of the other, past its quota.
+// elsewhere returns the queue in which a pod got its node, if it is not the queue of the job. Since then, the PodGroup was replaced or moved, or
+// the pod's annotation names another PodGroup. Volcano's controllers move a PodGroup when the template of a StatefulSet or ReplicaSet names
+// another queue. The charge stays: otherwise, a user of two queues could free the full queue at the expense of the other, past its quota. If
+// the queue is gone, elsewhere returns the lowest ancestor that still exists, as payingQueue does for the claims of the pod.
 func (s *Snapshot) elsewhere(pod *demand.Pod, task *api.TaskInfo, job *api.JobInfo) (ledger.QueueID, bool) {
 	if task.Status == api.Pending {
 		s.ForgetQueue(pod) // an attempt to bind the pod may have failed
@@ -29,7 +29,7 @@ func (s *Snapshot) elsewhere(pod *demand.Pod, task *api.TaskInfo, job *api.JobIn
 	if pod.ChargedQueue() == string(job.Queue) {
 		return 0, false
 	}
-	return s.Ledger.Queue(pod.ChargedQueue())
+	return s.lowest(append([]string{pod.ChargedQueue()}, chargerecord.Path(task.Pod)...))
 }
 
 // recordedQueue returns the queue in the record of a pod that this process has not placed. Without a record, it returns the queue

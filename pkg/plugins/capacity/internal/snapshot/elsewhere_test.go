@@ -31,7 +31,7 @@ func TestWhatRunsStaysChargedWhenItsJobIsInAnotherQueue(t *testing.T) {
 	}{
 		{name: "a pod with a record", node: "n1", recorded: "root/org/team", want: kept},
 		{name: "a pod without a record", node: "n1", want: kept, later: moved},
-		{name: "a pod whose recorded queue is gone", node: "n1", recorded: "root/org/team", gone: "team", want: map[string]string{"org": "0 0 0", "root": "4 2 2", "other": "4 2 2"}},
+		{name: "a pod whose recorded queue is gone", node: "n1", recorded: "root/org/team", gone: "team", want: map[string]string{"org": "4 2 2", "root": "4 2 2", "other": "0 0 0"}},
 		{name: "a pod that waits", recorded: "root/org/team", want: map[string]string{"team": "0 0 0", "other": "0 0 0", "root": "0 0 0"}},
 	} {
 		for _, restarted := range []bool{false, true} {

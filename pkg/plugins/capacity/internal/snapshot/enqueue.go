@@ -32,6 +32,6 @@ func (s *Snapshot) Enqueue(job *api.JobInfo) {
 	if err != nil {
 		klog.V(3).InfoS("A job is admitted without its devices being counted", "job", klog.KRef(job.Namespace, job.Name), "reason", err.Error())
 	}
-	s.account(job, queue, ledger.Inqueue, needs.Amounts.Beyond(gated, nil))
-	s.accountOpen(job, queue, needs)
+	needs.Amounts = needs.Amounts.Beyond(gated, nil)
+	s.accountMissing([]missing{{job, queue, needs}})
 }

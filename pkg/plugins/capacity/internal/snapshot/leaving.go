@@ -10,6 +10,8 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 // Leaving reports whether an allocated claim is not used any more, so its devices are free soon. Either the pods in its
@@ -56,7 +58,33 @@ func (s *Snapshot) exists(namespace, name string, uid types.UID) bool {
 	return err == nil && pod.UID == uid && !isOver(pod)
 }
 
-// isLeaving reports whether a pod is about to give up its devices.
-func isLeaving(task *api.TaskInfo) bool {
-	return task.Status == api.Releasing || isOver(task.Pod)
+// IsLeaving reports whether a pod is about to give up what it holds.
+func (s *Snapshot) IsLeaving(task *api.TaskInfo) bool {
+	return isOver(task.Pod) || task.Status == api.Releasing && !s.endsLate(task)
+}
+
+// endsLate reports whether a pod that is being deleted may run for longer than room is kept for others. It counts as any other pod that runs,
+// but cannot be evicted again: otherwise, jobs would wait for it in vain, and a user could protect all pods of a queue with one of them.
+// The scheduler gives less time to the pods that it evicts.
+func (s *Snapshot) endsLate(task *api.TaskInfo) bool {
+	at := task.Pod.DeletionTimestamp
+	if task.Status != api.Releasing || at == nil || s.Late.IsZero() || isOver(task.Pod) {
+		return false
+	}
+	return s.Late.Before(at.Time) || dra.Bound(task.Pod) && at.Time.Before(s.Overdue)
+}
+
+// WithholdLate takes the pods that end late out of what nodes release. Otherwise, pods that fit only without them are pipelined there, and
+// no action makes room for those pods elsewhere. Nodes also have pods that belong to no job, such as those of other schedulers.
+func (s *Snapshot) WithholdLate(nodes map[string]*api.NodeInfo) {
+	for _, node := range nodes {
+		if node.Releasing.IsEmpty() {
+			continue
+		}
+		for _, task := range node.Tasks {
+			if s.endsLate(task) {
+				node.Releasing.SubWithoutAssert(task.Resreq)
+			}
+		}
+	}
 }

@@ -38,7 +38,7 @@ func (s *Snapshot) minimum(job *api.JobInfo, list ledger.Amounts) (minimum ledge
 	if job.PodGroup.Spec.MinResources == nil {
 		return list, unknown
 	}
-	return s.Resources.Minimum(*job.PodGroup.Spec.MinResources, list)
+	return s.Resources.Minimum(podrequests.Bounded(*job.PodGroup.Spec.MinResources), list)
 }
 
 // podsOf sums up the devices and cards of a job's pods. Pods with a node count toward the minimum of the job first, then older pods.
@@ -70,6 +70,9 @@ func (s *Snapshot) jobPods(job *api.JobInfo) []demand.JobPod {
 	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), olderFirst(a, b))
 	})
+	if needed, others := taskMinimums(job, tasks); len(needed) > 0 {
+		tasks = append(needed, others...)
+	}
 	pods := make([]demand.JobPod, len(tasks))
 	for i, task := range tasks {
 		pod := s.refresh(task)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
@@ -76,8 +77,15 @@ func (s *Snapshot) Attributed(uid types.UID) bool {
 	if claim == nil {
 		return false
 	}
-	_, holder, charged := s.Held().Payer(claim.Part)
-	return charged && !s.unattributed[holder]
+	_, attributed := s.payer(claim)
+	return attributed
+}
+
+// payer returns the queue that pays for a claim, and whether it is known that it has to. It is not if root pays in the place of an
+// unknown queue, also for a pod that has joined the claim since.
+func (s *Snapshot) payer(claim *demand.Claim) (queue ledger.QueueID, attributed bool) {
+	queue, holder, charged := s.Held().Payer(claim.Part)
+	return queue, charged && !s.unattributed[holder] && !s.unattributed[ledger.Holder(claim.Object.UID)]
 }
 
 // RememberPayers keeps the payer of each claim for the next session. If an ancestor pays in place of a missing queue, the missing queue is
@@ -85,10 +93,9 @@ func (s *Snapshot) Attributed(uid types.UID) bool {
 func (s *Snapshot) RememberPayers() {
 	payers := make(map[types.UID][]string, len(s.payers))
 	paths := map[ledger.QueueID][]string{}
-	books := s.Held()
 	for claim := range s.Counter.Claims.All {
-		queue, holder, charged := books.Payer(claim.Part)
-		if !charged || s.unattributed[holder] {
+		queue, attributed := s.payer(claim)
+		if !attributed {
 			continue
 		}
 		if before, path := s.payingPath(claim.Object); path != nil && before == queue && path[0] != s.Ledger.Name(queue) {

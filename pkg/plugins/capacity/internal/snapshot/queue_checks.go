@@ -50,10 +50,9 @@ func (s *Snapshot) Refuse(queue ledger.QueueID, refusal *ledger.Refusal) report.
 // RefuseCards explains a refusal of the ledger for a pod that accepts other cards as well, if these have no quota either.
 func (s *Snapshot) RefuseCards(queue ledger.QueueID, refusal *ledger.Refusal, others []string) report.Refusal {
 	hasCardQuota := func(name string) bool { return s.queues[name].listsCards }
-	return report.QuotaExceeded{
+	return report.QuotaExceeded{OtherCards: others, Quota: refusals.Quota{
 		Refusal:       refusal,
 		NoCardQuota:   refusal.Dimension.Kind == ledger.Card && !slices.ContainsFunc(s.Ledger.Path(queue), hasCardQuota),
 		NoDeviceQuota: s.noDeviceQuota(queue, refusal.Dimension),
-		OtherCards:    others,
-	}
+	}}
 }

@@ -3,6 +3,8 @@
 package snapshot
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -30,6 +32,10 @@ type Input struct {
 	CardQuotaRequired bool
 	// DeviceQuotaRequired says that a device may be used only if a queue on the way to the root lists its class.
 	DeviceQuotaRequired bool
+	// Late is when a pod that is being deleted must have ended for its room to count as free soon. Zero is never.
+	Late time.Time
+	// Overdue is when a pod that is being deleted should have ended, for its room to count as free soon: its node may be dead.
+	Overdue time.Time
 	// ReclaimFault is the fault in the scheduler's configuration that keeps queues from getting what they deserve.
 	ReclaimFault problems.ReclaimFault
 	// Matcher finds the classes that a device matches. It is nil if a device counts only for the requested class.

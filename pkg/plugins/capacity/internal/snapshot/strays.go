@@ -269,7 +269,7 @@ func (s *Snapshot) chargeStray(stray *stray) {
 		s.assignCards(pod, task)
 	}
 	if foreign(stray.pod) {
-		if pod.Cards != nil && api.AllocatedStatus(task.Status) {
+		if pod.Cards != nil && (api.AllocatedStatus(task.Status) || s.endsLate(task)) {
 			s.charge(queue, task, ledger.Demand{&pod.Cards.Part})
 		}
 		return

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demand
+
+import (
+	"fmt"
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/devicequota/devicequota/pkg/dra"
+)
+
+// desk counts the claims that are read. Some are lost.
+type desk struct {
+	claims
+	reads int
+	lost  []*resourceapi.ResourceClaim
+}
+
+func (d *desk) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
+	d.reads++
+	return d.claims.Claim(namespace, name)
+}
+
+func (d *desk) LostClaims(types.UID) []*resourceapi.ResourceClaim { return d.lost }
+
+func TestClaimsAreReadOnceForAllPodsUntilOneChanges(t *testing.T) {
+	source := &desk{claims: claims{"a": claim("a", exactly("a100", 1)), "b": claim("b", exactly("a100", 2))}}
+	first, second := pod("a", "b"), pod("b")
+	var lastFirst, lastSecond resolved
+	published := catalog()
+	dimensions, counted := scale()
+	round := func() string {
+		source.reads = 0
+		counted.Begin(published)
+		defer counted.Forget()
+		said := ""
+		for _, p := range []struct {
+			claims []*Claim
+			err    error
+		}{result(counted.ofPod(first, source, &lastFirst)), result(counted.ofPod(second, source, &lastSecond))} {
+			for _, c := range p.claims {
+				said += text(dimensions, c.Part.Amounts()) + " "
+			}
+			if p.err != nil {
+				said += "error "
+			}
+		}
+		return fmt.Sprint(said, "reads=", source.reads)
+	}
+	deleted := source.claims["b"].DeepCopy()
+	deleted.DeletionTimestamp = &metav1.Time{}
+	for _, step := range []struct {
+		name   string
+		change func()
+		want   string
+	}{
+		{"the pods are new", func() {}, "a100:1 a100:2 a100:2 reads=3"},
+		{"nothing has changed", func() {}, "a100:1 a100:2 a100:2 reads=2"},
+		{"a claim is replaced", func() { source.claims["a"] = claim("a", exactly("a100", 5)) }, "a100:5 a100:2 a100:2 reads=4"},
+		{"a claim is gone", func() { delete(source.claims, "b") }, "a100:5 error error reads=5"},
+		{"it is still gone", func() {}, "a100:5 error error reads=3"},
+		{"it is lost, as its devices are still used", func() { source.lost = []*resourceapi.ResourceClaim{claim("b", exactly("a100", 2))} }, "a100:5 a100:2 a100:2 reads=1"},
+		{"it is created again", func() { source.lost, source.claims["b"] = nil, claim("b", exactly("a100", 3)) }, "a100:5 a100:3 a100:3 reads=5"},
+		{"it is being deleted", func() { source.claims["b"] = deleted }, "a100:5 a100:2 error a100:2 error reads=5"},
+		{"it is still being deleted", func() {}, "a100:5 a100:2 error a100:2 error reads=2"},
+		{"its class is gone", func() { published = dra.NewCatalog(nil, nil) }, "a100:5 a100:2 error a100:2 error reads=3"},
+	} {
+		step.change()
+		if got := round(); got != step.want {
+			t.Errorf("%s: %s, want %s", step.name, got, step.want)
+		}
+	}
+}
+
+func result(claims []*Claim, err error) (r struct {
+	claims []*Claim
+	err    error
+}) {
+	r.claims, r.err = claims, err
+	return r
+}
+
+func TestAClaimKnowsItsPodsHoweverManyThereAre(t *testing.T) {
+	for _, users := range []int{1, manyUsers, manyUsers + 1, 256} {
+		object := claim("c", exactly("h100", 1))
+		for i := range users {
+			object.Status.ReservedFor = append(object.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", UID: types.UID(fmt.Sprint(i))})
+		}
+		first, last, other := pod(), pod(), pod()
+		first.UID, last.UID, other.UID = "0", types.UID(fmt.Sprint(users-1)), types.UID(fmt.Sprint(users))
+		_, counted := scale()
+		if counted.Of(object).HeldBy(first) {
+			t.Errorf("of %d pods, the first holds a claim that is not allocated", users)
+		}
+		object = object.DeepCopy()
+		object.Status.Allocation = &resourceapi.AllocationResult{}
+		counted.Begin(catalog())
+		if c := counted.Of(object); !c.HeldBy(first) || !c.HeldBy(last) || c.HeldBy(other) {
+			t.Errorf("of %d pods, the first holds it: %t, the last: %t, another: %t", users, c.HeldBy(first), c.HeldBy(last), c.HeldBy(other))
+		}
+	}
+}

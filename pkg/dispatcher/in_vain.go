@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/report"
+)
+
+// waitedFor reports whether the time limit for an unsuccessful grant has passed. If not, it schedules a cycle for that time.
+func (c *cycle) waitedFor(since time.Time) bool {
+	until := since.Add(c.config.UnschedulableTimeout.Duration)
+	if !until.After(c.Now) {
+		return true
+	}
+	c.due(until)
+	return false
+}
+
+// takeBackInVain takes back a grant that no cluster can use. The workload waits longer each time.
+func (c *cycle) takeBackInVain(w *framework.Workload) {
+	requeue := binding.Requeue{Attempts: 1, Reason: w.State.WhyNotPlaced}
+	if before := w.State.Requeue; before != nil {
+		requeue.Attempts = before.Attempts + 1
+	}
+	requeue.NotBefore.Time = c.Now.Add(c.backoff(requeue.Attempts))
+	c.end(report.TakenBack(w, &requeue), binding.PatchTakeBack(w.Binding, w.State.Hold, w.Queue, &requeue))
+}
+
+// backoff returns how long a workload waits after a number of unsuccessful grants.
+func (c *cycle) backoff(attempts int) time.Duration {
+	backoff, limit := c.config.RequeueBackoff.Duration, c.config.RequeueBackoffLimit.Duration
+	for range attempts - 1 {
+		if backoff >= limit/2 {
+			return limit
+		}
+		backoff *= 2
+	}
+	return min(backoff, limit)
+}
