@@ -36,8 +36,8 @@ func (n *NotReady) Message() string {
 	return fmt.Sprintf("The scheduler cannot allocate %s yet: %s", n.Subject, n.Why)
 }
 
-// CatchingUp returns the NotReady of a scheduler that has just started and lacks a pod with devices or cards.
+// CatchingUp returns the NotReady of a scheduler that has just started and lacks a pod with devices or cards, or with a nominated node.
 func CatchingUp(subject Subject, missing *corev1.Pod) *NotReady {
 	return &NotReady{Subject: subject, Why: fmt.Sprintf(
-		"the scheduler has just started and is still reading pods that hold devices or cards, %s/%s among them", missing.Namespace, missing.Name)}
+		"the scheduler has just started and is still reading pods that hold devices or cards or have a nominated node, %s/%s among them", missing.Namespace, missing.Name)}
 }

@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 		{&NotReady{Subject: Cards, Queue: "q", Why: "why"}, "", "Queue <q> cannot use cards: why"},
 		{
 			CatchingUp(Cards, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}}), "",
-			"The scheduler cannot allocate cards yet: the scheduler has just started and is still reading pods that hold devices or cards, ns/p among them",
+			"The scheduler cannot allocate cards yet: the scheduler has just started and is still reading pods that hold devices or cards or have a nominated node, ns/p among them",
 		},
 	} {
 		if got := c.refusal.Message(); got != c.message {

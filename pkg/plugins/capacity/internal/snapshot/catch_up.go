@@ -20,25 +20,25 @@ import (
 )
 
 // catchUpLimit limits how long after the start a pod blocks the allocation of devices to other pods. This pod holds
-// devices, but belongs to no job of the session.
+// devices, or others were evicted for it, but it belongs to no job of the session.
 const catchUpLimit = 30 * time.Second
 
 // catchUp tracks whether sessions may lack pods. After a start, handlers fill the scheduler's cache later than the
-// informers. A pod missing from the cache is a charge missing from the ledger.
+// informers. A pod missing from the cache is a charge missing from the ledger, or room that is not kept for the pod.
 type catchUp struct {
 	clock   clock.PassiveClock
 	started time.Time
-	// done is set once the cache has had all pods that hold devices or cards.
+	// done is set once the cache has had all pods that hold devices or cards, or have a nominated node.
 	done bool
 }
 
-// StartCatchUp starts to wait for pods that hold devices or cards.
+// StartCatchUp starts to wait for pods that hold devices or cards, or have a nominated node.
 func (c *Cache) StartCatchUp(clock clock.PassiveClock) {
 	c.catchUp = catchUp{clock: clock, started: clock.Now()}
 }
 
-// MissingPod returns a pod that holds devices or cards and belongs to no job of the session. It returns nil if there is none. The function
-// claims lists all claims, and is nil if the scheduler does not allocate devices. claimsReady says that all claims have been read.
+// MissingPod returns a pod that holds devices or cards, or has a nominated node, and belongs to no job of the session. It returns nil if
+// there is none. The function claims lists all claims, and is nil if the scheduler does not allocate devices. claimsReady says that all claims have been read.
 func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.PodLister, claims func() ([]*resourceapi.ResourceClaim, error), claimsReady bool) *corev1.Pod {
 	if c.catchUp.done || c.catchUp.clock.Since(c.catchUp.started) > catchUpLimit {
 		c.catchUp.done = true
@@ -50,7 +50,7 @@ func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.Pod
 			known[task.Pod.UID] = true
 		}
 	}
-	if missing := c.missingCardHolder(known, pods); missing != nil {
+	if missing := c.missingByItself(known, pods); missing != nil {
 		return missing
 	}
 	if claims != nil && claimsReady {
@@ -62,15 +62,19 @@ func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.Pod
 	return nil
 }
 
-// missingCardHolder returns an unknown pod that has a node and requests cards, if only its PodGroup knows its queue.
-func (c *Cache) missingCardHolder(known map[types.UID]bool, pods corelisters.PodLister) *corev1.Pod {
+// missingByItself returns an unknown pod whose claims do not matter: it has a nominated node, or it has a node, requests cards, and only its
+// PodGroup knows its queue.
+func (c *Cache) missingByItself(known map[types.UID]bool, pods corelisters.PodLister) *corev1.Pod {
 	all, err := pods.List(labels.Everything())
 	if err != nil {
 		klog.ErrorS(err, "Failed to list pods")
 		return nil
 	}
 	for _, pod := range all {
-		if !known[pod.UID] && pod.Spec.NodeName != "" && !isOver(pod) && inPodGroup(pod) && demand.RequestsCards(pod, c.Fleet) {
+		if known[pod.UID] || isOver(pod) || !inPodGroup(pod) {
+			continue
+		}
+		if nominated := pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != ""; nominated || pod.Spec.NodeName != "" && demand.RequestsCards(pod, c.Fleet) {
 			return pod
 		}
 	}

@@ -47,6 +47,11 @@ func TestMissingPod(t *testing.T) {
 		{name: "a pod with cards", pod: podObject("p", "n1", requests), missing: true},
 		{name: "that the session has", pod: podObject("p", "n1", requests), known: true, done: true},
 		{name: "that waits", pod: podObject("p", "", requests), done: true},
+		{name: "that waits for a node where others were evicted for it", pod: without(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.NominatedNodeName = "", "n1" }), missing: true},
+		{name: "that the session has, with its nominated node", pod: without(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.NominatedNodeName = "", "n1" }), known: true, done: true},
+		{name: "that was promised a node and is over", pod: without(func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Status = "", corev1.PodStatus{NominatedNodeName: "n1", Phase: corev1.PodFailed}
+		}), done: true},
 		{name: "that is over", pod: without(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), done: true},
 		{name: "that is not Volcano's", pod: without(func(p *corev1.Pod) { p.Annotations = nil }), done: true},
 		{name: "a pod without cards", pod: podObject("p", "n1", "cpu=1"), done: true},
