@@ -60,6 +60,40 @@ func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 	c.expectPlaces("more@n1")
 }
 
+// TestNobodyInheritsAClaimFromAnUnknownQueue: root pays for a claim of another scheduler's pod. A queue with a quota would pay for it when that
+// pod is gone.
+func TestNobodyInheritsAClaimFromAnUnknownQueue(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.queue("root", "", schedulingv1beta1.DRAQuota{Capability: counts(1)}, nil)
+	c.queue("team", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 0}}}, nil)
+	c.queue("free", "root", schedulingv1beta1.DRAQuota{}, nil)
+	c.node("n1", 8, "h100")
+	claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta("shared", "ns"), Spec: oneOf("h100")}
+	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Request: claim.Spec.Devices.Requests[0].Name, Driver: fuzzDriver, Pool: "n1", Device: "h100-0"},
+	}}}
+	users := func(pod *corev1.Pod) {
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimName: &claim.Name}}
+	}
+	c.group("none", "free", 1, nil)
+	c.pod("foreign", "none", func(pod *corev1.Pod) {
+		users(pod)
+		pod.Annotations, pod.Spec.SchedulerName, pod.Spec.NodeName, pod.Status.Phase = nil, corev1.DefaultSchedulerName, "n1", corev1.PodRunning
+		claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
+	})
+	c.put("resourceclaims", claim)
+	for _, queue := range []string{"free", "team"} {
+		c.group("of-"+queue, queue, 1, nil)
+		c.pod("of-"+queue, "of-"+queue, users)
+	}
+	c.turn()
+	c.expectPlaces("foreign@n1 of-free@n1 of-team@")
+	foreign, _ := c.pods.get("foreign")
+	c.deletePod(foreign)
+	c.turn() // the claim is that of queue free now
+	c.expectPlaces("of-free@n1 of-team@n1")
+}
+
 // TestAClaimThatJobsShareIsElasticOnce: the jobs have no minimum, so that all they hold is elastic, and share a claim of four devices.
 func TestAClaimThatJobsShareIsElasticOnce(t *testing.T) {
 	for _, jobs := range []int{1, 4} {

@@ -161,6 +161,7 @@ func (f *fixture) open() {
 			}
 			return false
 		},
+		MayJoin:        func(ledger.QueueID, *demand.Claim) bool { return true },
 		BindingTimeout: bindingTimeout, Nodes: corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
 	})
 }
