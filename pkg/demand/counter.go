@@ -167,10 +167,7 @@ func (c *Counter) count(p *Pod) {
 	}
 	if p.HasClaims {
 		p.Claims, p.claimsErr = c.claimsOf(p)
-		p.awaited = nil
-		if p.claimsErr != nil {
-			p.awaited = c.Claims.awaited(p.Object, c.reader)
-		}
+		p.awaited = p.named.awaited
 	}
 	if p.HasClaims || !counted || p.Checked == nil {
 		p.compose(c.Resources, c.options.CardUnlimitedCPUMemory)

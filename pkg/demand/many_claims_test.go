@@ -34,7 +34,7 @@ func TestATemplateIsCountedOnceForAllPodsThatAwaitItsClaims(t *testing.T) {
 	_, counted := scale()
 	once := testing.AllocsPerRun(1, func() { _, _, _ = counted.countTemplate("any", template) })
 	most := once + 20*maxClaims
-	if got := testing.AllocsPerRun(1, func() { counted.awaited(waiting, shelf{template: template}) }); got > most {
+	if got := testing.AllocsPerRun(1, func() { counted.resolve(&resolved{}, waiting, shelf{template: template}) }); got > most {
 		t.Errorf("%.0f allocations for %d claims, want at most %.0f: %.0f for the template, and some for each claim", got, maxClaims, most, once)
 	}
 }

@@ -4,7 +4,6 @@ package demand
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -82,24 +81,6 @@ func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader, last *resolved
 		cs.resolve(last, pod, reader)
 	}
 	return slices.Clip(last.counted), last.err
-}
-
-// awaited returns the least demand of a pod's claims that are not created from their templates yet.
-func (cs *Claims) awaited(pod *corev1.Pod, reader dra.ClaimReader) ledger.Amounts {
-	if tooManyClaims(pod) != nil {
-		return nil
-	}
-	var sum ledger.Amounts
-	for i := range pod.Spec.ResourceClaims {
-		ref := &pod.Spec.ResourceClaims[i]
-		if _, err := dra.ClaimOf(pod, ref, reader); !errors.As(err, new(*dra.NotCreatedError)) {
-			continue
-		}
-		if each, _, err := cs.ofTemplate(pod.Namespace, *ref.ResourceClaimTemplateName, reader); err == nil {
-			sum = Sum(sum, each)
-		}
-	}
-	return sum
 }
 
 // checkedExtended is checked for a claim that a scheduler makes for the extended resources of a pod. The pod is charged for the
