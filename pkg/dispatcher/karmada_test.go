@@ -36,6 +36,8 @@ type karmada struct {
 	dispatching map[string]seen
 	// down are the clusters that are away. Suspends are the workloads whose policy suspends dispatching.
 	down, suspends map[string]bool
+	// suspendsOn has the clusters to which a policy suspends dispatching, by workload.
+	suspendsOn map[string][]string
 	// content has the content of Works and what members run, by the UID of the Work.
 	content map[string]*content
 	// ending has deleted pods that still run.
@@ -57,7 +59,7 @@ type seen struct {
 func newKarmada() karmada {
 	return karmada{
 		policies: map[string]*policyv1alpha1.Placement{}, scheduler: map[string]*workv1alpha2.ResourceBinding{},
-		dispatching: map[string]seen{}, down: map[string]bool{}, suspends: map[string]bool{}, content: map[string]*content{},
+		dispatching: map[string]seen{}, suspendsOn: map[string][]string{}, down: map[string]bool{}, suspends: map[string]bool{}, content: map[string]*content{},
 	}
 }
 
@@ -160,6 +162,13 @@ func (w *world) detect(key string) {
 	rb.Spec.Placement = w.policies[key].DeepCopy()
 	if rb.Spec.Suspension != nil {
 		rb.Spec.Suspension.Dispatching = nil
+		rb.Spec.Suspension.DispatchingOnClusters = nil
+	}
+	if on := w.suspendsOn[key]; len(on) > 0 {
+		if rb.Spec.Suspension == nil {
+			rb.Spec.Suspension = &workv1alpha2.Suspension{}
+		}
+		rb.Spec.Suspension.DispatchingOnClusters = &policyv1alpha1.SuspendClusters{ClusterNames: on}
 	}
 	if w.suspends[key] {
 		if rb.Spec.Suspension == nil {
@@ -215,12 +224,12 @@ func (w *world) dispatch(key string) {
 			w.put(works, work)
 		}
 		told := w.content[string(work.UID)]
-		if is := rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false); is != ptr.Deref(work.Spec.SuspendDispatching, false) {
+		if is := suspendedTo(rb, c.Name); is != ptr.Deref(work.Spec.SuspendDispatching, false) {
 			work = work.DeepCopy()
 			work.Spec.SuspendDispatching = &is
 			w.put(works, work)
 		}
-		told.suspended = rb.Spec.Suspension != nil && ptr.Deref(rb.Spec.Suspension.Dispatching, false)
+		told.suspended = suspendedTo(rb, c.Name)
 		told.retains, told.divided = saw.retains, divides(rb.Spec.Placement)
 		told.told = pods{saw.generation, saw.replicas, saw.each}
 		if rb.Spec.Replicas > 0 {
@@ -248,4 +257,10 @@ func (w *world) worksOf(rb *workv1alpha2.ResourceBinding) []string {
 	}
 	slices.Sort(mine)
 	return mine
+}
+
+// suspendedTo acts as shouldSuspendDispatching of Karmada's binding controller.
+func suspendedTo(rb *workv1alpha2.ResourceBinding, cluster string) bool {
+	s := rb.Spec.Suspension
+	return s != nil && (ptr.Deref(s.Dispatching, false) || s.DispatchingOnClusters != nil && slices.Contains(s.DispatchingOnClusters.ClusterNames, cluster))
 }

@@ -140,6 +140,9 @@ func (c *cycle) takeBackFor(w *framework.Workload) {
 	if c.asked[w.Queue] {
 		return // the first workload in line reclaims first
 	}
+	if w.MovesAgain() || slices.ContainsFunc(w.Leaves(), func(cluster string) bool { return !c.NotReady[cluster] }) {
+		return // it gives up its own room soon
+	}
 	c.asked[w.Queue] = true
 	for _, victim := range c.Reclaimable(w) {
 		requeue := binding.Requeue{Reason: "reclaimed for " + w.Name()}

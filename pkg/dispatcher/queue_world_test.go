@@ -15,12 +15,17 @@ import (
 
 // newQueueWorld returns a world with one dispatcher, four clusters, and a queue c.
 func newQueueWorld(t *testing.T, seed uint64, cores int64, looks bool) *world {
-	w := newWorld(t, seed, newFixture(t, "").config)
+	return newWorldOf(t, seed, "", looks, func(w *world) { w.queue("c", "root", cores) })
+}
+
+// newWorldOf returns a world with one dispatcher, four clusters, and some queues. Arguments are those of the plugin capacity.
+func newWorldOf(t *testing.T, seed uint64, arguments string, looks bool, addQueues func(*world)) *world {
+	w := newWorld(t, seed, newFixture(t, arguments).config)
 	for _, cluster := range []string{"m1", "m2", "m3", "m4"} {
 		w.cluster(cluster)
 	}
 	w.queue("root", "", 0)
-	w.queue("c", "root", cores)
+	addQueues(w)
 	w.replicas, w.observer = append(w.replicas, w.newReplica()), w.newReplica()
 	t.Cleanup(func() {
 		w.replicas[0].stop()
@@ -32,10 +37,13 @@ func newQueueWorld(t *testing.T, seed uint64, cores int64, looks bool) *world {
 }
 
 // deploy creates a Deployment of queue c with pods of one core.
-func (w *world) deploy(name string, replicas int32, to string) {
+func (w *world) deploy(name string, replicas int32, to string) { w.deployIn("c", name, replicas, to) }
+
+// deployIn creates a Deployment of a queue with pods of one core.
+func (w *world) deployIn(queue, name string, replicas int32, to string) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	d.APIVersion, d.Kind = "apps/v1", "Deployment"
-	d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf("c", 1)}
+	d.Spec = appsv1.DeploymentSpec{Replicas: ptr.To(replicas), Template: podsOf(queue, 1)}
 	w.sendTo("ns/"+name+"-deployment", to)
 	w.put(deployments, d)
 }

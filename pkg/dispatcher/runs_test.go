@@ -23,7 +23,7 @@ func (w *world) used() map[string]int64 {
 		used[c.owner] += c.cores()
 	}
 	for _, o := range w.store[works] {
-		if c := w.content[string(o.GetUID())]; c != nil && !w.down[binding.ClusterOf(o.(*workv1alpha1.Work))] {
+		if c := w.content[string(o.GetUID())]; c != nil && !c.suspended && !w.down[binding.ClusterOf(o.(*workv1alpha1.Work))] {
 			used[c.owner] -= c.beside()
 		}
 	}

@@ -71,6 +71,7 @@ func simulate(t *testing.T, seed uint64) {
 		w.checkRuns()
 	}
 	clear(w.suspends)
+	clear(w.suspendsOn)
 	for _, key := range w.keys() {
 		w.detect(key)
 	}
@@ -170,7 +171,14 @@ func (w *world) step() {
 
 // unsettle makes something happen that moves a workload, or that happens while others move.
 func (w *world) unsettle(key string) {
-	switch w.rand.IntN(6) {
+	switch w.rand.IntN(7) {
+	case 6:
+		w.suspendsOn[key] = nil
+		if w.chance(50) {
+			w.suspendsOn[key] = w.someMembers()
+		}
+		w.note("policy of %s suspends dispatching on %v", key, w.suspendsOn[key])
+		w.detect(key)
 	case 5:
 		w.suspends[key] = w.chance(40)
 		w.note("policy of %s suspends dispatching: %v", key, w.suspends[key])

@@ -108,8 +108,8 @@ func PatchPlacementOnly(rb *workv1alpha2.ResourceBinding, hold Hold, most int32)
 	return p.text()
 }
 
-// PatchTakeBack begins to take a grant back. It removes the workload from all clusters. The workload stays charged until its Works
-// are gone. Hold is the current hold, nil if there is none.
+// PatchTakeBack begins to take a grant back. It removes the workload from all clusters, also from those that evict it: with purgeMode Never, they
+// keep it until a user lets them go on. The workload stays charged until its Works are gone. Hold is the current hold, nil if there is none.
 func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, requeue *Requeue) []byte {
 	next := Hold{Reason: Returning, Queue: queue, KeepScheduling: hold == nil && rb.Spec.SchedulingSuspended()}
 	if hold != nil {
@@ -121,6 +121,9 @@ func PatchTakeBack(rb *workv1alpha2.ResourceBinding, hold *Hold, queue string, r
 	p.annotate(RequeueAnnotation, ptr.To(requeue.Annotation()))
 	p.suspend("scheduling", true)
 	p.spec()["clusters"] = nil
+	if len(rb.Spec.GracefulEvictionTasks) > 0 {
+		p.spec()["gracefulEvictionTasks"] = nil
+	}
 	return p.text()
 }
 

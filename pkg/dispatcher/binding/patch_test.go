@@ -54,7 +54,9 @@ func finalized(rb *workv1alpha2.ResourceBinding) {
 	rb.Finalizers = append(rb.Finalizers, Finalizer)
 }
 
-func clustersCleared(rb *workv1alpha2.ResourceBinding) { rb.Spec.Clusters = nil }
+func clustersCleared(rb *workv1alpha2.ResourceBinding) {
+	rb.Spec.Clusters, rb.Spec.GracefulEvictionTasks = nil, nil
+}
 
 func TestPatchesChangeNothingElse(t *testing.T) {
 	type option = func(*workv1alpha2.ResourceBinding)

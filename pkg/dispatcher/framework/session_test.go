@@ -9,6 +9,8 @@ import (
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 )
 
 // open returns a session without plugins. The names first and second represent plugins of two tiers.
@@ -98,5 +100,15 @@ func TestAllHandlersAreTold(t *testing.T) {
 	s.Deallocate(named("a", 1))
 	if want := []string{"allocate", "deallocate"}; !slices.Equal(told, want) {
 		t.Errorf("handlers were told %q, want %q", told, want)
+	}
+}
+
+// TestAHeldWorkloadWithoutAGrantWaits, whatever an administrator has written while there were no webhooks.
+func TestAHeldWorkloadWithoutAGrantWaits(t *testing.T) {
+	for _, reason := range []binding.Reason{binding.Waiting, binding.Growing, binding.Returning} {
+		w := &Workload{State: binding.State{Hold: &binding.Hold{Reason: reason}}}
+		if !w.Waits() || w.Grows() || w.Returns() {
+			t.Errorf("%s: it waits: %t, grows: %t, returns: %t", reason, w.Waits(), w.Grows(), w.Returns())
+		}
 	}
 }

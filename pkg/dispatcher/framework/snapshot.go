@@ -5,7 +5,9 @@ package framework
 import (
 	"time"
 
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
@@ -30,6 +32,11 @@ type Snapshot struct {
 	NotReady map[string]bool
 	// Left returns what a member cluster still had of a workload after a time. It is nil if the dispatcher does not look at members.
 	Left func(w *Workload, cluster string, after time.Time) Left
+}
+
+// Ready reports whether Karmada can reach a cluster.
+func Ready(cluster *clusterv1alpha1.Cluster) bool {
+	return meta.IsStatusConditionTrue(cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
 }
 
 // Left is what a member cluster has of a workload.

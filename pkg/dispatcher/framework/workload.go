@@ -63,16 +63,16 @@ func (w *Workload) MovesAgain() bool {
 	return w.State.Grant != nil && w.State.Grant.Moves && !w.State.Deleting && len(w.Leaves()) == 0 && len(w.Binding.Spec.Clusters) > 0 && binding.PlacementIsNew(w.Binding)
 }
 
-// Waits reports whether the workload waits for a grant. A workload that is marked as growing and has no grant waits, too.
+// Waits reports whether the workload waits for a grant. A workload that is held for any reason and has no grant waits, too.
 func (w *Workload) Waits() bool {
 	hold := w.State.Hold
-	return hold != nil && !w.State.Deleting && (hold.Reason == binding.Waiting || hold.Reason == binding.Growing && w.State.Grant == nil)
+	return hold != nil && !w.State.Deleting && (hold.Reason == binding.Waiting || w.State.Grant == nil)
 }
 
 // Returns reports whether a grant is being taken back.
 func (w *Workload) Returns() bool {
 	hold := w.State.Hold
-	return hold != nil && hold.Reason == binding.Returning
+	return hold != nil && hold.Reason == binding.Returning && w.State.Grant != nil
 }
 
 // Grows reports whether a workload with a grant waits for more.

@@ -195,8 +195,8 @@ func (c *Cache) Ready() error {
 	return errors.Join(errs...)
 }
 
-// clusterHandler counts the changes that affect which clusters a placement may choose, and notes changes of reachability. It ignores
-// others, such as heartbeats, which come all the time.
+// clusterHandler counts the changes that affect which clusters a placement may choose, and which of them can be told what to run. It ignores others,
+// such as heartbeats, which come all the time.
 func (c *Cache) clusterHandler() cache.ResourceEventHandler {
 	count := func(any) {
 		c.clustersChanged.Add(1)
@@ -206,19 +206,11 @@ func (c *Cache) clusterHandler() cache.ResourceEventHandler {
 		AddFunc: count, DeleteFunc: count,
 		UpdateFunc: func(before, after any) {
 			was, is := before.(*clusterv1alpha1.Cluster), after.(*clusterv1alpha1.Cluster)
-			switch {
-			case !maps.Equal(was.Labels, is.Labels):
+			if !maps.Equal(was.Labels, is.Labels) || framework.Ready(was) != framework.Ready(is) {
 				count(after)
-			case ready(was) != ready(is):
-				c.change()
 			}
 		},
 	}
-}
-
-// ready reports whether Karmada can reach a cluster.
-func ready(cluster *clusterv1alpha1.Cluster) bool {
-	return meta.IsStatusConditionTrue(cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
 }
 
 func (c *Cache) bindingHandler() cache.ResourceEventHandler {

@@ -60,7 +60,7 @@ func (c *Cache) Snapshot(now time.Time) (*framework.Snapshot, error) {
 		return nil, err
 	}
 	for _, cluster := range clusters {
-		if !ready(cluster) {
+		if !framework.Ready(cluster) {
 			s.NotReady[cluster.Name] = true
 		}
 	}

@@ -100,7 +100,7 @@ func (r *Remains) surveyAll() {
 			s = &survey{}
 		}
 		is[cluster.Name] = s
-		ready := meta.IsStatusConditionTrue(cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
+		ready := framework.Ready(cluster)
 		if ready && !s.ready {
 			s.again, s.wait = time.Time{}, 0
 		}

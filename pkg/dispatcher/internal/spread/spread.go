@@ -46,15 +46,14 @@ func choosesAgain(rb *workv1alpha2.ResourceBinding) bool {
 	return len(rb.Spec.Clusters) == 0 && binding.PlacementFollowed(rb)
 }
 
-// Retained adds the replicas that clusters report to a spread, if Karmada leaves the number of replicas to them. They may exceed the template.
-// Clusters keep them also when Karmada divides the replicas differently, and other clusters make theirs beside them.
+// Retained adds the replicas that clusters keep to a spread, whatever Karmada tells them. All clusters do if Karmada leaves the number of replicas to
+// them. Others keep theirs while they cannot be told. When Karmada divides the replicas differently, other clusters make theirs beside them.
 func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *workload.Template, works []*workv1alpha1.Work, clusters []*clusterv1alpha1.Cluster) framework.Spread {
-	if !template.RetainsReplicas {
+	if !template.RetainsReplicas && !s.Divided {
 		return s
 	}
-	reported := map[string]int64{}
+	reported, keeps := map[string]int64{}, binding.Kept(rb)
 	var all, most int64
-	keeps := binding.Kept(rb)
 	for _, work := range works {
 		status := binding.StatusIn(work)
 		n := workload.Reported(status)
@@ -66,27 +65,48 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 			reported[binding.ClusterOf(work)] += n
 		}
 	}
-	if s.Divided {
+	switch {
+	case !template.RetainsReplicas:
+		most = besides(rb, template, untold(rb, reported, clusters), clusters)
+	case s.Divided:
 		most = max(all, besides(rb, template, reported, clusters))
 	}
 	s.Replicas = max(s.Replicas, beyond(template.Unsurged(), most))
 	return s
 }
 
-// besides returns how many replicas clusters may have that keep those that they report: others have, or may get, those that Karmada assigns to them.
-// A cluster that a new placement does not admit is left, and counted as such.
-func besides(rb *workv1alpha2.ResourceBinding, template *workload.Template, reported map[string]int64, clusters []*clusterv1alpha1.Cluster) int64 {
+// untold returns the replicas of the clusters that Karmada cannot tell another number, because they are away or a policy suspends dispatching to them.
+func untold(rb *workv1alpha2.ResourceBinding, reported map[string]int64, clusters []*clusterv1alpha1.Cluster) map[string]int64 {
+	var suspended []string
+	if s := rb.Spec.Suspension; s != nil && s.DispatchingOnClusters != nil {
+		suspended = s.DispatchingOnClusters.ClusterNames
+	}
+	keep, told := map[string]int64{}, targets(rb)
+	for _, c := range clusters {
+		if replicas, is := told[c.Name]; is && (!framework.Ready(c) || slices.Contains(suspended, c.Name)) {
+			keep[c.Name] = max(int64(replicas), reported[c.Name])
+		}
+	}
+	return keep
+}
+
+// besides returns how many replicas clusters may have if some keep theirs: others have, or may get, those that Karmada assigns to them. A cluster that
+// a new placement does not admit is left, and counted as such.
+func besides(rb *workv1alpha2.ResourceBinding, template *workload.Template, keeps map[string]int64, clusters []*clusterv1alpha1.Cluster) int64 {
 	isNew := binding.PlacementIsNew(rb)
 	stays := admits(rb.Spec.Placement)
 	var sum int64
 	var keep []string
 	for _, c := range clusters {
-		if n, is := reported[c.Name]; is && slices.Contains(binding.Clusters(rb), c.Name) && (!isNew || stays(c)) {
+		if n, is := keeps[c.Name]; is && slices.Contains(binding.Clusters(rb), c.Name) && (!isNew || stays(c)) {
 			sum, keep = sum+n, append(keep, c.Name)
 		}
 	}
+	if len(keep) == 0 && !template.RetainsReplicas {
+		return 0
+	}
 	for name, replicas := range targets(rb) {
-		if _, is := reported[name]; !is {
+		if _, is := keeps[name]; !is && (!isNew || template.RetainsReplicas) {
 			sum += int64(max(0, replicas))
 		}
 	}

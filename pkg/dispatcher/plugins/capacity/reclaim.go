@@ -23,6 +23,8 @@ const (
 	chargesPerEffort = 64
 	// maxInadmissible bounds the remembered attempts of each queue.
 	maxInadmissible = 16
+	// maxInVain is after how many grants in vain a workload takes nothing back until Karmada has placed it: no cluster seems to accept it.
+	maxInVain = 2
 )
 
 // reclaim finds victims for workloads whose queues have less than they deserve. Victims are whole workloads.
@@ -70,7 +72,7 @@ type preemptor struct {
 func newReclaim(p *plugin) reclaim {
 	r := reclaim{plugin: p, priority: p.session.Priorities(), inadmissible: map[string][]attempt{}, effort: map[string]int{}}
 	for _, w := range p.session.Workloads {
-		if isLeaving(w) && p.books.charges[w] != nil {
+		if isLeaving(w) && p.books.charges[w] != nil && !p.isAway(w) {
 			r.leaving = append(r.leaving, w)
 		}
 	}
@@ -81,6 +83,9 @@ func newReclaim(p *plugin) reclaim {
 // the leaving ones are enough.
 func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	state := r.plugin.queue(w.Queue)
+	if before := w.State.Requeue; before != nil && before.Attempts >= maxInVain {
+		return nil
+	}
 	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil {
 		return nil
 	}
@@ -119,6 +124,11 @@ func (r *reclaim) promise(a *preemptor) {
 
 func isLeaving(w *framework.Workload) bool {
 	return w.Returns() || w.State.Deleting && w.Lost == "" // a lost workload stays until a user deletes it
+}
+
+// isAway reports whether a workload may run in a cluster that cannot be reached. Nobody knows when such a cluster frees room.
+func (p *plugin) isAway(w *framework.Workload) bool {
+	return slices.ContainsFunc(w.Places, func(cluster string) bool { return p.session.NotReady[cluster] })
 }
 
 // without returns the ledger without some workloads and all leaving ones. The promises to earlier preemptors are charged.
