@@ -81,3 +81,26 @@ func TestAGangOfOneSubgroupKeepsIt(t *testing.T) {
 	}
 	expectStatuses(t, s.act(t), "g-0:Running g-1:Running g-2:Running g-3:Running p:Pending")
 }
+
+// TestNobodyIsEvictedForAJobThatIsNotAdmittedAgain: the only pod of a job was replaced, and its PodGroup asks for more now than its queue may have. Volcano
+// makes the job ask its queue again when the session closes.
+func TestNobodyIsEvictedForAJobThatIsNotAdmittedAgain(t *testing.T) {
+	for cores, want := range map[int]string{5: "low@n1 new@", 4: "new@n1"} {
+		c := newCalmCluster(t, "h100")
+		c.queue("q", "root", deserve("h100", 1), func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = cpu(4) })
+		c.queue("lender", "root", deserve("h100", 0), nil)
+		c.node("n1", 8, "h100")
+		c.single("low", "lender", "h100")
+		c.turn()
+		c.group("g", "q", 1, func(group *scheduling.PodGroup) {
+			group.Status.Phase, group.Spec.MinResources = scheduling.PodGroupRunning, ptr.To(cpu(cores))
+		})
+		c.pod("new", "g", nil, "h100")
+		for range 4 {
+			c.turn()
+			c.leave()
+		}
+		c.turn()
+		c.expectPlaces(want)
+	}
+}

@@ -7,8 +7,11 @@ package predicates
 import (
 	"context"
 	"maps"
+	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
@@ -49,6 +52,41 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 	w.Plugin.OnSessionOpen(ssn)
 	if upstream, ok := w.Plugin.(*predicates.PredicatesPlugin); ok {
 		prefilterNodeAffinity(upstream)
+		opened.Store(ssn.UID, upstream)
+	}
+}
+
+// OnSessionClose implements framework.Plugin.
+func (w *withoutDevices) OnSessionClose(ssn *framework.Session) {
+	opened.Delete(ssn.UID)
+	w.Plugin.OnSessionClose(ssn)
+}
+
+// opened has upstream's plugins of the open sessions, by UID. A session does not give access to its plugins.
+var opened sync.Map
+
+// Without makes the plugin of a session judge a node as if some pods had left it, until the returned function is called: their host ports are
+// free, nothing is averse to them, and other pods may take their places. Pods that the node does not have are ignored.
+func Without(ssn *framework.Session, node string, pods []*corev1.Pod) (undo func()) {
+	plugin, found := opened.Load(ssn.UID)
+	if !found || len(pods) == 0 {
+		return func() {}
+	}
+	info, err := plugin.(*predicates.PredicatesPlugin).Handle.SnapshotSharedLister().NodeInfos().Get(node)
+	if err != nil {
+		return func() {}
+	}
+	var hidden []fwk.PodInfo
+	for _, there := range slices.Clone(info.GetPods()) {
+		leaves := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.UID == there.GetPod().UID })
+		if leaves && info.RemovePod(klog.Background(), there.GetPod()) == nil {
+			hidden = append(hidden, there)
+		}
+	}
+	return func() {
+		for _, pod := range hidden {
+			info.AddPodInfo(pod)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/features"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -120,7 +121,7 @@ func (s *Session) Asks(job *api.JobInfo) bool {
 
 // makeRoom evicts pods for a job if there is a right set of victims.
 func (s *Session) makeRoom(rule eviction.Rule, job *api.JobInfo) {
-	if s.Checks.NotReady() != nil || s.isInadmissible(rule, job) {
+	if s.Checks.NotReady() != nil || s.isInadmissible(rule, job) || !s.staysAdmitted(job) {
 		return
 	}
 	begun := s.Clock.Now()
@@ -139,6 +140,16 @@ func (s *Session) makeRoom(rule eviction.Rule, job *api.JobInfo) {
 	}
 	s.Nominations.Nominate(plan.Pods)
 	s.tellEvicted(rule, job, plan)
+}
+
+// staysAdmitted reports whether a job is still admitted when the session has closed. Volcano makes a job that has started, and has neither running pods
+// nor its minimum any more, ask its queue again.
+func (s *Session) staysAdmitted(job *api.JobInfo) bool {
+	if job.PodGroup.Status.Phase == scheduling.PodGroupInqueue || len(job.TaskStatusIndex[api.Running]) > 0 || job.ReadyTaskNum() >= job.PodGroup.Spec.MinMember {
+		return true
+	}
+	queue, refusal := s.Snapshot.Queue(s.Volcano.Queues[job.Queue])
+	return refusal == nil && s.Checks.Job(s.Checks.Ask(queue, job)).Refusal == nil
 }
 
 // Solver returns the solver of the session.

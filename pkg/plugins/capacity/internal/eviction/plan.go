@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/plugins/predicates"
 	"github.com/devicequota/devicequota/pkg/victims"
 )
 
@@ -228,13 +230,25 @@ func (p *planning) take(s step) bool {
 // pipeline gives the pod of a step its node. It runs PrePredicate again, because its results depend on the pods that are there.
 func (p *planning) pipeline(s *step) error {
 	p.changed[s.task] = true
-	if err := p.Session.PrePredicateFn(s.task); err != nil {
-		return err
-	}
-	if err := p.suits(s.task, s.node); err != nil {
+	if err := p.asIfLeft(s); err != nil {
 		return err
 	}
 	return Pipeline(s.statement, s.task, s.node.Name)
+}
+
+// asIfLeft runs PrePredicate, and asks whether the node suits the pod, as if the pods that are leaving the node had left it.
+func (p *planning) asIfLeft(s *step) error {
+	var leaving []*corev1.Pod
+	for _, task := range s.node.Tasks {
+		if p.Snapshot.IsLeaving(task) {
+			leaving = append(leaving, task.Pod)
+		}
+	}
+	defer predicates.Without(p.Session, s.node.Name, leaving)()
+	if err := p.Session.PrePredicateFn(s.task); err != nil {
+		return err
+	}
+	return p.suits(s.task, s.node)
 }
 
 // Pipeline pipelines a pod to a node in a statement. On error, nothing is changed: Volcano leaves the undoing to its callers.
