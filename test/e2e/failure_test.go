@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,25 +19,55 @@ import (
 var failures = filepath.Join("..", "..", "bin", "e2e-failures.txt")
 
 // reportFailure keeps what explains a failure, before the objects of the spec are deleted: its jobs, its pods, its events, and the ends of
-// the logs of the control plane.
+// the logs of the control plane. If the failure names namespaces, the report is about these only.
 func reportFailure(ctx context.Context) {
 	var report strings.Builder
+	failed := CurrentSpecReport()
+	of, err := namespacesIn(ctx, failed.FailureMessage())
+	Expect(err).NotTo(HaveOccurred())
 	logs, err := filepath.Glob(filepath.Join(controlPlane.State(), "logs", "*.log"))
 	Expect(err).NotTo(HaveOccurred())
 	for _, path := range logs {
 		log, err := os.ReadFile(path)
 		Expect(err).NotTo(HaveOccurred())
-		fmt.Fprintf(&report, "--- %s\n%s\n", filepath.Base(path), log[max(0, len(log)-5_000):])
+		text := about(of, string(log))
+		fmt.Fprintf(&report, "--- %s\n%s\n", filepath.Base(path), text[max(0, len(text)-5_000):])
 	}
-	writeObjects(ctx, &report)
-	failed := CurrentSpecReport()
-	fmt.Fprintf(&report, "--- %s\n%s\n", failed.FullText(), failed.FailureMessage())
+	var objects strings.Builder
+	writeObjects(ctx, &objects)
+	fmt.Fprintf(&report, "%s--- %s\n%s\n", about(of, objects.String()), failed.FullText(), failed.FailureMessage())
 
 	file, err := os.OpenFile(failures, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	Expect(err).NotTo(HaveOccurred())
 	_, err = file.WriteString(report.String())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(file.Close()).To(Succeed())
+}
+
+// namespacesIn returns the namespaces that a text names.
+func namespacesIn(ctx context.Context, text string) ([]string, error) {
+	all, err := kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	var names []string
+	for _, namespace := range all.Items {
+		if namespace.Name != metav1.NamespaceDefault && strings.Contains(text, namespace.Name) {
+			names = append(names, namespace.Name)
+		}
+	}
+	return names, err
+}
+
+// about returns the lines of a text that name one of some namespaces, and all lines if there are none.
+func about(namespaces []string, text string) string {
+	if len(namespaces) == 0 {
+		return text
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		if slices.ContainsFunc(namespaces, func(name string) bool { return strings.Contains(line, name) }) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
 
 // writeObjects writes a line for each job, pod, and event in the namespaces of specs.
