@@ -29,8 +29,8 @@ type Pod struct {
 	HasClaims bool
 	// unknown says that the pod requests an unknown resource, see UnknownResourceError.
 	unknown bool
-	// chargedQueue is the queue that the pod is charged to while it runs, see RememberQueue.
-	chargedQueue string
+	// chargedPath is the queue that the pod is charged to while it runs, and its ancestors, see RememberQueue.
+	chargedPath []string
 	// stale says that the pod must be counted anew. Until then, only Object, Queue and InLedger are valid.
 	stale bool
 	// Cards is the card demand of the pod. It is nil if the pod asks for no cards, or only for cards with unknown names, see UnnamedCards.

@@ -19,7 +19,7 @@ func (c *Counter) Renew() {
 		fresh.assigned[uid] = memory
 	}
 	for uid, pod := range c.charged {
-		fresh.charged[uid] = &Pod{Object: pod.Object, round: pod.round, chargedQueue: pod.chargedQueue}
+		fresh.charged[uid] = &Pod{Object: pod.Object, round: pod.round, chargedPath: pod.chargedPath}
 	}
 	for object, pod := range c.pods {
 		fresh.pods[object] = &Pod{Object: object, round: pod.round, Queue: pod.Queue, InLedger: pod.InLedger, stale: true}

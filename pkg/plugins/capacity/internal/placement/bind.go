@@ -51,7 +51,7 @@ func (s *Session) Bind(bind *schedulercache.BindContext) bool {
 		b.Claims, b.Err = s.Devices.ClaimsToBind(pod)
 	}
 	bind.Extensions[settings.Name] = &b
-	s.Snapshot.RememberQueue(pod, s.Snapshot.Ledger.Name(pod.Queue))
+	s.Snapshot.RememberQueue(pod, s.Snapshot.Ledger.Path(pod.Queue))
 	s.Snapshot.Binding(bind.TaskInfo.Pod.UID, bind.TaskInfo.NodeName)
 	bound := *bind.TaskInfo
 	bound.Pod = chargerecord.OnPod(bind.TaskInfo.Pod, b.Queue, snapshot.RecordOfCards(pod))

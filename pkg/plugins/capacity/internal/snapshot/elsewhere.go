@@ -23,22 +23,31 @@ func (s *Snapshot) elsewhere(pod *demand.Pod, task *api.TaskInfo, job *api.JobIn
 	if !placed(task) {
 		return 0, false
 	}
-	if pod.ChargedQueue() == "" {
-		s.RememberQueue(pod, recordedQueue(task, job))
-	}
-	if pod.ChargedQueue() == string(job.Queue) {
+	path := s.chargedPath(pod, task, job)
+	if path[0] == string(job.Queue) {
 		return 0, false
 	}
-	return s.lowest(append([]string{pod.ChargedQueue()}, chargerecord.Path(task.Pod)...))
+	return s.lowest(path)
 }
 
-// recordedQueue returns the queue in the record of a pod that this process has not placed. Without a record, it returns the queue
-// of the job.
-func recordedQueue(task *api.TaskInfo, job *api.JobInfo) string {
-	if path := chargerecord.Path(task.Pod); path != nil {
-		return path[0]
+// chargedPath returns the queue in which a pod got its node, and its ancestors. A queue that was moved and then deleted has those that it had last.
+// Without a memory of the pod, chargedPath reads its record. Without a record, it returns the queue of the job.
+func (s *Snapshot) chargedPath(pod *demand.Pod, task *api.TaskInfo, job *api.JobInfo) []string {
+	path := pod.ChargedPath()
+	if path == nil {
+		if path = chargerecord.Path(task.Pod); path == nil {
+			path = []string{string(job.Queue)}
+		}
+		s.RememberQueue(pod, path)
 	}
-	return string(job.Queue)
+	if _, exists := s.Ledger.Queue(path[0]); exists || s.before == nil {
+		return path
+	}
+	if gone, found := s.before.Queue(path[0]); found {
+		path = s.before.Path(gone)
+		s.RememberQueue(pod, path)
+	}
+	return path
 }
 
 // chargeElsewhere charges a pod to the queue in which it got its node. It returns the usage of the pod.

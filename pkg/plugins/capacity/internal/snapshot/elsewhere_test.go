@@ -105,7 +105,7 @@ func TestAPodThatIsBeingBoundStaysChargedWhenItsJobMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.RememberQueue(pod, "team")
+	s.RememberQueue(pod, []string{"team", "root"})
 	task.Status, task.NodeName = api.Binding, "n1"
 	job.Queue, job.PodGroup.Spec.Queue = "other", "other"
 	f.take().expectCharges(t, "while it is being bound", map[string]string{"team": "4 2 2", "other": "0 0 0"})
@@ -148,5 +148,22 @@ func TestAJobThatHasMovedNeedsNothingForPodsThatRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAQueueThatWasMovedAndThenDeletedIsPaidForWhereItWas: those above it when the pod got its node have not had the pod since.
+func TestAQueueThatWasMovedAndThenDeletedIsPaidForWhereItWas(t *testing.T) {
+	for _, recorded := range []string{"root/org/team", ""} {
+		f := newFixture(t).queue("org", "root").queue("team", "org").queue("above", "root").queue("other", "root")
+		task := f.job("p", "team", "n1", requests)
+		*task.Pod = *chargerecord.OnPod(task.Pod, recorded, "")
+		f.take()
+		f.input.Jobs[task.Job].Queue = "other"
+		f.queue("team", "above").take().expectCharges(t, "when it is moved", map[string]string{"org": "0 0 0", "above": "4 2 2", "other": "0 0 0"})
+		delete(f.input.Queues, "team")
+		for range 2 {
+			f.take().expectCharges(t, "when it is deleted", map[string]string{"org": "0 0 0", "above": "4 2 2", "other": "0 0 0"})
+		}
+		f.queue("team", "org").take().expectCharges(t, "when it is back", map[string]string{"team": "4 2 2", "org": "4 2 2", "above": "0 0 0"})
 	}
 }
