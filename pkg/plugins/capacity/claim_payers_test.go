@@ -94,6 +94,35 @@ func TestNobodyInheritsAClaimFromAnUnknownQueue(t *testing.T) {
 	c.expectPlaces("of-free@n1 of-team@n1")
 }
 
+// TestAPodGetsOtherDevicesThanThoseOfAnUnknownQueue: something has allocated its claim, and nobody uses it.
+func TestAPodGetsOtherDevicesThanThoseOfAnUnknownQueue(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.queue("team", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 1}}}, nil)
+	c.node("n1", 8, "h100", "h100", "h100")
+	for _, name := range []string{"first", "second"} {
+		claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta(name, "ns"), Spec: oneOf("h100")}
+		if name == "second" {
+			claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+				{Request: claim.Spec.Devices.Requests[0].Name, Driver: fuzzDriver, Pool: "n1", Device: "h100-0"},
+			}}}
+		}
+		c.put("resourceclaims", claim)
+		c.group(name, "team", 1, nil)
+		c.pod(name, name, func(pod *corev1.Pod) {
+			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: name, ResourceClaimName: &claim.Name}}
+		})
+	}
+	for range 3 {
+		c.turn()
+		c.expectPlaces("first@n1 second@")
+	}
+	first, _ := c.pods.get("first")
+	c.deletePod(first)
+	c.turn()
+	c.turn()
+	c.expectPlaces("second@n1")
+}
+
 // TestAClaimThatJobsShareIsElasticOnce: the jobs have no minimum, so that all they hold is elastic, and share a claim of four devices.
 func TestAClaimThatJobsShareIsElasticOnce(t *testing.T) {
 	for _, jobs := range []int{1, 4} {

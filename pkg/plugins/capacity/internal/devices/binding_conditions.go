@@ -57,7 +57,7 @@ func (s *Session) refuseNotReady(pod *demand.Pod, claim *resourceapi.ResourceCla
 	if failure == nil {
 		return nil
 	}
-	if !usedByOthers(pod, claim) && s.pending.Of(claim.UID) == nil {
+	if s.usedAlone(pod, claim) {
 		s.conditions.GiveUp(failure)
 		s.deallocate(pod.Object, claim)
 	}

@@ -3,6 +3,8 @@
 package devices
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,19 +44,14 @@ func (c *Cache) deallocate(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
 // unusable reports whether the devices of a claim keep the pod from running while no other pod uses them. The claim was
 // made for the pod, or some node cannot use the devices.
 func (s *Session) unusable(state *State, claim *allocatedClaim) bool {
-	if s.pending.Of(claim.UID) != nil || usedByOthers(state.pod, claim.ResourceClaim) {
-		return false
-	}
-	return resourceclaim.IsForPod(state.pod.Object, claim.ResourceClaim) == nil || state.unavailable[claim.UID] || !s.reachable(claim)
+	return s.usedAlone(state.pod, claim.ResourceClaim) &&
+		(resourceclaim.IsForPod(state.pod.Object, claim.ResourceClaim) == nil || state.unavailable[claim.UID] || !s.reachable(claim))
 }
 
-func usedByOthers(pod *demand.Pod, claim *resourceapi.ResourceClaim) bool {
-	for _, consumer := range claim.Status.ReservedFor {
-		if consumer.UID != pod.Object.UID {
-			return true
-		}
-	}
-	return false
+// usedAlone reports whether nobody but a pod uses an allocated claim, or is about to.
+func (s *Session) usedAlone(pod *demand.Pod, claim *resourceapi.ResourceClaim) bool {
+	other := func(consumer resourceapi.ResourceClaimConsumerReference) bool { return consumer.UID != pod.Object.UID }
+	return s.pending.Of(claim.UID) == nil && !slices.ContainsFunc(claim.Status.ReservedFor, other)
 }
 
 // reachable reports whether some node can use the devices.

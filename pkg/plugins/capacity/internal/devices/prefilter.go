@@ -75,14 +75,18 @@ func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *
 	if payer, _, charged := s.Ledger.Payer(claim.Part); unwritten && charged && payer != pod.Queue {
 		return busy(object, "is being allocated for a pod of another queue: this pod can share it afterwards")
 	}
-	if !s.MayJoin(pod.Queue, claim) {
-		return busy(object, "is used by pods whose queue is not known: this pod can have it when they have ended")
-	}
 	if conflict := s.conflictOf(pod, object); conflict != nil {
-		if s.pending.Of(object.UID) == nil && !usedByOthers(pod, object) {
+		if s.usedAlone(pod, object) {
 			s.deallocate(pod.Object, object)
 		}
 		return report.DeviceAllocatedTwice{Conflict: conflict, Claim: nameOf(object)}
+	}
+	if !s.MayJoin(pod.Queue, claim) {
+		if s.usedAlone(pod, object) {
+			s.deallocate(pod.Object, object)
+			return busy(object, "has devices of an unknown queue, and is losing them: the pod gets others")
+		}
+		return busy(object, "is used by pods whose queue is not known: this pod can have it when they have ended")
 	}
 	if refusal := s.refuseNotReady(pod, object); refusal != nil {
 		return refusal
