@@ -60,67 +60,81 @@ func TestPodsThatJoinAClaimMoveNoCharge(t *testing.T) {
 	c.expectPlaces("more@n1")
 }
 
-// TestNobodyInheritsAClaimFromAnUnknownQueue: root pays for a claim of another scheduler's pod. A queue with a quota would pay for it when that
-// pod is gone.
-func TestNobodyInheritsAClaimFromAnUnknownQueue(t *testing.T) {
+// TestAClaimOfAnUnknownQueueIsInheritedOnlyWithRoom: nobody uses the claim, or a pod of another scheduler does, so root pays. The first queue that is known
+// pays for it from then on, also while that pod runs.
+func TestAClaimOfAnUnknownQueueIsInheritedOnlyWithRoom(t *testing.T) {
+	for _, used := range []bool{false, true} {
+		c := newCalmCluster(t, "h100")
+		c.queue("root", "", schedulingv1beta1.DRAQuota{Capability: counts(2)}, nil)
+		for name, n := range map[string]int64{"none": 0, "team": 1} {
+			c.queue(name, "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: n}}}, nil)
+		}
+		c.node("n1", 8, "h100", "h100", "h100")
+		claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta("shared", "ns"), Spec: oneOf("h100")}
+		claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+			{Request: claim.Spec.Devices.Requests[0].Name, Driver: fuzzDriver, Pool: "n1", Device: "h100-0"},
+		}}}
+		users := func(pod *corev1.Pod) {
+			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimName: &claim.Name}}
+		}
+		if used {
+			c.group("none", "none", 1, nil)
+			c.pod("foreign", "none", func(pod *corev1.Pod) {
+				users(pod)
+				pod.Annotations, pod.Spec.SchedulerName, pod.Spec.NodeName, pod.Status.Phase = nil, corev1.DefaultSchedulerName, "n1", corev1.PodRunning
+				claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
+			})
+		}
+		c.put("resourceclaims", claim)
+		expect := func(want string) {
+			if used {
+				want = "foreign@n1 " + want
+			}
+			c.expectPlaces(want)
+		}
+		c.group("of-none", "none", 1, nil)
+		c.pod("of-none", "of-none", users)
+		c.turn()
+		expect("of-none@")
+		for _, name := range []string{"heir", "other"} {
+			c.group(name, "team", 1, nil)
+		}
+		c.pod("heir", "heir", users)
+		c.pod("other", "other", nil, "h100")
+		for range 2 {
+			c.turn()
+		}
+		expect("heir@n1 of-none@n1 other@")
+		if foreign, runs := c.pods.get("foreign"); runs {
+			c.deletePod(foreign)
+		}
+		used = false
+		c.turn()
+		c.expectPlaces("heir@n1 of-none@n1 other@")
+	}
+}
+
+// TestAQueueThatMayHaveNoDevicesInheritsNone: it lists no class, and deviceQuotaRequired is set.
+func TestAQueueThatMayHaveNoDevicesInheritsNone(t *testing.T) {
 	c := newCalmCluster(t, "h100")
-	c.queue("root", "", schedulingv1beta1.DRAQuota{Capability: counts(1)}, nil)
-	c.queue("team", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 0}}}, nil)
-	c.queue("free", "root", schedulingv1beta1.DRAQuota{}, nil)
-	c.node("n1", 8, "h100")
+	c.options.DeviceQuotaRequired = true
+	c.queue("closed", "root", schedulingv1beta1.DRAQuota{}, nil)
+	c.queue("open", "root", schedulingv1beta1.DRAQuota{Capability: counts(1)}, nil)
+	c.node("n1", 8, "h100", "h100")
 	claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta("shared", "ns"), Spec: oneOf("h100")}
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
 		{Request: claim.Spec.Devices.Requests[0].Name, Driver: fuzzDriver, Pool: "n1", Device: "h100-0"},
 	}}}
-	users := func(pod *corev1.Pod) {
-		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimName: &claim.Name}}
-	}
-	c.group("none", "free", 1, nil)
-	c.pod("foreign", "none", func(pod *corev1.Pod) {
-		users(pod)
-		pod.Annotations, pod.Spec.SchedulerName, pod.Spec.NodeName, pod.Status.Phase = nil, corev1.DefaultSchedulerName, "n1", corev1.PodRunning
-		claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
-	})
 	c.put("resourceclaims", claim)
-	for _, queue := range []string{"free", "team"} {
+	expect := map[string]string{"closed": "of-closed@", "open": "of-closed@ of-open@n1"}
+	for _, queue := range []string{"closed", "open"} {
 		c.group("of-"+queue, queue, 1, nil)
-		c.pod("of-"+queue, "of-"+queue, users)
-	}
-	c.turn()
-	c.expectPlaces("foreign@n1 of-free@n1 of-team@")
-	foreign, _ := c.pods.get("foreign")
-	c.deletePod(foreign)
-	c.turn() // the claim is that of queue free now
-	c.expectPlaces("of-free@n1 of-team@n1")
-}
-
-// TestAPodGetsOtherDevicesThanThoseOfAnUnknownQueue: something has allocated its claim, and nobody uses it.
-func TestAPodGetsOtherDevicesThanThoseOfAnUnknownQueue(t *testing.T) {
-	c := newCalmCluster(t, "h100")
-	c.queue("team", "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: 1}}}, nil)
-	c.node("n1", 8, "h100", "h100", "h100")
-	for _, name := range []string{"first", "second"} {
-		claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta(name, "ns"), Spec: oneOf("h100")}
-		if name == "second" {
-			claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
-				{Request: claim.Spec.Devices.Requests[0].Name, Driver: fuzzDriver, Pool: "n1", Device: "h100-0"},
-			}}}
-		}
-		c.put("resourceclaims", claim)
-		c.group(name, "team", 1, nil)
-		c.pod(name, name, func(pod *corev1.Pod) {
-			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: name, ResourceClaimName: &claim.Name}}
+		c.pod("of-"+queue, "of-"+queue, func(pod *corev1.Pod) {
+			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimName: &claim.Name}}
 		})
-	}
-	for range 3 {
 		c.turn()
-		c.expectPlaces("first@n1 second@")
+		c.expectPlaces(expect[queue])
 	}
-	first, _ := c.pods.get("first")
-	c.deletePod(first)
-	c.turn()
-	c.turn()
-	c.expectPlaces("second@n1")
 }
 
 // TestAClaimThatJobsShareIsElasticOnce: the jobs have no minimum, so that all they hold is elastic, and share a claim of four devices.

@@ -49,15 +49,15 @@ func (p *plugin) deallocate(event *framework.Event) {
 	if p.checks.Awaits(task) {
 		return // it keeps what it was promised
 	}
-	var pipelined ledger.Demand
+	var standIns ledger.Demand
 	if placement := p.placements.Of(task); placement != nil {
 		if placement.Unbindable != nil {
 			p.snapshot.Unplace(pod)
 			return // the pod was not charged
 		}
-		pipelined, placement.Pipelined = placement.Pipelined, nil
+		standIns, placement.StandIns = placement.StandIns, nil
 	}
-	p.snapshot.Deallocate(pod, task, pipelined)
+	p.snapshot.Deallocate(pod, task, standIns)
 	if p.devices != nil {
 		p.devices.Unreserve(pod)
 	}

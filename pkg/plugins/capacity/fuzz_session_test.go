@@ -42,6 +42,8 @@ type fuzzOptions struct {
 	Calm bool
 	// Extended says that DeviceClasses offer an extended resource.
 	Extended bool
+	// DeviceQuotaRequired says that queues use only devices that they list. The oracle does not know that.
+	DeviceQuotaRequired bool
 }
 
 func (c *fuzzCluster) chooseOptions() fuzzOptions {
@@ -118,6 +120,7 @@ func (c *fuzzCluster) open() *framework.Session {
 		{Name: priority.PluginName}, {Name: gang.PluginName},
 		{Name: c.options.Name, EnabledHierarchy: ptr.To(c.options.Hierarchy), Arguments: map[string]any{
 			settings.CardQuotaRequired: c.options.CardQuotaRequired, settings.CardUnlimitedCPUMemory: c.options.CardUnlimitedCPUMemory,
+			settings.DeviceQuotaRequired: c.options.DeviceQuotaRequired,
 		}},
 		{Name: anyNode},
 		{Name: predicates.Name, Arguments: map[string]any{

@@ -108,7 +108,7 @@ func (p *plugin) openDevices(cache *devices.Cache, catalog *dra.Catalog) {
 	config := devices.Config{
 		Catalog: catalog, Claims: p.snapshot.Counter.Claims, Dimensions: p.snapshot.Dimensions,
 		Ledger: p.snapshot.Ledger, Held: p.snapshot.Held, CardsOn: p.placements.LimitedCardsOn, Refuse: p.snapshot.Refuse,
-		Attributed: p.snapshot.Attributed, MayJoin: p.snapshot.MayJoin, Leaving: p.snapshot.Leaving,
+		Attributed: p.snapshot.Attributed, RefuseJoin: p.snapshot.RefuseJoin, Leaving: p.snapshot.Leaving,
 		BindingTimeout: p.arguments.BindingTimeout, Nodes: p.cache.nodes, Pods: p.pods,
 	}
 	if p.snapshot.UnlistedOnPick() {

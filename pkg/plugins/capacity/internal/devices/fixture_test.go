@@ -161,7 +161,7 @@ func (f *fixture) open() {
 			}
 			return false
 		},
-		MayJoin:        func(ledger.QueueID, *demand.Claim) bool { return true },
+		RefuseJoin:     func(*demand.Pod) report.Refusal { return nil },
 		BindingTimeout: bindingTimeout, Nodes: corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
 	})
 }

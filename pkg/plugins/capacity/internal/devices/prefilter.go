@@ -48,6 +48,11 @@ func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, b
 		}
 		state.allocated = append(state.allocated, allocated)
 	}
+	if len(state.allocated) > 0 {
+		if refusal := s.RefuseJoin(pod); refusal != nil {
+			return nil, refusal
+		}
+	}
 	s.recallPod(state)
 	return state, nil
 }
@@ -80,13 +85,6 @@ func (s *Session) refuseAllocated(pod *demand.Pod, claim *demand.Claim, object *
 			s.deallocate(pod.Object, object)
 		}
 		return report.DeviceAllocatedTwice{Conflict: conflict, Claim: nameOf(object)}
-	}
-	if !s.MayJoin(pod.Queue, claim) {
-		if s.usedAlone(pod, object) {
-			s.deallocate(pod.Object, object)
-			return busy(object, "has devices of an unknown queue, and is losing them: the pod gets others")
-		}
-		return busy(object, "is used by pods whose queue is not known: this pod can have it when they have ended")
 	}
 	if refusal := s.refuseNotReady(pod, object); refusal != nil {
 		return refusal

@@ -39,8 +39,8 @@ type Config struct {
 	Leaving func(*resourceapi.ResourceClaim) bool
 	// Attributed reports whether the queue that pays for a claim is known.
 	Attributed func(claim types.UID) bool
-	// MayJoin reports whether a pod of a queue may share an allocated claim.
-	MayJoin func(ledger.QueueID, *demand.Claim) bool
+	// RefuseJoin refuses a pod that would inherit claims for which its queue has no room.
+	RefuseJoin func(*demand.Pod) report.Refusal
 	// BindingTimeout is the time that devices have to become ready after their allocation.
 	BindingTimeout time.Duration
 

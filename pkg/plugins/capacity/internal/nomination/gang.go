@@ -28,19 +28,31 @@ type gang struct {
 // pipeline pipelines the pods to their nominated nodes. If the job does not get its minimum, nothing is kept for it.
 func (g *gang) pipeline() bool {
 	g.tasks, g.statement = nil, framework.NewStatement(g.Volcano)
-	for _, task := range g.nominated(g.job) {
+	inRounds(g.nominated(g.job), func(task *api.TaskInfo) bool {
 		if err := g.pipelineTask(task); err != nil {
 			klog.V(3).InfoS("Pod does not get what others were evicted for", "pod", klog.KObj(task.Pod), "node", g.Cache.nodeOf(task.Pod), "reason", err.Error())
-			continue
+			return false
 		}
 		g.tasks = append(g.tasks, task)
-	}
+		return true
+	})
 	if len(g.tasks) == 0 || !eviction.IsPipelined(g.Volcano, g.job) {
 		g.undo(g.statement)
 		return false
 	}
 	g.keep(g.tasks)
 	return true
+}
+
+// inRounds tries something for each pod or job, and again for those for which it failed, as long as it succeeds for others: a node may suit a pod only
+// when another one is there, for example by affinity or by topology spread constraints.
+func inRounds[T any](all []T, try func(T) bool) {
+	for left := slices.Clone(all); len(left) > 0; {
+		before := len(left)
+		if left = slices.DeleteFunc(left, try); len(left) == before {
+			return
+		}
+	}
 }
 
 func (g *gang) pipelineTask(task *api.TaskInfo) error {
@@ -108,18 +120,21 @@ func start(together []*gang) {
 // allocate allocates the pods that can start now, if their job can then run.
 func (g *gang) allocate() {
 	starting := framework.NewStatement(g.Volcano)
-	for _, task := range g.tasks {
+	inRounds(g.tasks, func(task *api.TaskInfo) bool {
 		node := g.freeNode(task)
 		if node == nil {
-			continue
+			return false
 		}
-		if err := starting.Allocate(task, node); err != nil {
-			klog.V(3).InfoS("Pod does not start yet", "pod", klog.KObj(task.Pod), "node", node.Name, "reason", err.Error())
-			if undo := starting.UnAllocate(task); undo != nil {
-				klog.ErrorS(undo, "Failed to undo that a pod is allocated", "pod", klog.KObj(task.Pod))
-			}
+		err := starting.Allocate(task, node)
+		if err == nil {
+			return true
 		}
-	}
+		klog.V(3).InfoS("Pod does not start yet", "pod", klog.KObj(task.Pod), "node", node.Name, "reason", err.Error())
+		if undo := starting.UnAllocate(task); undo != nil {
+			klog.ErrorS(undo, "Failed to undo that a pod is allocated", "pod", klog.KObj(task.Pod))
+		}
+		return false
+	})
 	if eviction.IsReady(g.Volcano, g.job) {
 		starting.Commit()
 	} else {

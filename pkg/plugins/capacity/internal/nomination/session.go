@@ -44,12 +44,14 @@ func (s *Session) Keep() {
 	}
 	s.kept = map[string]bool{}
 	var waiting []*gang
-	for _, job := range s.nominatedJobs() {
+	inRounds(s.nominatedJobs(), func(job *api.JobInfo) bool {
 		g := &gang{Session: s, job: job}
-		if g.pipeline() {
-			waiting = append(waiting, g)
+		if !g.pipeline() {
+			return false
 		}
-	}
+		waiting = append(waiting, g)
+		return true
+	})
 	for len(waiting) > 0 {
 		together := waiting[0].sharers(waiting)
 		start(together)
@@ -81,7 +83,7 @@ func (s *Session) nominatedJobs() []*api.JobInfo {
 	return jobs
 }
 
-// nominated returns the waiting pods of a job with a nominated node, by name.
+// nominated returns the waiting pods of a job with a nominated node, in the order in which they are given nodes.
 func (s *Session) nominated(job *api.JobInfo) []*api.TaskInfo {
 	var tasks []*api.TaskInfo
 	for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -91,6 +93,16 @@ func (s *Session) nominated(job *api.JobInfo) []*api.TaskInfo {
 		}
 	}
 	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(tasks, func(a, b *api.TaskInfo) int {
+		switch {
+		case s.Volcano.TaskOrderFn(a, b):
+			return -1
+		case s.Volcano.TaskOrderFn(b, a):
+			return 1
+		default:
+			return 0
+		}
+	})
 	return tasks
 }
 

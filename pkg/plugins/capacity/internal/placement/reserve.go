@@ -21,9 +21,9 @@ func (s *Session) Place(pod *demand.Pod, task *api.TaskInfo) error {
 	case placement.Unbindable != nil:
 		s.Snapshot.UnassignCards(pod)
 	case task.Status == api.Pipelined:
-		placement.Pipelined = append(placement.Pipelined, s.Snapshot.Pipeline(pod, task)...)
+		placement.StandIns = append(placement.StandIns, s.Snapshot.Pipeline(pod, task)...)
 	default:
-		s.Snapshot.Allocate(pod, task)
+		placement.StandIns = append(placement.StandIns, s.Snapshot.Allocate(pod, task)...)
 	}
 	return placement.Unbindable
 }

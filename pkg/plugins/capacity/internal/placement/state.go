@@ -35,8 +35,8 @@ type state struct {
 type Placement struct {
 	// Unbindable says why the pod must not be bound although it has a node. Then the pod is charged nothing.
 	Unbindable error
-	// Pipelined is what a pipelined pod is charged in place of its claims.
-	Pipelined ledger.Demand
+	// StandIns is what a pod is charged in place of claims that it does not pay for yet: it is pipelined, or inherits them.
+	StandIns ledger.Demand
 
 	// task identifies the pod. Its status may be outdated, because Volcano also works on copies of tasks.
 	task *api.TaskInfo
@@ -119,10 +119,10 @@ func (s *Session) Of(task *api.TaskInfo) *Placement {
 	return placementFor(s.existing(task), s.Snapshot.Known(task.Pod))
 }
 
-// Promised returns what a pipelined pod is charged in place of its claims.
+// Promised returns what a pod is charged in place of claims that it does not pay for yet.
 func (s *Session) Promised(task *api.TaskInfo) ledger.Demand {
 	if placement := s.Of(task); placement != nil {
-		return placement.Pipelined
+		return placement.StandIns
 	}
 	return nil
 }

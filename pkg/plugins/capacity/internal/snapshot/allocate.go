@@ -63,9 +63,15 @@ func asError(refusal *ledger.Refusal, err error) error {
 	return err
 }
 
-// Allocate charges a pod that has got a node, or whose eviction was undone.
-func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
-	s.charge(pod.Queue, task, pod.Demand)
+// Allocate charges a pod that has got a node, or whose eviction was undone. It returns the parts that stand in for claims that the pod inherits.
+func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
+	var inherited ledger.Demand
+	for _, claim := range pod.Claims {
+		if s.inherits(claim) {
+			inherited = append(inherited, s.standIn(claim))
+		}
+	}
+	s.charge(pod.Queue, task, append(slices.Clip(pod.Demand), inherited...))
 	s.forget(&pod.Resources)
 	s.chargedCards(pod)
 	for _, claim := range pod.Claims {
@@ -73,6 +79,7 @@ func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) {
 			s.forget(claim.Part)
 		}
 	}
+	return inherited
 }
 
 func (s *Snapshot) chargedCards(pod *demand.Pod) {
@@ -88,9 +95,8 @@ func (s *Snapshot) chargedCards(pod *demand.Pod) {
 func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	var pipelined ledger.Demand
 	for _, claim := range pod.Claims {
-		if !s.Ledger.Charged(claim.Part) {
-			twin := claim.Part.Twin()
-			pipelined = append(pipelined, &twin)
+		if !s.Ledger.Charged(claim.Part) || s.inherits(claim) {
+			pipelined = append(pipelined, s.standIn(claim))
 		}
 	}
 	if err := s.Ledger.Pipeline(pod.Queue, HolderOf(task), append(slices.Clip(pod.Own()), pipelined...)); err != nil {
@@ -99,9 +105,9 @@ func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	return pipelined
 }
 
-// Deallocate refunds what a pod holds, including its pipelined charge. An evicted pod still runs, so its resources are retained. Devices
+// Deallocate refunds what a pod holds, including the parts that stand in for claims. An evicted pod still runs, so its resources are retained. Devices
 // allocated in the API server are free only when their claims say so.
-func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined ledger.Demand) {
+func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, standIns ledger.Demand) {
 	holder := HolderOf(task)
 	for _, part := range pod.Own() {
 		if err := s.Ledger.Release(part, holder); err != nil {
@@ -112,8 +118,8 @@ func (s *Snapshot) Deallocate(pod *demand.Pod, task *api.TaskInfo, pipelined led
 		s.retain(pod.Queue, task, &pod.Resources)
 	}
 	s.releaseCards(pod, task)
-	if err := s.Ledger.ReleaseHeld(holder, pipelined); err != nil {
-		klog.ErrorS(err, "Failed to refund a pod that was pipelined", "pod", klog.KObj(task.Pod))
+	if err := s.Ledger.ReleaseHeld(holder, standIns); err != nil {
+		klog.ErrorS(err, "Failed to refund what stands in for the claims of a pod", "pod", klog.KObj(task.Pod))
 	}
 	for _, claim := range pod.Claims {
 		queue, _, charged := s.Ledger.Payer(claim.Part)

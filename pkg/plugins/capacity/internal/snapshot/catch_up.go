@@ -63,7 +63,7 @@ func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.Pod
 }
 
 // missingByItself returns an unknown pod whose claims do not matter: it has a nominated node, or it has a node, requests cards, and only its
-// PodGroup knows its queue.
+// PodGroup knows its queue. Volcano's cache never has a pod of another scheduler without a node.
 func (c *Cache) missingByItself(known map[types.UID]bool, pods corelisters.PodLister) *corev1.Pod {
 	all, err := pods.List(labels.Everything())
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Cache) missingByItself(known map[types.UID]bool, pods corelisters.PodLi
 		if known[pod.UID] || isOver(pod) || !inPodGroup(pod) {
 			continue
 		}
-		if nominated := pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != ""; nominated || pod.Spec.NodeName != "" && demand.RequestsCards(pod, c.Fleet) {
+		if nominated := pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" && !foreign(pod); nominated || pod.Spec.NodeName != "" && demand.RequestsCards(pod, c.Fleet) {
 			return pod
 		}
 	}

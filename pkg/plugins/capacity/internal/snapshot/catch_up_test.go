@@ -49,6 +49,9 @@ func TestMissingPod(t *testing.T) {
 		{name: "that waits", pod: podObject("p", "", requests), done: true},
 		{name: "that waits for a node where others were evicted for it", pod: without(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.NominatedNodeName = "", "n1" }), missing: true},
 		{name: "that the session has, with its nominated node", pod: without(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.NominatedNodeName = "", "n1" }), known: true, done: true},
+		{name: "that waits for a node that another scheduler promised", pod: without(func(p *corev1.Pod) {
+			p.Spec.SchedulerName, p.Spec.NodeName, p.Status.NominatedNodeName = corev1.DefaultSchedulerName, "", "n1"
+		}), done: true},
 		{name: "that was promised a node and is over", pod: without(func(p *corev1.Pod) {
 			p.Spec.NodeName, p.Status = "", corev1.PodStatus{NominatedNodeName: "n1", Phase: corev1.PodFailed}
 		}), done: true},

@@ -45,7 +45,7 @@ func (s *Snapshot) holds(c *consumer, claim *demand.Claim) bool {
 
 // chargeClaims charges the claims that pods hold. The queue for which a claim got its devices pays until they are returned, no matter
 // which pods share the claim. If this queue is unknown, the queue of the first pod in the reservation pays, or else the queue of the
-// oldest pod. Claims of releasing pods come last.
+// oldest pod. Pods whose queue is unknown, too, come after the others. Claims of releasing pods come last.
 func (s *Snapshot) chargeClaims() {
 	slices.SortFunc(s.consumers, func(a, b consumer) int { return olderFirst(a.task, b.task) })
 	unknown := map[*demand.Claim][]consumer{}
@@ -63,7 +63,15 @@ func (s *Snapshot) chargeClaims() {
 	}
 	for claim, consumers := range unknown {
 		place := func(c consumer) int { return dra.PlaceOf(c.task.Pod, claim.Object) }
-		slices.SortStableFunc(consumers, func(a, b consumer) int { return cmp.Compare(place(a), place(b)) })
+		stranger := func(c consumer) int {
+			if s.unattributed[HolderOf(c.task)] {
+				return 1
+			}
+			return 0
+		}
+		slices.SortStableFunc(consumers, func(a, b consumer) int {
+			return cmp.Or(cmp.Compare(stranger(a), stranger(b)), cmp.Compare(place(a), place(b)))
+		})
 		for _, c := range consumers {
 			s.charge(c.pod.Queue, c.task, ledger.Demand{claim.Part})
 		}

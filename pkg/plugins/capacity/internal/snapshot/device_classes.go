@@ -134,6 +134,19 @@ func (s *Snapshot) RefuseUnlistedPod(queue ledger.QueueID, pod *demand.Pod) repo
 	return nil
 }
 
+// refuseUnlistedClaim refuses an allocated claim if a listed class is required, but no queue on the way to the root lists one of its classes.
+func (s *Snapshot) refuseUnlistedClaim(queue ledger.QueueID, claim *demand.Claim) report.Refusal {
+	if s.UnlistedOnPick() {
+		return s.RefuseUnlisted(queue, &claim.Usage)
+	}
+	for _, e := range claim.Part.Amounts() {
+		if d := s.Dimensions.Dimension(e.Dimension); s.noDeviceQuota(queue, d) && e.Amount.Sign() > 0 {
+			return report.DevicesUnlisted{Queue: s.Ledger.Name(queue), Class: d.Name}
+		}
+	}
+	return nil
+}
+
 // RefuseUnlistedJob refuses the devices that a job needs if no queue on the way to the root lists any class.
 func (s *Snapshot) RefuseUnlistedJob(queue ledger.QueueID, needs demand.Needs) report.Refusal {
 	if !s.UnlistedOnPick() || s.limitsDevices(queue) {

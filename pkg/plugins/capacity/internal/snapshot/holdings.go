@@ -46,7 +46,7 @@ func ScheduledSince(pod *corev1.Pod) *metav1.Time {
 }
 
 // EachHolding calls yield for everything that is charged to a queue now, or that releasing pods still hold. yield must not keep
-// the holding. promised returns what a pipelined pod is charged in place of its claims.
+// the holding. promised returns what a pod is charged in place of claims that it does not pay for yet.
 func (s *Snapshot) EachHolding(promised func(*api.TaskInfo) ledger.Demand, yield func(*Holding)) {
 	w := holdingWalk{snapshot: s, promised: promised, yield: yield}
 	for _, job := range s.Jobs {
@@ -100,7 +100,7 @@ func (w *holdingWalk) pod(job *api.JobInfo, task *api.TaskInfo) {
 	for _, claim := range pod.Claims {
 		w.add(claim.Part, claim)
 	}
-	if task.Status == api.Pipelined {
+	if task.Status != api.Running { // only for speed: a pod inherits in the session in which it gets its node
 		for _, part := range w.promised(task) {
 			w.add(part, nil)
 		}

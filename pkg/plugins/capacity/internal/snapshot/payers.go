@@ -88,18 +88,6 @@ func (s *Snapshot) payer(claim *demand.Claim) (queue ledger.QueueID, attributed 
 	return queue, charged && !s.unattributed[holder] && !s.unattributed[ledger.Holder(claim.Object.UID)]
 }
 
-// MayJoin reports whether a pod of a queue may share an allocated claim. If root pays for the claim in the place of an unknown queue, the queue
-// pays as soon as only its pods are left. Therefore, the pod may not share the claim if a queue below root limits what is in it.
-func (s *Snapshot) MayJoin(queue ledger.QueueID, claim *demand.Claim) bool {
-	if _, attributed := s.payer(claim); attributed || !s.Held().Charged(claim.Part) {
-		return true
-	}
-	return !slices.ContainsFunc(claim.Part.Amounts(), func(e ledger.Entry) bool {
-		by, _, limited := s.Ledger.Nearest(queue, e.Dimension)
-		return limited && by != s.root()
-	})
-}
-
 // RememberPayers keeps the payer of each claim for the next session. If an ancestor pays in place of a missing queue, the missing queue is
 // kept, too: it pays again when it is back.
 func (s *Snapshot) RememberPayers() {

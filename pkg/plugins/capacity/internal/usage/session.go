@@ -23,7 +23,7 @@ type Session struct {
 func (r *Recorder) Open() Session { return Session{recorder: r, ended: r.endings.count()} }
 
 // Observe tells the account who holds what at the end of the session: everything if that is due, otherwise only the changes, which
-// costs next to nothing. promised returns what a pipelined pod is charged in place of its claims. A session that may lack holders
+// costs next to nothing. promised returns what a pod is charged in place of claims that it does not pay for yet. A session that may lack holders
 // reports nothing: missing holders would seem to have ended.
 func (s *Session) Observe(taken *snapshot.Snapshot, promised func(*api.TaskInfo) ledger.Demand, mayLackHolders bool) {
 	account := s.recorder.account
