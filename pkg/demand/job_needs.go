@@ -82,10 +82,10 @@ func (c *Counter) JobNeeds(books *ledger.Ledger, group Group, pods JobPods, devi
 
 // addTemplates replaces the devices of the existing pods by the devices in the job's templates. It reports whether any of these are cards.
 func (c *Counter) addTemplates(books *ledger.Ledger, needs *Needs, group Group, job *batchv1alpha1.Job, charged ledger.Amounts) (areCards bool, err error) {
-	minimum, err := c.Claims.OfJob(job, c.reader, group.Priority)
+	known := c.templatesOf(job, group.Priority)
+	minimum, err := c.Claims.ofNamed(job.Namespace, known.claims, c.reader)
 	if err == nil {
-		extended := c.templatesOf(job, group.Priority)
-		err = cmp.Or(extended.extendedErr, minimum.addAll(&extended.extended))
+		err = cmp.Or(known.extendedErr, minimum.addAll(&known.extended))
 	}
 	if err != nil {
 		return false, err

@@ -149,8 +149,9 @@ func addChoice(choices []Choice, added Choice) []Choice {
 	if len(added.Alternatives) == 0 {
 		return choices
 	}
+	added = added.summed()
 	for i := range choices {
-		if slices.EqualFunc(choices[i].Alternatives, added.Alternatives, slices.Equal) {
+		if choices[i].sum == added.sum && slices.EqualFunc(choices[i].Alternatives, added.Alternatives, slices.Equal) {
 			choices[i].Pods += added.Pods
 			return choices
 		}

@@ -5,9 +5,9 @@ package demand
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
@@ -30,6 +30,26 @@ type Choice struct {
 	Pods int64
 	// Alternatives holds the excess of each alternative over the common amounts.
 	Alternatives []ledger.Amounts
+	// sum is a hash of the alternatives, zero if it is not known yet.
+	sum uint64
+}
+
+var seed = maphash.MakeSeed()
+
+// summed returns a choice with the hash of its alternatives. Users write many choices that differ only at their ends, and each waiting job compares
+// them with each other in every cycle.
+func (c Choice) summed() Choice {
+	if c.sum != 0 {
+		return c
+	}
+	c.sum = 1
+	for _, alternative := range c.Alternatives {
+		c.sum = c.sum*31 + uint64(len(alternative))
+		for _, e := range alternative {
+			c.sum = c.sum*31 + maphash.Comparable(seed, e)
+		}
+	}
+	return c
 }
 
 // withoutCharged returns the remaining choices after spare was charged for pods that have chosen.
@@ -53,34 +73,71 @@ func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
 // OfJob returns the devices of a Volcano Job's minimum before its pods exist. priority returns the value of a
 // PriorityClass. The error names the missing or wrong object.
 func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {
+	return cs.ofNamed(job.Namespace, claimsOfJob(job, MinimumPods(job, priority)), reader)
+}
+
+// ofNamed is OfJob for what the minimum of a job names.
+func (cs *Claims) ofNamed(namespace string, names jobClaims, reader dra.ClaimReader) (Minimum, error) {
 	var minimum Minimum
-	named, templates := map[string]bool{}, map[string]bool{}
-	for i, pods := range MinimumPods(job, priority) {
+	for i := range names.refs {
+		if err := minimum.add(namespace, &names.refs[i].templateClaims, reader, cs); err != nil {
+			return Minimum{}, fmt.Errorf("task %s: %w", names.refs[i].task, err)
+		}
+	}
+	if names.err != nil {
+		return Minimum{}, names.err
+	}
+	return minimum, nil
+}
+
+// jobClaims are the claims and claim templates that the minimum of a Volcano Job names, each once. A job has room for tens of thousands of
+// references to the same few.
+type jobClaims struct {
+	refs []*jobClaim
+	// err says why there are no more refs.
+	err error
+}
+
+// jobClaim is what all pods of a job's minimum together want of a claim or a claim template, and the first task that names it.
+type jobClaim struct {
+	templateClaims
+	task string
+}
+
+// claimsOfJob returns what the minimum of a job names, given the number of pods of each task.
+func claimsOfJob(job *batchv1alpha1.Job, minimum []int32) (all jobClaims) {
+	claims, templates := map[string]*jobClaim{}, map[string]*jobClaim{}
+	for i, pods := range minimum {
 		if pods == 0 {
 			continue
 		}
-		spec := &job.Spec.Tasks[i].Template.Spec
-		if err := tooManyInSpec(spec); err != nil {
-			return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
+		task := &job.Spec.Tasks[i]
+		if err := tooManyInSpec(&task.Template.Spec); err != nil {
+			all.err = fmt.Errorf("task %s: %w", task.Name, err)
+			return all
 		}
-		for _, claims := range claimsOfSpec(spec) {
-			if claims.named && named[claims.name] {
+		for j := range task.Template.Spec.ResourceClaims {
+			ref := &task.Template.Spec.ResourceClaims[j]
+			known, to := claims, ref.ResourceClaimName
+			if to == nil {
+				known, to = templates, ref.ResourceClaimTemplateName
+			}
+			if to == nil {
 				continue
 			}
-			if claims.named {
-				named[claims.name] = true
-			} else {
-				templates[claims.name] = true
+			name := *to
+			if known[name] == nil {
+				known[name] = &jobClaim{templateClaims{name: name, named: ref.ResourceClaimName != nil}, task.Name}
+				if err := CheckNamed(len(claims), len(templates)); err != nil {
+					all.err = fmt.Errorf("the Job %s/%s: %w", job.Namespace, job.Name, err)
+					return all
+				}
+				all.refs = append(all.refs, known[name])
 			}
-			if err := CheckNamed(len(named), len(templates)); err != nil {
-				return Minimum{}, fmt.Errorf("the Job %s/%s: %w", job.Namespace, job.Name, err)
-			}
-			if err := minimum.add(job.Namespace, claims, int64(pods), reader, cs); err != nil {
-				return Minimum{}, fmt.Errorf("task %s: %w", job.Spec.Tasks[i].Name, err)
-			}
+			known[name].times += int64(pods)
 		}
 	}
-	return minimum, nil
+	return all
 }
 
 // cardsOfJob returns the cards of a Volcano Job's minimum before its pods exist. It leaves out cards that pods may get in other
@@ -116,41 +173,14 @@ func (m *Minimum) hasCards(dimensions *ledger.Dimensions) bool {
 		slices.ContainsFunc(m.Named, func(claim *Claim) bool { return someAre(claim.Part.Amounts()) })
 }
 
-// templateClaims is a reference of a pod template to a claim, or a number of references to a claim template.
+// templateClaims is a claim, or a number of claims from a template.
 type templateClaims struct {
 	name  string
 	named bool
 	times int64
 }
 
-// claimsOfSpec returns the references of a pod spec, each once.
-func claimsOfSpec(spec *corev1.PodSpec) []*templateClaims {
-	type key struct {
-		name  string
-		named bool
-	}
-	var all []*templateClaims
-	known := map[key]*templateClaims{}
-	for i := range spec.ResourceClaims {
-		var to key
-		switch ref := &spec.ResourceClaims[i]; {
-		case ref.ResourceClaimName != nil:
-			to = key{*ref.ResourceClaimName, true}
-		case ref.ResourceClaimTemplateName != nil:
-			to = key{*ref.ResourceClaimTemplateName, false}
-		default:
-			continue
-		}
-		if known[to] == nil {
-			known[to] = &templateClaims{name: to.name, named: to.named}
-			all = append(all, known[to])
-		}
-		known[to].times++
-	}
-	return all
-}
-
-func (m *Minimum) add(namespace string, refs *templateClaims, pods int64, reader dra.ClaimReader, claims *Claims) error {
+func (m *Minimum) add(namespace string, refs *templateClaims, reader dra.ClaimReader, claims *Claims) error {
 	if refs.named {
 		claim, err := claims.named(namespace, refs.name, reader)
 		if err == nil {
@@ -159,14 +189,14 @@ func (m *Minimum) add(namespace string, refs *templateClaims, pods int64, reader
 		return err
 	}
 	each, choices, err := claims.ofTemplate(namespace, refs.name, reader)
-	pods *= refs.times
-	for _, alternatives := range choices {
-		m.Choices = addChoice(m.Choices, Choice{Pods: pods, Alternatives: alternatives})
+	for _, choice := range choices {
+		choice.Pods = refs.times
+		m.Choices = addChoice(m.Choices, choice)
 	}
 	for _, e := range each {
 		var all ledger.Amount
 		if err == nil {
-			all, err = e.Amount.Times(pods)
+			all, err = e.Amount.Times(refs.times)
 		}
 		if err == nil {
 			m.Amounts, err = m.Amounts.Plus(e.Dimension, all)
@@ -182,20 +212,24 @@ func (cs *Claims) named(namespace, name string, reader dra.ClaimReader) (*Claim,
 // templateCount is what a claim from a template asks for.
 type templateCount struct {
 	least   ledger.Amounts
-	choices [][]ledger.Amounts
+	choices []Choice
 	err     error
 }
 
 // ofTemplate returns the least amounts of a claim from a template, and its additional choices. Callers must not change them: a template is
 // counted once per round, because thousands of pods and jobs may name it.
-func (cs *Claims) ofTemplate(namespace, name string, reader dra.ClaimReader) (ledger.Amounts, [][]ledger.Amounts, error) {
+func (cs *Claims) ofTemplate(namespace, name string, reader dra.ClaimReader) (ledger.Amounts, []Choice, error) {
 	template, err := dra.TemplateNamed(namespace, name, reader)
 	if err != nil {
 		return nil, nil, err
 	}
 	counted, known := cs.templates[template]
 	if !known {
-		counted.least, counted.choices, counted.err = cs.countTemplate("ResourceClaimTemplate "+namespace+"/"+name, template)
+		var choices [][]ledger.Amounts
+		counted.least, choices, counted.err = cs.countTemplate("ResourceClaimTemplate "+namespace+"/"+name, template)
+		for _, alternatives := range choices {
+			counted.choices = append(counted.choices, Choice{Alternatives: alternatives}.summed())
+		}
 		cs.templates[template] = counted
 	}
 	return counted.least, counted.choices, counted.err

@@ -120,3 +120,29 @@ func TestOfJob(t *testing.T) {
 		})
 	}
 }
+
+// counting counts the templates that are read.
+type counting struct {
+	library
+	reads *int
+}
+
+func (c counting) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	*c.reads++
+	return c.library.ClaimTemplate(namespace, name)
+}
+
+// TestATemplateIsReadOnceForAllTasksOfAJob: a Job has room for thousands of tasks that name the same ones.
+func TestATemplateIsReadOnceForAllTasksOfAJob(t *testing.T) {
+	reads := 0
+	source := counting{library{templates: map[string][]resourceapi.DeviceRequest{"a": {{Exactly: ptr.To(exactly("a100", 1))}}, "b": {{Exactly: ptr.To(exactly("h100", 2))}}}}, &reads}
+	dimensions, counted := scale()
+	var tasks []batchv1alpha1.TaskSpec
+	for range 1000 {
+		tasks = append(tasks, task("", 3, -1, "a", "b", "b"))
+	}
+	minimum, err := counted.OfJob(job(3000, tasks...), source, priority)
+	if got := text(dimensions, minimum.Amounts); err != nil || got != "H100:12000 a100:3000 h100:12000" || reads != 2 {
+		t.Errorf("the Job asks for %s (%v) with %d reads, want 2", got, err, reads)
+	}
+}

@@ -16,6 +16,7 @@ func MinimumPods(job *batchv1alpha1.Job, priority func(string) int32) []int32 {
 	tasks := job.Spec.Tasks
 	order := make([]int, len(tasks))
 	least := make([]int32, len(tasks))
+	priorities, values := make([]int32, len(tasks)), map[string]int32{} // a job may have thousands of tasks
 	total := int32(0)
 	for i := range tasks {
 		order[i], least[i] = i, tasks[i].Replicas
@@ -23,10 +24,15 @@ func MinimumPods(job *batchv1alpha1.Job, priority func(string) int32) []int32 {
 			least[i] = *tasks[i].MinAvailable
 		}
 		total += least[i]
+		class := tasks[i].Template.Spec.PriorityClassName
+		value, known := values[class]
+		if !known {
+			value = priority(class)
+			values[class] = value
+		}
+		priorities[i] = value
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(priority(tasks[b].Template.Spec.PriorityClassName), priority(tasks[a].Template.Spec.PriorityClassName))
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(priorities[b], priorities[a]) })
 	pods, rest := make([]int32, len(tasks)), job.Spec.MinAvailable
 	if rest >= total {
 		copy(pods, least)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -62,20 +61,33 @@ func CheckSharersOfPods(pods []JobPod, minMember int) error {
 // CheckSharersOfJob is CheckSharersOfPods for a job without enough pods. pods lists the existing pods. Unreadable
 // claims are reported when they are counted.
 func CheckSharersOfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, pods []JobPod) error {
-	users, total := map[string]int{}, 0
+	// last is the last task that names a claim, counted from one: a task may name a claim several times.
+	type uses struct{ pods, last int }
+	known, total := map[string]*uses{}, 0
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		total += int(task.Replicas)
-		for name := range namesOfClaims(&task.Template.Spec) {
-			users[name] += int(task.Replicas)
+		for j := range task.Template.Spec.ResourceClaims {
+			name := task.Template.Spec.ResourceClaims[j].ResourceClaimName
+			if name == nil {
+				continue
+			}
+			of := known[*name]
+			if of == nil {
+				of = &uses{}
+				known[*name] = of
+			}
+			if of.last != i+1 {
+				of.pods, of.last = of.pods+int(task.Replicas), i+1
+			}
+		}
+		if CheckNamed(len(known), 0) != nil {
+			return nil // counting the job reports this, too
 		}
 	}
-	if CheckNamed(len(users), 0) != nil {
-		return nil // counting the job reports this, too
-	}
 	uids := uidsOf(pods)
-	for _, name := range slices.Sorted(maps.Keys(users)) {
-		least := int(job.Spec.MinAvailable) - (total - users[name])
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		least := int(job.Spec.MinAvailable) - (total - known[name].pods)
 		if least <= 0 {
 			continue
 		}
@@ -117,14 +129,4 @@ func reservations(pods map[types.UID]bool, claim *resourceapi.ResourceClaim) int
 		}
 	}
 	return n
-}
-
-func namesOfClaims(spec *corev1.PodSpec) map[string]bool {
-	names := map[string]bool{}
-	for i := range spec.ResourceClaims {
-		if name := spec.ResourceClaims[i].ResourceClaimName; name != nil {
-			names[*name] = true
-		}
-	}
-	return names
 }

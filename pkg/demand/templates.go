@@ -32,6 +32,7 @@ type jobTemplates struct {
 	round uint64
 	// minimum has the number of pods of each task.
 	minimum     []int32
+	claims      jobClaims
 	cards       Least
 	cardsErr    error
 	extended    Minimum
@@ -64,12 +65,15 @@ func (t *templates) begin(inputs templateInputs) {
 	}
 }
 
-// templatesOf returns what the templates of a Volcano Job ask for, apart from claims.
+// templatesOf returns what the templates of a Volcano Job ask for. Of its claims and claim templates, it returns the names.
 func (c *Counter) templatesOf(job *batchv1alpha1.Job, priority func(class string) int32) *jobTemplates {
-	minimum := MinimumPods(job, priority)
 	known := c.templates.jobs[job]
+	if known != nil && known.round == c.templates.round {
+		return known // each round asks several times
+	}
+	minimum := MinimumPods(job, priority)
 	if known == nil || !slices.Equal(known.minimum, minimum) {
-		known = &jobTemplates{minimum: minimum}
+		known = &jobTemplates{minimum: minimum, claims: claimsOfJob(job, minimum)}
 		known.cards, known.cardsErr = c.cardsOfJob(job, minimum)
 		known.extended, known.extendedErr = c.extendedOfJob(job, minimum)
 		c.templates.jobs[job] = known

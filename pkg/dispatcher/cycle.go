@@ -40,7 +40,7 @@ type cycle struct {
 	told []report.Decision
 	// blocked has the first workload that waits for each dimension, by the name of the queue.
 	blocked map[string][]blocker
-	// asked has the queues for which victims were looked for already.
+	// asked has the queues for which victims were found already.
 	asked map[string]bool
 	// waiting has the workloads that wait for room, by queue.
 	waiting map[string][]*framework.Workload

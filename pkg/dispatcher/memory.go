@@ -18,8 +18,14 @@ type memory struct {
 	// rests has the last instructions to the clusters of each workload whose grant is about to end or shrink. RestedBefore has those of
 	// the last cycle. What a cycle does not ask for is forgotten: the clusters may have got other instructions in between.
 	rests, restedBefore map[types.UID]settling
-	// promised has the time until which reclaimed room is kept for a workload.
-	promised map[types.UID]time.Time
+	// promised has the workloads that reclaimed room is kept for.
+	promised map[types.UID]promise
+}
+
+// promise says until when reclaimed room is kept for a workload, and what it lacked when it was refused.
+type promise struct {
+	until time.Time
+	scope framework.Scope
 }
 
 // settling is an instruction to clusters and the time since which it is unchanged.
@@ -29,7 +35,7 @@ type settling struct {
 }
 
 func newMemory() *memory {
-	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]time.Time{}}
+	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]promise{}}
 }
 
 // restsSince returns the time since which the instructions to the clusters of a workload are unchanged.
@@ -52,8 +58,8 @@ func (m *memory) stirs(w *framework.Workload) {
 }
 
 // promise keeps reclaimed room for a workload.
-func (m *memory) promise(w *framework.Workload, now time.Time) {
-	m.promised[w.Binding.UID] = now.Add(promiseLasts)
+func (m *memory) promise(w *framework.Workload, now time.Time, scope framework.Scope) {
+	m.promised[w.Binding.UID] = promise{now.Add(promiseLasts), scope}
 }
 
 // forget drops what the last cycle did not ask for, and promises that were kept or have expired. Each cycle begins with it.
@@ -66,8 +72,8 @@ func (m *memory) forget(s *framework.Snapshot) {
 	for _, w := range s.Workloads {
 		waits[w.Binding.UID] = w.Waits() || w.Grows()
 	}
-	for uid, until := range m.promised {
-		if !waits[uid] || !until.After(s.Now) {
+	for uid, p := range m.promised {
+		if !waits[uid] || !p.until.After(s.Now) {
 			delete(m.promised, uid)
 		}
 	}

@@ -71,10 +71,23 @@ func (c *cycle) grantPromised() {
 		})
 	}
 	slices.SortFunc(first, func(a, b *framework.Workload) int {
-		return cmp.Or(c.memory.promised[a.Binding.UID].Compare(c.memory.promised[b.Binding.UID]), strings.Compare(a.Name(), b.Name()))
+		return cmp.Or(c.memory.promised[a.Binding.UID].until.Compare(c.memory.promised[b.Binding.UID].until), strings.Compare(a.Name(), b.Name()))
 	})
 	for _, w := range first {
 		c.consider(w)
+	}
+	c.keepPromises(first)
+}
+
+// keepPromises keeps reclaimed room for workloads that cannot be granted it in this cycle, for example because an update of them is on its way.
+func (c *cycle) keepPromises(considered []*framework.Workload) {
+	if len(c.memory.promised) == len(considered) {
+		return
+	}
+	for _, w := range c.Workloads {
+		if p, promised := c.memory.promised[w.Binding.UID]; promised && !slices.Contains(considered, w) {
+			c.block(w, p.scope)
+		}
 	}
 }
 
@@ -129,28 +142,36 @@ func (c *cycle) refuse(w *framework.Workload, refusal *framework.Refusal) {
 	if refusal.Never {
 		return
 	}
-	c.takeBackFor(w)
-	if _, promised := c.memory.promised[w.Binding.UID]; promised || !refusal.Passable {
+	takes := c.mayTakeBack(w)
+	if takes {
+		c.takeBackFor(w, refusal.Scope)
+	}
+	_, promised := c.memory.promised[w.Binding.UID]
+	if promised || !refusal.Passable && (takes || !c.Reclaims()) { // others may take back what it must not
 		c.block(w, refusal.Scope)
 	}
 }
 
+// mayTakeBack reports whether others may go for a workload. It gives up room of its own soon if it leaves a cluster. If a policy suspends dispatching, no
+// cluster would run it.
+func (c *cycle) mayTakeBack(w *framework.Workload) bool {
+	suspended := binding.DispatchingSuspended(w.Binding) && !w.State.Hold.Dispatching
+	return !suspended && !w.InVain() && !w.MovesAgain() && !slices.ContainsFunc(w.Leaves(), func(cluster string) bool { return !c.NotReady[cluster] })
+}
+
 // takeBackFor reclaims the room that other workloads owe to a workload.
-func (c *cycle) takeBackFor(w *framework.Workload) {
+func (c *cycle) takeBackFor(w *framework.Workload, scope framework.Scope) {
 	if c.asked[w.Queue] {
-		return // the first workload in line reclaims first
+		return // the first workload in line that may take something back does so first
 	}
-	if w.MovesAgain() || slices.ContainsFunc(w.Leaves(), func(cluster string) bool { return !c.NotReady[cluster] }) {
-		return // it gives up its own room soon
-	}
-	c.asked[w.Queue] = true
 	for _, victim := range c.Reclaimable(w) {
+		c.asked[w.Queue] = true
 		requeue := binding.Requeue{Reason: "reclaimed for " + w.Name()}
 		if before := victim.State.Requeue; before != nil {
 			requeue.Attempts = before.Attempts
 		}
 		requeue.NotBefore.Time = c.Now
-		c.memory.promise(w, c.Now)
+		c.memory.promise(w, c.Now, scope)
 		c.victims = append(c.victims, decision{Decision: report.Reclaimed(victim, w), patch: binding.PatchTakeBack(victim.Binding, victim.State.Hold, victim.Queue, &requeue)})
 	}
 }

@@ -3,18 +3,22 @@
 package dispatcher
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/admission"
 )
 
 // newReclaimWorld has queues c and b below org, which may have some cores. Workloads one and two of queue c run, four cores each.
-func newReclaimWorld(t *testing.T, cores int64) *world {
-	w := newWorldOf(t, 1, "reclaim: true", true, func(w *world) {
+func newReclaimWorld(t *testing.T, cores int64, arguments ...string) *world {
+	w := newWorldOf(t, 1, strings.Join(append(arguments, "reclaim: true"), ", "), true, func(w *world) {
 		w.queue("org", "root", cores)
 		w.queue("c", "org", cores)
 		w.queue("b", "org", cores)
@@ -38,6 +42,18 @@ func (w *world) onlyTo(name string, clusters ...string) {
 	w.policies["ns/"+name+"-deployment"].SpreadConstraints = []policyv1alpha1.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}}
 }
 
+// evictUnlessConfirmed makes Karmada move a Deployment to the other one of two clusters. It stays in the first one until a user confirms that.
+func (w *world) evictUnlessConfirmed(name string, replicas int32, clusters ...string) {
+	rb := w.binding("ns/" + name + "-deployment").DeepCopy()
+	from := rb.Spec.Clusters[0].Name
+	to := slices.DeleteFunc(clusters, func(cluster string) bool { return cluster == from })
+	rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: to[0], Replicas: replicas}}
+	rb.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: from, Replicas: &replicas, SuppressDeletion: ptr.To(true)}}
+	if !w.write(rb) {
+		w.t.Fatal("refused")
+	}
+}
+
 func TestVictimsFreeRoom(t *testing.T) {
 	for name, act := range map[string]func(*world){
 		"the youngest workload runs in a cluster that is away": func(w *world) { w.reach("m1", false) },
@@ -49,14 +65,7 @@ func TestVictimsFreeRoom(t *testing.T) {
 			w.queue("org", "root", 12)
 			w.onlyTo("two", "m1", "m4")
 			w.pass(60)
-			rb := w.binding("ns/two-deployment").DeepCopy()
-			from, to := rb.Spec.Clusters[0].Name, "m4"
-			if from == to {
-				to = "m1"
-			}
-			rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: to, Replicas: 4}}
-			rb.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: from, Replicas: ptr.To[int32](4), SuppressDeletion: ptr.To(true)}}
-			w.write(rb)
+			w.evictUnlessConfirmed("two", 4, "m1", "m4")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,18 +86,95 @@ func TestNobodyGoesForAWorkloadThatNoClusterAccepts(t *testing.T) {
 	w := newReclaimWorld(t, 8)
 	w.deployIn("b", "unplaceable", 4, "")
 	w.onlyTo("unplaceable")
-	evictions, returned := 0, false
-	for range 3 * 3600 {
+	if evictions := w.evictions("two", 3*3600, func() {}); evictions != 2 {
+		t.Errorf("the running workload was evicted %d times in three hours, want twice", evictions)
+	}
+}
+
+// evictions returns how often a Deployment is taken back within some seconds. It calls then each time.
+func (w *world) evictions(name string, seconds int, then func()) (n int) {
+	returned := false
+	for range seconds {
 		w.pass(1)
-		hold, _ := w.has("two")
+		hold, _ := w.has(name)
 		returns := hold != nil && hold.Reason == binding.Returning
 		if returns && !returned {
-			evictions++
+			n++
+			then()
 		}
 		returned = returns
 	}
-	if evictions != 2 {
-		t.Errorf("the running workload was evicted %d times in three hours, want twice", evictions)
+	return n
+}
+
+// TestWhoeverMayTakeNothingBackKeepsNobodyFromIt: a younger workload of the same queue deserves room.
+func TestWhoeverMayTakeNothingBackKeepsNobodyFromIt(t *testing.T) {
+	for name, older := range map[string]func(*world){
+		"no cluster accepts it": func(w *world) {
+			w.deployIn("b", "older", 4, "")
+			w.onlyTo("older")
+			w.pass(3600)
+		},
+		"it leaves a cluster when a user confirms that": func(w *world) {
+			w.queue("org", "root", 16)
+			w.queue("c", "org", 16)
+			w.queue("b", "org", 16)
+			w.deploy("three", 4, "m2")
+			w.deployIn("b", "older", 2, "m3")
+			w.onlyTo("older", "m3", "m4")
+			w.pass(60)
+			w.evictUnlessConfirmed("older", 2, "m3", "m4")
+			w.pass(60)
+			w.scaleTo(deployments, "ns/older", 3)
+			w.pass(10)
+		},
+		"its policy suspends dispatching": func(w *world) {
+			w.suspends["ns/older-deployment"] = true
+			w.deployIn("b", "older", 4, "m3")
+			w.pass(60)
+		},
+	} {
+		for _, strict := range []string{"strictOrder: true", "strictOrder: false"} {
+			t.Run(name+", "+strict, func(t *testing.T) {
+				w := newReclaimWorld(t, 8, strict)
+				older(w)
+				if hold, _ := w.has("two"); hold != nil {
+					t.Errorf("another one is taken back for it: %s", w.says())
+				}
+				w.deployIn("b", "younger", 2, "m3")
+				w.pass(1200)
+				if _, granted := w.has("younger"); !granted {
+					t.Errorf("it waits: %s", w.says())
+				}
+			})
+		}
+	}
+}
+
+// TestALargeWorkloadKeepsNoSmallOneFromWhatItDeserves, if it must wait itself and need not come first.
+func TestALargeWorkloadKeepsNoSmallOneFromWhatItDeserves(t *testing.T) {
+	w := newReclaimWorld(t, 8, "strictOrder: false")
+	w.deployIn("b", "large", 6, "m3") // more than its queue deserves
+	w.pass(5)
+	w.deployIn("b", "small", 2, "m3")
+	w.pass(300)
+	if _, granted := w.has("small"); !granted {
+		t.Errorf("it waits: %s", w.says())
+	}
+}
+
+// TestAPromiseIsKeptDuringAnUpdate: the workload that another one went for gets updates that are admitted and then fail.
+func TestAPromiseIsKeptDuringAnUpdate(t *testing.T) {
+	w := newReclaimWorld(t, 8)
+	w.deployIn("b", "deserves", 4, "m3")
+	evictions := w.evictions("two", 400, func() {
+		before := w.store[deployments]["ns/deserves"].(*appsv1.Deployment)
+		after := before.DeepCopy()
+		after.Spec.Template.Spec.Containers[0].Image = "other"
+		w.admit("user", admission.WorkloadsPath, "UPDATE", before, after)
+	})
+	if _, granted := w.has("deserves"); evictions != 1 || !granted {
+		t.Errorf("another one is taken back %d times, and it is granted room: %t", evictions, granted)
 	}
 }
 

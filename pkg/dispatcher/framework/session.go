@@ -149,6 +149,9 @@ func refusalOf(of functions[func(*Workload) *Refusal], w *Workload) *Refusal {
 	return nil
 }
 
+// Reclaims reports whether workloads may be taken back for others.
+func (s *Session) Reclaims() bool { return len(s.reclaimable) > 0 }
+
 // Reclaimable returns the workloads that must go to make room for a workload, nil if none may.
 func (s *Session) Reclaimable(w *Workload) []*Workload {
 	for _, f := range s.reclaimable {

@@ -81,6 +81,14 @@ func (w *Workload) Grows() bool {
 	return hold != nil && hold.Reason == binding.Growing && w.State.Grant != nil && !w.State.Deleting
 }
 
+// maxInVain is after how many grants in vain a workload takes nothing back until Karmada has placed it: no cluster seems to accept it.
+const maxInVain = 2
+
+// InVain reports whether no cluster seems to accept a workload.
+func (w *Workload) InVain() bool {
+	return w.State.Requeue != nil && w.State.Requeue.Attempts >= maxInVain
+}
+
 // Spread says how many clusters a workload goes to.
 type Spread struct {
 	// Copies is how many clusters get the whole workload, and the worst case while the clusters are not chosen. It is one if the replicas

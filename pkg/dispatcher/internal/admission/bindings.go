@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	admissionv1 "k8s.io/api/admission/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -235,7 +236,16 @@ func (b *Bindings) ends(old, rb *workv1alpha2.ResourceBinding, t *workload.Templ
 func sameNeeds(a, b *workv1alpha2.ResourceBindingSpec) bool {
 	equal := apiequality.Semantic.DeepEqual
 	return a.Resource == b.Resource && a.Replicas == b.Replicas && equal(a.ReplicaRequirements, b.ReplicaRequirements) &&
-		equal(a.Components, b.Components) && equal(a.Placement, b.Placement) && equal(a.RequiredBy, b.RequiredBy)
+		equal(a.Components, b.Components) && equal(a.Placement, b.Placement) && equal(a.RequiredBy, b.RequiredBy) &&
+		equal(told(a), told(b))
+}
+
+// told returns to which clusters a policy suspends dispatching. They keep their replicas.
+func told(spec *workv1alpha2.ResourceBindingSpec) policyv1alpha1.Suspension {
+	if spec.Suspension == nil {
+		return policyv1alpha1.Suspension{}
+	}
+	return spec.Suspension.Suspension
 }
 
 // isGone reports whether an object or its kind does not exist.

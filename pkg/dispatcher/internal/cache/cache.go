@@ -34,6 +34,7 @@ import (
 	queuelisters "github.com/devicequota/devicequota/pkg/client/listers/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
 	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/readiness"
 )
 
@@ -77,6 +78,8 @@ type Cache struct {
 	// order has all known bindings: first in the order of the last snapshot, then new ones.
 	order []*known
 	round uint64
+	// lost has the needs of the objects that Karmada has lost, by their templates, which stay the same until a member is asked again.
+	lost map[*workload.Template]*needs.Counted
 }
 
 // starter is a factory of informers.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
+	"github.com/devicequota/devicequota/pkg/dispatcher/internal/needs"
+	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 )
 
 // Sends reports whether Karmada has a Work with a permanent ID for a cluster, or a binding with that ID that goes there or whose grant
@@ -52,6 +54,8 @@ func mayBeIn(rb *workv1alpha2.ResourceBinding, cluster string) bool {
 // snapshot of the session. Only the goroutine that takes snapshots may call it.
 func (c *Cache) Lost(all []framework.Lost) []*framework.Workload {
 	var workloads []*framework.Workload
+	before := c.lost
+	c.lost = map[*workload.Template]*needs.Counted{}
 	for i := range all {
 		lost := &all[i]
 		if !lost.Template.Managed(c.config.ManageWorkloadsWithoutQueue) {
@@ -62,7 +66,12 @@ func (c *Cache) Lost(all []framework.Lost) []*framework.Workload {
 			Template: lost.Template, TemplateErr: lost.Err, Spread: framework.Spread{Copies: 1},
 		}
 		w.Queue = c.queueOf(&w.State, w.Template)
-		c.count(&known{workload: w})
+		k := &known{workload: w}
+		if k.counted = before[lost.Template]; k.counted != nil {
+			w.Needs, w.Err = k.counted.Needs, k.counted.Err
+		}
+		c.count(k)
+		c.lost[lost.Template] = k.counted
 		workloads = append(workloads, w)
 	}
 	return workloads

@@ -4,6 +4,7 @@ package spread
 
 import (
 	"slices"
+	"sync"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -18,7 +19,11 @@ func widest(placement *policyv1alpha1.Placement, clusters []*clusterv1alpha1.Clu
 		return 0
 	}
 	most := 0
-	for _, affinity := range affinitiesOf(placement) {
+	affinities := affinitiesOf(placement)
+	if long(affinities) {
+		affinities = []*policyv1alpha1.ClusterAffinity{nil}
+	}
+	for _, affinity := range affinities {
 		matches, count := matcher(affinity), 0
 		for _, c := range clusters {
 			if matches(c) && !slices.Contains(besides, c.Name) {
@@ -47,10 +52,39 @@ func affinitiesOf(placement *policyv1alpha1.Placement) []*policyv1alpha1.Cluster
 
 // admits returns a function that reports whether some affinity of a placement admits a cluster.
 func admits(placement *policyv1alpha1.Placement) func(*clusterv1alpha1.Cluster) bool {
-	affinities := affinitiesOf(placement)
+	matchers := sync.OnceValue(func() (all []func(*clusterv1alpha1.Cluster) bool) {
+		for _, affinity := range affinitiesOf(placement) {
+			all = append(all, matcher(affinity))
+		}
+		return all
+	})
 	return func(c *clusterv1alpha1.Cluster) bool {
-		return slices.ContainsFunc(affinities, func(affinity *policyv1alpha1.ClusterAffinity) bool { return matcher(affinity)(c) })
+		return slices.ContainsFunc(matchers(), func(matches func(*clusterv1alpha1.Cluster) bool) bool { return matches(c) })
 	}
+}
+
+// maxTerms is the number of terms in the affinities of a placement above which each cluster counts as one that Karmada may choose. A policy has room
+// for tens of thousands of terms, each of its bindings has a copy, and each of these is counted anew whenever a cluster comes or goes.
+const maxTerms = 1000
+
+// long reports whether affinities have more than maxTerms terms.
+func long(affinities []*policyv1alpha1.ClusterAffinity) bool {
+	terms := 0
+	for _, affinity := range affinities {
+		if terms++; affinity != nil {
+			terms += len(affinity.ClusterNames) + len(affinity.ExcludeClusters)
+			if selector := affinity.LabelSelector; selector != nil {
+				terms += len(selector.MatchLabels)
+				for i := range selector.MatchExpressions {
+					terms += 1 + len(selector.MatchExpressions[i].Values)
+				}
+			}
+		}
+		if terms > maxTerms {
+			return true
+		}
+	}
+	return false
 }
 
 // matcher returns a function that reports whether an affinity admits a cluster. Nil admits all. An invalid selector admits none, as in Karmada.

@@ -5,6 +5,7 @@ package spread
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -146,6 +147,8 @@ func TestSpreadOfWholeWorkloads(t *testing.T) {
 		{"no clusters in zone 3, yet", rb(only(policyv1alpha1.ClusterAffinity{LabelSelector: zone("3")})), framework.Spread{Copies: 1}},
 		{"no placement", rb(noPlacement), framework.Spread{Copies: 1}},
 		{"clusters by name", rb(only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a", "d", "x"}})), framework.Spread{Copies: 2}},
+		{"as many as can be compared", rb(only(policyv1alpha1.ClusterAffinity{ClusterNames: slices.Repeat([]string{"a"}, maxTerms-1)})), framework.Spread{Copies: 1}},
+		{"more than can be compared", rb(only(policyv1alpha1.ClusterAffinity{ClusterNames: slices.Repeat([]string{"a"}, maxTerms)})), framework.Spread{Copies: 4}},
 		{"clusters by label", rb(only(policyv1alpha1.ClusterAffinity{LabelSelector: zone("1")})), framework.Spread{Copies: 3}},
 		{"all but one", rb(only(policyv1alpha1.ClusterAffinity{ExcludeClusters: []string{"a"}})), framework.Spread{Copies: 3}},
 		{"names, labels, and exceptions", rb(only(policyv1alpha1.ClusterAffinity{ClusterNames: []string{"a", "b", "d"}, LabelSelector: zone("1"), ExcludeClusters: []string{"b"}})), framework.Spread{Copies: 1}},

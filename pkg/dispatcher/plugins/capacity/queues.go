@@ -53,12 +53,19 @@ func (p *plugin) readQueues() {
 	p.queues = make(map[string]*queueState, len(p.session.Queues))
 	for name, queue := range p.session.Queues {
 		id, refusal := p.readQueue(name, queue)
-		state := &queueState{id: id, priority: queue.Spec.Priority, mayLose: queue.Spec.Reclaimable == nil || *queue.Spec.Reclaimable}
+		state := &queueState{id: id, priority: queue.Spec.Priority, mayLose: (queue.Spec.Reclaimable == nil || *queue.Spec.Reclaimable) && p.isRead(name)}
 		if refusal != nil {
 			state.refusal = &framework.Refusal{Reason: refusal.Reason(), Message: refusal.Message()}
 		}
 		p.queues[name] = state
 	}
+}
+
+// isRead reports whether a queue has a place in the tree, and whether its quotas and those of all queues above it can be read. If not, nobody knows what
+// it deserves and is guaranteed.
+func (p *plugin) isRead(name string) bool {
+	id, placed := p.books.Queue(name)
+	return placed && !slices.ContainsFunc(p.books.Path(id), func(name string) bool { return p.session.Limits[name].Err != nil })
 }
 
 // queue returns the state of a queue. For a queue that does not exist, the state has a refusal.

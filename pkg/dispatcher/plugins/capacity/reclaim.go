@@ -23,8 +23,6 @@ const (
 	chargesPerEffort = 64
 	// maxInadmissible bounds the remembered attempts of each queue.
 	maxInadmissible = 16
-	// maxInVain is after how many grants in vain a workload takes nothing back until Karmada has placed it: no cluster seems to accept it.
-	maxInVain = 2
 )
 
 // reclaim finds victims for workloads whose queues have less than they deserve. Victims are whole workloads.
@@ -83,10 +81,7 @@ func newReclaim(p *plugin) reclaim {
 // the leaving ones are enough.
 func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	state := r.plugin.queue(w.Queue)
-	if before := w.State.Requeue; before != nil && before.Attempts >= maxInVain {
-		return nil
-	}
-	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil {
+	if w.Err != nil || state.refusal != nil || r.refuseUnlisted(w, state.id) != nil || r.refuseUnnamed(w, state.id) != nil {
 		return nil
 	}
 	a := &preemptor{reclaim: r, workload: w, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}

@@ -41,6 +41,8 @@ func TestWhoMustGo(t *testing.T) {
 		"what is deleted leaves":                 {[]thing{ml, a, b, job("x", "b", 5, deleting), job("y", "b", 5, granted), job("w", "a", 5)}, ""},
 		"never in vain":                          {[]thing{queue("ml", "cpu=10"), queue("a", "parent=ml", "deserved:cpu=5", "memory=1"), b, job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5, memory)}, ""},
 		"nor for a closed queue":                 {[]thing{ml, queue("a", "parent=ml", "deserved:cpu=5", "closed"), b, job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5)}, ""},
+		"nor for what the queue forbids":         {[]thing{class("h100"), ml, a, b, limitsMemory("a", "h100"), job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5, func(w *framework.Workload) { requestDevices(w, "h100") })}, ""},
+		"a queue whose quota cannot be read":     {[]thing{gpuQueue, h20("a", "4"), h20("b", "8,"), job("x", "b", 4, granted, gpus("")), job("y", "b", 4, granted, gpus("")), job("w", "a", 4, gpus(""))}, ""},
 		"for growth":                             {[]thing{ml, a, b, job("x", "b", 4, granted), job("y", "b", 5, granted), job("w", "a", 4, grows(1))}, "x"},
 		"across branches":                        {[]thing{ml, queue("l", "parent=ml", "deserved:cpu=5"), queue("a", "parent=l"), queue("r", "parent=ml", "deserved:cpu=5"), queue("b", "parent=r"), job("x", "b", 5, granted), job("y", "b", 5, granted), job("w", "a", 5)}, "y"},
 		"cards":                                  {[]thing{gpuQueue, h20("a", "4"), h20("b", "4"), job("x", "b", 4, granted, gpus("")), job("y", "b", 4, granted, gpus("")), job("w", "a", 4, gpus(""))}, "y"},
