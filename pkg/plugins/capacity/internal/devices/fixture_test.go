@@ -161,7 +161,7 @@ func (f *fixture) open() {
 			}
 			return false
 		},
-		RefuseJoin:     func(*demand.Pod) report.Refusal { return nil },
+		RefuseJoin:     func(*ledger.Ledger, *demand.Pod, ledger.Demand) report.Refusal { return nil },
 		BindingTimeout: bindingTimeout, Nodes: corelisters.NewNodeLister(f.nodes), Pods: corelisters.NewPodLister(f.pods),
 	})
 }

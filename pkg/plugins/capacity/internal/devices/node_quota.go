@@ -65,17 +65,20 @@ func (q *nodeQuota) check(results []resourceapi.AllocationResult) bool {
 		}
 		amounts[i] = would
 	}
-	refusal, err := q.fits(amounts)
-	if refusal != nil {
+	refusal, busy, err := q.fits(amounts)
+	switch {
+	case refusal != nil:
 		q.refusal = first(q.refusal, q.session.refuse(q.state.pod, refusal))
+	case busy != nil:
+		q.refusal = first(q.refusal, busy)
 	}
 	q.failed = cmp.Or(q.failed, err)
 	q.amounts = amounts
-	return refusal == nil && err == nil
+	return refusal == nil && busy == nil && err == nil
 }
 
-// fits checks whether the pod fits if its claims have these amounts.
-func (q *nodeQuota) fits(amounts []ledger.Amounts) (*ledger.Refusal, error) {
+// fits checks whether the pod fits if its claims have these amounts. busy says why it does not fit together with claims that it inherits.
+func (q *nodeQuota) fits(amounts []ledger.Amounts) (refused *ledger.Refusal, busy report.Refusal, err error) {
 	asked := slices.Clone(q.state.pod.Checked)
 	if cards := q.session.CardsOn(q.state.pod, q.node); cards != nil {
 		asked = append(asked, cards)
@@ -83,7 +86,10 @@ func (q *nodeQuota) fits(amounts []ledger.Amounts) (*ledger.Refusal, error) {
 	for i, claim := range q.state.unallocated {
 		asked[slices.Index(asked, claim.Part)] = ledger.NewPart(amounts[i])
 	}
-	return q.state.books.Fits(q.state.pod.Queue, asked)
+	if refused, err = q.state.books.Fits(q.state.pod.Queue, asked); refused != nil || err != nil {
+		return refused, nil, err
+	}
+	return nil, q.session.RefuseJoin(q.state.books, q.state.pod, asked), nil
 }
 
 // charge implements dra.Quota. A device that cannot be counted has no amounts here: accepts decides about it.
@@ -110,8 +116,8 @@ func (q *nodeQuota) possible(slots []dra.Slots) bool {
 			return true // left to accepts
 		}
 	}
-	refusal, err := q.fits(least)
-	return refusal == nil || err != nil
+	refusal, busy, err := q.fits(least)
+	return refusal == nil && busy == nil || err != nil
 }
 
 // plusLeast adds, in each dimension, the smallest amounts of as many devices as a slot needs.

@@ -49,7 +49,7 @@ func (s *Session) PreFilter(pod *demand.Pod, job string, books *ledger.Ledger, b
 		state.allocated = append(state.allocated, allocated)
 	}
 	if len(state.allocated) > 0 {
-		if refusal := s.RefuseJoin(pod); refusal != nil {
+		if refusal := s.RefuseJoin(books, pod, pod.Checked); refusal != nil {
 			return nil, refusal
 		}
 	}

@@ -39,8 +39,8 @@ type Config struct {
 	Leaving func(*resourceapi.ResourceClaim) bool
 	// Attributed reports whether the queue that pays for a claim is known.
 	Attributed func(claim types.UID) bool
-	// RefuseJoin refuses a pod that would inherit claims for which its queue has no room.
-	RefuseJoin func(*demand.Pod) report.Refusal
+	// RefuseJoin refuses a pod that would inherit claims for which its queue has no room beside what the pod asks for.
+	RefuseJoin func(*ledger.Ledger, *demand.Pod, ledger.Demand) report.Refusal
 	// BindingTimeout is the time that devices have to become ready after their allocation.
 	BindingTimeout time.Duration
 

@@ -68,7 +68,7 @@ func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	var inherited ledger.Demand
 	for _, claim := range pod.Claims {
 		if s.inherits(claim) {
-			inherited = append(inherited, s.standIn(claim))
+			inherited = append(inherited, s.inherit(claim, pod.Queue))
 		}
 	}
 	s.charge(pod.Queue, task, append(slices.Clip(pod.Demand), inherited...))
@@ -95,7 +95,10 @@ func (s *Snapshot) chargedCards(pod *demand.Pod) {
 func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	var pipelined ledger.Demand
 	for _, claim := range pod.Claims {
-		if !s.Ledger.Charged(claim.Part) || s.inherits(claim) {
+		switch {
+		case s.inherits(claim):
+			pipelined = append(pipelined, s.inherit(claim, pod.Queue))
+		case !s.Ledger.Charged(claim.Part):
 			pipelined = append(pipelined, s.standIn(claim))
 		}
 	}

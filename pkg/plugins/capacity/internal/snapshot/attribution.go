@@ -142,11 +142,8 @@ func (s *Snapshot) Unattributed() (pods []report.Unattributed, claims int) {
 		}
 		pods = append(pods, report.Unattributed{Pod: object, Foreign: isForeign})
 	}
-	if len(s.unattributed) == 0 {
-		return nil, 0
-	}
-	for claim := range s.Counter.Claims.All {
-		if _, holder, charged := s.Held().Payer(claim.Part); charged && s.unattributed[holder] {
+	for claim := range s.unknownPayer {
+		if s.ChargedOrReleasing(claim) {
 			claims++
 		}
 	}

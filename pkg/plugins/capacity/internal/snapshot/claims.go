@@ -75,6 +75,7 @@ func (s *Snapshot) chargeClaims() {
 		for _, c := range consumers {
 			s.charge(c.pod.Queue, c.task, ledger.Demand{claim.Part})
 		}
+		s.notePayer(claim, stranger(consumers[0]) == 0)
 	}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
@@ -82,6 +83,9 @@ func (s *Snapshot) chargeClaims() {
 				queue, known := s.payingQueue(claim.Object)
 				if !known {
 					queue = c.pod.Queue
+				}
+				if !s.Ledger.Charged(claim.Part) {
+					s.notePayer(claim, known || !s.unattributed[HolderOf(c.task)])
 				}
 				s.retain(queue, c.task, claim.Part)
 			}

@@ -14,19 +14,29 @@ import (
 // inherits reports whether a pod that gets a claim makes its queue pay for it. Root pays for the claim in the place of an unknown queue, for example
 // for a pod of another scheduler. From the next session on, the first queue that is known pays.
 func (s *Snapshot) inherits(claim *demand.Claim) bool {
-	if len(s.unattributed) == 0 {
+	if len(s.unknownPayer) == 0 {
 		return false
 	}
-	_, _, charged := s.Held().Payer(claim.Part)
-	_, attributed := s.payer(claim)
-	return charged && !attributed
+	return s.unknownPayer[claim] && s.ChargedOrReleasing(claim)
+}
+
+// notePayer notes whether the queue that pays for a claim is known.
+func (s *Snapshot) notePayer(claim *demand.Claim, known bool) {
+	if known {
+		delete(s.unknownPayer, claim)
+	} else {
+		s.unknownPayer[claim] = true
+	}
 }
 
 // RefuseJoin refuses a pod that would inherit claims if its queue may not have them, or if this queue, or a queue above it other than root, has no room
-// for all that the pod asks for.
-func (s *Snapshot) RefuseJoin(pod *demand.Pod) report.Refusal {
+// for all that the pod asks for. The queues are those of books. It changes nothing: nodes are filtered in parallel.
+func (s *Snapshot) RefuseJoin(books *ledger.Ledger, pod *demand.Pod, asks ledger.Demand) report.Refusal {
+	if len(s.unknownPayer) == 0 {
+		return nil
+	}
 	var joined *demand.Claim
-	asked := slices.Clone(pod.Checked)
+	asked := slices.Clone(asks)
 	for _, claim := range pod.Claims {
 		if !s.inherits(claim) {
 			continue
@@ -34,18 +44,42 @@ func (s *Snapshot) RefuseJoin(pod *demand.Pod) report.Refusal {
 		if refusal := s.refuseUnlistedClaim(pod.Queue, claim); refusal != nil {
 			return refusal
 		}
-		joined, asked = claim, append(asked, s.standIn(claim))
+		joined, asked = claim, append(asked, s.heirPart(claim, pod.Queue))
 	}
 	if joined == nil {
 		return nil
 	}
 	for _, name := range s.Ledger.Path(pod.Queue) {
-		if queue, _ := s.Ledger.Queue(name); queue != s.root() && !s.Held().FitsAlone(queue, asked) {
+		if queue, _ := s.Ledger.Queue(name); queue != s.root() && !books.FitsAlone(queue, asked) {
 			return report.ClaimBusy{Claim: joined.Object.Namespace + "/" + joined.Object.Name, Why: fmt.Sprintf(
 				"is in use, and nobody knows for which queue: this pod can have it when queue <%s> has room for all claims of the pod, or when the claim is not used any more", name)}
 		}
 	}
 	return nil
+}
+
+// heirship is a claim that pods of a queue inherit.
+type heirship struct {
+	claim *demand.Claim
+	queue ledger.QueueID
+}
+
+// heirPart returns the part that stands in for a claim that pods of a queue inherit. They share it, because the queue will pay for the claim once.
+func (s *Snapshot) heirPart(claim *demand.Claim, queue ledger.QueueID) *ledger.Part {
+	if part := s.heirs[heirship{claim, queue}]; part != nil {
+		return part
+	}
+	return s.standIn(claim)
+}
+
+// inherit is heirPart for a pod that is being placed.
+func (s *Snapshot) inherit(claim *demand.Claim, queue ledger.QueueID) *ledger.Part {
+	if s.heirs == nil {
+		s.heirs = map[heirship]*ledger.Part{}
+	}
+	part := s.heirPart(claim, queue)
+	s.heirs[heirship{claim, queue}] = part
+	return part
 }
 
 // standIn returns a part with the amounts of a claim. It keeps room in a queue that does not pay for the claim itself yet.

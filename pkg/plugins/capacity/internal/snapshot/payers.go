@@ -43,7 +43,7 @@ func (s *Snapshot) chargeOrphanedClaims() {
 			klog.ErrorS(err, "Failed to charge a claim", "claim", klog.KObj(object))
 		}
 		if !attributed {
-			s.unattributed[ledger.Holder(object.UID)] = true
+			s.unknownPayer[claim] = true
 		}
 	}
 }
@@ -84,8 +84,8 @@ func (s *Snapshot) Attributed(uid types.UID) bool {
 // payer returns the queue that pays for a claim, and whether it is known that it has to. It is not if root pays in the place of an
 // unknown queue, also for a pod that has joined the claim since.
 func (s *Snapshot) payer(claim *demand.Claim) (queue ledger.QueueID, attributed bool) {
-	queue, holder, charged := s.Held().Payer(claim.Part)
-	return queue, charged && !s.unattributed[holder] && !s.unattributed[ledger.Holder(claim.Object.UID)]
+	queue, _, charged := s.Held().Payer(claim.Part)
+	return queue, charged && !s.unknownPayer[claim]
 }
 
 // RememberPayers keeps the payer of each claim for the next session. If an ancestor pays in place of a missing queue, the missing queue is

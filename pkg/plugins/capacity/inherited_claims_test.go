@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
+)
+
+// sharedOfForeign puts a claim that a pod of another scheduler uses. It returns what makes pods name it.
+func (c *fuzzCluster) sharedOfForeign(change func(*corev1.Pod)) (*resourcev1.ResourceClaim, func(*corev1.Pod)) {
+	claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta("shared", "ns"), Spec: oneOf("h100")}
+	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Request: claim.Spec.Devices.Requests[0].Name, Driver: fuzzDriver, Pool: "n1", Device: "h100-0"},
+	}}}
+	users := func(pod *corev1.Pod) {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "shared", ResourceClaimName: &claim.Name})
+	}
+	c.group("none", "none", 1, nil)
+	c.pod("foreign", "none", func(pod *corev1.Pod) {
+		users(pod)
+		pod.Annotations, pod.Spec.SchedulerName, pod.Spec.NodeName, pod.Status.Phase = nil, corev1.DefaultSchedulerName, "n1", corev1.PodRunning
+		claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
+		if change != nil {
+			change(pod)
+		}
+	})
+	c.put("resourceclaims", claim)
+	return claim, users
+}
+
+// inheriting has a queue team that may have n devices, and a queue none that may have none.
+func inheriting(t *testing.T, n int64) *fuzzCluster {
+	c := newCalmCluster(t, "h100")
+	c.queue("none", "root", schedulingv1beta1.DRAQuota{Capability: counts(0)}, nil)
+	c.queue("team", "root", schedulingv1beta1.DRAQuota{Capability: counts(n)}, nil)
+	c.node("n1", 8, "h100", "h100", "h100", "h100")
+	return c
+}
+
+// TestTheHeirOfALeavingPodPays: root paid for the claim of a pod of another scheduler.
+func TestTheHeirOfALeavingPodPays(t *testing.T) {
+	c := inheriting(t, 1)
+	_, users := c.sharedOfForeign(func(pod *corev1.Pod) {
+		pod.DeletionTimestamp = &metav1.Time{Time: c.clock.Now().Add(30 * time.Second)}
+	})
+	c.group("heir", "team", 1, nil)
+	c.pod("heir", "heir", users)
+	c.turn()
+	if foreign, runs := c.pods.get("foreign"); runs {
+		c.deletePod(foreign)
+	}
+	c.turn()
+	c.group("other", "team", 1, nil)
+	c.pod("other", "other", nil, "h100")
+	c.turn()
+	c.turn()
+	c.expectPlaces("heir@n1 other@")
+}
+
+// TestAGangInheritsAClaimOnce: its pods share it.
+func TestAGangInheritsAClaimOnce(t *testing.T) {
+	c := inheriting(t, 1)
+	_, users := c.sharedOfForeign(nil)
+	c.group("gang", "team", 2, nil)
+	c.pod("a", "gang", users)
+	c.pod("b", "gang", users)
+	for range 3 {
+		c.turn()
+	}
+	c.expectPlaces("a@n1 b@n1 foreign@n1")
+}
+
+// TestAnHeirChoosesWhatFitsBesideWhatItInherits: it asks for two devices or one.
+func TestAnHeirChoosesWhatFitsBesideWhatItInherits(t *testing.T) {
+	c := inheriting(t, 2)
+	_, users := c.sharedOfForeign(nil)
+	own := &resourcev1.ResourceClaim{ObjectMeta: c.meta("own", "ns")}
+	own.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{
+		{Name: "two", DeviceClassName: "h100", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 2},
+		{Name: "one", DeviceClassName: "h100", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1},
+	}}}
+	c.put("resourceclaims", own)
+	c.group("heir", "team", 1, nil)
+	c.pod("heir", "heir", func(pod *corev1.Pod) {
+		users(pod)
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "own", ResourceClaimName: &own.Name})
+	})
+	c.turn()
+	c.turn()
+	c.expectPlaces("foreign@n1 heir@n1")
+	if got := len(c.claim("own").Status.Allocation.Devices.Results); got != 1 {
+		t.Errorf("team holds 1 device of the shared claim and %d of its own, and may have 2", got)
+	}
+}
+
+// TestTheChargeOfAnHeirStaysBesideAnOlderPod of an unknown queue, and others may join without room.
+func TestTheChargeOfAnHeirStaysBesideAnOlderPod(t *testing.T) {
+	for turns := 2; turns < 6; turns++ {
+		c := inheriting(t, 1)
+		_, users := c.sharedOfForeign(nil)
+		c.group("heir", "team", 1, nil)
+		c.pod("heir", "heir", users)
+		for range turns {
+			c.turn()
+		}
+		c.group("joins", "none", 1, nil) // no room is needed in its queue
+		c.pod("joins", "joins", users)
+		c.turn()
+		if got := c.places(); got != "foreign@n1 heir@n1 joins@n1" {
+			t.Errorf("after %d turns, a pod that joins: %s", turns, got)
+		}
+	}
+}
+
+// TestTheChargeOfAnHeirOutlivesIt while an older pod of an unknown queue uses the claim.
+func TestTheChargeOfAnHeirOutlivesIt(t *testing.T) {
+	for turns := 2; turns < 6; turns++ {
+		c := inheriting(t, 1)
+		_, users := c.sharedOfForeign(nil)
+		c.group("heir", "team", 1, nil)
+		c.pod("heir", "heir", users)
+		for range turns {
+			c.turn()
+		}
+		heir, _ := c.pods.get("heir")
+		c.deletePod(heir)
+		c.group("other", "team", 1, nil)
+		c.pod("other", "other", nil, "h100")
+		c.turn()
+		c.turn()
+		if got := c.places(); got != "foreign@n1 other@" {
+			t.Errorf("after %d turns: %s", turns, got)
+		}
+	}
+}
+
+// TestAClaimOfAKnownQueueIsJoinedBesideAnOlderPod of another scheduler. No room is needed.
+func TestAClaimOfAKnownQueueIsJoinedBesideAnOlderPod(t *testing.T) {
+	c := inheriting(t, 1)
+	claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta("shared", "ns"), Spec: oneOf("h100")}
+	c.put("resourceclaims", claim)
+	users := func(pod *corev1.Pod) {
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimName: &claim.Name}}
+	}
+	c.pod("foreign", "none", func(pod *corev1.Pod) {
+		users(pod)
+		pod.Annotations, pod.Spec.SchedulerName, pod.CreationTimestamp = nil, corev1.DefaultSchedulerName, metav1.NewTime(time.Unix(1, 0))
+	})
+	c.group("first", "team", 1, nil)
+	c.pod("first", "first", users)
+	c.turn()
+	c.turn()
+	c.edit("foreign", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Status.Phase = "n1", corev1.PodRunning })
+	foreign, _ := c.pods.get("foreign")
+	written := c.claim("shared").DeepCopy()
+	written.Status.ReservedFor = append(written.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: foreign.Name, UID: foreign.UID})
+	c.writeClaim(written)
+	c.turn()
+	c.group("joins", "none", 1, nil)
+	c.pod("joins", "joins", users)
+	for range 4 {
+		c.turn()
+	}
+	c.expectPlaces("first@n1 foreign@n1 joins@n1")
+}
