@@ -52,6 +52,7 @@ type cycle struct {
 
 // newCycle begins a cycle on an open session.
 func newCycle(config *framework.Config, session *framework.Session, memory *memory) *cycle {
+	session.Searched = memory.searched
 	return &cycle{
 		Session: session, config: config, memory: memory, waiting: map[string][]*framework.Workload{},
 		told: make([]report.Decision, 0, len(session.Workloads)), blocked: map[string][]blocker{}, asked: map[string]bool{},

@@ -20,6 +20,8 @@ type memory struct {
 	rests, restedBefore map[types.UID]settling
 	// promised has the workloads that reclaimed room is kept for.
 	promised map[types.UID]promise
+	// searched has the workloads for which nobody was found who may go, until all have been looked for.
+	searched map[types.UID]bool
 }
 
 // promise says until when reclaimed room is kept for a workload, and what it lacked when it was refused.
@@ -35,7 +37,7 @@ type settling struct {
 }
 
 func newMemory() *memory {
-	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]promise{}}
+	return &memory{rests: map[types.UID]settling{}, promised: map[types.UID]promise{}, searched: map[types.UID]bool{}}
 }
 
 // restsSince returns the time since which the instructions to the clusters of a workload are unchanged.

@@ -7,6 +7,7 @@ import (
 	"container/heap"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
 	"github.com/devicequota/devicequota/pkg/dispatcher/framework"
@@ -37,6 +38,9 @@ func (l *lines) Pop() any {
 	return last
 }
 
+// searchesAgain is how long after a cycle that has not looked for all victims the next one goes on.
+const searchesAgain = time.Second
+
 // grantAll grants room to the waiting workloads, queue by queue, in the order of the plugins.
 func (c *cycle) grantAll() {
 	c.grantPromised()
@@ -54,6 +58,11 @@ func (c *cycle) grantAll() {
 			continue
 		}
 		heap.Init(order) // a grant also changes the shares of the queue's ancestors, and with them the order of other queues
+	}
+	if c.Unfinished {
+		c.due(c.Now.Add(searchesAgain))
+	} else {
+		clear(c.memory.searched)
 	}
 }
 
@@ -81,11 +90,14 @@ func (c *cycle) grantPromised() {
 
 // keepPromises keeps reclaimed room for workloads that cannot be granted it in this cycle, for example because an update of them is on its way.
 func (c *cycle) keepPromises(considered []*framework.Workload) {
+	for _, p := range c.memory.promised {
+		c.due(p.until) // others may have the room then
+	}
 	if len(c.memory.promised) == len(considered) {
 		return
 	}
 	for _, w := range c.Workloads {
-		if p, promised := c.memory.promised[w.Binding.UID]; promised && !slices.Contains(considered, w) {
+		if p, promised := c.memory.promised[w.Binding.UID]; promised && !slices.Contains(considered, w) && w.Err == nil && !w.State.NoPolicy && !w.State.SuspendedByOthers {
 			c.block(w, p.scope)
 		}
 	}

@@ -3,6 +3,7 @@
 package dispatcher
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -203,5 +204,73 @@ func TestNobodyGoesForAWorkloadThatLeavesItsRoom(t *testing.T) {
 	}
 	if hold, _ := w.has("moves"); hold != nil {
 		t.Errorf("its growth is held: %s", w.says())
+	}
+}
+
+// TestAPromiseToAWorkloadWithoutAPolicyKeepsNobodyWaiting: it lost its policy when another one was taken back for it.
+func TestAPromiseToAWorkloadWithoutAPolicyKeepsNobodyWaiting(t *testing.T) {
+	w := newReclaimWorld(t, 8)
+	w.deployIn("b", "deserves", 4, "m3")
+	w.evictions("two", 10, func() {
+		rb := w.binding("ns/deserves-deployment").DeepCopy()
+		delete(rb.Labels, policyv1alpha1.PropagationPolicyPermanentIDLabel)
+		w.save(rb)
+	})
+	w.pass(120)
+	if _, granted := w.has("two"); !granted {
+		t.Errorf("the room is idle: %s", w.says())
+	}
+}
+
+// TestAPromiseThatExpiresGivesItsRoomAway, although nothing else happens: the clusters of all victims are away.
+func TestAPromiseThatExpiresGivesItsRoomAway(t *testing.T) {
+	w := newReclaimWorld(t, 9, "strictOrder: false")
+	w.deployIn("b", "deserves", 4, "m3")
+	w.evictions("two", 10, func() {
+		w.reach("m1", false)
+		w.reach("m2", false)
+	})
+	w.deploy("other", 1, "m4")
+	w.pass(1200)
+	if _, granted := w.has("other"); !granted {
+		t.Errorf("a core is idle: %s", w.says())
+	}
+}
+
+// TestVictimsAreLookedForInTurn: older workloads, for which not enough may go, use up the search of a cycle. The next one goes on with the others.
+func TestVictimsAreLookedForInTurn(t *testing.T) {
+	for name, c := range map[string]struct{ running, queues, each, cores int }{
+		"many in one queue":                 {running: 40, queues: 1, each: 8, cores: 33},
+		"some, and many workloads that run": {running: 10_000, queues: 1, each: 2, cores: 11},
+		"in many queues":                    {running: 10_000, queues: 12, each: 1, cores: 11},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, "reclaim: true, strictOrder: false")
+			all := int64(c.running)
+			f.queue("ml", "root", all)
+			f.queue("b", "ml", all, 0)
+			for i := range c.running {
+				f.running(fmt.Sprintf("x%d", i), "b", 1)
+			}
+			last := ""
+			for i := range c.queues {
+				last = fmt.Sprintf("a%02d", i)
+				f.queue(last, "ml", all, min(all, 10))
+				for j := range c.each {
+					f.held(fmt.Sprintf("large-%d-%d", i, j), last, int64(c.cores+j))
+				}
+			}
+			if c.queues > 1 {
+				last = "z"
+				f.queue(last, "ml", all, 10)
+			}
+			f.held("small", last, 1)
+			for range 5 {
+				if _, cycle := f.decide(); len(cycle.victims) > 0 {
+					return
+				}
+			}
+			t.Error("nobody goes for the small workload")
+		})
 	}
 }

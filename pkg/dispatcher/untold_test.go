@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
-	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
-	"k8s.io/apimachinery/pkg/runtime"
+	appsv1 "k8s.io/api/apps/v1"
 )
 
 // divideTo makes the policy of a binding divide the replicas among clusters.
@@ -100,23 +99,26 @@ func TestAPolicyThatSuspendsDispatchingResumesItClusterByCluster(t *testing.T) {
 	}
 }
 
-// TestTheSurgeOfAClusterThatIsAwayIsNotCharged: it went away while it replaced pods, and reported one more than it was told.
-func TestTheSurgeOfAClusterThatIsAwayIsNotCharged(t *testing.T) {
+// TestPodsOfALargerNumberAreNoSurge: a cluster that is away keeps eight pods of a paused Deployment, is to have seven, and the eighth is made elsewhere.
+func TestPodsOfALargerNumberAreNoSurge(t *testing.T) {
 	const web = "ns/web-deployment"
-	w := newQueueWorld(t, 1, 4, true)
-	w.deploy("web", 4, "m1")
-	w.divideTo(web, "m1", "m2")
-	w.pass(60)
-	target := w.binding(web).Spec.Clusters[0]
-	work := w.store[works]["karmada-es-"+target.Name+"/web-deployment"].(*workv1alpha1.Work).DeepCopy()
-	n := target.Replicas
-	work.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: fmt.Appendf(nil,
-		`{"resourceTemplateGeneration":%d,"generation":2,"observedGeneration":2,"replicas":%d,"updatedReplicas":1,"readyReplicas":%d,"availableReplicas":%d,"unavailableReplicas":1}`,
-		w.content[string(work.UID)].has.generation, n+1, n, n)}}}
-	w.put(works, work)
-	w.reach(target.Name, false)
-	w.pass(30)
-	if charged := w.granted()["c"]; charged != 4 {
-		t.Errorf("%d cores are charged, want 4", charged)
+	for seed := range uint64(20) {
+		w := newQueueWorld(t, seed, 8, seed%2 == 0)
+		w.deploy("web", 8, "m1")
+		w.divideTo(web, "m1", "m2")
+		d := w.store[deployments]["ns/web"].DeepCopyObject().(*appsv1.Deployment)
+		d.Spec.Paused = true
+		w.put(deployments, d)
+		w.pass(60)
+		w.reach("m1", false)
+		w.pass(5)
+		for _, replicas := range []int32{6, 8} {
+			w.scaleTo(deployments, "ns/web", replicas)
+			for range 60 {
+				if w.pass(1); w.runs() > 8 {
+					t.Fatalf("seed %d: %d cores run, %d are charged, and the queue may have 8: %v", seed, w.runs(), w.granted()["c"], w.binding(web).Spec.Clusters)
+				}
+			}
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dispatcher/binding"
@@ -62,9 +61,6 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 		if slices.Contains(keeps, binding.ClusterOf(work)) {
 			all += n
 		}
-		if !template.RetainsReplicas {
-			n = unsurged(rb, template, binding.ClusterOf(work), status, n)
-		}
 		if status != nil {
 			reported[binding.ClusterOf(work)] += n
 		}
@@ -79,17 +75,8 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 	return s
 }
 
-// unsurged returns how many of the pods that a cluster reports are not of a surge, which is counted elsewhere, or not at all.
-func unsurged(rb *workv1alpha2.ResourceBinding, template *workload.Template, cluster string, status []byte, n int64) int64 {
-	kind := schema.FromAPIVersionAndKind(rb.Spec.Resource.APIVersion, rb.Spec.Resource.Kind)
-	wanted := int64(targets(rb)[cluster])
-	if kind.GroupKind() != workload.Deployment.GroupKind() || wanted <= 0 || n <= wanted || n > wanted+template.MaxSurge(wanted) || template.Replaced(kind, status, wanted) {
-		return n
-	}
-	return wanted
-}
-
-// untold returns the replicas of the clusters that Karmada cannot tell another number, because they are away or a policy suspends dispatching to them.
+// untold returns the replicas of the clusters that Karmada cannot tell another number, because they are away or a policy suspends dispatching to them. It
+// includes the surge that they report: nobody knows whether these pods are of a surge, or of a larger number that the cluster was told before.
 func untold(rb *workv1alpha2.ResourceBinding, reported map[string]int64, clusters []*clusterv1alpha1.Cluster) map[string]int64 {
 	var suspended []string
 	if s := rb.Spec.Suspension; s != nil && s.DispatchingOnClusters != nil {

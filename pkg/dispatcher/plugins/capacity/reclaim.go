@@ -86,7 +86,11 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	}
 	a := &preemptor{reclaim: r, workload: w, queue: state.id, asked: r.limited(w, r.books.asks(w, state.id, w.Needs.All)), name: w.Queue}
 	q := attempt{a.asked, r.books.changes + len(r.promised)}
-	if r.effort[w.Queue] >= effortOfQueue || r.spent >= effortOfAll || r.isInadmissible(w.Queue, q) {
+	if r.session.Searched[w.Binding.UID] || r.isInadmissible(w.Queue, q) {
+		return nil
+	}
+	if r.effort[w.Queue] >= effortOfQueue || r.spent >= effortOfAll {
+		r.session.Unfinished = true
 		return nil
 	}
 	a.findShort()
@@ -96,6 +100,9 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	}
 	chosen := a.choose()
 	if len(chosen) == 0 {
+		if r.session.Searched != nil {
+			r.session.Searched[w.Binding.UID] = true
+		}
 		if len(r.inadmissible[w.Queue]) < maxInadmissible {
 			r.inadmissible[w.Queue] = append(r.inadmissible[w.Queue], q)
 		}
