@@ -15,9 +15,9 @@ import (
 // Session is one cycle. Plugins register functions when it opens, and the dispatcher calls them.
 type Session struct {
 	*Snapshot
-	// Searched has the workloads for which no others were found that may go, since all were last looked for. Unfinished says that this session has not
-	// looked for all: the next one goes on with the rest. It is nil if nobody remembers that.
-	Searched   map[types.UID]bool
+	// Searched has the workloads for which no others were found that may go, since all were looked for. It is nil if nobody remembers that.
+	Searched map[types.UID]bool
+	// Unfinished says that this session has not looked for all of them. The next one goes on with the rest.
 	Unfinished bool
 	// Ledger has the charges of all workloads, including the decisions so far. The plugin that charges them sets it. It is nil without that plugin.
 	Ledger *ledger.Ledger
