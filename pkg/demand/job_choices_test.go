@@ -30,7 +30,7 @@ func TestATemplateThatPodsNameOftenIsCountedOnce(t *testing.T) {
 		"any": {firstAvailable(exactly("h100", 1), exactly("a100", 1)), {Name: "r", Exactly: ptr.To(exactly("h100", 2))}},
 	}}, &reads}
 	_, claims := scale()
-	minimum, err := claims.OfJob(job(3, task("", 3, -1, slices.Repeat([]string{"any"}, maxClaims)...)), source, priority)
+	minimum, err := ofJob(claims, job(3, task("", 3, -1, slices.Repeat([]string{"any"}, maxClaims)...)), source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,17 +70,11 @@ func withoutCharged(choices []Choice, spare ledger.Amounts) []Choice {
 	return rest
 }
 
-// OfJob returns the devices of a Volcano Job's minimum before its pods exist. priority returns the value of a
-// PriorityClass. The error names the missing or wrong object.
-func (cs *Claims) OfJob(job *batchv1alpha1.Job, reader dra.ClaimReader, priority func(class string) int32) (Minimum, error) {
-	return cs.ofNamed(job.Namespace, claimsOfJob(job, MinimumPods(job, priority)), reader)
-}
-
-// ofNamed is OfJob for what the minimum of a job names.
+// ofNamed returns the devices of a Volcano Job's minimum before its pods exist, given what it names. The error names the missing or wrong object.
 func (cs *Claims) ofNamed(namespace string, names jobClaims, reader dra.ClaimReader) (Minimum, error) {
 	var minimum Minimum
 	for i := range names.refs {
-		if err := minimum.add(namespace, &names.refs[i].templateClaims, reader, cs); err != nil {
+		if err := minimum.add(namespace, names.refs[i], reader, cs); err != nil {
 			return Minimum{}, fmt.Errorf("task %s: %w", names.refs[i].task, err)
 		}
 	}
@@ -98,10 +92,11 @@ type jobClaims struct {
 	err error
 }
 
-// jobClaim is what all pods of a job's minimum together want of a claim or a claim template, and the first task that names it.
+// jobClaim is a claim, or a number of claims from a template, that all pods of a job's minimum together want. The task is the first one that names it.
 type jobClaim struct {
-	templateClaims
-	task string
+	name, task string
+	named      bool
+	times      int64
 }
 
 // claimsOfJob returns what the minimum of a job names, given the number of pods of each task.
@@ -127,7 +122,7 @@ func claimsOfJob(job *batchv1alpha1.Job, minimum []int32) (all jobClaims) {
 			}
 			name := *to
 			if known[name] == nil {
-				known[name] = &jobClaim{templateClaims{name: name, named: ref.ResourceClaimName != nil}, task.Name}
+				known[name] = &jobClaim{name: name, task: task.Name, named: ref.ResourceClaimName != nil}
 				if err := CheckNamed(len(claims), len(templates)); err != nil {
 					all.err = fmt.Errorf("the Job %s/%s: %w", job.Namespace, job.Name, err)
 					return all
@@ -173,14 +168,7 @@ func (m *Minimum) hasCards(dimensions *ledger.Dimensions) bool {
 		slices.ContainsFunc(m.Named, func(claim *Claim) bool { return someAre(claim.Part.Amounts()) })
 }
 
-// templateClaims is a claim, or a number of claims from a template.
-type templateClaims struct {
-	name  string
-	named bool
-	times int64
-}
-
-func (m *Minimum) add(namespace string, refs *templateClaims, reader dra.ClaimReader, claims *Claims) error {
+func (m *Minimum) add(namespace string, refs *jobClaim, reader dra.ClaimReader, claims *Claims) error {
 	if refs.named {
 		claim, err := claims.named(namespace, refs.name, reader)
 		if err == nil {

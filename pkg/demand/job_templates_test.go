@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 type library struct {
@@ -56,6 +58,11 @@ func priority(class string) int32 {
 	return map[string]int32{"high": 10}[class]
 }
 
+// ofJob returns the devices of a Volcano Job's minimum.
+func ofJob(cs *Claims, job *batchv1alpha1.Job, reader dra.ClaimReader) (Minimum, error) {
+	return cs.ofNamed(job.Namespace, claimsOfJob(job, MinimumPods(job, priority)), reader)
+}
+
 func TestOfJob(t *testing.T) {
 	exact := func(r resourceapi.ExactDeviceRequest) resourceapi.DeviceRequest {
 		return resourceapi.DeviceRequest{Name: "r", Exactly: &r}
@@ -95,7 +102,7 @@ func TestOfJob(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dimensions, memory := scale()
-			got, err := memory.OfJob(c.job, source, priority)
+			got, err := ofJob(memory, c.job, source)
 			if (err != nil || c.wantErr != "") && (err == nil || err.Error() != c.wantErr) {
 				t.Fatalf("error %v, want %q", err, c.wantErr)
 			}
@@ -121,27 +128,16 @@ func TestOfJob(t *testing.T) {
 	}
 }
 
-// counting counts the templates that are read.
-type counting struct {
-	library
-	reads *int
-}
-
-func (c counting) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
-	*c.reads++
-	return c.library.ClaimTemplate(namespace, name)
-}
-
 // TestATemplateIsReadOnceForAllTasksOfAJob: a Job has room for thousands of tasks that name the same ones.
 func TestATemplateIsReadOnceForAllTasksOfAJob(t *testing.T) {
 	reads := 0
-	source := counting{library{templates: map[string][]resourceapi.DeviceRequest{"a": {{Exactly: ptr.To(exactly("a100", 1))}}, "b": {{Exactly: ptr.To(exactly("h100", 2))}}}}, &reads}
+	source := countedLibrary{library{templates: map[string][]resourceapi.DeviceRequest{"a": {{Exactly: ptr.To(exactly("a100", 1))}}, "b": {{Exactly: ptr.To(exactly("h100", 2))}}}}, &reads}
 	dimensions, counted := scale()
 	var tasks []batchv1alpha1.TaskSpec
 	for range 1000 {
 		tasks = append(tasks, task("", 3, -1, "a", "b", "b"))
 	}
-	minimum, err := counted.OfJob(job(3000, tasks...), source, priority)
+	minimum, err := ofJob(counted, job(3000, tasks...), source)
 	if got := text(dimensions, minimum.Amounts); err != nil || got != "H100:12000 a100:3000 h100:12000" || reads != 2 {
 		t.Errorf("the Job asks for %s (%v) with %d reads, want 2", got, err, reads)
 	}

@@ -35,7 +35,7 @@ func BenchmarkSlowJob(b *testing.B) {
 	slow := job(400, tasks...)
 	_, counted := scale()
 	for b.Loop() {
-		if _, err := counted.OfJob(slow, source, priority); err != nil {
+		if _, err := ofJob(counted, slow, source); err != nil {
 			b.Fatal(err)
 		}
 	}

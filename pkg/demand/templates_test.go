@@ -138,11 +138,11 @@ func TestTheTemplatesOfAJobNameNotTooManyClaims(t *testing.T) {
 		refs = append(refs, "="+name)
 	}
 	half, rest := task("", 1, -1, refs[:40]...), task("", 1, -1, refs[40:]...)
-	if _, err := f.Claims.OfJob(job(2, half, rest), f.reader, priority); err == nil || !strings.HasSuffix(err.Error(), "name more than 64 ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim") {
+	if _, err := ofJob(f.Claims, job(2, half, rest), f.reader); err == nil || !strings.HasSuffix(err.Error(), "name more than 64 ResourceClaims: use a ResourceClaimTemplate, or request more devices in one claim") {
 		t.Errorf("65 claims: %v", err)
 	}
 	most := task("", 1, -1, refs[41:]...)
-	if minimum, err := f.Claims.OfJob(job(3, half, most, half), f.reader, priority); err != nil || len(minimum.Named) != maxClaims {
+	if minimum, err := ofJob(f.Claims, job(3, half, most, half), f.reader); err != nil || len(minimum.Named) != maxClaims {
 		t.Errorf("64 claims, some of them named twice: %d, %v", len(minimum.Named), err)
 	}
 }
@@ -163,11 +163,11 @@ func TestTheTemplatesOfAJobNameNotTooManyClaimTemplates(t *testing.T) {
 		{job(2, half, rest), "the Job ns/job: its pod templates name more than 64 ResourceClaimTemplates: use the same one for pods that request the same"},
 		{job(1, task("", 1, -1, refs...)), "task task: it has 65 ResourceClaims, and a pod can have at most 64: request more devices in one claim"},
 	} {
-		if _, err := f.Claims.OfJob(c.job, f.reader, priority); err == nil || err.Error() != c.want {
+		if _, err := ofJob(f.Claims, c.job, f.reader); err == nil || err.Error() != c.want {
 			t.Errorf("65 claim templates: %v, want %s", err, c.want)
 		}
 	}
-	if minimum, err := f.Claims.OfJob(job(3, half, most, half), f.reader, priority); err != nil || minimum.Amounts[0].Amount != ledger.Units(104) {
+	if minimum, err := ofJob(f.Claims, job(3, half, most, half), f.reader); err != nil || minimum.Amounts[0].Amount != ledger.Units(104) {
 		t.Errorf("64 claim templates, some of them named twice: %v, %v", minimum.Amounts, err)
 	}
 }

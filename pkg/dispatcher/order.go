@@ -176,14 +176,18 @@ func (c *cycle) takeBackFor(w *framework.Workload, scope framework.Scope) {
 	if c.asked[w.Queue] {
 		return // the first workload in line that may take something back does so first
 	}
-	for _, victim := range c.Reclaimable(w) {
-		c.asked[w.Queue] = true
+	victims := c.Reclaimable(w)
+	if len(victims) == 0 {
+		return
+	}
+	c.asked[w.Queue] = true
+	c.memory.promise(w, c.Now, scope)
+	for _, victim := range victims {
 		requeue := binding.Requeue{Reason: "reclaimed for " + w.Name()}
 		if before := victim.State.Requeue; before != nil {
 			requeue.Attempts = before.Attempts
 		}
 		requeue.NotBefore.Time = c.Now
-		c.memory.promise(w, c.Now, scope)
 		c.victims = append(c.victims, decision{Decision: report.Reclaimed(victim, w), patch: binding.PatchTakeBack(victim.Binding, victim.State.Hold, victim.Queue, &requeue)})
 	}
 }

@@ -4,7 +4,6 @@ package dispatcher
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -43,12 +42,19 @@ func (w *world) onlyTo(name string, clusters ...string) {
 	w.policies["ns/"+name+"-deployment"].SpreadConstraints = []policyv1alpha1.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}}
 }
 
+// otherOf returns the cluster of a Deployment, and the other one of two.
+func (w *world) otherOf(name string, clusters [2]string) (from, to string) {
+	if from = w.binding("ns/" + name + "-deployment").Spec.Clusters[0].Name; from == clusters[0] {
+		return from, clusters[1]
+	}
+	return from, clusters[0]
+}
+
 // evictUnlessConfirmed makes Karmada move a Deployment to the other one of two clusters. It stays in the first one until a user confirms that.
-func (w *world) evictUnlessConfirmed(name string, replicas int32, clusters ...string) {
+func (w *world) evictUnlessConfirmed(name string, replicas int32, clusters [2]string) {
 	rb := w.binding("ns/" + name + "-deployment").DeepCopy()
-	from := rb.Spec.Clusters[0].Name
-	to := slices.DeleteFunc(clusters, func(cluster string) bool { return cluster == from })
-	rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: to[0], Replicas: replicas}}
+	from, to := w.otherOf(name, clusters)
+	rb.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: to, Replicas: replicas}}
 	rb.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: from, Replicas: &replicas, SuppressDeletion: ptr.To(true)}}
 	if !w.write(rb) {
 		w.t.Fatal("refused")
@@ -66,7 +72,7 @@ func TestVictimsFreeRoom(t *testing.T) {
 			w.queue("org", "root", 12)
 			w.onlyTo("two", "m1", "m4")
 			w.pass(60)
-			w.evictUnlessConfirmed("two", 4, "m1", "m4")
+			w.evictUnlessConfirmed("two", 4, [2]string{"m1", "m4"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +130,7 @@ func TestWhoeverMayTakeNothingBackKeepsNobodyFromIt(t *testing.T) {
 			w.deployIn("b", "older", 2, "m3")
 			w.onlyTo("older", "m3", "m4")
 			w.pass(60)
-			w.evictUnlessConfirmed("older", 2, "m3", "m4")
+			w.evictUnlessConfirmed("older", 2, [2]string{"m3", "m4"})
 			w.pass(60)
 			w.scaleTo(deployments, "ns/older", 3)
 			w.pass(10)
@@ -185,10 +191,7 @@ func TestNobodyGoesForAWorkloadThatLeavesItsRoom(t *testing.T) {
 	w.deployIn("b", "moves", 4, "m3")
 	w.onlyTo("moves", "m3", "m4")
 	w.pass(60)
-	from, to := w.binding("ns/moves-deployment").Spec.Clusters[0].Name, "m4"
-	if from == to {
-		to = "m3"
-	}
+	from, to := w.otherOf("moves", [2]string{"m3", "m4"})
 	w.evict("ns/moves-deployment", from, to, 4)
 	w.pass(5)
 	w.scaleTo(deployments, "ns/moves", 6)

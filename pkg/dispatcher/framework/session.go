@@ -15,7 +15,7 @@ import (
 // Session is one cycle. Plugins register functions when it opens, and the dispatcher calls them.
 type Session struct {
 	*Snapshot
-	// Searched has the workloads for which no others were found that may go, since all were looked for. It is nil if nobody remembers that.
+	// Searched has the workloads for which no others were found that may go, since all were looked for. Whoever opens sessions may keep it for the next.
 	Searched map[types.UID]bool
 	// Unfinished says that this session has not looked for all of them. The next one goes on with the rest.
 	Unfinished bool
@@ -68,7 +68,7 @@ type EventHandler struct {
 
 // Open opens a session. It makes the plugins of the configuration and lets them register their functions.
 func Open(config *Config, snapshot *Snapshot) *Session {
-	s := &Session{Snapshot: snapshot}
+	s := &Session{Snapshot: snapshot, Searched: map[types.UID]bool{}}
 	for _, tier := range config.Tiers {
 		for _, p := range tier.Plugins {
 			s.names = append(s.names, p.Name)

@@ -13,15 +13,22 @@ import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 )
 
-// sharedOfForeign puts a claim that a pod of another scheduler uses. It returns what makes pods name it.
-func (c *fuzzCluster) sharedOfForeign(change func(*corev1.Pod)) (*resourcev1.ResourceClaim, func(*corev1.Pod)) {
+// sharedClaim puts a claim that has a device, and nobody knows for which queue. It returns what makes pods name it.
+func (c *fuzzCluster) sharedClaim() (users func(*corev1.Pod)) {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: c.meta("shared", "ns"), Spec: oneOf("h100")}
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
 		{Request: claim.Spec.Devices.Requests[0].Name, Driver: fuzzDriver, Pool: "n1", Device: "h100-0"},
 	}}}
-	users := func(pod *corev1.Pod) {
+	c.put("resourceclaims", claim)
+	return func(pod *corev1.Pod) {
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "shared", ResourceClaimName: &claim.Name})
 	}
+}
+
+// sharedOfForeign puts a claim that a pod of another scheduler uses. It returns what makes pods name it.
+func (c *fuzzCluster) sharedOfForeign(change func(*corev1.Pod)) (users func(*corev1.Pod)) {
+	users = c.sharedClaim()
+	claim := c.claim("shared").DeepCopy()
 	c.group("none", "none", 1, nil)
 	c.pod("foreign", "none", func(pod *corev1.Pod) {
 		users(pod)
@@ -31,8 +38,20 @@ func (c *fuzzCluster) sharedOfForeign(change func(*corev1.Pod)) (*resourcev1.Res
 			change(pod)
 		}
 	})
-	c.put("resourceclaims", claim)
-	return claim, users
+	c.writeClaim(claim)
+	return users
+}
+
+// inherited is inheriting after some turns in which a pod heir of queue team has joined the claim of a pod of another scheduler.
+func inherited(t *testing.T, turns int) (*fuzzCluster, func(*corev1.Pod)) {
+	c := inheriting(t, 1)
+	users := c.sharedOfForeign(nil)
+	c.group("heir", "team", 1, nil)
+	c.pod("heir", "heir", users)
+	for range turns {
+		c.turn()
+	}
+	return c, users
 }
 
 // inheriting has a queue team that may have n devices, and a queue none that may have none.
@@ -47,7 +66,7 @@ func inheriting(t *testing.T, n int64) *fuzzCluster {
 // TestTheHeirOfALeavingPodPays: root paid for the claim of a pod of another scheduler.
 func TestTheHeirOfALeavingPodPays(t *testing.T) {
 	c := inheriting(t, 1)
-	_, users := c.sharedOfForeign(func(pod *corev1.Pod) {
+	users := c.sharedOfForeign(func(pod *corev1.Pod) {
 		pod.DeletionTimestamp = &metav1.Time{Time: c.clock.Now().Add(30 * time.Second)}
 	})
 	c.group("heir", "team", 1, nil)
@@ -67,7 +86,7 @@ func TestTheHeirOfALeavingPodPays(t *testing.T) {
 // TestAGangInheritsAClaimOnce: its pods share it.
 func TestAGangInheritsAClaimOnce(t *testing.T) {
 	c := inheriting(t, 1)
-	_, users := c.sharedOfForeign(nil)
+	users := c.sharedOfForeign(nil)
 	c.group("gang", "team", 2, nil)
 	c.pod("a", "gang", users)
 	c.pod("b", "gang", users)
@@ -80,7 +99,7 @@ func TestAGangInheritsAClaimOnce(t *testing.T) {
 // TestAnHeirChoosesWhatFitsBesideWhatItInherits: it asks for two devices or one.
 func TestAnHeirChoosesWhatFitsBesideWhatItInherits(t *testing.T) {
 	c := inheriting(t, 2)
-	_, users := c.sharedOfForeign(nil)
+	users := c.sharedOfForeign(nil)
 	own := &resourcev1.ResourceClaim{ObjectMeta: c.meta("own", "ns")}
 	own.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{
 		{Name: "two", DeviceClassName: "h100", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 2},
@@ -103,13 +122,7 @@ func TestAnHeirChoosesWhatFitsBesideWhatItInherits(t *testing.T) {
 // TestTheChargeOfAnHeirStaysBesideAnOlderPod of an unknown queue, and others may join without room.
 func TestTheChargeOfAnHeirStaysBesideAnOlderPod(t *testing.T) {
 	for turns := 2; turns < 6; turns++ {
-		c := inheriting(t, 1)
-		_, users := c.sharedOfForeign(nil)
-		c.group("heir", "team", 1, nil)
-		c.pod("heir", "heir", users)
-		for range turns {
-			c.turn()
-		}
+		c, users := inherited(t, turns)
 		c.group("joins", "none", 1, nil) // no room is needed in its queue
 		c.pod("joins", "joins", users)
 		c.turn()
@@ -122,13 +135,7 @@ func TestTheChargeOfAnHeirStaysBesideAnOlderPod(t *testing.T) {
 // TestTheChargeOfAnHeirOutlivesIt while an older pod of an unknown queue uses the claim.
 func TestTheChargeOfAnHeirOutlivesIt(t *testing.T) {
 	for turns := 2; turns < 6; turns++ {
-		c := inheriting(t, 1)
-		_, users := c.sharedOfForeign(nil)
-		c.group("heir", "team", 1, nil)
-		c.pod("heir", "heir", users)
-		for range turns {
-			c.turn()
-		}
+		c, _ := inherited(t, turns)
 		heir, _ := c.pods.get("heir")
 		c.deletePod(heir)
 		c.group("other", "team", 1, nil)
@@ -169,4 +176,65 @@ func TestAClaimOfAKnownQueueIsJoinedBesideAnOlderPod(t *testing.T) {
 		c.turn()
 	}
 	c.expectPlaces("first@n1 foreign@n1 joins@n1")
+}
+
+// TestAClaimOfAnUnknownQueueIsInheritedOnlyWithRoom: nobody uses the claim, or a pod of another scheduler does, so root pays. The first queue that is known
+// pays for it from then on, also while that pod runs.
+func TestAClaimOfAnUnknownQueueIsInheritedOnlyWithRoom(t *testing.T) {
+	for _, used := range []bool{false, true} {
+		c := newCalmCluster(t, "h100")
+		c.queue("root", "", schedulingv1beta1.DRAQuota{Capability: counts(2)}, nil)
+		for name, n := range map[string]int64{"none": 0, "team": 1} {
+			c.queue(name, "root", schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{"h100": {Count: n}}}, nil)
+		}
+		c.node("n1", 8, "h100", "h100", "h100")
+		var users func(*corev1.Pod)
+		if used {
+			users = c.sharedOfForeign(nil)
+		} else {
+			users = c.sharedClaim()
+		}
+		expect := func(want string) {
+			if used {
+				want = "foreign@n1 " + want
+			}
+			c.expectPlaces(want)
+		}
+		c.group("of-none", "none", 1, nil)
+		c.pod("of-none", "of-none", users)
+		c.turn()
+		expect("of-none@")
+		for _, name := range []string{"heir", "other"} {
+			c.group(name, "team", 1, nil)
+		}
+		c.pod("heir", "heir", users)
+		c.pod("other", "other", nil, "h100")
+		for range 2 {
+			c.turn()
+		}
+		expect("heir@n1 of-none@n1 other@")
+		if foreign, runs := c.pods.get("foreign"); runs {
+			c.deletePod(foreign)
+		}
+		used = false
+		c.turn()
+		c.expectPlaces("heir@n1 of-none@n1 other@")
+	}
+}
+
+// TestAQueueThatMayHaveNoDevicesInheritsNone: it lists no class, and deviceQuotaRequired is set.
+func TestAQueueThatMayHaveNoDevicesInheritsNone(t *testing.T) {
+	c := newCalmCluster(t, "h100")
+	c.options.DeviceQuotaRequired = true
+	c.queue("closed", "root", schedulingv1beta1.DRAQuota{}, nil)
+	c.queue("open", "root", schedulingv1beta1.DRAQuota{Capability: counts(1)}, nil)
+	c.node("n1", 8, "h100", "h100")
+	users := c.sharedClaim()
+	expect := map[string]string{"closed": "of-closed@", "open": "of-closed@ of-open@n1"}
+	for _, queue := range []string{"closed", "open"} {
+		c.group("of-"+queue, queue, 1, nil)
+		c.pod("of-"+queue, "of-"+queue, users)
+		c.turn()
+		c.expectPlaces(expect[queue])
+	}
 }

@@ -49,7 +49,10 @@ func choosesAgain(rb *workv1alpha2.ResourceBinding) bool {
 // Retained adds the replicas that clusters keep to a spread, whatever Karmada tells them. All clusters do if Karmada leaves the number of replicas to
 // them. Others keep theirs while they cannot be told. When Karmada divides the replicas differently, other clusters make theirs beside them.
 func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *workload.Template, works []*workv1alpha1.Work, clusters []*clusterv1alpha1.Cluster) framework.Spread {
-	if !template.RetainsReplicas && !s.Divided {
+	if !template.RetainsReplicas {
+		if s.Divided {
+			s.Replicas = max(s.Replicas, beyond(template.Unsurged(), besides(rb, template, untold(rb, works, clusters), clusters)))
+		}
 		return s
 	}
 	reported, keeps := map[string]int64{}, binding.Kept(rb)
@@ -65,10 +68,7 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 			reported[binding.ClusterOf(work)] += n
 		}
 	}
-	switch {
-	case !template.RetainsReplicas:
-		most = besides(rb, template, untold(rb, reported, clusters), clusters)
-	case s.Divided:
+	if s.Divided {
 		most = max(all, besides(rb, template, reported, clusters))
 	}
 	s.Replicas = max(s.Replicas, beyond(template.Unsurged(), most))
@@ -77,7 +77,7 @@ func Retained(s framework.Spread, rb *workv1alpha2.ResourceBinding, template *wo
 
 // untold returns the replicas of the clusters that Karmada cannot tell another number, because they are away or a policy suspends dispatching to them. It
 // includes the surge that they report: nobody knows whether these pods are of a surge, or of a larger number that the cluster was told before.
-func untold(rb *workv1alpha2.ResourceBinding, reported map[string]int64, clusters []*clusterv1alpha1.Cluster) map[string]int64 {
+func untold(rb *workv1alpha2.ResourceBinding, works []*workv1alpha1.Work, clusters []*clusterv1alpha1.Cluster) map[string]int64 {
 	var suspended []string
 	if s := rb.Spec.Suspension; s != nil && s.DispatchingOnClusters != nil {
 		suspended = s.DispatchingOnClusters.ClusterNames
@@ -87,7 +87,12 @@ func untold(rb *workv1alpha2.ResourceBinding, reported map[string]int64, cluster
 	keep, told := map[string]int64{}, targets(rb)
 	for _, c := range clusters {
 		if replicas, is := told[c.Name]; is && (all || !framework.Ready(c) || slices.Contains(suspended, c.Name)) {
-			keep[c.Name] = max(int64(replicas), reported[c.Name])
+			keep[c.Name] = int64(replicas)
+		}
+	}
+	for _, work := range works {
+		if told, is := keep[binding.ClusterOf(work)]; is {
+			keep[binding.ClusterOf(work)] = max(told, workload.Reported(binding.StatusIn(work)))
 		}
 	}
 	return keep

@@ -100,9 +100,7 @@ func (r *reclaim) victims(w *framework.Workload) []*framework.Workload {
 	}
 	chosen := a.choose()
 	if len(chosen) == 0 {
-		if r.session.Searched != nil {
-			r.session.Searched[w.Binding.UID] = true
-		}
+		r.session.Searched[w.Binding.UID] = true
 		if len(r.inadmissible[w.Queue]) < maxInadmissible {
 			r.inadmissible[w.Queue] = append(r.inadmissible[w.Queue], q)
 		}

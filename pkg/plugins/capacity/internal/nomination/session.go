@@ -10,6 +10,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -92,17 +93,7 @@ func (s *Session) nominated(job *api.JobInfo) []*api.TaskInfo {
 			tasks = append(tasks, task)
 		}
 	}
-	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(tasks, func(a, b *api.TaskInfo) int {
-		switch {
-		case s.Volcano.TaskOrderFn(a, b):
-			return -1
-		case s.Volcano.TaskOrderFn(b, a):
-			return 1
-		default:
-			return 0
-		}
-	})
+	sort.Slice(tasks, func(i, j int) bool { return s.Volcano.TaskOrderFn(tasks[i], tasks[j]) })
 	return tasks
 }
 

@@ -143,7 +143,7 @@ func (s *Snapshot) Unattributed() (pods []report.Unattributed, claims int) {
 		pods = append(pods, report.Unattributed{Pod: object, Foreign: isForeign})
 	}
 	for claim := range s.unknownPayer {
-		if s.ChargedOrReleasing(claim) {
+		if s.inherits(claim) {
 			claims++
 		}
 	}

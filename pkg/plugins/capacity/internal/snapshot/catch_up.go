@@ -37,8 +37,9 @@ func (c *Cache) StartCatchUp(clock clock.PassiveClock) {
 	c.catchUp = catchUp{clock: clock, started: clock.Now()}
 }
 
-// MissingPod returns a pod that holds devices or cards, or has a nominated node, and belongs to no job of the session. It returns nil if
-// there is none. The function claims lists all claims, and is nil if the scheduler does not allocate devices. claimsReady says that all claims have been read.
+// MissingPod returns a pod that holds devices or cards, or has a nominated node, and belongs to no job of the session. It returns nil if there
+// is none. The function claims lists all claims, and is nil if the scheduler does not allocate devices. claimsReady says that all claims have
+// been read.
 func (c *Cache) MissingPod(jobs map[api.JobID]*api.JobInfo, pods corelisters.PodLister, claims func() ([]*resourceapi.ResourceClaim, error), claimsReady bool) *corev1.Pod {
 	if c.catchUp.done || c.catchUp.clock.Since(c.catchUp.started) > catchUpLimit {
 		c.catchUp.done = true
@@ -74,7 +75,11 @@ func (c *Cache) missingByItself(known map[types.UID]bool, pods corelisters.PodLi
 		if known[pod.UID] || isOver(pod) || !inPodGroup(pod) {
 			continue
 		}
-		if nominated := pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" && !foreign(pod); nominated || pod.Spec.NodeName != "" && demand.RequestsCards(pod, c.Fleet) {
+		missing := pod.Status.NominatedNodeName != "" && !foreign(pod)
+		if pod.Spec.NodeName != "" {
+			missing = demand.RequestsCards(pod, c.Fleet)
+		}
+		if missing {
 			return pod
 		}
 	}

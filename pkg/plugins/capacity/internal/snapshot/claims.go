@@ -5,6 +5,7 @@ package snapshot
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -31,6 +32,8 @@ type ClaimReader interface {
 type consumer struct {
 	task *api.TaskInfo
 	pod  *demand.Pod
+	// unattributed says that root is charged because the queue of the pod is unknown.
+	unattributed bool
 }
 
 // holds reports whether a consumer holds a claim permanently. This is so if the claim is reserved for the pod, the pod is being
@@ -62,20 +65,17 @@ func (s *Snapshot) chargeClaims() {
 		}
 	}
 	for claim, consumers := range unknown {
-		place := func(c consumer) int { return dra.PlaceOf(c.task.Pod, claim.Object) }
-		stranger := func(c consumer) int {
-			if s.unattributed[HolderOf(c.task)] {
-				return 1
+		place := func(c consumer) int {
+			if c.unattributed {
+				return math.MaxInt
 			}
-			return 0
+			return dra.PlaceOf(c.task.Pod, claim.Object)
 		}
-		slices.SortStableFunc(consumers, func(a, b consumer) int {
-			return cmp.Or(cmp.Compare(stranger(a), stranger(b)), cmp.Compare(place(a), place(b)))
-		})
+		slices.SortStableFunc(consumers, func(a, b consumer) int { return cmp.Compare(place(a), place(b)) })
 		for _, c := range consumers {
 			s.charge(c.pod.Queue, c.task, ledger.Demand{claim.Part})
 		}
-		s.notePayer(claim, stranger(consumers[0]) == 0)
+		s.unknownPayer[claim] = consumers[0].unattributed
 	}
 	for _, c := range s.consumers {
 		for _, claim := range c.pod.Claims {
@@ -85,7 +85,7 @@ func (s *Snapshot) chargeClaims() {
 					queue = c.pod.Queue
 				}
 				if !s.Ledger.Charged(claim.Part) {
-					s.notePayer(claim, known || !s.unattributed[HolderOf(c.task)])
+					s.unknownPayer[claim] = !known && c.unattributed
 				}
 				s.retain(queue, c.task, claim.Part)
 			}

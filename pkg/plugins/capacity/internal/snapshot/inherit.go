@@ -14,29 +14,14 @@ import (
 // inherits reports whether a pod that gets a claim makes its queue pay for it. Root pays for the claim in the place of an unknown queue, for example
 // for a pod of another scheduler. From the next session on, the first queue that is known pays.
 func (s *Snapshot) inherits(claim *demand.Claim) bool {
-	if len(s.unknownPayer) == 0 {
-		return false
-	}
 	return s.unknownPayer[claim] && s.ChargedOrReleasing(claim)
-}
-
-// notePayer notes whether the queue that pays for a claim is known.
-func (s *Snapshot) notePayer(claim *demand.Claim, known bool) {
-	if known {
-		delete(s.unknownPayer, claim)
-	} else {
-		s.unknownPayer[claim] = true
-	}
 }
 
 // RefuseJoin refuses a pod that would inherit claims if its queue may not have them, or if this queue, or a queue above it other than root, has no room
 // for all that the pod asks for. The queues are those of books. It changes nothing: nodes are filtered in parallel.
 func (s *Snapshot) RefuseJoin(books *ledger.Ledger, pod *demand.Pod, asks ledger.Demand) report.Refusal {
-	if len(s.unknownPayer) == 0 {
-		return nil
-	}
 	var joined *demand.Claim
-	asked := slices.Clone(asks)
+	asked := slices.Clip(asks)
 	for _, claim := range pod.Claims {
 		if !s.inherits(claim) {
 			continue

@@ -87,10 +87,9 @@ type Snapshot struct {
 	consumers []consumer
 	// alive has the consumers that have not ended. It is nil until needed.
 	alive map[types.UID]bool
-	// unattributed has the pods charged to root because their queue is unknown. unattributedPods are the same pods.
-	unattributed     map[ledger.Holder]bool
+	// unattributedPods are the pods charged to root because their queue is unknown.
 	unattributedPods []*corev1.Pod
-	// unknownPayer has the claims that root pays for in the place of an unknown queue. Pods that join them in this session change nothing about that.
+	// unknownPayer says which claims root pays for in the place of an unknown queue. Pods that join them in this session change nothing about that.
 	unknownPayer map[*demand.Claim]bool
 	// heirs has the parts that stand in for inherited claims. It is nil if there are none.
 	heirs map[heirship]*ledger.Part
@@ -118,7 +117,7 @@ func (c *Cache) Take(input Input) *Snapshot {
 	}
 	s := &Snapshot{
 		Cache: c, Input: input, Problems: problems.Problems{}, queues: make(map[string]queueState, len(input.Queues)),
-		unattributed: map[ledger.Holder]bool{}, unknownPayer: map[*demand.Claim]bool{}, limited: map[string]bool{}, offering: map[string]bool{},
+		unknownPayer: map[*demand.Claim]bool{}, limited: map[string]bool{}, offering: map[string]bool{},
 	}
 	s.findInvalidClasses()
 	s.buildTree()

@@ -255,7 +255,6 @@ func (s *Snapshot) belongs(pod *corev1.Pod) bool {
 func (s *Snapshot) chargeStray(stray *stray) {
 	queue, attributed := s.queueOf(stray.pod, stray.last)
 	if !attributed {
-		s.unattributed[HolderOf(stray.task)] = true
 		s.unattributedPods = append(s.unattributedPods, stray.pod)
 	}
 	task := stray.task
@@ -263,7 +262,7 @@ func (s *Snapshot) chargeStray(stray *stray) {
 	pod := s.refresh(task)
 	pod.Charge(queue, false)
 	if pod.HasClaims {
-		s.consumers = append(s.consumers, consumer{task: task, pod: pod})
+		s.consumers = append(s.consumers, consumer{task: task, pod: pod, unattributed: !attributed})
 	}
 	if pod.Cards != nil {
 		s.assignCards(pod, task)
