@@ -46,6 +46,7 @@ var _ = Describe("The charge of a claim", func() {
 		waits(ctx, name+"-after-restart")
 		expectAllocated(ctx, team, class+"/count", 1)
 		Expect(f.getPod(ctx, name).Spec.NodeName).To(BeEmpty())
+		f.deletePod(ctx, name+"-after-restart") // both may have been created in the same second, so either one comes first
 	}
 	// owned creates a claim whose controller is a pod that never starts.
 	owned := func(ctx context.Context, name string, decoy *corev1.Pod) {
