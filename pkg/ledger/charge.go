@@ -78,6 +78,7 @@ func (l *Ledger) chargeAll(h hold, d Demand) error {
 			l.shiftFor(joined, p.amounts, false)
 		}
 		l.addHold(p, joined)
+		l.noteStandIn(p)
 	}
 	return nil
 }
@@ -144,10 +145,10 @@ func (l *Ledger) checkChange(h hold, d Demand) error {
 // checkCharge returns ErrOverflow if the demand cannot be charged to q and its ancestors.
 func (l *Ledger) checkCharge(q QueueID, d Demand) error {
 	if len(d) == 1 {
-		return l.checkOverflow(q, l.askedAlone(d[0])) // for speed alone: most demands have one part
+		return l.checkOverflow(q, l.askedAlone(q, d[0])) // for speed alone: most demands have one part
 	}
 	var buffer [maxDimensions]Entry
-	asked, err := l.asked(d, &buffer)
+	asked, err := l.asked(q, d, &buffer)
 	if err != nil {
 		return err
 	}

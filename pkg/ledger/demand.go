@@ -10,12 +10,12 @@ type Demand []*Part
 // maxDimensions is the number of dimensions that a demand of several parts may have before asked allocates memory.
 const maxDimensions = 16
 
-// asked returns the sum of the parts of a demand that are not charged yet. It ignores alternatives. The result is
+// asked returns the sum of the parts of a demand that queue q does not pay for yet. It ignores alternatives. The result is
 // read-only and may use the buffer.
-func (l *Ledger) asked(d Demand, buffer *[maxDimensions]Entry) (Amounts, error) {
+func (l *Ledger) asked(q QueueID, d Demand, buffer *[maxDimensions]Entry) (Amounts, error) {
 	sum := Amounts(buffer[:0])
 	for i, p := range d {
-		if l.Charged(p) || slices.Contains(d[:i], p) {
+		if l.PaidFor(q, p) || slices.Contains(d[:i], p) {
 			continue
 		}
 		var err error
@@ -27,8 +27,8 @@ func (l *Ledger) asked(d Demand, buffer *[maxDimensions]Entry) (Amounts, error) 
 }
 
 // askedAlone is asked for a demand of one part. It does not copy.
-func (l *Ledger) askedAlone(p *Part) Amounts {
-	if l.Charged(p) {
+func (l *Ledger) askedAlone(q QueueID, p *Part) Amounts {
+	if l.PaidFor(q, p) {
 		return nil
 	}
 	return p.amounts

@@ -21,10 +21,10 @@ func (l *Ledger) Fits(q QueueID, d Demand) (*Refusal, error) {
 // fitsClosed is Fits for parts without alternatives.
 func (l *Ledger) fitsClosed(q QueueID, d Demand) (*Refusal, error) {
 	if len(d) == 1 {
-		return l.fits(q, l.askedAlone(d[0])) // for speed alone: most demands have one part
+		return l.fits(q, l.askedAlone(q, d[0])) // for speed alone: most demands have one part
 	}
 	var buffer [maxDimensions]Entry
-	asked, err := l.asked(d, &buffer)
+	asked, err := l.asked(q, d, &buffer)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (l *Ledger) fits(q QueueID, asked Amounts) (*Refusal, error) {
 // demand that overflows does not fit.
 func (l *Ledger) FitsAlone(q QueueID, d Demand) bool {
 	var buffer [maxDimensions]Entry
-	asked, err := l.asked(d, &buffer)
+	asked, err := l.asked(q, d, &buffer)
 	if err != nil {
 		return false
 	}

@@ -32,6 +32,8 @@ type Part struct {
 	// alternatives lists amounts, preferred first. The part takes one of them in addition to amounts. A part with
 	// alternatives is never charged.
 	alternatives []Amounts
+	// standsFor is the part that this part stands in for, or nil.
+	standsFor *Part
 }
 
 // charge records the holders of a part and their charge.
@@ -44,6 +46,8 @@ type charge struct {
 	amounts Amounts
 	// releasing contains the releasing holder, if any. It pays while there are no holds.
 	releasing []hold
+	// standIns has the stand-ins of the part, see [Ledger.StandIn].
+	standIns []*Part
 }
 
 // noCopy makes go vet report every copy of the struct that contains it.

@@ -6,7 +6,7 @@ package ledger
 // within its deserved amount in at least one dimension of the demand.
 func (l *Ledger) MayReclaim(q QueueID, d Demand) bool {
 	var buffer [maxDimensions]Entry
-	asked, err := l.asked(d, &buffer)
+	asked, err := l.asked(q, d, &buffer)
 	if err != nil {
 		return false
 	}

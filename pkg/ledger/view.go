@@ -132,9 +132,21 @@ func (l *Ledger) setReleasing(p *Part, releasing []hold) {
 	p.charge.releasing = releasing
 }
 
+func (l *Ledger) setStandIns(p *Part, standIns []*Part) {
+	if l.overlay != nil {
+		c := l.record(p)
+		c.standIns = standIns
+		l.overlay.setCharge(p, c)
+		return
+	}
+	p.enter(l)
+	p.charge.standIns = standIns
+}
+
 // enter forgets the charges of the part in other ledgers.
 func (p *Part) enter(l *Ledger) {
 	if p.ledger != l.id {
-		p.ledger, p.charge.holds, p.charge.holders, p.charge.releasing = l.id, p.charge.holds[:0], nil, nil
+		p.ledger, p.charge.holds = l.id, p.charge.holds[:0]
+		p.charge.holders, p.charge.releasing, p.charge.standIns = nil, nil, nil
 	}
 }

@@ -66,7 +66,7 @@ func (a *attempt) findShort() {
 	if !a.looked {
 		a.lacksDevices = a.pod.HasClaims && !a.hasDevices(nil)
 	}
-	for _, e := range uncharged(books, a.asked) {
+	for _, e := range unpaid(books, a.pod.Queue, a.asked) {
 		refusal, err := books.Fits(a.pod.Queue, ledger.Demand{ledger.NewPart(ledger.Amounts{e})})
 		if err != nil || refusal != nil {
 			a.quotaShort = append(a.quotaShort, e)

@@ -35,7 +35,7 @@ func (s *Solver) Obstacle(job *api.JobInfo) (Obstacle, bool) {
 		if variants := pod.Alternatives(); variants != nil {
 			pod = variants[0]
 		}
-		for _, e := range uncharged(s.Snapshot.Ledger, pod.Checked) {
+		for _, e := range unpaid(s.Snapshot.Ledger, pod.Queue, pod.Checked) {
 			if s.Snapshot.Ledger.Dimension(e.Dimension).Kind != ledger.Resource && s.deserves(a.queue, e) {
 				return a.obstacle(task, e), true
 			}

@@ -84,11 +84,11 @@ func (a *preemptor) asked(pod *demand.Pod, node *api.NodeInfo) ledger.Demand {
 	return asked
 }
 
-// uncharged sums up the parts that are not charged yet. For alternatives, the largest amount in each dimension counts.
-func uncharged(books *ledger.Ledger, asked ledger.Demand) ledger.Amounts {
+// unpaid sums up the parts that a queue does not pay for yet. For alternatives, the largest amount in each dimension counts.
+func unpaid(books *ledger.Ledger, queue ledger.QueueID, asked ledger.Demand) ledger.Amounts {
 	var sum ledger.Amounts
 	for _, part := range asked {
-		if books.Charged(part) {
+		if books.PaidFor(queue, part) {
 			continue
 		}
 		if total, err := sum.PlusAll(most(part)); err == nil {

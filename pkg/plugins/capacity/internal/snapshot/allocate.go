@@ -68,7 +68,7 @@ func (s *Snapshot) Allocate(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	var inherited ledger.Demand
 	for _, claim := range pod.Claims {
 		if s.inherits(claim) {
-			inherited = append(inherited, s.inherit(claim, pod.Queue))
+			inherited = append(inherited, s.Ledger.StandIn(pod.Queue, claim.Part))
 		}
 	}
 	s.charge(pod.Queue, task, append(slices.Clip(pod.Demand), inherited...))
@@ -90,16 +90,13 @@ func (s *Snapshot) chargedCards(pod *demand.Pod) {
 }
 
 // Pipeline charges a pipelined pod. It returns the parts that stand in for its unpaid claims. The pod does not pay for
-// the claims themselves: pods that share them would get them for nothing, and the pod may never run. The charge keeps
+// the claims themselves: pods of other queues that share them would get them for nothing, and the pod may never run. The charge keeps
 // the room from other pods, but it is not allocated: the pod holds nothing yet.
 func (s *Snapshot) Pipeline(pod *demand.Pod, task *api.TaskInfo) ledger.Demand {
 	var pipelined ledger.Demand
 	for _, claim := range pod.Claims {
-		switch {
-		case s.inherits(claim):
-			pipelined = append(pipelined, s.inherit(claim, pod.Queue))
-		case !s.Ledger.Charged(claim.Part):
-			pipelined = append(pipelined, s.standIn(claim))
+		if s.inherits(claim) || !s.Ledger.Charged(claim.Part) {
+			pipelined = append(pipelined, s.Ledger.StandIn(pod.Queue, claim.Part))
 		}
 	}
 	if err := s.Ledger.Pipeline(pod.Queue, HolderOf(task), append(slices.Clip(pod.Own()), pipelined...)); err != nil {

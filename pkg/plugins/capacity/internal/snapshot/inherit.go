@@ -29,7 +29,7 @@ func (s *Snapshot) RefuseJoin(books *ledger.Ledger, pod *demand.Pod, asks ledger
 		if refusal := s.refuseUnlistedClaim(pod.Queue, claim); refusal != nil {
 			return refusal
 		}
-		joined, asked = claim, append(asked, s.heirPart(claim, pod.Queue))
+		joined, asked = claim, append(asked, s.Ledger.StandIn(pod.Queue, claim.Part))
 	}
 	if joined == nil {
 		return nil
@@ -41,34 +41,4 @@ func (s *Snapshot) RefuseJoin(books *ledger.Ledger, pod *demand.Pod, asks ledger
 		}
 	}
 	return nil
-}
-
-// heirship is a claim that pods of a queue inherit.
-type heirship struct {
-	claim *demand.Claim
-	queue ledger.QueueID
-}
-
-// heirPart returns the part that stands in for a claim that pods of a queue inherit. They share it, because the queue will pay for the claim once.
-func (s *Snapshot) heirPart(claim *demand.Claim, queue ledger.QueueID) *ledger.Part {
-	if part := s.heirs[heirship{claim, queue}]; part != nil {
-		return part
-	}
-	return s.standIn(claim)
-}
-
-// inherit is heirPart for a pod that is being placed.
-func (s *Snapshot) inherit(claim *demand.Claim, queue ledger.QueueID) *ledger.Part {
-	if s.heirs == nil {
-		s.heirs = map[heirship]*ledger.Part{}
-	}
-	part := s.heirPart(claim, queue)
-	s.heirs[heirship{claim, queue}] = part
-	return part
-}
-
-// standIn returns a part with the amounts of a claim. It keeps room in a queue that does not pay for the claim itself yet.
-func (s *Snapshot) standIn(claim *demand.Claim) *ledger.Part {
-	twin := claim.Part.Twin()
-	return &twin
 }

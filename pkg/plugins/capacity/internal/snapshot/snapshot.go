@@ -91,8 +91,6 @@ type Snapshot struct {
 	unattributedPods []*corev1.Pod
 	// unknownPayer says which claims root pays for in the place of an unknown queue. Pods that join them in this session change nothing about that.
 	unknownPayer map[*demand.Claim]bool
-	// heirs has the parts that stand in for inherited claims. It is nil if there are none.
-	heirs map[heirship]*ledger.Part
 	// strayTasks are the charged strays.
 	strayTasks []*api.TaskInfo
 	// changed has the pods that are new or changed since the last session.
