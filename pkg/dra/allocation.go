@@ -25,7 +25,7 @@ func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.Allo
 		if !found {
 			return Usage{}, fmt.Errorf("device %s is allocated for request %s, which is not in its spec", idOf(result), result.Request)
 		}
-		devices := Devices{Class: class, Count: 1, Capacity: result.ConsumedCapacity, ID: idOf(result)}
+		devices := Devices{Class: class, Count: 1, Capacity: consumed(result), ID: idOf(result)}
 		devices.Published, _ = catalog.Device(devices.ID)
 		if devices.Capacity == nil {
 			if devices.Published == nil {

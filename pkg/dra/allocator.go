@@ -102,7 +102,7 @@ func (a *Allocator) each(allocation *resourceapi.AllocationResult, whole func(st
 		}
 		id := structured.MakeDeviceID(result.Driver, result.Pool, result.Device)
 		if a.features.ConsumableCapacity && result.ShareID != nil {
-			shared(structured.MakeSharedDeviceID(id, result.ShareID), structured.NewDeviceConsumedCapacity(id, result.ConsumedCapacity))
+			shared(structured.MakeSharedDeviceID(id, result.ShareID), structured.NewDeviceConsumedCapacity(id, consumed(result)))
 		} else {
 			whole(id)
 		}

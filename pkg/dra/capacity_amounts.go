@@ -16,12 +16,29 @@ import (
 // 1e999999999 takes it minutes.
 const largestCapacity = 1 << 53
 
-// checkCapacity returns an error if a request of a capacity is too large to count.
+// checkCapacity returns an error if a request of a capacity is negative or too large to count. Kubernetes allows negative requests: a device without
+// a policy for them would have more capacity than before, and so would a queue. A comparison with -1e999999999 takes minutes, too.
 func checkCapacity(requests map[resourceapi.QualifiedName]resource.Quantity) error {
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
-		if quantity := requests[name]; quantity.AsApproximateFloat64() > largestCapacity {
+		switch quantity := requests[name]; {
+		case quantity.Sign() < 0:
+			return fmt.Errorf("it requests a negative amount of capacity %s: request 0 or more", name)
+		case quantity.AsApproximateFloat64() > largestCapacity:
 			return fmt.Errorf("it requests <%s> of capacity %s, which is more than can be counted: request less", quantity.String(), name)
 		}
 	}
 	return nil
+}
+
+// consumed returns the capacity that an allocated request consumes. Negative amounts, which other schedulers may have granted, are left out.
+func consumed(result *resourceapi.DeviceRequestAllocationResult) map[resourceapi.QualifiedName]resource.Quantity {
+	isNegative := func(_ resourceapi.QualifiedName, quantity resource.Quantity) bool { return quantity.Sign() < 0 }
+	for name, quantity := range result.ConsumedCapacity {
+		if isNegative(name, quantity) {
+			capacity := maps.Clone(result.ConsumedCapacity)
+			maps.DeleteFunc(capacity, isNegative)
+			return capacity
+		}
+	}
+	return result.ConsumedCapacity
 }

@@ -10,15 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-func TestARequestForMoreCapacityThanCanBeCountedIsRefused(t *testing.T) {
-	for _, quantity := range []string{"9223372036854775807", "8Ei", "1e999999999"} {
+func TestARequestForCapacityThatCannotBeCountedIsRefused(t *testing.T) {
+	const tooMuch, negative = "of capacity memory, which is more than can be counted: request less", "it requests a negative amount of capacity memory: request 0 or more"
+	for quantity, want := range map[string]string{
+		"9223372036854775807": tooMuch, "8Ei": tooMuch, "1e999999999": tooMuch, "-1n": negative, "-1Gi": negative, "-1e999999999": negative,
+	} {
 		sized := exactly("r", "h100", 1)
 		sized.Exactly.Capacity = &resourceapi.CapacityRequirements{Requests: memory(quantity)}
 		choice := firstAvailable("r", exactly("s", "h100", 1))
 		choice.FirstAvailable[0].Capacity = sized.Exactly.Capacity
 		for _, request := range []resourceapi.DeviceRequest{sized, choice} {
 			_, err := Requested(&claim(request).Spec)
-			if err == nil || !strings.HasSuffix(err.Error(), "of capacity memory, which is more than can be counted: request less") {
+			if err == nil || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s: %v", quantity, err)
 			}
 		}

@@ -34,7 +34,7 @@ func AllocatedTwice(id DeviceID, claims []*resourceapi.ResourceClaim, catalog *C
 		return false
 	}
 	device, published := catalog.Device(id)
-	consumed := map[resourceapi.QualifiedName]resource.Quantity{}
+	sums := map[resourceapi.QualifiedName]resource.Quantity{}
 	for _, claim := range claims {
 		for i := range claim.Status.Allocation.Devices.Results {
 			result := &claim.Status.Allocation.Devices.Results[i]
@@ -44,17 +44,17 @@ func AllocatedTwice(id DeviceID, claims []*resourceapi.ResourceClaim, catalog *C
 			if result.ShareID == nil {
 				return true
 			}
-			for name, quantity := range result.ConsumedCapacity {
-				sum := consumed[name]
+			for name, quantity := range consumed(result) {
+				sum := sums[name]
 				sum.Add(quantity)
-				consumed[name] = sum
+				sums[name] = sum
 			}
 		}
 	}
 	if !published {
 		return false
 	}
-	for name, sum := range consumed {
+	for name, sum := range sums {
 		if capacity, has := device.Capacity[name]; has && sum.Cmp(capacity.Value) > 0 {
 			return true
 		}
