@@ -39,6 +39,8 @@ type withoutDevices struct {
 	framework.Plugin
 	arguments  framework.Arguments
 	allocators []string
+	// volumes is nil if upstream's plugin has not opened the session.
+	volumes *volumes
 }
 
 // OnSessionOpen implements framework.Plugin.
@@ -53,12 +55,16 @@ func (w *withoutDevices) OnSessionOpen(ssn *framework.Session) {
 	if upstream, ok := w.Plugin.(*predicates.PredicatesPlugin); ok {
 		prefilterNodeAffinity(upstream)
 		opened.Store(ssn.UID, upstream)
+		w.volumes = keepVolumes(ssn, upstream)
 	}
 }
 
 // OnSessionClose implements framework.Plugin.
 func (w *withoutDevices) OnSessionClose(ssn *framework.Session) {
 	opened.Delete(ssn.UID)
+	if w.volumes != nil {
+		w.volumes.close()
+	}
 	w.Plugin.OnSessionClose(ssn)
 }
 
