@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -87,8 +88,11 @@ func NewReader(ctx context.Context, kube kubernetes.Interface, depends *readines
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaints) {
 		options.EnableDeviceTaints = true
-		options.TaintInformer, options.ClassInformer = newTaintRules(kube, factory), classes
-		read["devicetaintrules"] = options.TaintInformer.Informer()
+		rules, turn := newTaintRules(kube, factory), &sync.Mutex{}
+		read["devicetaintrules"] = rules.informer
+		options.SliceInformer = slicesInTurn{options.SliceInformer, newInTurn(options.SliceInformer.Informer(), turn)}
+		options.ClassInformer = classesInTurn{classes, newInTurn(classes.Informer(), turn)}
+		options.TaintInformer = &taintRules{informer: newInTurn(rules.informer, turn)}
 	}
 	for resource, informer := range read {
 		if err := depends.Add(schema.GroupResource{Group: resourceapi.GroupName, Resource: resource}, informer); err != nil {
