@@ -28,8 +28,6 @@ const (
 	// worksSettle is how long Karmada's instructions to clusters must have been unchanged before a grant ends or is lowered.
 	// Until then, Karmada may still act on old data.
 	worksSettle = 3 * time.Second
-	// endsWithin is how long controllers and kubelets of a member may take to end a pod, in addition to its grace period.
-	endsWithin = 15 * time.Second
 	// tellAfter is how long pods may take to end before the dispatcher reports that they are still charged.
 	tellAfter = 5 * time.Second
 )
@@ -63,7 +61,7 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 		c.due(until)
 		return false
 	}
-	latest := since.Add(endsWithin + time.Duration(w.State.Grant.Grace)*time.Second)
+	latest := since.Add(workload.EndsWithin + time.Duration(w.State.Grant.Grace)*time.Second)
 	why := ""
 	for _, cluster := range may.clusters {
 		if why = c.remains(w, cluster, may, since, latest); why != "" {
@@ -83,7 +81,7 @@ func (c *cycle) settled(w *framework.Workload, may remainder) bool {
 
 // reconcileLost reports a workload that a member cluster still has although Karmada has lost it. It waits until the time to end is over.
 func (c *cycle) reconcileLost(w *framework.Workload) {
-	until := c.memory.restsSince(w, "lost", c.Now).Add(endsWithin + time.Duration(w.Template.Grace)*time.Second)
+	until := c.memory.restsSince(w, "lost", c.Now).Add(workload.EndsWithin + time.Duration(w.Template.Grace)*time.Second)
 	if until.After(c.Now) {
 		c.due(until)
 		return

@@ -129,6 +129,24 @@ var _ = Describe("Queues on Karmada's API server", func() {
 		Expect(walk.try(ctx, writer, label("null"))).To(Succeed())
 	})
 
+	It("know how many replicas there are: users cannot say that Karmada propagates their autoscalers", func(ctx context.Context) {
+		f := newFixture(ctx)
+		f.guard(ctx)
+		letWrite(ctx, writer, karmadas)
+		walk := &trustWalk{fixture: f}
+		scaling := func(name, labels string) write {
+			return f.creating(fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s, labels: %s},
+				spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`, name, labels))
+		}
+		no := MatchError(ContainSubstring("user writer may not let clusters decide how many replicas Deployment web has"))
+		for _, policy := range []string{"propagationpolicy", "clusterpropagationpolicy"} {
+			w := scaling("of-"+policy, `{`+policy+`.karmada.io/permanent-id: x}`)
+			Eventually(func() error { return walk.try(ctx, writer, w) }).WithContext(ctx).Should(no)
+			Expect(walk.try(ctx, karmadas, w)).To(Succeed())
+		}
+		Expect(walk.try(ctx, writer, scaling("own", `{any: thing}`))).To(Succeed())
+	})
+
 	It("are charged for all that users may propagate from guarded namespaces", func(ctx context.Context) {
 		f := newFixture(ctx)
 		f.guard(ctx)

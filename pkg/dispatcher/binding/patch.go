@@ -13,7 +13,8 @@ import (
 // The functions below return JSON merge patches. A patch applies only to the resourceVersion of the binding that it was made
 // from, and contains only the fields that it changes. The functions do not change the binding.
 
-// PatchGrant grants a binding what it needs, in place of an earlier grant, and lifts its hold.
+// PatchGrant grants a binding what it needs, in place of an earlier grant, and lifts its hold. When the workload is deleted, clusters keep nothing that
+// is not charged.
 func PatchGrant(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant) []byte {
 	p := patchOf(rb)
 	p.annotate(GrantAnnotation, ptr.To(grant.Annotation()))
@@ -21,6 +22,9 @@ func PatchGrant(rb *workv1alpha2.ResourceBinding, hold *Hold, grant *Grant) []by
 		p.forgetChange(rb)
 	}
 	p.setFinalizers(withFinalizer(rb))
+	if rb.Spec.PreserveResourcesOnDeletion != nil {
+		p.spec()["preserveResourcesOnDeletion"] = nil
+	}
 	if hold != nil {
 		p.annotate(HoldAnnotation, nil)
 		if !hold.KeepScheduling {

@@ -90,6 +90,8 @@ func TestPatchesChangeNothingElse(t *testing.T) {
 		{name: "a grant leaves somebody else's suspension", before: []option{hold(Hold{Reason: Growing, Dispatching: true, KeepScheduling: true}), granted, finalized, scheduling(true), dispatching(true)}, patch: give,
 			want: []option{granted, finalized, scheduling(true), dispatching(false)}},
 		{name: "an adoption", patch: func(rb *workv1alpha2.ResourceBinding) []byte { return PatchAdopt(rb, grant) }, want: []option{granted, finalized}},
+		{name: "an adoption of what would stay in its clusters", before: []option{func(rb *workv1alpha2.ResourceBinding) { rb.Spec.PreserveResourcesOnDeletion = ptr.To(true) }},
+			patch: func(rb *workv1alpha2.ResourceBinding) []byte { return PatchAdopt(rb, grant) }, want: []option{granted, finalized}},
 		{name: "other amounts", before: []option{annotated(GrantAnnotation, "more"), finalized, hold(Hold{Reason: Growing}), scheduling(true)},
 			patch: func(rb *workv1alpha2.ResourceBinding) []byte { return PatchAmounts(rb, grant) }, want: []option{granted, finalized, hold(Hold{Reason: Growing}), scheduling(true)}},
 		{name: "growth", before: []option{granted, finalized}, patch: grow, want: []option{granted, finalized, hold(Hold{Reason: Growing, Queue: "q", Dispatching: true}), scheduling(true), dispatching(true), changing}},

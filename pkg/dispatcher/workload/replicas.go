@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -95,6 +96,9 @@ func ofJob(kind schema.GroupVersionKind, object metav1.Object, job *batchv1.JobS
 	return t, errors.Join(notNegative("spec.parallelism", parallelism), notNegative("spec.completions", completions), err)
 }
 
+// EndsWithin is how long controllers and kubelets of a member may take to end a pod, in addition to its grace period.
+const EndsWithin = 15 * time.Second
+
 // ofCronJob reads a CronJob that runs one job at a time. It is charged between its jobs, too, because the next job starts in a
 // member cluster without a grant.
 func ofCronJob(cron *batchv1.CronJob) (*Template, error) {
@@ -102,7 +106,7 @@ func ofCronJob(cron *batchv1.CronJob) (*Template, error) {
 	switch cron.Spec.ConcurrencyPolicy {
 	case batchv1.ForbidConcurrent:
 	case batchv1.ReplaceConcurrent: // the pods of replaced jobs end while others run
-		sets := 1 + (t.Grace+59)/60
+		sets := 1 + (t.Grace+int64(EndsWithin/time.Second)+59)/60
 		if strings.HasPrefix(cron.Spec.Schedule, "@every") {
 			sets++ // a job may start at any second of each minute
 		}

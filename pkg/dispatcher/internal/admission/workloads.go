@@ -117,7 +117,7 @@ func (w *Workloads) review(ctx context.Context, c *change) (ctrladmission.Respon
 // ends reports whether pods that an earlier change replaced may still end beside new ones. The earlier change was admitted since the
 // last grant, reduced the needs of the workload, or suspended it.
 func (w *Workloads) ends(c *change, rb *workv1alpha2.ResourceBinding, state *binding.State) bool {
-	return c.resumes() || c.restarts() || c.after.Overlaps && state.Change != nil || (len(c.before.Pods) > 0 || c.before.Kind == workload.PodGroup.Kind) && w.Spares(c.before, rb)
+	return c.resumes() || c.restarts() || (c.before.Overlaps || c.after.Overlaps) && state.Change != nil || (len(c.before.Pods) > 0 || c.before.Kind == workload.PodGroup.Kind) && w.Spares(c.before, rb)
 }
 
 func failed(c *change, err error) ctrladmission.Response {

@@ -103,6 +103,24 @@ func ofReplacing(rb *workv1alpha2.ResourceBinding) {
 	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "team", Name: "train", UID: "cron"}
 }
 
+// numberedFrom returns a StatefulSet whose pods have numbers from start on.
+func numberedFrom(start int32) *appsv1.StatefulSet {
+	set := &appsv1.StatefulSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "set"},
+		Spec:       appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2), PodManagementPolicy: appsv1.ParallelPodManagement},
+	}
+	if start > 0 {
+		set.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: start}
+	}
+	return set
+}
+
+func ofSet(rb *workv1alpha2.ResourceBinding) {
+	rb.Name = "train-statefulset"
+	rb.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "team", Name: "train", UID: "set"}
+}
+
 func suspended(job *batchv1.Job) *batchv1.Job {
 	job.Spec.Suspend = ptr.To(true)
 	return job

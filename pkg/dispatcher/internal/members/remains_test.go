@@ -53,9 +53,13 @@ func there(apiVersion, kind, name string, change ...func(*metav1.PartialObjectMe
 }
 
 func podFor(apiVersion, kind, name string) runtime.Object {
-	return there("v1", "Pod", strings.ReplaceAll("pod-of-"+apiVersion+"-"+kind+"-"+name, "/", "-"), func(o *metav1.PartialObjectMetadata) {
+	return there("v1", "Pod", strings.ReplaceAll("pod-of-"+apiVersion+"-"+kind+"-"+name, "/", "-"), ownedBy(apiVersion, kind, name))
+}
+
+func ownedBy(apiVersion, kind, name string) func(*metav1.PartialObjectMetadata) {
+	return func(o *metav1.PartialObjectMetadata) {
 		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, Controller: ptr.To(true)}}
-	})
+	}
 }
 
 // setSeen returns a StatefulSet of which the controller has seen a generation.
@@ -93,6 +97,13 @@ func TestWhatAMemberHasOfAWorkload(t *testing.T) {
 		{name: "a Deployment without pods", apiVersion: "apps/v1", kind: "Deployment", objects: []runtime.Object{there("apps/v1", "Deployment", "web", sent("uid"))}, generation: "7"},
 		{name: "a Volcano Job and not a Job", apiVersion: volcano, kind: "Job", objects: []runtime.Object{podFor(volcano, "Job", "web"), podFor("batch/v1", "Job", "web")}, pods: 1},
 		{name: "a CronJob", apiVersion: "batch/v1", kind: "CronJob", objects: []runtime.Object{podFor("batch/v1", "Job", "web-29"), podFor("batch/v1", "Job", "web")}, pods: 1},
+		{name: "a CronJob and its Job", apiVersion: "batch/v1", kind: "CronJob", objects: []runtime.Object{
+			there("batch/v1", "Job", "web-29", ownedBy("batch/v1", "CronJob", "web")), podFor("batch/v1", "Job", "web-29")}, pods: 1},
+		{name: "a Job that its CronJob left", apiVersion: "batch/v1", kind: "CronJob", objects: []runtime.Object{
+			there("batch/v1", "Job", "web-29"), podFor("batch/v1", "Job", "web-29")}, pods: 1},
+		{name: "Jobs of others with such names", apiVersion: "batch/v1", kind: "CronJob", objects: []runtime.Object{
+			there("batch/v1", "Job", "web-29", sent("job")), podFor("batch/v1", "Job", "web-29"), there("batch/v1", "Job", "web-30", ownedBy("batch/v1", "CronJob", "web-30")),
+			podFor("batch/v1", "Job", "web-30"), there("batch/v1", "Job", "web-manual"), podFor("batch/v1", "Job", "web-manual"), podFor("batch/v1", "Job", "web-by-hand")}},
 		{name: "a Pod", apiVersion: "v1", kind: "Pod", objects: []runtime.Object{there("v1", "Pod", "web", sent("uid"))}, generation: "7", pods: 1},
 		{name: "somebody else's", apiVersion: "apps/v1", kind: "StatefulSet", objects: []runtime.Object{there("apps/v1", "StatefulSet", "web", sent("other"))}, problem: "another object of this name"},
 		{name: "an object before the one of the binding", apiVersion: "apps/v1", kind: "Deployment", objects: []runtime.Object{

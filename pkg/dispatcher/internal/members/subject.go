@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -71,8 +72,19 @@ func (s *subject) in(ctx context.Context, member Client) (framework.Left, error)
 	if err != nil {
 		return left, err
 	}
+	isOwn := map[string]bool{} // by the name of a Job
 	for i := range pods.Items {
-		if s.owns(gvk, &pods.Items[i]) {
+		owns := s.owns(gvk, &pods.Items[i])
+		if owns && gvk == workload.CronJob {
+			job := metav1.GetControllerOf(&pods.Items[i]).Name
+			if _, known := isOwn[job]; !known {
+				if isOwn[job], err = s.makes(ctx, member, job); err != nil {
+					return left, err
+				}
+			}
+			owns = isOwn[job]
+		}
+		if owns {
 			left.Pods++
 			if pods.Items[i].DeletionTimestamp != nil {
 				left.Ending++
@@ -111,6 +123,24 @@ func (s *subject) owns(gvk schema.GroupVersionKind, pod *metav1.PartialObjectMet
 		want, name = middle, withoutLastPart(name)
 	}
 	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == want && name == s.name
+}
+
+// makes reports whether a Job was made for the CronJob, whose Jobs have its name and a number. Users may give a Job such a name, too. If Karmada made
+// it, it is another workload.
+func (s *subject) makes(ctx context.Context, member Client, job string) (bool, error) {
+	object, err := member.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace(s.namespace).Get(ctx, job, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, err
+	}
+	if err == nil {
+		if owner := metav1.GetControllerOf(object); owner != nil {
+			return owner.Kind == s.kind && owner.Name == s.name, nil
+		}
+		if _, sent := object.Annotations[workv1alpha2.ResourceTemplateUIDAnnotation]; sent {
+			return false, nil
+		}
+	}
+	return strings.Trim(job[len(s.name)+1:], "0123456789") == "", nil // the CronJob and the Job may be gone before the pods are
 }
 
 // between has the kind of objects that are between an object and its pods.
