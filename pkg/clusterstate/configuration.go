@@ -25,7 +25,7 @@ func (s *State) UseConfiguration(file string) error {
 	}
 	var object corev1.ConfigMap
 	if err := sigsyaml.Unmarshal(text, &object); err == nil && object.Kind == "ConfigMap" {
-		found, err := configurationIn(&object, configurationKey)
+		found, err := configurationIn(&object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -37,15 +37,9 @@ func (s *State) UseConfiguration(file string) error {
 	return nil
 }
 
-// Configure sets the scheduler's configuration, without secrets.
-func (s *State) Configure(text string) (err error) {
-	s.Configuration, err = withoutMetrics(text)
-	return err
-}
-
-// configurationIn returns the value of a key in a ConfigMap, or of its only key.
-func configurationIn(object *corev1.ConfigMap, key string) (string, error) {
-	if text := object.Data[key]; text != "" {
+// configurationIn returns the value of configurationKey in a ConfigMap, or of its only key.
+func configurationIn(object *corev1.ConfigMap) (string, error) {
+	if text := object.Data[configurationKey]; text != "" {
 		return text, nil
 	}
 	if len(object.Data) == 1 {
@@ -53,20 +47,24 @@ func configurationIn(object *corev1.ConfigMap, key string) (string, error) {
 			return text, nil
 		}
 	}
-	return "", fmt.Errorf("it has no key %s", key)
+	return "", fmt.Errorf("it has no key %s", configurationKey)
 }
 
-// withoutMetrics returns a configuration without the section about the source of node usage. It may have a password, and a simulation does not
-// use it.
-func withoutMetrics(text string) (string, error) {
+// Configure sets the scheduler's configuration, without the section about the source of node usage. It may have a password, and a simulation
+// does not use it.
+func (s *State) Configure(text string) error {
 	var content map[string]any
 	if err := sigsyaml.Unmarshal([]byte(text), &content); err != nil {
-		return "", fmt.Errorf("the scheduler's configuration is no YAML: %w", err)
+		return fmt.Errorf("the scheduler's configuration is no YAML: %w", err)
 	}
-	if _, has := content["metrics"]; !has {
-		return text, nil
+	if _, has := content["metrics"]; has {
+		delete(content, "metrics")
+		rest, err := sigsyaml.Marshal(content)
+		if err != nil {
+			return err
+		}
+		text = string(rest)
 	}
-	delete(content, "metrics")
-	rest, err := sigsyaml.Marshal(content)
-	return string(rest), err
+	s.Configuration = text
+	return nil
 }

@@ -88,21 +88,24 @@ func TestAConfigurationHasNoPassword(t *testing.T) {
 	}
 }
 
+// written writes a state to a file with this name.
+func written(t *testing.T, state *State, name string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	var text strings.Builder
+	if err := state.Write(&text, name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 func TestDamagedFilesAreRefused(t *testing.T) {
 	state := &State{APIVersion: APIVersion, Kind: Kind, Kubernetes: "v1.34.1", Items: parse(t, secretive)}
-	written := func(name string) string {
-		file := filepath.Join(t.TempDir(), name)
-		var text strings.Builder
-		if err := state.Write(&text, name); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
 	for _, name := range []string{"state.yaml", "state.yaml.gz"} {
-		whole, err := os.ReadFile(written(name))
+		whole, err := os.ReadFile(written(t, state, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,12 +124,13 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                          "take it with kubectl devicequota snapshot",
-		"\x1f\x8bno gzip":           "is cut off or damaged",
-		"[1, 2]":                    "is no file of kubectl devicequota snapshot, or is damaged",
-		"items: [1]":                "is no file of kubectl devicequota snapshot, or is damaged",
-		"items: [{metadata: {}}]":   "'Kind' is missing",
-		"apiVersion: " + APIVersion: "is cut off: it has no kind",
+		"":                             "take it with kubectl devicequota snapshot",
+		"\x1f\x8bno gzip":              "is cut off or damaged",
+		"apiVersion: v1\nkind: List\n": `has the kind "List" of "v1": take it with kubectl devicequota snapshot`,
+		"[1, 2]":                       "is no file of kubectl devicequota snapshot, or is damaged",
+		"items: [1]":                   "is no file of kubectl devicequota snapshot, or is damaged",
+		"items: [{metadata: {}}]":      "'Kind' is missing",
+		"apiVersion: " + APIVersion:    "is cut off: it has no kind",
 	} {
 		file := filepath.Join(t.TempDir(), "state")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

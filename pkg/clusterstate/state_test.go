@@ -3,10 +3,7 @@
 package clusterstate
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -257,30 +254,12 @@ func TestLargeNumbersStayWhole(t *testing.T) {
 func TestAFileIsReadAsItWasWritten(t *testing.T) {
 	s := &State{APIVersion: APIVersion, Kind: Kind, Kubernetes: "v1.34.1", Configuration: "actions: allocate\n", Items: parse(t, secretive)}
 	for _, name := range []string{"state.yaml", "state.yaml.gz"} {
-		var text bytes.Buffer
-		if err := s.Write(&text, name); err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		read, err := ReadFile(file)
+		read, err := ReadFile(written(t, s, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, want := printed(t, read), printed(t, s); got != want {
 			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
 		}
-	}
-}
-
-func TestAFileOfSomethingElseIsRefused(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "queues.yaml")
-	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: List\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadFile(file); err == nil || !strings.Contains(err.Error(), "take it with kubectl devicequota snapshot") {
-		t.Errorf("got the error %v", err)
 	}
 }
