@@ -5,6 +5,7 @@ package crossquota
 import (
 	"math/big"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -86,7 +87,7 @@ func (a amount) human(name corev1.ResourceName) string {
 		// Two decimals at most.
 		if hundredths := a % unit.size * 100; a >= unit.size && hundredths%unit.size == 0 {
 			decimal := new(big.Rat).SetFrac64(int64(a), int64(unit.size)).FloatString(2)
-			return trimZeros(decimal) + " " + unit.name
+			return strings.TrimSuffix(strings.TrimRight(decimal, "0"), ".") + " " + unit.name
 		}
 	}
 	if a == 1 {

@@ -87,10 +87,6 @@ func (c *cache) offered(node *corev1.Node) bool {
 	return len(c.config.gpuClasses) > 0 && c.devices.nodes.Has(node)
 }
 
-// classesOf returns the DeviceClasses that a pod's claims ask for, by request. It must not be called if no class
-// counts as GPU.
-func (c *cache) classesOf(pod *corev1.Pod) [][]string { return c.devices.classesOf(pod) }
-
 // nodeAt returns the facts of the i-th node of the session.
 func (c *cache) nodeAt(i int, object *corev1.Node) *nodeFacts {
 	if i == len(c.order) {
@@ -120,18 +116,12 @@ func (c *cache) node(object *corev1.Node) *nodeFacts {
 	return facts
 }
 
-// lookup returns the facts of a pod if they are up to date.
-func (c *cache) lookup(pod *corev1.Pod) (*podFacts, bool) {
-	facts := c.pods[pod]
-	return facts, facts != nil && (facts.lasting || facts.session == c.session)
-}
-
 // facts returns the facts of a pod. Several goroutines may call it.
 func (c *cache) facts(pod *corev1.Pod) *podFacts {
-	if facts, found := c.lookup(pod); found {
+	if facts := c.pods[pod]; facts != nil && (facts.lasting || facts.session == c.session) {
 		return facts
 	}
-	return c.config.newPodFacts(pod, c.classesOf)
+	return c.config.newPodFacts(pod, c.devices.classesOf)
 }
 
 // remember returns the facts of a pod, and keeps them for the next session.

@@ -77,8 +77,3 @@ func checkLimitable(text string) error {
 	}
 	return nil
 }
-
-// trimZeros removes zeros that end a decimal fraction.
-func trimZeros(decimal string) string {
-	return strings.TrimSuffix(strings.TrimRight(decimal, "0"), ".")
-}
