@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,15 +36,22 @@ type BindingConditions struct {
 	reader *Reader
 	pods   corelisters.PodLister
 	clock  clock.Clock
-	failed *failedDevices
+
+	mu sync.Mutex
+	// spared holds the times until which other devices are preferred to devices that did not become ready.
+	spared map[dra.DeviceID]time.Time
 }
+
+// spareFor is the time for which other devices are preferred after a device did not become ready. In this time, its driver can
+// taint or repair it.
+const spareFor = 10 * time.Minute
 
 // NewBindingConditions returns a BindingConditions for the claims of a reader. pods reports deletions of waiting pods.
 func NewBindingConditions(reader *Reader, pods coreinformers.PodInformer, clock clock.Clock) (*BindingConditions, error) {
 	if _, err := pods.Informer().AddEventHandler(reader.waiters.handler()); err != nil {
 		return nil, fmt.Errorf("start to wait for pods: %w", err)
 	}
-	return &BindingConditions{reader: reader, pods: pods.Lister(), clock: clock, failed: newFailedDevices(clock)}, nil
+	return &BindingConditions{reader: reader, pods: pods.Lister(), clock: clock, spared: map[dra.DeviceID]time.Time{}}, nil
 }
 
 // NotReadyError says that the devices of a claim do not become ready.
@@ -92,10 +101,28 @@ func (b *BindingConditions) Failure(claim *resourceapi.ResourceClaim, timeout ti
 }
 
 // GiveUp remembers for a while that devices did not become ready. Call it before the devices become free.
-func (b *BindingConditions) GiveUp(failure *NotReadyError) { b.failed.add(failure.Conditions) }
+func (b *BindingConditions) GiveUp(failure *NotReadyError) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, condition := range failure.Conditions {
+		b.spared[condition.Device] = b.clock.Now().Add(spareFor)
+	}
+}
 
 // Failed returns the devices that did not become ready recently, or nil.
-func (b *BindingConditions) Failed() map[dra.DeviceID]bool { return b.failed.now() }
+func (b *BindingConditions) Failed() map[dra.DeviceID]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.spared, func(_ dra.DeviceID, until time.Time) bool { return !b.clock.Now().Before(until) })
+	if len(b.spared) == 0 {
+		return nil
+	}
+	devices := make(map[dra.DeviceID]bool, len(b.spared))
+	for id := range b.spared {
+		devices[id] = true
+	}
+	return devices
+}
 
 // Wait blocks until all devices of a pod's claims are ready. If it has to wait, it calls tell once with the missing conditions.
 // The error is a NotReadyError, or says that the pod or a claim is gone, or that ctx has ended. The claims must be reserved for

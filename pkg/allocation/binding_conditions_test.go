@@ -41,9 +41,8 @@ const timeout = time.Minute
 func newWaiting(t *testing.T, change ...func(*resourceapi.ResourceClaim)) *waiting {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRADeviceBindingConditions, true)
 	w := &waiting{clock: clocktesting.NewFakeClock(time.Unix(1000, 0)), pod: pod("p"), done: make(chan error, 1)}
-	reserved := given(claim("c"), "fabric")
+	reserved := usedBy("c", "fabric", "p")
 	reserved.Status.Allocation.AllocationTimestamp = &metav1.Time{Time: w.clock.Now()}
-	reserved.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "p", UID: "p"}}
 	device := &reserved.Status.Allocation.Devices.Results[0]
 	device.BindingConditions, device.BindingFailureConditions = []string{"Ready"}, []string{"Broken"}
 	for _, c := range change {
@@ -186,11 +185,7 @@ func TestAWaitEndsAtOnce(t *testing.T) {
 		},
 		{
 			name: "when the claim is gone",
-			end: func(w *waiting) {
-				if err := w.kube.ResourceV1().ResourceClaims("ns").Delete(w.Context(), "c", metav1.DeleteOptions{}); err != nil {
-					w.Fatal(err)
-				}
-			},
+			end:  func(w *waiting) { w.deleteClaim("c") },
 			want: "ResourceClaim ns/c was deleted while the pod waited for its devices",
 		},
 		{
@@ -271,9 +266,7 @@ func TestTheTimeOfAnAllocation(t *testing.T) {
 			wanted := given(claim("c"), "gpu-0")
 			f.pending.Add(wanted, "a")
 			for range 2 { // the second time is like a restart
-				if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
-					t.Fatal(err)
-				}
+				f.reserve(pod("a"), wanted)
 				written := f.claim("c").Status.Allocation.AllocationTimestamp
 				if (written != nil) != enabled || enabled && !written.Time.Equal(time.Unix(5000, 0)) {
 					t.Errorf("the allocation has the time %v", written)

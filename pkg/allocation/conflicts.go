@@ -33,26 +33,29 @@ func newHolders() *holders {
 }
 
 func (h *holders) handler() cache.ResourceEventHandler {
-	set := func(object any) {
-		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
-			h.set(claim.UID, claim)
+	return claimHandler(func(claim *resourceapi.ResourceClaim) { h.set(claim.UID, claim) }, func(claim *resourceapi.ResourceClaim) { h.set(claim.UID, nil) })
+}
+
+// claimHandler calls exists for each state of a claim, and deleted for its last one, also if the claim was created again.
+func claimHandler(exists, deleted func(*resourceapi.ResourceClaim)) cache.ResourceEventHandler {
+	call := func(do func(*resourceapi.ResourceClaim)) func(any) {
+		return func(object any) {
+			if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+				do(claim)
+			}
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: set,
+		AddFunc: call(exists),
 		UpdateFunc: func(before, now any) {
 			was, ok := before.(*resourceapi.ResourceClaim)
 			is, _ := now.(*resourceapi.ResourceClaim)
 			if ok && is != nil && was.UID != is.UID {
-				h.set(was.UID, nil) // deleted and created again
+				deleted(was)
 			}
-			set(now)
+			call(exists)(now)
 		},
-		DeleteFunc: func(object any) {
-			if claim, ok := object.(*resourceapi.ResourceClaim); ok {
-				h.set(claim.UID, nil)
-			}
-		},
+		DeleteFunc: call(deleted),
 	}
 }
 
@@ -150,11 +153,7 @@ func (h *holders) all() []dra.Conflict {
 // pod outside of this scheduler's control uses them. The order is the same for all claims, so two claims never give way to each
 // other. of calls settled without a lock.
 func (h *holders) of(claim *resourceapi.ResourceClaim, settled func(*resourceapi.ResourceClaim) bool) *dra.Conflict {
-	for i := range claim.Status.Allocation.Devices.Results {
-		id, free := dra.DeviceOf(&claim.Status.Allocation.Devices.Results[i])
-		if free {
-			continue
-		}
+	for id := range dra.Used(claim.Status.Allocation) {
 		h.mu.Lock()
 		others, catalog := h.holding(id), h.catalog
 		h.mu.Unlock()

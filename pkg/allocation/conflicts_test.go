@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
@@ -194,8 +193,7 @@ func TestSettled(t *testing.T) {
 
 // TestReserveGivesUpDevicesOfAnotherClaim covers another scheduler that allocates the devices before or while the claim is written.
 func TestReserveGivesUpDevicesOfAnotherClaim(t *testing.T) {
-	theirs := given(claim("theirs"), "gpu-0")
-	theirs.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "stranger", UID: "stranger"}}
+	theirs := usedBy("theirs", "gpu-0", "stranger")
 	for _, c := range []struct {
 		name string
 		// written says that the allocation is already written. during says that the other scheduler is faster during the write.
@@ -210,9 +208,7 @@ func TestReserveGivesUpDevicesOfAnotherClaim(t *testing.T) {
 				ours = wanted
 			}
 			f := newFixture(t, ours)
-			if _, err := f.kube.CoreV1().Pods("ns").Create(t.Context(), pod("a"), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			f.createPod(pod("a"))
 			intrude := func() { f.reader.holders.handler().OnAdd(theirs, false) }
 			if c.during {
 				f.kube.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {

@@ -87,7 +87,7 @@ func (w *Writer) allocate(ctx context.Context, pod *corev1.Pod, created *resourc
 			{Resource: "pods", Name: pod.Name, UID: pod.UID},
 		}}
 		var err error
-		written, err = w.updateStatus(ctx, before, claim)
+		written, err = w.patch(ctx, before, claim, "status")
 		claim = nil
 		return err
 	})
@@ -190,15 +190,13 @@ func (w *Writer) remove(ctx context.Context, pod *corev1.Pod, claim *resourceapi
 		if err != nil || now.UID != claim.UID {
 			return err
 		}
-		for _, consumer := range now.Status.ReservedFor {
-			if consumer.UID != pod.UID {
-				return nil
-			}
+		if dra.UsedByAnother(pod.UID, now) {
+			return nil
 		}
 		if i := slices.Index(now.Finalizers, resourceapi.Finalizer); i >= 0 {
 			without := now.DeepCopy()
 			without.Finalizers = slices.Delete(without.Finalizers, i, i+1)
-			if now, err = w.updateMetadata(ctx, now, without); err != nil {
+			if now, err = w.patch(ctx, now, without); err != nil {
 				return err
 			}
 		}

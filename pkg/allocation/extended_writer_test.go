@@ -37,9 +37,7 @@ func newExtended(t *testing.T) *extended {
 		created.Name, created.UID, created.ResourceVersion = created.GenerateName+"x", "from-the-api", "1"
 		return false, nil, nil
 	})
-	if _, err := e.kube.CoreV1().Pods("ns").Create(t.Context(), e.pod.DeepCopy(), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	e.createPod(e.pod.DeepCopy())
 	inMemory, err := dra.ExtendedClaim(e.pod, []corev1.ResourceName{"example.com/gpu"}, func(corev1.ResourceName) string { return "any" })
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +47,7 @@ func newExtended(t *testing.T) *extended {
 	return e
 }
 
-func (e *extended) reserve() error {
+func (e *extended) tryToReserve() error {
 	_, err := e.writer.Reserve(e.Context(), e.pod, []*resourceapi.ResourceClaim{e.wanted}, "root/q")
 	return err
 }
@@ -89,9 +87,7 @@ func TestReserveCreatesTheClaimForExtendedResources(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	if err := e.reserve(); err != nil {
-		t.Fatal(err)
-	}
+	e.reserve(e.pod, e.wanted)
 	reserved.Store(true)
 	claim, status := e.state()
 	if claim == nil || claim.Status.Allocation == nil || consumers(claim) != "p" || !slices.Contains(claim.Finalizers, resourceapi.Finalizer) {
@@ -129,7 +125,7 @@ func TestAClaimForExtendedResourcesThatFailsIsDeleted(t *testing.T) {
 				failed = true
 				return true, nil, errors.New("out of order")
 			})
-			if err := e.reserve(); err == nil || !strings.Contains(err.Error(), "out of order") || !strings.Contains(err.Error(), "extended resources of pod") {
+			if err := e.tryToReserve(); err == nil || !strings.Contains(err.Error(), "out of order") || !strings.Contains(err.Error(), "extended resources of pod") {
 				t.Errorf("error %v", err)
 			}
 			e.expectNothing()
@@ -140,7 +136,7 @@ func TestAClaimForExtendedResourcesThatFailsIsDeleted(t *testing.T) {
 func TestAnAPIServerThatDropsTheStatusOfExtendedClaims(t *testing.T) {
 	e := newExtended(t)
 	e.kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, e.pod.DeepCopy(), nil })
-	if err := e.reserve(); err == nil || !strings.Contains(err.Error(), "enable its feature gate DRAExtendedResource") {
+	if err := e.tryToReserve(); err == nil || !strings.Contains(err.Error(), "enable its feature gate DRAExtendedResource") {
 		t.Errorf("error %v", err)
 	}
 	e.expectNothing()
@@ -148,9 +144,7 @@ func TestAnAPIServerThatDropsTheStatusOfExtendedClaims(t *testing.T) {
 
 func TestABoundPodKeepsItsClaimForExtendedResources(t *testing.T) {
 	e := newExtended(t)
-	if err := e.reserve(); err != nil {
-		t.Fatal(err)
-	}
+	e.reserve(e.pod, e.wanted)
 	now, err := e.kube.CoreV1().Pods("ns").Get(t.Context(), "p", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -86,6 +86,29 @@ func (f *fixture) claim(name string) *resourceapi.ResourceClaim {
 	return claim
 }
 
+// createPod creates a pod in the API server. The reader may not have it yet.
+func (f *fixture) createPod(p *corev1.Pod) {
+	f.Helper()
+	if _, err := f.kube.CoreV1().Pods("ns").Create(f.Context(), p, metav1.CreateOptions{}); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) deleteClaim(name string) {
+	f.Helper()
+	if err := f.kube.ResourceV1().ResourceClaims("ns").Delete(f.Context(), name, metav1.DeleteOptions{}); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// reserve reserves a claim for a pod that is charged to queue q.
+func (f *fixture) reserve(pod *corev1.Pod, wanted *resourceapi.ResourceClaim) {
+	f.Helper()
+	if _, err := f.writer.Reserve(f.Context(), pod, []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
+		f.Fatal(err)
+	}
+}
+
 // taken reports whether a device is in use or about to be.
 func (f *fixture) taken(device string) bool {
 	f.Helper()
@@ -107,7 +130,7 @@ func (f *fixture) pick(device resourceapi.Device, request *resourceapi.ExactDevi
 		f.Fatal(err)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-	picked, err := allocator.Pick(f.Context(), node, []*resourceapi.ResourceClaim{asking}, dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, dra.Alone().Node())
+	picked, err := allocator.Pick(f.Context(), node, []*resourceapi.ResourceClaim{asking}, dra.Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, dra.NewBudget(dra.BudgetOfSession).Of("", "").Node())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -124,6 +147,15 @@ func given(c *resourceapi.ResourceClaim, device string) *resourceapi.ResourceCla
 	c.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
 		{Request: "r", Driver: "driver", Pool: "pool", Device: device},
 	}}}
+	return c
+}
+
+// usedBy returns a claim with a device, reserved for pods.
+func usedBy(name, device string, pods ...string) *resourceapi.ResourceClaim {
+	c := given(claim(name), device)
+	for _, name := range pods {
+		c.Status.ReservedFor = append(c.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: name, UID: pod(name).UID})
+	}
 	return c
 }
 

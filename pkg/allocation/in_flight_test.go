@@ -36,9 +36,7 @@ func TestDevicesThatWereGivenUpAreNotWritten(t *testing.T) {
 	if written := f.claim("c"); written.Status.Allocation != nil || f.pending.Of("c-uid") != chosen {
 		t.Errorf("written: %v; pending: %v", written.Status, f.pending.Of("c-uid"))
 	}
-	if _, err := f.writer.Reserve(t.Context(), pod("b"), []*resourceapi.ResourceClaim{chosen}, "root/q"); err != nil {
-		t.Fatal(err)
-	}
+	f.reserve(pod("b"), chosen)
 	if got := f.claim("c").Status.Allocation.Devices.Results[0].Device; got != "gpu-1" {
 		t.Errorf("the claim has %s, want gpu-1", got)
 	}
@@ -69,9 +67,7 @@ func TestAShareCountsOnce(t *testing.T) {
 	f.pending.Add(wanted, "a")
 	expect("while 40Gi are pending", "40Gi", true)
 	expect("while 40Gi are pending", "41Gi", false)
-	if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
-		t.Fatal(err)
-	}
+	f.reserve(pod("a"), wanted)
 	for _, when := range []string{"in the first allocator after the write", "in the second one", "in the third one"} {
 		expect(when, "40Gi", true)
 		expect(when, "41Gi", false)

@@ -3,6 +3,7 @@
 package allocation
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -40,22 +41,7 @@ func uidOf(object any) ([]string, error) {
 }
 
 func (l *lost) handler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(now any) { l.exists(now) },
-		UpdateFunc: func(before, now any) {
-			was, ok := before.(*resourceapi.ResourceClaim)
-			is, _ := now.(*resourceapi.ResourceClaim)
-			if ok && is != nil && was.UID != is.UID {
-				l.deleted(was) // created again
-			}
-			l.exists(now)
-		},
-		DeleteFunc: func(before any) {
-			if claim, ok := before.(*resourceapi.ResourceClaim); ok {
-				l.deleted(claim)
-			}
-		},
-	}
+	return claimHandler(l.exists, l.deleted)
 }
 
 // watchPods follows pod events. The records of bound pods name the claims that they use. Ended pods use none.
@@ -119,12 +105,10 @@ func (l *lost) recorded(pod *corev1.Pod) {
 }
 
 // exists records that a claim exists. It only seemed lost because of a delayed watch.
-func (l *lost) exists(object any) {
-	if claim, ok := object.(*resourceapi.ResourceClaim); ok {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.drop(claim.UID)
-	}
+func (l *lost) exists(claim *resourceapi.ResourceClaim) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(claim.UID)
 }
 
 // ended records that a pod no longer uses devices.
@@ -162,11 +146,7 @@ func (l *lost) drop(uid types.UID) {
 func (l *lost) all() []*resourceapi.ResourceClaim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var all []*resourceapi.ResourceClaim
-	for _, claim := range l.claims {
-		all = append(all, claim)
-	}
-	return all
+	return slices.Collect(maps.Values(l.claims))
 }
 
 func (l *lost) of(pod types.UID) []*resourceapi.ResourceClaim {

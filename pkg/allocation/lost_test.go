@@ -22,27 +22,9 @@ func running(name string, claims ...*resourceapi.ResourceClaim) *corev1.Pod {
 	return p
 }
 
-// usedBy returns a claim with a device, reserved for pods.
-func usedBy(name, device string, pods ...string) *resourceapi.ResourceClaim {
-	c := given(claim(name), device)
-	for _, name := range pods {
-		c.Status.ReservedFor = append(c.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: name, UID: pod(name).UID})
-	}
-	return c
-}
-
-func (f *fixture) deleteClaim(name string) {
-	f.Helper()
-	if err := f.kube.ResourceV1().ResourceClaims("ns").Delete(f.Context(), name, metav1.DeleteOptions{}); err != nil {
-		f.Fatal(err)
-	}
-}
-
 func (f *fixture) addPod(p *corev1.Pod) {
 	f.Helper()
-	if _, err := f.kube.CoreV1().Pods("ns").Create(f.Context(), p, metav1.CreateOptions{}); err != nil {
-		f.Fatal(err)
-	}
+	f.createPod(p)
 	f.eventually("the reader has the pod", func() bool { _, err := f.reader.lost.pods.Pods("ns").Get(p.Name); return err == nil })
 }
 
@@ -122,4 +104,29 @@ func TestARecordThatAUserWritesOnAPodThatIsNotBoundTakesNothing(t *testing.T) {
 	if bound := chargerecord.OnPod(forged, "root/q", ""); chargerecord.ClaimsOf(bound) != nil {
 		t.Error("the binding keeps the forged record")
 	}
+}
+
+// TestAClaimThatIsDeletedBeforeTheBindingOfItsPodIsKnownStaysTaken covers both orders of events, because claims and pods have
+// separate watches.
+func TestAClaimThatIsDeletedBeforeTheBindingOfItsPodIsKnownStaysTaken(t *testing.T) {
+	f := newFixture(t, usedBy("c", "gpu-0", "a"))
+	f.eventually("pods are watched", func() bool { return f.watched("pods") })
+	waiting := pod("a")
+	waiting.Status.Phase = corev1.PodPending
+	f.addPod(waiting)
+	f.deleteClaim("c")
+	f.eventually("the reader knows that the claim is deleted", func() bool { _, err := f.reader.Claim("ns", "c"); return err != nil })
+
+	bound := running("a", usedBy("c", "gpu-0", "a"))
+	if _, err := f.kube.CoreV1().Pods("ns").Update(t.Context(), bound, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the claim is lost", func() bool { return slices.Equal(f.lostBy("a"), []types.UID{"c-uid"}) })
+	if !f.taken("gpu-0") {
+		t.Error("the device is free although the pod uses it")
+	}
+	if err := f.kube.CoreV1().Pods("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the device is free", func() bool { return !f.taken("gpu-0") })
 }

@@ -25,19 +25,10 @@ func init() {
 	utilruntime.Must(draapiv1beta2.AddToScheme(conversions))
 }
 
-// updateMetadata writes the changes in the metadata of a claim since it was read.
-func (w *Writer) updateMetadata(ctx context.Context, before, now *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
-	return w.patch(ctx, before, now)
-}
-
-// updateStatus writes the changes in the status of a claim since it was read.
-func (w *Writer) updateStatus(ctx context.Context, before, now *resourceapi.ResourceClaim) (*resourceapi.ResourceClaim, error) {
-	return w.patch(ctx, before, now, "status")
-}
-
 // patch writes the difference between two states of a claim, in the version that the API server serves. The error is a conflict if the
 // claim has changed since it was read. An update of the whole claim would drop fields of a newer API server that this client does not
-// know. The API server refuses such updates of the spec and of an allocation, and then no pod could use the claim.
+// know. The API server refuses such updates of the spec and of an allocation, and then no pod could use the claim. subresources is "status" for
+// changes of the status.
 //
 // Metadata and status are the same in all versions. The client of k8s.io/dynamic-resource-allocation v0.34.1 has no patches.
 func (w *Writer) patch(ctx context.Context, before, now *resourceapi.ResourceClaim, subresources ...string) (*resourceapi.ResourceClaim, error) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/dra"
@@ -36,16 +35,10 @@ func TestTheVersionGrowsWithTheDevicesInUse(t *testing.T) {
 		{name: "a pod gives it up, the other does not", do: func() { f.pending.Drop("c-uid", "a") }},
 		{name: "both have given it up", grows: true, do: func() { f.pending.Drop("c-uid", "b") }},
 		{name: "it is taken again", grows: true, do: func() { f.pending.Add(wanted, "a") }},
-		{name: "it is written", grows: true, do: func() {
-			if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
-				t.Fatal(err)
-			}
-		}},
+		{name: "it is written", grows: true, do: func() { f.reserve(pod("a"), wanted) }},
 		{name: "the claim is deleted", grows: true, do: func() {
 			before := f.reader.DevicesVersion()
-			if err := f.kube.ResourceV1().ResourceClaims("ns").Delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			f.deleteClaim("c")
 			f.eventually("the deletion is read", func() bool { return f.reader.DevicesVersion() > before })
 		}},
 	} {

@@ -137,7 +137,7 @@ func (w *Writer) reserve(ctx context.Context, pod *corev1.Pod, wanted *resourcea
 		if !resourceclaim.IsReservedForPod(pod, claim) {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
 		}
-		written, err = w.updateStatus(ctx, before, claim)
+		written, err = w.patch(ctx, before, claim, "status")
 		return err
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *Writer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim, 
 		claim.Finalizers = append(claim.Finalizers, resourceapi.Finalizer)
 	}
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, chargerecord.QueueAnnotation, queue)
-	return w.updateMetadata(ctx, before, claim)
+	return w.patch(ctx, before, claim)
 }
 
 // Release removes the reservations of a pod that was not bound. It also deallocates claims created for the pod, so the pod can get devices of
@@ -197,7 +197,7 @@ func (w *Writer) Release(ctx context.Context, pod *corev1.Pod, claims []*resourc
 			}
 			before := claim.DeepCopy()
 			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(r resourceapi.ResourceClaimConsumerReference) bool { return r.UID == pod.UID })
-			_, err = w.updateStatus(ctx, before, claim)
+			_, err = w.patch(ctx, before, claim, "status")
 			return err
 		})
 		if err != nil {
@@ -238,7 +238,7 @@ func (w *Writer) Deallocate(ctx context.Context, pod *corev1.Pod, allocated *res
 		}
 		claim.Status = resourceapi.ResourceClaimStatus{}
 		klog.V(3).InfoS("Deallocating a claim whose devices its pod cannot use", "claim", klog.KObj(allocated), "pod", klog.KObj(pod))
-		_, err = w.updateStatus(ctx, before, claim)
+		_, err = w.patch(ctx, before, claim, "status")
 		return err
 	})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -24,9 +24,7 @@ func TestReserve(t *testing.T) {
 		f.pending.Add(wanted, types.UID(name))
 	}
 	for _, name := range []string{"a", "b"} {
-		if _, err := f.writer.Reserve(t.Context(), pod(name), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
-			t.Fatal(err)
-		}
+		f.reserve(pod(name), wanted)
 	}
 	written := f.claim("c")
 	if consumers(written) != "a b" || written.Status.Allocation == nil || !slices.Contains(written.Finalizers, resourceapi.Finalizer) {
@@ -51,9 +49,7 @@ func TestARecordIsReplaced(t *testing.T) {
 	f := newFixture(t, before)
 	wanted := given(before, "gpu-0")
 	f.pending.Add(wanted, "a")
-	if _, err := f.writer.Reserve(t.Context(), pod("a"), []*resourceapi.ResourceClaim{wanted}, "root/q"); err != nil {
-		t.Fatal(err)
-	}
+	f.reserve(pod("a"), wanted)
 	if got := chargerecord.Path(f.claim("c")); !slices.Equal(got, []string{"q", "root"}) {
 		t.Errorf("the record of the queue is %v", got)
 	}
@@ -111,31 +107,22 @@ func TestReserveAllOrNothing(t *testing.T) {
 }
 
 func TestDeallocate(t *testing.T) {
-	used := func(names ...string) *resourceapi.ResourceClaim {
-		c := given(claim("c"), "gpu-0")
-		for _, name := range names {
-			c.Status.ReservedFor = append(c.Status.ReservedFor, resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: name, UID: types.UID(name)})
-		}
-		return c
-	}
 	for _, c := range []struct {
 		name  string
 		claim *resourceapi.ResourceClaim
 		node  string
 		freed bool
 	}{
-		{"no pod uses it", used(), "", true},
-		{"only the pending pod uses it", used("a"), "", true},
-		{"another pod uses it", used("a", "b"), "", false},
-		{"the pod was bound in the meantime", used("a"), "n1", false},
+		{"no pod uses it", usedBy("c", "gpu-0"), "", true},
+		{"only the pending pod uses it", usedBy("c", "gpu-0", "a"), "", true},
+		{"another pod uses it", usedBy("c", "gpu-0", "a", "b"), "", false},
+		{"the pod was bound in the meantime", usedBy("c", "gpu-0", "a"), "n1", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, c.claim)
 			waiting, now := pod("a"), pod("a")
 			now.Spec.NodeName = c.node
-			if _, err := f.kube.CoreV1().Pods("ns").Create(t.Context(), now, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			f.createPod(now)
 			f.writer.Deallocate(t.Context(), waiting, c.claim)
 			if got := f.claim("c"); (got.Status.Allocation == nil) != c.freed || c.freed && len(got.Status.ReservedFor) > 0 {
 				t.Errorf("freed: %t, want %t; used by %q", got.Status.Allocation == nil, c.freed, consumers(got))
@@ -147,14 +134,11 @@ func TestDeallocate(t *testing.T) {
 // TestReleaseLeavesAPodThatWasBound covers a lost answer to a successful binding. Without its reservation, other pods could get the device.
 func TestReleaseLeavesAPodThatWasBound(t *testing.T) {
 	for node, want := range map[string]string{"": "", "n1": "a"} {
-		used := given(claim("c"), "gpu-0")
-		used.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "a", UID: "a"}}
+		used := usedBy("c", "gpu-0", "a")
 		f := newFixture(t, used)
 		now := pod("a")
 		now.Spec.NodeName = node
-		if _, err := f.kube.CoreV1().Pods("ns").Create(t.Context(), now, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		f.createPod(now)
 		f.writer.Release(t.Context(), pod("a"), []*resourceapi.ResourceClaim{used})
 		if got := consumers(f.claim("c")); got != want {
 			t.Errorf("on node %q, the claim is used by %q, want %q", node, got, want)

@@ -4,7 +4,6 @@ package demand
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -145,13 +144,15 @@ func (cs *Claims) evaluate(c *Claim, object *resourceapi.ResourceClaim) {
 	}
 	switch {
 	case err != nil || c.extended == nil:
-	case c.usedByAnother(object):
+	case dra.UsedByAnother(c.owner, object):
 		usage.SetExtended(object, nil)
 	default:
 		usage.SetExtended(object, c.extended)
 	}
 	if cs.matching.Matcher == nil {
-		forgetPublished(&usage)
+		for i := range usage.Devices {
+			usage.Devices[i].Published = nil // counting does not need it, and it keeps the memory of old ResourceSlices
+		}
 	}
 	c.changed, c.users = cs.round, usersOf(object)
 	c.Object, c.seen, c.generation, c.listing = object, cs.catalog, cs.generation, cs.dimensions.CapacityCount()
@@ -201,23 +202,11 @@ func (c *Claim) HeldBy(pod *corev1.Pod) bool {
 // asksForDevices reports whether a claim requests or holds a device that counts.
 func (c *Claim) asksForDevices() bool { return len(c.Usage.Devices)+len(c.Usage.Choices) > 0 }
 
-// usedByAnother reports whether a pod other than its owner uses an extended claim.
-func (c *Claim) usedByAnother(object *resourceapi.ResourceClaim) bool {
-	return slices.ContainsFunc(object.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != c.owner })
-}
-
 func usageOf(object *resourceapi.ResourceClaim, catalog *dra.Catalog) (dra.Usage, error) {
 	if object.Status.Allocation != nil {
 		return dra.Allocated(&object.Spec, object.Status.Allocation, catalog)
 	}
 	return dra.Requested(&object.Spec)
-}
-
-// forgetPublished drops data that counting does not need, to free the memory of old ResourceSlices.
-func forgetPublished(usage *dra.Usage) {
-	for i := range usage.Devices {
-		usage.Devices[i].Published = nil
-	}
 }
 
 // republished reports whether changes of the published devices may change the demand of a claim.

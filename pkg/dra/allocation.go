@@ -16,20 +16,16 @@ import (
 // access. The error names a result whose request is not in the spec.
 func Allocated(spec *resourceapi.ResourceClaimSpec, allocation *resourceapi.AllocationResult, catalog *Catalog) (Usage, error) {
 	var usage Usage
-	for i := range allocation.Devices.Results {
-		result := &allocation.Devices.Results[i]
-		if result.AdminAccess != nil && *result.AdminAccess {
-			continue
-		}
+	for id, result := range Used(allocation) {
 		class, found := classOf(spec.Devices.Requests, result.Request)
 		if !found {
-			return Usage{}, fmt.Errorf("device %s is allocated for request %s, which is not in its spec", idOf(result), result.Request)
+			return Usage{}, fmt.Errorf("device %s is allocated for request %s, which is not in its spec", id, result.Request)
 		}
-		devices := Devices{Class: class, Count: 1, Capacity: consumed(result), ID: idOf(result)}
-		devices.Published, _ = catalog.Device(devices.ID)
+		devices := Devices{Class: class, Count: 1, Capacity: consumed(result), ID: id}
+		devices.Published, _ = catalog.Device(id)
 		if devices.Capacity == nil {
 			if devices.Published == nil {
-				usage.Gone = append(usage.Gone, devices.ID)
+				usage.Gone = append(usage.Gone, id)
 			}
 			devices.Capacity = full(devices.Published)
 		}

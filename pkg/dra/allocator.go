@@ -4,6 +4,8 @@ package dra
 
 import (
 	"hash/fnv"
+	"maps"
+	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -91,15 +93,11 @@ func (a *Allocator) PutBack(allocation *resourceapi.AllocationResult) {
 	a.each(allocation, func(id structured.DeviceID) { a.taken.AllocatedDevices.Delete(id) }, a.removeShare)
 }
 
-// each calls whole or shared for every device of an allocation. It skips administrative access, which uses no device.
+// each calls whole or shared for every device that an allocation uses.
 func (a *Allocator) each(allocation *resourceapi.AllocationResult, whole func(structured.DeviceID),
 	shared func(structured.SharedDeviceID, structured.DeviceConsumedCapacity),
 ) {
-	for i := range allocation.Devices.Results {
-		result := &allocation.Devices.Results[i]
-		if result.AdminAccess != nil && *result.AdminAccess {
-			continue
-		}
+	for _, result := range Used(allocation) {
 		id := structured.MakeDeviceID(result.Driver, result.Pool, result.Device)
 		if a.features.ConsumableCapacity && result.ShareID != nil {
 			shared(structured.MakeSharedDeviceID(id, result.ShareID), structured.NewDeviceConsumedCapacity(id, consumed(result)))
@@ -114,11 +112,7 @@ type classes struct{ *Catalog }
 
 // List implements structured.DeviceClassLister.
 func (c classes) List() ([]*resourceapi.DeviceClass, error) {
-	var all []*resourceapi.DeviceClass
-	for _, class := range c.classes {
-		all = append(all, class)
-	}
-	return all, nil
+	return slices.Collect(maps.Values(c.classes)), nil
 }
 
 // Get implements structured.DeviceClassLister.
@@ -128,4 +122,44 @@ func (c classes) Get(name string) (*resourceapi.DeviceClass, error) {
 		return nil, apierrors.NewNotFound(resourceapi.Resource("deviceclasses"), name)
 	}
 	return class, nil
+}
+
+// Spare makes Pick avoid these devices if possible. Call it before Pick.
+func (a *Allocator) Spare(devices map[DeviceID]bool) { a.spared = devices }
+
+// Spares reports whether there are devices to avoid.
+func (a *Allocator) Spares() bool { return len(a.spared) > 0 }
+
+// HasSpared reports whether a result contains an avoided device, because there was no other.
+func (a *Allocator) HasSpared(result *resourceapi.AllocationResult) bool {
+	for i := range result.Devices.Results {
+		if a.spared[idOf(&result.Devices.Results[i])] {
+			return true
+		}
+	}
+	return false
+}
+
+// sparing returns an allocator that treats the devices to avoid as in use. It is nil if none of them is free in these slices.
+func (a *Allocator) sparing(slices []*resourceapi.ResourceSlice) *Allocator {
+	if len(a.spared) == 0 {
+		return nil
+	}
+	var sparing *Allocator
+	for _, slice := range slices {
+		for i := range slice.Spec.Devices {
+			id := DeviceID{slice.Spec.Driver, slice.Spec.Pool.Name, slice.Spec.Devices[i].Name}
+			device := structured.MakeDeviceID(id.Driver, id.Pool, id.Device)
+			if !a.spared[id] || a.taken.AllocatedDevices.Has(device) {
+				continue
+			}
+			if sparing == nil {
+				copied := *a
+				copied.taken.AllocatedDevices = a.taken.AllocatedDevices.Clone()
+				sparing = &copied
+			}
+			sparing.taken.AllocatedDevices.Insert(device)
+		}
+	}
+	return sparing
 }

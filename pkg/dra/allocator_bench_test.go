@@ -8,10 +8,8 @@ import (
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
-	"k8s.io/utils/ptr"
 )
 
 // BenchmarkPick picks one device on one of many nodes. This project uses the slices of that node. Kubernetes' own plugin uses
@@ -20,14 +18,7 @@ func BenchmarkPick(b *testing.B) {
 	for _, nodes := range []int{100, 5000} {
 		var all []*resourceapi.ResourceSlice
 		for i := range nodes {
-			name := fmt.Sprint("n", i)
-			slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourceapi.ResourceSliceSpec{
-				Driver: "driver", NodeName: ptr.To(name), Pool: resourceapi.ResourcePool{Name: name, ResourceSliceCount: 1},
-			}}
-			for j := range 8 {
-				slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: fmt.Sprint("gpu-", j)})
-			}
-			all = append(all, slice)
+			all = append(all, gpusOn(fmt.Sprint("n", i), 8))
 		}
 		catalog := NewCatalog([]*resourceapi.DeviceClass{class("gpu")}, all)
 		cache := cel.NewCache(10, cel.Features{})
@@ -35,7 +26,7 @@ func BenchmarkPick(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d/slices=node", nodes), func(b *testing.B) {
 			allocator := NewAllocator(structured.Features{}, catalog, cache)
 			for b.Loop() {
-				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, Alone().Node())
+				results, err := allocator.Pick(b.Context(), onNode("n7"), claims, Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}, alone().Node())
 				if err != nil || results == nil {
 					b.Fatal(results, err)
 				}
@@ -74,7 +65,7 @@ func BenchmarkPickManyAlternatives(b *testing.B) {
 	allocator, catalog := sizes(strings.Repeat("80 ", 124)).allocator(nil)
 	for b.Loop() {
 		r := &room{catalog: catalog, most: 1}
-		if results, err := allocator.Pick(b.Context(), onNode("n1"), claims, r.quota(), Alone().Node()); results != nil || err == nil {
+		if results, err := allocator.Pick(b.Context(), onNode("n1"), claims, r.quota(), alone().Node()); results != nil || err == nil {
 			b.Fatal(results, err)
 		}
 	}

@@ -7,25 +7,18 @@ import (
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/dynamic-resource-allocation/cel"
-	"k8s.io/dynamic-resource-allocation/structured"
-	"k8s.io/utils/ptr"
 )
 
 // TestPanicOfTheAllocator uses a request that gets devices of two pools with one device each.
 func TestPanicOfTheAllocator(t *testing.T) {
 	var slices []*resourceapi.ResourceSlice
 	for _, pool := range []string{"first", "second"} {
-		slices = append(slices, &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool}, Spec: resourceapi.ResourceSliceSpec{
-			Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: pool, ResourceSliceCount: 1}, Devices: []resourceapi.Device{{Name: "gpu"}},
-		}})
+		slices = append(slices, sliceOn("n1", pool, resourceapi.Device{Name: "gpu"}))
 	}
-	catalog := NewCatalog([]*resourceapi.DeviceClass{class("gpu")}, slices)
-	allocator := NewAllocator(structured.Features{ConsumableCapacity: true}, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
+	allocator := withEverything(NewCatalog([]*resourceapi.DeviceClass{class("gpu")}, slices))
 	pick := func(request resourceapi.DeviceRequest) ([]resourceapi.AllocationResult, error) {
 		quota := Quota{Accepts: func([]resourceapi.AllocationResult) bool { return true }}
-		return allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(request)}, quota, Alone().Node())
+		return allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(request)}, quota, alone().Node())
 	}
 
 	got, err := pick(exactly("r", "gpu", 2))

@@ -19,24 +19,39 @@ import (
 // stock returns an allocator with the given number of devices of each class on node n1. Device names begin with their class.
 func stock(counts map[string]int) *Allocator {
 	var classes []*resourceapi.DeviceClass
-	spec := resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
+	var devices []resourceapi.Device
 	for name, n := range counts {
-		c := class(name)
-		c.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
-			Expression: fmt.Sprintf(`device.attributes["driver"].model == %q`, name),
-		}}}
-		classes = append(classes, c)
+		classes = append(classes, class(name, fmt.Sprintf(`device.attributes["driver"].model == %q`, name)))
 		for i := range n {
-			spec.Devices = append(spec.Devices, resourceapi.Device{
+			devices = append(devices, resourceapi.Device{
 				Name:       fmt.Sprintf("%s-%d", name, i),
 				Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"model": {StringValue: ptr.To(name)}},
 			})
 		}
 	}
-	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: spec}})
-	features := structured.Features{AdminAccess: true, PrioritizedList: true, ConsumableCapacity: true, PartitionableDevices: true}
+	return withEverything(NewCatalog(classes, []*resourceapi.ResourceSlice{sliceOn("n1", "n1", devices...)}))
+}
+
+func withEverything(catalog *Catalog) *Allocator {
+	features := structured.Features{AdminAccess: true, PrioritizedList: true, ConsumableCapacity: true, PartitionableDevices: true, DeviceTaints: true}
 	return NewAllocator(features, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
 }
+
+// pick returns the allocation that an allocator picks on a node for a claim, or nil.
+func pick(t *testing.T, a *Allocator, node string, requests ...resourceapi.DeviceRequest) *resourceapi.AllocationResult {
+	t.Helper()
+	results, err := a.Pick(t.Context(), onNode(node), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: atMost(nil)}, alone().Node())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if results == nil {
+		return nil
+	}
+	return &results[0]
+}
+
+// alone returns the effort of a job with its own budget.
+func alone() *Effort { return NewBudget(BudgetOfSession).Of("", "") }
 
 func onNode(name string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -120,7 +135,7 @@ func TestPick(t *testing.T) {
 			if c.node == "" {
 				c.node = "n1"
 			}
-			results, err := stock(c.stock).Pick(t.Context(), onNode(c.node), []*resourceapi.ResourceClaim{claim(c.requests...)}, Quota{Accepts: atMost(c.limits)}, Alone().Node())
+			results, err := stock(c.stock).Pick(t.Context(), onNode(c.node), []*resourceapi.ResourceClaim{claim(c.requests...)}, Quota{Accepts: atMost(c.limits)}, alone().Node())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +164,7 @@ func TestPickTriesEveryCombination(t *testing.T) {
 			}
 			tried = append(tried, got(results))
 			return got(results) == want
-		}}, Alone().Node())
+		}}, alone().Node())
 		if err != nil || got(results) != want {
 			t.Errorf("picked %q (%v), want %q", got(results), err, want)
 		}
@@ -162,33 +177,24 @@ func TestPickGivesUp(t *testing.T) {
 		requests = append(requests, firstAvailable(fmt.Sprint("r", i), exactly("a", "a", 1), exactly("b", "b", 1), exactly("c", "c", 1)))
 	}
 	never := func([]resourceapi.AllocationResult) bool { return false }
-	_, err := stock(map[string]int{"a": 9, "b": 9, "c": 9}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: never}, Alone().Node())
+	_, err := stock(map[string]int{"a": 9, "b": 9, "c": 9}).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: never}, alone().Node())
 	if err == nil || err.Error() != "the claims have too many combinations of alternatives and devices to try all of them: they have 27 requests and alternatives in all" {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestTakeAndPutBack(t *testing.T) {
-	allocator := stock(map[string]int{"a": 2})
-	yes := func([]resourceapi.AllocationResult) bool { return true }
-	pick := func() []resourceapi.AllocationResult {
-		t.Helper()
-		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "a", 2))}, Quota{Accepts: yes}, Alone().Node())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return results
-	}
-	first, changes := pick(), allocator.Changes()
-	allocator.Take(&first[0])
+	allocator, both := stock(map[string]int{"a": 2}), exactly("r", "a", 2)
+	first, changes := pick(t, allocator, "n1", both), allocator.Changes()
+	allocator.Take(first)
 	if allocator.Changes() == changes {
 		t.Error("Take does not count as a change")
 	}
-	if got := pick(); got != nil {
+	if got := pick(t, allocator, "n1", both); got != nil {
 		t.Errorf("devices in use are picked again: %v", got)
 	}
-	allocator.PutBack(&first[0])
-	if pick() == nil {
+	allocator.PutBack(first)
+	if pick(t, allocator, "n1", both) == nil {
 		t.Error("devices that were put back are not picked")
 	}
 }

@@ -91,33 +91,20 @@ func TestBindingConditions(t *testing.T) {
 	}
 }
 
-// pickOne returns the allocation that an allocator picks on a node for a request of h100, or nil.
-func pickOne(t *testing.T, a *Allocator, node string) *resourceapi.AllocationResult {
-	t.Helper()
-	results, err := a.Pick(t.Context(), onNode(node), []*resourceapi.ResourceClaim{claim(exactly("r", "h100", 1))}, Quota{Accepts: atMost(nil)}, Alone().Node())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if results == nil {
-		return nil
-	}
-	return &results[0]
-}
-
 func TestADeviceIsSparedIfThereIsAnother(t *testing.T) {
-	a := stock(map[string]int{"h100": 2})
+	a, one := stock(map[string]int{"h100": 2}), exactly("r", "h100", 1)
 	a.Spare(map[DeviceID]bool{{"driver", "n1", "h100-0"}: true})
-	first := pickOne(t, a, "n1")
+	first := pick(t, a, "n1", one)
 	if first == nil || first.Devices.Results[0].Device != "h100-1" || a.HasSpared(first) {
 		t.Fatalf("picked first: %v", first)
 	}
 	a.Take(first)
-	second := pickOne(t, a, "n1")
+	second := pick(t, a, "n1", one)
 	if second == nil || second.Devices.Results[0].Device != "h100-0" || !a.HasSpared(second) {
 		t.Fatalf("picked when there is no other: %v", second)
 	}
 	a.Take(second)
-	if third := pickOne(t, a, "n1"); third != nil {
+	if third := pick(t, a, "n1", one); third != nil {
 		t.Errorf("picked when none is free: %v", third)
 	}
 }
@@ -147,7 +134,7 @@ func TestDevicesWithBindingConditions(t *testing.T) {
 			a.features.DeviceBinding, a.features.DeviceStatus = c.waits, c.waits
 			a.catalog = NewCatalog([]*resourceapi.DeviceClass{class("h100")}, []*resourceapi.ResourceSlice{slice("a", fabric), slice("b", resourceapi.Device{Name: "plain"})})
 			var got []string
-			for picked := pickOne(t, a, "n1"); picked != nil; picked = pickOne(t, a, "n1") {
+			for picked := pick(t, a, "n1", exactly("r", "h100", 1)); picked != nil; picked = pick(t, a, "n1", exactly("r", "h100", 1)) {
 				result := picked.Devices.Results[0]
 				name := result.Device
 				if picked.NodeSelector != nil {

@@ -86,9 +86,6 @@ type Effort struct {
 	wants bool
 }
 
-// Alone returns the effort of a job with its own budget.
-func Alone() *Effort { return NewBudget(BudgetOfSession).Of("", "") }
-
 // Node returns the effort for a node.
 func (e *Effort) Node() *NodeEffort { return &NodeEffort{job: e} }
 

@@ -72,12 +72,3 @@ func (d *Devices) LacksCapacity(name string, catalog *Catalog) bool {
 	domain, _, qualified := strings.Cut(name, "/")
 	return !qualified || domain == d.ID.Driver || !catalog.HasDriver(domain)
 }
-
-// CapacitySpellings returns the names that a quota may use for a capacity of a driver's devices.
-func CapacitySpellings(driver string, published resourceapi.QualifiedName) []string {
-	domain, name := splitCapacity(driver, string(published))
-	if domain == driver {
-		return []string{name, driver + "/" + name}
-	}
-	return []string{string(published)}
-}

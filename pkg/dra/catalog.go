@@ -3,6 +3,7 @@
 package dra
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -121,13 +122,8 @@ func (c *Catalog) Device(id DeviceID) (*resourceapi.Device, bool) {
 
 // Devices calls yield for every device of the latest generation of each pool.
 func (c *Catalog) Devices(yield func(DeviceID, *resourceapi.Device) bool) {
-	if c == nil {
-		return
-	}
-	for id, device := range c.devices {
-		if !yield(id, device) {
-			return
-		}
+	if c != nil {
+		maps.All(c.devices)(yield)
 	}
 }
 
@@ -159,19 +155,15 @@ func (c *Catalog) CapacityOfSeveralDrivers(name string) bool {
 	if c == nil {
 		return false
 	}
-	first := ""
+	publishing := map[string]bool{}
 	for published, drivers := range c.capacities {
 		for _, driver := range drivers {
-			if !SameCapacity(driver, string(published), name) || driver == first {
-				continue
+			if SameCapacity(driver, string(published), name) {
+				publishing[driver] = true
 			}
-			if first != "" {
-				return true
-			}
-			first = driver
 		}
 	}
-	return false
+	return len(publishing) > 1
 }
 
 // PoolsFor calls yield for the pools with devices that a node may reach. It may yield a pool several times.

@@ -51,13 +51,8 @@ func (c *Catalog) Class(name string) (*resourceapi.DeviceClass, bool) {
 
 // Classes calls yield for the name of every DeviceClass.
 func (c *Catalog) Classes(yield func(string) bool) {
-	if c == nil {
-		return
-	}
-	for name := range c.classes {
-		if !yield(name) {
-			return
-		}
+	if c != nil {
+		maps.Keys(c.classes)(yield)
 	}
 }
 
@@ -71,10 +66,7 @@ func (c *Catalog) Card(class string) string {
 
 // HasCard reports whether a class has devices with this card name.
 func (c *Catalog) HasCard(card string) bool {
-	if c == nil {
-		return false
-	}
-	for _, name := range c.cards {
+	for _, name := range c.Cards {
 		if name == card {
 			return true
 		}
@@ -84,13 +76,8 @@ func (c *Catalog) HasCard(card string) bool {
 
 // Cards calls yield for each class that names a card.
 func (c *Catalog) Cards(yield func(class, card string) bool) {
-	if c == nil {
-		return
-	}
-	for class, name := range c.cards {
-		if !yield(class, name) {
-			return
-		}
+	if c != nil {
+		maps.All(c.cards)(yield)
 	}
 }
 

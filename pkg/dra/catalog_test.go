@@ -73,9 +73,9 @@ func TestSameNames(t *testing.T) {
 
 func TestDevicesOfTheLatestGenerationCount(t *testing.T) {
 	slice := func(generation int64, device string) *resourceapi.ResourceSlice {
-		return &resourceapi.ResourceSlice{Spec: resourceapi.ResourceSliceSpec{
-			Driver: "driver", Pool: resourceapi.ResourcePool{Name: "pool", Generation: generation}, Devices: []resourceapi.Device{{Name: device}},
-		}}
+		slice := sliceOn("n1", "pool", resourceapi.Device{Name: device})
+		slice.Spec.Pool.Generation = generation
+		return slice
 	}
 	for _, order := range [][]*resourceapi.ResourceSlice{{slice(1, "old"), slice(2, "new")}, {slice(2, "new"), slice(1, "old")}} {
 		c := NewCatalog(nil, order)

@@ -63,9 +63,8 @@ func (c *compiledClass) matches(driver string, device *resourceapi.Device) bool 
 	if c.err != nil {
 		return false
 	}
-	input := cel.Device{Driver: driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity}
 	for i := range c.selectors {
-		holds, _, err := c.selectors[i].DeviceMatches(context.Background(), input)
+		holds, _, err := c.selectors[i].DeviceMatches(context.Background(), described(driver, device))
 		if err != nil {
 			klog.V(5).InfoS("A selector of a DeviceClass fails for a device, which the class does not match therefore", "class", c.name, "selector", i, "driver", driver, "device", device.Name, "reason", err.Error())
 		}
@@ -74,4 +73,9 @@ func (c *compiledClass) matches(driver string, device *resourceapi.Device) bool 
 		}
 	}
 	return true
+}
+
+// described returns a device in the form that selectors evaluate.
+func described(driver string, device *resourceapi.Device) cel.Device {
+	return cel.Device{Driver: driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity}
 }

@@ -24,7 +24,7 @@ func TestTheConfigurationOfAClassNamesItsRequests(t *testing.T) {
 	devices := []resourceapi.Device{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
 	catalog := NewCatalog([]*resourceapi.DeviceClass{configured("one"), configured("two"), class("plain")}, inSlices(nil, devices))
 	c := claim(exactly("first", "one", 1), exactly("plain", "plain", 1), firstAvailable("choice", exactly("alternative", "two", 1)), exactly("last", "one", 1))
-	results, err := withEverything(catalog).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, Quota{Accepts: atMost(nil)}, Alone().Node())
+	results, err := withEverything(catalog).Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, Quota{Accepts: atMost(nil)}, alone().Node())
 	if err != nil || results == nil {
 		t.Fatalf("%v, %v", results, err)
 	}

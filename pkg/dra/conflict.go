@@ -4,10 +4,12 @@ package dra
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 )
 
 // Conflict is a device with more claims than sharing allows. The cause may be schedulers that do not know each other's
@@ -36,9 +38,8 @@ func AllocatedTwice(id DeviceID, claims []*resourceapi.ResourceClaim, catalog *C
 	device, published := catalog.Device(id)
 	sums := map[resourceapi.QualifiedName]resource.Quantity{}
 	for _, claim := range claims {
-		for i := range claim.Status.Allocation.Devices.Results {
-			result := &claim.Status.Allocation.Devices.Results[i]
-			if device, free := DeviceOf(result); device != id || free {
+		for used, result := range Used(claim.Status.Allocation) {
+			if used != id {
 				continue
 			}
 			if result.ShareID == nil {
@@ -62,21 +63,26 @@ func AllocatedTwice(id DeviceID, claims []*resourceapi.ResourceClaim, catalog *C
 	return false
 }
 
-// DevicesOf returns the devices of a claim, which may be nil. It leaves out administrative access, which takes no device.
+// DevicesOf returns the devices that a claim uses. The claim may be nil.
 func DevicesOf(claim *resourceapi.ResourceClaim) map[DeviceID]bool {
 	if claim == nil || claim.Status.Allocation == nil {
 		return nil
 	}
 	devices := make(map[DeviceID]bool, len(claim.Status.Allocation.Devices.Results))
-	for i := range claim.Status.Allocation.Devices.Results {
-		if id, free := DeviceOf(&claim.Status.Allocation.Devices.Results[i]); !free {
-			devices[id] = true
-		}
+	for id := range Used(claim.Status.Allocation) {
+		devices[id] = true
 	}
 	return devices
 }
 
-// DeviceOf returns a device of an allocation. It also reports whether the claim has administrative access, which takes no device.
-func DeviceOf(result *resourceapi.DeviceRequestAllocationResult) (DeviceID, bool) {
-	return idOf(result), result.AdminAccess != nil && *result.AdminAccess
+// Used returns the devices that an allocation uses, with their results. It leaves out administrative access, which uses no device.
+func Used(allocation *resourceapi.AllocationResult) iter.Seq2[DeviceID, *resourceapi.DeviceRequestAllocationResult] {
+	return func(yield func(DeviceID, *resourceapi.DeviceRequestAllocationResult) bool) {
+		for i := range allocation.Devices.Results {
+			result := &allocation.Devices.Results[i]
+			if !ptr.Deref(result.AdminAccess, false) && !yield(idOf(result), result) {
+				return
+			}
+		}
+	}
 }

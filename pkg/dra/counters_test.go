@@ -9,8 +9,6 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/dynamic-resource-allocation/cel"
-	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 )
 
@@ -34,17 +32,11 @@ func inSlices(sets []resourceapi.CounterSet, devices ...[]resourceapi.Device) []
 		Spec:       resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("n1"), Pool: pool, SharedCounters: sets},
 	}}
 	for i, of := range devices {
-		all = append(all, &resourceapi.ResourceSlice{
-			ObjectMeta: metav1.ObjectMeta{Name: "devices-" + string(rune('a'+i))},
-			Spec:       resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("n1"), Pool: pool, Devices: of},
-		})
+		slice := sliceOn("n1", "devices-"+string(rune('a'+i)), of...)
+		slice.Spec.Pool = pool
+		all = append(all, slice)
 	}
 	return all
-}
-
-func withEverything(catalog *Catalog) *Allocator {
-	features := structured.Features{AdminAccess: true, PrioritizedList: true, ConsumableCapacity: true, PartitionableDevices: true, DeviceTaints: true}
-	return NewAllocator(features, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true}))
 }
 
 // pickable returns the devices of class gpu that the allocator hands out on node n1 to one claim after another.
@@ -52,15 +44,12 @@ func pickable(t *testing.T, a *Allocator) []string {
 	t.Helper()
 	var devices []string
 	for {
-		results, err := a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}, Quota{Accepts: atMost(nil)}, Alone().Node())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if results == nil {
+		picked := pick(t, a, "n1", exactly("r", "gpu", 1))
+		if picked == nil {
 			return devices
 		}
-		a.Take(&results[0])
-		devices = append(devices, results[0].Devices.Results[0].Device)
+		a.Take(picked)
+		devices = append(devices, picked.Devices.Results[0].Device)
 	}
 }
 

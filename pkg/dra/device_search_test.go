@@ -12,9 +12,6 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/dynamic-resource-allocation/cel"
-	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 )
 
@@ -23,7 +20,7 @@ import (
 type sizes string
 
 func (s sizes) allocator(change func(i int, device *resourceapi.Device)) (*Allocator, *Catalog) {
-	spec := resourceapi.ResourceSliceSpec{Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
+	slice := sliceOn("n1", "n1")
 	for i, word := range strings.Fields(string(s)) {
 		size, numa, _ := strings.Cut(word, "@")
 		model := "gpu"
@@ -40,18 +37,13 @@ func (s sizes) allocator(change func(i int, device *resourceapi.Device)) (*Alloc
 		if change != nil {
 			change(i, &device)
 		}
-		spec.Devices = append(spec.Devices, device)
+		slice.Spec.Devices = append(slice.Spec.Devices, device)
 	}
-	spec.SharedCounters = []resourceapi.CounterSet{{Name: "gpu", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("1Ti")}}}}
-	var classes []*resourceapi.DeviceClass
-	for _, name := range []string{"gpu", "nic"} {
-		c := class(name)
-		c.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: fmt.Sprintf(`device.attributes["driver"].model == %q`, name)}}}
-		classes = append(classes, c)
-	}
-	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: spec}})
-	features := structured.Features{AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, ConsumableCapacity: true}
-	return NewAllocator(features, catalog, cel.NewCache(10, cel.Features{EnableConsumableCapacity: true})), catalog
+	slice.Spec.SharedCounters = []resourceapi.CounterSet{{Name: "gpu", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("1Ti")}}}}
+	catalog := NewCatalog([]*resourceapi.DeviceClass{
+		class("gpu", `device.attributes["driver"].model == "gpu"`), class("nic", `device.attributes["driver"].model == "nic"`),
+	}, []*resourceapi.ResourceSlice{slice})
+	return withEverything(catalog), catalog
 }
 
 // room accepts results if the total memory of their devices of class gpu is at most this amount.
@@ -123,12 +115,10 @@ func matching(c *resourceapi.ResourceClaim, attribute string) *resourceapi.Resou
 
 func TestPickTriesOtherDevicesOfTheClass(t *testing.T) {
 	partition := func(i int, device *resourceapi.Device) {
-		device.ConsumesCounters = []resourceapi.DeviceCounterConsumption{{CounterSet: "gpu", Counters: map[string]resourceapi.Counter{
-			"memory": {Value: device.Capacity["memory"].Value}}}}
+		memory := device.Capacity["memory"].Value
+		device.ConsumesCounters = consuming("", "gpu", memory.String()).ConsumesCounters
 	}
-	admin := exactly("watched", "gpu", 1)
-	admin.Exactly.AdminAccess = ptr.To(true)
-	admin.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.attributes["driver"].uuid == "u0"`}}}
+	admin := admin(where(exactly("watched", "gpu", 1), `device.attributes["driver"].uuid == "u0"`))
 	one, two := exactly("r", "gpu", 1), exactly("r", "gpu", 2)
 	for _, c := range []struct {
 		name   string
@@ -191,7 +181,7 @@ func TestPickTriesOtherDevicesOfTheClass(t *testing.T) {
 			for i := range c.claims {
 				before[i] = c.claims[i].DeepCopy()
 			}
-			results, err := allocator.Pick(t.Context(), onNode("n1"), c.claims, r.quota(), Alone().Node())
+			results, err := allocator.Pick(t.Context(), onNode("n1"), c.claims, r.quota(), alone().Node())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +222,7 @@ func TestPickAgainstTryingEverything(t *testing.T) {
 			matching(c, "numa")
 		}
 		r := &room{catalog: catalog, most: int64(random.IntN(200))}
-		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, r.quota(), Alone().Node())
+		results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, r.quota(), alone().Node())
 		if err != nil {
 			t.Fatalf("devices %s: %v", has, err)
 		}
@@ -253,15 +243,20 @@ func TestPickAgainstTryingEverything(t *testing.T) {
 	}
 }
 
-func TestASharedDeviceWithLessConsumption(t *testing.T) {
-	allocator, catalog := sizes("80 80").allocator(func(i int, device *resourceapi.Device) {
+// sharedBy makes each device shareable, with its default consumption of memory.
+func sharedBy(defaults ...string) func(int, *resourceapi.Device) {
+	return func(i int, device *resourceapi.Device) {
 		device.AllowMultipleAllocations = ptr.To(true)
 		memory := device.Capacity["memory"]
-		memory.RequestPolicy = &resourceapi.CapacityRequestPolicy{Default: ptr.To(resource.MustParse([]string{"40", "10"}[i]))}
+		memory.RequestPolicy = &resourceapi.CapacityRequestPolicy{Default: ptr.To(resource.MustParse(defaults[i]))}
 		device.Capacity["memory"] = memory
-	})
+	}
+}
+
+func TestASharedDeviceWithLessConsumption(t *testing.T) {
+	allocator, catalog := sizes("80 80").allocator(sharedBy("40", "10"))
 	r := &room{catalog: catalog, most: 10}
-	results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}, r.quota(), Alone().Node())
+	results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1))}, r.quota(), alone().Node())
 	if err != nil || names(results) != "d1" {
 		t.Errorf("picked %q (%v), want d1, which gives 10 by default", names(results), err)
 	}
@@ -273,15 +268,10 @@ func TestASharedDeviceThatIsPickedTwice(t *testing.T) {
 		room int64
 		want string
 	}{{80, "d0 d0"}, {60, "d1 d1"}, {59, ""}} {
-		allocator, catalog := sizes("80 80").allocator(func(i int, device *resourceapi.Device) {
-			device.AllowMultipleAllocations = ptr.To(true)
-			memory := device.Capacity["memory"]
-			memory.RequestPolicy = &resourceapi.CapacityRequestPolicy{Default: ptr.To(resource.MustParse([]string{"40", "30"}[i]))}
-			device.Capacity["memory"] = memory
-		})
+		allocator, catalog := sizes("80 80").allocator(sharedBy("40", "30"))
 		r := &room{catalog: catalog, most: c.room}
 		twice := []*resourceapi.ResourceClaim{claim(exactly("r", "gpu", 1), exactly("s", "gpu", 1))}
-		results, err := allocator.Pick(t.Context(), onNode("n1"), twice, r.quota(), Alone().Node())
+		results, err := allocator.Pick(t.Context(), onNode("n1"), twice, r.quota(), alone().Node())
 		if err != nil || names(results) != c.want || r.asked > 2 {
 			t.Errorf("room %d: picked %q (%v) after %d sets, want %q after at most 2", c.room, names(results), err, r.asked, c.want)
 		}

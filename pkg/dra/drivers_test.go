@@ -72,17 +72,14 @@ func TestNVIDIAsGPUsAndPartitionsAreNeverHandedOutTogether(t *testing.T) {
 				t.Helper()
 				request := exactly("r", class, 1)
 				if profile != "" {
-					request.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.attributes["gpu.nvidia.com"].profile == "` + profile + `"`}}}
+					request = where(request, `device.attributes["gpu.nvidia.com"].profile == "`+profile+`"`)
 				}
-				results, err := a.Pick(t.Context(), onNode("nvidia-0"), []*resourceapi.ResourceClaim{claim(request)}, Quota{Accepts: atMost(nil)}, Alone().Node())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if results == nil {
+				picked := pick(t, a, "nvidia-0", request)
+				if picked == nil {
 					return ""
 				}
-				a.Take(&results[0])
-				return results[0].Devices.Results[0].Device
+				a.Take(picked)
+				return picked.Devices.Results[0].Device
 			}
 			got := []string{
 				pick("gpu.nvidia.com", ""), pick("mig.nvidia.com", "3g.40gb"), pick("mig.nvidia.com", "3g.40gb"), pick("mig.nvidia.com", "3g.40gb"),
@@ -101,7 +98,7 @@ func TestConfigurationsOfClassAndClaimAreInTheAllocation(t *testing.T) {
 	a := withEverything(NewCatalog(classes, all))
 	asking := claim(exactly("r", "gpu.dra.example.com", 1))
 	asking.Spec.Devices.Config = []resourceapi.DeviceClaimConfiguration{{DeviceConfiguration: resourceapi.DeviceConfiguration{Opaque: &resourceapi.OpaqueDeviceConfiguration{Driver: "gpu.dra.example.com"}}}}
-	results, err := a.Pick(t.Context(), onNode("example-0"), []*resourceapi.ResourceClaim{asking}, Quota{Accepts: atMost(nil)}, Alone().Node())
+	results, err := a.Pick(t.Context(), onNode("example-0"), []*resourceapi.ResourceClaim{asking}, Quota{Accepts: atMost(nil)}, alone().Node())
 	if err != nil || results == nil {
 		t.Fatal(results, err)
 	}

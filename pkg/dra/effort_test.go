@@ -24,7 +24,7 @@ func TestTheStepsOfASearchAreCounted(t *testing.T) {
 	claims, allocator := puzzle()
 	var used []int
 	for range 2 {
-		ctx, effort := &counting{Context: t.Context()}, Alone().Node()
+		ctx, effort := &counting{Context: t.Context()}, alone().Node()
 		results, err := allocator.Pick(ctx, onNode("n1"), claims, Quota{Accepts: atMost(nil)}, effort)
 		if results != nil || err == nil && effort.Used() < ctx.steps-20 {
 			t.Errorf("got %v, %v; used %d for %d steps", results, err, effort.Used(), ctx.steps)
@@ -41,7 +41,7 @@ func TestTheStepsOfASearchAreCounted(t *testing.T) {
 
 // TestALongSearchTakesNothingFromOtherNodes covers nodes that are searched concurrently.
 func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
-	effort := Alone()
+	effort := alone()
 	long, short := effort.Node(), effort.Node()
 	long.begin(0)
 	short.begin(0)
@@ -161,7 +161,7 @@ func TestASearchThatTooLittleIsLeftForIsNotAnAnswerOfNo(t *testing.T) {
 			t.Errorf("search %d used %d, want at most %d; had %d", i, node.Used(), most, node.Had())
 		}
 	}
-	effort = Alone()
+	effort = alone()
 	_, err := allocator.Pick(t.Context(), onNode("n1"), claims, Quota{Accepts: atMost(nil)}, effort.Node())
 	if unfinished := new(UnfinishedError); errors.As(err, &unfinished) && unfinished.Later {
 		t.Errorf("no search gets more: %v", err)
@@ -170,7 +170,7 @@ func TestASearchThatTooLittleIsLeftForIsNotAnAnswerOfNo(t *testing.T) {
 
 // TestASearchThatEndsEarlyKnowsWhatItHad lets callers tell whether a search would now get further.
 func TestASearchThatEndsEarlyKnowsWhatItHad(t *testing.T) {
-	effort := Alone()
+	effort := alone()
 	fresh := effort.Available()
 	alone := effort.Node()
 	alone.begin(0)
@@ -193,10 +193,8 @@ func TestASearchThatEndsEarlyKnowsWhatItHad(t *testing.T) {
 
 // TestSelectorsThatTakeLongCostTheirTime uses selectors that take no steps.
 func TestSelectorsThatTakeLongCostTheirTime(t *testing.T) {
-	slow := exactly("r", "gpu", 1)
-	slow.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
-		Expression: `[0,1,2,3,4,5,6,7,8,9].all(a, [0,1,2,3,4,5,6,7,8,9].all(b, [0,1,2,3,4,5,6,7,8,9].all(c, [0,1,2,3,4,5,6,7,8,9].all(d, a+b+c+d >= 0)))) && false`,
-	}}}
+	slow := where(exactly("r", "gpu", 1),
+		`[0,1,2,3,4,5,6,7,8,9].all(a, [0,1,2,3,4,5,6,7,8,9].all(b, [0,1,2,3,4,5,6,7,8,9].all(c, [0,1,2,3,4,5,6,7,8,9].all(d, a+b+c+d >= 0)))) && false`)
 	allocator, _ := sizes(strings.Repeat("80 ", 30)).allocator(nil)
 	node := NewBudget(2000).Of("q", "j").Node()
 	results, err := allocator.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(slow)}, Quota{Accepts: atMost(nil)}, node)

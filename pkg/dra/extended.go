@@ -133,7 +133,7 @@ func RequestMappings(pod *corev1.Pod, claim *resourceapi.ResourceClaim) []corev1
 }
 
 func planOf(pod *corev1.Pod, claim *resourceapi.ResourceClaim) ([]corev1.ResourceName, extendedPlan) {
-	if !belongsTo(pod, claim) || usedByAnother(pod, claim) {
+	if !belongsTo(pod, claim) || UsedByAnother(pod.UID, claim) {
 		return nil, extendedPlan{}
 	}
 	var names []corev1.ResourceName
@@ -174,8 +174,9 @@ func belongsTo(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
 	return IsExtended(claim) && resourceclaim.IsForPod(pod, claim) == nil
 }
 
-func usedByAnother(pod *corev1.Pod, claim *resourceapi.ResourceClaim) bool {
-	return slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != pod.UID })
+// UsedByAnother reports whether a claim is reserved for any pod but this one.
+func UsedByAnother(pod types.UID, claim *resourceapi.ResourceClaim) bool {
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool { return user.UID != pod })
 }
 
 // resourceOf returns the container and the resource of a request with this name in a claim. The resource is empty if there is none. The

@@ -116,17 +116,26 @@ func TestRequestsOfExtendedClaims(t *testing.T) {
 				"init example.com/gpu container-2-request-0"},
 		},
 		{
+			name: "init containers share a request, unless a later container has enough",
+			pod:  extendedPod("init-a example.com/gpu=3", "init-b example.com/gpu=2", "init-c example.com/gpu=1", "main example.com/gpu=1"),
+			want: []string{"container-0-request-0 h100=3", "container-3-request-0 h100=1"},
+			wantMappings: []string{"main example.com/gpu container-3-request-0", "init-a example.com/gpu container-0-request-0",
+				"init-b example.com/gpu container-0-request-0", "init-c example.com/gpu container-3-request-0"},
+		},
+		{
+			name: "a sidecar that starts before has other devices", pod: extendedPod("sidecar example.com/gpu=2", "init example.com/gpu=2", "main example.com/gpu=1"),
+			want: []string{"container-0-request-0 h100=2", "container-1-request-0 h100=2", "container-2-request-0 h100=1"},
+			wantMappings: []string{"main example.com/gpu container-2-request-0", "sidecar example.com/gpu container-0-request-0",
+				"init example.com/gpu container-1-request-0"},
+		},
+		{
 			name: "requests are sorted by name as text", pod: extendedPod("a", "b", "c example.com/gpu=1", "d", "e", "f", "g", "h", "i", "j", "k example.com/gpu=1"),
 			want:         []string{"container-10-request-0 h100=1", "container-2-request-0 h100=1"},
 			wantMappings: []string{"c example.com/gpu container-2-request-0", "k example.com/gpu container-10-request-0"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			names := []corev1.ResourceName{"example.com/nic", "example.com/gpu", "example.com/fpga", implicit}
-			claim, err := ExtendedClaim(c.pod, names, offeredClass)
-			if err != nil {
-				t.Fatal(err)
-			}
+			claim := extendedClaim(t, c.pod, "example.com/nic", "example.com/gpu", "example.com/fpga", implicit)
 			if claim == nil {
 				claim = &resourceapi.ResourceClaim{}
 			}
@@ -146,6 +155,15 @@ func TestRequestsOfExtendedClaims(t *testing.T) {
 	}
 }
 
+func extendedClaim(t *testing.T, pod *corev1.Pod, names ...corev1.ResourceName) *resourceapi.ResourceClaim {
+	t.Helper()
+	claim, err := ExtendedClaim(pod, names, offeredClass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
 func requestsIn(claim *resourceapi.ResourceClaim) []string {
 	var requests []string
 	for _, r := range claim.Spec.Devices.Requests {
@@ -156,21 +174,14 @@ func requestsIn(claim *resourceapi.ResourceClaim) []string {
 
 func TestExtendedClaimIsThePodsAndInMemory(t *testing.T) {
 	p := extendedPod("main example.com/gpu=1 example.com/nic=1")
-	made := func(names ...corev1.ResourceName) *resourceapi.ResourceClaim {
-		c, err := ExtendedClaim(p, names, offeredClass)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	c := made("example.com/nic", "example.com/gpu")
+	c := extendedClaim(t, p, "example.com/nic", "example.com/gpu")
 	if !InMemory(c) || !IsExtended(c) || c.Namespace != "ns" || c.GenerateName != "pod-extended-resources-" || !metav1.IsControlledBy(c, p) {
 		t.Errorf("unexpected metadata: %+v", c.ObjectMeta)
 	}
-	if want := "pod-uid/extended/example.com/gpu,example.com/nic"; string(c.UID) != want || made("example.com/gpu", "example.com/nic").UID != c.UID {
+	if want := "pod-uid/extended/example.com/gpu,example.com/nic"; string(c.UID) != want || extendedClaim(t, p, "example.com/gpu", "example.com/nic").UID != c.UID {
 		t.Errorf("UID %s, want always %s", c.UID, want)
 	}
-	if made("example.com/gpu").UID == c.UID {
+	if extendedClaim(t, p, "example.com/gpu").UID == c.UID {
 		t.Error("claims for different resources have the same UID")
 	}
 }
@@ -179,10 +190,7 @@ func TestThePodOfAnExtendedClaimMayHaveTheLongestName(t *testing.T) {
 	for _, name := range []string{strings.Repeat("p", 233), strings.Repeat("p", 253), strings.Repeat("p.", 126) + "p", strings.Repeat("p", 232) + "-.p"} {
 		p := extendedPod("main example.com/gpu=1")
 		p.Name = name
-		claim, err := ExtendedClaim(p, []corev1.ResourceName{"example.com/gpu"}, offeredClass)
-		if err != nil {
-			t.Fatal(err)
-		}
+		claim := extendedClaim(t, p, "example.com/gpu")
 		if faults := validation.NameIsDNSSubdomain(claim.GenerateName, true); len(faults) > 0 || !strings.HasSuffix(claim.GenerateName, "p-extended-resources-") {
 			t.Errorf("the API server refuses the generateName %s: %v", claim.GenerateName, faults)
 		}
@@ -198,6 +206,7 @@ func TestExtendedRequestsThatCannotBecomeAClaim(t *testing.T) {
 		{extendedPod("a", "b example.com/gpu=-1"), "container b requests -1 of example.com/gpu: a number of devices is not negative: request a whole number"},
 		{extendedPod("init example.com/gpu=33"), "container init requests 33 of example.com/gpu: one ResourceClaim holds at most 32 devices: request fewer"},
 		{extendedPod("main example.com/gpu=90E"), "container main requests 90E of example.com/gpu: one ResourceClaim holds at most 32 devices: request fewer"},
+		{extendedPod("main example.com/gpu=1e999999999"), "container main requests 1e999999999 of example.com/gpu: one ResourceClaim holds at most 32 devices: request fewer"},
 		{extendedPod("a example.com/gpu=32", "b example.com/nic=1"), "the containers request 33 devices as extended resources, and one ResourceClaim holds at most 32: request fewer"},
 		{extendedPod("main example.com/gpu=2000m"), ""},
 		{extendedPod("main example.com/gpu=32"), ""},
@@ -267,10 +276,7 @@ func TestExtendedNamesKnowsWhatASchedulerMakes(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			claim, err := ExtendedClaim(p, []corev1.ResourceName{"example.com/gpu", "example.com/nic"}, offeredClass)
-			if err != nil {
-				t.Fatal(err)
-			}
+			claim := extendedClaim(t, p, "example.com/gpu", "example.com/nic")
 			c.change(claim)
 			if diff := cmp.Diff(c.want, ExtendedNames(p, claim)); diff != "" {
 				t.Error(diff)

@@ -5,56 +5,12 @@ package dra
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
-
-// TestKubernetes134ReadsOneMappingForAContainerAndAResource matters because its API server refuses more, and its kubelet gives the
-// container the first.
-func TestKubernetes134ReadsOneMappingForAContainerAndAResource(t *testing.T) {
-	for _, c := range []struct {
-		name         string
-		pod          *corev1.Pod
-		want         string
-		wantMappings string
-	}{
-		{"a container has enough devices", extendedPod("init example.com/gpu=2", "main example.com/gpu=2"), "container-1-request-0 h100=2",
-			"init=container-1-request-0 main=container-1-request-0"},
-		{"the second container has enough devices", extendedPod("init example.com/gpu=2", "a example.com/gpu=1", "b example.com/gpu=3"),
-			"container-1-request-0 h100=1 container-2-request-0 h100=3", "a=container-1-request-0 b=container-2-request-0 init=container-2-request-0"},
-		{"no container has enough devices", extendedPod("init example.com/gpu=2", "a example.com/gpu=1", "b example.com/gpu=1"),
-			"container-0-request-0 h100=2 container-1-request-0 h100=1 container-2-request-0 h100=1",
-			"a=container-1-request-0 b=container-2-request-0 init=container-0-request-0"},
-		{"init containers share a request", extendedPod("init-a example.com/gpu=3", "init-b example.com/gpu=2", "init-c example.com/gpu=1", "main example.com/gpu=1"),
-			"container-0-request-0 h100=3 container-3-request-0 h100=1",
-			"init-a=container-0-request-0 init-b=container-0-request-0 init-c=container-3-request-0 main=container-3-request-0"},
-		{"a sidecar that starts before has other devices", extendedPod("sidecar example.com/gpu=2", "init example.com/gpu=2", "main example.com/gpu=1"),
-			"container-0-request-0 h100=2 container-1-request-0 h100=2 container-2-request-0 h100=1",
-			"init=container-1-request-0 main=container-2-request-0 sidecar=container-0-request-0"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			claim, err := ExtendedClaim(c.pod, []corev1.ResourceName{"example.com/gpu"}, offeredClass)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(requestsIn(claim), " "); got != c.want {
-				t.Errorf("the claim requests %s, want %s", got, c.want)
-			}
-			var mappings []string
-			for _, m := range RequestMappings(c.pod, claim) {
-				mappings = append(mappings, m.ContainerName+"="+m.RequestName)
-			}
-			slices.Sort(mappings)
-			if got := strings.Join(mappings, " "); got != c.wantMappings {
-				t.Errorf("the mappings are %s, want %s", got, c.wantMappings)
-			}
-		})
-	}
-}
 
 // TestExtendedNamesKnowsTheClaimsOfEachVersion includes kube-scheduler 1.34, which gives each container its own request.
 func TestExtendedNamesKnowsTheClaimsOfEachVersion(t *testing.T) {
@@ -68,10 +24,7 @@ func TestExtendedNamesKnowsTheClaimsOfEachVersion(t *testing.T) {
 		{"1.35", map[string]int64{"container-1-request-0": 1, "container-2-request-0": 2}, true},
 		{"neither", map[string]int64{"container-0-request-0": 2, "container-1-request-0": 1, "container-2-request-0": 2}, false},
 	} {
-		claim, err := ExtendedClaim(p, []corev1.ResourceName{"example.com/gpu"}, offeredClass)
-		if err != nil {
-			t.Fatal(err)
-		}
+		claim := extendedClaim(t, p, "example.com/gpu")
 		claim.Spec.Devices.Requests = nil
 		for _, name := range slices.Sorted(maps.Keys(c.counts)) {
 			request := exactly(name, "h100", c.counts[name])
@@ -89,10 +42,7 @@ func TestExtendedNamesKnowsTheClaimsOfEachVersion(t *testing.T) {
 func TestExtendedNamesKnowsTheClaimOfAPodThatWasResized(t *testing.T) {
 	p := extendedPod("init example.com/gpu=1", "a example.com/gpu=2 memory=1Gi", "b example.com/gpu=1")
 	names := []corev1.ResourceName{"example.com/gpu"}
-	claim, err := ExtendedClaim(p, names, offeredClass)
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := extendedClaim(t, p, names...)
 	claim.Name = "pod-extended-resources-abcde"
 	p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: claim.Name, RequestMappings: RequestMappings(p, claim)}
 	p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("1")

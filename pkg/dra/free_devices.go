@@ -11,7 +11,6 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 )
@@ -142,9 +141,7 @@ func (s *freeDevices) matches(ctx context.Context, class string, selectors []res
 			if compiled.Error != nil {
 				return false
 			}
-			ok, _, err := compiled.DeviceMatches(ctx, cel.Device{
-				Driver: device.id.Driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity,
-			})
+			ok, _, err := compiled.DeviceMatches(ctx, described(device.id.Driver, device.Device))
 			return err == nil && !ok
 		})
 		if err := watch.lap(); err != nil {

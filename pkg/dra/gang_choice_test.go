@@ -12,20 +12,10 @@ import (
 // would fit if its first pod took its second choice (kubernetes 138765).
 func TestTheFirstPodOfAGangTakesTheWholeDevice(t *testing.T) {
 	devices := []resourceapi.Device{consuming("whole", "gpu-0", "80Gi"), consuming("half-0", "gpu-0", "40Gi"), consuming("half-1", "gpu-0", "40Gi")}
-	wholes, halves := class("whole"), class("half")
-	wholes.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.attributes["driver"].name == "whole"`}}}
-	halves.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `device.attributes["driver"].name != "whole"`}}}
+	wholes, halves := class("whole", `device.attributes["driver"].name == "whole"`), class("half", `device.attributes["driver"].name != "whole"`)
 	a := withEverything(NewCatalog([]*resourceapi.DeviceClass{wholes, halves}, inSlices([]resourceapi.CounterSet{counters("gpu-0")}, named(devices...))))
 	pick := func(alternatives ...resourceapi.DeviceRequest) *resourceapi.AllocationResult {
-		c := claim(firstAvailable("gpu", alternatives...))
-		results, err := a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, Quota{Accepts: atMost(nil)}, Alone().Node())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if results == nil {
-			return nil
-		}
-		return &results[0]
+		return pick(t, a, "n1", firstAvailable("gpu", alternatives...))
 	}
 	whole, half := exactly("whole", "whole", 1), exactly("half", "half", 1)
 	first := pick(whole, half)

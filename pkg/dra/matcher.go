@@ -5,6 +5,7 @@ package dra
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -83,8 +84,13 @@ func (m *Matcher) useClasses() bool {
 		changed = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		m.add(compile(wanted[name], m.celCache))
 		changed = true
+		class := compile(wanted[name], m.celCache)
+		if place := slices.Index(m.classes, nil); place >= 0 {
+			m.classes[place] = class
+		} else {
+			m.classes = append(m.classes, class)
+		}
 	}
 	if changed {
 		m.sort()
@@ -101,14 +107,6 @@ func (m *Matcher) free(place int) {
 	}
 }
 
-func (m *Matcher) add(class *compiledClass) {
-	if place := slices.Index(m.classes, nil); place >= 0 {
-		m.classes[place] = class
-		return
-	}
-	m.classes = append(m.classes, class)
-}
-
 func (m *Matcher) sort() {
 	m.order = m.order[:0]
 	for place, c := range m.classes {
@@ -116,12 +114,7 @@ func (m *Matcher) sort() {
 			m.order = append(m.order, place)
 		}
 	}
-	slices.SortFunc(m.order, func(a, b int) int {
-		if m.classes[a].name < m.classes[b].name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(m.order, func(a, b int) int { return strings.Compare(m.classes[a].name, m.classes[b].name) })
 }
 
 // Others reports whether any other class is relevant.
@@ -163,7 +156,7 @@ func (m *Matcher) placesOf(classes []string) []int {
 func (m *Matcher) matchesOf(id DeviceID, device *resourceapi.Device) bits {
 	m.mu.RLock()
 	known := m.devices[device]
-	complete := known != nil && m.complete(known)
+	complete := known != nil && !slices.ContainsFunc(m.order, func(place int) bool { return !known.known.has(place) })
 	m.mu.RUnlock()
 	if complete {
 		return known.matching
@@ -184,15 +177,6 @@ func (m *Matcher) matchesOf(id DeviceID, device *resourceapi.Device) bits {
 		}
 	}
 	return known.matching
-}
-
-func (m *Matcher) complete(known *matches) bool {
-	for _, place := range m.order {
-		if !known.known.has(place) {
-			return false
-		}
-	}
-	return true
 }
 
 type bits []uint64

@@ -13,23 +13,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func selecting(name string, expressions ...string) *resourceapi.DeviceClass {
-	c := class(name)
-	for _, e := range expressions {
-		c.Spec.Selectors = append(c.Spec.Selectors, resourceapi.DeviceSelector{CEL: &resourceapi.CELDeviceSelector{Expression: e}})
-	}
-	return c
-}
-
 // modelled returns a slice of driver gpu with one device per model. Devices have the names of their models.
 func modelled(models ...string) *resourceapi.ResourceSlice {
-	spec := resourceapi.ResourceSliceSpec{Driver: "gpu", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1}}
+	slice := sliceOn("n1", "n1")
+	slice.Spec.Driver = "gpu"
 	for _, model := range models {
-		spec.Devices = append(spec.Devices, resourceapi.Device{
+		slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{
 			Name: model, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"model": {StringValue: ptr.To(model)}},
 		})
 	}
-	return &resourceapi.ResourceSlice{Spec: spec}
+	return slice
 }
 
 func ofModel(model string) string { return fmt.Sprintf(`device.attributes["gpu"].model == %q`, model) }
@@ -49,10 +42,10 @@ func newMatcher() *Matcher { return NewMatcher(cel.NewCache(1, cel.Features{})) 
 
 func TestADeviceMatchesAClassIfAllItsSelectorsHold(t *testing.T) {
 	catalog := NewCatalog([]*resourceapi.DeviceClass{
-		selecting("any"), selecting("gpu", `device.driver == "gpu"`), selecting("h100", `device.driver == "gpu"`, ofModel("h100")),
-		selecting("other", `device.driver == "other"`), selecting("fails", `device.attributes["gpu"].missing == "x"`),
-		selecting("broken", `device.`), {ObjectMeta: class("newer").ObjectMeta, Spec: resourceapi.DeviceClassSpec{Selectors: []resourceapi.DeviceSelector{{}}}},
-		selecting("unasked"),
+		class("any"), class("gpu", `device.driver == "gpu"`), class("h100", `device.driver == "gpu"`, ofModel("h100")),
+		class("other", `device.driver == "other"`), class("fails", `device.attributes["gpu"].missing == "x"`),
+		class("broken", `device.`), {ObjectMeta: class("newer").ObjectMeta, Spec: resourceapi.DeviceClassSpec{Selectors: []resourceapi.DeviceSelector{{}}}},
+		class("unasked"),
 	}, []*resourceapi.ResourceSlice{modelled("h100", "a100")})
 	m := newMatcher()
 	if !m.Use(catalog, []string{"any", "broken", "fails", "gpu", "h100", "lost", "newer", "other"}) {
@@ -74,7 +67,7 @@ func TestADeviceMatchesAClassIfAllItsSelectorsHold(t *testing.T) {
 }
 
 func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
-	classes := []*resourceapi.DeviceClass{selecting("a", ofModel("h100")), selecting("b", ofModel("a100"))}
+	classes := []*resourceapi.DeviceClass{class("a", ofModel("h100")), class("b", ofModel("a100"))}
 	first := modelled("h100", "a100")
 	before := NewCatalog(classes, []*resourceapi.ResourceSlice{first})
 	m := newMatcher()
@@ -87,7 +80,7 @@ func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
 		t.Error("nothing has changed, but answers may have")
 	}
 
-	changed := NewCatalog([]*resourceapi.DeviceClass{selecting("a", ofModel("a100")), classes[1]}, []*resourceapi.ResourceSlice{first})
+	changed := NewCatalog([]*resourceapi.DeviceClass{class("a", ofModel("a100")), classes[1]}, []*resourceapi.ResourceSlice{first})
 	if !m.Use(changed, []string{"a", "b"}) {
 		t.Error("a class with other selectors changes nothing")
 	}
@@ -98,7 +91,7 @@ func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
 	// The device keeps its name but becomes another model.
 	renewed := modelled("h100", "a100")
 	renewed.Spec.Devices[0].Attributes["model"] = resourceapi.DeviceAttribute{StringValue: ptr.To("a100")}
-	republished := NewCatalog([]*resourceapi.DeviceClass{selecting("a", ofModel("a100")), classes[1]}, []*resourceapi.ResourceSlice{renewed})
+	republished := NewCatalog([]*resourceapi.DeviceClass{class("a", ofModel("a100")), classes[1]}, []*resourceapi.ResourceSlice{renewed})
 	if m.Use(republished, []string{"a", "b"}) {
 		t.Error("devices that are published anew change the answers for other devices")
 	}
@@ -114,7 +107,7 @@ func TestMatchesFollowChangesOfClassesAndDevices(t *testing.T) {
 }
 
 func TestMatchesAreForgottenWithTheDevice(t *testing.T) {
-	classes := []*resourceapi.DeviceClass{selecting("a")}
+	classes := []*resourceapi.DeviceClass{class("a")}
 	m := newMatcher()
 	for range 3 {
 		catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{modelled("h100", "a100")})
@@ -137,9 +130,9 @@ func TestManyClassesMatchAtTheSameTime(t *testing.T) {
 		name := fmt.Sprintf("class-%03d", i)
 		names = append(names, name)
 		if i%2 == 0 {
-			classes, want = append(classes, selecting(name, ofModel("h100"))), append(want, name)
+			classes, want = append(classes, class(name, ofModel("h100"))), append(want, name)
 		} else {
-			classes = append(classes, selecting(name, ofModel("a100")))
+			classes = append(classes, class(name, ofModel("a100")))
 		}
 	}
 	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{modelled("h100")})
@@ -157,7 +150,7 @@ func TestManyClassesMatchAtTheSameTime(t *testing.T) {
 }
 
 func BenchmarkMatching(b *testing.B) {
-	classes := []*resourceapi.DeviceClass{selecting("gpu", `device.driver == "gpu"`), selecting("h100", `device.driver == "gpu"`, ofModel("h100"))}
+	classes := []*resourceapi.DeviceClass{class("gpu", `device.driver == "gpu"`), class("h100", `device.driver == "gpu"`, ofModel("h100"))}
 	catalog := NewCatalog(classes, []*resourceapi.ResourceSlice{modelled("h100")})
 	id := DeviceID{"gpu", "n1", "h100"}
 	device, _ := catalog.Device(id)

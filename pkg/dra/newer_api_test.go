@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -22,23 +21,16 @@ func TestWhatOnlyANewerAPIKnows(t *testing.T) {
 			d.Taints = []resourceapi.DeviceTaint{{Key: "example.com/watched", Effect: effect}}
 		}
 	}
-	slice := &resourceapi.ResourceSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: "slice"},
-		Spec: resourceapi.ResourceSliceSpec{
-			Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1},
-			Devices: []resourceapi.Device{
-				model("with-a-list", func(d *resourceapi.Device) { d.Attributes["links"] = resourceapi.DeviceAttribute{} }),
-				model("without-a-model", func(d *resourceapi.Device) { d.Attributes["model"] = resourceapi.DeviceAttribute{} }),
-				model("taint-without-effect", tainted("None")),
-				model("taint-of-the-future", tainted("PreferNoSchedule")),
-				model("not-for-new-pods", tainted(resourceapi.DeviceTaintEffectNoSchedule)),
-				model("not-for-pods", tainted(resourceapi.DeviceTaintEffectNoExecute)),
-			},
-		},
-	}
+	slice := sliceOn("n1", "n1",
+		model("with-a-list", func(d *resourceapi.Device) { d.Attributes["links"] = resourceapi.DeviceAttribute{} }),
+		model("without-a-model", func(d *resourceapi.Device) { d.Attributes["model"] = resourceapi.DeviceAttribute{} }),
+		model("taint-without-effect", tainted("None")),
+		model("taint-of-the-future", tainted("PreferNoSchedule")),
+		model("not-for-new-pods", tainted(resourceapi.DeviceTaintEffectNoSchedule)),
+		model("not-for-pods", tainted(resourceapi.DeviceTaintEffectNoExecute)),
+	)
 	before := slice.DeepCopy()
-	gpu := class("gpu")
-	gpu.Spec.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: `"model" in device.attributes["driver"] && device.attributes["driver"].model == "h100"`}}}
+	gpu := class("gpu", `"model" in device.attributes["driver"] && device.attributes["driver"].model == "h100"`)
 	a := withEverything(NewCatalog([]*resourceapi.DeviceClass{gpu}, []*resourceapi.ResourceSlice{slice}))
 	if got, want := pickable(t, a), []string{"with-a-list", "taint-without-effect", "taint-of-the-future"}; !slices.Equal(got, want) {
 		t.Errorf("the devices handed out are %v, want %v", got, want)

@@ -45,7 +45,7 @@ func TestNodesThatCanReachDevicesOfClasses(t *testing.T) {
 		spec.Devices[1].NodeName = ptr.To("n1")
 		spec.Devices[2].NodeSelector = inZone("b")
 	}
-	h100 := selecting("h100", ofModel("h100"))
+	h100 := class("h100", ofModel("h100"))
 	halfPublished := func(spec *resourceapi.ResourceSliceSpec) {
 		ofNode("n1")(spec)
 		spec.Pool.ResourceSliceCount = 2
@@ -60,7 +60,7 @@ func TestNodesThatCanReachDevicesOfClasses(t *testing.T) {
 		"one of its devices is in the class":         {h100, modelsIn(ofNode("n1"), "a100", "h100"), "n1"},
 		"no device is in the class":                  {h100, modelsIn(ofNode("n1"), "a100"), ""},
 		"a class without selectors has all devices":  {class("any"), modelsIn(ofNode("n2"), "a100"), "n2"},
-		"a selector that does not compile":           {selecting("h100", `device.`), modelsIn(ofNode("n1"), "h100"), ""},
+		"a selector that does not compile":           {class("h100", `device.`), modelsIn(ofNode("n1"), "h100"), ""},
 		"nodes that a selector matches":              {class("any"), modelsIn(ofZone("a"), "h100"), "n1"},
 		"all nodes":                                  {class("any"), modelsIn(ofAll, "h100"), "n1 n2"},
 		"each device on a node of its own":           {h100, modelsIn(perDevice, "a100", "h100", "h100"), "n1 n2"},
@@ -117,7 +117,7 @@ func TestAnUpdateSaysWhetherOtherNodesHaveDevices(t *testing.T) {
 	}
 	nodes, slices := newNodesWithDevices(), of(ofNode("n1"))
 	nodes.Update(every, slices)
-	if !nodes.Update([]*resourceapi.DeviceClass{selecting("any", ofModel("a100"))}, slices) || nodes.Has(node("n1", "v1.34.1", nil)) {
+	if !nodes.Update([]*resourceapi.DeviceClass{class("any", ofModel("a100"))}, slices) || nodes.Has(node("n1", "v1.34.1", nil)) {
 		t.Error("a class has other selectors, and its nodes stay the same")
 	}
 }

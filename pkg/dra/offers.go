@@ -3,11 +3,13 @@
 package dra
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 )
@@ -33,7 +35,7 @@ func NewOffers(catalog *Catalog, matcher *Matcher, wanted []string) *Offers {
 	slices.Sort(unique)
 	matcher.Use(catalog, slices.Compact(unique))
 	o, places := &Offers{names: names, devices: newReach(len(names))}, matcher.placesOf(classes)
-	for slice := range catalog.current() {
+	for _, slice := range catalog.current() {
 		for i := range slice.Spec.Devices {
 			o.add(&slice.Spec, &slice.Spec.Devices[i], matcher, places)
 		}
@@ -62,9 +64,9 @@ func (c *Catalog) offered(wanted []string) (names []corev1.ResourceName, classes
 	return names, classes
 }
 
-// current calls yield for the slices of complete pools. Kubernetes' allocator finds the latest generation of a pool among the
+// current returns the slices of complete pools, in no particular order. Kubernetes' allocator finds the latest generation of a pool among the
 // slices that a node can reach. An older generation may therefore still be valid on another node.
-func (c *Catalog) current() func(yield func(*resourceapi.ResourceSlice) bool) {
+func (c *Catalog) current() []*resourceapi.ResourceSlice {
 	type reach struct {
 		pool PoolID
 		node string
@@ -73,50 +75,24 @@ func (c *Catalog) current() func(yield func(*resourceapi.ResourceSlice) bool) {
 		pool       PoolID
 		generation int64
 	}
+	all := slices.Clone(c.anywhere)
+	for _, own := range c.ofNode {
+		all = append(all, own...)
+	}
 	latest, listed := map[reach]int64{}, map[published]int64{}
-	for slice := range c.slices() {
+	for _, slice := range all {
 		at := reach{poolOf(slice), ptr.Deref(slice.Spec.NodeName, "")}
 		latest[at] = max(latest[at], slice.Spec.Pool.Generation)
 		listed[published{at.pool, slice.Spec.Pool.Generation}]++
 	}
-	return func(yield func(*resourceapi.ResourceSlice) bool) {
-		for slice := range c.slices() {
-			pool, generation := poolOf(slice), slice.Spec.Pool.Generation
-			if generation < latest[reach{pool, ptr.Deref(slice.Spec.NodeName, "")}] || listed[published{pool, generation}] < slice.Spec.Pool.ResourceSliceCount {
-				continue
-			}
-			if !yield(slice) {
-				return
-			}
-		}
-	}
+	return slices.DeleteFunc(all, func(slice *resourceapi.ResourceSlice) bool {
+		pool, generation := poolOf(slice), slice.Spec.Pool.Generation
+		return generation < latest[reach{pool, ptr.Deref(slice.Spec.NodeName, "")}] || listed[published{pool, generation}] < slice.Spec.Pool.ResourceSliceCount
+	})
 }
 
-// slices calls yield for every slice, in no particular order.
-func (c *Catalog) slices() func(yield func(*resourceapi.ResourceSlice) bool) {
-	return func(yield func(*resourceapi.ResourceSlice) bool) {
-		for _, slice := range c.anywhere {
-			if !yield(slice) {
-				return
-			}
-		}
-		for _, own := range c.ofNode {
-			for _, slice := range own {
-				if !yield(slice) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// On returns the extended resources that DRA serves on a node, with their numbers. The node can reach devices for them, and no device
-// plugin serves them there.
-func (o *Offers) On(node *corev1.Node) map[corev1.ResourceName]int64 {
-	return o.on(WithoutOffers(node), nil)
-}
-
-// on is On for a node in the state of the API server. inUse may be nil, see ShowOffersInUse.
+// on returns the extended resources that DRA serves on a node in the state of the API server, with their numbers. The node can reach devices
+// for them, and no device plugin serves them there. inUse may be nil, see ShowOffersInUse.
 func (o *Offers) on(node *corev1.Node, inUse func(corev1.ResourceName) int64) map[corev1.ResourceName]int64 {
 	if o == nil {
 		return nil
@@ -136,15 +112,6 @@ func (o *Offers) on(node *corev1.Node, inUse func(corev1.ResourceName) int64) ma
 		on[name] = count
 	}
 	return on
-}
-
-// Offered reports whether a class offers an extended resource to nodes.
-func (o *Offers) Offered(name corev1.ResourceName) bool {
-	if o == nil {
-		return false
-	}
-	_, found := slices.BinarySearch(o.names, name)
-	return found
 }
 
 // Equal reports whether two offers are the same for every node.
@@ -195,4 +162,40 @@ func (o *Offers) add(spec *resourceapi.ResourceSliceSpec, device *resourceapi.De
 		}
 		to[name] += requests
 	}
+}
+
+// unlimited stands for any number of requests. No node has as many, and sums do not overflow.
+const unlimited = 1 << 20
+
+// requestsOf returns how many requests without a capacity a device can meet at the same time. For a device that allows multiple allocations
+// (KEP-5075), its capacities determine the number.
+func requestsOf(device *resourceapi.Device) int64 {
+	if !ptr.Deref(device.AllowMultipleAllocations, false) {
+		return 1
+	}
+	least := int64(unlimited)
+	for _, capacity := range device.Capacity {
+		least = min(least, sharesOf(capacity))
+	}
+	return least
+}
+
+// sharesOf returns the number of requests that a capacity is enough for. Each request takes the default of the policy or,
+// without one, the whole capacity.
+func sharesOf(capacity resourceapi.DeviceCapacity) int64 {
+	taken := capacity.Value
+	if policy := capacity.RequestPolicy; policy != nil && policy.Default != nil {
+		taken = *policy.Default
+	}
+	if taken.Sign() <= 0 {
+		return unlimited
+	}
+	return atMostUnlimited(capacity.Value, taken)
+}
+
+// atMostUnlimited returns how often a part fits into a whole. It rounds up if one more almost fits.
+func atMostUnlimited(whole, part resource.Quantity) int64 {
+	const tolerance = 1 + 1e-9
+	times := whole.AsApproximateFloat64() / part.AsApproximateFloat64()
+	return int64(math.Min(times*tolerance, unlimited))
 }

@@ -19,7 +19,7 @@ const gpu = corev1.ResourceName("nvidia.com/gpu")
 
 // gpuClass returns a class of the devices of driver gpu that offers an extended resource.
 func gpuClass(name string, offered corev1.ResourceName) *resourceapi.DeviceClass {
-	c := selecting(name, `device.driver == "gpu"`)
+	c := class(name, `device.driver == "gpu"`)
 	if offered != "" {
 		c.Spec.ExtendedResourceName = ptr.To(string(offered))
 	}
@@ -81,7 +81,7 @@ func TestANodeServesByDRAWhatNoDevicePluginServesThere(t *testing.T) {
 		{"a node that lists none, with a kubelet of no known version", node("n1", "", listing(gpu, "0")), 0},
 		{"a node without devices", node("n2", "v1.35.0", nil), 0},
 	} {
-		if got := offers.On(c.node)[gpu]; got != c.want {
+		if got := offers.on(c.node, nil)[gpu]; got != c.want {
 			t.Errorf("%s is offered %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestImplicitNamesAreServedByKubeletsThatKnowThem(t *testing.T) {
 	const name = "deviceclass.resource.kubernetes.io/gpus"
 	offers := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, []*resourceapi.ResourceSlice{gpusOn("n1", 8)}, "gpus")
 	for kubelet, want := range map[string]int64{"v1.34.9": 0, "v1.35.0": 8, "": 8} {
-		if got := offers.On(node("n1", kubelet, nil)); got[name] != want || got[gpu] != 8 {
+		if got := offers.on(node("n1", kubelet, nil), nil); got[name] != want || got[gpu] != 8 {
 			t.Errorf("with kubelet %q, the node is offered %v, want %d of the implicit name", kubelet, got, want)
 		}
 	}
@@ -115,7 +115,7 @@ func TestOffersFollowWhereDevicesCanBeReached(t *testing.T) {
 	offers := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)},
 		[]*resourceapi.ResourceSlice{everywhere, zone, otherZone, perDevice, nowhere, gpusOn("n1", 8)})
 	for name, want := range map[string]int64{"n1": 1 + 2 + 3 + 8, "n2": 1 + 2 + 3, "n3": 1 + 2 + 2} {
-		if got := offers.On(node(name, "v1.34.1", nil))[gpu]; got != want {
+		if got := offers.on(node(name, "v1.34.1", nil), nil)[gpu]; got != want {
 			t.Errorf("%s is offered %d, want %d", name, got, want)
 		}
 	}
@@ -141,7 +141,7 @@ func TestOnlyTheLatestGenerationOfACompletePoolIsOffered(t *testing.T) {
 		}}}, 4},
 	} {
 		offers := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, c.slices)
-		if got := offers.On(node("n1", "v1.34.1", nil))[gpu]; got != c.want {
+		if got := offers.on(node("n1", "v1.34.1", nil), nil)[gpu]; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -183,7 +183,7 @@ func TestASharedDeviceIsOfferedAsOftenAsItsPoliciesAllow(t *testing.T) {
 		slice := gpusOn("n1", 0)
 		c.device.Name = "gpu-0"
 		slice.Spec.Devices = []resourceapi.Device{c.device}
-		if got := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, []*resourceapi.ResourceSlice{slice}).On(node("n1", "v1.34.1", nil))[gpu]; got != c.want {
+		if got := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, []*resourceapi.ResourceSlice{slice}).on(node("n1", "v1.34.1", nil), nil)[gpu]; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -191,13 +191,11 @@ func TestASharedDeviceIsOfferedAsOftenAsItsPoliciesAllow(t *testing.T) {
 
 func TestEveryPartitionIsOffered(t *testing.T) {
 	slice := gpusOn("n1", 3)
-	slice.Spec.SharedCounters = []resourceapi.CounterSet{{Name: "gpu-0", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("80Gi")}}}}
+	slice.Spec.SharedCounters = []resourceapi.CounterSet{counters("gpu-0")}
 	for i := range slice.Spec.Devices {
-		slice.Spec.Devices[i].ConsumesCounters = []resourceapi.DeviceCounterConsumption{{
-			CounterSet: "gpu-0", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("40Gi")}},
-		}}
+		slice.Spec.Devices[i].ConsumesCounters = consuming("", "gpu-0", "40Gi").ConsumesCounters
 	}
-	if got := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, []*resourceapi.ResourceSlice{slice}).On(node("n1", "v1.34.1", nil))[gpu]; got != 3 {
+	if got := offersOf([]*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, []*resourceapi.ResourceSlice{slice}).on(node("n1", "v1.34.1", nil), nil)[gpu]; got != 3 {
 		t.Errorf("%d, want 3", got)
 	}
 }
@@ -206,6 +204,8 @@ func TestOffersFollowTheNamesOfClasses(t *testing.T) {
 	n1 := node("n1", "v1.35.0", nil)
 	slices := []*resourceapi.ResourceSlice{gpusOn("n1", 8)}
 	implicit := corev1.ResourceName(resourceapi.ResourceDeviceClassPrefix + "gpus")
+	others := offering("newer", -time.Hour, string(gpu))
+	others.Spec.Selectors = selectors(`device.driver == "other"`)
 	for _, c := range []struct {
 		name    string
 		classes []*resourceapi.DeviceClass
@@ -219,25 +219,12 @@ func TestOffersFollowTheNamesOfClasses(t *testing.T) {
 		{"the implicit name, which somebody wants", []*resourceapi.DeviceClass{gpuClass("gpus", "")}, []string{"gpus", "absent"}, map[corev1.ResourceName]int64{implicit: 8}},
 		{"both names", []*resourceapi.DeviceClass{gpuClass("gpus", gpu)}, []string{"gpus"}, map[corev1.ResourceName]int64{gpu: 8, implicit: 8}},
 		{"two names of the same devices", []*resourceapi.DeviceClass{gpuClass("a", gpu), gpuClass("b", "example.com/gpu")}, nil, map[corev1.ResourceName]int64{gpu: 8, "example.com/gpu": 8}},
-		{"selectors that no device matches", []*resourceapi.DeviceClass{func() *resourceapi.DeviceClass {
-			c := selecting("others", `device.driver == "other"`)
-			c.Spec.ExtendedResourceName = ptr.To(string(gpu))
-			return c
-		}()}, nil, nil},
-		{"the newest class wins, though it has no devices", []*resourceapi.DeviceClass{gpuClass("gpus", gpu), func() *resourceapi.DeviceClass {
-			c := offering("newer", -time.Hour, string(gpu))
-			c.Spec.Selectors = selecting("", `device.driver == "other"`).Spec.Selectors
-			return c
-		}()}, nil, nil},
+		{"selectors that no device matches", []*resourceapi.DeviceClass{others}, nil, nil},
+		{"the newest class wins, though it has no devices", []*resourceapi.DeviceClass{gpuClass("gpus", gpu), others}, nil, nil},
 	} {
 		offers := offersOf(c.classes, slices, c.wanted...)
-		if got := offers.On(n1); !maps.Equal(got, c.want) {
+		if got := offers.on(n1, nil); !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-		for name := range c.want {
-			if !offers.Offered(name) || offers.Offered("example.com/other") {
-				t.Errorf("%s: it is not known that %s is offered, or another resource is said to be", c.name, name)
-			}
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 func TestClassesThatShareADeviceOverlap(t *testing.T) {
 	gpu := `device.driver == "gpu"`
 	catalog := NewCatalog([]*resourceapi.DeviceClass{
-		selecting("gpu", gpu), selecting("h100", gpu, ofModel("h100")), selecting("a100", gpu, ofModel("a100")),
-		selecting("empty", ofModel("none")), selecting("broken", "device."),
+		class("gpu", gpu), class("h100", gpu, ofModel("h100")), class("a100", gpu, ofModel("a100")),
+		class("empty", ofModel("none")), class("broken", "device."),
 	}, []*resourceapi.ResourceSlice{modelled("h100", "a100")})
 	find := func(ctx context.Context, most int, names ...string) Overlaps {
 		return FindOverlaps(ctx, catalog, names, cel.NewCache(10, cel.Features{}), most)
@@ -40,7 +40,7 @@ func TestTheSearchForOverlapsIsBounded(t *testing.T) {
 	for i := range 100 {
 		models = append(models, fmt.Sprint("model-", i))
 	}
-	catalog := NewCatalog([]*resourceapi.DeviceClass{selecting("first", ofModel("none")), selecting("second")}, []*resourceapi.ResourceSlice{modelled(models...)})
+	catalog := NewCatalog([]*resourceapi.DeviceClass{class("first", ofModel("none")), class("second")}, []*resourceapi.ResourceSlice{modelled(models...)})
 	evaluated := func(most int) int {
 		search := overlapSearch{pairs: map[string]map[string]bool{}, left: most}
 		search.over(t.Context(), catalog, []string{"first"}, cel.NewCache(10, cel.Features{}))

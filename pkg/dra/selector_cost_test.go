@@ -25,8 +25,7 @@ func TestSlowSelectorsWaitForTheirTurn(t *testing.T) {
 		allocator, _ := sizes("80 80").allocator(nil)
 		budget, begun := NewBudget(BudgetOfSession), 0
 		for i := range 100 {
-			c := claim(exactly("r", "gpu", 1))
-			c.Spec.Devices.Requests[0].Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: fmt.Sprintf(expression, i)}}}
+			c := claim(where(exactly("r", "gpu", 1), fmt.Sprintf(expression, i)))
 			node := budget.Of("q", fmt.Sprint("j", i)).Node()
 			node.begin(2)
 			if node.reserve() == nil {
@@ -49,12 +48,7 @@ func TestSlowSelectorsWaitForTheirTurn(t *testing.T) {
 func TestCompilingIsCharged(t *testing.T) {
 	long := func(i int) string { return strings.Repeat("1 == 2 || ", 380) + fmt.Sprint(i, " < 0") }
 	selecting := func(expressions ...string) []*resourceapi.ResourceClaim {
-		c := claim(exactly("r", "gpu", 1))
-		for _, expression := range expressions {
-			c.Spec.Devices.Requests[0].Exactly.Selectors = append(c.Spec.Devices.Requests[0].Exactly.Selectors,
-				resourceapi.DeviceSelector{CEL: &resourceapi.CELDeviceSelector{Expression: expression}})
-		}
-		return []*resourceapi.ResourceClaim{c}
+		return []*resourceapi.ResourceClaim{claim(where(exactly("r", "gpu", 1), expressions...))}
 	}
 	var many []string
 	for i := range 2 * compiledLately {
@@ -99,12 +93,10 @@ func TestCompilingIsCharged(t *testing.T) {
 func TestLongSelectorsCostMoreForEachDevice(t *testing.T) {
 	used := func(expression string) int {
 		allocator, _ := sizes(strings.Repeat("80 ", 10)).allocator(nil)
-		c := claim(exactly("r", "gpu", 1))
-		c.Spec.Devices.Requests[0].Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}}
-		claims := []*resourceapi.ResourceClaim{c}
+		claims := []*resourceapi.ResourceClaim{claim(where(exactly("r", "gpu", 1), expression))}
 		cost := allocator.catalog.selectors.costOf(claims)
 		allocator.catalog.selectors.compile(&cost, claims)
-		node := Alone().Node()
+		node := alone().Node()
 		if err := allocator.catalog.selectors.pay(&cost, node); err != nil { // it is already compiled
 			t.Fatal(err)
 		}
@@ -145,7 +137,7 @@ func TestSelectorsEndWhenTheTimeIsUp(t *testing.T) {
 
 // TestTimeCountsBesideTheAlgorithm covers selectors evaluated before the algorithm runs, and after the quota refuses its result.
 func TestTimeCountsBesideTheAlgorithm(t *testing.T) {
-	selectors := []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: "[1].all(x, x > 0)"}}}
+	selectors := selectors("[1].all(x, x > 0)")
 	a, _ := sizes("80 80").allocator(nil)
 	late := func() *stopwatch {
 		effort := NewBudget(1000).Of("q", "j").Node()

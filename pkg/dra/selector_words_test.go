@@ -56,11 +56,10 @@ func TestSelectorsThatMayTakeLongAreRefused(t *testing.T) {
 			t.Errorf("the API server does not admit %s: it costs %d, %v", expression, compiled.MaxCost, compiled.Error)
 		}
 		for _, request := range []resourceapi.DeviceRequest{exactly("r", "gpu", 1), firstAvailable("r", exactly("s", "gpu", 1))} {
-			selectors := []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}}
 			if request.Exactly != nil {
-				request.Exactly.Selectors = selectors
+				request.Exactly.Selectors = selectors(expression)
 			} else {
-				request.FirstAvailable[0].Selectors = selectors
+				request.FirstAvailable[0].Selectors = selectors(expression)
 			}
 			_, err := Requested(&claim(request).Spec)
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "selector #0") {

@@ -32,18 +32,7 @@ func named(devices ...resourceapi.Device) []resourceapi.Device {
 // pickNamed returns an allocation of a device, or nil if the allocator does not hand it out.
 func pickNamed(t *testing.T, a *Allocator, name string) *resourceapi.AllocationResult {
 	t.Helper()
-	c := claim(exactly("r", "gpu", 1))
-	c.Spec.Devices.Requests[0].Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
-		Expression: fmt.Sprintf(`device.attributes["driver"].name == %q`, name),
-	}}}
-	results, err := a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{c}, Quota{Accepts: atMost(nil)}, Alone().Node())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if results == nil {
-		return nil
-	}
-	return &results[0]
+	return pick(t, a, "n1", where(exactly("r", "gpu", 1), fmt.Sprintf(`device.attributes["driver"].name == %q`, name)))
 }
 
 // TestAPartitionThatIsSharedKeepsItsCounters covers faults of Kubernetes' algorithm. It ignores the consumption of shared devices in

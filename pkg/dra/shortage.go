@@ -7,7 +7,6 @@ import (
 	"errors"
 
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 )
@@ -211,13 +210,12 @@ func (a *Allocator) ofClass(ctx context.Context, device unused, name string) (bo
 }
 
 func (a *Allocator) selects(ctx context.Context, device unused, selectors []resourceapi.DeviceSelector) (bool, error) {
-	described := cel.Device{Driver: device.driver, AllowMultipleAllocations: device.AllowMultipleAllocations, Attributes: device.Attributes, Capacity: device.Capacity}
 	for _, expression := range expressionsOf(selectors) {
 		compiled := a.celCache.GetOrCompile(expression)
 		if compiled.Error != nil {
 			return false, compiled.Error
 		}
-		if matches, _, err := compiled.DeviceMatches(ctx, described); err != nil || !matches {
+		if matches, _, err := compiled.DeviceMatches(ctx, described(device.driver, device.Device)); err != nil || !matches {
 			return false, err
 		}
 	}

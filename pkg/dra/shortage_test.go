@@ -52,7 +52,7 @@ func TestAMissingDeviceEndsTheSearchBeforeItBegins(t *testing.T) {
 
 func (a *Allocator) isShort(t *testing.T, claims ...*resourceapi.ResourceClaim) bool {
 	t.Helper()
-	short, err := a.short(t.Context(), a.catalog.slicesFor("n1"), claims, Alone().Node(), false)
+	short, err := a.short(t.Context(), a.catalog.slicesFor("n1"), claims, alone().Node(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +61,7 @@ func (a *Allocator) isShort(t *testing.T, claims ...*resourceapi.ResourceClaim) 
 
 // models selects devices of the class any by their model.
 func models(request resourceapi.DeviceRequest, models ...string) resourceapi.DeviceRequest {
-	request.Exactly.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
-		Expression: fmt.Sprintf(`device.attributes["driver"].model in ["%s"]`, strings.Join(models, `", "`)),
-	}}}
-	return request
+	return where(request, fmt.Sprintf(`device.attributes["driver"].model in ["%s"]`, strings.Join(models, `", "`)))
 }
 
 // TestNothingIsMissedThatTheAlgorithmFinds compares with Kubernetes' algorithm for few devices. Without constraints, and with
@@ -140,12 +137,12 @@ func TestRequestsThatContendForADeviceAreRefusedAtOnce(t *testing.T) {
 		requests = append(requests, request)
 	}
 	ctx := &counting{Context: t.Context()}
-	results, err := a.Pick(ctx, onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: atMost(nil)}, Alone().Node())
+	results, err := a.Pick(ctx, onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: atMost(nil)}, alone().Node())
 	if results != nil || err != nil || ctx.steps > 100 {
 		t.Errorf("got %v, %v after %d steps", results, err, ctx.steps)
 	}
 	requests[7] = models(exactly("r7", "any", 1), "a", "b")
-	if results, err = a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: atMost(nil)}, Alone().Node()); results == nil || err != nil {
+	if results, err = a.Pick(t.Context(), onNode("n1"), []*resourceapi.ResourceClaim{claim(requests...)}, Quota{Accepts: atMost(nil)}, alone().Node()); results == nil || err != nil {
 		t.Errorf("got %v, %v although there is a way", results, err)
 	}
 }

@@ -35,7 +35,7 @@ func (a *Allocator) Supplies(ctx context.Context, class string) Supplies {
 	if _, exists := a.catalog.Class(class); !exists {
 		return found
 	}
-	for slice := range a.catalog.current() {
+	for _, slice := range a.catalog.current() {
 		var left remaining
 		for i := range slice.Spec.Devices {
 			device := &slice.Spec.Devices[i]

@@ -7,10 +7,7 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/dynamic-resource-allocation/cel"
-	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/utils/ptr"
 )
 
@@ -40,15 +37,9 @@ func TestSuppliesCountTheDevicesOfAClass(t *testing.T) {
 }
 
 func TestSuppliesOfPartitionsGoByTheirCounters(t *testing.T) {
-	consumes := func(memory string) []resourceapi.DeviceCounterConsumption {
-		return []resourceapi.DeviceCounterConsumption{{CounterSet: "gpu", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse(memory)}}}}
-	}
-	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourceapi.ResourceSliceSpec{
-		Driver: "driver", NodeName: ptr.To("n1"), Pool: resourceapi.ResourcePool{Name: "n1", ResourceSliceCount: 1},
-		SharedCounters: []resourceapi.CounterSet{{Name: "gpu", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("80Gi")}}}},
-		Devices:        []resourceapi.Device{{Name: "whole", ConsumesCounters: consumes("80Gi")}, {Name: "half-0", ConsumesCounters: consumes("40Gi")}, {Name: "half-1", ConsumesCounters: consumes("40Gi")}},
-	}}
-	a := NewAllocator(structured.Features{PartitionableDevices: true}, NewCatalog([]*resourceapi.DeviceClass{class("any")}, []*resourceapi.ResourceSlice{slice}), cel.NewCache(10, cel.Features{}))
+	slice := sliceOn("n1", "n1", consuming("whole", "gpu", "80Gi"), consuming("half-0", "gpu", "40Gi"), consuming("half-1", "gpu", "40Gi"))
+	slice.Spec.SharedCounters = []resourceapi.CounterSet{counters("gpu")}
+	a := withEverything(NewCatalog([]*resourceapi.DeviceClass{class("any")}, []*resourceapi.ResourceSlice{slice}))
 	a.Take(&resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{{Driver: "driver", Pool: "n1", Device: "half-0"}}}})
 	if got, want := a.Supplies(t.Context(), "any").OnNode["n1"], (Supply{Total: 3, Free: 1}); got != want {
 		t.Errorf("with half of the GPU in use: got %+v, want %+v", got, want)
@@ -57,13 +48,11 @@ func TestSuppliesOfPartitionsGoByTheirCounters(t *testing.T) {
 
 func TestSuppliesTellNodesFromPoolsThatSeveralNodesReach(t *testing.T) {
 	slice := func(pool string, reach func(*resourceapi.ResourceSliceSpec)) *resourceapi.ResourceSlice {
-		s := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool}, Spec: resourceapi.ResourceSliceSpec{
-			Driver: "driver", Pool: resourceapi.ResourcePool{Name: pool, ResourceSliceCount: 1}, Devices: []resourceapi.Device{{Name: "d-0"}, {Name: "d-1"}},
-		}}
+		s := sliceOn("", pool, resourceapi.Device{Name: "d-0"}, resourceapi.Device{Name: "d-1"})
 		reach(&s.Spec)
 		return s
 	}
-	a := NewAllocator(structured.Features{PartitionableDevices: true}, NewCatalog([]*resourceapi.DeviceClass{class("any")}, []*resourceapi.ResourceSlice{
+	a := withEverything(NewCatalog([]*resourceapi.DeviceClass{class("any")}, []*resourceapi.ResourceSlice{
 		slice("local", func(s *resourceapi.ResourceSliceSpec) { s.NodeName = ptr.To("n1") }),
 		slice("fabric", func(s *resourceapi.ResourceSliceSpec) { s.AllNodes = ptr.To(true) }),
 		slice("each", func(s *resourceapi.ResourceSliceSpec) {
@@ -71,7 +60,7 @@ func TestSuppliesTellNodesFromPoolsThatSeveralNodesReach(t *testing.T) {
 			s.Devices[0].NodeName, s.Devices[1].AllNodes = ptr.To("n2"), ptr.To(true)
 		}),
 		slice("incomplete", func(s *resourceapi.ResourceSliceSpec) { s.NodeName, s.Pool.ResourceSliceCount = ptr.To("n3"), 2 }),
-	}), cel.NewCache(10, cel.Features{}))
+	}))
 	got := a.Supplies(t.Context(), "any")
 	if len(got.OnNode) != 2 || got.OnNode["n1"].Total != 2 || got.OnNode["n2"].Total != 1 {
 		t.Errorf("on nodes: %+v", got.OnNode)

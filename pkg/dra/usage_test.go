@@ -4,6 +4,7 @@ package dra
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,16 +63,34 @@ func published() *Catalog {
 	device := func(name, memory string) resourceapi.Device {
 		return resourceapi.Device{Name: name, Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse(memory)}}}
 	}
-	return NewCatalog([]*resourceapi.DeviceClass{class("h100"), class("a100"), class("b200")}, []*resourceapi.ResourceSlice{{
-		Spec: resourceapi.ResourceSliceSpec{
-			Driver: "driver", NodeName: ptr.To("node"), Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1},
-			Devices: []resourceapi.Device{device("dev", "80Gi"), device("part", "10Gi")},
-		},
-	}})
+	return NewCatalog([]*resourceapi.DeviceClass{class("h100"), class("a100"), class("b200")},
+		[]*resourceapi.ResourceSlice{sliceOn("node", "pool", device("dev", "80Gi"), device("part", "10Gi"))})
 }
 
-func class(name string) *resourceapi.DeviceClass {
-	return &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+// sliceOn returns the only slice of a pool, with devices of one node.
+func sliceOn(node, pool string, devices ...resourceapi.Device) *resourceapi.ResourceSlice {
+	return &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool}, Spec: resourceapi.ResourceSliceSpec{
+		Driver: "driver", NodeName: ptr.To(node), Pool: resourceapi.ResourcePool{Name: pool, ResourceSliceCount: 1}, Devices: devices,
+	}}
+}
+
+// class returns a class of the devices for which all expressions hold.
+func class(name string, expressions ...string) *resourceapi.DeviceClass {
+	return &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourceapi.DeviceClassSpec{Selectors: selectors(expressions...)}}
+}
+
+func selectors(expressions ...string) []resourceapi.DeviceSelector {
+	var all []resourceapi.DeviceSelector
+	for _, e := range expressions {
+		all = append(all, resourceapi.DeviceSelector{CEL: &resourceapi.CELDeviceSelector{Expression: e}})
+	}
+	return all
+}
+
+// where adds selectors to a request.
+func where(request resourceapi.DeviceRequest, expressions ...string) resourceapi.DeviceRequest {
+	request.Exactly.Selectors = append(request.Exactly.Selectors, selectors(expressions...)...)
+	return request
 }
 
 type capacities = map[resourceapi.QualifiedName]resource.Quantity

@@ -19,7 +19,7 @@ func (f *fixture) free(node, class string) int {
 	f.Helper()
 	for n := 3; n > 0; n-- {
 		ask := claim("ask", exactly(class, int64(n)))
-		state := &State{pod: &demand.Pod{Object: &corev1.Pod{}}, books: f.books, picks: map[string]*pick{}, effort: dra.Alone(), unallocated: []*demand.Claim{{Object: ask, Part: ledger.NewPart(nil)}}}
+		state := &State{pod: &demand.Pod{Object: &corev1.Pod{}}, books: f.books, picks: map[string]*pick{}, effort: dra.NewBudget(dra.BudgetOfSession).Of("", ""), unallocated: []*demand.Claim{{Object: ask, Part: ledger.NewPart(nil)}}}
 		f.try(f.session.openAllocator())
 		if f.session.Filter(state, f.node(node)) == nil {
 			return n
