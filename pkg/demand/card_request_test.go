@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -39,15 +38,9 @@ func TestTheCardRequestOfAJobDoesNotCountBesideItsTemplates(t *testing.T) {
 			if c.cards != "" {
 				template.Annotations = map[string]string{card.NameAnnotation: c.cards}
 			}
-			job := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: 3, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: 3, Template: template}}}}
-			needs, err := f.JobNeeds(f.books, Group{
-				MinMember: 3, Job: func() (*batchv1alpha1.Job, error) { return job, nil }, Priority: func(string) int32 { return 0 },
-				Annotations: map[string]string{card.RequestAnnotation: `{"H100": 6}`},
-			}, JobPods{}, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.expectNeeds("before its pods exist", needs, c.want, c.choices)
+			group := ofThree(3, template)
+			group.Annotations = map[string]string{card.RequestAnnotation: `{"H100": 6}`}
+			f.expectNeeds("before its pods exist", f.needs(group, JobPods{}), c.want, c.choices)
 		})
 	}
 }
@@ -58,7 +51,6 @@ func TestTheCardRequestOfAPodGroupCountsBeyondTheDevicesOfItsPods(t *testing.T) 
 	var pods []JobPod
 	for _, name := range []string{"a", "b"} {
 		p := object(name, "", "nvidia.com/gpu=2")
-		p.UID = types.UID(name)
 		pods = append(pods, JobPod{Pod: f.requesting(p, false), Allocated: name == "a"})
 	}
 	if err := f.books.Charge(0, "a", pods[0].Demand); err != nil {
@@ -68,12 +60,9 @@ func TestTheCardRequestOfAPodGroupCountsBeyondTheDevicesOfItsPods(t *testing.T) 
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	needs, err := f.JobNeeds(f.books, Group{
+	needs := f.needs(Group{
 		MinMember: 3, Pods: 2, Job: func() (*batchv1alpha1.Job, error) { return nil, nil },
 		Annotations: map[string]string{card.RequestAnnotation: `{"H100": 6}`},
-	}, sum, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, sum)
 	f.expectNeeds("with one of three pods charged, and one waiting", needs, "H100:4 h100:2", "")
 }

@@ -42,6 +42,11 @@ type Card struct {
 	Ordinal ledger.Ordinal
 }
 
+// as returns the charge for a request that is met by a card.
+func (r *CardRequest) as(card Card) ledger.Amounts {
+	return ledger.Amounts{{Dimension: card.Ordinal, Amount: ledger.Units(r.Count)}}
+}
+
 // UnknownCardError says that no node has any of the cards that a pod names. Nodes with these cards may join later.
 type UnknownCardError struct {
 	names, known []string
@@ -193,7 +198,7 @@ func (c *Cards) Preferred() ledger.Amounts {
 		if len(r.Among) == 0 {
 			continue
 		}
-		amounts = append(amounts, ledger.Entry{Dimension: r.Among[0].Ordinal, Amount: ledger.Units(r.Count)})
+		amounts = append(amounts, r.as(r.Among[0])...)
 	}
 	return amounts
 }
@@ -205,7 +210,7 @@ func (c *Cards) ways(others ledger.Amounts) []ledger.Amounts {
 		var more []ledger.Amounts
 		for _, way := range ways {
 			for _, among := range r.Among {
-				more = append(more, Sum(slices.Clone(way), ledger.Amounts{{Dimension: among.Ordinal, Amount: ledger.Units(r.Count)}}))
+				more = append(more, Sum(slices.Clone(way), r.as(among)))
 			}
 		}
 		if len(more) > 0 && len(more) <= maxListed*maxListed {
@@ -221,7 +226,7 @@ func (c *Cards) choices() []*ledger.Part {
 	for _, r := range c.Requests {
 		var alternatives []ledger.Amounts
 		for _, among := range r.Among {
-			alternatives = append(alternatives, ledger.Amounts{{Dimension: among.Ordinal, Amount: ledger.Units(r.Count)}})
+			alternatives = append(alternatives, r.as(among))
 		}
 		if len(alternatives) == 1 {
 			parts = append(parts, ledger.NewPart(alternatives[0]))

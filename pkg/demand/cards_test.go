@@ -33,12 +33,7 @@ func cardFleet() *card.Fleet {
 
 // cardPod requests resources, as words such as nvidia.com/gpu=2.
 func cardPod(requests string) *corev1.PodSpec {
-	list := corev1.ResourceList{"cpu": resource.MustParse("1")}
-	for word := range strings.FieldsSeq(requests) {
-		name, quantity, _ := strings.Cut(word, "=")
-		list[corev1.ResourceName(name)] = resource.MustParse(quantity)
-	}
-	return &corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list}}}}
+	return &corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: resourceList("cpu=1 " + requests)}}}}
 }
 
 func (c *Cards) text() string {

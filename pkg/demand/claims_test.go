@@ -63,7 +63,7 @@ func TestOfPod(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dimensions, memory := scale()
-			counted, err := memory.OfPod(c.pod, source)
+			counted, err := memory.ofPod(c.pod, source, &resolved{})
 			if (err != nil || c.wantErr != "") && (err == nil || err.Error() != c.wantErr) {
 				t.Errorf("error %v, want %q", err, c.wantErr)
 			}

@@ -89,9 +89,6 @@ func (c *Counter) Reset() {
 	c.last = nil
 }
 
-// Options returns the current options.
-func (c *Counter) Options() Options { return c.options }
-
 // Begin begins a round with a new ledger. Callers must read the limits first. reader reads claims and templates.
 // catalog holds the published devices. It is nil while they are unknown.
 func (c *Counter) Begin(reader dra.ClaimReader, catalog *dra.Catalog) {

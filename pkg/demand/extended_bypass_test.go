@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/utils/ptr"
-	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/ledger"
@@ -62,21 +61,12 @@ func TestTheImplicitNameOfAClassCountsForTheResourceThatItOffers(t *testing.T) {
 			f.begin()
 			f.Begin(f.reader, published)
 			p := object("p", "", c.requests)
-			p.UID = "p"
 			if got := f.ways(f.requesting(p, false)); got != c.want {
 				t.Errorf("the pod comes to %s, want %s", got, c.want)
 			}
 			template := corev1.PodTemplateSpec{Spec: p.Spec}
-			job := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: 3, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: 3, Template: template}}}}
-			needs, err := f.JobNeeds(f.books, Group{MinMember: 3, Job: func() (*batchv1alpha1.Job, error) { return job, nil }, Priority: func(string) int32 { return 0 }}, JobPods{}, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.expectNeeds("before its pods exist", needs, c.wantOfJob, "")
-			claim, err := dra.ExtendedClaim(p, []corev1.ResourceName{implicit, gpu}, func(corev1.ResourceName) string { return "h100" })
-			if err != nil {
-				t.Fatal(err)
-			}
+			f.expectNeeds("before its pods exist", f.needs(ofThree(3, template), JobPods{}), c.wantOfJob, "")
+			claim := f.extendedClaim(p, implicit, gpu)
 			claim.Name, claim.UID, claim.Status = "made", "made", resourceapi.ResourceClaimStatus{Allocation: &resourceapi.AllocationResult{}}
 			for _, request := range claim.Spec.Devices.Requests {
 				for range request.Exactly.Count {

@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/devicequota/devicequota/pkg/dra"
 )
 
 // given allocates devices to a claim and reserves it for pods.
@@ -41,11 +39,7 @@ func TestNobodyGetsDevicesWithAClaimThatLooksLikeTheSchedulers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := world(t, true, true)
 			p := object("p", "", "nvidia.com/gpu=2")
-			p.UID = "p"
-			claim, err := dra.ExtendedClaim(p, []corev1.ResourceName{gpu}, func(corev1.ResourceName) string { return "h100" })
-			if err != nil {
-				t.Fatal(err)
-			}
+			claim := f.extendedClaim(p, gpu)
 			claim.Name, claim.UID = "claim", "claim"
 			f.reader.claims["claim"] = claim
 			if c.name == "its pod used it alone before" {
@@ -81,12 +75,9 @@ func TestAClaimCountsAsTheSchedulersFromTheFirstRound(t *testing.T) {
 				f.Configure(Options{}, Serving{})
 			}
 			p := object("p", "", "nvidia.com/gpu=2")
-			p.UID, p.Spec.NodeName = "p", "n1"
+			p.Spec.NodeName = "n1"
 			p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "claim"}
-			claim, err := dra.ExtendedClaim(p, []corev1.ResourceName{gpu}, func(corev1.ResourceName) string { return "h100" })
-			if err != nil {
-				t.Fatal(err)
-			}
+			claim := f.extendedClaim(p, gpu)
 			claim.Name, claim.UID = "claim", "claim"
 			given(claim, 2, "p")
 			f.reader.claims["claim"] = claim
@@ -103,7 +94,6 @@ func TestCardsOfAFailedAttemptAreNotChargedForDevices(t *testing.T) {
 	for _, renewed := range []bool{false, true} {
 		f := world(t, true, true)
 		p := object("p", "", "nvidia.com/gpu=2")
-		p.UID = "p"
 		placed := f.Place(f.requesting(p, false), nil)
 		if err := placed.Cards.Assign(f.books, f.Fleet.Node("a"), nil); err != nil || len(placed.Cards.ChargedCards()) == 0 {
 			t.Fatal("the pod is charged no cards", err)

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/devicequota/devicequota/pkg/card"
@@ -37,7 +36,7 @@ func offering() *dra.Catalog {
 
 // world is a fixture in which device plugins, DRA, or both serve nvidia.com/gpu.
 func world(t *testing.T, plugins, devices bool) *fixture {
-	f := &fixture{T: t, Counter: NewCounter(cardFleet(), func(corev1.ResourceName) bool { return false }), reader: library{claims: claims{}}}
+	f := newFixture(t)
 	f.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Resource, Name: string(gpu)})
 	f.serve(plugins, devices)
 	return f
@@ -56,6 +55,32 @@ func (f *fixture) serve(plugins, devices bool) {
 	f.Configure(Options{}, serving)
 	f.books, _ = ledger.New(f.Dimensions, nil, []ledger.QueueSpec{{Name: "q"}})
 	f.Begin(f.reader, published)
+}
+
+// extendedClaim returns the claim for extended resources of a pod, which class h100 offers.
+func (f *fixture) extendedClaim(p *corev1.Pod, names ...corev1.ResourceName) *resourceapi.ResourceClaim {
+	f.Helper()
+	claim, err := dra.ExtendedClaim(p, names, func(corev1.ResourceName) string { return "h100" })
+	if err != nil {
+		f.Fatal(err)
+	}
+	return claim
+}
+
+// needs returns what a job needs.
+func (f *fixture) needs(group Group, pods JobPods) Needs {
+	f.Helper()
+	needs, err := f.JobNeeds(f.books, group, pods, true)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return needs
+}
+
+// ofThree is the group of a job without pods that needs three of the pods from a template.
+func ofThree(replicas int32, template corev1.PodTemplateSpec) Group {
+	three := job(3, batchv1alpha1.TaskSpec{Name: "t", Replicas: replicas, Template: template})
+	return Group{MinMember: 3, Job: func() (*batchv1alpha1.Job, error) { return three, nil }, Priority: priority}
 }
 
 // requesting adds a pod that requests a number of nvidia.com/gpu, and settles it.
@@ -152,11 +177,7 @@ func (f *fixture) On(pod *Pod, served []corev1.ResourceName) bool {
 func TestAPodWithANodeCountsAsItsClaimSays(t *testing.T) {
 	f := world(t, true, true)
 	p := object("p", "", "nvidia.com/gpu=2")
-	p.UID = "p"
-	claim, err := dra.ExtendedClaim(p, []corev1.ResourceName{gpu}, func(corev1.ResourceName) string { return "h100" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := f.extendedClaim(p, gpu)
 	if got := f.ways(f.requesting(p, true)); got != "nvidia.com/gpu:2 names= nvidia.com/gpu:2:A|B" {
 		t.Errorf("without a claim, a device plugin gave it cards: it comes to %s", got)
 	}
@@ -201,27 +222,17 @@ func TestAJobCountsEachWayOnce(t *testing.T) {
 			if c.cards != "" {
 				template.Annotations = map[string]string{card.NameAnnotation: c.cards}
 			}
-			job := &batchv1alpha1.Job{Spec: batchv1alpha1.JobSpec{MinAvailable: 3, Tasks: []batchv1alpha1.TaskSpec{{Name: "t", Replicas: 4, Template: template}}}}
-			before, err := f.JobNeeds(f.books, Group{MinMember: 3, Job: func() (*batchv1alpha1.Job, error) { return job, nil }, Priority: func(string) int32 { return 0 }}, JobPods{}, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.expectNeeds("before the pods exist", before, c.want, c.choices)
+			f.expectNeeds("before the pods exist", f.needs(ofThree(4, template), JobPods{}), c.want, c.choices)
 			var pods []JobPod
 			for _, name := range []string{"a", "b", "c", "d"} {
 				p := object(name, c.cards, "nvidia.com/gpu=2")
-				p.UID = types.UID(name)
 				pods = append(pods, JobPod{Pod: f.requesting(p, false)})
 			}
 			sum, errs := OfJobPods(f.books, pods, 3)
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			after, err := f.JobNeeds(f.books, Group{MinMember: 3, Pods: 4}, sum, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.expectNeeds("with pods", after, c.want, c.choices)
+			f.expectNeeds("with pods", f.needs(Group{MinMember: 3, Pods: 4}, sum), c.want, c.choices)
 		})
 	}
 }

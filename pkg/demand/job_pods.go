@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
@@ -46,7 +48,7 @@ func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []e
 	var sum JobPods
 	var errs []error
 	seen := map[*ledger.Part]bool{}
-	holders := sync.OnceValue(func() map[ledger.Holder]bool { return holdersOf(pods) })
+	uids := sync.OnceValue(func() map[types.UID]bool { return uidsOf(pods) })
 	for i := range pods {
 		pod, least := &pods[i], i < minMember
 		sum.Devices = sum.Devices || pod.HasClaims
@@ -63,7 +65,7 @@ func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []e
 				seen[claim.Part] = true
 			}
 			sum.addClaim(claim, books.Charged(claim.Part), least, pod)
-			if !least && pod.pays(books, claim, holders) {
+			if !least && pod.pays(books, claim, uids) {
 				sum.Elastic = Sum(sum.Elastic, claim.Part.Amounts())
 			}
 		}
@@ -72,21 +74,11 @@ func OfJobPods(books *ledger.Ledger, pods []JobPod, minMember int) (JobPods, []e
 	return sum, errs
 }
 
-func holdersOf(pods []JobPod) map[ledger.Holder]bool {
-	holders := make(map[ledger.Holder]bool, len(pods))
-	for i := range pods {
-		holders[pods[i].holder()] = true
-	}
-	return holders
-}
-
-func (p *JobPod) holder() ledger.Holder { return ledger.Holder(p.Object.UID) }
-
 // pays reports whether the queue of the job pays for a claim of the pod, and holds it through a pod of the job. This is so for only one of
-// the jobs whose pods share the claim. holders returns the pods of the job.
-func (p *JobPod) pays(books *ledger.Ledger, claim *Claim, holders func() map[ledger.Holder]bool) bool {
+// the jobs whose pods share the claim. uids returns the pods of the job.
+func (p *JobPod) pays(books *ledger.Ledger, claim *Claim, uids func() map[types.UID]bool) bool {
 	queue, payer, charged := books.Payer(claim.Part)
-	return charged && !p.Elsewhere && queue == p.Queue && (payer == p.holder() || holders()[payer])
+	return charged && !p.Elsewhere && queue == p.Queue && (types.UID(payer) == p.Object.UID || uids()[types.UID(payer)])
 }
 
 // addAlternatives adds the extended resources of a pod that may get them in different ways. The amounts common to all ways

@@ -170,7 +170,7 @@ func (m *Minimum) hasCards(dimensions *ledger.Dimensions) bool {
 
 func (m *Minimum) add(namespace string, refs *jobClaim, reader dra.ClaimReader, claims *Claims) error {
 	if refs.named {
-		claim, err := claims.named(namespace, refs.name, reader)
+		claim, err := claims.checked(dra.ClaimNamed(namespace, refs.name, reader))
 		if err == nil {
 			m.Named = append(m.Named, claim)
 		}
@@ -191,10 +191,6 @@ func (m *Minimum) add(namespace string, refs *jobClaim, reader dra.ClaimReader, 
 		}
 	}
 	return err
-}
-
-func (cs *Claims) named(namespace, name string, reader dra.ClaimReader) (*Claim, error) {
-	return cs.checked(dra.ClaimNamed(namespace, name, reader))
 }
 
 // templateCount is what a claim from a template asks for.

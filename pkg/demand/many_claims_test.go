@@ -49,15 +49,15 @@ func TestAPodThatWaitsHasNotTooManyClaims(t *testing.T) {
 	}
 	const want = "it has 65 ResourceClaims, and a pod can have at most 64: request more devices in one claim"
 	_, counted := scale()
-	if found, err := counted.OfPod(p, source); len(found) > 0 || err == nil || err.Error() != want {
+	if found, err := counted.ofPod(p, source, &resolved{}); len(found) > 0 || err == nil || err.Error() != want {
 		t.Errorf("%d claims count, %v", len(found), err)
 	}
 	p.Status.Phase = corev1.PodRunning
-	if found, err := counted.OfPod(p, source); len(found) != maxClaims+1 || err != nil {
+	if found, err := counted.ofPod(p, source, &resolved{}); len(found) != maxClaims+1 || err != nil {
 		t.Errorf("with a node, %d claims count, %v", len(found), err)
 	}
 	p.Status.Phase, p.Spec.ResourceClaims = corev1.PodPending, p.Spec.ResourceClaims[1:]
-	if found, err := counted.OfPod(p, source); len(found) != maxClaims || err != nil {
+	if found, err := counted.ofPod(p, source, &resolved{}); len(found) != maxClaims || err != nil {
 		t.Errorf("of as many as a pod can have, %d claims count, %v", len(found), err)
 	}
 }

@@ -96,7 +96,7 @@ func (c *PodCards) On(node *card.Node) *ledger.Part {
 		name, _ := node.Of(r.Resource)
 		for _, among := range r.Among {
 			if among.Name == name {
-				amounts = Sum(amounts, ledger.Amounts{{Dimension: among.Ordinal, Amount: ledger.Units(r.Count)}})
+				amounts = Sum(amounts, r.as(among))
 			}
 		}
 	}

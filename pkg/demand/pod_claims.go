@@ -46,13 +46,9 @@ func CheckNamed(claims, templates int) error {
 	}
 }
 
-// OfPod returns the demand of the claims of a pod that exist and can be counted, each claim once. The error is about the first of
-// the other claims. It says why the pod cannot be counted completely or cannot be placed, and names the missing or wrong object.
-func (cs *Claims) OfPod(pod *corev1.Pod, reader dra.ClaimReader) ([]*Claim, error) {
-	return cs.ofPod(pod, reader, &resolved{})
-}
-
-// ofPod is OfPod for a pod that may have been counted before.
+// ofPod returns the demand of the claims of a pod that exist and can be counted, each claim once. The error is about the first of
+// the other claims. It says why the pod cannot be counted completely or cannot be placed, and names the missing or wrong object. last is
+// what the references in the spec of the pod led to before.
 func (cs *Claims) ofPod(pod *corev1.Pod, reader dra.ClaimReader, last *resolved) ([]*Claim, error) {
 	counted, first := cs.ofSpec(pod, reader, last)
 	if pod.Status.ExtendedResourceClaimStatus == nil || pod.Spec.NodeName == "" {

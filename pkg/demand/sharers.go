@@ -30,14 +30,6 @@ func (e *TooManySharersError) Error() string {
 		e.Namespace, e.Claim, e.Pods, others, resourceapi.ResourceClaimReservedForMaxSize)
 }
 
-// orNil returns a nil interface for a nil pointer.
-func (e *TooManySharersError) orNil() error {
-	if e == nil {
-		return nil
-	}
-	return e
-}
-
 // CheckSharersOfPods returns an error if the minimum of a job with enough pods can never reserve a claim. Any pods can form
 // the minimum, so pods that do not use the claim count first.
 func CheckSharersOfPods(pods []JobPod, minMember int) error {
@@ -55,7 +47,10 @@ func CheckSharersOfPods(pods []JobPod, minMember int) error {
 			first = err
 		}
 	}
-	return first.orNil()
+	if first == nil {
+		return nil // a nil pointer is not a nil error
+	}
+	return first
 }
 
 // CheckSharersOfJob is CheckSharersOfPods for a job without enough pods. pods lists the existing pods. Unreadable

@@ -14,7 +14,10 @@ import (
 )
 
 // reservedBy has claims of any name, reserved by pods of the job (ours) and other pods.
-type reservedBy struct{ ours, others int }
+type reservedBy struct {
+	claims
+	ours, others int
+}
 
 func (r reservedBy) Claim(namespace, name string) (*resourceapi.ResourceClaim, error) {
 	if name == "missing" {
@@ -30,14 +33,6 @@ func (r reservedBy) Claim(namespace, name string) (*resourceapi.ResourceClaim, e
 	}
 	return claim, nil
 }
-
-func (reservedBy) ClaimTemplate(string, string) (*resourceapi.ResourceClaimTemplate, error) {
-	return nil, nil
-}
-
-func (reservedBy) ExtendedClaim(*corev1.Pod) *resourceapi.ResourceClaim { return nil }
-
-func (reservedBy) LostClaims(types.UID) []*resourceapi.ResourceClaim { return nil }
 
 const tooMany = "ResourceClaim ns/c: %d pods of the job's minimum use it%s, but at most 256 pods can share a claim: use a ResourceClaimTemplate or several claims, or lower minAvailable"
 

@@ -130,6 +130,6 @@ func podObject(name, node, requests string) *corev1.Pod {
 }
 
 func (f *fixture) take() *Snapshot {
-	f.cache.Configure(f.cache.Options(), demand.Serving{})
+	f.cache.Configure(demand.Options{}, demand.Serving{})
 	return f.cache.Take(f.input)
 }
