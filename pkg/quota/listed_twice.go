@@ -22,9 +22,9 @@ type ListedTwice struct {
 
 // written is a limit and its place.
 type written struct {
-	field string
-	entry ledger.Entry
-	of    ledger.Dimension
+	field  string
+	of     ledger.Dimension
+	number ledger.Amount
 }
 
 // DevicesListedTwice returns the device limits that a queue lists twice with different numbers: in spec.dra and in the
@@ -47,19 +47,16 @@ func DevicesListedTwice(queue *schedulingv1beta1.Queue, dimensions *ledger.Dimen
 	} {
 		var all []written
 		for _, e := range list.field {
-			all = append(all, writtenAs("spec.dra."+list.name, e, dimensions, fieldOf))
+			d := dimensions.Dimension(e.Dimension)
+			all = append(all, written{"spec.dra." + list.name + fieldOf(d), d, e.Amount})
 		}
 		for _, e := range list.keys {
-			all = append(all, writtenAs("spec."+list.keyName, e, dimensions, keyOf))
+			d := dimensions.Dimension(e.Dimension)
+			all = append(all, written{"spec." + list.keyName + keyOf(d), d, e.Amount})
 		}
 		twice = append(twice, pairs(all, severalDrivers)...)
 	}
 	return twice
-}
-
-func writtenAs(list string, e ledger.Entry, dimensions *ledger.Dimensions, item func(ledger.Dimension) string) written {
-	d := dimensions.Dimension(e.Dimension)
-	return written{field: list + item(d), entry: e, of: d}
 }
 
 func fieldOf(d ledger.Dimension) string {
@@ -81,8 +78,8 @@ func pairs(all []written, severalDrivers func(string) bool) []ListedTwice {
 	var twice []ListedTwice
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.entry.Amount.Cmp(b.entry.Amount) != 0 && sameThing(a.of, b.of, severalDrivers) {
-				twice = append(twice, ListedTwice{a.field, b.field, a.of, b.of, a.entry.Amount, b.entry.Amount})
+			if a.number.Cmp(b.number) != 0 && sameThing(a.of, b.of, severalDrivers) {
+				twice = append(twice, ListedTwice{a.field, b.field, a.of, b.of, a.number, b.number})
 			}
 		}
 	}
