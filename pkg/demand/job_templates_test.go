@@ -4,6 +4,7 @@ package demand
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/devicequota/devicequota/pkg/dra"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 type library struct {
@@ -140,5 +142,79 @@ func TestATemplateIsReadOnceForAllTasksOfAJob(t *testing.T) {
 	minimum, err := ofJob(counted, job(3000, tasks...), source)
 	if got := text(dimensions, minimum.Amounts); err != nil || got != "H100:12000 a100:3000 h100:12000" || reads != 2 {
 		t.Errorf("the Job asks for %s (%v) with %d reads, want 2", got, err, reads)
+	}
+}
+
+// countedLibrary counts how often a template is read and counted.
+type countedLibrary struct {
+	library
+	reads *int
+}
+
+func (l countedLibrary) ClaimTemplate(namespace, name string) (*resourceapi.ResourceClaimTemplate, error) {
+	*l.reads++
+	return l.library.ClaimTemplate(namespace, name)
+}
+
+// TestATemplateThatPodsNameOftenIsCountedOnce matters because many tasks and jobs may name it.
+func TestATemplateThatPodsNameOftenIsCountedOnce(t *testing.T) {
+	reads := 0
+	source := countedLibrary{library{templates: map[string][]resourceapi.DeviceRequest{
+		"any": {firstAvailable(exactly("h100", 1), exactly("a100", 1)), {Name: "r", Exactly: ptr.To(exactly("h100", 2))}},
+	}}, &reads}
+	_, claims := scale()
+	minimum, err := ofJob(claims, job(3, task("", 3, -1, slices.Repeat([]string{"any"}, maxClaims)...)), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reads != 1 {
+		t.Errorf("the template is read %d times, want once", reads)
+	}
+	if len(minimum.Choices) != 1 || minimum.Choices[0].Pods != 3*maxClaims || minimum.Amounts[0].Amount != ledger.Units(6*maxClaims) {
+		t.Errorf("the job needs %v, and its pods make %d choices", minimum.Amounts, len(minimum.Choices))
+	}
+}
+
+// TestOnlySomeChoicesOfAJobCount checks the bound, because each choice is compared with all others.
+func TestOnlySomeChoicesOfAJobCount(t *testing.T) {
+	var choices []Choice
+	for range 2 {
+		for each := range int64(2 * maxChoices) {
+			choices = addChoice(choices, choosing(1, each+1))
+		}
+	}
+	if len(choices) != maxChoices || choices[0].Pods != 2 {
+		t.Errorf("%d choices count, the first for %d pods, want %d for 2", len(choices), choices[0].Pods, maxChoices)
+	}
+}
+
+// BenchmarkSlowJob counts a Volcano Job whose tasks name the same templates. Their requests have alternatives that differ at the end only.
+func BenchmarkSlowJob(b *testing.B) {
+	source := library{templates: map[string][]resourceapi.DeviceRequest{}}
+	var names []string
+	for k := range maxClaims {
+		var requests []resourceapi.DeviceRequest
+		for i := range 32 {
+			request := resourceapi.DeviceRequest{Name: fmt.Sprint("r", i)}
+			for a := range 8 {
+				request.FirstAvailable = append(request.FirstAvailable, resourceapi.DeviceSubRequest{
+					Name: fmt.Sprint("a", a), DeviceClassName: []string{"h100", "a100"}[a%2], AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: int64(1 + (k*32+i)*(a/7)),
+				})
+			}
+			requests = append(requests, request)
+		}
+		names = append(names, fmt.Sprint("t", k))
+		source.templates[names[k]] = requests
+	}
+	var tasks []batchv1alpha1.TaskSpec
+	for range 400 {
+		tasks = append(tasks, task("", 1, -1, names...))
+	}
+	slow := job(400, tasks...)
+	_, counted := scale()
+	for b.Loop() {
+		if _, err := ofJob(counted, slow, source); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

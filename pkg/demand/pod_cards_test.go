@@ -3,6 +3,7 @@
 package demand
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,4 +102,31 @@ func TestAssignCorrectsTheCharge(t *testing.T) {
 	if got := f.books.Balance(0, ledger.Allocated, a); got.Sign() != 0 {
 		t.Errorf("the queue is charged %s cards, want none", got)
 	}
+}
+
+func TestRenewKeepsWhatIsRemembered(t *testing.T) {
+	f := newFixture(t)
+	p := object("p", "A", "nvidia.com/gpu=1")
+	f.assign(f.count(p), "a")
+	for i := range 100 {
+		f.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: fmt.Sprint("gone-", i)})
+	}
+	f.Renew()
+	if n := f.Dimensions.Len(); n > 10 {
+		t.Errorf("there are still %d dimensions", n)
+	}
+	if f.Known(p) != nil || f.Assigned() != 1 {
+		t.Errorf("the pod is not counted anew, or its cards are forgotten: %d are remembered", f.Assigned())
+	}
+	f.rename("C")
+	f.begin()
+	f.expectCards("the pod keeps its card", f.count(p), "A:1")
+	f.Renew()
+	f.Fleet.Remove("a")
+	f.begin()
+	f.expectCards("and when its node is gone", f.count(p), "A:1")
+	f.Renew()
+	f.begin()
+	f.expectCards("and when all is renewed once more", f.count(p), "A:1")
+	f.Forget(func(*corev1.Pod) bool { return false })
 }

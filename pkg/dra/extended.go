@@ -52,12 +52,7 @@ func generateName(pod string) string {
 }
 
 func extendedUID(pod *corev1.Pod, names []corev1.ResourceName) types.UID {
-	var sorted []string
-	for _, name := range names {
-		sorted = append(sorted, string(name))
-	}
-	slices.Sort(sorted)
-	return pod.UID + types.UID("/extended/"+strings.Join(sorted, ","))
+	return pod.UID + types.UID("/extended/"+listOf(slices.Sorted(slices.Values(names))))
 }
 
 // ExtendedUsage returns the devices for these extended resources of a pod or a template.

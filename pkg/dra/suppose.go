@@ -13,54 +13,39 @@ import (
 // allocations in taken. Unlike Take and PutBack, it accepts devices that other allocations also have. The returned function
 // undoes exactly the changes made. In between, callers must not take or put back a changed device.
 func (a *Allocator) Suppose(free, taken []*resourceapi.AllocationResult) (undo func()) {
-	s := supposition{allocator: a}
+	devices, shares := a.taken.AllocatedDevices, a.taken.AllocatedSharedDeviceIDs
+	var steps []func()
+	change := func(do, undo func()) {
+		do()
+		steps = append(steps, undo)
+	}
 	for _, allocation := range free {
-		a.each(allocation, s.freeWhole, s.freeShare)
+		a.each(allocation, func(id structured.DeviceID) {
+			if devices.Has(id) {
+				change(func() { devices.Delete(id) }, func() { devices.Insert(id) })
+			}
+		}, func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
+			if shares.Has(id) {
+				change(func() { a.removeShare(id, consumed) }, func() { a.insertShare(id, consumed) })
+			}
+		})
 	}
 	for _, allocation := range taken {
-		a.each(allocation, s.takeWhole, s.takeShare)
+		a.each(allocation, func(id structured.DeviceID) {
+			if !devices.Has(id) {
+				change(func() { devices.Insert(id) }, func() { devices.Delete(id) })
+			}
+		}, func(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
+			if !shares.Has(id) {
+				change(func() { a.insertShare(id, consumed) }, func() { a.removeShare(id, consumed) })
+			}
+		})
 	}
 	a.changes++
 	return func() {
-		for _, step := range slices.Backward(s.undo) {
+		for _, step := range slices.Backward(steps) {
 			step()
 		}
 		a.changes++
-	}
-}
-
-// supposition records the functions that undo each change.
-type supposition struct {
-	allocator *Allocator
-	undo      []func()
-}
-
-func (s *supposition) freeWhole(id structured.DeviceID) {
-	devices := s.allocator.taken.AllocatedDevices
-	if devices.Has(id) {
-		devices.Delete(id)
-		s.undo = append(s.undo, func() { devices.Insert(id) })
-	}
-}
-
-func (s *supposition) takeWhole(id structured.DeviceID) {
-	devices := s.allocator.taken.AllocatedDevices
-	if !devices.Has(id) {
-		devices.Insert(id)
-		s.undo = append(s.undo, func() { devices.Delete(id) })
-	}
-}
-
-func (s *supposition) freeShare(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
-	if s.allocator.taken.AllocatedSharedDeviceIDs.Has(id) {
-		s.allocator.removeShare(id, consumed)
-		s.undo = append(s.undo, func() { s.allocator.insertShare(id, consumed) })
-	}
-}
-
-func (s *supposition) takeShare(id structured.SharedDeviceID, consumed structured.DeviceConsumedCapacity) {
-	if !s.allocator.taken.AllocatedSharedDeviceIDs.Has(id) {
-		s.allocator.insertShare(id, consumed)
-		s.undo = append(s.undo, func() { s.allocator.removeShare(id, consumed) })
 	}
 }
