@@ -52,7 +52,6 @@ type UnknownCardError struct {
 	names, known []string
 }
 
-// Error implements error.
 func (e *UnknownCardError) Error() string {
 	there := "no node has any cards"
 	if len(e.known) > 0 {

@@ -120,7 +120,9 @@ func (c *Counter) Add(object *corev1.Pod, requests Values, scalars map[corev1.Re
 	if before := c.pods[object]; before != nil {
 		p.Queue, p.InLedger = before.Queue, before.InLedger
 	}
-	c.inheritQueue(p)
+	if before := c.charged[object.UID]; before != nil {
+		c.RememberQueue(p, before.chargedPath)
+	}
 	p.scalars = slices.Sorted(maps.Keys(scalars))
 	requests, uncountable := completed(requests, object)
 	amounts, err := c.Resources.Requested(requests)
@@ -266,7 +268,8 @@ func (c *Counter) Unassign(p *Pod, books *ledger.Ledger) error {
 		p.Cards.remembered = false
 		delete(c.assigned, p.Object.UID)
 	}
-	return p.Cards.unassign(books)
+	p.Cards.charged, p.Cards.assigned = nil, false
+	return books.Amend(&p.Cards.Part, nil)
 }
 
 // Sum adds amounts that are in the ledger or may be there soon. If the sum overflows, it returns the first argument,

@@ -153,10 +153,3 @@ func (c *Counter) ForgetQueue(p *Pod) {
 		delete(c.charged, base.Object.UID)
 	}
 }
-
-// inheritQueue adopts the queue that the previous object of a pod was charged to.
-func (c *Counter) inheritQueue(p *Pod) {
-	if last := c.charged[p.Object.UID]; last != nil {
-		c.RememberQueue(p, last.chargedPath)
-	}
-}

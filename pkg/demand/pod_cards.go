@@ -83,12 +83,6 @@ func (c *PodCards) Assign(books *ledger.Ledger, node *card.Node, recorded map[co
 	return nil
 }
 
-// unassign empties Part for a pod that lost its node.
-func (c *PodCards) unassign(books *ledger.Ledger) error {
-	c.charged, c.assigned = nil, false
-	return books.Amend(&c.Part, nil)
-}
-
 // On returns the charge that the pod would have on a node, as a part for checks. It counts only cards that the pod may get.
 func (c *PodCards) On(node *card.Node) *ledger.Part {
 	var amounts ledger.Amounts

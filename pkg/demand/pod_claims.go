@@ -18,14 +18,7 @@ import (
 // counted, and searched for on each node in every cycle. Not many more fit into the record that a pod with a node has of its claims.
 const maxClaims = 64
 
-// tooManyClaims returns the error for a waiting pod with more than maxClaims claims, nil for other pods. A pod with a node counts in any case.
-func tooManyClaims(pod *corev1.Pod) error {
-	if dra.Bound(pod) {
-		return nil
-	}
-	return tooManyInSpec(&pod.Spec)
-}
-
+// tooManyInSpec returns an error for a pod or template with more than maxClaims claims.
 func tooManyInSpec(spec *corev1.PodSpec) error {
 	if len(spec.ResourceClaims) <= maxClaims {
 		return nil
@@ -70,7 +63,7 @@ func (cs *Claims) ofPod(pod *corev1.Pod, reader dra.ClaimReader, last *resolved)
 
 // ofSpec is ofPod for the claims in the spec of the pod.
 func (cs *Claims) ofSpec(pod *corev1.Pod, reader dra.ClaimReader, last *resolved) ([]*Claim, error) {
-	if err := tooManyClaims(pod); err != nil {
+	if err := tooManyInSpec(&pod.Spec); err != nil && !dra.Bound(pod) { // a pod with a node counts in any case
 		return nil, err
 	}
 	if !cs.current(last, pod, reader) {

@@ -106,7 +106,6 @@ type UnknownResourceError struct {
 	Amount   ledger.Amount
 }
 
-// Error implements error.
 func (e UnknownResourceError) Error() string {
 	return fmt.Sprintf("it requests <%s> of %s, which no node offers: correct the name, or add nodes that offer it", e.Amount, e.Resource)
 }

@@ -51,7 +51,6 @@ func (t *templates) forget() {
 	clear(t.requests)
 }
 
-// begin begins a round.
 func (t *templates) begin(inputs templateInputs) {
 	if inputs != t.inputs {
 		t.forget()

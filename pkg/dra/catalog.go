@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/utils/lru"
 )
 
 // DeviceID identifies a device in the cluster.
@@ -62,8 +63,8 @@ func NewCatalog(classes []*resourceapi.DeviceClass, all []*resourceapi.ResourceS
 		classes: map[string]*resourceapi.DeviceClass{}, cards: map[string]string{}, extended: map[corev1.ResourceName]string{}, explicit: map[corev1.ResourceName]bool{},
 		devices: map[DeviceID]*resourceapi.Device{}, drivers: map[string]bool{}, pools: map[PoolID]bool{},
 		capacities: map[resourceapi.QualifiedName][]string{}, ofNode: map[string][]*resourceapi.ResourceSlice{},
+		selectors: knownSelectors{words: lru.New(maxKnownSelectors), compiled: lru.New(compiledLately), claims: lru.New(maxKnownClaims)},
 	}
-	c.selectors = newKnownSelectors()
 	c.addClasses(classes)
 	known := make([]*resourceapi.ResourceSlice, len(all))
 	for i, slice := range all {

@@ -107,7 +107,6 @@ func (n *NodeEffort) end() {
 	n.own = 0
 }
 
-// unfinished returns the error for a search that had too little left.
 func (n *NodeEffort) unfinished(claims []*resourceapi.ResourceClaim) error {
 	n.had = max(n.had, n.used, 1)
 	return &UnfinishedError{Requests: sizeOf(claims), Later: n.job.Want(n.had)}

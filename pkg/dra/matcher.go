@@ -48,19 +48,14 @@ func (m *Matcher) Use(catalog *Catalog, names []string) bool {
 	if m.catalog == catalog && slices.Equal(m.names, names) {
 		return false
 	}
-	if m.catalog != catalog {
-		m.forgetDevices(catalog)
+	if m.catalog != catalog { // forget devices that are no longer published
+		maps.DeleteFunc(m.devices, func(device *resourceapi.Device, known *matches) bool {
+			published, _ := catalog.Device(known.id)
+			return published != device
+		})
 	}
 	m.catalog, m.names = catalog, slices.Clone(names)
 	return m.useClasses()
-}
-
-// forgetDevices drops devices that are no longer published.
-func (m *Matcher) forgetDevices(catalog *Catalog) {
-	maps.DeleteFunc(m.devices, func(device *resourceapi.Device, known *matches) bool {
-		published, _ := catalog.Device(known.id)
-		return published != device
-	})
 }
 
 // useClasses updates the classes. Unchanged classes keep their places.

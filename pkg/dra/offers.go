@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 )
@@ -190,12 +189,7 @@ func sharesOf(capacity resourceapi.DeviceCapacity) int64 {
 	if taken.Sign() <= 0 {
 		return unlimited
 	}
-	return atMostUnlimited(capacity.Value, taken)
-}
-
-// atMostUnlimited returns how often a part fits into a whole. It rounds up if one more almost fits.
-func atMostUnlimited(whole, part resource.Quantity) int64 {
-	const tolerance = 1 + 1e-9
-	times := whole.AsApproximateFloat64() / part.AsApproximateFloat64()
+	const tolerance = 1 + 1e-9 // rounds up if one more almost fits
+	times := capacity.Value.AsApproximateFloat64() / taken.AsApproximateFloat64()
 	return int64(math.Min(times*tolerance, unlimited))
 }

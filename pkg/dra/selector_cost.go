@@ -67,10 +67,6 @@ func (k *knownSelectors) of(claim *resourceapi.ResourceClaim) *claimSelectors {
 	return sum
 }
 
-func newKnownSelectors() knownSelectors {
-	return knownSelectors{words: lru.New(maxKnownSelectors), compiled: lru.New(compiledLately), claims: lru.New(maxKnownClaims)}
-}
-
 // selectorCost is the possible cost of claim selectors besides steps. Selectors of classes are free, because administrators write them.
 type selectorCost struct {
 	// timed says that evaluation may take long without a step. slow says that compiling a selector, or evaluating it for one device, may take

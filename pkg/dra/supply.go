@@ -100,7 +100,6 @@ func (a *Allocator) isTainted(device *resourceapi.Device) bool {
 // remaining holds the rest of the counters of each set in a slice.
 type remaining map[string]map[string]resource.Quantity
 
-// countersOf returns the full counters of a slice.
 func countersOf(slice *resourceapi.ResourceSlice) remaining {
 	all := remaining{}
 	for _, set := range slice.Spec.SharedCounters {

@@ -27,7 +27,6 @@ type UncountableError struct {
 	Quantity resource.Quantity
 }
 
-// Error implements error.
 func (e *UncountableError) Error() string {
 	return fmt.Sprintf("it requests <%s> of %s, which is more than can be counted: request less", e.Quantity.String(), e.Resource)
 }
