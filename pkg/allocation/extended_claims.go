@@ -17,7 +17,6 @@ import (
 // byOwner is the index of extended claims by the UID of their owner pod.
 const byOwner = "extended-by-owner"
 
-// owningPod is the index function of byOwner.
 func owningPod(object any) ([]string, error) {
 	if claim, ok := object.(*resourceapi.ResourceClaim); ok && dra.IsExtended(claim) {
 		if owner := metav1.GetControllerOf(claim); owner != nil && owner.Kind == "Pod" {

@@ -38,7 +38,6 @@ func listed(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// addKeys adds the keys of a map within an object.
 func (n names) addKeys(object *Object, fields ...string) {
 	content, _, _ := unstructured.NestedFieldNoCopy(object.Object, fields...)
 	keys, _ := content.(map[string]any)

@@ -68,7 +68,6 @@ func (a *account) markReleasing(id api.TaskID) {
 	add(a.releasing, h.requests)
 }
 
-// release removes a pod from the account.
 func (a *account) release(id api.TaskID) {
 	h, found := a.charges[id]
 	if !found {
@@ -87,7 +86,6 @@ func (a *account) exceeds(i int, requests []amount) bool {
 	return requests[i] > 0 && a.used[i]+requests[i] > a.facts.quotas[i]
 }
 
-// fits reports whether a request fits the quota now.
 func (a *account) fits(requests []amount) bool {
 	for i := range requests {
 		if a.exceeds(i, requests) {

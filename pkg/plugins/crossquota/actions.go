@@ -118,7 +118,6 @@ func (p *plugin) reclaimResolves(queue api.QueueID, a *account, requests []amoun
 	return false
 }
 
-// holder describes a pod for evictions.
 func (p *plugin) holder(task *api.TaskInfo) holder {
 	job := p.session.Jobs[task.Job]
 	return holder{

@@ -60,10 +60,12 @@ func (c *cache) configure(args framework.Arguments) {
 	c.args, c.config = args, read
 	c.version++
 	clear(c.pods)
-	c.unpublishAll()
+	for name := range c.published {
+		unpublish(name) // the controlled resources may have changed
+	}
+	clear(c.published)
 }
 
-// begin starts a session.
 func (c *cache) begin(ssn *framework.Session) {
 	c.session++
 	if c.recorder == nil {
@@ -87,7 +89,6 @@ func (c *cache) offered(node *corev1.Node) bool {
 	return len(c.config.gpuClasses) > 0 && c.devices.nodes.Has(node)
 }
 
-// nodeAt returns the facts of the i-th node of the session.
 func (c *cache) nodeAt(i int, object *corev1.Node) *nodeFacts {
 	if i == len(c.order) {
 		c.order = append(c.order, c.node(object))

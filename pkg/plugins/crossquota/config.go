@@ -99,7 +99,6 @@ func (r *argumentReader) scalar(key string) (string, bool) {
 	}
 }
 
-// list splits an argument at its commas.
 func (r *argumentReader) list(key string) []string {
 	text, _ := r.scalar(key)
 	var parts []string

@@ -29,7 +29,6 @@ func (l limit) of(allocatable amount) amount {
 	return amount(part.Int64())
 }
 
-// parseQuota parses a quantity.
 func parseQuota(name corev1.ResourceName, text string) (limit, error) {
 	q, err := parseQuantity(text)
 	if err != nil {

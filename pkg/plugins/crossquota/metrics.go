@@ -50,11 +50,3 @@ func unpublish(node string) {
 	quotaMetric.DeletePartialMatch(prometheus.Labels{"node": node})
 	usedMetric.DeletePartialMatch(prometheus.Labels{"node": node})
 }
-
-// unpublishAll removes all metrics. The controlled resources may have changed.
-func (c *cache) unpublishAll() {
-	for name := range c.published {
-		unpublish(name)
-	}
-	clear(c.published)
-}

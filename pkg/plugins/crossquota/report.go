@@ -19,7 +19,6 @@ type reportedStrategy struct {
 	unknown string
 }
 
-// reportNode writes an event on a node.
 func (c *cache) reportNode(node *corev1.Node, problems string) {
 	klog.V(3).InfoS("Invalid quota annotations on a node", "plugin", Name, "node", node.Name, "problems", problems)
 	reference := &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
