@@ -55,15 +55,21 @@ func TestALongSearchTakesNothingFromOtherNodes(t *testing.T) {
 	}
 }
 
+// exhausted returns the effort of a job that has spent all it can on a node.
+func exhausted(budget *Budget, queue, job string) *NodeEffort {
+	n := budget.Of(queue, job).Node()
+	n.begin(0)
+	for n.spend(100) == nil {
+	}
+	return n
+}
+
 // TestALongSearchOfOneJobLeavesSomeToOthers also checks that a search of ordinary length stays free after many jobs have spent everything.
 func TestALongSearchOfOneJobLeavesSomeToOthers(t *testing.T) {
 	budget := NewBudget(BudgetOfSession)
 	sum := 0
 	for i := range 200 {
-		n := budget.Of("q", fmt.Sprint("j", i)).Node()
-		n.begin(0)
-		for n.spend(100) == nil {
-		}
+		n := exhausted(budget, "q", fmt.Sprint("j", i))
 		if n.Used() > effortOfNode+budgetOfJob {
 			t.Errorf("job %d used %d", i, n.Used())
 		}
@@ -86,10 +92,7 @@ func TestWhatTooLittleIsLeftForGetsItsTurn(t *testing.T) {
 	budget, had := NewBudget(BudgetOfSession), map[int]int{}
 	for range jobs {
 		for i := range jobs { // the order is always the same
-			n := budget.Of("q", fmt.Sprint("j", i)).Node()
-			n.begin(0)
-			for n.spend(100) == nil {
-			}
+			n := exhausted(budget, "q", fmt.Sprint("j", i))
 			if n.Used() > budgetOfJob-100 {
 				had[i]++
 			}
@@ -110,10 +113,7 @@ func TestWhatTooLittleIsLeftForGetsItsTurn(t *testing.T) {
 func TestAQueueWithManyJobsLeavesTurnsToOthers(t *testing.T) {
 	budget := NewBudget(BudgetOfSession)
 	spends := func(queue, job string) int {
-		n := budget.Of(queue, job).Node()
-		n.begin(0)
-		for n.spend(100) == nil {
-		}
+		n := exhausted(budget, queue, job)
 		n.job.Want(effortOfNode)
 		n.end()
 		return n.Used()

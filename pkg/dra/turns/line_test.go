@@ -30,20 +30,6 @@ func TestQueuesComeInTurns(t *testing.T) {
 	}
 }
 
-func TestAQueueWithOneJobComesSoonBesideOneWithMany(t *testing.T) {
-	var line Line
-	for i := range 200 {
-		line.Join("many", fmt.Sprint("m", i))
-	}
-	for range 20 {
-		line.Take(2)
-	}
-	line.Join("one", "o")
-	if got := line.Take(2); !slices.Contains(got, "o") {
-		t.Errorf("%v are next", got)
-	}
-}
-
 func TestWhoIsGoneDoesNotWait(t *testing.T) {
 	var line Line
 	for _, name := range []string{"a", "b", "c"} {

@@ -87,32 +87,22 @@ func given(claim *resourceapi.ResourceClaim, request string) *resourceapi.Resour
 	return claim
 }
 
-// TestAClaimThatIsReplacedDoesNotMatter: a user who may change the claim of a running pod can replace it by a claim for a GPU with the same name.
-func TestAClaimThatIsReplacedDoesNotMatter(t *testing.T) {
-	d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec("h100"))), 0))
-	config, _ := newConfig(draArgs)
-	pod := newPod("p", "n1", "cpu=1")
-	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("c")}}
-	used := given(claim("c", claimSpec("nic")), "nic")
-	used.UID = "used"
-	pod = chargerecord.OnPod(pod, "root/q", "")
-	chargerecord.SetClaims(pod, []*resourceapi.ResourceClaim{used})
-	if !config.newPodFacts(pod, d.classesOf).counted {
-		t.Error("the pod counts as a pod with a GPU")
-	}
-}
-
-// TestARecordThatAUserWritesOnAPodThatWaitsIsNone: with this record, any pod would be a GPU pod.
-func TestARecordThatAUserWritesOnAPodThatWaitsIsNone(t *testing.T) {
-	d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec("nic"))), 0))
-	config, _ := newConfig(draArgs)
-	pod := chargerecord.OnPod(newPod("p", "", "cpu=1"), "root/q", "")
-	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("c")}}
-	forged := given(claim("c", claimSpec("h100")), "h100")
-	forged.UID = "forged"
-	chargerecord.SetClaims(pod, []*resourceapi.ResourceClaim{forged})
-	if !config.newPodFacts(pod, d.classesOf).counted {
-		t.Error("the pod counts as a pod with a GPU")
+// TestTheRecordOfAPodCountsOnceItIsBound matters because a user may change the claim of a pod that runs, and may write a record on a pod that waits.
+func TestTheRecordOfAPodCountsOnceItIsBound(t *testing.T) {
+	for name, c := range map[string]struct{ node, exists, recorded string }{
+		"a claim for a GPU replaces the claim of a pod that runs":     {node: "n1", exists: "h100", recorded: "nic"},
+		"a user writes a claim for a GPU on a pod that waits without": {exists: "nic", recorded: "h100"},
+	} {
+		d := startDevices(informers.NewSharedInformerFactory(fake.NewClientset(claim("c", claimSpec(c.exists))), 0))
+		config, _ := newConfig(draArgs)
+		pod := chargerecord.OnPod(newPod("p", c.node, "cpu=1"), "root/q", "")
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: ptr.To("c")}}
+		recorded := given(claim("c", claimSpec(c.recorded)), c.recorded)
+		recorded.UID = "recorded"
+		chargerecord.SetClaims(pod, []*resourceapi.ResourceClaim{recorded})
+		if !config.newPodFacts(pod, d.classesOf).counted {
+			t.Errorf("%s: the pod counts as a pod with a GPU", name)
+		}
 	}
 }
 

@@ -64,23 +64,6 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-func TestTopologyAwarePreemptionSparesPodsThatDoNotHelp(t *testing.T) {
-	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores)
-	f.actions = topologyAware
-	f.job("train", 1, newPod("train-0", "gpu", "cpu=2 nvidia.com/gpu=8"))
-	f.job("low", 2, newPod("low-0", "gpu", "cpu=4"))
-	f.job("high", 10, newPod("high-0", "", "cpu=2"))
-	f.open(t).preempt().expectPlaces(t, "high-0:Pipelined@gpu low-0:Releasing@gpu train-0:Running@gpu")
-}
-
-func TestReclaimTakesNothingThatDoesNotHelp(t *testing.T) {
-	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", eightCores).queue("other")
-	f.jobIn("other", "train", 0, newPod("train-0", "gpu", "cpu=4 nvidia.com/gpu=8"))
-	f.job("mine", 0, newPod("mine-0", "gpu", "cpu=4"))
-	f.job("web", 0, newPod("web-0", "", "cpu=2"))
-	f.open(t).reclaim().expectPlaces(t, "mine-0:Running@gpu train-0:Running@gpu web-0:Pending")
-}
-
 func TestReclaimTakesWhatHelps(t *testing.T) {
 	f := newFixture(gpuArgs("quota.cpu", 4)).node("gpu", "cpu=4 nvidia.com/gpu=8").queue("other")
 	f.jobIn("other", "batch", 0, newPod("batch-0", "gpu", "cpu=2"), newPod("batch-1", "gpu", "cpu=2"))
