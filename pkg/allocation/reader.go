@@ -171,10 +171,8 @@ func (r *Reader) Ready() bool {
 	if r.ready {
 		return true
 	}
-	for _, synced := range r.synced {
-		if !synced() {
-			return false
-		}
+	if slices.ContainsFunc(r.synced, func(synced cache.InformerSynced) bool { return !synced() }) {
+		return false
 	}
 	r.ready, r.served = true, r.client.CurrentAPI()
 	return true

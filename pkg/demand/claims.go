@@ -4,6 +4,7 @@ package demand
 
 import (
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -92,21 +93,11 @@ func (cs *Claims) Begin(catalog *dra.Catalog) {
 
 // Forget drops all claims that were not used in this round.
 func (cs *Claims) Forget() {
-	for uid, c := range cs.claims {
-		if c.round != cs.round {
-			delete(cs.claims, uid)
-		}
-	}
+	maps.DeleteFunc(cs.claims, func(_ types.UID, c *Claim) bool { return c.round != cs.round })
 }
 
 // All calls yield for every remembered claim, including claims not used in this round yet.
-func (cs *Claims) All(yield func(*Claim) bool) {
-	for _, c := range cs.claims {
-		if !yield(c) {
-			return
-		}
-	}
-}
+func (cs *Claims) All(yield func(*Claim) bool) { maps.Values(cs.claims)(yield) }
 
 // Known returns the demand of a remembered claim, or nil.
 func (cs *Claims) Known(uid types.UID) *Claim { return cs.claims[uid] }

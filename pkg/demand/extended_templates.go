@@ -3,6 +3,7 @@
 package demand
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -88,13 +89,7 @@ func (c *Counter) devicesFor(annotations map[string]string, spec *corev1.PodSpec
 		return nil, nil
 	}
 	usage, err := dra.ExtendedUsage(spec, served, c.serving.class)
-	if err == nil {
-		err = dra.CheckClasses("extended resources", &usage, c.Claims.catalog)
-	}
-	if err == nil {
-		err = c.checkClassCards(annotations, served)
-	}
-	if err != nil {
+	if err = cmp.Or(err, dra.CheckClasses("extended resources", &usage, c.Claims.catalog), c.checkClassCards(annotations, served)); err != nil {
 		return nil, err
 	}
 	amounts, _, _, err := c.Claims.count(usage)

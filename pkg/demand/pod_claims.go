@@ -89,14 +89,8 @@ func (cs *Claims) checked(object *resourceapi.ResourceClaim, err error) (*Claim,
 		return nil, err
 	}
 	claim := cs.Of(object)
-	if err == nil {
-		err = claim.Err
-	}
-	if err == nil {
-		err = dra.Check(claim.Object, &claim.Usage, cs.catalog)
-	}
 	if claim.Err != nil {
-		return nil, err
+		return nil, cmp.Or(err, claim.Err)
 	}
-	return claim, err
+	return claim, cmp.Or(err, dra.Check(claim.Object, &claim.Usage, cs.catalog))
 }
