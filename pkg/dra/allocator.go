@@ -132,12 +132,7 @@ func (a *Allocator) Spares() bool { return len(a.spared) > 0 }
 
 // HasSpared reports whether a result contains an avoided device, because there was no other.
 func (a *Allocator) HasSpared(result *resourceapi.AllocationResult) bool {
-	for i := range result.Devices.Results {
-		if a.spared[idOf(&result.Devices.Results[i])] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(result.Devices.Results, func(r resourceapi.DeviceRequestAllocationResult) bool { return a.spared[idOf(&r)] })
 }
 
 // sparing returns an allocator that treats the devices to avoid as in use. It is nil if none of them is free in these slices.

@@ -4,6 +4,7 @@ package dra
 
 import (
 	"context"
+	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -77,24 +78,12 @@ func (a *Allocator) supply(slice *resourceapi.ResourceSlice, device *resourceapi
 	case shares:
 		one.Shared = 1
 	case !left.enoughFor(device):
-	case a.isTainted(device):
+	case a.features.DeviceTaints && slices.ContainsFunc(device.Taints, hasEffect):
 		one.Tainted = 1
 	default:
 		one.Free = 1
 	}
 	return one
-}
-
-func (a *Allocator) isTainted(device *resourceapi.Device) bool {
-	if !a.features.DeviceTaints {
-		return false
-	}
-	for i := range device.Taints {
-		if effect := device.Taints[i].Effect; effect == resourceapi.DeviceTaintEffectNoSchedule || effect == resourceapi.DeviceTaintEffectNoExecute {
-			return true
-		}
-	}
-	return false
 }
 
 // remaining holds the rest of the counters of each set in a slice.

@@ -3,6 +3,7 @@
 package crossquota
 
 import (
+	"maps"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -135,11 +136,7 @@ func (c *cache) remember(pod *corev1.Pod) *podFacts {
 
 // forget drops the facts of pods that the session did not need.
 func (c *cache) forget(ssn *framework.Session) {
-	for pod, facts := range c.pods {
-		if facts.session != c.session {
-			delete(c.pods, pod)
-		}
-	}
+	maps.DeleteFunc(c.pods, func(_ *corev1.Pod, facts *podFacts) bool { return facts.session != c.session })
 	c.forgetReported(ssn)
 }
 
@@ -150,9 +147,5 @@ func (c *cache) forgetNodes(ssn *framework.Session) {
 	if len(c.nodes) <= len(ssn.NodeList) {
 		return
 	}
-	for name := range c.nodes {
-		if ssn.Nodes[name] == nil {
-			delete(c.nodes, name)
-		}
-	}
+	maps.DeleteFunc(c.nodes, func(name string, _ *nodeFacts) bool { return ssn.Nodes[name] == nil })
 }

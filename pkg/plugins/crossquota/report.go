@@ -4,9 +4,11 @@ package crossquota
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -38,12 +40,10 @@ func (c *cache) reportStrategy(task *api.TaskInfo, unknown string) {
 
 // forgetReported drops pods that are in no job of the session.
 func (c *cache) forgetReported(ssn *framework.Session) {
-	for uid, last := range c.reported {
+	maps.DeleteFunc(c.reported, func(uid types.UID, last reportedStrategy) bool {
 		job := ssn.Jobs[last.job]
-		if job == nil || job.Tasks[api.TaskID(uid)] == nil {
-			delete(c.reported, uid)
-		}
-	}
+		return job == nil || job.Tasks[api.TaskID(uid)] == nil
+	})
 }
 
 // quotasOf returns the quotas of a node for logs.

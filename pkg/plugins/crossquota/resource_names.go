@@ -5,6 +5,7 @@ package crossquota
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,13 +42,8 @@ func (p pattern) matches(name corev1.ResourceName) bool {
 // anyMatches reports whether a list has a positive amount of anything that a pattern matches.
 func anyMatches(patterns []pattern, list corev1.ResourceList) bool {
 	for name, quantity := range list {
-		if quantity.Sign() <= 0 {
-			continue
-		}
-		for _, p := range patterns {
-			if p.matches(name) {
-				return true
-			}
+		if quantity.Sign() > 0 && slices.ContainsFunc(patterns, func(p pattern) bool { return p.matches(name) }) {
+			return true
 		}
 	}
 	return false
