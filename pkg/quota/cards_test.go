@@ -24,8 +24,8 @@ func testCards(t *testing.T, annotation string) {
 		name, text, want, wantErr string
 	}{
 		{name: "an empty object", text: "{}"},
-		{name: "models and shares of models", text: `{"NVIDIA-H200": 8, "NVIDIA-H800/mps-80g*1/2": 0}`, want: "NVIDIA-H200:8 NVIDIA-H800/mps-80g*1/2:0"},
-		{name: "the largest number", text: `{"A": 9223372036854775807}`, want: "A:9223372036854775807"},
+		{name: "models and shares of models", text: `{"NVIDIA-H200": 8, "NVIDIA-H800/mps-80g*1/2": 0}`, want: "NVIDIA-H200=8 NVIDIA-H800/mps-80g*1/2=0"},
+		{name: "the largest number", text: `{"A": 9223372036854775807}`, want: "A=9223372036854775807"},
 		{name: "an empty annotation", text: "", wantErr: "its annotation " + annotation + " is wrong at character 0: it is not JSON: EOF"},
 		{name: "negative", text: `{"A": -1}`, wantErr: "at character 8: -1 for A is not a whole number from 0 to 9223372036854775807; write a JSON object of card names and whole numbers, such as {\"NVIDIA-H200\": 8}"},
 		{name: "alternatives", text: `{"A": 1, "A|B": 2}`, wantErr: "its annotation " + annotation + ` lists "A|B", which names several cards: give each card a number of its own`},
@@ -40,12 +40,8 @@ func testCards(t *testing.T, annotation string) {
 				}
 				return
 			}
-			var got []string
-			for _, e := range cards {
-				got = append(got, dimensions.Dimension(e.Dimension).String()+":"+e.Amount.String())
-			}
-			if err != nil || cards == nil || strings.Join(got, " ") != c.want {
-				t.Errorf("got %v (%v), want %s", got, err, c.want)
+			if got := asText(&dimensions, cards); err != nil || cards == nil || got != c.want {
+				t.Errorf("got %s (%v), want %s", got, err, c.want)
 			}
 		})
 	}

@@ -7,8 +7,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
@@ -20,7 +18,7 @@ func TestDevices(t *testing.T) {
 	for _, c := range []struct {
 		name                            string
 		dra                             *schedulingv1beta1.DRAQuota
-		capability, deserved, guarantee map[string]int64
+		capability, deserved, guarantee string
 		wantErr                         string
 	}{
 		{name: "no dra limits nothing"},
@@ -28,12 +26,12 @@ func TestDevices(t *testing.T) {
 		{
 			name:       "every class that is listed, zero included",
 			dra:        &schedulingv1beta1.DRAQuota{Capability: quotas{"h100": {Count: 8}, "a100": {Count: 0}, "b200": {Count: math.MaxInt64}}},
-			capability: map[string]int64{"h100": 8, "a100": 0, "b200": math.MaxInt64},
+			capability: "a100=0 b200=9223372036854775807 h100=8",
 		},
 		{
 			name:       "all three limits",
 			dra:        &schedulingv1beta1.DRAQuota{Capability: quotas{"h100": {Count: 8}}, Deserved: quotas{"h100": {Count: 4}}, Guarantee: quotas{"h100": {Count: 2}}},
-			capability: map[string]int64{"h100": 8}, deserved: map[string]int64{"h100": 4}, guarantee: map[string]int64{"h100": 2},
+			capability: "h100=8", deserved: "h100=4", guarantee: "h100=2",
 		},
 		{
 			name:    "a negative capability",
@@ -52,9 +50,14 @@ func TestDevices(t *testing.T) {
 			if (err != nil || c.wantErr != "") && (err == nil || err.Error() != c.wantErr) {
 				t.Fatalf("error %v, want %q", err, c.wantErr)
 			}
-			compare(t, "capability", &dimensions, got.Capability, c.capability)
-			compare(t, "deserved", &dimensions, got.Deserved, c.deserved)
-			compare(t, "guarantee", &dimensions, got.Guarantee, c.guarantee)
+			for _, list := range []struct {
+				got  ledger.Amounts
+				want string
+			}{{got.Capability, c.capability}, {got.Deserved, c.deserved}, {got.Guarantee, c.guarantee}} {
+				if text := asText(&dimensions, list.got); text != list.want {
+					t.Errorf("got %q, want %q", text, list.want)
+				}
+			}
 		})
 	}
 }
@@ -87,22 +90,6 @@ func TestCapacityOfDevices(t *testing.T) {
 		if _, err := Devices(of("memory", quantity), &ledger.Dimensions{}); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", quantity, err, want)
 		}
-	}
-}
-
-func compare(t *testing.T, what string, dimensions *ledger.Dimensions, got ledger.Amounts, want map[string]int64) {
-	t.Helper()
-	classes, wanted := map[string]string{}, map[string]string{}
-	for _, e := range got {
-		if d := dimensions.Dimension(e.Dimension); d.Kind == ledger.DeviceCount {
-			classes[d.Name] = e.Amount.String()
-		}
-	}
-	for class, n := range want {
-		wanted[class] = ledger.Units(n).String()
-	}
-	if diff := cmp.Diff(wanted, classes); diff != "" || len(got) != len(want) {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
