@@ -37,5 +37,5 @@ func Run(ctx context.Context, objects *Objects) []Finding {
 
 // add adds a finding of a rule.
 func (w *world) add(rule string, object Ref, field Path, message string) {
-	w.findings = append(w.findings, Finding{Rule: rule, Severity: severities[rule], Object: object, Field: field, Message: message})
+	w.findings = append(w.findings, Finding{Rule: rule, Severity: SeverityOf(rule), Object: object, Field: field, Message: message})
 }

@@ -14,16 +14,8 @@ import (
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/demand/requests"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
-
-// notLeaf returns the scheduler's message for a queue with jobs and children.
-func notLeaf(queue string) string {
-	found := problems.Problems{}
-	found.NotLeaf(queue)
-	return found[problems.Problem{Queue: queue, Reason: problems.QueueNotLeafReason}]
-}
 
 // checkNeeds finds workloads that need more than their queue can ever have, and workloads with needs that cannot be counted. The ledger has no
 // charges, so a workload that does not fit now never fits.

@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
@@ -97,13 +99,6 @@ var Rules = []Rule{
 }
 
 // SeverityOf returns the severity of a rule.
-func SeverityOf(rule string) Severity { return severities[rule] }
-
-// severities has the severity of each rule.
-var severities = func() map[string]Severity {
-	all := map[string]Severity{}
-	for _, rule := range Rules {
-		all[rule.ID] = rule.Severity
-	}
-	return all
-}()
+func SeverityOf(rule string) Severity {
+	return Rules[slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == rule })].Severity
+}

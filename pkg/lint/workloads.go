@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/dispatcher/workload"
 	"github.com/devicequota/devicequota/pkg/problems"
 	"github.com/devicequota/devicequota/pkg/quota"
@@ -114,13 +113,12 @@ func (w *world) checkQueueOf(work *work) {
 	}
 	w.add(refusals.UnschedulableReason, work.ref, field, refusal.Message())
 	if _, parent := refusal.(refusals.QueueHasChildren); parent {
-		w.queueNotLeaf(queue.Object)
+		found := problems.Problems{}
+		found.NotLeaf(name)
+		for problem, message := range found {
+			w.add(problem.Reason, Ref{Kind: Queues, Name: name}, Path{"spec"}, message)
+		}
 	}
-}
-
-// queueNotLeaf adds the scheduler's message for a queue with jobs and children.
-func (w *world) queueNotLeaf(queue *schedulingv1beta1.Queue) {
-	w.add(problems.QueueNotLeafReason, Ref{Kind: Queues, Name: queue.Name}, Path{"spec"}, notLeaf(queue.Name))
 }
 
 func (w *world) schedulerOf(work *work) string {

@@ -49,14 +49,18 @@ func (p *Plugin) namesVictims() bool {
 // capacity allows none.
 func FindReclaimFault(tiers [][]Plugin, plugin string, actions map[string]bool) ReclaimFault {
 	fault := ReclaimFault{Plugin: plugin}
-	own, ownTier := findPlugin(tiers, plugin)
+	named := func(p Plugin) bool { return p.Name == plugin }
+	ownTier := slices.IndexFunc(tiers, func(tier []Plugin) bool { return slices.ContainsFunc(tier, named) })
+	if ownTier < 0 {
+		return ReclaimFault{}
+	}
+	own := &tiers[ownTier][slices.IndexFunc(tiers[ownTier], named)]
+	findsStarving := func(p Plugin) bool { return p.Starving && slices.Contains(starvingPlugins, p.Name) }
 	others := victimsElsewhere(tiers, ownTier)
 	switch {
-	case own == nil:
-		return ReclaimFault{}
 	case actions != nil && !actions[ReclaimAction]:
 		fault.Kind = NoReclaimAction
-	case !findsStarving(tiers):
+	case !slices.ContainsFunc(slices.Concat(tiers...), findsStarving):
 		fault.Kind = NoStarvingJobs
 	case !own.Reclaimable:
 		fault.Kind = VictimsNotAsked
@@ -70,37 +74,12 @@ func FindReclaimFault(tiers [][]Plugin, plugin string, actions map[string]bool) 
 	return fault
 }
 
-// findPlugin returns a plugin and its tier.
-func findPlugin(tiers [][]Plugin, name string) (*Plugin, int) {
-	for i := range tiers {
-		for j := range tiers[i] {
-			if tiers[i][j].Name == name {
-				return &tiers[i][j], i
-			}
-		}
-	}
-	return nil, 0
-}
-
-func findsStarving(tiers [][]Plugin) bool {
-	for i := range tiers {
-		for j := range tiers[i] {
-			if tiers[i][j].Starving && slices.Contains(starvingPlugins, tiers[i][j].Name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // victimsElsewhere returns the plugins that name victims in tiers without capacity.
 func victimsElsewhere(tiers [][]Plugin, own int) []string {
 	var names []string
-	for i := range tiers {
-		for j := range tiers[i] {
-			if i != own && tiers[i][j].namesVictims() {
-				names = append(names, tiers[i][j].Name)
-			}
+	for _, p := range slices.Concat(slices.Concat(tiers[:own], tiers[own+1:])...) {
+		if p.namesVictims() {
+			names = append(names, p.Name)
 		}
 	}
 	return names

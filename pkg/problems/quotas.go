@@ -8,6 +8,7 @@ import (
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/quota"
 	"github.com/devicequota/devicequota/pkg/refusals"
 )
 
@@ -63,37 +64,24 @@ func (ps Problems) CardsNotListed(queue, lister, annotation string, cards []stri
 	ps.add(queue, CardNotListedReason, fmt.Sprintf("The queue's annotation %s lists %s, but %s, or remove them", annotation, names(cards), but))
 }
 
-// AnnotatedCards is the number of cards of a name in an annotation of a queue.
-type AnnotatedCards struct {
-	Annotation string
-	Count      ledger.Amount
-}
-
 // ContradictoryCards adds that an annotation of a queue has more cards than another annotation of the queue allows.
-func (ps Problems) ContradictoryCards(queue string, card ledger.Dimension, more, allowed AnnotatedCards) {
+func (ps Problems) ContradictoryCards(queue string, card ledger.Dimension, c quota.Contradiction) {
 	ps.add(queue, ContradictoryCardsReason, fmt.Sprintf(
 		"The queue's annotation %s has <%s> of <%s>, but its annotation %s has <%s>: lower the one, or raise the other",
-		more.Annotation, card.Format(more.Count), card, allowed.Annotation, card.Format(allowed.Count)))
-}
-
-// ListedDevices is a limit of devices with its field in the queue.
-type ListedDevices struct {
-	Field     string
-	Dimension ledger.Dimension
-	Number    ledger.Amount
+		c.More, card.Format(c.Number), card, c.Bound, card.Format(c.Limit)))
 }
 
 // DevicesListedTwice adds that a queue lists the same devices twice, with different numbers.
-func (ps Problems) DevicesListedTwice(queue string, one, other ListedDevices) {
+func (ps Problems) DevicesListedTwice(queue string, twice *quota.ListedTwice) {
 	ps.add(queue, ContradictoryDevicesReason, fmt.Sprintf(
 		"The queue's %s is <%s>, but its %s is <%s>, which limits the same devices of class <%s>: the smaller number holds; remove one of them, or make them equal",
-		one.Field, one.Dimension.Format(one.Number), other.Field, other.Dimension.Format(other.Number), one.Dimension.Name))
+		twice.Field, twice.Dimension.Format(twice.Number), twice.Other, twice.OtherDimension.Format(twice.OtherNumber), twice.Dimension.Name))
 }
 
 // ContradictoryDevices adds that a queue deserves or is guaranteed more devices than another limit of the queue allows.
-func (ps Problems) ContradictoryDevices(queue string, of ledger.Dimension, more string, number ledger.Amount, bound string, limit ledger.Amount) {
+func (ps Problems) ContradictoryDevices(queue string, of ledger.Dimension, c quota.Contradiction) {
 	ps.add(queue, ContradictoryDevicesReason, fmt.Sprintf(
-		"The queue's %s of <%s> is <%s>, but its %s is <%s>: lower the one, or raise the other", more, of, of.Format(number), bound, of.Format(limit)))
+		"The queue's %s of <%s> is <%s>, but its %s is <%s>: lower the one, or raise the other", c.More, of, of.Format(c.Number), c.Bound, of.Format(c.Limit)))
 }
 
 // UnknownAnnotation adds that an annotation of a queue is not read, because its name is only similar to a known one.

@@ -45,19 +45,16 @@ func readQueue(raw []byte) (readings []reading, warnings []string, err error) {
 func doubts(queue *schedulingv1beta1.Queue, cards quota.Limits, dimensions *ledger.Dimensions) []string {
 	found := problems.Problems{}
 	if c, any := quota.ContradictionOfCards(cards); any {
-		found.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension),
-			problems.AnnotatedCards{Annotation: c.More, Count: c.Number}, problems.AnnotatedCards{Annotation: c.Bound, Count: c.Limit})
+		found.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension), c)
 	}
 	// The drivers are unknown, so a capacity with a domain may differ from one without.
 	for _, twice := range quota.DevicesListedTwice(queue, dimensions, func(string) bool { return true }) {
-		found.DevicesListedTwice(queue.Name,
-			problems.ListedDevices{Field: twice.Field, Dimension: twice.Dimension, Number: twice.Number},
-			problems.ListedDevices{Field: twice.Other, Dimension: twice.OtherDimension, Number: twice.OtherNumber})
+		found.DevicesListedTwice(queue.Name, &twice)
 	}
 	// Lists that cannot be read are refused. The schema refuses contradictions within spec.dra.
 	if devices, err := quota.Devices(queue, dimensions); err == nil {
 		if c, any := quota.ContradictionOfDevices(devices); any {
-			found.ContradictoryDevices(queue.Name, dimensions.Dimension(c.Dimension), c.More, c.Number, c.Bound, c.Limit)
+			found.ContradictoryDevices(queue.Name, dimensions.Dimension(c.Dimension), c)
 		}
 	}
 	return slices.Sorted(maps.Values(found))

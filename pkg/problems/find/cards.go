@@ -5,8 +5,6 @@ package find
 import (
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/ledger"
-	"github.com/devicequota/devicequota/pkg/problems"
-	"github.com/devicequota/devicequota/pkg/quota"
 )
 
 // annotationWith returns the annotation of a queue that lists a card.
@@ -18,14 +16,6 @@ func (f *Finder) annotationWith(queue ledger.QueueID, card ledger.Ordinal) strin
 		return schedulingv1beta1.CardGuaranteeAnnotation
 	default:
 		return schedulingv1beta1.CardDeservedAnnotation
-	}
-}
-
-// findContradictionOfCards finds contradictory annotations for cards.
-func findContradictionOfCards(found *Found, dimensions *ledger.Dimensions, queue *Queue) {
-	if c, any := quota.ContradictionOfCards(queue.Cards); any {
-		found.Problems.ContradictoryCards(queue.Name, dimensions.Dimension(c.Dimension),
-			problems.AnnotatedCards{Annotation: c.More, Count: c.Number}, problems.AnnotatedCards{Annotation: c.Bound, Count: c.Limit})
 	}
 }
 

@@ -63,7 +63,9 @@ func (f *Finder) Find(names []string) Found {
 			f.findReclaimFault(&found, id)
 			f.findCardsNotListed(&found, id)
 		}
-		findContradictionOfCards(&found, f.Dimensions, queue)
+		if c, any := quota.ContradictionOfCards(queue.Cards); any {
+			found.Problems.ContradictoryCards(queue.Name, f.Dimensions.Dimension(c.Dimension), c)
+		}
 		f.findContradictionOfDevices(&found, queue)
 		f.findClassesInCapability(&found, queue)
 		findAnnotations(&found, queue)
@@ -102,6 +104,19 @@ func (f *Finder) findUnknown(found *Found, queue ledger.QueueID) {
 		if len(cards[annotation]) > 0 {
 			found.Problems.UnknownCards(f.Ledger.Name(queue), annotation, cards[annotation])
 		}
+	}
+}
+
+// findContradictionOfDevices finds contradictory numbers of devices in the quotas of a queue.
+func (f *Finder) findContradictionOfDevices(found *Found, queue *Queue) {
+	if queue.Object == nil {
+		return
+	}
+	for _, twice := range quota.DevicesListedTwice(queue.Object, &ledger.Dimensions{}, f.Catalog.CapacityOfSeveralDrivers) {
+		found.Problems.DevicesListedTwice(queue.Name, &twice)
+	}
+	if c, any := quota.ContradictionOfDevices(queue.Devices); any {
+		found.Problems.ContradictoryDevices(queue.Name, f.Dimensions.Dimension(c.Dimension), c)
 	}
 }
 
