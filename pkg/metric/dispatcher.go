@@ -25,15 +25,11 @@ var (
 // dispatcherAmounts omits the amounts that admitted jobs may still take. On Karmada's API server, a granted workload holds everything that
 // it needs.
 func dispatcherAmounts(kind, what, unit string, labels ...string) CountedAmounts {
-	of := counted(dispatcher, kind, what, unit, labels...)
-	return CountedAmounts{
-		Capability: of("capability", whatCapability, ""),
-		Deserved:   of("deserved", whatDeserved, ""),
-		Guarantee:  of("guarantee", whatGuarantee, ""),
-		Allocated:  of("allocated", "that are charged to the queue and to the queues below it", ""),
-		Request:    of("request", "that workloads hold or wait for", ""),
-		Capacity:   of("capacity", whatCapacity, ""),
-	}
+	all := counted(dispatcher, kind, what, unit, labels...)
+	all.Inqueue = Metric{}
+	all.Allocated.Help = what + " that are charged to the queue and to the queues below it"
+	all.Request.Help = what + " that workloads hold or wait for"
+	return all
 }
 
 // Metrics of the dispatcher's work.

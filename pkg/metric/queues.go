@@ -67,66 +67,48 @@ func (a *CountedAmounts) list() []Metric {
 	return all
 }
 
-const (
-	whatCapability = "that the queue may hold at most by its own quota"
-	whatDeserved   = "that the queue is owed: up to this it may take back what others have borrowed"
-	whatGuarantee  = "that are kept free for the queue, used or not"
-	whatAllocated  = "that pods of the queue and of the queues below it hold"
-	whatInqueue    = "that jobs which have been admitted may still take"
-	whatRequest    = "that pods hold or wait for, and that jobs without pods wait for"
-	whatCapacity   = "that the queue can hold at most, given its own quota, those of the queues above it, and the guarantees of others"
-)
-
-// counted returns a constructor of the metrics of one kind.
-func counted(prefix, kind, what, unit string, labels ...string) func(name, help, note string) Metric {
-	return func(name, help, note string) Metric {
+// counted returns the metrics of one kind without notes.
+func counted(prefix, kind, what, unit string, labels ...string) CountedAmounts {
+	of := func(name, help string) Metric {
 		return Metric{
-			Name: prefix + "queue_" + kind + "_" + name, Type: Gauge, Labels: append([]string{"queue"}, labels...),
-			Unit: unit, Help: what + " " + help, Note: note,
+			Name: prefix + "queue_" + kind + "_" + name, Type: Gauge, Labels: append([]string{"queue"}, labels...), Unit: unit, Help: what + " " + help,
 		}
+	}
+	return CountedAmounts{
+		Capability: of("capability", "that the queue may hold at most by its own quota"),
+		Deserved:   of("deserved", "that the queue is owed: up to this it may take back what others have borrowed"),
+		Guarantee:  of("guarantee", "that are kept free for the queue, used or not"),
+		Allocated:  of("allocated", "that pods of the queue and of the queues below it hold"),
+		Inqueue:    of("inqueue", "that jobs which have been admitted may still take"),
+		Request:    of("request", "that pods hold or wait for, and that jobs without pods wait for"),
+		Capacity:   of("capacity", "that the queue can hold at most, given its own quota, those of the queues above it, and the guarantees of others"),
 	}
 }
 
 // QueueCards are the metrics of cards.
 var QueueCards = func() CountedAmounts {
-	of := counted(volcano, "card", "Cards", "cards", "card")
-	return CountedAmounts{
-		Capability: of("capability", whatCapability, ""),
-		Deserved:   of("deserved", whatDeserved, "For a queue that deserves no cards, it is what its own card quota lists, which is then only a limit"),
-		Guarantee:  of("guarantee", whatGuarantee, ""),
-		Allocated:  of("allocated", whatAllocated, ""),
-		Request:    of("request", whatRequest, "A waiting pod that can choose among cards counts with the card that it prefers"),
-		Capacity:   of("capacity", whatCapacity, ""),
-	}
+	all := counted(volcano, "card", "Cards", "cards", "card")
+	all.Inqueue = Metric{}
+	all.Deserved.Note = "For a queue that deserves no cards, it is what its own card quota lists, which is then only a limit"
+	all.Request.Note = "A waiting pod that can choose among cards counts with the card that it prefers"
+	return all
 }()
-
-const whichLimit = "See [which limit holds](quota.md#which-limit-holds)"
 
 // QueueDevices are the metrics of devices.
 var QueueDevices = func() CountedAmounts {
-	of := counted(volcano, "device_class", "Devices", "devices", "device_class")
-	return CountedAmounts{
-		Capability: of("capability", whatCapability, "The field `spec.dra` of the queue, if it limits the class"),
-		Deserved:   of("deserved", whatDeserved, whichLimit),
-		Guarantee:  of("guarantee", whatGuarantee, ""),
-		Allocated:  of("allocated", whatAllocated, ""),
-		Inqueue:    of("inqueue", whatInqueue, ""),
-		Request:    of("request", whatRequest, ""),
-		Capacity:   of("capacity", whatCapacity, whichLimit+". No series if there is no limit"),
-	}
+	const whichLimit = "See [which limit holds](quota.md#which-limit-holds)"
+	all := counted(volcano, "device_class", "Devices", "devices", "device_class")
+	all.Capability.Note = "The field `spec.dra` of the queue, if it limits the class"
+	all.Deserved.Note, all.Capacity.Note = whichLimit, whichLimit+". No series if there is no limit"
+	return all
 }()
 
 // QueueDeviceCapacities are the metrics of capacities of devices, such as memory.
 var QueueDeviceCapacities = func() CountedAmounts {
-	of := counted(volcano, "device_capacity", "Capacity of devices", "that of the capacity: bytes for memory", "device_class", "capacity")
-	return CountedAmounts{
-		Capability: of("capability", whatCapability, ""),
-		Deserved:   of("deserved", whatDeserved, ""),
-		Guarantee:  of("guarantee", "that is kept free for the queue, used or not", ""),
-		Allocated:  of("allocated", whatAllocated, ""),
-		Inqueue:    of("inqueue", whatInqueue, ""),
-		Request:    of("request", whatRequest, ""),
-	}
+	all := counted(volcano, "device_capacity", "Capacity of devices", "that of the capacity: bytes for memory", "device_class", "capacity")
+	all.Capacity = Metric{}
+	all.Guarantee.Help = "Capacity of devices that is kept free for the queue, used or not"
+	return all
 }()
 
 func queueGroups() []Group {

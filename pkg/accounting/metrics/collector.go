@@ -103,13 +103,13 @@ func (c *Collector) metric(series *accounting.Series, amount ledger.Amount) (pro
 
 // totals returns the total of each series. It drops the values of a label that was recorded formerly.
 func (c *Collector) totals(recorded *store.Recorded) accounting.Sums {
+	if c.label != "" {
+		return recorded.Totals
+	}
 	sums := make(accounting.Sums, len(recorded.Totals))
-	for i := range recorded.Totals {
-		series := recorded.Totals[i].Series
-		if c.label == "" {
-			series.Label = ""
-		}
-		sums.Add(series, recorded.Totals[i].Amount)
+	for series, amount := range recorded.Totals {
+		series.Label = ""
+		sums.Add(series, amount)
 	}
 	return sums
 }

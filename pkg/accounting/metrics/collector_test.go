@@ -17,12 +17,12 @@ import (
 func TestCollect(t *testing.T) {
 	gpu, card := ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"}, ledger.Dimension{Kind: ledger.Card, Name: "H100"}
 	memory := ledger.Dimension{Kind: ledger.DeviceCapacity, Name: "gpu", Capacity: "memory"}
-	all := &store.Recorded{Through: time.Unix(1000, 0), Totals: []store.Total{
-		{Series: accounting.Series{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-a"}, Amount: ledger.Units(90)},
-		{Series: accounting.Series{Queue: "q", Dimension: card, Namespace: "ns"}, Amount: ledger.Units(3)},
-		{Series: accounting.Series{Queue: "q", Dimension: memory, Namespace: "ns"}, Amount: ledger.Units(4096)},
-		{Series: accounting.Series{Measure: accounting.GuaranteedIdle, Queue: "q", Dimension: memory}, Amount: ledger.Units(5)},
-		{Series: accounting.Series{Measure: accounting.Waited, Queue: "q", Dimension: card}, Amount: ledger.Units(7)},
+	all := &store.Recorded{Through: time.Unix(1000, 0), Totals: accounting.Sums{
+		{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-a"}:      ledger.Units(90),
+		{Queue: "q", Dimension: card, Namespace: "ns"}:                      ledger.Units(3),
+		{Queue: "q", Dimension: memory, Namespace: "ns"}:                    ledger.Units(4096),
+		{Measure: accounting.GuaranteedIdle, Queue: "q", Dimension: memory}: ledger.Units(5),
+		{Measure: accounting.Waited, Queue: "q", Dimension: card}:           ledger.Units(7),
 	}}
 	const want = `
 # HELP volcano_queue_card_seconds_total Cards times the seconds for which pods of the queue held them
@@ -55,10 +55,10 @@ volcano_usage_recorded_timestamp_seconds 1000
 // TestCollectAddsUpLabelsThatAreNotAsked: two series with the same labels would prevent the collection of all metrics of the scheduler.
 func TestCollectAddsUpLabelsThatAreNotAsked(t *testing.T) {
 	gpu := ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"}
-	all := &store.Recorded{Through: time.Unix(1000, 0), Totals: []store.Total{
-		{Series: accounting.Series{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-a"}, Amount: ledger.Units(90)},
-		{Series: accounting.Series{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-b"}, Amount: ledger.Units(9)},
-		{Series: accounting.Series{Queue: "q", Dimension: gpu, Namespace: "ns"}, Amount: ledger.Units(1)},
+	all := &store.Recorded{Through: time.Unix(1000, 0), Totals: accounting.Sums{
+		{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-a"}: ledger.Units(90),
+		{Queue: "q", Dimension: gpu, Namespace: "ns", Label: "team-b"}: ledger.Units(9),
+		{Queue: "q", Dimension: gpu, Namespace: "ns"}:                  ledger.Units(1),
 	}}
 	const want = `
 # HELP volcano_queue_device_seconds_total Devices times the seconds for which pods of the queue held them

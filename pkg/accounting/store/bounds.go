@@ -4,7 +4,7 @@ package store
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -80,10 +80,11 @@ func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	const digits = 16
-	hash := sha256.Sum256([]byte(text))
-	return strings.ToValidUTF8(text[:most-digits-1], "") + "-" + hex.EncodeToString(hash[:])[:digits]
+	return strings.ToValidUTF8(text[:most-len(digest(text))], "") + digest(text)
 }
+
+// digest stands for the end of a text that is too long.
+func digest(text string) string { return fmt.Sprintf("-%.8x", sha256.Sum256([]byte(text))) }
 
 // noteGrowth records which series have grown in the period of a record.
 func (r *queueRecord) noteGrowth(record *v1alpha1.UsageRecord) {

@@ -32,12 +32,12 @@ func TestRecordsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes, error %v", len(text), err)
 	}
 	var sum, others ledger.Amount
-	writer.Totals(func(series accounting.Series, amount ledger.Amount) {
+	for series, amount := range writer.Totals {
 		sum, _ = sum.Add(amount)
 		if series.Namespace == accounting.Other && series.Label == accounting.Other {
 			others, _ = others.Add(amount)
 		}
-	})
+	}
 	if sum != ledger.Units(5000) || others != ledger.Units(4000) {
 		t.Errorf("%s in all, %s others", sum, others)
 	}
@@ -67,9 +67,9 @@ func TestSeriesThatDoNotGrowAreForgotten(t *testing.T) {
 		}
 	}
 	got := map[string]string{}
-	writer.Totals(func(series accounting.Series, amount ledger.Amount) {
+	for series, amount := range writer.Totals {
 		got[series.Label] = amount.String()
-	})
+	}
 	want := map[string]string{"": "33", accounting.Other: fmt.Sprint(forOthers + 31), "new-31": "1", "new-32": "1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -94,11 +94,11 @@ func TestLabelsOfOneNamespaceLeaveRoomForOthers(t *testing.T) {
 	}
 	write(t, writer, next)
 	got := map[string]string{}
-	writer.Totals(func(series accounting.Series, amount ledger.Amount) {
+	for series, amount := range writer.Totals {
 		if series.Namespace == "team-b" || series.Label == accounting.Other {
 			got[series.Namespace+"/"+series.Label] = amount.String()
 		}
-	})
+	}
 	want := map[string]string{"bomb/other": "4200"}
 	for n := range fewSeries {
 		want[fmt.Sprint("team-b/label-", n)] = "1"

@@ -65,8 +65,8 @@ func writeWithFaults(t *testing.T, random *rand.Rand) string {
 			return
 		}
 		now := map[string]ledger.Amount{}
-		for _, total := range recorded.Totals {
-			now[total.Queue] = total.Amount
+		for series, total := range recorded.Totals {
+			now[series.Queue] = total
 		}
 		for queue, before := range published {
 			if now[queue].Cmp(before) < 0 {

@@ -3,8 +3,6 @@
 package store
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -97,10 +95,7 @@ func NameOf(queue string, start, end time.Time) string {
 		suffix += start.UTC().Format("t15")
 	}
 	if len(queue)+len(suffix) > maxName {
-		hash := sha256.Sum256([]byte(queue))
-		const digits = 16
-		short := strings.TrimRight(queue[:maxName-len(suffix)-digits-1], "-.")
-		return short + "-" + hex.EncodeToString(hash[:])[:digits] + suffix
+		return strings.TrimRight(queue[:maxName-len(suffix)-len(digest(queue))], "-.") + digest(queue) + suffix
 	}
 	return queue + suffix
 }

@@ -239,10 +239,12 @@ func (s *Store) DeleteOld(ctx context.Context) error {
 func (s *Store) Through() time.Time { return s.checkpoint.Spec.Through.Time }
 
 // Totals calls yield with the total of each series up to the checkpoint.
-func (s *Store) Totals(yield func(accounting.Series, ledger.Amount)) {
+func (s *Store) Totals(yield func(accounting.Series, ledger.Amount) bool) {
 	for _, record := range s.queues {
 		for series, sum := range record.sums {
-			yield(series, sum.Total())
+			if !yield(series, sum.Total()) {
+				return
+			}
 		}
 	}
 }

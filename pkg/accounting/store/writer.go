@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/devicequota/devicequota/pkg/accounting"
-	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 const (
@@ -35,17 +35,12 @@ type Writer struct {
 	logged    string
 }
 
-// Total is the total of a series since its first record.
-type Total struct {
-	accounting.Series
-	ledger.Amount
-}
-
 // Recorded is a copy of the record.
 type Recorded struct {
 	// Through is the end of the time that the record covers.
 	Through time.Time
-	Totals  []Total
+	// Totals has the total of each series since its first record.
+	Totals accounting.Sums
 }
 
 // Recorded returns the record after the last write, or nil before the record is read. No total ever decreases, even if another process writes
@@ -110,9 +105,5 @@ func (w *Writer) Write(ctx context.Context, lag time.Duration) error {
 }
 
 func (w *Writer) publish() {
-	recorded := &Recorded{Through: w.Store.Through()}
-	w.Store.Totals(func(series accounting.Series, amount ledger.Amount) {
-		recorded.Totals = append(recorded.Totals, Total{series, amount})
-	})
-	w.published.Store(recorded)
+	w.published.Store(&Recorded{Through: w.Store.Through(), Totals: maps.Collect(w.Store.Totals)})
 }
