@@ -3,7 +3,7 @@
 package cli_test
 
 import (
-	"fmt"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,10 +22,7 @@ func TestNamesThatAreMistypedAreFound(t *testing.T) {
 		{"a queue", []string{"ml", "mI"}, nil, "", `queue "mI" does not exist: there are ml, root`},
 		{"a class", nil, []string{"nvidia-h10"}, "No queue has or lists nvidia-h10; they have or list nvidia-h100.", ""},
 	} {
-		o, _, _ := clitest.Options(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"items": [{"name": "root"}, {"name": "ml", "figures": [{"kind": "Device", "name": "nvidia-h100"}]}]}`)
-		}))
+		o, _, _ := clitest.Options(t, clitest.Answer(t, json.RawMessage(`{"items": [{"name": "root"}, {"name": "ml", "figures": [{"kind": "Device", "name": "nvidia-h100"}]}]}`)))
 		scheduler, err := o.Client()
 		if err != nil {
 			t.Fatal(err)

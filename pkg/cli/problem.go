@@ -72,3 +72,15 @@ func missingRule(details *metav1.StatusDetails) string {
 	}
 	return fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [get, list, watch]", group, resource)
 }
+
+// ExitError ends the program with its own exit code.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e *ExitError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ExitError) Unwrap() error { return e.Err }

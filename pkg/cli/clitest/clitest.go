@@ -5,6 +5,7 @@ package clitest
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
@@ -64,4 +66,25 @@ func Options(t *testing.T, server http.Handler) (o *cli.Options, stdout, stderr 
 	o = cli.NewOptions(streams)
 	o.Config.APIServer = &started.URL
 	return o, stdout, stderr
+}
+
+// Run runs a command of that user, and returns what it prints.
+func Run(t *testing.T, server http.Handler, command func(*cli.Options) *cobra.Command, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	o, out, told := Options(t, server)
+	cmd := command(o)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{}, args...)) // without arguments, not those of the test
+	err = cmd.Execute()
+	return out.String(), told.String(), err
+}
+
+// Answer answers each request with an object.
+func Answer(t *testing.T, object any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(object); err != nil {
+			t.Error(err)
+		}
+	}
 }

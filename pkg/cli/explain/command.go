@@ -95,6 +95,6 @@ func (c *command) run(ctx context.Context, resource, name string) error {
 	if printed, err := c.output.Print(c.Out, explanation); printed || err != nil {
 		return err
 	}
-	d := drawing{out: c.Out, style: c.look.Style(c.Out), wide: c.output.Wide(), now: time.Now()}
+	d := drawing{&term.Page{Out: c.Out, Style: c.look.Style(c.Out)}, c.output.Wide(), time.Now()}
 	return d.draw(explanation)
 }

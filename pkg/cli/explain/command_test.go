@@ -3,7 +3,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -42,22 +41,14 @@ func TestASubjectIsNamedAsForKubectl(t *testing.T) {
 func server(t *testing.T) http.Handler {
 	mux := http.NewServeMux()
 	const api = "/apis/visibility.devicequota.io/v1alpha1"
-	answer := func(path string, object any) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			if err := json.NewEncoder(w).Encode(object); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	answer(api+"/namespaces/research/pods/trainer-4/explanation", clitest.Read[v1alpha1.Explanation](t, "waiting.yaml"))
-	answer(api+"/namespaces/research/workloads", v1alpha1.WorkloadList{Items: []v1alpha1.Workload{
+	mux.Handle(api+"/namespaces/research/pods/trainer-4/explanation", clitest.Answer(t, clitest.Read[v1alpha1.Explanation](t, "waiting.yaml")))
+	mux.Handle(api+"/namespaces/research/workloads", clitest.Answer(t, v1alpha1.WorkloadList{Items: []v1alpha1.Workload{
 		{Name: "trainer-1234", Owner: &v1alpha1.Object{Kind: "Job", Name: "trainer"}}, {Name: "alone"},
-	}})
-	answer("/api/v1/namespaces/research/pods", map[string]any{
+	}}))
+	mux.Handle("/api/v1/namespaces/research/pods", clitest.Answer(t, map[string]any{
 		"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]any{},
 		"items": []any{map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]any{"name": "trainer-4"}}},
-	})
+	}))
 	return mux
 }
 

@@ -4,7 +4,6 @@ package explain
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -21,46 +20,42 @@ const indent = 2
 
 // drawing writes the sections of an explanation. It leaves out empty sections.
 type drawing struct {
-	out   io.Writer
-	style term.Style
-	wide  bool
-	now   time.Time
-	// err is the first error of out.
-	err error
+	*term.Page
+	wide bool
+	now  time.Time
 }
 
 // Draw writes an explanation without its first line and its cause, for callers that have printed both. It shows the checks that decide, the queues,
 // the nodes, the holders of the missing amounts, and the victims.
-func Draw(w io.Writer, style term.Style, wide bool, now time.Time, e *v1alpha1.Explanation) error {
-	d := drawing{out: w, style: style, wide: wide, now: now}
+func Draw(page *term.Page, wide bool, now time.Time, e *v1alpha1.Explanation) {
+	d := drawing{page, wide, now}
 	d.reasons(e)
-	return d.err
 }
 
 func (d *drawing) draw(e *v1alpha1.Explanation) error {
-	d.text("", headline(e), stateColour(e.State))
+	d.Text("", headline(e), stateColour(e.State))
 	if e.Cause != nil {
-		d.text("  ", "Cause: "+cause(e.Cause), term.Red)
+		d.Text("  ", "Cause: "+cause(e.Cause), term.Red)
 	}
 	d.reasons(e)
-	return d.err
+	return d.Err
 }
 
 // reasons writes an explanation without its state and its cause.
 func (d *drawing) reasons(e *v1alpha1.Explanation) {
 	if e.Snapshot.Incomplete != "" {
-		d.text("  ", "The scheduler does not know everything yet: "+e.Snapshot.Incomplete, term.Yellow)
+		d.Text("  ", "The scheduler does not know everything yet: "+e.Snapshot.Incomplete, term.Yellow)
 	}
 	for _, amounts := range []struct {
 		what    string
 		amounts []v1alpha1.Amount
 	}{{"Asks for", e.Asked}, {"Is charged", e.Charged}} {
 		if len(amounts.amounts) > 0 {
-			d.text("  ", amounts.what+": "+cli.FormatAmounts(amounts.amounts), "")
+			d.Text("  ", amounts.what+": "+cli.FormatAmounts(amounts.amounts), "")
 		}
 	}
 	if len(e.Devices) > 0 {
-		d.text("  ", "Devices: "+cli.FormatDevices(e.Devices, ", "), "")
+		d.Text("  ", "Devices: "+cli.FormatDevices(e.Devices, ", "), "")
 	}
 	if len(e.Checks) > 0 {
 		d.section("Checks, in the order of the scheduler", d.checks(e.Checks, indent))
@@ -79,28 +74,15 @@ func (d *drawing) reasons(e *v1alpha1.Explanation) {
 	d.pods(e.Pods)
 }
 
-// text writes a paragraph.
-func (d *drawing) text(before, text string, colour term.Colour) {
-	table := &term.Table{}
-	table.Line(before, before+"  ", term.Cell{Text: text, Colour: colour})
-	d.table(table)
-}
-
 // section writes a title and a table.
 func (d *drawing) section(title string, table *term.Table) {
 	d.title(title)
-	d.table(table)
+	d.Table(table)
 }
 
 func (d *drawing) title(title string) {
-	d.text("", "", "")
-	d.text("", title, term.Bold)
-}
-
-func (d *drawing) table(table *term.Table) {
-	if d.err == nil {
-		d.err = table.Write(d.out, d.style)
-	}
+	d.Text("", "", "")
+	d.Text("", title, term.Bold)
 }
 
 // headline returns a line with the state of the subject.
@@ -176,11 +158,11 @@ func (d *drawing) checks(checks []v1alpha1.Check, indent int) *term.Table {
 func (d *drawing) mark(result v1alpha1.Result) (string, term.Colour) {
 	switch result {
 	case v1alpha1.Passed:
-		return d.style.Pick("✓", "ok"), ""
+		return d.Style.Pick("✓", "ok"), ""
 	case v1alpha1.Failed:
-		return d.style.Pick("✗", "no"), term.Red
+		return d.Style.Pick("✗", "no"), term.Red
 	default:
-		return d.style.Pick("-", "- "), term.Dim
+		return d.Style.Pick("-", "- "), term.Dim
 	}
 }
 
@@ -227,9 +209,9 @@ func (d *drawing) eviction(e *v1alpha1.Eviction) {
 		colour = ""
 	}
 	d.title(title)
-	d.text("  ", e.Message, colour)
+	d.Text("  ", e.Message, colour)
 	if len(e.Victims) > 0 {
-		d.table(d.holders(e.Victims))
+		d.Table(d.holders(e.Victims))
 	}
 }
 
@@ -245,9 +227,9 @@ func (d *drawing) pods(answers []v1alpha1.PodsAnswer) {
 		if answer.Count > 1 {
 			who = fmt.Sprintf("%d pods, such as %s", answer.Count, who)
 		}
-		d.text("  ", who+": "+string(answer.State)+": "+cause(&answer.Cause), "")
+		d.Text("  ", who+": "+string(answer.State)+": "+cause(&answer.Cause), "")
 		if len(answer.Checks) > 0 {
-			d.table(d.checks(answer.Checks, 2*indent))
+			d.Table(d.checks(answer.Checks, 2*indent))
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestExplanationsLookLikeThis(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var text strings.Builder
-			d := drawing{out: &text, style: c.style, wide: c.wide, now: noon}
+			d := drawing{&term.Page{Out: &text, Style: c.style}, c.wide, noon}
 			if err := d.draw(clitest.Read[v1alpha1.Explanation](t, c.answer+".yaml")); err != nil {
 				t.Fatal(err)
 			}

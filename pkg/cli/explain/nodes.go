@@ -58,9 +58,9 @@ func (d *drawing) supplies(supplies []v1alpha1.Supply) {
 		if s.Asked > 0 {
 			text += fmt.Sprintf("; a pod asks for %d, and %d of %d nodes have as many free", s.Asked, s.NodesWithEnough, s.Nodes)
 		}
-		d.text("  ", text, "")
+		d.Text("  ", text, "")
 		if len(s.Places) > 0 {
-			d.text("    ", places(s), "")
+			d.Text("    ", places(s), "")
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	resourcedefaults "k8s.io/kubernetes/pkg/apis/resource/v1"
 	"sigs.k8s.io/yaml"
@@ -26,10 +25,7 @@ import (
 type document struct {
 	file string
 	node *yamlv3.Node
-	ref  lint.Ref
-	// object is nil for a configuration of the scheduler.
-	object        runtime.Object
-	configuration *lint.Configuration
+	located
 }
 
 // unknownFieldError reports fields that the kind of an object does not have. The API server drops these fields.

@@ -22,29 +22,27 @@ type cluster struct {
 
 // located is an object with its reference.
 type located struct {
-	ref           lint.Ref
+	ref lint.Ref
+	// object is nil for a configuration of the scheduler.
 	object        runtime.Object
 	configuration *lint.Configuration
 }
 
 // with returns the objects of the cluster after the documents are applied.
 func (c *cluster) with(documents []*document) *lint.Objects {
-	applied := map[lint.Ref]bool{}
+	applied, configured := map[lint.Ref]bool{}, false
 	for _, d := range documents {
 		applied[d.ref] = true
-	}
-	configured := false
-	for _, d := range documents {
 		configured = configured || d.configuration != nil
 	}
 	objects := &lint.Objects{Known: maps.Clone(c.known)}
 	for _, o := range c.objects {
 		if !applied[o.ref] && (o.configuration == nil || !configured) {
-			add(objects, o.object, o.configuration)
+			add(objects, &o)
 		}
 	}
 	for _, d := range documents {
-		add(objects, d.object, d.configuration)
+		add(objects, &d.located)
 	}
 	return objects
 }
@@ -53,17 +51,17 @@ func (c *cluster) with(documents []*document) *lint.Objects {
 func newObjects(documents []*document) *lint.Objects {
 	objects := &lint.Objects{Known: map[string]bool{}}
 	for _, d := range documents {
-		add(objects, d.object, d.configuration)
+		add(objects, &d.located)
 		objects.Known[d.ref.Kind] = true
 	}
 	return objects
 }
 
-func add(to *lint.Objects, object runtime.Object, configuration *lint.Configuration) {
-	if configuration != nil {
-		to.Configurations = append(to.Configurations, configuration)
+func add(to *lint.Objects, l *located) {
+	if l.configuration != nil {
+		to.Configurations = append(to.Configurations, l.configuration)
 	}
-	switch o := object.(type) {
+	switch o := l.object.(type) {
 	case nil, *corev1.ConfigMap:
 	case *schedulingv1beta1.Queue:
 		to.Queues = append(to.Queues, o)

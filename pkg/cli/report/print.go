@@ -19,17 +19,10 @@ var measures = []accounting.Measure{accounting.Used, accounting.GuaranteedIdle, 
 
 // Row is a row of a report as JSON and YAML.
 type Row struct {
-	Queue     string `json:"queue,omitempty"`
-	Class     string `json:"class,omitempty"`
-	Card      string `json:"card,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
-	Label     string `json:"label,omitempty"`
-	Day       string `json:"day,omitempty"`
-	// Unit is what is counted: device, card, or the name of a capacity or resource.
-	Unit           string `json:"unit"`
-	Used           Time   `json:"used"`
-	GuaranteedIdle Time   `json:"guaranteedIdle"`
-	Waited         Time   `json:"waited"`
+	Group          `json:",inline"`
+	Used           Time `json:"used"`
+	GuaranteedIdle Time `json:"guaranteedIdle"`
+	Waited         Time `json:"waited"`
 }
 
 // Time is an amount times a time.
@@ -54,10 +47,7 @@ func hours(amount ledger.Amount, decimals int) string {
 func (f *flags) print(w io.Writer, rows []*row) error {
 	list := make([]Row, len(rows))
 	for i, r := range rows {
-		list[i] = Row{
-			Queue: r.queue, Class: r.class, Card: r.card, Namespace: r.namespace, Label: r.label, Day: r.day, Unit: r.unit,
-			Used: timeOf(r.sums[accounting.Used]), GuaranteedIdle: timeOf(r.sums[accounting.GuaranteedIdle]), Waited: timeOf(r.sums[accounting.Waited]),
-		}
+		list[i] = Row{r.Group, timeOf(r.sums[accounting.Used]), timeOf(r.sums[accounting.GuaranteedIdle]), timeOf(r.sums[accounting.Waited])}
 	}
 	if printed, err := f.output.Print(w, map[string]any{"rows": list}); printed {
 		return err
@@ -86,7 +76,7 @@ func (f *flags) printCSV(w io.Writer, rows []*row) error {
 	header := append(append([]string{}, f.by...), "unit", "used_hours", "guaranteed_idle_hours", "waited_hours", "used_seconds", "guaranteed_idle_seconds", "waited_seconds")
 	lines := [][]string{header}
 	for _, r := range rows {
-		line := append(f.values(r), r.unit)
+		line := append(f.values(r), r.Unit)
 		for i := range line {
 			line[i] = asText(line[i])
 		}
@@ -104,7 +94,7 @@ func (f *flags) printCSV(w io.Writer, rows []*row) error {
 func (f *flags) values(r *row) []string {
 	values := make([]string, len(f.by))
 	for i, column := range f.by {
-		values[i] = r.value(column)
+		values[i] = *r.property(column)
 	}
 	return values
 }
@@ -118,7 +108,7 @@ func (f *flags) printTable(w io.Writer, rows []*row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, strings.ToUpper(strings.Join(append(append([]string{}, f.by...), "unit", "used", "guaranteed idle", "waited"), "\t")))
 	for _, r := range rows {
-		line := append(f.values(r), r.unit+"-hours")
+		line := append(f.values(r), r.Unit+"-hours")
 		for _, measure := range measures {
 			line = append(line, r.amountOf(measure, decimals))
 		}
@@ -131,7 +121,7 @@ func (f *flags) printTable(w io.Writer, rows []*row) error {
 func (r *row) amountOf(measure accounting.Measure, decimals int) string {
 	amount := r.sums[measure]
 	const gibi = 1 << 30
-	if r.dimension.Capacity != "" && (r.unit == "memory" || strings.HasSuffix(r.unit, "/memory")) || r.unit == "memory" {
+	if r.Unit == "memory" || r.dimension.Capacity != "" && strings.HasSuffix(r.Unit, "/memory") {
 		whole := new(big.Int).Quo(amount.Nano(), big.NewInt(gibi))
 		if scaled, err := ledger.FromNano(whole); err == nil {
 			return hours(scaled, decimals) + "Gi"

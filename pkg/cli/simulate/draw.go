@@ -21,45 +21,35 @@ var colours = map[simulation.Verdict]term.Colour{simulation.Starts: term.Green, 
 
 // draw prints an answer for people.
 func (a *Answer) draw(w io.Writer, style term.Style, wide bool) error {
-	d := &drawing{out: w, style: style, wide: wide, now: time.Now()}
+	d := &drawing{term.Page{Out: w, Style: style}, wide, time.Now()}
 	for _, workloads := range [][]simulation.Workload{a.Tried, a.Next} {
 		for i := range workloads {
 			d.workload(&workloads[i])
 		}
 	}
 	if len(a.Others) > 0 {
-		d.line("", "Others:", term.Bold)
+		d.Text("", "Others:", term.Bold)
 	}
 	for i := range a.Others {
 		d.difference(&a.Others[i])
 	}
 	if len(a.Tried)+len(a.Others)+len(a.Next) == 0 {
-		d.line("", "Nothing changes.", plain)
+		d.Text("", "Nothing changes.", plain)
 	}
 	for _, ignored := range a.Ignored {
-		d.line("", "Ignored, because the scheduler does not read it: "+ignored, plain)
+		d.Text("", "Ignored, because the scheduler does not read it: "+ignored, plain)
 	}
 	for _, unread := range a.Unread {
-		d.line("", "Not read, so that the answer may be wrong: "+unread, term.Yellow)
+		d.Text("", "Not read, so that the answer may be wrong: "+unread, term.Yellow)
 	}
-	return d.err
+	return d.Err
 }
 
 // drawing writes an answer line by line.
 type drawing struct {
-	out   io.Writer
-	style term.Style
-	wide  bool
-	now   time.Time
-	err   error
-}
-
-func (d *drawing) line(indent, text string, colour term.Colour) {
-	table := &term.Table{}
-	table.Line(indent, indent+"  ", term.Cell{Text: text, Colour: colour})
-	if d.err == nil {
-		d.err = table.Write(d.out, d.style)
-	}
+	term.Page
+	wide bool
+	now  time.Time
 }
 
 // explanations prints why a workload waits: the checks that decide, and the missing amounts.
@@ -67,22 +57,20 @@ func (d *drawing) explanations(w *simulation.Workload) {
 	for i := range w.Explanations {
 		e := w.Explanations[i]
 		if e.Subject.Kind == "Pod" {
-			d.line("", "", plain)
-			d.line("", "One of its pods, "+cli.FormatObject(e.Subject), term.Bold)
+			d.Text("", "", plain)
+			d.Text("", "One of its pods, "+cli.FormatObject(e.Subject), term.Bold)
 			e.Holders, e.Eviction = nil, nil // the explanation of the workload shows both
 		}
-		if d.err == nil {
-			d.err = explain.Draw(d.out, d.style, d.wide, d.now, &e)
-		}
+		explain.Draw(&d.Page, d.wide, d.now, &e)
 	}
 	if len(w.Explanations) > 0 {
-		d.line("", "", plain)
+		d.Text("", "", plain)
 	}
 }
 
 func (d *drawing) evicted(indent string, w *simulation.Workload) {
 	if len(w.Evicted) > 0 {
-		d.line(indent, "Evicted: "+strings.Join(w.Evicted, ", "), plain)
+		d.Text(indent, "Evicted: "+strings.Join(w.Evicted, ", "), plain)
 	}
 }
 
@@ -106,16 +94,16 @@ func (d *drawing) workload(w *simulation.Workload) {
 	if w.Queue != "" {
 		queue = "; its queue is " + w.Queue
 	}
-	d.line("", nameOf(w)+" "+sentences[w.Verdict]+queue, colours[w.Verdict])
+	d.Text("", nameOf(w)+" "+sentences[w.Verdict]+queue, colours[w.Verdict])
 	if w.Why != nil {
 		cause := "Cause: "
 		if w.Verdict == simulation.Starts || w.Verdict == simulation.Runs {
 			cause = "Not all of its pods: "
 		}
-		d.line("  ", cause+w.Why.Message, plain)
+		d.Text("  ", cause+w.Why.Message, plain)
 	}
 	if len(w.Charged) > 0 && len(w.Pods) > 0 {
-		d.line("  ", "Charged: "+cli.FormatAmounts(w.Charged), plain)
+		d.Text("  ", "Charged: "+cli.FormatAmounts(w.Charged), plain)
 	}
 	for _, pod := range w.Pods {
 		text := pod.Name + " on " + pod.Node
@@ -123,7 +111,7 @@ func (d *drawing) workload(w *simulation.Workload) {
 			text += " with " + cli.FormatDevices(pod.Devices, ", ")
 		}
 		if d.wide || !pod.Before {
-			d.line("  ", text, plain)
+			d.Text("  ", text, plain)
 		}
 	}
 	d.evicted("  ", w)
@@ -135,10 +123,10 @@ func (d *drawing) difference(o *Difference) {
 	if o.Verdict == simulation.Evicted || o.Verdict == simulation.Waits {
 		text = fmt.Sprintf("%s %s", nameOf(&o.Workload), sentences[o.Verdict])
 	}
-	d.line("  ", fmt.Sprintf("%s; otherwise it %s with %s", text, sentences[o.Without], pods(o.PodsWithout)), colours[o.Verdict])
+	d.Text("  ", fmt.Sprintf("%s; otherwise it %s with %s", text, sentences[o.Without], pods(o.PodsWithout)), colours[o.Verdict])
 	d.evicted("    ", &o.Workload)
 	if o.Why != nil {
-		d.line("    ", "Cause: "+o.Why.Message, plain)
+		d.Text("    ", "Cause: "+o.Why.Message, plain)
 	}
 	if d.wide {
 		d.explanations(&o.Workload)

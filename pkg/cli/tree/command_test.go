@@ -20,11 +20,8 @@ func scheduler(t *testing.T, connections int) http.Handler {
 	queues := clitest.Read[v1alpha1.QueueList](t, "queues.yaml")
 	mux := http.NewServeMux()
 	const api = "/apis/visibility.devicequota.io/v1alpha1"
-	mux.HandleFunc(api+"/queues", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(queues); err != nil {
-			t.Error(err)
-		}
+	mux.HandleFunc(api+"/queues", func(w http.ResponseWriter, r *http.Request) {
+		clitest.Answer(t, queues)(w, r)
 		queues.Items[3].Figures[1].Allocated.Add(resource.MustParse("1"))
 	})
 	mux.HandleFunc(api+"/updates", func(w http.ResponseWriter, _ *http.Request) {
@@ -37,30 +34,24 @@ func scheduler(t *testing.T, connections int) http.Handler {
 }
 
 func TestWatchDrawsAfterEachUpdateUntilTheSchedulerIsGone(t *testing.T) {
-	o, stdout, _ := clitest.Options(t, scheduler(t, 2))
-	cmd := New(o)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs([]string{"vision", "--watch", "-d", "NVIDIA-L4"})
-	err := cmd.Execute()
+	stdout, _, err := clitest.Run(t, scheduler(t, 2), New, "vision", "--watch", "-d", "NVIDIA-L4")
 	if got, want := fmt.Sprint(err), "the scheduler has ended the stream of updates: run the command again"; got != want {
 		t.Errorf("got the error %q, want %q", got, want)
 	}
 	for devices := range 7 { // each of three connections draws at once, and two draw after two updates
-		if want := fmt.Sprintf("   %d       2   vision", devices); !strings.Contains(stdout.String(), want) {
+		if want := fmt.Sprintf("   %d       2   vision", devices); !strings.Contains(stdout, want) {
 			t.Errorf("never drew %q:\n%s", want, stdout)
 		}
 	}
 }
 
 func TestProgramsGetWhatPeopleSee(t *testing.T) {
-	o, stdout, _ := clitest.Options(t, scheduler(t, 0))
-	cmd := New(o)
-	cmd.SetArgs([]string{"vision", "-o", "json"})
-	if err := cmd.Execute(); err != nil {
+	stdout, _, err := clitest.Run(t, scheduler(t, 0), New, "vision", "-o", "json")
+	if err != nil {
 		t.Fatal(err)
 	}
 	var got v1alpha1.QueueList
-	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Items) != 1 || got.Items[0].Name != "vision" || len(got.Items[0].Figures) != 2 {
@@ -69,14 +60,9 @@ func TestProgramsGetWhatPeopleSee(t *testing.T) {
 }
 
 func TestADimensionThatNoQueueHasIsSaid(t *testing.T) {
-	o, _, stderr := clitest.Options(t, scheduler(t, 0))
-	cmd := New(o)
-	cmd.SetArgs([]string{"-d", "nvidia-h1000"})
-	if err := cmd.Execute(); err != nil {
-		t.Fatal(err)
-	}
-	if want := "No queue has or lists nvidia-h1000; they have or list "; !strings.HasPrefix(stderr.String(), want) {
-		t.Errorf("said %q, want %s", stderr, want)
+	_, stderr, err := clitest.Run(t, scheduler(t, 0), New, "-d", "nvidia-h1000")
+	if want := "No queue has or lists nvidia-h1000; they have or list "; !strings.HasPrefix(stderr, want) || err != nil {
+		t.Errorf("said %q, %v, want %s", stderr, err, want)
 	}
 }
 
