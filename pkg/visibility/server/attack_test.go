@@ -32,9 +32,7 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 }
 
 func TestAnswersAreNoPagesForBrowsers(t *testing.T) {
-	f := newFixture(t)
-	f.cluster.allow(everything...)
-	f.publisher.Publish(published())
+	f := newPublishedFixture(t)
 	for _, path := range []string{"/queues", "/queues/none", "/nothing", "/ui", "/updates"} {
 		ctx, leave := context.WithCancel(t.Context())
 		response := f.request(ctx, token("root"), http.MethodGet, versionPath+path)
@@ -67,9 +65,7 @@ func TestNoPathLeadsOutOfThePage(t *testing.T) {
 }
 
 func TestHugeRequestsAreRefused(t *testing.T) {
-	f := newFixture(t)
-	f.cluster.allow(everything...)
-	f.publisher.Publish(published())
+	f := newPublishedFixture(t)
 	status, body := f.ask(token("root"), versionPath+"/holders?dimension="+strings.Repeat("x", 50<<10))
 	if status != http.StatusOK || !strings.Contains(body, `"items":[]`) {
 		t.Errorf("a long query: %d %.200s", status, body)

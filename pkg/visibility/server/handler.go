@@ -4,7 +4,9 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,6 +71,25 @@ func onlyRead(handler http.Handler) http.Handler {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			refuse(w, r, apierrors.NewMethodNotSupported(schema.GroupResource{Group: v1alpha1.GroupName}, r.Method))
 			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// onlyUnambiguous refuses requests that authorization and routes could read differently: routes do not decode a slash, and selectors can
+// restrict rights. Existing names need no encoding.
+func onlyUnambiguous(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.EscapedPath(), "%") {
+			refuse(w, r, apierrors.NewBadRequest("the path has encoded characters: names have none that need to be encoded"))
+			return
+		}
+		query := r.URL.Query()
+		for _, selector := range []string{"fieldSelector", "labelSelector"} {
+			if query.Get(selector) != "" {
+				refuse(w, r, apierrors.NewBadRequest(fmt.Sprintf("%s is not supported: ask for a namespace, or select holders with queue and dimension", selector)))
+				return
+			}
 		}
 		handler.ServeHTTP(w, r)
 	})

@@ -26,12 +26,12 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	discover(mux)
 	for path, handle := range map[string]http.HandlerFunc{
-		"/queues":                           s.queues,
-		"/queues/{name}":                    s.queues,
-		"/workloads":                        s.workloads,
-		"/namespaces/{namespace}/workloads": s.workloads,
-		"/holders":                          s.holders,
-		"/namespaces/{namespace}/holders":   s.holders,
+		"/queues":                           s.ofLatest(s.queues),
+		"/queues/{name}":                    s.ofLatest(s.queues),
+		"/workloads":                        s.ofLatest(s.workloads),
+		"/namespaces/{namespace}/workloads": s.ofLatest(s.workloads),
+		"/holders":                          s.ofLatest(s.holders),
+		"/namespaces/{namespace}/holders":   s.ofLatest(s.holders),
 		"/namespaces/{namespace}/{resource}/{name}/explanation": s.explanation,
 		"/history":       s.history,
 		"/updates":       s.updates,
@@ -67,22 +67,20 @@ func asked(r *http.Request) *request.RequestInfo {
 	return info
 }
 
-// latest returns the latest publication. If it returns nil, it has answered.
-func (s *Server) latest(w http.ResponseWriter, r *http.Request) *visibility.Published {
-	published, err := s.publisher.Latest(r.Context())
-	if err != nil {
-		refuse(w, r, asStatus(err))
-		return nil
+// ofLatest answers from the latest publication.
+func (s *Server) ofLatest(handle func(http.ResponseWriter, *http.Request, *visibility.Published)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		published, err := s.publisher.Latest(r.Context())
+		if err != nil {
+			refuse(w, r, asStatus(err))
+			return
+		}
+		handle(w, r, published)
 	}
-	return published
 }
 
 // queues answers with all queues, or with a list of the named queue.
-func (s *Server) queues(w http.ResponseWriter, r *http.Request) {
-	published := s.latest(w, r)
-	if published == nil {
-		return
-	}
+func (s *Server) queues(w http.ResponseWriter, r *http.Request, published *visibility.Published) {
 	items := published.Queues
 	if name := asked(r).Name; name != "" {
 		i := slices.IndexFunc(items, func(q v1alpha1.Queue) bool { return q.Name == name })
@@ -97,11 +95,7 @@ func (s *Server) queues(w http.ResponseWriter, r *http.Request) {
 	answerViewer(w, r, viewer, told)
 }
 
-func (s *Server) workloads(w http.ResponseWriter, r *http.Request) {
-	published := s.latest(w, r)
-	if published == nil {
-		return
-	}
+func (s *Server) workloads(w http.ResponseWriter, r *http.Request, published *visibility.Published) {
 	items := published.Workloads
 	if namespace := asked(r).Namespace; namespace != "" {
 		items = filtered(items, func(w *v1alpha1.Workload) bool { return w.Namespace == namespace })
@@ -111,11 +105,7 @@ func (s *Server) workloads(w http.ResponseWriter, r *http.Request) {
 	answerViewer(w, r, viewer, told)
 }
 
-func (s *Server) holders(w http.ResponseWriter, r *http.Request) {
-	published := s.latest(w, r)
-	if published == nil {
-		return
-	}
+func (s *Server) holders(w http.ResponseWriter, r *http.Request, published *visibility.Published) {
 	items := published.Holders
 	namespace, dimension := asked(r).Namespace, r.URL.Query().Get("dimension")
 	var queues map[string]bool
@@ -173,8 +163,9 @@ func (s *Server) explanation(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, asStatus(err))
 		return
 	}
-	published := s.latest(w, r)
-	if published == nil {
+	published, err := s.publisher.Latest(r.Context())
+	if err != nil {
+		refuse(w, r, asStatus(err))
 		return
 	}
 	viewer := s.newViewer(r.Context(), published)

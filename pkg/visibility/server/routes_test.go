@@ -55,10 +55,17 @@ func published() *visibility.Published {
 	}
 }
 
-func TestListsAreOfWhatIsAskedFor(t *testing.T) {
+// newPublishedFixture returns a server with a publication that root may see.
+func newPublishedFixture(t *testing.T) *fixture {
+	t.Helper()
 	f := newFixture(t)
 	f.cluster.allow(everything...)
 	f.publisher.Publish(published())
+	return f
+}
+
+func TestListsAreOfWhatIsAskedFor(t *testing.T) {
+	f := newPublishedFixture(t)
 	names := func(told *v1alpha1.HolderList) (all []string) {
 		for _, h := range told.Items {
 			all = append(all, h.Name)
@@ -169,9 +176,7 @@ func TestQuestionsReachTheSession(t *testing.T) {
 }
 
 func TestTooManyQuestionsAreRefused(t *testing.T) {
-	f := newFixture(t)
-	f.cluster.allow(everything...)
-	f.publisher.Publish(published())
+	f := newPublishedFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	waiting := 0
@@ -228,9 +233,7 @@ func TestHistoryIsInOrder(t *testing.T) {
 }
 
 func TestAnswersSayWhichSchedulerGivesThem(t *testing.T) {
-	f := newFixture(t)
-	f.cluster.allow(everything...)
-	f.publisher.Publish(published())
+	f := newPublishedFixture(t)
 	for _, path := range []string{"/queues", "/workloads", "/holders"} {
 		got := told[struct{ Snapshot v1alpha1.Snapshot }](f, token("root"), path).Snapshot
 		if got.Scheduler != process.Host || got.Version != process.Version || got.Session != "s1" {
