@@ -119,8 +119,9 @@ func (b *bindings) undo(ctx context.Context, bind *schedulercache.BindContext, p
 	b.end(bind.TaskInfo.Pod.UID)
 }
 
-// restore corrects a snapshot: pods that are being bound are on their nodes, and not pending. Exists reports whether a pod still exists.
-func (b *bindings) restore(snapshot *api.ClusterInfo, exists func(*corev1.Pod) bool) {
+// restore corrects a snapshot: pods that are being bound are on their nodes, and not pending. Current returns a pod as it is now, or nil if it is
+// gone or has ended.
+func (b *bindings) restore(snapshot *api.ClusterInfo, current func(*corev1.Pod) *corev1.Pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.tasks) == 0 {
@@ -129,14 +130,14 @@ func (b *bindings) restore(snapshot *api.ClusterInfo, exists func(*corev1.Pod) b
 	inJobs := map[types.UID]*api.TaskInfo{}
 	for _, job := range snapshot.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if kept := b.tasks[task.Pod.UID]; kept != nil && exists(task.Pod) {
+			if kept := b.tasks[task.Pod.UID]; kept != nil && current(task.Pod) != nil {
 				bindAgain(job, task, kept.NodeName)
 				inJobs[task.Pod.UID] = task
 			}
 		}
 	}
 	for uid, kept := range b.tasks {
-		if !exists(kept.Pod) || !place(snapshot.Nodes[kept.NodeName], cmp.Or(inJobs[uid], kept)) {
+		if current(kept.Pod) == nil || !place(snapshot.Nodes[kept.NodeName], cmp.Or(inJobs[uid], kept)) {
 			delete(b.tasks, uid)
 		}
 	}
@@ -164,9 +165,6 @@ func place(node *api.NodeInfo, task *api.TaskInfo) (binding bool) {
 	}
 	return true
 }
-
-// exists reports whether the API server has a pod that has not ended.
-func (p *pods) exists(pod *corev1.Pod) bool { return p.current(pod) != nil }
 
 // current returns the pod from the API server, or nil if it is gone or has ended.
 func (p *pods) current(pod *corev1.Pod) *corev1.Pod {

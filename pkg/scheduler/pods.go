@@ -53,7 +53,7 @@ func (p *pods) notice(object any) (any, error) {
 // Snapshot returns a snapshot with the full requests of pods. It must not be called concurrently.
 func (p *pods) Snapshot() *api.ClusterInfo {
 	snapshot := p.SchedulerCache.Snapshot()
-	p.bindings.restore(snapshot, p.exists)
+	p.bindings.restore(snapshot, p.current)
 	p.evictions.restore(snapshot, p.current)
 	if !p.delivered.Load() {
 		return snapshot

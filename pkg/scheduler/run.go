@@ -83,7 +83,8 @@ func Run(config Config) error {
 	answer, withdraw := serveVisibility(ctx, cluster, config, scheduler.configuration.inForce)
 	run := func(ctx context.Context) {
 		answer(ctx)
-		scheduler.runUntilDone(ctx)
+		scheduler.Run(ctx)
+		<-ctx.Done()
 	}
 	if !opts.LeaderElection.LeaderElect {
 		run(ctx)
@@ -108,10 +109,4 @@ func prepare(client kubernetes.Interface, opts *options.ServerOption) error {
 		return fmt.Errorf("load custom plugins from %s: %w", opts.PluginsDir, err)
 	}
 	return nil
-}
-
-// runUntilDone runs the scheduler until ctx ends.
-func (s *Scheduler) runUntilDone(ctx context.Context) {
-	s.Run(ctx)
-	<-ctx.Done()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
 	"github.com/devicequota/devicequota/pkg/clusterstate"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity"
+	"github.com/devicequota/devicequota/pkg/refusals"
 	"github.com/devicequota/devicequota/pkg/visibility"
 )
 
@@ -35,12 +36,10 @@ const (
 
 // Outcome is the result of a simulation.
 type Outcome struct {
-	// Sessions is how many sessions of the scheduler ran.
-	Sessions int `json:"sessions"`
 	// Workloads has those that have not ended, by namespace and name.
-	Workloads []Workload `json:"workloads"`
+	Workloads []Workload
 	// After is the state in the end. It has no time: nothing says how long all this takes.
-	After *clusterstate.State `json:"-"`
+	After *clusterstate.State
 }
 
 // Workload is a PodGroup with its verdict.
@@ -97,7 +96,7 @@ func (r *replay) outcome(ctx context.Context, explained func(*Workload) bool) (*
 	if err != nil {
 		return nil, fmt.Errorf("the sessions have published nothing: the scheduler's configuration lacks the plugin %s, which keeps quotas", capacity.Name)
 	}
-	out := &Outcome{Sessions: r.sessions, After: r.after()}
+	out := &Outcome{After: r.after()}
 	if out.Workloads, err = r.workloads(published); err != nil {
 		return nil, err
 	}
@@ -202,4 +201,24 @@ func verdict(before, after, least int32) Verdict {
 		return Starts
 	}
 	return Waits
+}
+
+// ungrouped returns the pods that wait because their PodGroup does not exist. No session includes them.
+func ungrouped(pods []*corev1.Pod, groups []*schedulingv1beta1.PodGroup) (all []Workload) {
+	exists := map[string]bool{}
+	for _, group := range groups {
+		exists[group.Namespace+"/"+group.Name] = true
+	}
+	for _, pod := range pods {
+		name := groupNamed(pod.Annotations)
+		ended := pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if ended || pod.Spec.NodeName != "" || pod.Spec.SchedulerName != defaultScheduler || exists[pod.Namespace+"/"+name] {
+			continue
+		}
+		all = append(all, Workload{
+			Namespace: pod.Namespace, Name: pod.Name, Kind: "Pod", Queue: pod.Annotations[schedulingv1beta1.QueueNameAnnotationKey], Verdict: Waits,
+			Why: &v1alpha1.Refusal{Message: refusals.PodGroupMissing{Namespace: pod.Namespace, Name: name}.Message()},
+		})
+	}
+	return all
 }

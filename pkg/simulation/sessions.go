@@ -31,13 +31,12 @@ func (r *replay) runSessions(ctx context.Context) error {
 		return err
 	}
 	last, same, began := "", 0, time.Now()
-	for r.sessions < maxSessions && same < unchanged {
+	for sessions := 0; sessions < maxSessions && same < unchanged; sessions++ {
 		if err := r.arrive(ctx); err != nil {
 			return err
 		}
 		r.plugins.Publisher().Ask()
 		r.scheduler.RunOnce(ctx)
-		r.sessions++
 		if err := r.arrive(ctx); err != nil {
 			return err
 		}

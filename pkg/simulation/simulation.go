@@ -38,7 +38,6 @@ type replay struct {
 	plugins   *capacity.Plugins
 	scheduler *scheduler.Scheduler
 	before    *clusterstate.State
-	sessions  int
 	// complete reports whether the server has all objects. Controllers run only then.
 	complete bool
 }

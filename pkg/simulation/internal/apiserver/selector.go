@@ -5,6 +5,7 @@ package apiserver
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -44,7 +45,7 @@ func (f fieldsOf) Has(field string) bool { return f.Get(field) != "" }
 // Get implements fields.Fields.
 func (f fieldsOf) Get(field string) string {
 	var at any = f.object.Object
-	for _, name := range splitPath(field) {
+	for _, name := range strings.Split(field, ".") {
 		object, is := at.(map[string]any)
 		if !is {
 			return ""

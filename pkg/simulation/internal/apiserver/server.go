@@ -122,5 +122,3 @@ func (s *Server) parse(parts []string) (*request, bool) {
 	}
 	return q, q.kind != nil
 }
-
-func splitPath(field string) []string { return strings.Split(field, ".") }
