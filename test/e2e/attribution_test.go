@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/ptr"
 	upstreamv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/test/cluster"
 )
 
@@ -106,13 +105,10 @@ var _ = Describe("A pod that runs", func() {
 		f := newFixture(ctx)
 		org := f.queue(ctx, "org", "root", limit(f.class, 1))
 		f.queue(ctx, "other", org, nil)
-		deleted := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-team"}}
-		deleted.Spec.Parent, deleted.Spec.Weight = org, 1
-		_, err := queues.SchedulingV1beta1().Queues().Create(ctx, deleted, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		grouped(ctx, f, "old", deleted.Name)
+		deleted := f.queue(ctx, "team", org, nil)
+		grouped(ctx, f, "old", deleted)
 		f.expectPodRuns(ctx, "old")
-		Expect(queues.SchedulingV1beta1().Queues().Delete(ctx, deleted.Name, metav1.DeleteOptions{})).To(Succeed())
+		Expect(queues.SchedulingV1beta1().Queues().Delete(ctx, deleted, metav1.DeleteOptions{})).To(Succeed())
 		refused(ctx, f, f.namespace+"-other", org)
 		restart(ctx)
 		refused(ctx, f, f.namespace+"-other", org)

@@ -44,9 +44,7 @@ status:
   allocatable: &all {cpu: "64", memory: 256Gi, pods: "100", %s}
   capacity: *all
 `, name, labels, resources))).To(Succeed())
-	DeferCleanup(func(ctx context.Context) error {
-		return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}))
-	})
+	cleanUp(kube.CoreV1().Nodes().Delete, name)
 	return name
 }
 
@@ -67,17 +65,11 @@ func (f *fixture) fiveModels(ctx context.Context) {
 
 // cardQueue creates a queue with a card quota. If quota is empty, the queue has none.
 func (f *fixture) cardQueue(ctx context.Context, name, parent, quota string) string {
-	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}
-	q.Spec.Parent, q.Spec.Weight = parent, 1
-	if quota != "" {
-		q.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: quota}
-	}
-	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error {
-		return ignoreNotFound(queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{}))
+	return f.newQueue(ctx, name, parent, func(q *schedulingv1beta1.Queue) {
+		if quota != "" {
+			q.Annotations[schedulingv1beta1.CardQuotaAnnotation] = quota
+		}
 	})
-	return q.Name
 }
 
 // cardTask describes a task of a job whose pods request cards.

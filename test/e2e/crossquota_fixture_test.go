@@ -60,11 +60,6 @@ func (f *crossquotaFixture) run(ctx context.Context, name, node, cpu string, cha
 	f.expectPodRuns(ctx, name)
 }
 
-func (f *crossquotaFixture) remove(ctx context.Context, name string) {
-	GinkgoHelper()
-	Expect(f.kube.CoreV1().Pods(f.namespace).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
-}
-
 func requesting(name corev1.ResourceName) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		resources := &pod.Spec.Containers[0].Resources

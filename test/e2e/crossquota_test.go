@@ -80,7 +80,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		Expect(schedulerMetrics(ctx)).NotTo(ContainSubstring(`volcano_crossquota_quota{node="` + plain))
 
 		By("admitting the next one when a pod is gone")
-		f.remove(ctx, "web-0")
+		f.deletePod(ctx, "web-0")
 		f.expectPodRuns(ctx, "web-4")
 	})
 
@@ -90,7 +90,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.run(ctx, "foreign", gpu, "3500m", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Spec.SchedulerName = gpu, "another-scheduler" })
 		f.create(ctx, "web", gpu, "1")
 		f.expectWaits(ctx, "web", "they use 3.5 cores, and 1 core more would exceed it")
-		f.remove(ctx, "foreign")
+		f.deletePod(ctx, "foreign")
 		f.expectPodRuns(ctx, "web")
 	})
 
@@ -164,7 +164,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.run(ctx, "other", gpu, "1500m")
 		f.create(ctx, "team-2", gpu, "1", inQueue) // the queue would have room
 		f.expectWaits(ctx, "team-2", "has a quota of 4 cores of cpu for pods without GPU, they use 3.5 cores")
-		f.remove(ctx, "other")
+		f.deletePod(ctx, "other")
 		f.expectPodRuns(ctx, "team-2")
 	})
 
@@ -183,7 +183,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		}
 		f.create(ctx, "equal", gpu, "1", priority("low"))
 		f.expectWaits(ctx, "equal", "they use 4 cores")
-		f.remove(ctx, "equal")
+		f.deletePod(ctx, "equal")
 
 		By("evicting although the node has free resources")
 		f.run(ctx, "high", gpu, "2", priority("high"))
@@ -198,7 +198,7 @@ var _ = Describe("crossquota", Ordered, func() {
 
 		By("saying that no eviction helps a pod for which the node has room, and the quota never")
 		for _, name := range names {
-			f.remove(ctx, name)
+			f.deletePod(ctx, name)
 		}
 		f.create(ctx, "too-much", gpu, "5", priority("high"))
 		f.expectWaits(ctx, "too-much", "would exceed it: request less, or raise")

@@ -44,9 +44,7 @@ status:
   allocatable: &all {cpu: "64", memory: 256Gi, pods: "100"}
   capacity: *all
 `, name, f.namespace))).To(Succeed())
-	DeferCleanup(func(ctx context.Context) error {
-		return kube.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
-	})
+	cleanUpNode(name)
 	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: resourcev1.ResourceSliceSpec{
@@ -55,6 +53,11 @@ status:
 		},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
+}
+
+// cleanUpNode deletes a node and its ResourceSlice after the case.
+func cleanUpNode(name string) {
+	cleanUp(kube.CoreV1().Nodes().Delete, name)
 	DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 }
 

@@ -23,10 +23,7 @@ var _ = Describe("Elasticity", func() {
 	It("works as in the examples of its page", func(ctx context.Context) {
 		text, err := os.ReadFile(filepath.Join("../../docs", "elasticity.md"))
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx context.Context) error {
-			return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, "doc-node", metav1.DeleteOptions{}))
-		})
-		DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=doc-node"})
+		cleanUpNode("doc-node")
 		checked := 0
 		for _, section := range strings.Split(string(text), "\n## ") {
 			blocks := yamlBlock.FindAllStringSubmatchIndex(section, -1)

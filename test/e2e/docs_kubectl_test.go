@@ -11,7 +11,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/devicequota/devicequota/test/page"
 )
@@ -22,10 +21,7 @@ var _ = Describe("kubectl devicequota", func() {
 	It("prints what its page says", func(ctx context.Context) {
 		text, err := os.ReadFile(filepath.Join("../../docs", "kubectl.md"))
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx context.Context) error {
-			return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, "doc-gpus", metav1.DeleteOptions{}))
-		})
-		DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=doc-gpus"})
+		cleanUpNode("doc-gpus")
 		DeferCleanup(deleteJobs, "default")
 		for _, block := range yamlBlock.FindAllSubmatch(text, -1) {
 			Expect(controlPlane.ApplyYAML(ctx, "kubectl.md", block[1])).To(Succeed())

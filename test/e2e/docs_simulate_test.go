@@ -29,10 +29,7 @@ var _ = Describe("kubectl devicequota simulate", func() {
 	It("prints what its page says", func(ctx context.Context) {
 		text, err := os.ReadFile("../../docs/simulate.md")
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx context.Context) error {
-			return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, "doc-sim-gpus", metav1.DeleteOptions{}))
-		})
-		DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=doc-sim-gpus"})
+		cleanUpNode("doc-sim-gpus")
 		DeferCleanup(deleteJobs, "default")
 		blocks := yamlBlock.FindAllSubmatch(text, -1)
 		Expect(blocks).To(HaveLen(2))

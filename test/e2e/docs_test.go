@@ -57,9 +57,7 @@ var (
 var _ = DescribeTable("Examples do what the page says in", func(ctx context.Context, page string, statements int, expectCharge func(context.Context, string, [][]string), samples ...string) {
 	text, err := os.ReadFile(filepath.Join("../../docs", page))
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error { // with this class, every sample device is a card
-		return ignoreNotFound(kube.ResourceV1().DeviceClasses().Delete(ctx, "h100-for-inference", metav1.DeleteOptions{}))
-	})
+	cleanUp(kube.ResourceV1().DeviceClasses().Delete, "h100-for-inference") // with this class, every sample device is a card
 	for _, sample := range samples {
 		Expect(controlPlane.Apply(ctx, filepath.Join("../../config/samples", sample))).To(Succeed())
 	}
@@ -98,9 +96,7 @@ var _ = DescribeTable("Examples do what the page says in", func(ctx context.Cont
 		}
 		expectCards(ctx, queue, want...)
 		for _, node := range []string{"doc-h20", "h800-0", "h800-1"} {
-			DeferCleanup(func(ctx context.Context) error {
-				return ignoreNotFound(kube.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}))
-			})
+			cleanUp(kube.CoreV1().Nodes().Delete, node)
 		}
 	}, "mixed/nodes.yaml"),
 )

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,12 +10,8 @@ import (
 	"sync"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 )
 
 // groupLabel is the label with the group of a pod.
@@ -74,27 +69,6 @@ func recordPods(namespace string) *podRecord {
 	r := &podRecord{pods: map[types.UID]*podHistory{}, deleted: map[string]bool{}}
 	followPods(namespace, r.see)
 	return r
-}
-
-// followPods calls a function for each version of each pod of a namespace, until the spec ends.
-func followPods(namespace string, see func(pod *corev1.Pod, gone bool)) {
-	GinkgoHelper()
-	ctx, cancel := context.WithCancel(context.Background())
-	DeferCleanup(cancel)
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace))
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { see(obj.(*corev1.Pod), false) },
-		UpdateFunc: func(_, obj any) { see(obj.(*corev1.Pod), false) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			see(obj.(*corev1.Pod), true)
-		},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
 }
 
 func (r *podRecord) see(pod *corev1.Pod, gone bool) {

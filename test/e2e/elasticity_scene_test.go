@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -45,39 +44,28 @@ func (s *scene) h100s(ctx context.Context, node string, n int) {
 	s.node(ctx, node, devices(n, "h100", nil)...)
 }
 
-type queueOption func(*schedulingv1beta1.Queue)
+type queueOption = func(*schedulingv1beta1.Queue)
 
 func (s *scene) team(ctx context.Context, name, parent string, options ...queueOption) string {
-	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: s.name(name), Annotations: map[string]string{}}}
-	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, &schedulingv1beta1.DRAQuota{}
-	for _, option := range options {
-		option(q)
-	}
-	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error {
-		return ignoreNotFound(queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{}))
-	})
-	return q.Name
+	dra := func(q *schedulingv1beta1.Queue) { q.Spec.DRA = &schedulingv1beta1.DRAQuota{} }
+	return s.newQueue(ctx, name, parent, append([]queueOption{dra}, options...)...)
 }
 
 // deserves, atMost, and guaranteed set numbers of devices of the scene.
 func (s *scene) deserves(n int64) queueOption {
-	return func(q *schedulingv1beta1.Queue) {
-		q.Spec.DRA.Deserved = schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
-	}
+	return func(q *schedulingv1beta1.Queue) { q.Spec.DRA.Deserved = s.count(n) }
 }
 
 func (s *scene) atMost(n int64) queueOption {
-	return func(q *schedulingv1beta1.Queue) {
-		q.Spec.DRA.Capability = schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
-	}
+	return func(q *schedulingv1beta1.Queue) { q.Spec.DRA.Capability = s.count(n) }
 }
 
 func (s *scene) guaranteed(n int64) queueOption {
-	return func(q *schedulingv1beta1.Queue) {
-		q.Spec.DRA.Guarantee = schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
-	}
+	return func(q *schedulingv1beta1.Queue) { q.Spec.DRA.Guarantee = s.count(n) }
+}
+
+func (s *scene) count(n int64) schedulingv1beta1.DeviceQuotas {
+	return schedulingv1beta1.DeviceQuotas{s.class: {Count: n}}
 }
 
 // oursAndTheirs creates two queues below a parent with these deserved numbers of devices.
@@ -89,17 +77,19 @@ type podOption func(*corev1.PodTemplateSpec)
 
 // claiming adds a claim from a template.
 func claiming(template string) podOption {
-	return func(p *corev1.PodTemplateSpec) {
-		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To(template)}}
-		p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
-	}
+	return withClaim(corev1.PodResourceClaim{ResourceClaimTemplateName: ptr.To(template)})
 }
 
 // sharing adds a claim that other pods share.
 func sharing(claim string) podOption {
+	return withClaim(corev1.PodResourceClaim{ResourceClaimName: ptr.To(claim)})
+}
+
+func withClaim(claim corev1.PodResourceClaim) podOption {
+	claim.Name = "gpu"
 	return func(p *corev1.PodTemplateSpec) {
-		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To(claim)}}
-		p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{claim}
+		p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: claim.Name}}
 	}
 }
 

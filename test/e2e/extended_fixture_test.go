@@ -169,14 +169,7 @@ func expectCharge(ctx context.Context, queue string, name corev1.ResourceName, n
 // passingModel creates a class for the devices of a model that offers the case's extended resource. Specs may delete it.
 func (f *fixture) passingModel(ctx context.Context, name, model string) string {
 	GinkgoHelper()
-	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: f.name(name)}}
-	offering(f.gpu())(class)
-	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
-		Expression: fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, f.driver(), model)}}}
-	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error {
-		return ignoreNotFound(kube.ResourceV1().DeviceClasses().Delete(ctx, class.Name, metav1.DeleteOptions{}))
-	})
-	return class.Name
+	class := f.name(name)
+	createClass(ctx, class, fmt.Sprintf(`device.driver == %q && device.attributes[%[1]q].model == %q`, f.driver(), model), offering(f.gpu()))
+	return class
 }

@@ -12,8 +12,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 )
 
 // deviceWatch tracks the devices of all claims of a namespace. It is independent of the scheduler.
@@ -31,23 +29,8 @@ type deviceWatch struct {
 // watchHolders starts to track the claims of the fixture's namespace.
 func (f *fixture) watchHolders() *deviceWatch {
 	GinkgoHelper()
-	ctx, cancel := context.WithCancel(context.Background())
-	DeferCleanup(cancel)
 	w := &deviceWatch{holder: map[string]types.UID{}, held: map[types.UID]map[string]string{}, inUse: map[string]int{}, highest: map[string]int{}}
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(f.namespace))
-	_, err := factory.Resource().V1().ResourceClaims().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.see(obj.(*resourcev1.ResourceClaim), false) },
-		UpdateFunc: func(_, obj any) { w.see(obj.(*resourcev1.ResourceClaim), false) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			w.see(obj.(*resourcev1.ResourceClaim), true)
-		},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
+	followClaims(f.namespace, w.see)
 	return w
 }
 

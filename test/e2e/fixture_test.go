@@ -73,20 +73,28 @@ func createClass(ctx context.Context, name, expression string, change ...func(*r
 	}
 	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error {
-		return kube.ResourceV1().DeviceClasses().Delete(ctx, name, metav1.DeleteOptions{})
-	})
+	cleanUp(kube.ResourceV1().DeviceClasses().Delete, name)
+}
+
+// cleanUp deletes an object without a namespace after the case, which may have deleted it.
+func cleanUp(remove func(context.Context, string, metav1.DeleteOptions) error, name string) {
+	DeferCleanup(func(ctx context.Context) error { return ignoreNotFound(remove(ctx, name, metav1.DeleteOptions{})) })
 }
 
 // queue creates a queue below parent. The case's namespace makes its name unique. Dra may be nil.
 func (f *fixture) queue(ctx context.Context, name, parent string, dra *schedulingv1beta1.DRAQuota) string {
-	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}}
-	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = parent, 1, dra
+	return f.newQueue(ctx, name, parent, func(q *schedulingv1beta1.Queue) { q.Spec.DRA = dra })
+}
+
+func (f *fixture) newQueue(ctx context.Context, name, parent string, change ...func(*schedulingv1beta1.Queue)) string {
+	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name(name), Annotations: map[string]string{}}}
+	q.Spec.Parent, q.Spec.Weight = parent, 1
+	for _, c := range change {
+		c(q)
+	}
 	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error {
-		return ignoreNotFound(queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{}))
-	})
+	cleanUp(queues.SchedulingV1beta1().Queues().Delete, q.Name)
 	return q.Name
 }
 

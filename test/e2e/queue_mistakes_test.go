@@ -45,14 +45,8 @@ var _ = Describe("A quota that is valid and surely a mistake", func() {
 		expectWarning(ctx, metav1.NamespaceDefault, "Queue", limited, "ClassInCapability",
 			fmt.Sprintf("The queue limits <%s> among its resources, where names of DeviceClasses limit nothing: list them in spec.dra", f.class))
 
-		q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.name("annotated"), Annotations: map[string]string{"volcano.sh/card-quota": `{"A": 1}`}}}
-		q.Spec.Parent, q.Spec.Weight = "root", 1
-		_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx context.Context) error {
-			return queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{})
-		})
-		expectWarning(ctx, metav1.NamespaceDefault, "Queue", q.Name, "UnknownAnnotation", "The queue's annotation volcano.sh/card-quota has no effect: rename it to volcano.sh/card.quota if that is meant")
+		annotated := f.newQueue(ctx, "annotated", "root", func(q *schedulingv1beta1.Queue) { q.Annotations["volcano.sh/card-quota"] = `{"A": 1}` })
+		expectWarning(ctx, metav1.NamespaceDefault, "Queue", annotated, "UnknownAnnotation", "The queue's annotation volcano.sh/card-quota has no effect: rename it to volcano.sh/card.quota if that is meant")
 	})
 })
 

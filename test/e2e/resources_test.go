@@ -34,22 +34,12 @@ status:
   allocatable: &all {cpu: "8", memory: 32Gi, example.com/npu: "8", pods: "50"}
   capacity: *all
 `, f.namespace))).To(Succeed())
-	DeferCleanup(func(ctx context.Context) error {
-		return kube.CoreV1().Nodes().Delete(ctx, f.namespace, metav1.DeleteOptions{})
-	})
+	cleanUp(kube.CoreV1().Nodes().Delete, f.namespace)
 }
 
 // limitedQueue creates a queue with limits of resources such as cpu.
 func (f *fixture) limitedQueue(ctx context.Context, name, parent string, limit func(*upstreamv1beta1.QueueSpec)) string {
-	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}}
-	q.Spec.Parent, q.Spec.Weight = parent, 1
-	limit(&q.Spec.QueueSpec)
-	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) error {
-		return queues.SchedulingV1beta1().Queues().Delete(ctx, q.Name, metav1.DeleteOptions{})
-	})
-	return q.Name
+	return f.newQueue(ctx, name, parent, func(q *schedulingv1beta1.Queue) { limit(&q.Spec.QueueSpec) })
 }
 
 func amount(name corev1.ResourceName, quantity string) corev1.ResourceList {

@@ -3,38 +3,16 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 )
 
 // watch starts to keep accounts of all queues.
-func (k *soak) watch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	DeferCleanup(cancel)
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(k.namespace))
-	_, err := factory.Resource().V1().ResourceClaims().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { k.see(obj.(*resourcev1.ResourceClaim), false) },
-		UpdateFunc: func(_, obj any) { k.see(obj.(*resourcev1.ResourceClaim), false) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			k.see(obj.(*resourcev1.ResourceClaim), true)
-		},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-}
+func (k *soak) watch() { followClaims(k.namespace, k.see) }
 
 // see updates the accounts for a changed claim, and records violations. A queue with a lowered quota may keep what it has, but not get more.
 func (k *soak) see(claim *resourcev1.ResourceClaim, gone bool) {

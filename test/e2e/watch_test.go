@@ -20,10 +20,43 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
+// follow calls a function for each version of each object of a kind in a namespace, until the spec ends.
+func follow[T any](namespace string, kind func(informers.SharedInformerFactory) cache.SharedIndexInformer, see func(object T, gone bool)) {
+	GinkgoHelper()
+	ctx, cancel := context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace))
+	_, err := kind(factory).AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { see(obj.(T), false) },
+		UpdateFunc: func(_, obj any) { see(obj.(T), false) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			see(obj.(T), true)
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+}
+
+func followPods(namespace string, see func(pod *corev1.Pod, gone bool)) {
+	GinkgoHelper()
+	follow(namespace, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		return f.Core().V1().Pods().Informer()
+	}, see)
+}
+
+func followClaims(namespace string, see func(claim *resourcev1.ResourceClaim, gone bool)) {
+	GinkgoHelper()
+	follow(namespace, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		return f.Resource().V1().ResourceClaims().Informer()
+	}, see)
+}
+
 // claimWatch sums up the allocated devices of a class at every change of a claim of a namespace.
 type claimWatch struct {
-	cancel context.CancelFunc
-
 	mu        sync.Mutex
 	allocated map[types.UID]int
 	now       int
@@ -32,35 +65,15 @@ type claimWatch struct {
 
 // watchDevices starts to watch the claims of the fixture's class.
 func (f *fixture) watchDevices() *claimWatch {
-	ctx, cancel := context.WithCancel(context.Background())
-	DeferCleanup(cancel)
-	w := &claimWatch{cancel: cancel, allocated: map[types.UID]int{}}
-	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(f.namespace))
-	informer := factory.Resource().V1().ResourceClaims().Informer()
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.set(obj.(*resourcev1.ResourceClaim), f.class) },
-		UpdateFunc: func(_, obj any) { w.set(obj.(*resourcev1.ResourceClaim), f.class) },
-		DeleteFunc: func(obj any) { w.delete(obj) },
+	w := &claimWatch{allocated: map[types.UID]int{}}
+	followClaims(f.namespace, func(claim *resourcev1.ResourceClaim, gone bool) {
+		devices := 0
+		if !gone && claim.Status.Allocation != nil && claim.Spec.Devices.Requests[0].Exactly.DeviceClassName == f.class {
+			devices = len(claim.Status.Allocation.Devices.Results)
+		}
+		w.change(claim.UID, devices)
 	})
-	Expect(err).NotTo(HaveOccurred())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
 	return w
-}
-
-func (w *claimWatch) set(claim *resourcev1.ResourceClaim, class string) {
-	devices := 0
-	if claim.Status.Allocation != nil && claim.Spec.Devices.Requests[0].Exactly.DeviceClassName == class {
-		devices = len(claim.Status.Allocation.Devices.Results)
-	}
-	w.change(claim.UID, devices)
-}
-
-func (w *claimWatch) delete(obj any) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
-	}
-	w.change(obj.(*resourcev1.ResourceClaim).UID, 0)
 }
 
 func (w *claimWatch) change(uid types.UID, devices int) {
