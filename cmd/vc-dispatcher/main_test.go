@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -13,19 +12,9 @@ import (
 )
 
 func TestEachFlagIsInThePage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/reference.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	flags := pflag.NewFlagSet("vc-dispatcher", pflag.ContinueOnError)
 	defaultOptions().addFlags(flags)
-	_, section, _ := strings.Cut(string(text), "### Flags of vc-dispatcher\n")
-	flags.VisitAll(func(f *pflag.Flag) {
-		row := page.Row(section, "`--"+f.Name+"`")
-		if len(row) != 3 || strings.Trim(row[1], "`") != f.DefValue || row[2] != f.Usage {
-			t.Errorf("flag --%s with the default %q is %q in docs/reference.md: run `make generate`", f.Name, f.DefValue, row)
-		}
-	})
+	page.CheckFlags(t, "../../docs/reference.md", flags)
 }
 
 func TestFlagsThatMakeNoSenseAreRefused(t *testing.T) {

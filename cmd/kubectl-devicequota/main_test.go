@@ -41,21 +41,30 @@ func TestEachFlagIsInThePage(t *testing.T) {
 	}
 }
 
-func TestTheFlagsOfAllCommandsAreListedOnce(t *testing.T) {
-	run := func(args ...string) string {
-		var out bytes.Buffer
-		command := newCommand(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
-		command.SetArgs(args)
-		if err := command.Execute(); err != nil {
-			t.Fatal(err)
-		}
-		return out.String()
+// run runs a command, and returns what it prints.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	command := newCommand(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
+	command.SetArgs(args)
+	if err := command.Execute(); err != nil {
+		t.Fatal(err)
 	}
-	if listed := run("options"); !strings.Contains(listed, "--endpoint") || !strings.Contains(listed, "--as-group") {
+	return out.String()
+}
+
+func TestThePluginSaysWhatItWasBuiltFrom(t *testing.T) {
+	if out := run(t, "--version"); !strings.HasPrefix(out, "devicequota ") || !strings.Contains(out, "commit:") {
+		t.Error(out)
+	}
+}
+
+func TestTheFlagsOfAllCommandsAreListedOnce(t *testing.T) {
+	if listed := run(t, "options"); !strings.Contains(listed, "--endpoint") || !strings.Contains(listed, "--as-group") {
 		t.Errorf("options prints %s", listed)
 	}
 	for _, args := range [][]string{{"--help"}, {"tree", "--help"}, {"help", "holders"}} {
-		if help := run(args...); strings.Contains(help, "--as-group") || !strings.Contains(help, "kubectl devicequota options") || len(args) == 2 && !strings.Contains(help, "--output") {
+		if help := run(t, args...); strings.Contains(help, "--as-group") || !strings.Contains(help, "kubectl devicequota options") || len(args) == 2 && !strings.Contains(help, "--output") {
 			t.Errorf("%v prints %s", args, help)
 		}
 	}
