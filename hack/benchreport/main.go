@@ -87,7 +87,7 @@ memory it allocates on the heap:
 	fmt.Fprintln(&out, "| operation | queues | depth | pods | upstream | ours | faster | less memory |")
 	fmt.Fprintln(&out, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	for _, row := range r.rows() {
-		ours, theirs := r.median(row, "ours"), r.median(row, "upstream")
+		ours, theirs := median(r.costs[row]["ours"]), median(r.costs[row]["upstream"])
 		fmt.Fprintf(&out, "| %s | %d | %d | %d | %s | %s | %s | %s |\n", row.op, row.queues, row.depth, row.pods,
 			duration(theirs.nanoseconds), duration(ours.nanoseconds), times(theirs.nanoseconds, ours.nanoseconds), times(theirs.bytes, ours.bytes))
 	}

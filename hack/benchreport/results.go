@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,18 +121,9 @@ func (r *results) addEviction(fields map[string]string, measured cost) {
 
 // rows returns all rows in the order of the tables.
 func (r results) rows() []row {
-	var rows []row
-	for row := range r.costs {
-		rows = append(rows, row)
-	}
-	slices.SortFunc(rows, func(a, b row) int {
+	return slices.SortedFunc(maps.Keys(r.costs), func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.queues, b.queues), cmp.Compare(a.depth, b.depth), cmp.Compare(a.pods, b.pods))
 	})
-	return rows
-}
-
-func (r results) median(of row, plugin string) cost {
-	return median(r.costs[of][plugin])
 }
 
 func median(costs []cost) cost {

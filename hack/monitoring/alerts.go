@@ -32,14 +32,9 @@ type alertGroup struct {
 	alerts []alert
 }
 
-// problems selects the problems of queues with one of these reasons.
-func problems(reasons ...string) string {
-	return fmt.Sprintf(`max by (reason) (%s{reason=~"%s"}) > 0`, metric.QueueProblems.Name, strings.Join(reasons, "|"))
-}
-
-// otherProblems selects the problems of queues with other reasons.
-func otherProblems(reasons ...string) string {
-	return fmt.Sprintf(`max by (reason) (%s{reason!~"%s"}) > 0`, metric.QueueProblems.Name, strings.Join(reasons, "|"))
+// problems selects the problems of queues whose reason matches, with =~, or does not match, with !~.
+func problems(match string, reasons ...string) string {
+	return fmt.Sprintf(`max by (reason) (%s{reason%s"%s"}) > 0`, metric.QueueProblems.Name, match, strings.Join(reasons, "|"))
 }
 
 // positive selects a gauge that should be zero. Only the leading replica has other values.
@@ -82,12 +77,12 @@ var alertGroups = []alertGroup{
 			description: "{{ $value }} pods of queue {{ $labels.queue }} have waited for 30 minutes, because the queue or a queue above it has no quota left. Raise the quota, or let the pods wait.",
 		},
 		{
-			name: "DeviceQuotaGuaranteeNotCovered", wait: "10m", severity: warning, expr: problems(guaranteeNotCovered),
+			name: "DeviceQuotaGuaranteeNotCovered", wait: "10m", severity: warning, expr: problems("=~", guaranteeNotCovered),
 			summary:     "Guarantees of queues cannot be kept",
 			description: "{{ $value }} queues are guaranteed more than there is." + events,
 		},
 		{
-			name: "DeviceQuotaNotRead", wait: "5m", severity: warning, expr: problems(quotaNotRead),
+			name: "DeviceQuotaNotRead", wait: "5m", severity: warning, expr: problems("=~", quotaNotRead),
 			summary:     "Quotas of queues are invalid",
 			description: "{{ $value }} queues have a quota that cannot be read. Their last valid quota holds, or they get nothing." + events,
 		},
@@ -97,28 +92,28 @@ var alertGroups = []alertGroup{
 			description: "The API server drops spec.dra of every queue that is written. The last valid quotas hold. Apply config/crd/scheduling.volcano.sh_queues.yaml again.",
 		},
 		{
-			name: "DeviceQuotaLastValidInForce", wait: "15m", severity: warning, expr: problems(fieldMissing, removalUnconfirmed),
+			name: "DeviceQuotaLastValidInForce", wait: "15m", severity: warning, expr: problems("=~", fieldMissing, removalUnconfirmed),
 			summary:     "Queues have lost their spec.dra",
 			description: "{{ $value }} queues have no spec.dra, and their last valid quota holds, for the reason {{ $labels.reason }}." + events,
 		},
 		{
-			name: "DeviceQuotaNotSaved", wait: "10m", severity: warning, expr: problems(notSaved),
+			name: "DeviceQuotaNotSaved", wait: "10m", severity: warning, expr: problems("=~", notSaved),
 			summary:     "The scheduler cannot save quotas",
 			description: "The last valid quotas of {{ $value }} queues cannot be written to the queues, so that they may be lost when the scheduler restarts." + events,
 		},
 		{
-			name: "DeviceQuotaReclaimFault", wait: "10m", severity: warning, expr: problems(noReclaim, ignoresDeserved),
+			name: "DeviceQuotaReclaimFault", wait: "10m", severity: warning, expr: problems("=~", noReclaim, ignoresDeserved),
 			summary:     "The scheduler's configuration keeps queues from what they deserve",
 			description: "{{ $value }} queues deserve something, and the scheduler is configured wrongly for that: {{ $labels.reason }}." + events,
 		},
 		{
-			name: "DeviceQuotaCannotReclaim", wait: "15m", severity: warning, expr: problems(cannotReclaim),
+			name: "DeviceQuotaCannotReclaim", wait: "15m", severity: warning, expr: problems("=~", cannotReclaim),
 			summary:     "Queues cannot take back what they deserve",
 			description: "{{ $value }} queues cannot take back what they deserve." + events,
 		},
 		{
 			name: "DeviceQuotaQueueMistake", wait: "15m", severity: info,
-			expr:        otherProblems(guaranteeNotCovered, quotaNotRead, fieldMissing, removalUnconfirmed, notSaved, noReclaim, ignoresDeserved, cannotReclaim),
+			expr:        problems("!~", guaranteeNotCovered, quotaNotRead, fieldMissing, removalUnconfirmed, notSaved, noReclaim, ignoresDeserved, cannotReclaim),
 			summary:     "Queues have a mistake: {{ $labels.reason }}",
 			description: "{{ $value }} queues have the problem {{ $labels.reason }}." + events,
 		},

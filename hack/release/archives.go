@@ -47,11 +47,7 @@ func makeArchives(built source, binaries string, platforms []v1.Platform, out, d
 func makeArchive(built source, platform v1.Platform, binaries, out string) (archive, error) {
 	program := executable(platform)
 	path := filepath.Join(binaries, program)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return archive{}, err
-	}
-	others, err := licences(path)
+	files, err := distributed(built, program, path)
 	if err != nil {
 		return archive{}, err
 	}
@@ -62,11 +58,6 @@ func makeArchive(built source, platform v1.Platform, binaries, out string) (arch
 	base := fmt.Sprintf("%s_%s_%s_%s", plugin, built.version, platform.OS, platform.Architecture)
 	if err := os.WriteFile(filepath.Join(out, base+".spdx.json"), bom, 0o644); err != nil {
 		return archive{}, err
-	}
-	files := []file{
-		{name: "LICENSE", mode: 0o644, content: built.licence},
-		{name: "THIRD-PARTY-LICENSES", mode: 0o644, content: others},
-		{name: program, mode: 0o755, content: content},
 	}
 	var packed bytes.Buffer
 	name := base + ".tar.gz"

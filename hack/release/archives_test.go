@@ -95,12 +95,7 @@ func TestEqualProgramsGiveEqualArchives(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := filesIn(t, second)
-	for path, text := range filesIn(t, first) {
-		if again[path] != text {
-			t.Errorf("%s differs", path)
-		}
-	}
+	checkEqual(t, first, second)
 }
 
 // unpack returns the names of the files in an archive. Programs must be executable.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -130,7 +131,7 @@ func labels(program string, built source) map[string]string {
 		"org.opencontainers.image.description":   descriptions[program],
 		"org.opencontainers.image.version":       built.version,
 		"org.opencontainers.image.revision":      built.commit,
-		"org.opencontainers.image.created":       built.date.Format("2006-01-02T15:04:05Z07:00"),
+		"org.opencontainers.image.created":       built.date.Format(time.RFC3339),
 		"org.opencontainers.image.source":        repositoryURL,
 		"org.opencontainers.image.documentation": repositoryURL + "#readme",
 		"org.opencontainers.image.licenses":      "Apache-2.0",

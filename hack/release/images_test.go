@@ -66,11 +66,18 @@ func TestPushNamesTheImageThatItCouldNotPush(t *testing.T) {
 	}
 }
 
-func TestAnImageSaysWhatItIs(t *testing.T) {
-	o := imageOptions{source: testSource(), binaries: buildPrograms(t, bothPlatforms, "vc-scheduler"), platforms: bothPlatforms, out: t.TempDir(), repository: "registry.example.com/x"}
+// schedulerImages makes the images of the scheduler.
+func schedulerImages(t *testing.T, platforms []v1.Platform) imageOptions {
+	t.Helper()
+	o := imageOptions{source: testSource(), binaries: buildPrograms(t, platforms, "vc-scheduler"), platforms: platforms, out: t.TempDir(), repository: "registry.example.com/x"}
 	if err := makeImages(o, []string{"vc-scheduler"}); err != nil {
 		t.Fatal(err)
 	}
+	return o
+}
+
+func TestAnImageSaysWhatItIs(t *testing.T) {
+	o := schedulerImages(t, bothPlatforms)
 	path := must[layout.Path](t)(layout.FromPath(filepath.Join(o.out, "vc-scheduler")))
 	top := must[v1.ImageIndex](t)(path.ImageIndex())
 	index := must[v1.ImageIndex](t)(top.ImageIndex(must[*v1.IndexManifest](t)(top.IndexManifest()).Manifests[0].Digest))
@@ -92,10 +99,7 @@ func TestAnImageSaysWhatItIs(t *testing.T) {
 }
 
 func TestDockerLoadsTheArchiveOfAPlatform(t *testing.T) {
-	o := imageOptions{source: testSource(), binaries: buildPrograms(t, bothPlatforms[:1], "vc-scheduler"), platforms: bothPlatforms[:1], out: t.TempDir(), repository: "registry.example.com/x"}
-	if err := makeImages(o, []string{"vc-scheduler"}); err != nil {
-		t.Fatal(err)
-	}
+	o := schedulerImages(t, bothPlatforms[:1])
 	tag := must[name.Tag](t)(name.NewTag("registry.example.com/x/vc-scheduler:v0.1.0"))
 	image := must[v1.Image](t)(tarball.ImageFromPath(filepath.Join(o.out, "vc-scheduler-linux-amd64.tar"), &tag))
 	if err := validate.Image(image); err != nil {
@@ -137,22 +141,23 @@ func filesOf(t *testing.T, image v1.Image) map[string]file {
 }
 
 func TestEqualProgramsGiveEqualImages(t *testing.T) {
-	var contents []map[string]string
-	for range 2 {
-		o := imageOptions{source: testSource(), binaries: buildPrograms(t, bothPlatforms, "vc-scheduler"), platforms: bothPlatforms, out: t.TempDir(), repository: "registry.example.com/x"}
-		// A second build into the same folder replaces the first.
-		for range 2 {
-			if err := makeImages(o, []string{"vc-scheduler"}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		contents = append(contents, filesIn(t, o.out))
+	first, second := schedulerImages(t, bothPlatforms), schedulerImages(t, bothPlatforms)
+	// A second build into the same folder replaces the first.
+	if err := makeImages(second, []string{"vc-scheduler"}); err != nil {
+		t.Fatal(err)
 	}
-	if len(contents[0]) != len(contents[1]) {
-		t.Errorf("%d and %d files", len(contents[0]), len(contents[1]))
+	checkEqual(t, first.out, second.out)
+}
+
+// checkEqual checks that two folders have equal files.
+func checkEqual(t *testing.T, one, other string) {
+	t.Helper()
+	files, others := filesIn(t, one), filesIn(t, other)
+	if len(files) != len(others) {
+		t.Errorf("%d and %d files", len(files), len(others))
 	}
-	for path, text := range contents[0] {
-		if contents[1][path] != text {
+	for path, text := range files {
+		if others[path] != text {
 			t.Errorf("%s differs", path)
 		}
 	}

@@ -46,22 +46,27 @@ func baseLayer(date time.Time) (v1.Layer, error) {
 	})
 }
 
-// programLayer has the program, its licences, and its SBOM. Scanners of images then find its contents.
-func programLayer(built source, program, path string, bom []byte) (v1.Layer, error) {
+// distributed returns a program with its licences.
+func distributed(built source, program, path string) ([]file, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	others, err := licences(path)
-	if err != nil {
-		return nil, err
-	}
-	return layer(built.date, []file{
+	return []file{
 		{name: "LICENSE", mode: 0o644, content: built.licence},
 		{name: "THIRD-PARTY-LICENSES", mode: 0o644, content: others},
 		{name: program, mode: 0o755, content: content},
-		{name: program + ".spdx.json", mode: 0o644, content: bom},
-	})
+	}, err
+}
+
+// programLayer has the program, its licences, and its SBOM. Scanners of images then find its contents.
+func programLayer(built source, program, path string, bom []byte) (v1.Layer, error) {
+	files, err := distributed(built, program, path)
+	if err != nil {
+		return nil, err
+	}
+	return layer(built.date, append(files, file{name: program + ".spdx.json", mode: 0o644, content: bom}))
 }
 
 // layer returns a layer that depends only on the files and the date. It compresses the layer once, because the library would compress it at each
