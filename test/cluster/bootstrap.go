@@ -108,31 +108,32 @@ func embedded(paths ...string) ([]manifest, error) {
 	return all, nil
 }
 
-// isTrue reports whether an object has a condition.
-func isTrue(object *unstructured.Unstructured, condition string) bool {
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(entry any) bool {
-		c, is := entry.(map[string]any)
-		return is && c["type"] == condition && c["status"] == "True"
+// waitForCondition waits until an object without a namespace has a condition, and returns the object.
+func (c *controlPlane) waitForCondition(ctx context.Context, resource schema.GroupVersionResource, name, condition string) (*unstructured.Unstructured, error) {
+	var object *unstructured.Unstructured
+	err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		var err error
+		if object, err = c.dynamic.Resource(resource).Get(ctx, name, metav1.GetOptions{}); err != nil {
+			return false, err
+		}
+		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+		return slices.ContainsFunc(conditions, func(entry any) bool {
+			c, is := entry.(map[string]any)
+			return is && c["type"] == condition && c["status"] == "True"
+		}), nil
 	})
+	return object, err
 }
 
 // waitForCRDs waits until the API server serves the CRDs and their watches.
 func (c *controlPlane) waitForCRDs(ctx context.Context, crds []manifest) error {
 	var served []schema.GroupVersionResource
 	for _, m := range crds {
-		name := m.object.GetName()
-		err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
-			crd, err := c.dynamic.Resource(crdResource).Get(ctx, name, metav1.GetOptions{})
-			if err != nil || !isTrue(crd, "Established") {
-				return false, err
-			}
-			served = append(served, storedResource(crd))
-			return true, nil
-		})
+		crd, err := c.waitForCondition(ctx, crdResource, m.object.GetName(), "Established")
 		if err != nil {
-			return fmt.Errorf("waiting for CustomResourceDefinition %s to be established: %w", name, err)
+			return fmt.Errorf("waiting for CustomResourceDefinition %s to be established: %w", m.object.GetName(), err)
 		}
+		served = append(served, storedResource(crd))
 	}
 	c.applier.mapper.Reset()
 	return c.waitForWatches(ctx, served)

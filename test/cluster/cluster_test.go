@@ -30,18 +30,18 @@ status:
   capacity: {cpu: "4", memory: 8Gi, pods: "10"}
 `
 
-// pod returns a pod with a node, so it needs no scheduler.
-func pod(name, runFor string) string {
+// pod returns a pod with a node, so it needs no scheduler. The annotations are in the form of YAML.
+func pod(name, annotations string, gracePeriod int) string {
 	return fmt.Sprintf(`
 apiVersion: v1
 kind: Pod
-metadata: {name: %s, annotations: {devicequota.io/run-for: %q}}
+metadata: {name: %s, annotations: {%s}}
 spec:
   nodeName: plain
   restartPolicy: Never
-  terminationGracePeriodSeconds: 0
+  terminationGracePeriodSeconds: %d
   containers: [{name: main, image: "registry.example.com/main:v1"}]
-`, name, runFor)
+`, name, annotations, gracePeriod)
 }
 
 // TestCluster follows the life of one control plane.
@@ -97,31 +97,22 @@ func nodeIsReady(ctx context.Context, t *testing.T, c *cluster.Cluster, client k
 }
 
 func podsRun(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {
-	apply(ctx, t, c, pod("short", "200ms")+"---"+pod("endless", "a while"))
+	apply(ctx, t, c, pod("short", "devicequota.io/run-for: 200ms", 0)+"---"+pod("endless", "devicequota.io/run-for: a while", 0))
 	eventually(ctx, t, phase(ctx, client, "short", corev1.PodSucceeded))
 	eventually(ctx, t, phase(ctx, client, "endless", corev1.PodRunning))
 }
 
 func podsTerminate(ctx context.Context, t *testing.T, c *cluster.Cluster, client kubernetes.Interface) {
-	pods := []struct {
+	for _, p := range []struct {
 		name        string
 		annotations string
 		seconds     int
 	}{
-		{"obedient", "{}", 3600},
-		{"stubborn", `{devicequota.io/ignore-sigterm: "true"}`, 1},
-		{"endless-end", `{devicequota.io/ignore-sigterm: "true"}`, 3600},
-	}
-	for _, p := range pods {
-		apply(ctx, t, c, fmt.Sprintf(`
-apiVersion: v1
-kind: Pod
-metadata: {name: %s, annotations: %s}
-spec:
-  nodeName: plain
-  terminationGracePeriodSeconds: %d
-  containers: [{name: main, image: "registry.example.com/main:v1"}]
-`, p.name, p.annotations, p.seconds))
+		{"obedient", "", 3600},
+		{"stubborn", `devicequota.io/ignore-sigterm: "true"`, 1},
+		{"endless-end", `devicequota.io/ignore-sigterm: "true"`, 3600},
+	} {
+		apply(ctx, t, c, pod(p.name, p.annotations, p.seconds))
 		eventually(ctx, t, phase(ctx, client, p.name, corev1.PodRunning))
 		if err := client.CoreV1().Pods("default").Delete(ctx, p.name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -150,7 +141,7 @@ func componentsRestart(ctx context.Context, t *testing.T, c *cluster.Cluster, cl
 			t.Fatal(err)
 		}
 	}
-	apply(ctx, t, c, pod("later", "100ms"))
+	apply(ctx, t, c, pod("later", "devicequota.io/run-for: 100ms", 0))
 	eventually(ctx, t, phase(ctx, client, "later", corev1.PodSucceeded))
 	select {
 	case err := <-c.Failed():

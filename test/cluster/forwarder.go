@@ -36,20 +36,15 @@ func openForwarder(targets func() []string) (*forwarder, error) {
 
 // open does nothing if the forwarder is open.
 func (f *forwarder) open() error {
-	if f.isOpen() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.listener != nil {
 		return nil
 	}
 	listener, err := net.Listen("tcp", f.address)
 	if err != nil {
 		return err
 	}
-	f.serve(listener)
-	return nil
-}
-
-func (f *forwarder) serve(listener net.Listener) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.listener, f.connections = listener, map[net.Conn]bool{}
 	go func() {
 		for {
@@ -60,6 +55,7 @@ func (f *forwarder) serve(listener net.Listener) {
 			go f.forward(client)
 		}
 	}()
+	return nil
 }
 
 // close refuses new connections and cuts existing ones. It may be called more than once.
@@ -107,12 +103,6 @@ func (f *forwarder) dial() net.Conn {
 		}
 	}
 	return nil
-}
-
-func (f *forwarder) isOpen() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.listener != nil
 }
 
 // track reports whether the forwarder is open.

@@ -28,13 +28,8 @@ func (p *pki) newProbeClient() (*http.Client, error) {
 // serves returns a function that returns nil once a component serves a path on one of its ports.
 func (c *controlPlane) serves(scheme string, port int, path string) func(ctx context.Context, ports []string) error {
 	return func(ctx context.Context, ports []string) error {
-		return c.get(ctx, scheme+"://"+local(ports[port])+path)
+		return c.getContaining(ctx, scheme+"://"+local(ports[port])+path, "")
 	}
-}
-
-// get returns an error unless a URL responds with status 200.
-func (c *controlPlane) get(ctx context.Context, url string) error {
-	return c.getContaining(ctx, url, "")
 }
 
 // getContaining returns an error unless a URL responds with status 200 and a body that contains text.

@@ -9,22 +9,20 @@ import (
 
 // Kill ends a component with SIGKILL, as in a crash. The component stays down until Restart, and is not reported as failed.
 func (c *controlPlane) Kill(name string) error {
-	p, err := c.release(name)
-	if err != nil {
-		return err
-	}
-	p.kill()
-	return nil
+	return c.end(name, (*process).kill)
 }
 
 // terminate is like Kill, but gives the component time to end by itself, as in a rolling update.
 func (c *controlPlane) terminate(name string) error {
+	return c.end(name, (*process).terminate)
+}
+
+func (c *controlPlane) end(name string, how func(*process)) error {
 	p, err := c.release(name)
-	if err != nil {
-		return err
+	if err == nil {
+		how(p)
 	}
-	p.terminate()
-	return nil
+	return err
 }
 
 // release returns the process of a component. When the process ends, it is not reported as failed.

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -53,7 +52,10 @@ func (c *Cluster) forwardVisibility(ctx context.Context) error {
 	if err := c.applier.apply(ctx, all); err != nil {
 		return err
 	}
-	return c.waitForVisibility(ctx)
+	if _, err := c.waitForCondition(ctx, apiServiceResource, visibilityService, "Available"); err != nil {
+		return fmt.Errorf("waiting for APIService %s to be available: %w", visibilityService, err)
+	}
+	return nil
 }
 
 func (c *Cluster) stopForwarding(ctx context.Context) error {
@@ -62,19 +64,4 @@ func (c *Cluster) stopForwarding(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// waitForVisibility waits until the API server has reached the scheduler.
-func (c *Cluster) waitForVisibility(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		service, err := c.dynamic.Resource(apiServiceResource).Get(ctx, visibilityService, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		return isTrue(service, "Available"), nil
-	})
-	if err != nil {
-		return fmt.Errorf("waiting for APIService %s to be available: %w", visibilityService, err)
-	}
-	return nil
 }

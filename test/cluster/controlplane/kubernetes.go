@@ -3,9 +3,12 @@
 package main
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	"k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
@@ -21,4 +24,9 @@ func runControllerManager(args []string) error {
 func execute(command *cobra.Command, args []string) error {
 	command.SetArgs(args)
 	return command.Execute()
+}
+
+func runKubectl(args []string) error {
+	os.Args = append([]string{"kubectl"}, args...) // kubectl looks for the name of a plugin here
+	return execute(cmd.NewDefaultKubectlCommand(), args)
 }
