@@ -77,8 +77,7 @@ var _ = Describe("The record of usage", func() {
 			fmt.Fprint(w, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
 		}))
 		defer prometheus.Close()
-		page, err := os.ReadFile("../../docs/accounting.md")
-		Expect(err).NotTo(HaveOccurred())
+		page := must(os.ReadFile("../../docs/accounting.md"))
 		commands := regexp.MustCompile(`(?m)^    kubectl devicequota report(.*)$`).FindAllStringSubmatch(string(page), -1)
 		Expect(commands).To(HaveLen(5))
 		for _, command := range commands {
@@ -91,8 +90,7 @@ var _ = Describe("The record of usage", func() {
 // accountingConfig returns a file with the configuration in config/scheduler, but with a record that is written every second.
 func accountingConfig() string {
 	GinkgoHelper()
-	shipped, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
-	Expect(err).NotTo(HaveOccurred())
+	shipped := must(os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf")))
 	Expect(capacityArgument.FindAll(shipped, -1)).To(HaveLen(1))
 	path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
 	conf := capacityArgument.ReplaceAllString(string(shipped), "$0\n      accountingInterval: 1s")
@@ -103,8 +101,7 @@ func accountingConfig() string {
 // allocatedSince returns when the claims of the namespace got their devices. Their pods may have got their nodes up to a second later.
 func (f *fixture) allocatedSince(ctx context.Context, claims int) []time.Time {
 	GinkgoHelper()
-	list, err := kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	list := must(kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{}))
 	var times []time.Time
 	for _, claim := range list.Items {
 		if claim.Status.Allocation != nil && claim.Status.Allocation.AllocationTimestamp != nil {
@@ -125,9 +122,7 @@ func secondsSince(begins []time.Time, end time.Time) float64 {
 
 func checkpoint(ctx context.Context) *v1alpha1.UsageCheckpoint {
 	GinkgoHelper()
-	read, err := store.NewClient(dynamic.NewForConfigOrDie(controlPlane.Config())).Checkpoints.Get(ctx, v1alpha1.CheckpointName)
-	Expect(err).NotTo(HaveOccurred())
-	return read
+	return must(store.NewClient(dynamic.NewForConfigOrDie(controlPlane.Config())).Checkpoints.Get(ctx, v1alpha1.CheckpointName))
 }
 
 // expectUsed waits until the record is complete up to a time at which all pods have run for a while. It checks that the report has the
@@ -154,8 +149,7 @@ type reportRow struct{ used, idle, waited float64 }
 // readRows returns the rows of the report for a queue, by class.
 func readRows(ctx context.Context, queue string) map[string]reportRow {
 	GinkgoHelper()
-	lines, err := csv.NewReader(strings.NewReader(runReport(ctx, "--by", "queue,class", "-o", "csv"))).ReadAll()
-	Expect(err).NotTo(HaveOccurred())
+	lines := must(csv.NewReader(strings.NewReader(runReport(ctx, "--by", "queue,class", "-o", "csv"))).ReadAll())
 	rows := map[string]reportRow{}
 	for _, line := range lines[1:] {
 		if line[0] != queue || line[2] != "device" {
@@ -163,8 +157,7 @@ func readRows(ctx context.Context, queue string) map[string]reportRow {
 		}
 		var values [3]float64
 		for i := range values {
-			values[i], err = strconv.ParseFloat(line[6+i], 64)
-			Expect(err).NotTo(HaveOccurred())
+			values[i] = must(strconv.ParseFloat(line[6+i], 64))
 		}
 		rows[line[1]] = reportRow{values[0], values[1], values[2]}
 	}
@@ -201,8 +194,7 @@ func kubeconfigOf(config *rest.Config) *clientcmdapi.Config {
 // counterOf returns the counter of device-seconds of a queue and a class, zero if there is none.
 func counterOf(ctx context.Context, queue, class string) float64 {
 	GinkgoHelper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, controlPlane.SchedulerMetricsURL(), nil)
-	Expect(err).NotTo(HaveOccurred())
+	request := must(http.NewRequestWithContext(ctx, http.MethodGet, controlPlane.SchedulerMetricsURL(), nil))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0 // the scheduler does not run
@@ -217,7 +209,5 @@ func counterOf(ctx context.Context, queue, class string) float64 {
 	if match == nil {
 		return 0
 	}
-	value, err := strconv.ParseFloat(match[1], 64)
-	Expect(err).NotTo(HaveOccurred())
-	return value
+	return must(strconv.ParseFloat(match[1], 64))
 }

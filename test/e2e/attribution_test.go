@@ -24,8 +24,7 @@ var _ = Describe("A pod that runs", func() {
 		GinkgoHelper()
 		group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		group.Spec.MinMember, group.Spec.Queue = 1, queue
-		_, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Create(ctx, group, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(vc.SchedulingV1beta1().PodGroups(f.namespace).Create(ctx, group, metav1.CreateOptions{}))
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{upstreamv1beta1.KubeGroupNameAnnotationKey: name}}}
 		pod.Spec = corev1.PodSpec{
 			SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
@@ -34,8 +33,7 @@ var _ = Describe("A pod that runs", func() {
 			}}},
 			ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("one")}},
 		}
-		_, err = kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 	}
 	refused := func(ctx context.Context, f *fixture, queue, of string) {
 		GinkgoHelper()
@@ -56,8 +54,7 @@ var _ = Describe("A pod that runs", func() {
 		team := f.queue(ctx, "team", org, limit(f.class, 1))
 		grouped(ctx, f, "old", team)
 		f.expectPodRuns(ctx, "old")
-		pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "old", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		pod := must(kube.CoreV1().Pods(f.namespace).Get(ctx, "old", metav1.GetOptions{}))
 		Expect(pod.Annotations).To(HaveKeyWithValue("volcano.sh/charged-queue", "root/"+org+"/"+team))
 
 		By("deleting the PodGroup")
@@ -81,16 +78,14 @@ var _ = Describe("A pod that runs", func() {
 		grouped(ctx, f, "old", team)
 		f.expectPodRuns(ctx, "old")
 		groups := vc.SchedulingV1beta1().PodGroups(f.namespace)
-		_, err := groups.Patch(ctx, "old", types.MergePatchType, []byte(`{"spec":{"queue":"`+full+`"}}`), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(groups.Patch(ctx, "old", types.MergePatchType, []byte(`{"spec":{"queue":"`+full+`"}}`), metav1.PatchOptions{}))
 		refused(ctx, f, team, team)
 
 		By("replacing it")
 		replacement := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
 		replacement.Spec.MinMember, replacement.Spec.Queue = 1, full
 		Expect(groups.Delete(ctx, "old", metav1.DeleteOptions{})).To(Succeed())
-		_, err = groups.Create(ctx, replacement, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(groups.Create(ctx, replacement, metav1.CreateOptions{}))
 		Eventually(func(g Gomega) { // wait until the scheduler knows the new one
 			group, err := groups.Get(ctx, "old", metav1.GetOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
@@ -121,14 +116,12 @@ var _ = Describe("A pod that runs", func() {
 		f.expectPodRuns(ctx, "old")
 		const denied = "only the scheduler writes the annotations volcano.sh/charged-queue, volcano.sh/charged-cards, and volcano.sh/charged-claims"
 		for _, value := range []*string{nil, ptr.To("root/other")} {
-			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{"volcano.sh/charged-queue": value}}})
-			Expect(err).NotTo(HaveOccurred())
-			_, err = kube.CoreV1().Pods(f.namespace).Patch(ctx, "old", types.MergePatchType, patch, metav1.PatchOptions{})
+			patch := must(json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{"volcano.sh/charged-queue": value}}}))
+			_, err := kube.CoreV1().Pods(f.namespace).Patch(ctx, "old", types.MergePatchType, patch, metav1.PatchOptions{})
 			Expect(err).To(MatchError(ContainSubstring(denied)))
 			_, err = kube.CoreV1().Pods(f.namespace).Patch(ctx, "old", types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 			Expect(err).To(MatchError(ContainSubstring(denied)))
 		}
-		_, err := kube.CoreV1().Pods(f.namespace).Patch(ctx, "old", types.MergePatchType, []byte(`{"metadata":{"annotations":{"note":"mine"}}}`), metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.CoreV1().Pods(f.namespace).Patch(ctx, "old", types.MergePatchType, []byte(`{"metadata":{"annotations":{"note":"mine"}}}`), metav1.PatchOptions{}))
 	})
 })

@@ -72,8 +72,7 @@ func (f *fixture) expectPodPends(ctx context.Context, name string) {
 		g.Expect(events.Items[0].Type).To(Equal(corev1.EventTypeNormal))
 		g.Expect(events.Items[0].Message).To(ContainSubstring("condition " + attached + " of device " + f.driver()))
 	}).WithContext(ctx).Should(Succeed())
-	pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	pod := must(kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{}))
 	Expect(pod.Spec.NodeName).To(BeEmpty())
 }
 
@@ -139,16 +138,14 @@ var _ = Describe("A pod whose device has to be attached", func() {
 	It("goes on to wait when the scheduler is restarted", func(ctx context.Context) {
 		f.pod(ctx, "waiting", team, using("first"))
 		f.expectPodPends(ctx, "waiting")
-		before, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "first", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		before := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "first", metav1.GetOptions{}))
 		Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 		expectAllocated(ctx, team, class+"/count", 1)
 		waitForCycles(ctx)
 
 		f.driverSays(ctx, "first", attached, "port 7")
 		f.expectPodRuns(ctx, "waiting")
-		after, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "first", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		after := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "first", metav1.GetOptions{}))
 		Expect(after.Status.Allocation).To(Equal(before.Status.Allocation))
 	})
 })

@@ -74,8 +74,6 @@ var _ = Describe("Cards that a queue is owed", func() {
 
 func annotateQueue(ctx context.Context, queue, key, value string) {
 	GinkgoHelper()
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}})
-	Expect(err).NotTo(HaveOccurred())
-	_, err = queues.SchedulingV1beta1().Queues().Patch(ctx, queue, types.MergePatchType, patch, metav1.PatchOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	patch := must(json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}}))
+	must(queues.SchedulingV1beta1().Queues().Patch(ctx, queue, types.MergePatchType, patch, metav1.PatchOptions{}))
 }

@@ -124,8 +124,7 @@ func (f *fixture) cardJobWith(ctx context.Context, name, queue string, change fu
 		job.Spec.Tasks = append(job.Spec.Tasks, batchv1alpha1.TaskSpec{Name: fmt.Sprint("task-", i), Replicas: int32(t.pods), Template: t.template()})
 	}
 	change(job)
-	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, job, metav1.CreateOptions{}))
 }
 
 // startingWith sets the minimum number of pods of a job.
@@ -156,8 +155,7 @@ var cardSample = regexp.MustCompile(`(?m)^volcano_queue_card_(\w+)\{card="([^"]*
 func cardAccount(ctx context.Context, queue, metric string) []string {
 	words := []string{}
 	for _, m := range cardSample.FindAllStringSubmatch(schedulerMetrics(ctx), -1) {
-		value, err := strconv.ParseFloat(m[4], 64)
-		Expect(err).NotTo(HaveOccurred())
+		value := must(strconv.ParseFloat(m[4], 64))
 		if m[1] == metric && m[3] == queue && value != 0 {
 			words = append(words, fmt.Sprintf("%s=%g", m[2], value))
 		}
@@ -187,8 +185,7 @@ func (f *fixture) setNodeLabel(ctx context.Context, node, label, value string) {
 }
 
 func (f *fixture) patchNode(ctx context.Context, node, patch string) {
-	_, err := kube.CoreV1().Nodes().Patch(ctx, f.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.CoreV1().Nodes().Patch(ctx, f.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{}))
 }
 
 func ignoreNotFound(err error) error {

@@ -24,8 +24,7 @@ import (
 func configured(lines string) string {
 	GinkgoHelper()
 	const begin, end = "  - name: capacity\n", "- plugins:\n"
-	conf, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
-	Expect(err).NotTo(HaveOccurred())
+	conf := must(os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf")))
 	before, rest, found := strings.Cut(string(conf), begin)
 	Expect(found).To(BeTrue(), "the configuration has an entry of the plugin capacity")
 	_, after, found := strings.Cut(rest, end)
@@ -121,8 +120,7 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 	})
 
 	It("runs with the configuration in docs/cards.md", func(ctx context.Context) {
-		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "cards.md"))
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile(filepath.Join("..", "..", "docs", "cards.md")))
 		conf := regexp.MustCompile("(?s)```conf\n(.*?)```").FindSubmatch(text)
 		Expect(conf).NotTo(BeNil())
 		path := filepath.Join(GinkgoT().TempDir(), "volcano-scheduler.conf")
@@ -144,8 +142,7 @@ var _ = Describe("A cluster that already has cards and Volcano", Ordered, func()
 	It("tells a queue that deserves something that the configuration cannot give it that", func(ctx context.Context) {
 		f := newFixture(ctx)
 		deserving := f.limitedQueue(ctx, "deserving", "root", func(q *upstreamv1beta1.QueueSpec) { q.Deserved = amount(corev1.ResourceCPU, "4") })
-		shipped, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
-		Expect(err).NotTo(HaveOccurred())
+		shipped := must(os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf")))
 		with := func(old, replacement string) string {
 			GinkgoHelper()
 			Expect(string(shipped)).To(ContainSubstring(old))

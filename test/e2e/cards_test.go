@@ -145,19 +145,17 @@ var _ = Describe("Cards of device plugins", func() {
 		template.Labels = map[string]string{"app": "web"}
 		template.Annotations["scheduling.volcano.sh/queue-name"] = team
 		template.Spec.SchedulerName, template.Spec.RestartPolicy = "volcano", corev1.RestartPolicyAlways
-		_, err := kube.AppsV1().Deployments(f.namespace).Create(ctx, &appsv1.Deployment{
+		must(kube.AppsV1().Deployments(f.namespace).Create(ctx, &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Name: "web"},
 			Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
-		}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}, metav1.CreateOptions{}))
 		scale := func(n int32) {
 			_, err := kube.AppsV1().Deployments(f.namespace).UpdateScale(ctx, "web", &autoscalingv1.Scale{
 				ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: f.namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: n}}, metav1.UpdateOptions{})
 			Expect(err).NotTo(HaveOccurred())
 		}
 		running := func() int {
-			list, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
-			Expect(err).NotTo(HaveOccurred())
+			list := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"}))
 			return len(list.Items)
 		}
 		Eventually(running).WithContext(ctx).Should(Equal(2))

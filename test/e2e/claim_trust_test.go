@@ -53,8 +53,7 @@ var _ = Describe("The charge of a claim", func() {
 		GinkgoHelper()
 		claim := f.claim(ctx, name, exactly(class, 1))
 		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: decoy.Name, UID: decoy.UID, Controller: ptr.To(true)}}
-		_, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
 	}
 	// lose removes the finalizer of a claim, and deletes it.
 	lose := func(ctx context.Context, name string) {
@@ -98,8 +97,7 @@ var _ = Describe("The charge of a claim", func() {
 		f.submit(ctx, gang("there", other, 4).usingClaim("shared"))
 		f.expectRunning(ctx, "here", 4)
 		f.expectRunning(ctx, "there", 4)
-		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{}))
 		payer, free := team, other
 		if strings.HasSuffix(claim.Annotations[chargerecord.QueueAnnotation], "/"+other) {
 			payer, free = other, team
@@ -162,12 +160,10 @@ var _ = Describe("The charge of a claim", func() {
 		withCard := func(spec *corev1.PodSpec) { ask(&spec.Containers[0], gpus, 1) }
 		pod := f.pod(ctx, "runs", cards, func(spec *corev1.PodSpec) { withCard(spec); using("cheap")(spec) })
 		f.expectPodRuns(ctx, "runs")
-		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "cheap", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "cheap", metav1.GetOptions{}))
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, resourcev1.ExtendedResourceClaimAnnotation, "true")
 		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true)}}
-		_, err = kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
 		f.pod(ctx, "second", cards, withCard)
 		f.expectPodExplained(ctx, "second", ContainSubstring(insufficient(cards, model, 1, 2, 1)))
 		killScheduler(ctx)

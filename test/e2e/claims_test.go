@@ -74,8 +74,7 @@ var _ = Describe("A claim", func() {
 		f.allocate(ctx, claim, "n", "gpu-1", "gpu-2")
 		f.pod(ctx, "user", queue, using("early"))
 		f.expectPodRuns(ctx, "user")
-		pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "user", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		pod := must(kube.CoreV1().Pods(f.namespace).Get(ctx, "user", metav1.GetOptions{}))
 		Expect(pod.Spec.NodeName).To(Equal(f.name("n")))
 		expectAllocated(ctx, queue, class+"/count", 2)
 	})
@@ -102,8 +101,7 @@ var _ = Describe("A claim", func() {
 			spec.SchedulerName, spec.NodeName = "another-scheduler", f.name("n")
 		})
 		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller reserves claims for pods with a node
-			claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{}))
 			return claim.Status.ReservedFor
 		}).WithContext(ctx).Should(HaveLen(1))
 		expectWarning(ctx, f.namespace, "Pod", "stranger", "ChargedToRoot", "Scheduler another-scheduler placed the pod outside of all queues: its devices and cards are charged to queue <root>")
@@ -129,8 +127,7 @@ var _ = Describe("A claim", func() {
 		f.template(ctx, "one-gpu", exactly(class, 1))
 		f.pod(ctx, "owner", queue, fromTemplate("one-gpu"))
 		f.expectPodRuns(ctx, "owner")
-		owner, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "owner", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		owner := must(kube.CoreV1().Pods(f.namespace).Get(ctx, "owner", metav1.GetOptions{}))
 		theirs := *owner.Status.ResourceClaimStatuses[0].ResourceClaimName
 		f.pod(ctx, "thief", queue, fromTemplate("not-made-yet"))
 		Eventually(func() error {
@@ -205,16 +202,14 @@ var _ = Describe("A claim", func() {
 		queue := f.queue(ctx, "team", "root", limit(class, 8))
 		claim := f.claim(ctx, "going", exactly(class, 1))
 		claim.Finalizers = []string{"example.com/keep"}
-		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		claim = must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
 		Expect(kube.ResourceV1().ResourceClaims(f.namespace).Delete(ctx, "going", metav1.DeleteOptions{})).To(Succeed())
 		f.pod(ctx, "user", queue, using("going"))
 		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/going is being deleted: wait until it is gone and create it again, or use another one")
 		Eventually(func() error {
-			claim, err = kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "going", metav1.GetOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			claim = must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "going", metav1.GetOptions{}))
 			claim.Finalizers = nil
-			_, err = kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
+			_, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
 			return err
 		}).WithContext(ctx).Should(Succeed())
 		Eventually(func() error {
@@ -251,8 +246,7 @@ func fromTemplate(template string) func(*corev1.PodSpec) {
 func (f *fixture) expectWarned(ctx context.Context, message string) {
 	GinkgoHelper()
 	Eventually(func() string {
-		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
-		Expect(err).NotTo(HaveOccurred())
+		events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"}))
 		all := ""
 		for _, event := range events.Items {
 			all += event.InvolvedObject.Kind + " " + event.InvolvedObject.Name + ": " + event.Reason + ": " + event.Message + "\n"

@@ -15,8 +15,7 @@ var _ = Describe("The scheduler's configuration", func() {
 	It("stays in force if its file gets a mistake, until the mistake is corrected", func(ctx context.Context) {
 		const valid = "\nvolcano_scheduler_configuration_valid 1\n"
 		file := controlPlane.SchedulerConfigFile()
-		text, err := os.ReadFile(file)
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile(file))
 		put := func(text string) { Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed()) }
 		DeferCleanup(func(ctx context.Context) {
 			put(string(text))

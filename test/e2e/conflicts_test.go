@@ -24,8 +24,7 @@ var _ = Describe("A device", func() {
 	})
 
 	claimed := func(ctx context.Context, name string) []resourcev1.DeviceRequestAllocationResult {
-		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, name, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, name, metav1.GetOptions{}))
 		if claim.Status.Allocation == nil {
 			return nil
 		}
@@ -41,8 +40,7 @@ var _ = Describe("A device", func() {
 			spec.SchedulerName, spec.NodeName = "another-scheduler", f.name("n")
 		})
 		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller reserves claims for pods with a node
-			claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{}))
 			return claim.Status.ReservedFor
 		}).WithContext(ctx).Should(HaveLen(1))
 		f.allocate(ctx, f.claim(ctx, "ours", exactly(class, 1)), "n", "gpu-0")

@@ -49,8 +49,7 @@ func (f *crossquotaFixture) create(ctx context.Context, name, node, cpu string, 
 	for _, change := range changes {
 		change(pod)
 	}
-	_, err := f.kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(f.kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 }
 
 // run creates a pod and waits until it runs.
@@ -82,8 +81,7 @@ func labelled(key string) func(*corev1.Pod) {
 func (f *crossquotaFixture) annotate(ctx context.Context, node, suffix, value string) {
 	GinkgoHelper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"volcano.sh/crossquota-%s":%q}}}`, suffix, value)
-	_, err := f.kube.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(f.kube.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{}))
 }
 
 // expectWaits waits until the condition of a pod without a node has a message.
@@ -106,8 +104,7 @@ func (f *crossquotaFixture) expectEvents(ctx context.Context, namespace, kind, n
 		wanted = append(wanted, ContainSubstring(message))
 	}
 	Eventually(func() []string {
-		events, err := f.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
-		Expect(err).NotTo(HaveOccurred())
+		events := must(f.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason}))
 		var messages []string
 		for _, e := range events.Items {
 			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning {

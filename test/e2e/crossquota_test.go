@@ -55,8 +55,7 @@ var _ = Describe("crossquota", Ordered, func() {
 	})
 
 	newCrossquotaFixture := func(ctx context.Context) *crossquotaFixture {
-		namespace, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "xq-"}}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		namespace := must(kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "xq-"}}, metav1.CreateOptions{}))
 		return &crossquotaFixture{&fixture{namespace: namespace.Name, kube: kube}}
 	}
 
@@ -137,8 +136,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.run(ctx, "holds-1", nodes[1], "1500m")
 		f.create(ctx, "web", "", "1", withMemory("2Gi"), func(pod *corev1.Pod) { pod.Annotations["volcano.sh/crossquota-scoring-strategy"] = strategy })
 		f.expectPodRuns(ctx, "web")
-		pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "web", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		pod := must(kube.CoreV1().Pods(f.namespace).Get(ctx, "web", metav1.GetOptions{}))
 		Expect(pod.Spec.NodeName).To(Equal(nodes[want]))
 		if strategy == "fastest" {
 			f.expectEvents(ctx, f.namespace, "Pod", "web", "UnknownScoringStrategy", `Annotation volcano.sh/crossquota-scoring-strategy is "fastest"`)
@@ -154,8 +152,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		gpu := f.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		queue := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}
 		queue.Spec.Parent, queue.Spec.Weight, queue.Spec.Capability = "root", 1, amount(corev1.ResourceCPU, "3")
-		_, err := queues.SchedulingV1beta1().Queues().Create(ctx, queue, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(queues.SchedulingV1beta1().Queues().Create(ctx, queue, metav1.CreateOptions{}))
 		inQueue := func(pod *corev1.Pod) { pod.Annotations["scheduling.volcano.sh/queue-name"] = queue.Name }
 
 		f.run(ctx, "team-0", gpu, "2", inQueue)
@@ -172,8 +169,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f := newCrossquotaFixture(ctx)
 		gpu := f.node(ctx, "gpu", "nvidia.com/gpu: 8")
 		for name, value := range map[string]int32{"low": 1, "high": 1000} {
-			_, err := kube.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}, metav1.CreateOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			must(kube.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}, metav1.CreateOptions{}))
 		}
 		priority := func(class string) func(*corev1.Pod) {
 			return func(pod *corev1.Pod) { pod.Spec.PriorityClassName = class }
@@ -187,8 +183,7 @@ var _ = Describe("crossquota", Ordered, func() {
 
 		By("evicting although the node has free resources")
 		f.run(ctx, "high", gpu, "2", priority("high"))
-		pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		pods := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{}))
 		var names []string
 		for _, pod := range pods.Items {
 			names = append(names, pod.Name)
@@ -212,8 +207,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		}
 		for name, value := range map[string]int32{"lowest": 1, "lower": 2, "higher": 1000} {
 			class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}, Value: value}
-			_, err := kube.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			must(kube.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}))
 		}
 		f.run(ctx, "train", gpu, "2", requesting("nvidia.com/gpu"), classed(f.namespace+"-lowest"))
 		f.run(ctx, "system", gpu, "1", labelled("example.com/system"), classed(f.namespace+"-lowest"))
@@ -221,8 +215,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.run(ctx, "elsewhere", other, "4", withMemory("16Gi"), classed(f.namespace+"-lowest"))
 
 		f.run(ctx, "high", gpu, "2", classed(f.namespace+"-higher"))
-		pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		pods := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{}))
 		var names []string
 		for _, pod := range pods.Items {
 			names = append(names, pod.Name)
@@ -236,16 +229,13 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.node(ctx, "plain", "") // room for waiting and later pods
 		class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "xq-gpu"}}
 		class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "xq.example.com"`}}}
-		_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{}))
 		f.run(ctx, "before", dra, "1")
-		_, err = kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: dra}, Spec: resourcev1.ResourceSliceSpec{
+		must(kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: dra}, Spec: resourcev1.ResourceSliceSpec{
 			Driver: "xq.example.com", NodeName: ptr.To(dra), Pool: resourcev1.ResourcePool{Name: dra, ResourceSliceCount: 1}, Devices: []resourcev1.Device{{Name: "gpu-0"}},
-		}}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		_, err = kube.ResourceV1().ResourceClaimTemplates(f.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
-			ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: asking(exactly("xq-gpu", 1))}}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}}, metav1.CreateOptions{}))
+		must(kube.ResourceV1().ResourceClaimTemplates(f.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
+			ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: asking(exactly("xq-gpu", 1))}}, metav1.CreateOptions{}))
 		f.expectMetric(ctx, "used", dra, "cpu", 1)
 		f.create(ctx, "web", dra, "3500m")
 		f.expectWaits(ctx, "web", "they use 1 core, and 3.5 cores more would exceed it")

@@ -30,8 +30,7 @@ func (f *fixture) genericClass(ctx context.Context, specific string) string {
 func (f *fixture) expectPodRefused(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()
 	expectWarning(ctx, f.namespace, "Pod", name, reason, message)
-	pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	pod := must(kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{}))
 	Expect(pod.Spec.NodeName).To(BeEmpty())
 	f.expectCause(ctx, "pods", name, message)
 }
@@ -40,8 +39,7 @@ func (f *fixture) expectPodRefused(ctx context.Context, name, reason, message st
 func expectNotifiedOfOverlap(ctx context.Context, queue, class, other, eventType string) {
 	GinkgoHelper()
 	Eventually(func() []string {
-		events, err := kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ClassesOverlap"})
-		Expect(err).NotTo(HaveOccurred())
+		events := must(kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ClassesOverlap"}))
 		var messages []string
 		for _, e := range events.Items {
 			if e.InvolvedObject.Name == queue && e.Type == eventType {

@@ -45,14 +45,13 @@ status:
   capacity: *all
 `, name, f.namespace))).To(Succeed())
 	cleanUpNode(name)
-	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
+	must(kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: resourcev1.ResourceSliceSpec{
 			Driver: f.driver(), NodeName: ptr.To(name), SharedCounters: counters,
 			Pool: resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1}, Devices: devices,
 		},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 }
 
 // cleanUpNode deletes a node and its ResourceSlice after the case.
@@ -161,17 +160,15 @@ func asking(requests ...resourcev1.DeviceRequest) resourcev1.ResourceClaimSpec {
 }
 
 func (f *fixture) template(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) {
-	_, err := kube.ResourceV1().ResourceClaimTemplates(f.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
+	must(kube.ResourceV1().ResourceClaimTemplates(f.namespace).Create(ctx, &resourcev1.ResourceClaimTemplate{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: asking(requests...)},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 }
 
 func (f *fixture) claim(ctx context.Context, name string, requests ...resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
-	claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
+	claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(requests...),
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	return claim
 }
 
@@ -189,8 +186,7 @@ func accountIn(ctx context.Context, c *cluster.Cluster, queue, metric string) ma
 		if m[4] != queue || m[1] != metric {
 			continue
 		}
-		value, err := strconv.ParseFloat(m[5], 64)
-		Expect(err).NotTo(HaveOccurred())
+		value := must(strconv.ParseFloat(m[5], 64))
 		if value != 0 {
 			values[m[3]+"/"+cmp.Or(m[2], "count")] = value
 		}
@@ -256,9 +252,7 @@ func (f *fixture) pod(ctx context.Context, name, queue string, change func(*core
 		},
 	}
 	change(&pod.Spec)
-	pod, err := f.kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	return pod
+	return must(f.kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 }
 
 func using(claim string) func(*corev1.PodSpec) {
@@ -278,8 +272,7 @@ func (f *fixture) expectPodRuns(ctx context.Context, name string) {
 
 // warned reports whether an event in a namespace has a reason and a message.
 func warned(ctx context.Context, namespace, reason, message string) bool {
-	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason}))
 	for _, event := range events.Items {
 		if strings.Contains(event.Message, message) {
 			return true

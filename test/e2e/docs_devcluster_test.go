@@ -19,8 +19,7 @@ var changing = regexp.MustCompile(`(127\.0\.0\.1:|/tmp/cluster-)\d+`)
 
 var _ = Describe("The development cluster", func() {
 	It("starts with the commands of its page, and prints what the page says", func(ctx context.Context) {
-		page, err := os.ReadFile("../../docs/devcluster.md")
-		Expect(err).NotTo(HaveOccurred())
+		page := must(os.ReadFile("../../docs/devcluster.md"))
 		blocks := regexp.MustCompile(`(?m)(?:^    .*\n)+`).FindAllString(string(page), -1)
 		started, used := lines(blocks[0]), strings.Join(lines(blocks[1]), "\n")
 		command := strings.Fields(started[0])
@@ -30,8 +29,7 @@ var _ = Describe("The development cluster", func() {
 		cluster := exec.CommandContext(ctx, command[0], command[1:]...)
 		cluster.Dir = "../.."
 		cluster.Cancel = func() error { return cluster.Process.Signal(os.Interrupt) }
-		out, err := cluster.StdoutPipe()
-		Expect(err).NotTo(HaveOccurred())
+		out := must(cluster.StdoutPipe())
 		Expect(cluster.Start()).To(Succeed())
 		DeferCleanup(func() { stop(); _ = cluster.Wait() })
 		var printed []string
@@ -46,7 +44,7 @@ var _ = Describe("The development cluster", func() {
 
 		shell := newShell()
 		shell.kubeconfig = kubeconfig
-		_, err = shell.run(ctx, "cd ../..\n"+used)
+		_, err := shell.run(ctx, "cd ../..\n"+used)
 		Expect(err).NotTo(HaveOccurred(), used)
 	})
 })

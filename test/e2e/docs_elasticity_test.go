@@ -21,8 +21,7 @@ var told = regexp.MustCompile("(?m)^> A pod of `([^`]+)` is told `([^`]+)`: `([^
 
 var _ = Describe("Elasticity", func() {
 	It("works as in the examples of its page", func(ctx context.Context) {
-		text, err := os.ReadFile(filepath.Join("../../docs", "elasticity.md"))
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile(filepath.Join("../../docs", "elasticity.md")))
 		cleanUpNode("doc-node")
 		checked := 0
 		for _, section := range strings.Split(string(text), "\n## ") {
@@ -64,8 +63,7 @@ func expectAfter(ctx context.Context, text string) int {
 
 // isTold reports whether a pod of a Volcano Job in the namespace default has an event.
 func isTold(ctx context.Context, job, reason, message string) bool {
-	events, err := kube.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod,reason=" + reason})
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod,reason=" + reason}))
 	for i := range events.Items {
 		e := &events.Items[i]
 		if strings.HasPrefix(e.InvolvedObject.Name, job+"-") && e.Type == corev1.EventTypeNormal && e.Message == message {

@@ -14,8 +14,7 @@ import (
 
 func guardInDocs() {
 	It("works with the commands of its page", func(ctx context.Context) {
-		text, err := os.ReadFile("../../docs/guard.md")
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile("../../docs/guard.md"))
 		shell := newShell()
 		commands, printed := "", 0
 		for _, block := range page.Block.FindAllStringSubmatch(string(text), -1) {

@@ -17,8 +17,7 @@ import (
 
 var _ = Describe("kubectl devicequota", func() {
 	It("is installed, completed, and led to the scheduler itself with the commands of its page", func(ctx context.Context) {
-		text, err := os.ReadFile(filepath.Join("../../docs", "kubectl.md"))
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile(filepath.Join("../../docs", "kubectl.md")))
 		// command returns the command of the page with a given beginning.
 		command := func(beginning string) string {
 			for line := range strings.Lines(string(text)) {
@@ -32,13 +31,11 @@ var _ = Describe("kubectl devicequota", func() {
 		f := newFixture(ctx)
 		queue := f.queue(ctx, "completed", "root", limit(f.class, 2))
 		folder := GinkgoT().TempDir()
-		binary, err := filepath.Abs(plugin)
-		Expect(err).NotTo(HaveOccurred())
+		binary := must(filepath.Abs(plugin))
 		Expect(os.Symlink(binary, filepath.Join(folder, "kubectl-devicequota"))).To(Succeed())
 		shell := newShell()
 		shell.path = folder + ":" + shell.path
-		_, err = shell.run(ctx, "cd ../..\n"+strings.ReplaceAll(command("install "), "/usr/local/bin/", folder))
-		Expect(err).NotTo(HaveOccurred())
+		must(shell.run(ctx, "cd ../..\n"+strings.ReplaceAll(command("install "), "/usr/local/bin/", folder)))
 
 		By("completing a name as a shell does, which asks kubectl, which runs the script")
 		Eventually(func(g Gomega) {
@@ -50,16 +47,12 @@ var _ = Describe("kubectl devicequota", func() {
 		By("asking the scheduler with the token of somebody, at its own address, because no kubelet forwards ports here")
 		Expect(command("kubectl -n volcano-system port-forward ")).To(HaveSuffix(" 8444 &"))
 		accounts := kube.CoreV1().ServiceAccounts(f.namespace)
-		_, err = accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "viewer"}}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		token, err := accounts.CreateToken(ctx, "viewer", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "viewer"}}, metav1.CreateOptions{}))
+		token := must(accounts.CreateToken(ctx, "viewer", &authenticationv1.TokenRequest{}, metav1.CreateOptions{}))
 		config := filepath.Join(folder, "kubeconfig")
-		_, err = shell.run(ctx, "kubectl config view --raw --minify > "+config)
-		Expect(err).NotTo(HaveOccurred())
+		must(shell.run(ctx, "kubectl config view --raw --minify > "+config))
 		shell.kubeconfig = config
-		_, err = shell.run(ctx, "kubectl config set-credentials viewer --token="+token.Status.Token+"\nkubectl config set-context --current --user=viewer")
-		Expect(err).NotTo(HaveOccurred())
+		must(shell.run(ctx, "kubectl config set-credentials viewer --token="+token.Status.Token+"\nkubectl config set-context --current --user=viewer"))
 		tree := strings.ReplaceAll(command("kubectl devicequota tree --endpoint "), "https://localhost:8444", controlPlane.VisibilityURL())
 		Eventually(func(g Gomega) {
 			got, err := shell.run(ctx, tree)

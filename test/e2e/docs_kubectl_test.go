@@ -19,8 +19,7 @@ var consoleBlock = regexp.MustCompile(`(?s)` + "```console\n" + `\$ kubectl devi
 
 var _ = Describe("kubectl devicequota", func() {
 	It("prints what its page says", func(ctx context.Context) {
-		text, err := os.ReadFile(filepath.Join("../../docs", "kubectl.md"))
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile(filepath.Join("../../docs", "kubectl.md")))
 		cleanUpNode("doc-gpus")
 		DeferCleanup(deleteJobs, "default")
 		for _, block := range yamlBlock.FindAllSubmatch(text, -1) {
@@ -40,8 +39,7 @@ var _ = Describe("kubectl devicequota", func() {
 		}
 
 		By("running what troubleshooting.md says about the same job")
-		text, err = os.ReadFile(filepath.Join("../../docs", "troubleshooting.md"))
-		Expect(err).NotTo(HaveOccurred())
+		text = must(os.ReadFile(filepath.Join("../../docs", "troubleshooting.md")))
 		shell, printed := newShell(), []string(nil)
 		for _, block := range page.Block.FindAllStringSubmatch(string(text), -1) {
 			out, err := shell.run(ctx, block[2])

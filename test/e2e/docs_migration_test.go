@@ -18,8 +18,7 @@ import (
 
 var _ = Describe("Moving from device plugins to DRA", func() {
 	It("works with the commands of its page, and back", func(ctx context.Context) {
-		text, err := os.ReadFile("../../docs/migration.md")
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile("../../docs/migration.md"))
 		Expect(controlPlane.Apply(ctx, "../../config/samples/migration/nodes.yaml")).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {
 			deleteJobs(ctx, "default")
@@ -40,8 +39,7 @@ var _ = Describe("Moving from device plugins to DRA", func() {
 			case "sh":
 				commands = block[2]
 				By(commands)
-				_, err := shell.run(ctx, commands)
-				Expect(err).NotTo(HaveOccurred())
+				must(shell.run(ctx, commands))
 			case "text": // these commands only read, so they can be repeated
 				Eventually(func() ([]string, error) { return shell.run(ctx, commands) }).WithContext(ctx).Should(
 					ContainElements(lines(block[2])), "what these commands print: %s", commands)
@@ -57,8 +55,7 @@ type shell struct{ path, kubeconfig string }
 
 func newShell() *shell {
 	GinkgoHelper()
-	bin, err := filepath.Abs("../../bin/controlplane")
-	Expect(err).NotTo(HaveOccurred())
+	bin := must(filepath.Abs("../../bin/controlplane"))
 	dir := GinkgoT().TempDir()
 	Expect(os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\nexec "+bin+" kubectl \"$@\"\n"), 0o755)).To(Succeed())
 	return &shell{dir + ":" + filepath.Dir(bin) + ":" + os.Getenv("PATH"), filepath.Join(controlPlane.State(), "kubeconfigs", "admin")}

@@ -27,8 +27,7 @@ var (
 
 var _ = Describe("kubectl devicequota simulate", func() {
 	It("prints what its page says", func(ctx context.Context) {
-		text, err := os.ReadFile("../../docs/simulate.md")
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile("../../docs/simulate.md"))
 		cleanUpNode("doc-sim-gpus")
 		DeferCleanup(deleteJobs, "default")
 		blocks := yamlBlock.FindAllSubmatch(text, -1)
@@ -49,8 +48,7 @@ var _ = Describe("kubectl devicequota simulate", func() {
 		dir := GinkgoT().TempDir()
 		Expect(os.WriteFile(filepath.Join(dir, "job.yaml"), blocks[1][1], 0o600)).To(Succeed())
 		shell := newShell()
-		folder, err := filepath.Abs(filepath.Dir(plugin))
-		Expect(err).NotTo(HaveOccurred())
+		folder := must(filepath.Abs(filepath.Dir(plugin)))
 		examples := console.FindAllStringSubmatch(string(text), -1)
 		Expect(examples).To(HaveLen(4))
 		for _, example := range examples {

@@ -28,12 +28,10 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 var _ = Describe("The documentation", func() {
 	It("has only manifests that the API server accepts", func(ctx context.Context) {
-		files, err := filepath.Glob("../../docs/*.md")
-		Expect(err).NotTo(HaveOccurred())
+		files := must(filepath.Glob("../../docs/*.md"))
 		examples := 0
 		for _, file := range append(files, "../../README.md") {
-			text, err := os.ReadFile(file)
-			Expect(err).NotTo(HaveOccurred())
+			text := must(os.ReadFile(file))
 			if base := filepath.Base(file); base == "multicluster.md" || base == "dra.md" || base == "cards.md" || base == "elasticity.md" || base == "migration.md" || base == "kubectl.md" || base == "tour.md" || base == "simulate.md" {
 				continue // multicluster.md is for Karmada: see pkg/dispatcher. The examples of the others run below.
 			}
@@ -55,8 +53,7 @@ var (
 
 // Pages with examples that run in their order.
 var _ = DescribeTable("Examples do what the page says in", func(ctx context.Context, page string, statements int, expectCharge func(context.Context, string, [][]string), samples ...string) {
-	text, err := os.ReadFile(filepath.Join("../../docs", page))
-	Expect(err).NotTo(HaveOccurred())
+	text := must(os.ReadFile(filepath.Join("../../docs", page)))
 	cleanUp(kube.ResourceV1().DeviceClasses().Delete, "h100-for-inference") // with this class, every sample device is a card
 	for _, sample := range samples {
 		Expect(controlPlane.Apply(ctx, filepath.Join("../../config/samples", sample))).To(Succeed())
@@ -130,8 +127,7 @@ func applyInOrder(ctx context.Context, page, example string) {
 
 // hasWarning reports whether a warning in a namespace contains a message.
 func hasWarning(ctx context.Context, namespace, message string) bool {
-	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{}))
 	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, message)
 	})

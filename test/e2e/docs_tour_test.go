@@ -17,8 +17,7 @@ import (
 var _ = Describe("The tour", func() {
 	It("prints what its page says, from queues to a report", func(ctx context.Context) {
 		ownCluster(cluster.Options{SchedulerConfig: accountingConfig()})
-		text, err := os.ReadFile("../../docs/tour.md")
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile("../../docs/tour.md"))
 		shell := newShell()
 		commands, printed := "", 0
 		blocks := page.Block.FindAllStringSubmatch(string(text), -1)

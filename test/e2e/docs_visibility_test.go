@@ -23,8 +23,7 @@ var visibilityBlock = regexp.MustCompile("(?ms)^```(yaml|sh|text|json)\n(.*?)^``
 var _ = Describe("Seeing what the scheduler knows", func() {
 	It("works with the commands of its page", func(ctx context.Context) {
 		ownCluster(cluster.Options{Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}})
-		text, err := os.ReadFile("../../docs/visibility.md")
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile("../../docs/visibility.md"))
 		shell := newShell()
 		commands, printed, endpoint := "", 0, "endpoint="+controlPlane.VisibilityURL()+"\n"
 		var output []string

@@ -28,8 +28,7 @@ const (
 // publish creates the node, classes, and slices of a driver.
 func publish(ctx context.Context, file, node string, classes ...string) {
 	GinkgoHelper()
-	manifest, err := os.ReadFile(filepath.Join("testdata", "drivers", file))
-	Expect(err).NotTo(HaveOccurred())
+	manifest := must(os.ReadFile(filepath.Join("testdata", "drivers", file)))
 	DeferCleanup(func(ctx context.Context) {
 		Expect(kube.ResourceV1().ResourceSlices().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})).To(Succeed())
 		for _, class := range classes {
@@ -65,9 +64,7 @@ func (f *fixture) runs(ctx context.Context, name, queue string, requests ...reso
 	f.claim(ctx, name, requests...)
 	f.pod(ctx, name, queue, using(name))
 	f.expectPodRuns(ctx, name)
-	claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, name, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	return claim
+	return must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, name, metav1.GetOptions{}))
 }
 
 // refused creates a pod with a claim of these requests, and waits until an event says why it waits.
@@ -110,11 +107,9 @@ var _ = Describe("The devices of NVIDIA's driver", func() {
 		expectAllocated(ctx, queue, nvidiaVFIO+"/count", 1, nvidiaVFIO+"/addressableMemory", "128Gi", nvidiaChannel+"/count", 1)
 		f.refused(ctx, "second", queue, "InsufficientScalarQuota", insufficient(queue, nvidiaChannel, 1, 2, 1), exactly(nvidiaChannel, 1))
 
-		namespace, err := kube.CoreV1().Namespaces().Get(ctx, f.namespace, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		namespace := must(kube.CoreV1().Namespaces().Get(ctx, f.namespace, metav1.GetOptions{}))
 		metav1.SetMetaDataLabel(&namespace.ObjectMeta, resourcev1.DRAAdminNamespaceLabelKey, "true")
-		_, err = kube.CoreV1().Namespaces().Update(ctx, namespace, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.CoreV1().Namespaces().Update(ctx, namespace, metav1.UpdateOptions{}))
 		admin := all(nvidiaChannel)
 		admin.Exactly.AdminAccess = ptr.To(true)
 		f.runs(ctx, "watching", queue, admin)
@@ -123,14 +118,12 @@ var _ = Describe("The devices of NVIDIA's driver", func() {
 
 // The API server serves no DeviceTaintRules. Volcano's own cache would wait for them.
 var _ = It("A GPU of NVIDIA's driver with a taint goes only to a claim that tolerates it", func(ctx context.Context) {
-	tainting, err := cluster.Start(context.Background(), cluster.Options{
+	tainting := must(cluster.Start(context.Background(), cluster.Options{
 		APIServerArgs: []string{"--feature-gates=DRADeviceTaints=true"},
 		SchedulerArgs: []string{"--schedule-period=20ms", "--feature-gates=DRADeviceTaints=true"},
-	})
-	Expect(err).NotTo(HaveOccurred())
+	}))
 	DeferCleanup(tainting.Stop)
-	manifest, err := os.ReadFile(filepath.Join("testdata", "drivers", "nvidia.yaml"))
-	Expect(err).NotTo(HaveOccurred())
+	manifest := must(os.ReadFile(filepath.Join("testdata", "drivers", "nvidia.yaml")))
 	Expect(tainting.ApplyYAML(ctx, "nvidia.yaml", manifest)).To(Succeed())
 	f := &fixture{namespace: metav1.NamespaceDefault, kube: kubernetes.NewForConfigOrDie(tainting.Config())}
 
@@ -139,14 +132,11 @@ var _ = It("A GPU of NVIDIA's driver with a taint goes only to a claim that tole
 	tolerant := *unhealthy.DeepCopy()
 	tolerant.Exactly.Tolerations = []resourcev1.DeviceToleration{{Key: "gpu.nvidia.com/xid", Operator: resourcev1.DeviceTolerationOpExists}}
 	for name, request := range map[string]resourcev1.DeviceRequest{"careful": unhealthy, "tolerant": tolerant} {
-		_, err = f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(request)}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(request)}, metav1.CreateOptions{}))
 	}
 	f.pod(ctx, "careful", "default", using("careful"))
 	Eventually(func() []corev1.Event {
-		events, err := f.kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientDevices"})
-		Expect(err).NotTo(HaveOccurred())
-		return events.Items
+		return must(f.kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientDevices"})).Items
 	}).WithContext(ctx).Should(ContainElement(HaveField("InvolvedObject.Name", "careful")))
 	f.pod(ctx, "tolerant", "default", using("tolerant"))
 	f.expectPodRuns(ctx, "tolerant")
@@ -163,12 +153,10 @@ var _ = Describe("The devices of the example driver", func() {
 		spec := asking(exactly(exampleGPU, 2))
 		spec.Devices.Requests[0].Exactly.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "!device.allowMultipleAllocations"}}}
 		spec.Devices.Config = []resourcev1.DeviceClaimConfiguration{opaque}
-		_, err := kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "two"}, Spec: spec}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "two"}, Spec: spec}, metav1.CreateOptions{}))
 		f.pod(ctx, "two", queue, using("two"))
 		f.expectPodRuns(ctx, "two")
-		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "two", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "two", metav1.GetOptions{}))
 		config := claim.Status.Allocation.Devices.Config
 		Expect(config).To(HaveLen(2))
 		Expect(config[0]).To(And(HaveField("Source", BeEquivalentTo(resourcev1.AllocationConfigSourceClass)), HaveField("Requests", []string{"r"})))
@@ -198,9 +186,7 @@ var _ = Describe("Several DeviceClasses with the same extended resource", func()
 		offering := func(class *resourcev1.DeviceClass) { class.Spec.ExtendedResourceName = &resource }
 		first, second := f.model(ctx, "first", offering), f.model(ctx, "second", offering)
 		Eventually(func() []corev1.Event {
-			events, err := kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ExtendedResourceContested"})
-			Expect(err).NotTo(HaveOccurred())
-			return events.Items
+			return must(kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ExtendedResourceContested"})).Items
 		}).WithContext(ctx).Should(ContainElement(HaveField("Message", And(
 			ContainSubstring("extended resource "+resource), ContainSubstring(first), ContainSubstring(second), ContainSubstring("remove spec.extendedResourceName from one of the classes")))))
 	})

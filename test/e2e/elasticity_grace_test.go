@@ -14,8 +14,7 @@ import (
 
 // graceOf returns the grace periods of the pods of a group that are being deleted.
 func (s *scene) graceOf(ctx context.Context, group string) (all []int64) {
-	pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: groupLabel + "=" + group})
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: groupLabel + "=" + group}))
 	for i := range pods.Items {
 		if grace := pods.Items[i].DeletionGracePeriodSeconds; grace != nil {
 			all = append(all, *grace)
@@ -26,8 +25,7 @@ func (s *scene) graceOf(ctx context.Context, group string) (all []int64) {
 
 // endNow ends the deleted pods of a group, as their node does.
 func (s *scene) endNow(ctx context.Context, group string) {
-	pods, err := kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: groupLabel + "=" + group})
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: groupLabel + "=" + group}))
 	for i := range pods.Items {
 		if pods.Items[i].DeletionTimestamp != nil {
 			Expect(kube.CoreV1().Pods(s.namespace).Delete(ctx, pods.Items[i].Name, *metav1.NewDeleteOptions(0))).To(Succeed())

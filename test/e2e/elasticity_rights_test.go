@@ -24,15 +24,13 @@ func (s *scene) budget(ctx context.Context, group string, n int) {
 	create := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: group}, Spec: policyv1.PodDisruptionBudgetSpec{
 		MinAvailable: ptr.To(intstr.FromInt(n)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{groupLabel: group}},
 	}}
-	_, err := kube.PolicyV1().PodDisruptionBudgets(s.namespace).Create(ctx, &create, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.PolicyV1().PodDisruptionBudgets(s.namespace).Create(ctx, &create, metav1.CreateOptions{}))
 }
 
 // budgetCounts waits until a budget counts n healthy pods.
 func (s *scene) budgetCounts(ctx context.Context, group string, n int) {
 	Eventually(func() int32 {
-		b, err := kube.PolicyV1().PodDisruptionBudgets(s.namespace).Get(ctx, group, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		b := must(kube.PolicyV1().PodDisruptionBudgets(s.namespace).Get(ctx, group, metav1.GetOptions{}))
 		return b.Status.CurrentHealthy
 	}).WithContext(ctx).Should(BeEquivalentTo(n), "healthy pods of budget %s", group)
 }

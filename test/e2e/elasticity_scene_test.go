@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -29,8 +28,7 @@ type scene struct {
 
 // newScene creates a namespace, and the class and templates for devices that will be on its nodes.
 func newScene(ctx context.Context) *scene {
-	namespace, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "elastic-"}}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	namespace := must(kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "elastic-"}}, metav1.CreateOptions{}))
 	s := &scene{fixture: &fixture{namespace: namespace.Name, kube: kube}, asked: tally{}}
 	s.record = recordPods(s.namespace)
 	s.class = s.model(ctx, "h100")
@@ -144,8 +142,7 @@ func (s *scene) singles(ctx context.Context, group, queue string, n int, options
 	for i := range n {
 		pod := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
 		pod.Name = fmt.Sprintf("%s-%d", group, i)
-		_, err := kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 	}
 	s.asked[group] += n
 }
@@ -153,15 +150,14 @@ func (s *scene) singles(ctx context.Context, group, queue string, n int, options
 // job creates a Volcano Job that starts with minAvailable pods or more.
 func (s *scene) job(ctx context.Context, group, queue string, n, minAvailable int32, options ...podOption) {
 	template := podTemplate(group, queue, options)
-	_, err := vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, &batchv1alpha1.Job{
+	must(vc.BatchV1alpha1().Jobs(s.namespace).Create(ctx, &batchv1alpha1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: group},
 		Spec: batchv1alpha1.JobSpec{
 			SchedulerName: "volcano", Queue: queue, MinAvailable: minAvailable, PriorityClassName: template.Spec.PriorityClassName,
 			TTLSecondsAfterFinished: ptr.To[int32](1),
 			Tasks:                   []batchv1alpha1.TaskSpec{{Name: "worker", Replicas: n, MinAvailable: ptr.To(minAvailable), Template: template}},
 		},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	s.asked[group] += int(n)
 }
 
@@ -170,8 +166,7 @@ func (s *scene) gangPods(ctx context.Context, group, queue string, n int, option
 	pg := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: group}}
 	pg.Spec.MinMember, pg.Spec.Queue = int32(n), queue
 	pg.Spec.PriorityClassName = podTemplate(group, queue, options).Spec.PriorityClassName
-	_, err := vc.SchedulingV1beta1().PodGroups(s.namespace).Create(ctx, pg, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(vc.SchedulingV1beta1().PodGroups(s.namespace).Create(ctx, pg, metav1.CreateOptions{}))
 	s.singles(ctx, group, queue, n, append(options, annotated(upstreamv1beta1.KubeGroupNameAnnotationKey, group))...)
 }
 
@@ -179,20 +174,18 @@ func (s *scene) gangPods(ctx context.Context, group, queue string, n int, option
 func (s *scene) deployment(ctx context.Context, group, queue string, n int32, options ...podOption) {
 	template := podTemplate(group, queue, options)
 	template.Spec.RestartPolicy = corev1.RestartPolicyAlways
-	_, err := kube.AppsV1().Deployments(s.namespace).Create(ctx, &appsv1.Deployment{
+	must(kube.AppsV1().Deployments(s.namespace).Create(ctx, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: group},
 		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To(n), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	s.asked[group] += int(n)
 }
 
 // kubernetesJob creates a Job of Kubernetes, which replaces pods that fail.
 func (s *scene) kubernetesJob(ctx context.Context, group, queue string, n int32, options ...podOption) {
-	_, err := kube.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{
+	must(kube.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: group},
 		Spec:       batchv1.JobSpec{Parallelism: ptr.To(n), Completions: ptr.To(n), BackoffLimit: ptr.To[int32](100), Template: podTemplate(group, queue, options)},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	s.asked[group] += int(n)
 }

@@ -69,8 +69,7 @@ func newElasticitySoak(ctx context.Context, s *scene) *elasticitySoak {
 
 // soakElasticity creates and deletes random jobs in ten queues, and checks invariants every second.
 func soakElasticity(ctx context.Context) {
-	duration, err := time.ParseDuration(cmp.Or(os.Getenv("ELASTICITY_SOAK"), soakDuration))
-	Expect(err).NotTo(HaveOccurred())
+	duration := must(time.ParseDuration(cmp.Or(os.Getenv("ELASTICITY_SOAK"), soakDuration)))
 	s := newScene(ctx)
 	k := newElasticitySoak(ctx, s)
 	DeferCleanup(deleteNamespace, s.namespace)

@@ -46,8 +46,7 @@ var (
 // elasticConfig returns a file with the configuration in config/scheduler, plus the actions for elasticity and the argument reclaimGangs.
 func elasticConfig(reclaimGangs bool) string {
 	GinkgoHelper()
-	shipped, err := os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf"))
-	Expect(err).NotTo(HaveOccurred())
+	shipped := must(os.ReadFile(filepath.Join("..", "..", "config", "scheduler", "volcano-scheduler.conf")))
 	for _, line := range []*regexp.Regexp{actionsLine, capacityArgument} {
 		Expect(line.FindAll(shipped, -1)).To(HaveLen(1), "lines of the configuration like %s", line)
 	}

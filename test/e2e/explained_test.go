@@ -21,8 +21,7 @@ func (f *fixture) expectCause(ctx context.Context, resource, name, message strin
 // expectCauseThat is expectCause for a message that may have several forms.
 func (f *fixture) expectCauseThat(ctx context.Context, resource, name string, message gomegatypes.GomegaMatcher) {
 	GinkgoHelper()
-	see, err := client.New(controlPlane.Config())
-	Expect(err).NotTo(HaveOccurred())
+	see := must(client.New(controlPlane.Config()))
 	Eventually(func(g Gomega) {
 		told, err := see.Explain(ctx, resource, f.namespace, name)
 		g.Expect(err).NotTo(HaveOccurred())

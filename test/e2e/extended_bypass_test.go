@@ -121,8 +121,7 @@ var _ = Describe("The quota of an extended resource holds although a user", func
 		claim := running(ctx)
 		delete(claim.Annotations, resourcev1.ExtendedResourceClaimAnnotation)
 		claim.OwnerReferences = nil
-		_, err := claims().Update(ctx, claim, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(claims().Update(ctx, claim, metav1.UpdateOptions{}))
 		waitForCycles(ctx)
 		f.pod(ctx, "more", queue, needing(f.gpu(), 1))
 		f.expectPodExplained(ctx, "more", ContainSubstring("Queue <"+queue+"> has insufficient <"))

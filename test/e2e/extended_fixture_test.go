@@ -40,12 +40,11 @@ func ofCard(name string) func(*resourcev1.DeviceClass) {
 func changeClass(ctx context.Context, name string, change ...func(*resourcev1.DeviceClass)) {
 	GinkgoHelper()
 	Eventually(func() error {
-		class, err := kube.ResourceV1().DeviceClasses().Get(ctx, name, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		class := must(kube.ResourceV1().DeviceClasses().Get(ctx, name, metav1.GetOptions{}))
 		for _, c := range change {
 			c(class)
 		}
-		_, err = kube.ResourceV1().DeviceClasses().Update(ctx, class, metav1.UpdateOptions{})
+		_, err := kube.ResourceV1().DeviceClasses().Update(ctx, class, metav1.UpdateOptions{})
 		return err
 	}).WithContext(ctx).Should(Succeed())
 }
@@ -86,9 +85,7 @@ func setCapability(ctx context.Context, queue string, of corev1.ResourceName, n 
 
 func (f *fixture) getPod(ctx context.Context, name string) *corev1.Pod {
 	GinkgoHelper()
-	pod, err := kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	return pod
+	return must(kube.CoreV1().Pods(f.namespace).Get(ctx, name, metav1.GetOptions{}))
 }
 
 func (f *fixture) deletePod(ctx context.Context, name string) {
@@ -99,23 +96,19 @@ func (f *fixture) deletePod(ctx context.Context, name string) {
 // patchPodStatus changes the status of a pod, as its kubelet or a user with rights on pods/status does.
 func (f *fixture) patchPodStatus(ctx context.Context, name, patch string) {
 	GinkgoHelper()
-	_, err := kube.CoreV1().Pods(f.namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.CoreV1().Pods(f.namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status"))
 }
 
 // extendedClaim returns the claim that the status of a pod names for its extended resources.
 func (f *fixture) extendedClaim(ctx context.Context, pod *corev1.Pod) *resourcev1.ResourceClaim {
 	GinkgoHelper()
 	Expect(pod.Status.ExtendedResourceClaimStatus).NotTo(BeNil(), "status.extendedResourceClaimStatus of pod %s", pod.Name)
-	claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, pod.Status.ExtendedResourceClaimStatus.ResourceClaimName, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	return claim
+	return must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, pod.Status.ExtendedResourceClaimStatus.ResourceClaimName, metav1.GetOptions{}))
 }
 
 // claimNames returns the names of all claims in the namespace.
 func (f *fixture) claimNames(ctx context.Context) []string {
-	claims, err := kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	claims := must(kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{}))
 	all := []string{}
 	for _, claim := range claims.Items {
 		all = append(all, claim.Name)
@@ -152,8 +145,7 @@ var resourceSample = regexp.MustCompile(`(?m)^volcano_queue_allocated_scalar_res
 func charge(ctx context.Context, queue string, name corev1.ResourceName) int {
 	for _, m := range resourceSample.FindAllStringSubmatch(schedulerMetrics(ctx), -1) {
 		if m[1] == queue && m[2] == string(name) {
-			thousandths, err := strconv.ParseFloat(m[3], 64)
-			Expect(err).NotTo(HaveOccurred())
+			thousandths := must(strconv.ParseFloat(m[3], 64))
 			return int(thousandths / 1000)
 		}
 	}

@@ -89,16 +89,14 @@ var _ = Describe("A gang whose pods request an extended resource of a DeviceClas
 		queue := f.atMostOf(ctx, "team", "root", f.gpu(), 3, nil)
 		group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "group"}}
 		group.Spec.Queue, group.Spec.MinMember, group.Spec.MinResources = queue, 2, ptr.To(amount(f.gpu(), "4"))
-		_, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Create(ctx, group, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(vc.SchedulingV1beta1().PodGroups(f.namespace).Create(ctx, group, metav1.CreateOptions{}))
 		expectWarning(ctx, f.namespace, "PodGroup", "group", scalar, insufficient(queue, string(f.gpu()), 4, 4, 3))
 		setCapability(ctx, queue, f.gpu(), 4)
 		for _, name := range []string{"a", "b"} {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{upstreamv1beta1.KubeGroupNameAnnotationKey: "group"}}}
 			pod.Spec = corev1.PodSpec{SchedulerName: "volcano", Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1"}}}
 			needing(f.gpu(), 2)(&pod.Spec)
-			_, err := kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			must(kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 		}
 		f.expectPodRuns(ctx, "a")
 		f.expectPodRuns(ctx, "b")

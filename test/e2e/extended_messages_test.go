@@ -87,8 +87,7 @@ var _ = Describe("A pod that waits with an extended resource of a DeviceClass", 
 
 	It("gets devices of the newest of the classes that offer its resource, and both classes are named", func(ctx context.Context) {
 		// The API server stores times of creation in seconds.
-		created, err := kube.ResourceV1().DeviceClasses().Get(ctx, class, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		created := must(kube.ResourceV1().DeviceClasses().Get(ctx, class, metav1.GetOptions{}))
 		Eventually(time.Now).WithContext(ctx).Should(BeTemporally(">=", created.CreationTimestamp.Add(time.Second)))
 		newest := f.passingModel(ctx, "newest", "newest")
 		f.node(ctx, "m", devices(2, "newest", nil)...)

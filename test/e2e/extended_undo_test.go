@@ -74,13 +74,11 @@ func (f *fixture) refuse(ctx context.Context, r refusal) (allow func(context.Con
 			}}},
 		},
 	}
-	_, err := policies.Create(ctx, policy, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	_, err = bindings.Create(ctx, &admissionv1.ValidatingAdmissionPolicyBinding{
+	must(policies.Create(ctx, policy, metav1.CreateOptions{}))
+	must(bindings.Create(ctx, &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: policy.ObjectMeta,
 		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: policy.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	allow = func(ctx context.Context) {
 		Expect(ignoreNotFound(bindings.Delete(ctx, policy.Name, metav1.DeleteOptions{}))).To(Succeed())
 		Expect(ignoreNotFound(policies.Delete(ctx, policy.Name, metav1.DeleteOptions{}))).To(Succeed())
@@ -159,8 +157,7 @@ var _ = Describe("A pod with an extended resource that cannot be bound", func() 
 
 // refusedOften reports whether a pod has an event that a policy has refused its binding.
 func (f *fixture) refusedOften(ctx context.Context, pod string) bool {
-	events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod}))
 	for _, event := range events.Items {
 		if matches, _ := ContainSubstring(refusedByPolicy).Match(event.Message); matches {
 			return true
@@ -199,8 +196,7 @@ var _ = Describe("A scheduler that crashed while it bound pods with extended res
 			f.cardJob(ctx, fmt.Sprint("burst-", i), queue, cardTask{resource: f.gpu(), count: 1 + i%2, runFor: (500 * time.Millisecond).String()})
 		}
 		succeeded := func() int {
-			list, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Succeeded"})
-			Expect(err).NotTo(HaveOccurred())
+			list := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Succeeded"}))
 			return len(list.Items)
 		}
 		for range kills {
@@ -238,13 +234,12 @@ var _ = Describe("A scheduler that crashed while it bound pods with extended res
 // extendedClaimFor creates a claim for the extended resources of a pod, as a scheduler does before it allocates devices.
 func (f *fixture) extendedClaimFor(ctx context.Context, pod *corev1.Pod, request resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
 	GinkgoHelper()
-	claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
+	claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: pod.Name + "-extended-resources-", Annotations: map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true)}},
 		},
 		Spec: asking(named("container-0-request-0", request)),
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	return claim
 }

@@ -90,8 +90,7 @@ func (w *deviceWatch) shared() []string {
 // expectDevicesOnce checks that no two claims have the same device.
 func (f *fixture) expectDevicesOnce(ctx context.Context) {
 	GinkgoHelper()
-	claims, err := kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	claims := must(kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{}))
 	has := map[string]string{}
 	for _, claim := range claims.Items {
 		if claim.Status.Allocation == nil {

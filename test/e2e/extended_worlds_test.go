@@ -16,8 +16,7 @@ import (
 // patchNodeStatus changes the status of a node as its kubelet does.
 func (f *fixture) patchNodeStatus(ctx context.Context, node, patch string) {
 	GinkgoHelper()
-	_, err := kube.CoreV1().Nodes().Patch(ctx, f.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.CoreV1().Nodes().Patch(ctx, f.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"))
 }
 
 var _ = Describe("With device plugins on some nodes and DRA on others under one resource name,", func() {

@@ -23,13 +23,10 @@ var failures = filepath.Join("..", "..", "bin", "e2e-failures.txt")
 func reportFailure(ctx context.Context) {
 	var report strings.Builder
 	failed := CurrentSpecReport()
-	of, err := namespacesIn(ctx, failed.FailureMessage())
-	Expect(err).NotTo(HaveOccurred())
-	logs, err := filepath.Glob(filepath.Join(controlPlane.State(), "logs", "*.log"))
-	Expect(err).NotTo(HaveOccurred())
+	of := must(namespacesIn(ctx, failed.FailureMessage()))
+	logs := must(filepath.Glob(filepath.Join(controlPlane.State(), "logs", "*.log")))
 	for _, path := range logs {
-		log, err := os.ReadFile(path)
-		Expect(err).NotTo(HaveOccurred())
+		log := must(os.ReadFile(path))
 		text := about(of, string(log))
 		fmt.Fprintf(&report, "--- %s\n%s\n", filepath.Base(path), text[max(0, len(text)-5_000):])
 	}
@@ -37,10 +34,8 @@ func reportFailure(ctx context.Context) {
 	writeObjects(ctx, &objects)
 	fmt.Fprintf(&report, "%s--- %s\n%s\n", about(of, objects.String()), failed.FullText(), failed.FailureMessage())
 
-	file, err := os.OpenFile(failures, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	Expect(err).NotTo(HaveOccurred())
-	_, err = file.WriteString(report.String())
-	Expect(err).NotTo(HaveOccurred())
+	file := must(os.OpenFile(failures, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
+	must(file.WriteString(report.String()))
 	Expect(file.Close()).To(Succeed())
 }
 
@@ -73,24 +68,20 @@ func about(namespaces []string, text string) string {
 // writeObjects writes a line for each job, pod, and event in the namespaces of specs.
 func writeObjects(ctx context.Context, w *strings.Builder) {
 	all := metav1.ListOptions{}
-	events, err := kube.CoreV1().Events(metav1.NamespaceAll).List(ctx, all)
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events(metav1.NamespaceAll).List(ctx, all))
 	for _, e := range events.Items {
 		fmt.Fprintf(w, "event %s %s %s/%s: %s, %d times: %.300s\n", e.LastTimestamp.Format("15:04:05"), e.InvolvedObject.Kind, e.InvolvedObject.Namespace,
 			e.InvolvedObject.Name, e.Reason, e.Count, e.Message)
 	}
-	groups, err := vc.SchedulingV1beta1().PodGroups(metav1.NamespaceAll).List(ctx, all)
-	Expect(err).NotTo(HaveOccurred())
+	groups := must(vc.SchedulingV1beta1().PodGroups(metav1.NamespaceAll).List(ctx, all))
 	for _, g := range groups.Items {
 		fmt.Fprintf(w, "podgroup %s/%s: %s in queue %s, created %s, deleted %s\n", g.Namespace, g.Name, g.Status.Phase, g.Spec.Queue, g.CreationTimestamp, g.DeletionTimestamp)
 	}
-	jobs, err := vc.BatchV1alpha1().Jobs(metav1.NamespaceAll).List(ctx, all)
-	Expect(err).NotTo(HaveOccurred())
+	jobs := must(vc.BatchV1alpha1().Jobs(metav1.NamespaceAll).List(ctx, all))
 	for _, j := range jobs.Items {
 		fmt.Fprintf(w, "job %s/%s: %s, created %s, deleted %s\n", j.Namespace, j.Name, j.Status.State.Phase, j.CreationTimestamp, j.DeletionTimestamp)
 	}
-	pods, err := kube.CoreV1().Pods(metav1.NamespaceAll).List(ctx, all)
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods(metav1.NamespaceAll).List(ctx, all))
 	for _, pod := range pods.Items {
 		fmt.Fprintf(w, "pod %s/%s: %s on %q, created %s, deleted %s\n", pod.Namespace, pod.Name, pod.Status.Phase, pod.Spec.NodeName, pod.CreationTimestamp, pod.DeletionTimestamp)
 	}

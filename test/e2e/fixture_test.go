@@ -35,13 +35,19 @@ type fixture struct {
 const sampleDriver = `device.driver == "gpu.example.com"`
 
 func newFixture(ctx context.Context) *fixture {
-	ns, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	ns := must(kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{}))
 	DeferCleanup(deleteNamespace, ns.Name)
 	f := &fixture{namespace: ns.Name, class: ns.Name + "-h100", kube: kube}
 	createClass(ctx, f.class, sampleDriver)
 	f.template(ctx, "one", exactly(f.class, 1))
 	return f
+}
+
+// must returns the result of a call, which must succeed.
+func must[T any](result T, err error) T {
+	GinkgoHelper()
+	Expect(err).NotTo(HaveOccurred())
+	return result
 }
 
 // deleteNamespace deletes a namespace, and waits until its pods and claims are gone and their devices are free. It does not wait
@@ -71,8 +77,7 @@ func createClass(ctx context.Context, name, expression string, change ...func(*r
 	for _, c := range change {
 		c(class)
 	}
-	_, err := kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{}))
 	cleanUp(kube.ResourceV1().DeviceClasses().Delete, name)
 }
 
@@ -92,16 +97,13 @@ func (f *fixture) newQueue(ctx context.Context, name, parent string, change ...f
 	for _, c := range change {
 		c(q)
 	}
-	_, err := queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(queues.SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{}))
 	cleanUp(queues.SchedulingV1beta1().Queues().Delete, q.Name)
 	return q.Name
 }
 
 func getQueue(ctx context.Context, name string) *schedulingv1beta1.Queue {
-	q, err := queues.SchedulingV1beta1().Queues().Get(ctx, name, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	return q
+	return must(queues.SchedulingV1beta1().Queues().Get(ctx, name, metav1.GetOptions{}))
 }
 
 // changeQueue changes a queue, and retries on conflicts.
@@ -147,8 +149,7 @@ func (j job) onNode(name string) job           { j.node = name; return j }
 func (j job) startingWith(available int32) job { j.minAvailable = available; return j }
 
 func (f *fixture) submit(ctx context.Context, j job) {
-	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, f.jobOf(j), metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, f.jobOf(j), metav1.CreateOptions{}))
 }
 
 func (f *fixture) jobOf(j job) *batchv1alpha1.Job {
@@ -191,9 +192,7 @@ func (f *fixture) deleteJob(ctx context.Context, name string) {
 
 // pods returns the pods of a job.
 func (f *fixture) pods(ctx context.Context, name string) []corev1.Pod {
-	list, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1alpha1.JobNameKey + "=" + name})
-	Expect(err).NotTo(HaveOccurred())
-	return list.Items
+	return must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1alpha1.JobNameKey + "=" + name})).Items
 }
 
 // phase returns the number of pods of a job in a phase.

@@ -47,8 +47,7 @@ var _ = Describe("A guarantee", func() {
 		f.group(ctx, "raised", other, "one")
 		running("one")
 		patch := []byte(`{"spec": {"minResources": {"cpu": "1000"}}}`)
-		_, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Patch(ctx, "raised", types.MergePatchType, patch, metav1.PatchOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(vc.SchedulingV1beta1().PodGroups(f.namespace).Patch(ctx, "raised", types.MergePatchType, patch, metav1.PatchOptions{}))
 		f.group(ctx, "late", other, "two")
 		expectWarning(ctx, f.namespace, "PodGroup", "late", "InsufficientCPUQuota", fmt.Sprintf("Queue <%s> has insufficient <cpu> quota: "+
 			"requested <1>, total would be <1001> (<1> allocated, <999> let in), but capability is <8>, of which <4> is guaranteed to others", other))

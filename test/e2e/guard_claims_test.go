@@ -91,11 +91,9 @@ func guardOfTrustBoundary() {
 	It("keeps each field that docs/guard.md lists from a user with the role edit", func(ctx context.Context) {
 		binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: editor}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"}}
 		binding.Subjects = []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: editor}}
-		_, err := kube.RbacV1().RoleBindings(guarded).Create(ctx, binding, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.RbacV1().RoleBindings(guarded).Create(ctx, binding, metav1.CreateOptions{}))
 		Eventually(func() bool { return mayWrite(ctx, "", "pods") && mayWrite(ctx, "resource.k8s.io", "resourceclaims") }).WithContext(ctx).Should(BeTrue())
-		text, err := os.ReadFile("../../docs/guard.md")
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile("../../docs/guard.md"))
 		_, section, found := strings.Cut(string(text), "## The trust boundary")
 		Expect(found).To(BeTrue())
 		section, _, _ = strings.Cut(section, "\n## ")
@@ -136,8 +134,7 @@ func mayWrite(ctx context.Context, group, resource string) bool {
 	for _, verb := range []string{"create", "update", "patch"} {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: editor, Groups: []string{"system:authenticated"},
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: guarded, Group: group, Resource: resource, Subresource: subresource, Verb: verb}}}
-		answer, err := kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		answer := must(kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{}))
 		if answer.Status.Allowed {
 			return true
 		}

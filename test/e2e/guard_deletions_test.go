@@ -56,12 +56,10 @@ func guardOfDeletions() {
 
 	It("lets everybody delete a pod at once that has ended", func(ctx context.Context) {
 		pods := kube.CoreV1().Pods(guarded)
-		pod, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "ended"}, Spec: corev1.PodSpec{
+		pod := must(pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "ended"}, Spec: corev1.PodSpec{
 			SchedulerName: "volcano", NodeName: "nobody", Containers: []corev1.Container{{Name: "main", Image: "i"}},
-		}}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		_, err = pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"status": {"phase": "Failed"}}`), metav1.PatchOptions{}, "status")
-		Expect(err).NotTo(HaveOccurred())
+		}}, metav1.CreateOptions{}))
+		must(pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"status": {"phase": "Failed"}}`), metav1.PatchOptions{}, "status"))
 		Expect(kubernetes.NewForConfigOrDie(as(stranger)).CoreV1().Pods(guarded).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))).To(Succeed())
 	})
 }

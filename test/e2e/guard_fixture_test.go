@@ -79,10 +79,8 @@ func applyGuard(ctx context.Context) {
 		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user})
 	}
 	roles := kube.RbacV1()
-	_, err := roles.ClusterRoles().Create(ctx, writers, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	_, err = roles.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(roles.ClusterRoles().Create(ctx, writers, metav1.CreateOptions{}))
+	must(roles.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}))
 	DeferCleanup(func(ctx context.Context) {
 		now := metav1.DeleteOptions{}
 		Expect(roles.ClusterRoleBindings().Delete(ctx, binding.Name, now)).To(Succeed())
@@ -106,8 +104,7 @@ func mayUse(ctx context.Context, user, queue string) bool {
 			Group: "scheduling.volcano.sh", Resource: "queues", Name: queue, Namespace: guarded, Verb: "use",
 		},
 	}}
-	answer, err := kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	answer := must(kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{}))
 	return answer.Status.Allowed
 }
 
@@ -156,15 +153,12 @@ func (a attempt) try(ctx context.Context) error {
 		object.SetName(fmt.Sprint("existing-", pods))
 	}
 	all := a.client(object, administrator)
-	_, err := all.Create(ctx, object, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(all.Create(ctx, object, metav1.CreateOptions{}))
 	patchAll := func(patch string, subresources ...string) {
-		_, err := all.Patch(ctx, object.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
-		Expect(err).NotTo(HaveOccurred())
+		must(all.Patch(ctx, object.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...))
 	}
 	if status, found := object.Object["status"]; found && object.GetKind() == "ResourceClaim" { // its status is a subresource
-		text, err := json.Marshal(map[string]any{"status": status})
-		Expect(err).NotTo(HaveOccurred())
+		text := must(json.Marshal(map[string]any{"status": status}))
 		patchAll(string(text), "status")
 	}
 	defer func() {
@@ -201,13 +195,12 @@ func (a attempt) try(ctx context.Context) error {
 		_, err := client.Apply(ctx, object.GetName(), desired, metav1.ApplyOptions{DryRun: dry, Force: true, FieldManager: "spec"})
 		return err
 	}
-	patch, err := yaml.YAMLToJSON([]byte(a.patch))
-	Expect(err).NotTo(HaveOccurred())
+	patch := must(yaml.YAMLToJSON([]byte(a.patch)))
 	kind := types.StrategicMergePatchType
 	if strings.Contains(object.GetAPIVersion(), ".sh/") { // custom resources support only merge patches
 		kind = types.MergePatchType
 	}
-	_, err = client.Patch(ctx, object.GetName(), kind, patch, metav1.PatchOptions{DryRun: dry}, a.subresources()...)
+	_, err := client.Patch(ctx, object.GetName(), kind, patch, metav1.PatchOptions{DryRun: dry}, a.subresources()...)
 	return err
 }
 
@@ -225,8 +218,7 @@ func (a attempt) client(object *unstructured.Unstructured, user string) dynamic.
 		guardMapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kubernetes.NewForConfigOrDie(controlPlane.Config()).Discovery()))
 	}
 	kind := object.GroupVersionKind()
-	mapping, err := guardMapper.RESTMapping(kind.GroupKind(), kind.Version)
-	Expect(err).NotTo(HaveOccurred())
+	mapping := must(guardMapper.RESTMapping(kind.GroupKind(), kind.Version))
 	resource := mapping.Resource
 	if kind.Kind == "Binding" && a.subresource != "" {
 		resource.Resource = "pods"

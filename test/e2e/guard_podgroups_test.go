@@ -38,13 +38,11 @@ func guardOfPodGroups() {
 		namespaces := kubernetes.NewForConfigOrDie(as(administrator)).CoreV1().Namespaces()
 		sendTo := func(ctx context.Context, queue string) {
 			patch := []byte(`{"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": ` + queue + `}}}`)
-			_, err := namespaces.Patch(ctx, guarded, types.MergePatchType, patch, metav1.PatchOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			must(namespaces.Patch(ctx, guarded, types.MergePatchType, patch, metav1.PatchOptions{}))
 		}
 		groups := volcano.NewForConfigOrDie(as(administrator)).SchedulingV1beta1().PodGroups(guarded)
 		group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "kept"}, Spec: upstreamv1beta1.PodGroupSpec{Queue: "team-a", MinMember: 1}}
-		_, err := groups.Create(ctx, group, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(groups.Create(ctx, group, metav1.CreateOptions{}))
 		DeferCleanup(func(ctx context.Context) error { return groups.Delete(ctx, "kept", metav1.DeleteOptions{}) })
 		moved := func(user, queue string) error {
 			own := volcano.NewForConfigOrDie(as(user)).SchedulingV1beta1().PodGroups(guarded)
@@ -64,8 +62,7 @@ func guardOfPodGroups() {
 
 	It("does not let users delete the PodGroup of pods that run", func(ctx context.Context) {
 		pod := parseObject(podIn("team-a"))
-		_, err := attempt{}.client(pod, member).Create(ctx, pod, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(attempt{}.client(pod, member).Create(ctx, pod, metav1.CreateOptions{}))
 		own := volcano.NewForConfigOrDie(as(member)).SchedulingV1beta1().PodGroups(guarded)
 		group := ""
 		Eventually(func(g Gomega) {
@@ -83,8 +80,7 @@ func guardOfPodGroups() {
 		pods := kubernetes.NewForConfigOrDie(as(member)).CoreV1().Pods(guarded)
 		Expect(pods.Delete(ctx, pod.GetName(), metav1.DeleteOptions{})).To(Succeed())
 		Eventually(func() int {
-			groups, err := own.List(ctx, metav1.ListOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			groups := must(own.List(ctx, metav1.ListOptions{}))
 			return len(groups.Items)
 		}).WithContext(ctx).Should(BeZero(), "the garbage collector deletes the PodGroup")
 	})
@@ -116,11 +112,9 @@ func guardOfNamespaces() {
 	It("keeps the label when users change the namespace", func(ctx context.Context) {
 		own := kubernetes.NewForConfigOrDie(as(stranger)).CoreV1().Namespaces()
 		dry := metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}
-		team, err := own.Get(ctx, guarded, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		team := must(own.Get(ctx, guarded, metav1.GetOptions{}))
 		team.Labels["other"] = "label"
-		_, err = own.Update(ctx, team, dry)
-		Expect(err).NotTo(HaveOccurred())
+		must(own.Update(ctx, team, dry))
 		delete(team.Labels, label)
 		for _, update := range []func() error{
 			func() error { _, err := own.Update(ctx, team, dry); return err },
@@ -129,7 +123,6 @@ func guardOfNamespaces() {
 		} {
 			Expect(update()).To(MatchError(ContainSubstring(refusal + " team-a")))
 		}
-		_, err = kube.CoreV1().Namespaces().Update(ctx, team, dry)
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.CoreV1().Namespaces().Update(ctx, team, dry))
 	})
 }

@@ -174,11 +174,10 @@ func guardOfQueues() {
 
 	It("keeps to the queue of the namespace, to which Volcano's webhook moves what would go to the default queue", func(ctx context.Context) {
 		const name = "guard-named"
-		_, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
+		must(kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
 			Labels:      map[string]string{"devicequota.io/guarded": "true"},
 			Annotations: map[string]string{upstreamv1beta1.QueueNameAnnotationKey: "team-a"},
-		}}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}}, metav1.CreateOptions{}))
 		DeferCleanup(deleteNamespace, name)
 		for _, object := range []string{asPod(volcanoTemplate("")), podIn("default"), podGroup("default", ""), volcanoJobs["Volcano Job"](volcanoJob("default", template("", "")))} {
 			Expect(attempt{as: stranger, namespace: name, create: object}.try(ctx)).To(MatchError(ContainSubstring(mayNotUse + ", which ")))

@@ -55,8 +55,7 @@ func lintCluster(ctx context.Context, input string, args ...string) (found map[s
 // eventsOf returns "reason: message" of each warning about an object.
 func eventsOf(ctx context.Context, kind, name string) []string {
 	GinkgoHelper()
-	events, err := kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{}))
 	var all []string
 	for _, e := range events.Items {
 		if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning {

@@ -55,12 +55,11 @@ func (f *fixture) recordPool(nodes ...string) *poolHistory {
 		local.Core().V1().Pods().Informer(), local.Resource().V1().ResourceClaims().Informer(),
 		volcano.Batch().V1alpha1().Jobs().Informer(),
 	} {
-		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		must(informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(obj any) { h.see(obj, false) },
 			UpdateFunc: func(_, obj any) { h.see(obj, false) },
 			DeleteFunc: func(obj any) { h.see(obj, true) },
-		})
-		Expect(err).NotTo(HaveOccurred())
+		}))
 	}
 	local.Start(ctx.Done())
 	global.Start(ctx.Done())
@@ -76,10 +75,8 @@ func (h *poolHistory) see(obj any, gone bool) {
 	_, missed := obj.(cache.DeletedFinalStateUnknown)
 	Expect(missed).To(BeFalse(), "a watch missed when %v was deleted", obj)
 	object := obj.(runtime.Object)
-	accessor, err := meta.Accessor(object)
-	Expect(err).NotTo(HaveOccurred())
-	revision, err := strconv.ParseUint(accessor.GetResourceVersion(), 10, 64)
-	Expect(err).NotTo(HaveOccurred())
+	accessor := must(meta.Accessor(object))
+	revision := must(strconv.ParseUint(accessor.GetResourceVersion(), 10, 64))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	node := h.now.binds(object)

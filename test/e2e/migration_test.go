@@ -229,8 +229,7 @@ func (m *movingPool) unlist(ctx context.Context, node string) {
 }
 
 func (m *movingPool) capacity(ctx context.Context, node string) int64 {
-	n, err := kube.CoreV1().Nodes().Get(ctx, m.name(node), metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	n := must(kube.CoreV1().Nodes().Get(ctx, m.name(node), metav1.GetOptions{}))
 	cards := n.Status.Capacity[gpus]
 	return cards.Value()
 }
@@ -242,8 +241,7 @@ func (m *movingPool) setKubelet(ctx context.Context, node, version string) {
 
 func (m *movingPool) patchNodeStatus(ctx context.Context, node, patch string) {
 	GinkgoHelper()
-	_, err := kube.CoreV1().Nodes().Patch(ctx, m.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.CoreV1().Nodes().Patch(ctx, m.name(node), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"))
 }
 
 // watchProgress fails the spec if a waiting pod fits and no pod gets a node for many cycles. It counts the scheduler's cycles, so

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +22,7 @@ func (f *fixture) allocate(ctx context.Context, claim *resourcev1.ResourceClaim,
 func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceClaim, driver, node string, names ...string) {
 	claim = claim.DeepCopy()
 	claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
-	claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	claim = must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
 	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{f.name(node)}}},
 	}}}}
@@ -33,41 +31,36 @@ func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceCl
 			Request: claim.Spec.Devices.Requests[0].Name, Driver: driver, Pool: f.name(node), Device: name,
 		})
 	}
-	_, err = kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{}))
 }
 
 // boundVolume creates a PersistentVolumeClaim and binds it to a volume, as a controller does.
 func (f *fixture) boundVolume(ctx context.Context, name string) {
 	size, modes := amount(corev1.ResourceStorage, "1Gi"), []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-	claim, err := kube.CoreV1().PersistentVolumeClaims(f.namespace).Create(ctx, &corev1.PersistentVolumeClaim{
+	claim := must(kube.CoreV1().PersistentVolumeClaims(f.namespace).Create(ctx, &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
 		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, VolumeName: f.name(name), StorageClassName: ptr.To(""),
 			Resources: corev1.VolumeResourceRequirements{Requests: size}},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	volume, err := kube.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
+	}, metav1.CreateOptions{}))
+	volume := must(kube.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: f.name(name)},
 		Spec: corev1.PersistentVolumeSpec{AccessModes: modes, Capacity: size,
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}},
 			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: f.namespace, Name: name, UID: claim.UID}},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	DeferCleanup(func(ctx context.Context) error {
 		return kube.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{})
 	})
 	claim.Status.Phase = corev1.ClaimBound
-	_, err = kube.CoreV1().PersistentVolumeClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.CoreV1().PersistentVolumeClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{}))
 }
 
 // nodeOf publishes devices of any driver that all nodes can reach.
 func (f *fixture) nodeOf(ctx context.Context, driver, name string, all ...resourcev1.Device) {
-	_, err := kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
+	must(kube.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: f.name(name)},
 		Spec: resourcev1.ResourceSliceSpec{Driver: driver, AllNodes: ptr.To(true),
 			Pool: resourcev1.ResourcePool{Name: f.name(name), Generation: 1, ResourceSliceCount: 1}, Devices: all},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	DeferCleanup(kube.ResourceV1().ResourceSlices().DeleteCollection, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + f.name(name)})
 }

@@ -28,8 +28,7 @@ var _ = DescribeTable("A pod that asks for more devices than any node has evicts
 	waitForCycles(ctx)
 	f.expectRefused(ctx, "high", reason, message(queue, class))
 	Expect(f.podsRunning(ctx, "low")).To(Equal(before), "pods that no eviction helps")
-	events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{}))
 	for _, event := range events.Items {
 		Expect(event.Message).NotTo(ContainSubstring("can possibly be assigned"), "event on %s", event.InvolvedObject.Name)
 	}

@@ -54,10 +54,9 @@ func playHardware(driver string, cards int, nodes ...string) {
 			h.play(name)
 		}
 	}
-	_, err := factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	must(factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) },
-	})
-	Expect(err).NotTo(HaveOccurred())
+	}))
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 }
@@ -99,11 +98,10 @@ func (h *poolHardware) list(node *corev1.Node, capacity, allocatable int) {
 	if c, a := node.Status.Capacity[gpus], node.Status.Allocatable[gpus]; c.Value() == int64(capacity) && a.Value() == int64(allocatable) {
 		return
 	}
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{
+	patch := must(json.Marshal(map[string]any{"status": map[string]any{
 		"capacity": map[string]string{gpus: fmt.Sprint(capacity)}, "allocatable": map[string]string{gpus: fmt.Sprint(allocatable)},
-	}})
-	Expect(err).NotTo(HaveOccurred())
-	_, err = kube.CoreV1().Nodes().Patch(h.ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	}}))
+	_, err := kube.CoreV1().Nodes().Patch(h.ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	h.check(err)
 }
 

@@ -55,7 +55,5 @@ func problemsOf(ctx context.Context, reason string) int {
 	GinkgoHelper()
 	value := regexp.MustCompile(fmt.Sprintf(`(?m)^volcano_queue_problems\{reason=%q\} (\d+)$`, reason)).FindStringSubmatch(schedulerMetrics(ctx))
 	Expect(value).To(HaveLen(2))
-	n, err := strconv.Atoi(value[1])
-	Expect(err).NotTo(HaveOccurred())
-	return n
+	return must(strconv.Atoi(value[1]))
 }

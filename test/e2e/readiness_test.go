@@ -21,10 +21,9 @@ import (
 
 var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
 	It("names it, is not ready, and goes on when the permission is granted", func(ctx context.Context) {
-		own, err := cluster.Start(context.Background(), cluster.Options{
+		own := must(cluster.Start(context.Background(), cluster.Options{
 			Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")}, SchedulerArgs: []string{"--schedule-period=20ms"},
-		})
-		Expect(err).NotTo(HaveOccurred())
+		}))
 		DeferCleanup(own.Stop)
 		f := &fixture{namespace: "default", kube: kubernetes.NewForConfigOrDie(own.Config())}
 		ready := func() string {
@@ -34,14 +33,12 @@ var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
 		Eventually(ready).WithContext(ctx).Should(Equal("200 ok"))
 
 		const resource = "resourceclaimtemplates"
-		role, err := f.kube.RbacV1().ClusterRoles().Get(ctx, "volcano-scheduler", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		role := must(f.kube.RbacV1().ClusterRoles().Get(ctx, "volcano-scheduler", metav1.GetOptions{}))
 		complete := role.DeepCopy()
 		for i := range role.Rules {
 			role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == resource })
 		}
-		_, err = f.kube.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(f.kube.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{}))
 		mayList := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User:               "system:serviceaccount:volcano-system:volcano-scheduler",
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Group: resourcev1.GroupName, Resource: resource},
@@ -57,10 +54,9 @@ var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
 			ContainSubstring(`cannot list resource "resourceclaimtemplates"`),
 			ContainSubstring("allow it in the scheduler's ClusterRole (volcano-scheduler, or devicequota-scheduler of the Helm chart), as in config/rbac/scheduler.yaml"))
 		Eventually(ready).WithContext(ctx).Should(SatisfyAll(HavePrefix("503 "), missing))
-		_, err = f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
+		must(f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: asking(exactly("nvidia-h100", 1)),
-		}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}, metav1.CreateOptions{}))
 		f.pod(ctx, "waiting", "default", using("one"))
 		Eventually(func(g Gomega) {
 			pod, err := f.kube.CoreV1().Pods(f.namespace).Get(ctx, "waiting", metav1.GetOptions{})
@@ -69,10 +65,9 @@ var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
 		}).WithContext(ctx).Should(Succeed())
 
 		Eventually(func() error {
-			now, err := f.kube.RbacV1().ClusterRoles().Get(ctx, role.Name, metav1.GetOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			now := must(f.kube.RbacV1().ClusterRoles().Get(ctx, role.Name, metav1.GetOptions{}))
 			now.Rules = complete.Rules
-			_, err = f.kube.RbacV1().ClusterRoles().Update(ctx, now, metav1.UpdateOptions{})
+			_, err := f.kube.RbacV1().ClusterRoles().Update(ctx, now, metav1.UpdateOptions{})
 			return err
 		}).WithContext(ctx).Should(Succeed())
 		Eventually(ready).WithContext(ctx).Should(Equal("200 ok"))

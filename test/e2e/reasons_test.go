@@ -20,8 +20,7 @@ import (
 
 // waiting returns the reason and message of the Waiting condition of a PodGroup, "" if there is none.
 func (f *fixture) waiting(ctx context.Context, name string) string {
-	group, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, name, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	group := must(vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, name, metav1.GetOptions{}))
 	for _, c := range group.Status.Conditions {
 		if c.Type == "Waiting" {
 			Expect(c.Status).To(Equal(corev1.ConditionTrue))
@@ -43,8 +42,7 @@ func (f *fixture) expectWaiting(ctx context.Context, job, want string) {
 
 // warnings returns the reasons of the warnings about an object.
 func (f *fixture) warnings(ctx context.Context, name string) []string {
-	events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",type=Warning"})
-	Expect(err).NotTo(HaveOccurred())
+	events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",type=Warning"}))
 	var reasons []string
 	for _, event := range events.Items {
 		reasons = append(reasons, event.Reason+": "+event.Message)
@@ -57,8 +55,7 @@ func (f *fixture) group(ctx context.Context, name, queue string, pods ...string)
 	GinkgoHelper()
 	group := &upstreamv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	group.Spec.Queue, group.Spec.MinMember, group.Spec.MinResources = queue, int32(len(pods)), ptr.To(cores(len(pods)))
-	_, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Create(ctx, group, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(vc.SchedulingV1beta1().PodGroups(f.namespace).Create(ctx, group, metav1.CreateOptions{}))
 	for _, pod := range pods {
 		f.member(ctx, pod, name)
 	}
@@ -72,8 +69,7 @@ func (f *fixture) member(ctx context.Context, name, group string) {
 		SchedulerName: "volcano", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](0),
 		Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1", Resources: corev1.ResourceRequirements{Requests: cores(1)}}},
 	}
-	_, err := kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 }
 
 func cores(n int) corev1.ResourceList {
@@ -91,9 +87,7 @@ var _ = Describe("Why something waits", func() {
 		why := "InsufficientScalarQuota: " + insufficient(queue, f.class, 2, 2, 1)
 		f.expectWaiting(ctx, "large", why)
 		version := func() string {
-			group, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, f.podGroup(ctx, "large"), metav1.GetOptions{})
-			Expect(err).NotTo(HaveOccurred())
-			return group.ResourceVersion
+			return must(vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, f.podGroup(ctx, "large"), metav1.GetOptions{})).ResourceVersion
 		}
 		written := version()
 		waitForCycles(ctx)
@@ -119,8 +113,7 @@ var _ = Describe("Why something waits", func() {
 		for _, name := range []string{"large", "a", "b"} {
 			Expect(f.warnings(ctx, name)).To(ConsistOf(why), "warnings on %s after more cycles", name)
 		}
-		group, err := vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, "large", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		group := must(vc.SchedulingV1beta1().PodGroups(f.namespace).Get(ctx, "large", metav1.GetOptions{}))
 		Expect(group.Status.Phase).To(Equal(upstreamv1beta1.PodGroupPending))
 		Expect(group.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", upstreamv1beta1.PodGroupUnschedulableType), HaveField("Message", HavePrefix("2/2 tasks in gang unschedulable")),

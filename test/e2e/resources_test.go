@@ -69,17 +69,15 @@ func (f *fixture) plainTemplate(requests corev1.ResourceList, priorityClass stri
 
 // plainTasks submits a job of several tasks.
 func (f *fixture) plainTasks(ctx context.Context, name, queue, priorityClass string, available int32, tasks ...batchv1alpha1.TaskSpec) {
-	_, err := vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, &batchv1alpha1.Job{
+	must(vc.BatchV1alpha1().Jobs(f.namespace).Create(ctx, &batchv1alpha1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       batchv1alpha1.JobSpec{SchedulerName: "volcano", Queue: queue, MinAvailable: available, PriorityClassName: priorityClass, Tasks: tasks},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 }
 
 func (f *fixture) priorityClass(ctx context.Context, name string, value int32) string {
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name}, Value: value}
-	_, err := kube.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}))
 	DeferCleanup(func(ctx context.Context) error {
 		return kube.SchedulingV1().PriorityClasses().Delete(ctx, class.Name, metav1.DeleteOptions{})
 	})
@@ -90,8 +88,7 @@ func (f *fixture) priorityClass(ctx context.Context, name string, value int32) s
 func expectWarning(ctx context.Context, namespace, kind, name, reason, message string) {
 	GinkgoHelper()
 	Eventually(func() []string {
-		events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		events := must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{}))
 		var warnings []string
 		for _, e := range events.Items {
 			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning {
@@ -185,7 +182,7 @@ var _ = Describe("A Deployment", func() {
 		f.plainNode(ctx)
 		queue := f.limitedQueue(ctx, "team", "root", func(q *upstreamv1beta1.QueueSpec) { q.Capability = amount(corev1.ResourceCPU, "3") })
 		labels := map[string]string{"app": "web"}
-		_, err := kube.AppsV1().Deployments(f.namespace).Create(ctx, &appsv1.Deployment{
+		must(kube.AppsV1().Deployments(f.namespace).Create(ctx, &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Name: "web"},
 			Spec: appsv1.DeploymentSpec{
 				Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -196,8 +193,7 @@ var _ = Describe("A Deployment", func() {
 							Resources: corev1.ResourceRequirements{Requests: amount(corev1.ResourceCPU, "2")}}}},
 				},
 			},
-		}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}, metav1.CreateOptions{}))
 		message := fmt.Sprintf("Queue <%s> has insufficient <cpu> quota: requested <2>, total would be <4>, but capability is <3>", queue)
 		Eventually(func(g Gomega) {
 			pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
@@ -218,8 +214,7 @@ var _ = Describe("A Deployment", func() {
 
 		changeQueue(ctx, queue, func(spec *schedulingv1beta1.QueueSpec) { spec.Capability = amount(corev1.ResourceCPU, "4") })
 		Eventually(func() int32 {
-			deployment, err := kube.AppsV1().Deployments(f.namespace).Get(ctx, "web", metav1.GetOptions{})
-			Expect(err).NotTo(HaveOccurred())
+			deployment := must(kube.AppsV1().Deployments(f.namespace).Get(ctx, "web", metav1.GetOptions{}))
 			return deployment.Status.ReadyReplicas
 		}).WithContext(ctx).Should(BeEquivalentTo(2))
 	})
@@ -270,12 +265,9 @@ func metricsOf(ctx context.Context, c *cluster.Cluster) string {
 
 // get returns the status code and the body of a URL.
 func get(ctx context.Context, url string) (int, string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	Expect(err).NotTo(HaveOccurred())
-	response, err := http.DefaultClient.Do(request)
-	Expect(err).NotTo(HaveOccurred())
+	request := must(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))
+	response := must(http.DefaultClient.Do(request))
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	Expect(err).NotTo(HaveOccurred())
+	body := must(io.ReadAll(response.Body))
 	return response.StatusCode, string(body)
 }

@@ -47,9 +47,7 @@ var _ = Describe("The root queue", func() {
 func cycles(ctx context.Context) int {
 	for line := range strings.Lines(schedulerMetrics(ctx)) {
 		if count, found := strings.CutPrefix(line, "volcano_e2e_scheduling_latency_milliseconds_count "); found {
-			n, err := strconv.Atoi(strings.TrimSpace(count))
-			Expect(err).NotTo(HaveOccurred())
-			return n
+			return must(strconv.Atoi(strings.TrimSpace(count)))
 		}
 	}
 	return 0

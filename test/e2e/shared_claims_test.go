@@ -23,12 +23,10 @@ var _ = Describe("A claim that pods name", func() {
 		f.claim(ctx, "shared", exactly(f.class, 1))
 		f.submit(ctx, gang("sharers", queue, 32).usingClaim("shared"))
 		f.expectRunning(ctx, "sharers", 32)
-		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{}))
 		Expect(claim.Status.ReservedFor).To(HaveLen(32))
 		expectAllocated(ctx, queue, f.class+"/count", 1)
-		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{}))
 		for _, event := range events.Items {
 			Expect(strings.ToLower(event.Message)).NotTo(ContainSubstring("the object has been modified"), "%s %s", event.InvolvedObject.Kind, event.InvolvedObject.Name)
 		}
@@ -49,16 +47,14 @@ var _ = Describe("A claim that pods name", func() {
 		queue := f.queue(ctx, "team", "root", limit(class, 1))
 		claim := f.claim(ctx, "stuck", exactly(class, 1))
 		claim.Finalizers = []string{resourcev1.Finalizer}
-		claim, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		claim = must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
 		claim.Status.Allocation = &resourcev1.AllocationResult{
 			NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: onNode(f.name("here"))}}},
 			Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{
 				Request: claim.Spec.Devices.Requests[0].Name, Driver: f.driver(), Pool: f.name("here"), Device: devices(1, "gpu", nil)[0].Name,
 			}}},
 		}
-		_, err = kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{}))
 
 		f.pod(ctx, "elsewhere", queue, func(spec *corev1.PodSpec) {
 			using("stuck")(spec)

@@ -66,11 +66,10 @@ func (f *fixture) reader(ctx context.Context) string {
 		return name
 	}
 	DeferCleanup(kube.RbacV1().ClusterRoles().Delete, name, metav1.DeleteOptions{})
-	_, err = kube.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+	must(kube.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	DeferCleanup(kube.RbacV1().ClusterRoleBindings().Delete, name, metav1.DeleteOptions{})
 	Eventually(func() error { _, err := tryDevicequota(ctx, "snapshot", "--as", name, "-f", os.DevNull); return err }).WithContext(ctx).Should(Succeed())
 	return name
@@ -79,8 +78,7 @@ func (f *fixture) reader(ctx context.Context) string {
 // file writes a job to a file.
 func (f *fixture) file(j job) string {
 	GinkgoHelper()
-	text, err := yaml.Marshal(f.jobOf(j))
-	Expect(err).NotTo(HaveOccurred())
+	text := must(yaml.Marshal(f.jobOf(j)))
 	file := filepath.Join(GinkgoT().TempDir(), j.name+".yaml")
 	Expect(os.WriteFile(file, text, 0o600)).To(Succeed())
 	return file
@@ -90,18 +88,15 @@ func (f *fixture) file(j job) string {
 func (f *fixture) versions(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	all := map[string]string{}
-	pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{}))
 	for i := range pods.Items {
 		all["pod/"+pods.Items[i].Name] = pods.Items[i].ResourceVersion
 	}
-	claims, err := kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	claims := must(kube.ResourceV1().ResourceClaims(f.namespace).List(ctx, metav1.ListOptions{}))
 	for i := range claims.Items {
 		all["claim/"+claims.Items[i].Name] = claims.Items[i].ResourceVersion
 	}
-	list, err := queues.SchedulingV1beta1().Queues().List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	list := must(queues.SchedulingV1beta1().Queues().List(ctx, metav1.ListOptions{}))
 	for i := range list.Items {
 		if q := &list.Items[i]; strings.HasPrefix(q.Name, f.namespace) {
 			all["queue/"+q.Name] = fmt.Sprint(q.Generation) // the scheduler itself writes the annotations and the status
@@ -186,8 +181,7 @@ var _ = Describe("kubectl devicequota simulate", func() {
 		Eventually(func() int { return s.told(ctx, "large") }).WithContext(ctx).Should(Equal(4), "pods of job large: both files have the same of it")
 		run(ctx, controlPlane.Kubeconfig(), "snapshot", "-f", state)
 		run(ctx, controlPlane.Kubeconfig(), "snapshot", "--anonymize", "-f", nameless)
-		text, err := os.ReadFile(nameless)
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile(nameless))
 		Expect(words(string(text))).NotTo(ContainElement(BeElementOf(s.secrets(ctx))))
 		named, _ := run(ctx, nowhere, "simulate", "--snapshot", state, "-o", "json")
 		unnamed, _ := run(ctx, nowhere, "simulate", "--snapshot", nameless, "-o", "json")
@@ -248,23 +242,19 @@ func (s *scene) secrets(ctx context.Context) (names []string) {
 			names = append(names, name)
 		}
 	}
-	pods, err := kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{}))
 	for i := range pods.Items {
 		add(pods.Items[i].Name)
 	}
-	nodes, err := kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	nodes := must(kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{}))
 	for i := range nodes.Items {
 		add(nodes.Items[i].Name)
 	}
-	namespaces, err := kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	namespaces := must(kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{}))
 	for i := range namespaces.Items {
 		add(namespaces.Items[i].Name)
 	}
-	list, err := queues.SchedulingV1beta1().Queues().List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	list := must(queues.SchedulingV1beta1().Queues().List(ctx, metav1.ListOptions{}))
 	for i := range list.Items {
 		add(list.Items[i].Name)
 	}

@@ -158,14 +158,12 @@ func (k *soak) run(ctx context.Context, queue, name string, runFor time.Duration
 		},
 	}
 	change(&pod.Spec)
-	_, err := kube.CoreV1().Pods(k.namespace).Create(ctx, pod, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(kube.CoreV1().Pods(k.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 }
 
 // disturb deletes some pods in any state, and changes the quotas.
 func (k *soak) disturb(ctx context.Context, random *rand.Rand) {
-	pods, err := kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{}))
 	for _, pod := range pods.Items {
 		if random.IntN(25) == 0 && metav1.GetControllerOf(&pod) == nil {
 			Expect(kube.CoreV1().Pods(k.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})).To(Succeed())
@@ -230,10 +228,8 @@ func (k *soak) raise(name string, to holdings) {
 }
 
 func (k *soak) unfinished(ctx context.Context) int {
-	pods, err := kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase!=Succeeded"})
-	Expect(err).NotTo(HaveOccurred())
-	groups, err := vc.SchedulingV1beta1().PodGroups(k.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods(k.namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase!=Succeeded"}))
+	groups := must(vc.SchedulingV1beta1().PodGroups(k.namespace).List(ctx, metav1.ListOptions{}))
 	waiting := 0
 	for _, group := range groups.Items { // for jobs without pods
 		if group.Status.Phase == "Pending" || group.Status.Phase == "" {

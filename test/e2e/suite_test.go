@@ -41,12 +41,11 @@ func TestEndToEnd(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx context.Context) {
-	shared, err := cluster.Start(context.Background(), cluster.Options{
+	shared := must(cluster.Start(context.Background(), cluster.Options{
 		Manifests: []string{filepath.Join("..", "..", "config", "samples", "cluster")},
 		// A short period makes the suite fast, and makes faults likely that need many cycles.
 		SchedulerArgs: []string{"--schedule-period=20ms"},
-	})
-	Expect(err).NotTo(HaveOccurred())
+	}))
 	DeferCleanup(shared.Stop)
 	DeferCleanup(checkSchedulerLog)
 	connect(shared)
@@ -55,15 +54,13 @@ var _ = BeforeSuite(func(ctx context.Context) {
 
 	root := getQueue(ctx, "root")
 	root.Spec.DRA = &schedulingv1beta1.DRAQuota{Capability: schedulingv1beta1.DeviceQuotas{rootLimited: {Count: 3}}}
-	_, err = queues.SchedulingV1beta1().Queues().Update(ctx, root, metav1.UpdateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(queues.SchedulingV1beta1().Queues().Update(ctx, root, metav1.UpdateOptions{}))
 }, NodeTimeout(4*timeout))
 
 // ownCluster runs another cluster. The package's variables refer to it until the current container ends.
 func ownCluster(options cluster.Options) {
 	options.SchedulerArgs = append(options.SchedulerArgs, "--schedule-period=20ms")
-	own, err := cluster.Start(context.Background(), options)
-	Expect(err).NotTo(HaveOccurred())
+	own := must(cluster.Start(context.Background(), options))
 	before, beforeWatch := controlPlane, invariants
 	connect(own)
 	invariants = watchPods()
@@ -99,8 +96,7 @@ var _ = JustAfterEach(func(ctx context.Context) {
 })
 
 func schedulerLog() string {
-	log, err := os.ReadFile(filepath.Join(controlPlane.State(), "logs", cluster.VolcanoScheduler+".log"))
-	Expect(err).NotTo(HaveOccurred())
+	log := must(os.ReadFile(filepath.Join(controlPlane.State(), "logs", cluster.VolcanoScheduler+".log")))
 	return string(log)
 }
 

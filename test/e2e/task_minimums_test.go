@@ -23,8 +23,7 @@ var _ = Describe("A gang", func() {
 		f.plainTasks(ctx, "mpi", team, "", 3, batchv1alpha1.TaskSpec{Name: "worker", Replicas: 3, MinAvailable: ptr.To[int32](2), Template: pod},
 			batchv1alpha1.TaskSpec{Name: "zlauncher", Replicas: 1, MinAvailable: ptr.To[int32](1), Template: pod})
 		f.expectRunning(ctx, "mpi", 3)
-		launcher, err := kube.CoreV1().Pods(f.namespace).Get(ctx, "mpi-zlauncher-0", metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		launcher := must(kube.CoreV1().Pods(f.namespace).Get(ctx, "mpi-zlauncher-0", metav1.GetOptions{}))
 		Expect(launcher.Status.Phase).To(Equal(corev1.PodRunning))
 	})
 })

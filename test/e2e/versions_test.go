@@ -29,41 +29,35 @@ var _ = DescribeTable("A cluster that serves only an older version of resource.k
 	for _, v := range []string{"v1", "v1beta1", "v1beta2"} {
 		versions = append(versions, fmt.Sprintf("resource.k8s.io/%s=%t", v, v == served))
 	}
-	old, err := cluster.Start(context.Background(), cluster.Options{
+	old := must(cluster.Start(context.Background(), cluster.Options{
 		Manifests:     []string{filepath.Join("..", "..", "config", "samples", "cluster", "nodes.yaml")},
 		APIServerArgs: []string{"--runtime-config=" + strings.Join(versions, ",")},
 		SchedulerArgs: []string{"--schedule-period=20ms"},
-	})
-	Expect(err).NotTo(HaveOccurred())
+	}))
 	DeferCleanup(old.Stop)
 	kube := kubernetes.NewForConfigOrDie(old.Config())
 	group := client.New(kube)
 
-	_, err = group.DeviceClasses().Create(ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(group.DeviceClasses().Create(ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}, metav1.CreateOptions{}))
 	Expect(group.CurrentAPI()).To(Equal(strings.ToUpper(served[:1]) + served[1:]))
-	_, err = group.ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
+	must(group.ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: "gpu-0"},
 		Spec: resourcev1.ResourceSliceSpec{Driver: "gpu.example.com", NodeName: ptr.To("gpu-0"),
 			Pool: resourcev1.ResourcePool{Name: "gpu-0", ResourceSliceCount: 1}, Devices: devices(4, "gpu", bytes("80Gi"))},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 	q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "team"}}
 	q.Spec.Parent, q.Spec.Weight, q.Spec.DRA = "root", 1, limit("gpu", 3, "memory", "160Gi")
-	_, err = versioned.NewForConfigOrDie(old.Config()).SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	must(versioned.NewForConfigOrDie(old.Config()).SchedulingV1beta1().Queues().Create(ctx, q, metav1.CreateOptions{}))
 
 	f := &fixture{namespace: "default", kube: kube}
 	for _, name := range []string{"first", "second"} {
-		_, err = group.ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
+		must(group.ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(exactly("gpu", 2)),
-		}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}, metav1.CreateOptions{}))
 	}
 	f.pod(ctx, "first", "team", using("first"))
 	f.expectPodRuns(ctx, "first")
-	claim, err := group.ResourceClaims(f.namespace).Get(ctx, "first", metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	claim := must(group.ResourceClaims(f.namespace).Get(ctx, "first", metav1.GetOptions{}))
 	Expect(claim.Status.Allocation.Devices.Results).To(HaveLen(2))
 	Expect(claim.Status.ReservedFor).To(HaveLen(1))
 	Eventually(func() map[string]float64 { return accountIn(ctx, old, "team", "allocated") }).WithContext(ctx).Should(
@@ -71,9 +65,7 @@ var _ = DescribeTable("A cluster that serves only an older version of resource.k
 
 	f.pod(ctx, "second", "team", using("second"))
 	Eventually(func() []corev1.Event {
-		events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientScalarQuota"})
-		Expect(err).NotTo(HaveOccurred())
-		return events.Items
+		return must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientScalarQuota"})).Items
 	}).WithContext(ctx).Should(ContainElement(HaveField("Message", insufficient("team", "gpu", 2, 4, 3))))
 },
 	Entry("v1beta2", "v1beta2"),

@@ -46,8 +46,7 @@ var _ = Describe("the visibility endpoint", func() {
 		}).WithContext(ctx).Should(Succeed())
 		_, err := see.Holders(ctx, client.HolderQuery{Queue: "nobody-has-it"})
 		Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
-		_, err = see.History(ctx)
-		Expect(err).NotTo(HaveOccurred())
+		must(see.History(ctx))
 	})
 
 	It("tells a user what roles allow: their namespace, and queues", func(ctx context.Context) {
@@ -111,23 +110,19 @@ var _ = Describe("the visibility endpoint", func() {
 		Expect(err).NotTo(HaveOccurred(), "the administrator's certificate")
 
 		accounts := kube.CoreV1().ServiceAccounts(f.namespace)
-		_, err = accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
-		token, err := accounts.CreateToken(ctx, "robot", &authenticationv1.TokenRequest{
+		must(accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{}))
+		token := must(accounts.CreateToken(ctx, "robot", &authenticationv1.TokenRequest{
 			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](600)},
-		}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}, metav1.CreateOptions{}))
 		robot := rest.AnonymousClientConfig(controlPlane.Config())
 		robot.BearerToken = token.Status.Token
-		_, err = visibility(direct(robot)).Queues(ctx)
-		Expect(err).NotTo(HaveOccurred())
+		must(visibility(direct(robot)).Queues(ctx))
 		_, err = visibility(direct(robot)).Workloads(ctx, f.namespace)
 		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
 
-		forOthers, err := accounts.CreateToken(ctx, "robot", &authenticationv1.TokenRequest{
+		forOthers := must(accounts.CreateToken(ctx, "robot", &authenticationv1.TokenRequest{
 			Spec: authenticationv1.TokenRequestSpec{Audiences: []string{"somebody-else"}, ExpirationSeconds: ptr.To[int64](600)},
-		}, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		}, metav1.CreateOptions{}))
 		for _, token := range []string{"", "forged", forOthers.Status.Token} {
 			nobody := rest.AnonymousClientConfig(controlPlane.Config())
 			nobody.BearerToken = token
@@ -153,12 +148,10 @@ var _ = Describe("the visibility endpoint", func() {
 
 	It("streams updates and serves the web page through the API server", func(ctx context.Context) {
 		const path = "/apis/visibility.devicequota.io/v1alpha1/"
-		page, err := kube.Discovery().RESTClient().Get().AbsPath(path + "ui/").DoRaw(ctx)
-		Expect(err).NotTo(HaveOccurred())
+		page := must(kube.Discovery().RESTClient().Get().AbsPath(path + "ui/").DoRaw(ctx))
 		Expect(string(page)).To(ContainSubstring("<script"))
 
-		stream, err := kube.Discovery().RESTClient().Get().AbsPath(path+"updates").Param("watch", "true").Stream(ctx)
-		Expect(err).NotTo(HaveOccurred())
+		stream := must(kube.Discovery().RESTClient().Get().AbsPath(path+"updates").Param("watch", "true").Stream(ctx))
 		defer stream.Close()
 		events := 0
 		for lines := bufio.NewScanner(stream); events < 2 && lines.Scan(); {
@@ -189,12 +182,11 @@ var _ = Describe("the visibility endpoint", func() {
 
 // bind binds a user to a ClusterRole in the namespace of the case.
 func (f *fixture) bind(ctx context.Context, user, role string) {
-	_, err := f.kube.RbacV1().RoleBindings(f.namespace).Create(ctx, &rbacv1.RoleBinding{
+	must(f.kube.RbacV1().RoleBindings(f.namespace).Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "bound-"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	}, metav1.CreateOptions{}))
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -203,9 +195,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func visibility(config *rest.Config) *client.Client {
-	made, err := client.New(config)
-	Expect(err).NotTo(HaveOccurred())
-	return made
+	return must(client.New(config))
 }
 
 // direct returns a configuration for the scheduler itself. Its certificate is self-signed.

@@ -44,16 +44,14 @@ var _ = Describe("A quota of devices in the form of Volcano 1.15", func() {
 	})
 
 	It("becomes spec.dra, and one of Volcano 1.15 again, with the commands of the page", func(ctx context.Context) {
-		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "volcano-1.15.md"))
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile(filepath.Join("..", "..", "docs", "volcano-1.15.md")))
 		commands := patches.FindAllStringSubmatch(string(text), -1)
 		Expect(commands).To(HaveLen(4))
 		name, api := commands[0][1], queues.SchedulingV1beta1().Queues()
 		queue := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		queue.Spec.Parent, queue.Spec.Weight = "root", 1
 		keyed("deviceclass/nvidia-h100", "8")(&queue.Spec.QueueSpec)
-		_, err = api.Create(ctx, queue, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		must(api.Create(ctx, queue, metav1.CreateOptions{}))
 		DeferCleanup(func(ctx context.Context) error { return api.Delete(ctx, name, metav1.DeleteOptions{}) })
 		for _, command := range commands {
 			Expect(command[1]).To(Equal(name))
@@ -65,8 +63,7 @@ var _ = Describe("A quota of devices in the form of Volcano 1.15", func() {
 				return now.Annotations[schedulingv1beta1.DeviceUsageAnnotation], err
 			}).WithContext(ctx).Should(Equal("nvidia-h100 0/8"), command[0])
 		}
-		now, err := api.Get(ctx, name, metav1.GetOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		now := must(api.Get(ctx, name, metav1.GetOptions{}))
 		Expect(now.Spec.DRA).To(BeNil())
 		Expect(now.Spec.Capability).To(HaveKeyWithValue(corev1.ResourceName("deviceclass/nvidia-h100"), resource.MustParse("8")))
 	})

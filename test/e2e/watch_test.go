@@ -26,7 +26,7 @@ func follow[T any](namespace string, kind func(informers.SharedInformerFactory) 
 	ctx, cancel := context.WithCancel(context.Background())
 	DeferCleanup(cancel)
 	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace))
-	_, err := kind(factory).AddEventHandler(cache.ResourceEventHandlerFuncs{
+	must(kind(factory).AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { see(obj.(T), false) },
 		UpdateFunc: func(_, obj any) { see(obj.(T), false) },
 		DeleteFunc: func(obj any) {
@@ -35,8 +35,7 @@ func follow[T any](namespace string, kind func(informers.SharedInformerFactory) 
 			}
 			see(obj.(T), true)
 		},
-	})
-	Expect(err).NotTo(HaveOccurred())
+	}))
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 }
@@ -113,15 +112,14 @@ func watchPods() *podWatch {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &podWatch{kube: kube, cancel: cancel, checked: map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactory(kube, 0)
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	must(factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
 			if before.(*corev1.Pod).Status.Phase != corev1.PodRunning {
 				w.check(ctx, after.(*corev1.Pod))
 				w.setChecked(after.(*corev1.Pod).UID)
 			}
 		},
-	})
-	Expect(err).NotTo(HaveOccurred())
+	}))
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	return w

@@ -104,8 +104,7 @@ var _ = Describe("The webhook for quotas and cards", Ordered, func() {
 	)
 
 	It("refuses in the words of its page", func(ctx context.Context) {
-		text, err := os.ReadFile("../../docs/guard.md")
-		Expect(err).NotTo(HaveOccurred())
+		text := must(os.ReadFile("../../docs/guard.md"))
 		message := regexp.MustCompile(`(?m)^    (` + ofQueues + `Queue team-a: .*)$`).FindSubmatch(text)
 		Expect(message).NotTo(BeNil())
 		object := strings.Replace(queueWith(`volcano.sh/card.quota: '{"NVIDIA-H200": 8, "NVIDIA-H200": 4}'`), "metadata: {", "metadata: {name: team-a, ", 1)
@@ -158,7 +157,5 @@ func asked(ctx context.Context) int {
 	_, text := get(ctx, controlPlane.WebhookMetricsURL())
 	found := requestsOfWebhook.FindStringSubmatch(text)
 	Expect(found).NotTo(BeNil(), "%s", text)
-	n, err := strconv.Atoi(found[1])
-	Expect(err).NotTo(HaveOccurred())
-	return n
+	return must(strconv.Atoi(found[1]))
 }

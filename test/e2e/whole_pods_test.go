@@ -23,16 +23,14 @@ func (f *fixture) whole(ctx context.Context, queue string, pods int, resources c
 			SchedulerName: "volcano", NodeSelector: map[string]string{"fixture": f.namespace}, TerminationGracePeriodSeconds: ptr.To[int64](0),
 			Resources: &resources, Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/main:v1"}},
 		}
-		created, err := kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{})
-		Expect(err).NotTo(HaveOccurred())
+		created := must(kube.CoreV1().Pods(f.namespace).Create(ctx, pod, metav1.CreateOptions{}))
 		Expect(created.Spec.Resources).NotTo(BeNil(), "the API server keeps resources of pods")
 	}
 }
 
 // bound returns the number of pods with a node.
 func (f *fixture) bound(ctx context.Context) int {
-	pods, err := kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	pods := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{}))
 	n := 0
 	for i := range pods.Items {
 		if pods.Items[i].Spec.NodeName != "" {
