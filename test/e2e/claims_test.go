@@ -245,12 +245,5 @@ func fromTemplate(template string) func(*corev1.PodSpec) {
 // expectWarned waits for a warning with a message about any object in the namespace.
 func (f *fixture) expectWarned(ctx context.Context, message string) {
 	GinkgoHelper()
-	Eventually(func() string {
-		events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"}))
-		all := ""
-		for _, event := range events.Items {
-			all += event.InvolvedObject.Kind + " " + event.InvolvedObject.Name + ": " + event.Reason + ": " + event.Message + "\n"
-		}
-		return all
-	}).WithContext(ctx).Should(ContainSubstring(message))
+	Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, f.namespace, "type=Warning").Should(ContainElement(ContainSubstring(message)))
 }

@@ -38,16 +38,8 @@ func (f *fixture) expectPodRefused(ctx context.Context, name, reason, message st
 // expectNotifiedOfOverlap waits until a queue has an event that devices of a class that it limits also belong to another class.
 func expectNotifiedOfOverlap(ctx context.Context, queue, class, other, eventType string) {
 	GinkgoHelper()
-	Eventually(func() []string {
-		events := must(kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ClassesOverlap"}))
-		var messages []string
-		for _, e := range events.Items {
-			if e.InvolvedObject.Name == queue && e.Type == eventType {
-				messages = append(messages, e.Message)
-			}
-		}
-		return messages
-	}).WithContext(ctx).Should(ContainElement(ContainSubstring("devices of class %s belong to %s, too", class, other)))
+	Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, metav1.NamespaceDefault, "reason=ClassesOverlap,type="+eventType+",involvedObject.name="+queue).
+		Should(ContainElement(ContainSubstring("devices of class %s belong to %s, too", class, other)))
 }
 
 var _ = Describe("Where a device counts for each class that it matches", func() {

@@ -272,13 +272,7 @@ func (f *fixture) expectPodRuns(ctx context.Context, name string) {
 
 // warned reports whether an event in a namespace has a reason and a message.
 func warned(ctx context.Context, namespace, reason, message string) bool {
-	events := must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason}))
-	for _, event := range events.Items {
-		if strings.Contains(event.Message, message) {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(strings.Join(eventsIn(ctx, namespace, "reason="+reason), "\n"), message)
 }
 
 // setCards sets the card quota of a queue.

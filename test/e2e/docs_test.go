@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -127,10 +126,7 @@ func applyInOrder(ctx context.Context, page, example string) {
 
 // hasWarning reports whether a warning in a namespace contains a message.
 func hasWarning(ctx context.Context, namespace, message string) bool {
-	events := must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{}))
-	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
-		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, message)
-	})
+	return strings.Contains(strings.Join(eventsIn(ctx, namespace, "type=Warning"), "\n"), message)
 }
 
 // tryManifest creates an object in dry-run mode, with kubectl's strict validation.

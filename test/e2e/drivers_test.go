@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -135,9 +134,7 @@ var _ = It("A GPU of NVIDIA's driver with a taint goes only to a claim that tole
 		must(f.kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: asking(request)}, metav1.CreateOptions{}))
 	}
 	f.pod(ctx, "careful", "default", using("careful"))
-	Eventually(func() []corev1.Event {
-		return must(f.kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientDevices"})).Items
-	}).WithContext(ctx).Should(ContainElement(HaveField("InvolvedObject.Name", "careful")))
+	Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, f.namespace, "reason=InsufficientDevices,involvedObject.name=careful").ShouldNot(BeEmpty())
 	f.pod(ctx, "tolerant", "default", using("tolerant"))
 	f.expectPodRuns(ctx, "tolerant")
 }, NodeTimeout(4*timeout))
@@ -185,9 +182,7 @@ var _ = Describe("Several DeviceClasses with the same extended resource", func()
 		resource := f.namespace + ".example.com/gpu"
 		offering := func(class *resourcev1.DeviceClass) { class.Spec.ExtendedResourceName = &resource }
 		first, second := f.model(ctx, "first", offering), f.model(ctx, "second", offering)
-		Eventually(func() []corev1.Event {
-			return must(kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=ExtendedResourceContested"})).Items
-		}).WithContext(ctx).Should(ContainElement(HaveField("Message", And(
-			ContainSubstring("extended resource "+resource), ContainSubstring(first), ContainSubstring(second), ContainSubstring("remove spec.extendedResourceName from one of the classes")))))
+		Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, metav1.NamespaceDefault, "reason=ExtendedResourceContested").Should(ContainElement(
+			names("extended resource "+resource, first, second, "remove spec.extendedResourceName from one of the classes")))
 	})
 })

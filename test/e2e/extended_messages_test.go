@@ -96,11 +96,8 @@ var _ = Describe("A pod that waits with an extended resource of a DeviceClass", 
 		f.expectPodRuns(ctx, "user")
 		Expect(f.offeredBy(ctx, "user")).To(Equal(newest))
 		expectAllocated(ctx, queue, newest+"/count", 2)
-		Eventually(func(g Gomega) {
-			events, err := kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(events.Items).To(ContainElement(HaveField("Message", names(class, newest, string(f.gpu())))))
-		}).WithContext(ctx).Should(Succeed())
+		Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, metav1.NamespaceDefault, "type=Warning").
+			Should(ContainElement(names(class, newest, string(f.gpu()))))
 
 		By("going back to the other when the newest is deleted")
 		deleteClass(ctx, newest)
@@ -118,11 +115,8 @@ var _ = Describe("A pod that waits with an extended resource of a DeviceClass", 
 			spec.Containers[0].Resources.Limits[f.gpu()] = resource.MustParse("500m")
 		}
 		f.cardJobWith(ctx, "half", queue, func(job *batchv1alpha1.Job) { half(&job.Spec.Tasks[0].Template.Spec) }, cardTask{resource: f.gpu()})
-		Eventually(func(g Gomega) {
-			events, err := kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(events.Items).To(ContainElement(HaveField("Message", SatisfyAll(ContainSubstring("500m"), Or(ContainSubstring("integer"), ContainSubstring("whole"))))))
-		}).WithContext(ctx).Should(Succeed())
+		Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, f.namespace, "type=Warning").
+			Should(ContainElement(SatisfyAll(ContainSubstring("500m"), Or(ContainSubstring("integer"), ContainSubstring("whole")))))
 
 		By("harming nobody else")
 		f.pod(ctx, "user", queue, needing(f.gpu(), 4))

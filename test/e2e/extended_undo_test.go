@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -157,13 +158,7 @@ var _ = Describe("A pod with an extended resource that cannot be bound", func() 
 
 // refusedOften reports whether a pod has an event that a policy has refused its binding.
 func (f *fixture) refusedOften(ctx context.Context, pod string) bool {
-	events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod}))
-	for _, event := range events.Items {
-		if matches, _ := ContainSubstring(refusedByPolicy).Match(event.Message); matches {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(strings.Join(eventsIn(ctx, f.namespace, "involvedObject.name="+pod), "\n"), refusedByPolicy)
 }
 
 var _ = Describe("A scheduler that crashed while it bound pods with extended resources", func() {

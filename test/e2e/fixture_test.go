@@ -216,6 +216,21 @@ func (f *fixture) expectSucceeded(ctx context.Context, name string, n int) {
 	Eventually(func() int { return f.phase(ctx, name, corev1.PodSucceeded) }).WithContext(ctx).Should(Equal(n), "succeeded pods of job %s", name)
 }
 
+// eventsIn returns "reason: message" of each event in a namespace that a field selector selects.
+func eventsIn(ctx context.Context, namespace, selector string) (all []string) {
+	GinkgoHelper()
+	for _, e := range must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: selector})).Items {
+		all = append(all, e.Reason+": "+e.Message)
+	}
+	return all
+}
+
+// warningsOf returns "reason: message" of each warning about an object.
+func warningsOf(ctx context.Context, namespace, kind, name string) []string {
+	GinkgoHelper()
+	return eventsIn(ctx, namespace, "type=Warning,involvedObject.kind="+kind+",involvedObject.name="+name)
+}
+
 // expectNotEnqueued waits until the PodGroup of a job has an event with a reason and message, and checks that the job has no pods.
 func (f *fixture) expectNotEnqueued(ctx context.Context, name, reason, message string) {
 	GinkgoHelper()

@@ -52,19 +52,6 @@ func lintCluster(ctx context.Context, input string, args ...string) (found map[s
 	return found, exitCode
 }
 
-// eventsOf returns "reason: message" of each warning about an object.
-func eventsOf(ctx context.Context, kind, name string) []string {
-	GinkgoHelper()
-	events := must(kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{}))
-	var all []string
-	for _, e := range events.Items {
-		if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning {
-			all = append(all, e.Reason+": "+e.Message)
-		}
-	}
-	return all
-}
-
 var _ = Describe("kubectl devicequota lint", func() {
 	It("says of each fault in the cluster what the event of the scheduler says", func(ctx context.Context) {
 		f := newFixture(ctx)
@@ -81,7 +68,7 @@ var _ = Describe("kubectl devicequota lint", func() {
 			found, code := lintCluster(ctx, "")
 			Expect(code).To(Equal(1))
 			var said []string
-			for _, event := range eventsOf(ctx, "Queue", queue.name) {
+			for _, event := range warningsOf(ctx, metav1.NamespaceDefault, "Queue", queue.name) {
 				if strings.HasPrefix(event, queue.reason) {
 					said = append(said, event)
 				}

@@ -42,12 +42,7 @@ func (f *fixture) expectWaiting(ctx context.Context, job, want string) {
 
 // warnings returns the reasons of the warnings about an object.
 func (f *fixture) warnings(ctx context.Context, name string) []string {
-	events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",type=Warning"}))
-	var reasons []string
-	for _, event := range events.Items {
-		reasons = append(reasons, event.Reason+": "+event.Message)
-	}
-	return reasons
+	return eventsIn(ctx, f.namespace, "involvedObject.name="+name+",type=Warning")
 }
 
 // group creates a PodGroup and its pods, which request one core each. The PodGroup needs all of them.

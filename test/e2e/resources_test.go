@@ -87,16 +87,7 @@ func (f *fixture) priorityClass(ctx context.Context, name string, value int32) s
 // expectWarning waits for a warning about an object.
 func expectWarning(ctx context.Context, namespace, kind, name, reason, message string) {
 	GinkgoHelper()
-	Eventually(func() []string {
-		events := must(kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{}))
-		var warnings []string
-		for _, e := range events.Items {
-			if e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning {
-				warnings = append(warnings, e.Reason+": "+e.Message)
-			}
-		}
-		return warnings
-	}).WithContext(ctx).Should(ContainElement(SatisfyAll(HavePrefix(reason+": "), ContainSubstring(message))))
+	Eventually(warningsOf).WithContext(ctx).WithArguments(ctx, namespace, kind, name).Should(ContainElement(SatisfyAll(HavePrefix(reason+": "), ContainSubstring(message))))
 }
 
 // Two queues together deserve all of the node's allocatable resources. Each pod requests a quarter of them.

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -26,10 +25,7 @@ var _ = Describe("A claim that pods name", func() {
 		claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "shared", metav1.GetOptions{}))
 		Expect(claim.Status.ReservedFor).To(HaveLen(32))
 		expectAllocated(ctx, queue, f.class+"/count", 1)
-		events := must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{}))
-		for _, event := range events.Items {
-			Expect(strings.ToLower(event.Message)).NotTo(ContainSubstring("the object has been modified"), "%s %s", event.InvolvedObject.Kind, event.InvolvedObject.Name)
-		}
+		Expect(eventsIn(ctx, f.namespace, "")).NotTo(ContainElement(MatchRegexp("(?i)the object has been modified")))
 	})
 
 	It("keeps a gang of more pods than Kubernetes allows out of its queue, whether or not devices are limited", func(ctx context.Context) {

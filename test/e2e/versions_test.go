@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -64,9 +63,8 @@ var _ = DescribeTable("A cluster that serves only an older version of resource.k
 		Equal(map[string]float64{"gpu/count": 2, "gpu/memory": 160 << 30}))
 
 	f.pod(ctx, "second", "team", using("second"))
-	Eventually(func() []corev1.Event {
-		return must(kube.CoreV1().Events(f.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=InsufficientScalarQuota"})).Items
-	}).WithContext(ctx).Should(ContainElement(HaveField("Message", insufficient("team", "gpu", 2, 4, 3))))
+	Eventually(eventsIn).WithContext(ctx).WithArguments(ctx, f.namespace, "reason=InsufficientScalarQuota").
+		Should(ContainElement("InsufficientScalarQuota: " + insufficient("team", "gpu", 2, 4, 3)))
 },
 	Entry("v1beta2", "v1beta2"),
 	Entry("v1beta1", "v1beta1"),
