@@ -96,14 +96,7 @@ var _ = Describe("A claim", func() {
 		queue := f.queue(ctx, "team", "root", limit(class, 8))
 		stranger := f.claim(ctx, "theirs", exactly(class, 3))
 		f.allocate(ctx, stranger, "n", "gpu-0", "gpu-1", "gpu-2")
-		f.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
-			using("theirs")(spec)
-			spec.SchedulerName, spec.NodeName = "another-scheduler", f.name("n")
-		})
-		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller reserves claims for pods with a node
-			claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{}))
-			return claim.Status.ReservedFor
-		}).WithContext(ctx).Should(HaveLen(1))
+		f.stranger(ctx, queue, "theirs", "n")
 		expectWarning(ctx, f.namespace, "Pod", "stranger", "ChargedToRoot", "Scheduler another-scheduler placed the pod outside of all queues: its devices and cards are charged to queue <root>")
 		expectAllocated(ctx, "root", class+"/count", 3)
 		f.claim(ctx, "ours", exactly(class, 2))

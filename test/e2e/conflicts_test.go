@@ -7,7 +7,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -24,25 +23,14 @@ var _ = Describe("A device", func() {
 	})
 
 	claimed := func(ctx context.Context, name string) []resourcev1.DeviceRequestAllocationResult {
-		claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, name, metav1.GetOptions{}))
-		if claim.Status.Allocation == nil {
-			return nil
-		}
-		return claim.Status.Allocation.Devices.Results
+		return devicesOf(must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, name, metav1.GetOptions{})))
 	}
 
 	It("that another scheduler allocates, too, is reported on both claims, and no waiting pod starts on it", func(ctx context.Context) {
 		f.node(ctx, "n", devices(2, "gpu", nil)...)
 		queue := f.queue(ctx, "team", "root", limit(class, 2))
 		f.allocate(ctx, f.claim(ctx, "theirs", exactly(class, 1)), "n", "gpu-0")
-		f.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
-			using("theirs")(spec)
-			spec.SchedulerName, spec.NodeName = "another-scheduler", f.name("n")
-		})
-		Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller reserves claims for pods with a node
-			claim := must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "theirs", metav1.GetOptions{}))
-			return claim.Status.ReservedFor
-		}).WithContext(ctx).Should(HaveLen(1))
+		f.stranger(ctx, queue, "theirs", "n")
 		f.allocate(ctx, f.claim(ctx, "ours", exactly(class, 1)), "n", "gpu-0")
 
 		for _, name := range []string{"theirs", "ours"} {

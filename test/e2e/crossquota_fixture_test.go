@@ -59,6 +59,14 @@ func (f *crossquotaFixture) run(ctx context.Context, name, node, cpu string, cha
 	f.expectPodRuns(ctx, name)
 }
 
+func (f *crossquotaFixture) podNames(ctx context.Context) (names []string) {
+	GinkgoHelper()
+	for _, pod := range must(f.kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})).Items {
+		names = append(names, pod.Name)
+	}
+	return names
+}
+
 func requesting(name corev1.ResourceName) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		resources := &pod.Spec.Containers[0].Resources

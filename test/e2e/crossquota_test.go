@@ -183,11 +183,7 @@ var _ = Describe("crossquota", Ordered, func() {
 
 		By("evicting although the node has free resources")
 		f.run(ctx, "high", gpu, "2", priority("high"))
-		pods := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{}))
-		var names []string
-		for _, pod := range pods.Items {
-			names = append(names, pod.Name)
-		}
+		names := f.podNames(ctx)
 		Expect(names).To(ConsistOf("high", HavePrefix("low-"), HavePrefix("low-")))
 		f.expectMetric(ctx, "used", gpu, "cpu", 4)
 
@@ -215,12 +211,7 @@ var _ = Describe("crossquota", Ordered, func() {
 		f.run(ctx, "elsewhere", other, "4", withMemory("16Gi"), classed(f.namespace+"-lowest"))
 
 		f.run(ctx, "high", gpu, "2", classed(f.namespace+"-higher"))
-		pods := must(kube.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{}))
-		var names []string
-		for _, pod := range pods.Items {
-			names = append(names, pod.Name)
-		}
-		Expect(names).To(ConsistOf("train", "system", "elsewhere", "high"))
+		Expect(f.podNames(ctx)).To(ConsistOf("train", "system", "elsewhere", "high"))
 	})
 
 	It("counts DRA devices as GPUs", func(ctx context.Context) {

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,18 @@ func (f *fixture) allocateFrom(ctx context.Context, claim *resourcev1.ResourceCl
 		})
 	}
 	must(kube.ResourceV1().ResourceClaims(f.namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{}))
+}
+
+// stranger creates a pod that another scheduler has placed, and waits until its claim is reserved for it.
+func (f *fixture) stranger(ctx context.Context, queue, claim, node string) {
+	GinkgoHelper()
+	f.pod(ctx, "stranger", queue, func(spec *corev1.PodSpec) {
+		using(claim)(spec)
+		spec.SchedulerName, spec.NodeName = "another-scheduler", f.name(node)
+	})
+	Eventually(func() []resourcev1.ResourceClaimConsumerReference { // Kubernetes' controller reserves claims for pods with a node
+		return must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, claim, metav1.GetOptions{})).Status.ReservedFor
+	}).WithContext(ctx).Should(HaveLen(1))
 }
 
 // boundVolume creates a PersistentVolumeClaim and binds it to a volume, as a controller does.
