@@ -60,15 +60,7 @@ var _ = Describe("The charge of a claim", func() {
 		GinkgoHelper()
 		claims := kube.ResourceV1().ResourceClaims(f.namespace)
 		Expect(claims.Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
-		Eventually(func() error {
-			claim, err := claims.Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
-				return ignoreNotFound(err)
-			}
-			claim.Finalizers = nil
-			_, err = claims.Update(ctx, claim, metav1.UpdateOptions{})
-			return ignoreNotFound(err)
-		}).WithContext(ctx).Should(Succeed())
+		f.dropFinalizers(ctx, name)
 	}
 
 	It("stays at the queue for which the claim got its devices, whoever joins it", func(ctx context.Context) {

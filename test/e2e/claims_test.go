@@ -195,16 +195,11 @@ var _ = Describe("A claim", func() {
 		queue := f.queue(ctx, "team", "root", limit(class, 8))
 		claim := f.claim(ctx, "going", exactly(class, 1))
 		claim.Finalizers = []string{"example.com/keep"}
-		claim = must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
+		must(kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{}))
 		Expect(kube.ResourceV1().ResourceClaims(f.namespace).Delete(ctx, "going", metav1.DeleteOptions{})).To(Succeed())
 		f.pod(ctx, "user", queue, using("going"))
 		f.expectWarned(ctx, "ResourceClaim "+f.namespace+"/going is being deleted: wait until it is gone and create it again, or use another one")
-		Eventually(func() error {
-			claim = must(kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, "going", metav1.GetOptions{}))
-			claim.Finalizers = nil
-			_, err := kube.ResourceV1().ResourceClaims(f.namespace).Update(ctx, claim, metav1.UpdateOptions{})
-			return err
-		}).WithContext(ctx).Should(Succeed())
+		update(ctx, kube.ResourceV1().ResourceClaims(f.namespace), "going", func(claim *resourcev1.ResourceClaim) { claim.Finalizers = nil })
 		Eventually(func() error {
 			_, err := kube.ResourceV1().ResourceClaims(f.namespace).Create(ctx, &resourcev1.ResourceClaim{
 				ObjectMeta: metav1.ObjectMeta{Name: "going"}, Spec: asking(exactly(class, 1)),

@@ -277,10 +277,7 @@ func warned(ctx context.Context, namespace, reason, message string) bool {
 
 // setCards sets the card quota of a queue.
 func setCards(ctx context.Context, name, cards string) {
-	Eventually(func() error {
-		q := getQueue(ctx, name)
+	update(ctx, queues.SchedulingV1beta1().Queues(), name, func(q *schedulingv1beta1.Queue) {
 		q.Annotations = map[string]string{schedulingv1beta1.CardQuotaAnnotation: cards}
-		_, err := queues.SchedulingV1beta1().Queues().Update(ctx, q, metav1.UpdateOptions{})
-		return err
-	}).WithContext(ctx).Should(Succeed())
+	})
 }

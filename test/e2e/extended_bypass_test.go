@@ -103,15 +103,7 @@ var _ = Describe("The quota of an extended resource holds although a user", func
 			_, err := claims().UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 			return err
 		}).WithContext(ctx).Should(Succeed())
-		Eventually(func() error {
-			now, err := kube.ResourceV1().ResourceClaims(f.namespace).Get(ctx, claim.Name, metav1.GetOptions{})
-			if err != nil {
-				return ignoreNotFound(err)
-			}
-			now.Finalizers = nil
-			_, err = claims().Update(ctx, now, metav1.UpdateOptions{})
-			return ignoreNotFound(err)
-		}).WithContext(ctx).Should(Succeed())
+		f.dropFinalizers(ctx, claim.Name)
 		f.expectClaims(ctx, 0)
 		full(ctx, "more")
 		expectCharge(ctx, queue, f.gpu(), 2)

@@ -39,14 +39,11 @@ func ofCard(name string) func(*resourcev1.DeviceClass) {
 // changeClass changes an existing DeviceClass.
 func changeClass(ctx context.Context, name string, change ...func(*resourcev1.DeviceClass)) {
 	GinkgoHelper()
-	Eventually(func() error {
-		class := must(kube.ResourceV1().DeviceClasses().Get(ctx, name, metav1.GetOptions{}))
+	update(ctx, kube.ResourceV1().DeviceClasses(), name, func(class *resourcev1.DeviceClass) {
 		for _, c := range change {
 			c(class)
 		}
-		_, err := kube.ResourceV1().DeviceClasses().Update(ctx, class, metav1.UpdateOptions{})
-		return err
-	}).WithContext(ctx).Should(Succeed())
+	})
 }
 
 // pluginNode adds a node with a device plugin that offers count of the case's extended resource.

@@ -106,14 +106,25 @@ func getQueue(ctx context.Context, name string) *schedulingv1beta1.Queue {
 	return must(queues.SchedulingV1beta1().Queues().Get(ctx, name, metav1.GetOptions{}))
 }
 
-// changeQueue changes a queue, and retries on conflicts.
-func changeQueue(ctx context.Context, name string, change func(*schedulingv1beta1.QueueSpec)) {
+// updater is a client of a kind.
+type updater[T any] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Update(context.Context, T, metav1.UpdateOptions) (T, error)
+}
+
+// update changes an object, and retries on conflicts.
+func update[T any](ctx context.Context, client updater[T], name string, change func(T)) {
+	GinkgoHelper()
 	Eventually(func() error {
-		q := getQueue(ctx, name)
-		change(&q.Spec)
-		_, err := queues.SchedulingV1beta1().Queues().Update(ctx, q, metav1.UpdateOptions{})
+		object := must(client.Get(ctx, name, metav1.GetOptions{}))
+		change(object)
+		_, err := client.Update(ctx, object, metav1.UpdateOptions{})
 		return err
 	}).WithContext(ctx).Should(Succeed())
+}
+
+func changeQueue(ctx context.Context, name string, change func(*schedulingv1beta1.QueueSpec)) {
+	update(ctx, queues.SchedulingV1beta1().Queues(), name, func(q *schedulingv1beta1.Queue) { change(&q.Spec) })
 }
 
 func setQuota(ctx context.Context, name string, dra *schedulingv1beta1.DRAQuota) {

@@ -47,6 +47,21 @@ func (f *fixture) stranger(ctx context.Context, queue, claim, node string) {
 	}).WithContext(ctx).Should(HaveLen(1))
 }
 
+// dropFinalizers removes the finalizers of a claim, which may be gone already.
+func (f *fixture) dropFinalizers(ctx context.Context, name string) {
+	GinkgoHelper()
+	claims := kube.ResourceV1().ResourceClaims(f.namespace)
+	Eventually(func() error {
+		claim, err := claims.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		claim.Finalizers = nil
+		_, err = claims.Update(ctx, claim, metav1.UpdateOptions{})
+		return ignoreNotFound(err)
+	}).WithContext(ctx).Should(Succeed())
+}
+
 // boundVolume creates a PersistentVolumeClaim and binds it to a volume, as a controller does.
 func (f *fixture) boundVolume(ctx context.Context, name string) {
 	size, modes := amount(corev1.ResourceStorage, "1Gi"), []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}

@@ -89,12 +89,9 @@ var _ = Describe("A Queue CRD without dra", Ordered, func() {
 		expectWarning(ctx, "default", "Queue", queue, "QuotaRemovalUnconfirmed", "delete the annotation volcano.sh/last-valid-quota")
 		f.expectWaitsFor(ctx, 50, "waits", insufficient(queue, f.class, 1, 2, 1))
 
-		Eventually(func() error {
-			q := getQueue(ctx, queue)
+		update(ctx, queues.SchedulingV1beta1().Queues(), queue, func(q *schedulingv1beta1.Queue) {
 			delete(q.Annotations, schedulingv1beta1.LastValidQuotaAnnotation)
-			_, err := queues.SchedulingV1beta1().Queues().Update(ctx, q, metav1.UpdateOptions{})
-			return err
-		}).WithContext(ctx).Should(Succeed())
+		})
 		f.expectPodRuns(ctx, "waits")
 	})
 
@@ -103,12 +100,9 @@ var _ = Describe("A Queue CRD without dra", Ordered, func() {
 		queue := f.cardQueue(ctx, "cards", "root", `{"NVIDIA-H100-80GB": 3}`)
 		expectLastValid(ctx, queue, `"cards":"{\"NVIDIA-H100-80GB\": 3}"`)
 		Expect(controlPlane.Kill(cluster.VolcanoScheduler)).To(Succeed())
-		Eventually(func() error {
-			q := getQueue(ctx, queue)
+		update(ctx, queues.SchedulingV1beta1().Queues(), queue, func(q *schedulingv1beta1.Queue) {
 			q.Annotations[schedulingv1beta1.CardQuotaAnnotation] = `{"NVIDIA-H100-80GB": 3, "NVIDIA-H100-80GB": 4}`
-			_, err := queues.SchedulingV1beta1().Queues().Update(ctx, q, metav1.UpdateOptions{})
-			return err
-		}).WithContext(ctx).Should(Succeed())
+		})
 		Expect(controlPlane.Restart(ctx, cluster.VolcanoScheduler)).To(Succeed())
 		expectWarning(ctx, "default", "Queue", queue, "QuotaNotRead", "its last valid quota holds")
 	})

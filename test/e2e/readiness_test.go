@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -64,12 +65,7 @@ var _ = Describe("A scheduler whose ClusterRole lacks a permission", func() {
 			g.Expect(pod.Status.Conditions).To(ContainElement(SatisfyAll(HaveField("Type", corev1.PodScheduled), HaveField("Message", missing))))
 		}).WithContext(ctx).Should(Succeed())
 
-		Eventually(func() error {
-			now := must(f.kube.RbacV1().ClusterRoles().Get(ctx, role.Name, metav1.GetOptions{}))
-			now.Rules = complete.Rules
-			_, err := f.kube.RbacV1().ClusterRoles().Update(ctx, now, metav1.UpdateOptions{})
-			return err
-		}).WithContext(ctx).Should(Succeed())
+		update(ctx, f.kube.RbacV1().ClusterRoles(), role.Name, func(now *rbacv1.ClusterRole) { now.Rules = complete.Rules })
 		Eventually(ready).WithContext(ctx).Should(Equal("200 ok"))
 		f.expectPodRuns(ctx, "waiting")
 	})
