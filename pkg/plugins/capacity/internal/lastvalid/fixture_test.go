@@ -206,6 +206,23 @@ func (f *fixture) settle() {
 	}
 }
 
+// texts returns amounts as words, such as h100=8.
+func (f *fixture) texts(amounts ledger.Amounts) (all []string) {
+	for _, e := range amounts {
+		all = append(all, f.dimensions.Dimension(e.Dimension).Name+"="+e.Amount.String())
+	}
+	return all
+}
+
+// expectProblem checks the message about quotas that cannot be read. An empty one must be absent.
+func (f *fixture) expectProblem(when string, found problems.Problems, want string) {
+	f.Helper()
+	message := found[problems.Problem{Queue: "q", Reason: problems.QuotaNotReadReason}]
+	if !strings.Contains(message, want) || want == "" && message != "" {
+		f.Errorf("%s: problem %q, want %q", when, message, want)
+	}
+}
+
 // expect checks the effective quotas, such as "h100=8", and the reasons of the problems.
 func (f *fixture) expect(when, want string, reasons ...string) {
 	f.Helper()
@@ -215,8 +232,8 @@ func (f *fixture) expect(when, want string, reasons ...string) {
 		prefix  string
 		amounts ledger.Amounts
 	}{{"", quotas.Devices.Capability}, {"", quotas.Cards.Capability}, {"deserved ", quotas.Cards.Deserved}, {"guarantee ", quotas.Cards.Guarantee}} {
-		for _, e := range list.amounts {
-			got = append(got, list.prefix+f.dimensions.Dimension(e.Dimension).Name+"="+e.Amount.String())
+		for _, text := range f.texts(list.amounts) {
+			got = append(got, list.prefix+text)
 		}
 	}
 	if quotas.DevicesErr != nil {

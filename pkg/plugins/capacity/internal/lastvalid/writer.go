@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	schedulingv1beta1 "github.com/devicequota/devicequota/apis/scheduling/v1beta1"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
@@ -65,40 +66,30 @@ func (c *Cache) sync(ctx context.Context, name string) error {
 	if err != nil {
 		return nil
 	}
-	switch due := c.due(object); {
-	case due.restore != nil:
-		return c.restore(ctx, object, due.restore)
-	case due.annotate:
-		return c.annotate(ctx, object, due.text)
+	switch dra, text := c.due(object); {
+	case dra != nil:
+		return c.restore(ctx, object, dra)
+	case text != nil:
+		return c.annotate(ctx, object, *text)
 	default:
 		return nil
 	}
 }
 
-// due is what must be written to a queue.
-type due struct {
-	// restore is the lost spec.dra of the queue, nil if none was lost.
-	restore *schedulingv1beta1.DRAQuota
-	// annotate says that the annotation must be set to text.
-	annotate bool
-	text     string
-}
-
-// due returns what must be written to a queue. It returns nothing until a session has read this version of the queue.
-func (c *Cache) due(object *schedulingv1beta1.Queue) due {
+// due returns the lost spec.dra to restore, or the text that the annotation must have. It returns nothing until a session has read this
+// version of the queue.
+func (c *Cache) due(object *schedulingv1beta1.Queue) (lostDRA *schedulingv1beta1.DRAQuota, text *string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, found := c.known[object.Name]
 	switch {
 	case !found || k.uid != object.UID || !sameQuotas(k.object, object):
-		return due{}
-	case k.absence == nil:
-		return due{annotate: k.devicesErr == nil && !k.upToDate(), text: k.text}
-	case k.absence.verdict == lost && c.schema.servesSince(k.absence.since):
-		return due{restore: k.last.DRA}
-	default:
-		return due{}
+	case k.absence == nil && k.devicesErr == nil && !k.upToDate():
+		return nil, ptr.To(k.text)
+	case k.absence != nil && k.absence.verdict == lost && c.schema.servesSince(k.absence.since):
+		return k.last.DRA, nil
 	}
+	return nil, nil
 }
 
 // annotate writes the last valid quotas to the annotation of a queue. If they are empty, it removes the annotation.
