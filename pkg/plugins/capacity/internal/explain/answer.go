@@ -44,8 +44,6 @@ type Session struct {
 	WithoutQueue *snapshot.WithoutQueue
 }
 
-func (s *Session) jobOf(task *api.TaskInfo) *api.JobInfo { return s.Volcano.Jobs[task.Job] }
-
 // Answer answers a question. A panic of a plugin does not stop the scheduler.
 func (s *Session) Answer(q *visibility.Question) (explanation *v1alpha1.Explanation, err error) {
 	defer func() {

@@ -3,6 +3,8 @@
 package explain
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,12 +83,7 @@ func (s *Session) explainPods(job *api.JobInfo) []v1alpha1.PodsAnswer {
 }
 
 func sortedTasks(tasks map[api.TaskID]*api.TaskInfo) []*api.TaskInfo {
-	sorted := make([]*api.TaskInfo, 0, len(tasks))
-	for _, task := range tasks {
-		sorted = append(sorted, task)
-	}
-	slices.SortFunc(sorted, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
-	return sorted
+	return slices.SortedFunc(maps.Values(tasks), func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func anyOf(tasks map[api.TaskID]*api.TaskInfo) *api.TaskInfo {
@@ -94,4 +91,32 @@ func anyOf(tasks map[api.TaskID]*api.TaskInfo) *api.TaskInfo {
 		return sorted[0]
 	}
 	return nil
+}
+
+// Pods collects why the pods of a job wait. Pods with the same reason are one entry.
+type Pods struct{ answers []v1alpha1.PodsAnswer }
+
+// Add adds the reason why a pod waits.
+func (p *Pods) Add(task *api.TaskInfo, cause v1alpha1.Refusal) {
+	state := StateOfPod(task)
+	same := func(a v1alpha1.PodsAnswer) bool { return a.State == state && a.Cause.Message == cause.Message }
+	if i := slices.IndexFunc(p.answers, same); i >= 0 {
+		p.answers[i].Count++
+		return
+	}
+	p.answers = append(p.answers, v1alpha1.PodsAnswer{Example: describe.Object("Pod", &task.Pod.ObjectMeta), Count: 1, State: state, Cause: cause})
+}
+
+// Answers returns the reasons, those of many pods first. If there are too many, the last ones are one entry with the first of their pods as example.
+func (p *Pods) Answers() []v1alpha1.PodsAnswer {
+	slices.SortStableFunc(p.answers, func(a, b v1alpha1.PodsAnswer) int { return cmp.Compare(b.Count, a.Count) })
+	if len(p.answers) <= MaxAnswers {
+		return p.answers
+	}
+	rare := p.answers[MaxAnswers-1:]
+	others := v1alpha1.PodsAnswer{Example: rare[0].Example, State: rare[0].State, Cause: v1alpha1.Refusal{Message: otherReasons(len(rare))}}
+	for i := range rare {
+		others.Count += rare[i].Count
+	}
+	return append(p.answers[:MaxAnswers-1:MaxAnswers-1], others)
 }

@@ -4,6 +4,7 @@ package explain
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,21 +75,16 @@ func (n *Nodes) mostFree(most []v1alpha1.Amount, node *api.NodeInfo) []v1alpha1.
 // Answers returns the answers. Suitable nodes come first, then answers of many nodes.
 func (n *Nodes) Answers() []v1alpha1.NodesAnswer {
 	slices.SortStableFunc(n.answers, func(a, b v1alpha1.NodesAnswer) int {
-		return cmp.Or(compareBools(b.Suitable, a.Suitable), cmp.Compare(b.Count, a.Count))
+		switch {
+		case a.Suitable: // all suitable nodes are one entry
+			return -1
+		case b.Suitable:
+			return 1
+		default:
+			return cmp.Compare(b.Count, a.Count)
+		}
 	})
 	return withoutRare(n.answers)
-}
-
-// compareBools puts false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
 }
 
 func otherReasons(n int) string { return fmt.Sprintf("<%d> other reasons", n) }
@@ -128,3 +124,33 @@ func (noNode) Reason() string { return refusals.UnschedulableReason }
 
 // Message implements report.Refusal.
 func (n noNode) Message() string { return string(n) }
+
+// askNodes filters the nodes for a pod, as the action allocate does. Nodes with the same answer are grouped.
+func (s *Session) askNodes(task *api.TaskInfo) []v1alpha1.NodesAnswer {
+	if err := s.Volcano.PrePredicateFn(task); err != nil {
+		return []v1alpha1.NodesAnswer{{Count: int32(len(s.Volcano.NodeList)), Message: err.Error()}}
+	}
+	nodes := NewNodes(s.Snapshot, task)
+	for _, node := range s.Volcano.NodeList {
+		nodes.Add(node, s.askNode(task, node))
+	}
+	return nodes.Answers()
+}
+
+// askNode returns why a node is not suitable for a pod. It is empty if the node is suitable.
+func (s *Session) askNode(task *api.TaskInfo, node *api.NodeInfo) string {
+	if enough, short := task.InitResreq.LessEqualWithResourcesName(node.FutureIdle(), api.Zero); !enough {
+		return "Insufficient " + strings.Join(short, ", ")
+	}
+	err := s.Volcano.PredicateForAllocateAction(task, node)
+	if err == nil {
+		return ""
+	}
+	var fit *api.FitError
+	if errors.As(err, &fit) {
+		if reasons := fit.Reasons(); len(reasons) > 0 {
+			return strings.Join(reasons, "; ")
+		}
+	}
+	return err.Error()
+}

@@ -134,7 +134,7 @@ func (s *Session) explainPromise(told *v1alpha1.Explanation, task *api.TaskInfo)
 			continue
 		}
 		waits.Pods = append(waits.Pods, other.Namespace+"/"+other.Name)
-		if victim, holds := described.Holder(s.jobOf(other), other); holds {
+		if victim, holds := described.Holder(s.Volcano.Jobs[other.Job], other); holds {
 			victims = append(victims, victim)
 		}
 	}

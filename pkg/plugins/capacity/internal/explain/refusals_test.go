@@ -3,15 +3,18 @@
 package explain
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/devicequota/devicequota/apis/visibility/v1alpha1"
+	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/report"
 )
 
 // waiting is the job of a gang, and its waiting pod.
@@ -72,5 +75,52 @@ func TestNodesThatDoNotTakeAPodAreSummedUpUnlessVolcanoHasTriedThem(t *testing.T
 	}
 	if refusal := NoNode(job, task, 3, append(answers, v1alpha1.NodesAnswer{Count: 1, Suitable: true})); refusal != nil {
 		t.Errorf("a node takes the pod, and it is refused: %s", refusal.Message())
+	}
+}
+
+func TestTheCauseIsWhatPeopleHaveBeenToldOrElseTheCheckThatFails(t *testing.T) {
+	const other = "No check of this plugin keeps it from starting: another plugin does, or others came first in this session"
+	for _, c := range []struct {
+		name           string
+		refusals       []report.Refusal
+		told           report.Refusal
+		results, cause string
+	}{
+		{"a check fails", []report.Refusal{nil, Unreported("full"), nil, Unreported("closed")}, nil, "[0:Passed 1:Failed 2:NotReached 3:NotReached]", "full"},
+		{"a check fails, and people have been told something else", []report.Refusal{Unreported("full")}, Unreported("was closed"), "[0:Failed]", "was closed"},
+		{"no check fails, and people have been told something", []report.Refusal{nil}, Unreported("was full"), "[0:Passed Session:Failed]", "was full"},
+		{"no check fails, and people have been told nothing", []report.Refusal{nil}, nil, "[0:Passed Session:Failed]", other},
+	} {
+		var checks Checks
+		for i, refusal := range c.refusals {
+			checks.Add(fmt.Sprint(i), refusal)
+		}
+		made, cause := checks.End(c.told)
+		var results []string
+		for _, check := range made {
+			results = append(results, check.Name+":"+string(check.Result))
+		}
+		if got := fmt.Sprint(results); got != c.results || cause.Message != c.cause {
+			t.Errorf("%s: %s because %q, want %s because %q", c.name, got, cause.Message, c.results, c.cause)
+		}
+	}
+}
+
+func TestAJobOfVolcanoWithoutAPodGroupIsExplainedByItsPhase(t *testing.T) {
+	for _, c := range []struct {
+		phase batchv1alpha1.JobPhase
+		state v1alpha1.State
+		cause string
+	}{
+		{batchv1alpha1.Completed, v1alpha1.Ended, ""}, {batchv1alpha1.Failed, v1alpha1.Ended, ""}, {batchv1alpha1.Aborted, v1alpha1.Ended, ""},
+		{batchv1alpha1.Terminating, v1alpha1.Releasing, ""},
+		{"", v1alpha1.Waiting, "The job, which is Pending, has no PodGroup in this session: Volcano's controllers create one for it, see whether they run"},
+	} {
+		job := &batchv1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "second"}, Spec: batchv1alpha1.JobSpec{Queue: "team"}}
+		job.Status.State.Phase = c.phase
+		told := VolcanoJob(job)
+		if told.State != c.state || told.Queue != "team" || told.Subject.Kind != "Job" || (told.Cause != nil) != (c.cause != "") || told.Cause != nil && told.Cause.Message != c.cause {
+			t.Errorf("a job that is %q: %+v", c.phase, told)
+		}
 	}
 }
