@@ -14,22 +14,37 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/devicequota/devicequota/pkg/card"
+	"github.com/devicequota/devicequota/pkg/demand"
+	"github.com/devicequota/devicequota/pkg/ledger"
 )
 
 // fixture is a reporter with readable events, and the jobs and queues of a session.
 type fixture struct {
 	*testing.T
 	*Reporter
-	events *record.FakeRecorder
-	jobs   map[api.JobID]*api.JobInfo
-	queues map[api.QueueID]*api.QueueInfo
+	// counter has the dimensions of the accounts.
+	counter *demand.Counter
+	events  *record.FakeRecorder
+	jobs    map[api.JobID]*api.JobInfo
+	queues  map[api.QueueID]*api.QueueInfo
 }
 
 func newFixture(t *testing.T) *fixture {
-	f := &fixture{T: t, events: record.NewFakeRecorder(10), jobs: map[api.JobID]*api.JobInfo{}, queues: map[api.QueueID]*api.QueueInfo{}}
+	f := &fixture{T: t, counter: newCounter(), events: record.NewFakeRecorder(10), jobs: map[api.JobID]*api.JobInfo{}, queues: map[api.QueueID]*api.QueueInfo{}}
 	f.events.IncludeObject = true
 	f.Reporter = NewReporter(f.events)
 	return f
+}
+
+func newCounter() *demand.Counter {
+	return demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
+}
+
+// ordinal returns the place of a dimension in the accounts.
+func (f *fixture) ordinal(kind ledger.Kind, name, capacity string) ledger.Ordinal {
+	return f.counter.Dimensions.Ordinal(ledger.Dimension{Kind: kind, Name: name, Capacity: capacity})
 }
 
 // job adds a job with a pod of the same name.
@@ -74,6 +89,17 @@ func (f *fixture) expectEvents(when string, want ...string) {
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		f.Errorf("%s: events are\n%q, want\n%q", when, got, want)
+	}
+}
+
+// expectWords compares what a refusal or an eviction says.
+func expectWords(t *testing.T, said Refusal, reason, message string) {
+	t.Helper()
+	if got := said.Message(); got != message {
+		t.Errorf("%T says\n%s, want\n%s", said, got, message)
+	}
+	if got := said.Reason(); got != reason {
+		t.Errorf("%T has the reason %q, want %q: %s", said, got, reason, message)
 	}
 }
 

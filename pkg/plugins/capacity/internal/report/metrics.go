@@ -12,6 +12,8 @@ import (
 
 	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
+	"github.com/devicequota/devicequota/pkg/metric"
+	"github.com/devicequota/devicequota/pkg/queueusage"
 )
 
 // Accounts is the input of the metrics.
@@ -107,16 +109,12 @@ func (r *Reporter) Metrics(accounts *Accounts) {
 		if gone {
 			deleteDimensions(name)
 			deleteEvictions(name)
-			r.forgetUsage(name)
+			if r.Usage != nil {
+				r.Usage.Forget(name)
+			}
 		}
 		return gone
 	})
-}
-
-func (r *Reporter) forgetUsage(queue string) {
-	if r.Usage != nil {
-		r.Usage.Forget(queue)
-	}
 }
 
 // forgetDimensions causes all series to be written again, because the dimensions are new.
@@ -148,4 +146,64 @@ func (m *queueMetrics) updateResources(accounts *Accounts, name string, queue le
 		m.share = share
 		metrics.UpdateQueueShare(name, share)
 	}
+}
+
+// usageOf returns the usage of a queue. It changes only if a metric of the queue does.
+func usageOf(accounts *Accounts, queue ledger.QueueID) queueusage.Usage {
+	entries := make([]queueusage.Entry, 0, accounts.Dimensions.Len())
+	for o := range ledger.Ordinal(accounts.Dimensions.Len()) {
+		// What releasing pods still hold is used, but no longer requested.
+		waiting, _ := accounts.Ledger.Balance(queue, ledger.Request, o).Sub(accounts.Ledger.Balance(queue, ledger.Allocated, o)) // both are sums of the ledger
+		entries = append(entries, queueusage.Entry{
+			Dimension: accounts.Dimensions.Dimension(o), Used: accounts.Held.Balance(queue, ledger.Allocated, o), Waiting: waiting,
+			Limit: accounts.Ledger.Limit(queue, o), Listed: limits(accounts.Ledger, queue, o),
+		})
+	}
+	return queueusage.Of(entries)
+}
+
+var waitingPods = gaugeVector(metric.QueueWaitingPods)
+
+// waitingKey has the label values of the metric.
+type waitingKey struct {
+	queue  api.QueueID
+	reason string
+}
+
+// countWaiting updates the metric where the number of refused pods has changed in this session.
+func (r *Reporter) countWaiting(jobs map[api.JobID]*api.JobInfo) {
+	counts := map[waitingKey]int{}
+	for id, refused := range r.pods {
+		if _, jobRefused := r.jobs[refused.task.Job]; !jobRefused && Waits(jobs, refused.task.Job, id) {
+			counts[waitingKey{jobs[refused.task.Job].Queue, waitingReason(refused.refusal)}]++
+		}
+	}
+	for id, refusal := range r.jobs {
+		if job, found := jobs[id]; found && job.IsPending() {
+			counts[waitingKey{job.Queue, waitingReason(refusal)}] += podsThatWait(job)
+		}
+	}
+	for key, n := range counts {
+		if last, found := r.waitingPods[key]; !found || last != n {
+			waitingPods.WithLabelValues(string(key.queue), key.reason).Set(float64(n))
+		}
+	}
+	for key := range r.waitingPods {
+		if _, found := counts[key]; !found {
+			waitingPods.DeleteLabelValues(string(key.queue), key.reason)
+		}
+	}
+	r.waitingPods = counts
+}
+
+// podsThatWait returns the number of waiting pods of a job that is not admitted to its queue. Most kinds of jobs create their
+// pods only after admission.
+func podsThatWait(job *api.JobInfo) int {
+	pods := 0
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated {
+			pods++
+		}
+	}
+	return max(pods, int(job.MinAvailable)-int(count(job, api.Succeeded)), 1)
 }

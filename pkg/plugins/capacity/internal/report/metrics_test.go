@@ -10,10 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/devicequota/devicequota/pkg/card"
-	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/ledger"
 	"github.com/devicequota/devicequota/pkg/problems"
 )
@@ -66,23 +64,20 @@ func ofQueue(t *testing.T, queue string) string {
 }
 
 // accounts makes a ledger with one queue that has device and card limits, and charges it.
-func (f *fixture) accounts(counter *demand.Counter, queue string, limits, charged ledger.Amounts) *Accounts {
-	books, _ := ledger.New(counter.Dimensions, ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(16)}}, []ledger.QueueSpec{{Name: queue, Capability: limits}})
+func (f *fixture) accounts(queue string, limits, charged ledger.Amounts) *Accounts {
+	total := ledger.Amounts{{Dimension: f.counter.Resources.CPU, Amount: ledger.Units(16)}}
+	books, _ := ledger.New(f.counter.Dimensions, total, []ledger.QueueSpec{{Name: queue, Capability: limits}})
 	if err := books.Charge(0, "p", ledger.Demand{ledger.NewPart(charged)}); err != nil {
 		f.Fatal(err)
 	}
-	return &Accounts{Ledger: books, Held: books, Total: ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(16)}}, Dimensions: counter.Dimensions, Resources: counter.Resources, Queues: f.queues}
+	return &Accounts{Ledger: books, Held: books, Total: total, Dimensions: f.counter.Dimensions, Resources: f.counter.Resources, Queues: f.queues}
 }
 
 func TestSeriesAppearChangeAndGoWithTheirQueue(t *testing.T) {
 	f := newFixture(t)
 	f.queue("metered")
-	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
-	dimension := func(kind ledger.Kind, name, capacity string) ledger.Ordinal {
-		return counter.Dimensions.Ordinal(ledger.Dimension{Kind: kind, Name: name, Capacity: capacity})
-	}
-	count, memory, h100 := dimension(ledger.DeviceCount, "gpu", ""), dimension(ledger.DeviceCapacity, "gpu", "memory"), dimension(ledger.Card, "H100", "")
-	dimension(ledger.DeviceCount, "other", "")
+	count, memory, h100 := f.ordinal(ledger.DeviceCount, "gpu", ""), f.ordinal(ledger.DeviceCapacity, "gpu", "memory"), f.ordinal(ledger.Card, "H100", "")
+	f.ordinal(ledger.DeviceCount, "other", "")
 	units := func(o ledger.Ordinal, n int64) ledger.Entry {
 		return ledger.Entry{Dimension: o, Amount: ledger.Units(n)}
 	}
@@ -119,13 +114,13 @@ device_class_inqueue gpu 0
 device_class_request gpu 0`,
 		},
 	} {
-		f.Metrics(f.accounts(counter, "metered", session.limits, session.charged))
+		f.Metrics(f.accounts("metered", session.limits, session.charged))
 		if got := sorted(ofQueue(t, "metered")); got != sorted(session.want) {
 			t.Errorf("%s: the series are\n%s\nwant\n%s", session.name, got, sorted(session.want))
 		}
 	}
 	delete(f.queues, "metered")
-	f.Metrics(f.accounts(counter, "metered", nil, nil))
+	f.Metrics(f.accounts("metered", nil, nil))
 	if got := ofQueue(t, "metered"); got != "" {
 		t.Errorf("the queue is gone, but there is\n%s", got)
 	}
@@ -142,13 +137,12 @@ func TestSeriesAreRightInOtherDimensions(t *testing.T) {
 	f := newFixture(t)
 	f.queue("renewed")
 	for _, names := range [][]string{{"gone", "a", "b"}, {"b", "a"}} {
-		counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
+		f.counter = newCounter()
 		var charged ledger.Amounts
 		for i, name := range names {
-			o := counter.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: name})
-			charged = append(charged, ledger.Entry{Dimension: o, Amount: ledger.Units(int64(i + 1))})
+			charged = append(charged, ledger.Entry{Dimension: f.ordinal(ledger.Card, name, ""), Amount: ledger.Units(int64(i + 1))})
 		}
-		f.Metrics(f.accounts(counter, "renewed", nil, charged))
+		f.Metrics(f.accounts("renewed", nil, charged))
 	}
 	if got, want := sorted(ofQueue(t, "renewed")), "card_allocated a 2\ncard_allocated b 1"; got != want {
 		t.Errorf("the series are\n%s, want\n%s", got, want)
@@ -158,11 +152,10 @@ func TestSeriesAreRightInOtherDimensions(t *testing.T) {
 func TestResourcesOfQueues(t *testing.T) {
 	f := newFixture(t)
 	f.queue("resources")
-	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
-	gpu := counter.Resources.Ordinal("nvidia.com/gpu")
+	gpu := f.counter.Resources.Ordinal("nvidia.com/gpu")
 	for _, cores := range []int64{4, 2, 0} {
-		f.Metrics(f.accounts(counter, "resources", ledger.Amounts{{Dimension: gpu, Amount: ledger.Units(8)}},
-			ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(cores)}, {Dimension: gpu, Amount: ledger.Units(cores)}}))
+		f.Metrics(f.accounts("resources", ledger.Amounts{{Dimension: gpu, Amount: ledger.Units(8)}},
+			ledger.Amounts{{Dimension: f.counter.Resources.CPU, Amount: ledger.Units(cores)}, {Dimension: gpu, Amount: ledger.Units(cores)}}))
 		when := fmt.Sprintf("with %d cores", cores)
 		expectSeries(t, when, "volcano_queue_allocated_milli_cpu", "queue_name=resources", float64(1000*cores))
 		expectSeries(t, when, "volcano_queue_allocated_scalar_resources", "queue_name=resources resource=nvidia.com/gpu", float64(1000*cores))
@@ -174,11 +167,9 @@ func TestResourcesOfQueues(t *testing.T) {
 func TestWhatPodsArePromisedIsNotAllocated(t *testing.T) {
 	f := newFixture(t)
 	f.queue("promising")
-	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
-	count := counter.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.DeviceCount, Name: "gpu"})
-	h100 := counter.Dimensions.Ordinal(ledger.Dimension{Kind: ledger.Card, Name: "H100"})
-	two := ledger.Amounts{{Dimension: counter.Resources.CPU, Amount: ledger.Units(2)}, {Dimension: count, Amount: ledger.Units(2)}, {Dimension: h100, Amount: ledger.Units(2)}}
-	accounts := f.accounts(counter, "promising", ledger.Amounts{{Dimension: h100, Amount: ledger.Units(8)}}, two)
+	count, h100 := f.ordinal(ledger.DeviceCount, "gpu", ""), f.ordinal(ledger.Card, "H100", "")
+	two := ledger.Amounts{{Dimension: f.counter.Resources.CPU, Amount: ledger.Units(2)}, {Dimension: count, Amount: ledger.Units(2)}, {Dimension: h100, Amount: ledger.Units(2)}}
+	accounts := f.accounts("promising", ledger.Amounts{{Dimension: h100, Amount: ledger.Units(8)}}, two)
 	accounts.Held = accounts.Ledger.Held()
 	if err := accounts.Ledger.Pipeline(0, "waits", ledger.Demand{ledger.NewPart(two)}); err != nil {
 		t.Fatal(err)
@@ -225,13 +216,12 @@ func TestCardTotals(t *testing.T) {
 func TestMetricsFollowTheConventions(t *testing.T) {
 	f := newFixture(t)
 	f.queue("linted")
-	counter := demand.NewCounter(&card.Fleet{}, func(corev1.ResourceName) bool { return false })
 	var all ledger.Amounts
 	for _, d := range []ledger.Dimension{{Kind: ledger.DeviceCount, Name: "gpu"}, {Kind: ledger.DeviceCapacity, Name: "gpu", Capacity: "memory"}, {Kind: ledger.Card, Name: "H100"}} {
-		all = append(all, ledger.Entry{Dimension: counter.Dimensions.Ordinal(d), Amount: ledger.Units(8)})
+		all = append(all, ledger.Entry{Dimension: f.counter.Dimensions.Ordinal(d), Amount: ledger.Units(8)})
 	}
-	accounts := f.accounts(counter, "linted", all, all)
-	accounts.Ledger, _ = ledger.New(counter.Dimensions, nil, []ledger.QueueSpec{{Name: "linted", Capability: all, Deserved: all, Guarantee: all}})
+	accounts := f.accounts("linted", all, all)
+	accounts.Ledger, _ = ledger.New(f.counter.Dimensions, nil, []ledger.QueueSpec{{Name: "linted", Capability: all, Deserved: all, Guarantee: all}})
 	accounts.Held = accounts.Ledger
 	f.Metrics(accounts)
 	fleet := &card.Fleet{}

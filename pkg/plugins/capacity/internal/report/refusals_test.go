@@ -84,6 +84,10 @@ func TestRefusals(t *testing.T) {
 		},
 		{Unplaceable{errors.New("ResourceClaim ns/c is full")}, "GetTaskRequestResourceFailed", "ResourceClaim ns/c is full"},
 		{ClaimBusy{Claim: "ns/c", Why: "is losing devices"}, "", "ResourceClaim ns/c is losing devices"},
+		{
+			ProtectedByGangs{Refusal: Unplaceable{errors.New("No node has them.")}, Pods: 4}, "GetTaskRequestResourceFailed",
+			"No node has them. The queue deserves them, but <4> pods that have them belong to gangs that need all their pods: the argument reclaimGangs of the plugin allows to evict whole gangs.",
+		},
 		{PickFailed{errors.New("why")}, "GetTaskRequestResourceFailed", "The scheduler cannot pick devices: why"},
 		{UnknownCapacity{Claim: "ns/c", Capacity: "memroy"}, "GetTaskRequestResourceFailed", "ResourceClaim ns/c asks for a capacity memroy, which no device has: correct the name"},
 		{InsufficientDevices{Classes: []string{"a100", "h100"}}, "InsufficientDevices", "No node has enough free devices of a100, h100; the quota of the queue allows them."},
@@ -105,11 +109,6 @@ func TestRefusals(t *testing.T) {
 			"The scheduler cannot allocate cards yet: the scheduler has just started and is still reading pods that hold devices or cards or have a nominated node, ns/p among them",
 		},
 	} {
-		if got := c.refusal.Message(); got != c.message {
-			t.Errorf("%T says\n%s, want\n%s", c.refusal, got, c.message)
-		}
-		if got := c.refusal.Reason(); got != c.reason {
-			t.Errorf("%T has the reason %q, want %q: %s", c.refusal, got, c.reason, c.message)
-		}
+		expectWords(t, c.refusal, c.reason, c.message)
 	}
 }

@@ -3,8 +3,11 @@
 package report
 
 import (
+	"math/big"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -51,7 +54,8 @@ type Reporter struct {
 	// queues has the published metrics of each queue, for these dimensions.
 	queues     map[string]*queueMetrics
 	dimensions *ledger.Dimensions
-	cards      cardTotals
+	// cards has the published number of each card in the cluster.
+	cards map[string]*big.Int
 	// waitingPods are the published values of the metric of waiting pods.
 	waitingPods map[waitingKey]int
 }
@@ -72,7 +76,7 @@ func NewReporter(recorder record.EventRecorder) *Reporter {
 	return &Reporter{
 		Recorder: recorder, Clock: clock.RealClock{},
 		notifiedPods: map[api.TaskID]notifiedPod{}, notifiedJobs: map[api.JobID]string{}, notifiedNodes: map[string]string{},
-		queues: map[string]*queueMetrics{}, cards: cardTotals{},
+		queues: map[string]*queueMetrics{}, cards: map[string]*big.Int{},
 		pods: map[api.TaskID]podRefusal{}, jobs: map[api.JobID]Refusal{}, waiting: map[api.JobID]podRefusal{},
 	}
 }
@@ -215,8 +219,12 @@ func (r *Reporter) reportJob(job *api.JobInfo, refusal Refusal) {
 }
 
 func podGroupReference(group *metav1.ObjectMeta) *corev1.ObjectReference {
+	return reference(schedulingv1beta1.SchemeGroupVersion, "PodGroup", group)
+}
+
+// reference refers to an object of an informer, which lacks its kind.
+func reference(version schema.GroupVersion, kind string, object *metav1.ObjectMeta) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
-		APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "PodGroup",
-		Namespace: group.Namespace, Name: group.Name, UID: group.UID, ResourceVersion: group.ResourceVersion,
+		APIVersion: version.String(), Kind: kind, Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -39,11 +40,12 @@ type StatusWriter struct {
 	mu sync.Mutex
 	// pending has the writes to do.
 	pending map[types.UID]write
-	// asked has the last request for each object. A request that is still in progress is not repeated. current says
-	// that the request was made in the current session.
+	// asked has the last request for each object. A request that is still in progress is not repeated.
 	asked map[types.UID]ask
 	// failing has the last failures, by kind of write.
 	failing map[string]failure
+	// session counts the sessions.
+	session int
 }
 
 // write is one write of an object.
@@ -53,15 +55,16 @@ type write struct {
 	do   func(context.Context) error
 }
 
-// failure is the reason why writes fail. current says that one failed in the current session.
+// failure is the reason why writes fail, and the last session in which one failed.
 type failure struct {
 	reason  metav1.StatusReason
-	current bool
+	session int
 }
 
+// ask is a request, and the last session that made it.
 type ask struct {
 	version, text string
-	current       bool
+	session       int
 }
 
 // NewStatusWriter starts a writer. It ends when ctx ends.
@@ -130,7 +133,7 @@ func (w *StatusWriter) submit(id types.UID, version, text string, write write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.asked[id]
-	w.asked[id] = ask{version, text, true}
+	w.asked[id] = ask{version, text, w.session}
 	if last.version == version && last.text == text {
 		return
 	}
@@ -142,22 +145,9 @@ func (w *StatusWriter) submit(id types.UID, version, text string, write write) {
 func (w *StatusWriter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id, last := range w.asked {
-		if !last.current {
-			delete(w.asked, id)
-			continue
-		}
-		last.current = false
-		w.asked[id] = last
-	}
-	for what, last := range w.failing {
-		if !last.current {
-			delete(w.failing, what)
-			continue
-		}
-		last.current = false
-		w.failing[what] = last
-	}
+	maps.DeleteFunc(w.asked, func(_ types.UID, last ask) bool { return last.session != w.session })
+	maps.DeleteFunc(w.failing, func(_ string, last failure) bool { return last.session != w.session })
+	w.session++
 }
 
 // writeNext reports whether there may be more to write.
@@ -192,5 +182,5 @@ func (w *StatusWriter) failed(id types.UID, what string, err error) {
 	if last, fails := w.failing[what]; !fails || last.reason != reason {
 		klog.ErrorS(nil, "Failed to write why something waits", "failure", readiness.Explain(what+" cannot be written", err))
 	}
-	w.failing[what] = failure{reason, true}
+	w.failing[what] = failure{reason, w.session}
 }
