@@ -26,7 +26,7 @@ func (s *Session) tellEvicted(rule eviction.Rule, job *api.JobInfo, plan *evicti
 // why returns why a pod is evicted.
 func (s *Session) why(rule eviction.Rule, job *api.JobInfo, victim *eviction.Victim) report.Eviction {
 	pod := victim.For.Namespace + "/" + victim.For.Name
-	other := s.jobOf(victim.TaskInfo)
+	other := s.Volcano.Jobs[victim.Job]
 	if rule == eviction.Preempt {
 		return report.Preempted{
 			Pod: pod, Queue: string(job.Queue), Job: nameOf(job), VictimJob: nameOf(other), Priority: job.Priority, VictimPriority: other.Priority,
@@ -71,7 +71,7 @@ func (s *Session) TellWaiting() {
 			}
 		}
 		for _, task := range node.Tasks {
-			if job := s.jobOf(task); task.Status == api.Pipelined && job != nil && len(leaving) > 0 {
+			if job := s.Volcano.Jobs[task.Job]; task.Status == api.Pipelined && job != nil && len(leaving) > 0 {
 				s.Report.Waits(job, job.Tasks[task.UID], report.WaitsForVictims{Node: name, Pods: leaving})
 			}
 		}

@@ -56,19 +56,15 @@ type Session struct {
 	nodesState uint64
 }
 
-func (s *Session) jobOf(task *api.TaskInfo) *api.JobInfo { return s.Volcano.Jobs[task.Job] }
-
 // Permits reports whether the plugin must permit all victims, because the search for victims itself is asking it.
 func (s *Session) Permits() bool { return s.solves != nil && s.solves.Asked() }
 
 // Scope returns the reasons for which a node may be refused now.
 func (s *Session) Scope() placement.Scope {
 	switch {
-	case s.solves == nil:
-		return placement.Everything
-	case s.solves.Checking():
+	case s.solves != nil && s.solves.Checking():
 		return placement.OutdatedOnly
-	case s.solves.Filtering():
+	case s.solves != nil && s.solves.Filtering():
 		return placement.CardsOnly
 	default:
 		return placement.Everything

@@ -54,21 +54,16 @@ func (s *Session) PreFilter(task *api.TaskInfo) report.Refusal {
 	return report.RefuseEachWay(variants, refusals)
 }
 
-// preFilter prepares the placement of a pod or variant. The refusal says why no node is suitable.
+// preFilter computes what does not depend on the node, for a pod or variant. The refusal says why no node is suitable.
 func (s *Session) preFilter(placement *Placement) report.Refusal {
-	switch pod := placement.pod; {
+	pod := placement.pod
+	switch {
 	case s.Checks.DevicesNotReady != nil && pod.HasClaims:
 		return s.Checks.DevicesNotReady
 	case pod.Err != nil:
 		return report.Uncountable{Err: pod.Err}
-	default:
-		return s.beginFiltering(placement)
 	}
-}
-
-// beginFiltering computes what does not depend on the node. The refusal says why no node is suitable.
-func (s *Session) beginFiltering(placement *Placement) report.Refusal {
-	pod, held := placement.pod, s.Snapshot.Held()
+	held := s.Snapshot.Held()
 	var ofDevices *devices.State
 	if pod.HasClaims && s.Devices != nil {
 		var refusal report.Refusal

@@ -45,43 +45,29 @@ func (s *Session) reserve(placement *Placement, task *api.TaskInfo) error {
 		if err := s.Snapshot.FitsCards(placement.pod); err != nil {
 			return err
 		}
-		return s.promiseDevices(placement, task)
+		return s.reserveDevices(placement, task)
 	default:
 		return nil // the pod runs, and its eviction was undone
 	}
 }
 
+// reserveDevices reserves the devices of an allocated pod. It ensures that a pipelined pod gets its devices after other pods have left
+// the node. Volcano does not know devices: it would pipeline the pod to any node with leaving pods.
 func (s *Session) reserveDevices(placement *Placement, task *api.TaskInfo) error {
-	node, err := s.nodeOf(placement, task)
-	if err != nil || node == nil {
-		return err
-	}
-	return s.Devices.Reserve(placement.devices, node.Node)
-}
-
-// promiseDevices ensures that a pod pipelined to a node gets its devices there after other pods have left. Volcano does
-// not know devices: it would pipeline the pod to any node with leaving pods.
-func (s *Session) promiseDevices(placement *Placement, task *api.TaskInfo) error {
-	node, err := s.nodeOf(placement, task)
-	if err != nil || node == nil {
-		return err
-	}
-	return s.Devices.Promise(placement.devices, node.Node, s.leaving(node))
-}
-
-// nodeOf returns the node of a pod, nil if the pod gets no devices there.
-func (s *Session) nodeOf(placement *Placement, task *api.TaskInfo) (*api.NodeInfo, error) {
 	if !placement.begun {
-		return nil, nil
+		return nil
 	}
 	node, found := s.Volcano.Nodes[task.NodeName]
-	if !found {
-		return nil, fmt.Errorf("node %s is not in this session", task.NodeName)
+	switch {
+	case !found:
+		return fmt.Errorf("node %s is not in this session", task.NodeName)
+	case placement.devices == nil:
+		return nil
+	case task.Status == api.Pipelined:
+		return s.Devices.Promise(placement.devices, node.Node, s.leaving(node))
+	default:
+		return s.Devices.Reserve(placement.devices, node.Node)
 	}
-	if placement.devices == nil {
-		return nil, nil
-	}
-	return node, nil
 }
 
 // leaving returns the pods on a node that are leaving.
