@@ -9,6 +9,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
+	"github.com/devicequota/devicequota/pkg/demand"
 	"github.com/devicequota/devicequota/pkg/dra"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/cards"
 	"github.com/devicequota/devicequota/pkg/plugins/capacity/internal/checks"
@@ -31,11 +32,9 @@ func (p *plugin) openSnapshot() {
 	p.cache.cards.Refresh(p.arguments.CardResources, p.cache.report)
 
 	allocates := predicates.LeavesDevicesTo(ssn.Tiers, Name, CardName)
-	if allocates {
-		p.cache.startDevices(ssn)
-	}
 	var cache *devices.Cache
 	if allocates {
+		p.cache.startDevices(ssn)
 		cache = p.cache.devices
 	}
 	p.checks = &checks.Session{
@@ -48,14 +47,16 @@ func (p *plugin) openSnapshot() {
 	}
 
 	hierarchy := ssn.HierarchyEnabled(p.Name()) && !p.arguments.CapacityCardMode
-	p.cache.snapshots.Configure(countingOptions(&p.arguments), extended.Serving(ssn.Nodes, catalog))
+	counting := demand.Options{CardUnlimitedCPUMemory: p.arguments.CardUnlimitedCPUMemory, CapacityCardMode: p.arguments.CapacityCardMode}
+	p.cache.snapshots.Configure(counting, extended.Serving(ssn.Nodes, catalog))
 	p.usage = p.cache.usage.Open()
+	matcher, overlaps := p.matching(cache)
 	p.snapshot = p.cache.snapshots.Take(snapshot.Input{
 		Jobs: ssn.Jobs, Queues: ssn.Queues, Total: ssn.TotalResource,
 		Late:      p.cache.clock.Now().Add(p.arguments.ReservationTimeout),
 		Overdue:   p.cache.clock.Now().Add(-p.arguments.ReservationTimeout),
 		Hierarchy: hierarchy, CardQuotaRequired: p.arguments.CardQuotaRequired, DeviceQuotaRequired: p.arguments.DeviceQuotaRequired,
-		Matcher: p.matcher(cache), Overlaps: overlapsOf(cache), ReclaimFault: snapshot.FindReclaimFault(ssn.Tiers, p.Name(), conf.EnabledActionMap),
+		Matcher: matcher, Overlaps: overlaps, ReclaimFault: snapshot.FindReclaimFault(ssn.Tiers, p.Name(), conf.EnabledActionMap),
 		Quotas: p.cache.quotas, VolcanoJobs: p.cache.jobs, Pods: p.pods, PriorityClasses: p.cache.priorityClasses,
 		Claims: devices.ClaimReader{Cache: cache}, ServesClaims: cache != nil, Catalog: catalog,
 	})
@@ -88,19 +89,16 @@ func (p *plugin) newElastic() *elastic.Session {
 	}
 }
 
-// matcher finds the classes that a device counts for. It is nil if a device counts only for the requested class.
-func (p *plugin) matcher(cache *devices.Cache) *dra.Matcher {
-	if cache == nil || p.arguments.DeviceAccounting != settings.AccountMatching {
-		return nil
-	}
-	return cache.Matcher()
-}
-
-func overlapsOf(cache *devices.Cache) dra.Overlaps {
+// matching returns what finds the classes that a device counts for, and the classes with the same devices. The matcher is nil if a device
+// counts only for the requested class.
+func (p *plugin) matching(cache *devices.Cache) (matcher *dra.Matcher, overlaps dra.Overlaps) {
 	if cache == nil {
-		return nil
+		return nil, nil
 	}
-	return cache.Overlaps()
+	if p.arguments.DeviceAccounting == settings.AccountMatching {
+		matcher = cache.Matcher()
+	}
+	return matcher, cache.Overlaps()
 }
 
 // openDevices opens the session of devices.

@@ -91,19 +91,14 @@ type plugin struct {
 	snapshot *snapshot.Snapshot
 	cards    *cards.Session
 	// devices is nil if the scheduler does not allocate devices.
-	devices *devices.Session
-	// checks decides whether queues accept pods and jobs.
-	checks *checks.Session
-	// placements decides which nodes suit pods that ask for devices or cards.
-	placements *placement.Session
-	// nominations keeps the room that evictions freed for pods.
+	devices     *devices.Session
+	checks      *checks.Session
+	placements  *placement.Session
 	nominations *nomination.Session
-	// elastic makes room for jobs.
-	elastic *elastic.Session
+	elastic     *elastic.Session
+	usage       usage.Session
 	// upstreamEvicts says that upstream evicts for jobs without devices and counted cards.
 	upstreamEvicts bool
-	// usage is the session of the usage recorder.
-	usage usage.Session
 }
 
 var _ framework.Plugin = &plugin{}
@@ -172,4 +167,13 @@ func (p *plugin) OnSessionClose(ssn *framework.Session) {
 // observe lets the usage recorder observe the session.
 func (p *plugin) observe() {
 	p.usage.Observe(p.snapshot, p.placements.Promised, p.checks.NotReady() != nil)
+}
+
+// readArguments reads the arguments. It logs invalid arguments, and uses their defaults.
+func readArguments(name string, given framework.Arguments) settings.Settings {
+	read, invalid := settings.Read(name, given)
+	for _, i := range invalid {
+		klog.ErrorS(i.Err, "An argument of the plugin is invalid and is left out", "plugin", name, "argument", i.Argument, "value", i.Value)
+	}
+	return read
 }
